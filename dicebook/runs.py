@@ -107,6 +107,23 @@ def read_records(*paths: Path | str) -> list[dict[str, Any]]:
     return records
 
 
+def kept_records(name: str) -> list[dict[str, Any]]:
+    """The records in ``results/NAME.jsonl``, from which a chapter draws its table.
+
+    Args:
+        name: such as ``"wnut17"``; the folder ``results`` is looked for in the working directory
+            and above it.
+
+    Raises:
+        FileNotFoundError: if there is no such folder or file.
+    """
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "results").is_dir():
+            return read_records(folder / "results" / f"{name}.jsonl")
+    raise FileNotFoundError(f"no folder 'results' in {here} or above it")
+
+
 def append_record(path: Path | str, record: Mapping[str, Any]) -> None:
     """Add a record as one line at the end of a ``.jsonl`` file."""
     path = Path(path)

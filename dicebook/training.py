@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from transformers.utils import logging
 from transformers.utils.notebook import NotebookProgressCallback
 
 from dicebook.experiment import Experiment, ParameterError
-from dicebook.losses import TrainerLoss
+from dicebook.losses import TrainerLoss, log_ratio_weights, make_loss
 from dicebook.runs import write_json
 
 COMPLETE = "complete"
@@ -146,6 +146,29 @@ def train(
             logits=logits,
             measured=_measured(trainer),
         )
+
+
+def build_loss(
+    experiment: Experiment, name: str, counts: Sequence[int], *, binary: bool = False
+) -> torch.nn.Module:
+    """One of an experiment's losses, with its options.
+
+    Weighted cross entropy without a ``weight`` among its options gets the paper's weights,
+    ``lg((n - n_t) / n_t + 1)``, from the counts (Equation 2).
+
+    Args:
+        experiment: the parameters.
+        name: one of ``experiment.losses``.
+        counts: training examples of each class; negatives and positives of a binary loss.
+        binary: take the binary form, for decisions of yes or no.
+
+    Raises:
+        ValueError: if the loss has no such option, naming those it has.
+    """
+    options = experiment.options_of(name)
+    if name == "wce" and "weight" not in options:
+        options["weight"] = log_ratio_weights(torch.as_tensor(counts))
+    return make_loss(f"binary_{name}" if binary else name, **options)
 
 
 def device_of(experiment: Experiment) -> torch.device:

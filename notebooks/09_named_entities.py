@@ -67,10 +67,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from dicebook import TrainerLoss, corpora, figures, log_ratio_weights, make_loss, runs
+from dicebook import TrainerLoss, corpora, figures, log_ratio_weights, runs
 from dicebook.encoders import load_tokenizer
 from dicebook.tasks import tagging
-from dicebook.training import train
+from dicebook.training import build_loss, train
 
 figures.use_style()
 
@@ -149,18 +149,11 @@ print("logits", list(logits.shape), " labels", list(batch["labels"].shape))
 # Four losses, one call. Weighted cross entropy, if asked for, takes its weights from the counts of
 # the training split ([Eq. 2](eq-2)).
 
-
 # %%
-def loss_named(name: str):
-    """The loss with this experiment's options."""
-    options = experiment.options_of(name)
-    if name == "wce" and "weight" not in options:
-        options["weight"] = log_ratio_weights(torch.as_tensor(encoded.counts()), K=1.0)
-    return make_loss(name, **options)
-
-
+counts = encoded.counts()
 for name in experiment.losses:
-    print(f"{name:4} {loss_named(name)(logits, batch['labels']).item():.3f}  {loss_named(name)}")
+    criterion = build_loss(experiment, name, counts)
+    print(f"{name:4} {criterion(logits, batch['labels']).item():.3f}  {criterion}")
 
 # %% [markdown]
 # Before training, cross entropy stands near the logarithm of the number of labels. The two dice
@@ -196,7 +189,7 @@ for name in experiment.losses:
         splits=encoded.splits,
         collator=tagging.collator(tokenizer),
         tokenizer=tokenizer,
-        compute_loss=TrainerLoss(loss_named(name)),
+        compute_loss=TrainerLoss(build_loss(experiment, name, counts)),
         evaluate=evaluate,
     )
 
@@ -313,8 +306,7 @@ from pathlib import Path
 
 from dicebook import paper
 
-root = next(p for p in (Path.cwd(), *Path.cwd().parents) if (p / "results").is_dir())
-records = runs.read_records(root / "results" / "wnut17.jsonl")
+records = runs.kept_records("wnut17")
 pd.DataFrame(
     {
         (r["parameters"]["loss"], how): r["metrics"][split]

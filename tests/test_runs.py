@@ -88,3 +88,13 @@ def test_the_paired_test_counts_sign_flips(pairs: list[tuple[float, float]]) -> 
 def test_the_paired_test_needs_pairs() -> None:
     with pytest.raises(ValueError, match="equally long"):
         runs.paired_test([1.0], [1.0])
+
+
+def test_kept_records_are_found_from_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.chdir(tmp_path / "notebooks")
+    with pytest.raises(FileNotFoundError, match="no folder 'results'"):
+        runs.kept_records("corpus")
+    record = {"parameters": {"seed": 0}, "metrics": {"test": {"f1": 40.0}}}
+    runs.append_record(tmp_path / "results" / "corpus.jsonl", record)
+    assert runs.kept_records("corpus") == [record]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -116,3 +117,15 @@ def test_two_processes_train_as_one(loss: str, tmp_path: Path, root: Path) -> No
     torch.testing.assert_close(
         two["logits"], torch.as_tensor(one.logits["test"]), atol=1e-3, rtol=0
     )
+
+
+def test_weighted_cross_entropy_takes_its_weights_from_the_counts() -> None:
+    experiment = Experiment(corpus="any", loss="wce,dsc", loss_options={"dsc": {"alpha": 0.5}})
+    weighted = training.build_loss(experiment, "wce", [90, 10])
+    assert weighted.weight.tolist() == pytest.approx([math.log10(100 / 90), 1.0])
+    assert training.build_loss(
+        experiment, "wce", [90, 10], binary=True
+    ).weight.tolist() == pytest.approx([math.log10(100 / 90), 1.0])
+    assert training.build_loss(experiment, "dsc", [90, 10]).alpha == 0.5
+    own = Experiment(corpus="any", loss="wce", loss_options={"weight": [1.0, 3.0]})
+    assert training.build_loss(own, "wce", [90, 10]).weight.tolist() == [1.0, 3.0]
