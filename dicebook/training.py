@@ -137,6 +137,7 @@ def train(
         for callback in (NotebookProgressCallback, PrinterCallback, ProgressCallback):
             trainer.remove_callback(callback)
         trainer.train(resume_from_checkpoint=_last_complete_checkpoint(folder))
+        trainer.compute_metrics = None  # it scores the validation split, whatever is predicted
         logits = {
             name: trainer.predict(splits[name]).predictions for name in ("validation", "test")
         }

@@ -13,7 +13,8 @@ import torch
 
 from dicebook import TrainerLoss, make_loss, training
 from dicebook.experiment import Experiment, ParameterError
-from tests.tiny_tagger import WORKER, train_tagger
+from dicebook.tasks import tagging
+from tests.tiny_tagger import WORKER, prepared, train_tagger
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +27,24 @@ def test_a_run_is_reproducible_and_measured() -> None:
     assert (first.logits["test"] == second.logits["test"]).all()
     assert first.measured["seconds"] > 0
     assert first.measured["tokens_per_second"] > 0
+
+
+def test_a_split_is_scored_by_its_own_logits() -> None:
+    tokenizer, encoded = prepared()
+    splits = encoded.splits.copy()
+    splits["test"] = splits["test"].select(range(5))
+    scored = []
+    trained = training.train(
+        Experiment(corpus="x", epochs=1, train_size=16),
+        build_model=lambda: tagging.model("tiny", tokenizer, encoded.labels),
+        splits=splits,
+        collator=tagging.collator(tokenizer),
+        tokenizer=tokenizer,
+        compute_loss=TrainerLoss(make_loss("ce")),
+        evaluate=lambda logits, split: scored.append((len(logits), len(split))) or {"f1": 0.0},
+    )
+    assert set(scored) == {(24, 24)}
+    assert [len(trained.logits[name]) for name in ("validation", "test")] == [24, 5]
 
 
 def test_the_seed_and_the_number_of_sentences_matter() -> None:
