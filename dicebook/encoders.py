@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from transformers import (
 from transformers.utils import logging
 
 TINY = "tiny"
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
@@ -54,7 +55,12 @@ def load_tokenizer(
 
 
 def load_model(
-    auto_class: Any, encoder: str, tokenizer: PreTrainedTokenizerBase, **config: Any
+    auto_class: Any,
+    encoder: str,
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    labels: Sequence[str] | None = None,
+    **config: Any,
 ) -> Any:
     """An encoder with a task's head.
 
@@ -63,7 +69,8 @@ def load_model(
             same ``from_pretrained`` and ``from_config`` or ``_from_config``.
         encoder: see :class:`dicebook.experiment.Experiment`.
         tokenizer: the encoder's tokenizer; a tiny encoder takes its vocabulary size from it.
-        **config: entries of the model's config, such as ``num_labels`` and ``id2label``.
+        labels: what the head tells apart, in the order of its logits.
+        **config: further entries of the model's config.
 
     Returns:
         The model, in fp32. Weights of a tiny encoder are drawn from torch's global generator:
@@ -72,10 +79,36 @@ def load_model(
     Raises:
         EncoderError: if the folder or the hub has no usable model.
     """
+    if labels is not None:
+        config["num_labels"] = len(labels)
+        config["id2label"] = dict(enumerate(labels))
+        config["label2id"] = {label: i for i, label in enumerate(labels)}
     if encoder == TINY:
         build = getattr(auto_class, "from_config", None) or auto_class._from_config
         return build(tiny_config(tokenizer, **config))
     return _from_pretrained(auto_class, encoder, **config)
+
+
+def pad(
+    tokenizer: PreTrainedTokenizerBase,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    padding_side: str | None = "right",
+) -> dict[str, Any]:
+    """What an encoder reads of some rows, as a batch.
+
+    Args:
+        tokenizer: the encoder's tokenizer.
+        rows: rows with ``input_ids`` and ``attention_mask``, perhaps ``token_type_ids``; other
+            columns are left out.
+        padding_side: ``"right"`` keeps a position of a row the same in the batch; None pads where
+            the encoder expects it, which for XLNet is the left.
+
+    Returns:
+        Tensors ``[B, L]``, L being the longest row's length.
+    """
+    inputs = [{name: row[name] for name in INPUTS if name in row} for row in rows]
+    return dict(tokenizer.pad(inputs, padding_side=padding_side, return_tensors="pt"))
 
 
 def tiny_config(tokenizer: PreTrainedTokenizerBase, **config: Any) -> BertConfig:

@@ -24,9 +24,8 @@ from torch import Tensor, nn
 from transformers import AutoModel, PreTrainedTokenizerBase
 from transformers.utils import ModelOutput
 
-from dicebook.corpora.tags import Span, spans
-from dicebook.encoders import load_model
-from dicebook.tasks import tagging
+from dicebook.corpora.tags import Span, from_spans, spans
+from dicebook.encoders import load_model, pad
 from dicebook.tasks.entity_queries import query
 
 IGNORED = -100
@@ -243,13 +242,9 @@ def collator(
     tokenizer: PreTrainedTokenizerBase,
 ) -> Callable[[list[dict[str, Any]]], dict[str, Any]]:
     """Pads questions; ``labels`` are the entities, ``[B, S, 2]``, padded with -1."""
-    inputs = ("input_ids", "attention_mask", "token_type_ids")
 
     def collate(rows: list[dict[str, Any]]) -> dict[str, Any]:
-        batch = tokenizer.pad(
-            [{name: row[name] for name in inputs if name in row} for row in rows],
-            return_tensors="pt",
-        )
+        batch = pad(tokenizer, rows)
         word_mask = torch.zeros(batch["input_ids"].shape, dtype=torch.bool)
         most = max(1, *(len(row["spans"]) for row in rows))
         gold = torch.full((len(rows), most, 2), -1)
@@ -331,12 +326,12 @@ def decode(
 
 
 def to_tags(entities: Sequence[Span], length: int) -> list[str]:
-    """Flat entities as IOB2 tags of a sentence of ``length`` words."""
-    tags = [tagging.OUTSIDE] * length
-    for span in entities:
-        tags[span.start : span.end] = [f"I-{span.type}"] * (span.end - span.start)
-        tags[span.start] = f"B-{span.type}"
-    return tags
+    """Flat entities as IOB2 tags of a sentence of ``length`` words.
+
+    Raises:
+        CorpusError: if entities overlap or lie outside of the sentence.
+    """
+    return from_spans(entities, length)
 
 
 def score(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Span]]) -> dict[str, float]:

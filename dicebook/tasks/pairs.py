@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from datasets import DatasetDict
 from scipy.special import log_softmax
 from sklearn.metrics import accuracy_score, f1_score, precision_recall_curve
-from transformers import (
-    AutoModelForSequenceClassification,
-    DataCollatorWithPadding,
-    PreTrainedTokenizerBase,
-)
+from transformers import AutoModelForSequenceClassification, PreTrainedTokenizerBase
 
-from dicebook.encoders import load_model
+from dicebook.encoders import load_model, pad
 
 POSITIVE = 1
 
@@ -51,7 +48,7 @@ def encode(
 
     Args:
         corpus: rows of ``sentence`` or of ``sentence1`` and ``sentence2``, and ``label``.
-        tokenizer: the encoder's tokenizer.
+        tokenizer: a fast tokenizer.
         max_length: sub-words an example, special tokens included.
 
     Returns:
@@ -74,8 +71,7 @@ def encode(
     def encode_batch(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
         texts = [batch[column] for column in columns]
         encoded = tokenizer(*texts, truncation=True, max_length=max_length)
-        whole = tokenizer(*texts)["input_ids"]
-        too_long = [len(ids) > max_length for ids in whole]
+        too_long = [bool(encoding.overflowing) for encoding in encoded.encodings]
         return {**encoded, "labels": batch["label"], "too_long": too_long}
 
     splits = corpus.map(encode_batch, batched=True, load_from_cache_file=False)
@@ -98,23 +94,19 @@ def model(encoder: str, tokenizer: PreTrainedTokenizerBase, labels: Sequence[str
     Raises:
         EncoderError: if there is no such encoder.
     """
-    return load_model(
-        AutoModelForSequenceClassification,
-        encoder,
-        tokenizer,
-        num_labels=len(labels),
-        id2label=dict(enumerate(labels)),
-        label2id={label: i for i, label in enumerate(labels)},
-    )
+    return load_model(AutoModelForSequenceClassification, encoder, tokenizer, labels=labels)
 
 
 def collator(
     tokenizer: PreTrainedTokenizerBase,
 ) -> Callable[[list[dict[str, Any]]], dict[str, Any]]:
     """Pads a batch to its longest example."""
-    pad = DataCollatorWithPadding(tokenizer)
-    columns = ("input_ids", "attention_mask", "token_type_ids", "labels")
-    return lambda rows: pad([{name: row[name] for name in columns if name in row} for row in rows])
+
+    def collate(rows: list[dict[str, Any]]) -> dict[str, Any]:
+        labels = torch.tensor([row["labels"] for row in rows])
+        return {**pad(tokenizer, rows, padding_side=None), "labels": labels}
+
+    return collate
 
 
 def margins(logits: np.ndarray) -> np.ndarray:

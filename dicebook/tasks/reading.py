@@ -20,7 +20,7 @@ from datasets import DatasetDict
 from torch import Tensor
 from transformers import AutoModelForQuestionAnswering, PreTrainedTokenizerBase
 
-from dicebook.encoders import load_model
+from dicebook.encoders import load_model, pad
 from dicebook.losses import TrainerLoss
 from dicebook.tasks import span_scores
 
@@ -144,13 +144,9 @@ def collator(
     1 where an answer starts (first column) or ends (second), 0 at the other positions of the
     context, -100 at the question, the special tokens and the padding.
     """
-    inputs = ("input_ids", "attention_mask", "token_type_ids")
 
     def collate(rows: list[dict[str, Any]]) -> dict[str, Any]:
-        batch = tokenizer.pad(
-            [{name: row[name] for name in inputs if name in row} for row in rows],
-            return_tensors="pt",
-        )
+        batch = pad(tokenizer, rows)
         labels = torch.full((*batch["input_ids"].shape, 2), IGNORED)
         for i, row in enumerate(rows):
             first, last = row["context_span"]

@@ -10,18 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from datasets import Dataset, DatasetDict
 from seqeval.metrics.v1 import precision_recall_fscore_support
 from seqeval.scheme import IOB2
 from sklearn.metrics import accuracy_score, f1_score
-from transformers import (
-    AutoModelForTokenClassification,
-    DataCollatorForTokenClassification,
-    PreTrainedTokenizerBase,
-)
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+from transformers import AutoModelForTokenClassification, PreTrainedTokenizerBase
 
 from dicebook.corpora.tags import by_character as tag_characters
-from dicebook.encoders import load_model
+from dicebook.encoders import load_model, pad
 
 OUTSIDE = "O"
 IGNORED = -100
@@ -110,23 +109,20 @@ def model(
     Raises:
         EncoderError: if there is no such encoder.
     """
-    return load_model(
-        AutoModelForTokenClassification,
-        encoder,
-        tokenizer,
-        num_labels=len(labels),
-        id2label=dict(enumerate(labels)),
-        label2id={label: i for i, label in enumerate(labels)},
-    )
+    return load_model(AutoModelForTokenClassification, encoder, tokenizer, labels=labels)
 
 
 def collator(
     tokenizer: PreTrainedTokenizerBase,
 ) -> Callable[[list[dict[str, Any]]], dict[str, Any]]:
     """Pads a batch to its longest sentence; padded positions get the label -100."""
-    pad = DataCollatorForTokenClassification(tokenizer)
-    columns = ("input_ids", "attention_mask", "token_type_ids", "labels")
-    return lambda rows: pad([{name: row[name] for name in columns if name in row} for row in rows])
+
+    def collate(rows: list[dict[str, Any]]) -> dict[str, Tensor]:
+        labels = [torch.tensor(row["labels"]) for row in rows]
+        padded = pad_sequence(labels, batch_first=True, padding_value=IGNORED)
+        return {**pad(tokenizer, rows), "labels": padded}
+
+    return collate
 
 
 def decode(

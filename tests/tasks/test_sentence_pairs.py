@@ -45,6 +45,23 @@ def test_cut_examples_are_counted(tokenizer) -> None:
     assert max(map(len, encoded.splits["train"]["input_ids"])) == longest - 1
 
 
+def test_what_was_cut_is_counted_as_by_a_second_pass(tokenizer) -> None:
+    words = ["a", "red", "fox", "ran", "off", "and", "nobody", "that", "was", "there", "ran"]
+    draw = np.random.default_rng(0)
+    rows = [
+        {
+            "sentence1": " ".join(draw.choice(words, draw.integers(1, 12))),
+            "sentence2": " ".join(draw.choice(words, draw.integers(1, 12))),
+            "label": k % 2,
+        }
+        for k in range(60)
+    ]
+    whole = [len(tokenizer(r["sentence1"], r["sentence2"])["input_ids"]) for r in rows]
+    for max_length in (8, 14, 15, 22):
+        cut = pairs.encode(corpus(rows), tokenizer, max_length=max_length).cut
+        assert cut["test"] == sum(n > max_length for n in whole)
+
+
 def test_sentences_alone_are_taken_too(tokenizer) -> None:
     encoded = pairs.encode(corpus([{"sentence": "a fox", "label": 2}]), tokenizer)
     assert encoded.labels == ["0", "1", "2"]
