@@ -23,10 +23,12 @@ from dicebook.losses.one_vs_rest import (
     softmax_parts,
 )
 
+Sums = tuple[Tensor, Tensor, Tensor]
+
 
 def class_sums(
     logits: Tensor, target: Tensor, kept: Tensor | None, *, alpha: float, squared: bool
-) -> Tensor:
+) -> Sums:
     """The sums ``Σ q·y``, ``Σ q`` and ``Σ y`` over examples, for ``q = (1 − p)^alpha · p``.
 
     Args:
@@ -37,24 +39,24 @@ def class_sums(
         squared: Whether the last two sums are of squares.
 
     Returns:
-        ``[3, C]``, float32 or float64, differentiable in ``logits``.
+        The three, ``[C]`` each, float32 or float64; the first two differentiable in ``logits``.
     """
     if logits.shape[-1] == 2:
         # A softmax of two logits is a sigmoid of their difference: one column instead of two.
-        options: dict[str, Any] = {"alpha": alpha, "squared": squared}
         x0, x1 = logits.unbind(-1)
         y0, y1 = (1 - target, target) if target.ndim == 1 else target.unbind(-1)
         margin = x1 - x0
-        negative = binary_sums(-margin, y0, kept, **options)
-        positive = binary_sums(margin, y1, kept, **options)
-        return torch.cat([negative, positive], dim=1)
-    sums: Tensor = _ClassSums.apply(logits, target, kept, alpha, squared)
+        negative = binary_sums(-margin, y0, kept, alpha=alpha, squared=squared)
+        positive = binary_sums(margin, y1, kept, alpha=alpha, squared=squared)
+        overlap, predicted, actual = map(torch.cat, zip(negative, positive, strict=True))
+        return overlap, predicted, actual
+    sums: Sums = _ClassSums.apply(logits, target, kept, alpha, squared)
     return sums
 
 
 def binary_sums(
     logits: Tensor, target: Tensor, kept: Tensor | None, *, alpha: float, squared: bool
-) -> Tensor:
+) -> Sums:
     """The same sums for the positive class of a binary classifier.
 
     Args:
@@ -65,9 +67,9 @@ def binary_sums(
         squared: As in `class_sums`.
 
     Returns:
-        ``[3, 1]``.
+        The three, ``[1]`` each.
     """
-    sums: Tensor = _BinarySums.apply(logits, target, kept, alpha, squared)
+    sums: Sums = _BinarySums.apply(logits, target, kept, alpha, squared)
     return sums
 
 
@@ -77,7 +79,7 @@ class _ClassSums(torch.autograd.Function):
     @staticmethod
     def forward(
         logits: Tensor, target: Tensor, kept: Tensor | None, alpha: float, squared: bool
-    ) -> Tensor:
+    ) -> Sums:
         # Nothing else holds the parts, so that the softmax can go as soon as q is there.
         q = self_adjusted(softmax_parts(logits, kept, alpha), alpha)
         if kept is not None:
@@ -92,45 +94,54 @@ class _ClassSums(torch.autograd.Function):
             overlap = (q * y).sum(dim=1)
             actual = (y * y if squared else y).sum(dim=1)
         predicted = (q.mul_(q) if squared else q).sum(dim=1)
-        return torch.stack([overlap.to(q.dtype), predicted, actual.to(q.dtype)])
+        return overlap.to(q.dtype), predicted, actual.to(q.dtype)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Sums) -> None:
         logits, target, kept, ctx.alpha, ctx.squared = inputs
         ctx.save_for_backward(logits, target, kept)
+        ctx.mark_non_differentiable(output[2])
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(
+        ctx: Any, overlap: Tensor, predicted: Tensor, _: Tensor
+    ) -> tuple[Tensor | None, ...]:
         logits, target, kept = ctx.saved_tensors
         parts = softmax_parts(logits, kept, ctx.alpha)
-        gradient = _through_sums(parts, grad, target, kept, ctx.alpha, ctx.squared)
+        gradient = _through_sums(parts, overlap, predicted, target, kept, ctx.alpha, ctx.squared)
         del parts  # before the copy that turns the gradient to the logits' layout
         return gradient.t().to(logits.dtype).contiguous(), None, None, None, None
 
 
 def _through_sums(
-    parts: Parts, grad: Tensor, target: Tensor, kept: Tensor | None, alpha: float, squared: bool
+    parts: Parts,
+    overlap: Tensor,
+    predicted: Tensor,
+    target: Tensor,
+    kept: Tensor | None,
+    alpha: float,
+    squared: bool,
 ) -> Tensor:
-    """From the gradient of the sums, ``[3, C]``, to that of the logits, ``[C, N]``."""
-    overlap, predicted = grad[0].unsqueeze(1), grad[1].unsqueeze(1)
+    """From the gradients of the first two sums, ``[C]``, to that of the logits, ``[C, N]``."""
     row = target.unsqueeze(0) if target.ndim == 1 else None
     y = target.t()
     grad_top = None
     if parts.top is not None and parts.margin is not None:
-        at_top = grad[1][parts.top]
+        at_top = predicted[parts.top]
         if squared:
             at_top = at_top * 2 * self_adjusted_sigmoid(parts.margin, alpha)
         gold_top = parts.top == row if row is not None else y.gather(0, parts.top)
-        grad_top = (at_top + grad[0][parts.top] * gold_top).mul_(sigmoid_slope(parts.margin, alpha))
-    slope = slopes(parts, alpha)
-    if squared:
-        predicted = self_adjusted(parts, alpha) * (2 * predicted)
+        grad_top = (at_top + overlap[parts.top] * gold_top).mul_(sigmoid_slope(parts.margin, alpha))
+    by_class = slopes(parts, alpha)
     if row is not None:
-        gold = slope.gather(0, row).mul_(grad[0][row])
-        by_class = slope.mul_(predicted).scatter_add_(0, row, gold)
+        gold = by_class.gather(0, row).mul_(overlap[row])
     else:
-        by_class = slope.mul_(predicted + y * overlap)
+        gold = by_class * y * overlap.unsqueeze(1)
+    if squared:
+        by_class = by_class.mul_(self_adjusted(parts, alpha)).mul_(2)
+    by_class = by_class.mul_(predicted.unsqueeze(1))
+    by_class = by_class.add_(gold) if row is None else by_class.scatter_add_(0, row, gold)
     if kept is not None:
         by_class = by_class.masked_fill_(~kept, 0.0)
         grad_top = None if grad_top is None else grad_top.masked_fill_(~kept, 0.0)
@@ -143,33 +154,37 @@ class _BinarySums(torch.autograd.Function):
     @staticmethod
     def forward(
         logits: Tensor, target: Tensor, kept: Tensor | None, alpha: float, squared: bool
-    ) -> Tensor:
+    ) -> Sums:
         q = self_adjusted_sigmoid(_in_full(logits, kept), alpha)
         y = target
         if kept is not None:
             q, y = q.masked_fill_(~kept, 0.0), target * kept
-        overlap = (q * y).sum()
-        predicted, actual = (q * q, y * y) if squared else (q, y)
-        return torch.stack([overlap, predicted.sum(), actual.sum()]).unsqueeze(1)
+        predicted, actual = (q.square().sum(), y.square().sum()) if squared else (q.sum(), y.sum())
+        overlap = q.mul_(y).sum()
+        return overlap.reshape(1), predicted.reshape(1), actual.reshape(1)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Sums) -> None:
         logits, target, kept, ctx.alpha, ctx.squared = inputs
         ctx.save_for_backward(logits, target, kept)
+        ctx.mark_non_differentiable(output[2])
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(
+        ctx: Any, overlap: Tensor, predicted: Tensor, _: Tensor
+    ) -> tuple[Tensor | None, ...]:
         logits, target, kept = ctx.saved_tensors
-        overlap, predicted, _ = grad.squeeze(1)
         x = _in_full(logits, kept)
-        q = self_adjusted_sigmoid(x, ctx.alpha)
-        # dq/dx = q (1 - (1 + alpha) p), and without decay q is p itself.
-        slope = torch.addcmul(
-            q, q, q if ctx.alpha == 0 else torch.sigmoid(x), value=-(1 + ctx.alpha)
-        )
-        by_example = (target * overlap).add_(q.mul_(2 * predicted) if ctx.squared else predicted)
-        result = slope.mul_(by_example)
+        p = torch.sigmoid(x)
+        q = self_adjusted_sigmoid(x, ctx.alpha, p)
+        by_example = target * overlap
+        if ctx.squared:
+            by_example = by_example.addcmul_(q, 2 * predicted)
+        else:
+            by_example = by_example.add_(predicted)
+        # dq/dx = q (1 - (1 + alpha) p), in the place of q, which nothing else holds.
+        result = q.addcmul_(q, p, value=-(1 + ctx.alpha)).mul_(by_example)
         if kept is not None:
             result = result.masked_fill_(~kept, 0.0)
         return result.to(logits.dtype), None, None, None, None

@@ -115,22 +115,31 @@ def logits_gradient(parts: Parts, grad: Tensor, grad_top: Tensor | None) -> Tens
     return grad.scatter_(0, parts.top, grad_top - total * torch.sigmoid(parts.margin))
 
 
-def self_adjusted_sigmoid(margin: Tensor, alpha: float) -> Tensor:
-    """``(1 − p)^alpha · p`` for ``p = sigmoid(margin)``; a binary logit is a margin."""
+def self_adjusted_sigmoid(margin: Tensor, alpha: float, p: Tensor | None = None) -> Tensor:
+    """``(1 − p)^alpha · p`` for ``p = sigmoid(margin)``; a binary logit is a margin.
+
+    Args:
+        margin: Any shape, float32 or float64.
+        alpha: The exponent.
+        p: ``sigmoid(margin)`` where it is at hand.
+
+    Returns:
+        The margin's shape; with alpha = 0 it is ``p`` itself.
+    """
+    p = torch.sigmoid(margin) if p is None else p
     if alpha == 0:
-        return torch.sigmoid(margin)
+        return p
     if alpha == 1:
-        p = torch.sigmoid(margin)
         return torch.addcmul(p, p, p, value=-1)
-    # log p = min(m, 0) - tail and log(1 - p) = min(-m, 0) - tail: no sum that could cancel.
-    tail = torch.log1p(torch.exp(-margin.abs()))
-    return torch.exp(-F.relu(-margin) - alpha * F.relu(margin) - (1 + alpha) * tail)
+    # 1 - p would be 0 from a margin of 17 on, its logarithm is not.
+    return p * F.logsigmoid(-margin).mul_(alpha).exp()
 
 
 def sigmoid_slope(margin: Tensor, alpha: float) -> Tensor:
     """The derivative of `self_adjusted_sigmoid`, ``q (1 − p − alpha · p)``."""
-    slope = torch.sigmoid(-margin).sub_(torch.sigmoid(margin), alpha=alpha)
-    return slope.mul_(self_adjusted_sigmoid(margin, alpha))
+    p = torch.sigmoid(margin)
+    q = self_adjusted_sigmoid(margin, alpha, p)
+    return torch.sigmoid(-margin).sub_(p, alpha=alpha).mul_(q)
 
 
 def self_adjusted_softmax(logits: Tensor, alpha: float) -> Tensor:

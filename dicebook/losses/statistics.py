@@ -160,6 +160,7 @@ def tversky_formula(
 
 
 def _one_minus_ratio(numerator: Tensor, denominator: Tensor, smooth: float) -> Tensor:
+    # Not as errors over mass: that gradient would cancel where the loss is near 1.
     if smooth > 0:
         return 1 - numerator / denominator
     empty = denominator == 0
@@ -194,7 +195,9 @@ def average_over_classes(
         weight = None if weight is None else weight.to(loss.device).index_select(0, index)
         present = None if present is None else present.index_select(0, index)
     if weight is None and present is None:
-        return loss if reduction == "none" else getattr(loss, reduction)(-1)
+        if reduction == "none":
+            return loss
+        return loss.squeeze(-1) if loss.shape[-1] == 1 else getattr(loss, reduction)(-1)
     share = loss.new_ones(loss.shape[-1]) if weight is None else weight.to(loss)
     if present is not None:
         share = share * present
@@ -214,8 +217,8 @@ def statistics_of_rows(
     """The statistics of a checked batch (see `dice_statistics` and `binary_dice_statistics`)."""
     if ohem_ratio is None:
         sums = class_sums if rows.logits.ndim == 2 else binary_sums
-        return DiceStatistics.unstack(
-            sums(rows.logits, rows.target, rows.kept, alpha=alpha, squared=squared)
+        return DiceStatistics(
+            *sums(rows.logits, rows.target, rows.kept, alpha=alpha, squared=squared)
         )
     q, y = elements(rows, alpha=alpha)
     # Hardness is p itself: q falls again where the model is most wrong.
