@@ -2,8 +2,9 @@
 
 English follows SQuAD's scorer (Rajpurkar et al., 2016): lower case, no punctuation, no articles,
 F1 over the bag of words. Chinese follows CMRC 2018's: no punctuation, F1 over the longest common
-run of characters and of Latin words. Where several answers are all asked for (Quoref), they are
-aligned one to one first, as DROP's scorer aligns them, with SQuAD's F1 for each pair.
+run of characters and of Latin words. Where several answers are all asked for (Quoref), the rules
+are those of DROP's scorer, which Quoref's calls: answers are aligned one to one first, a hyphen
+parts words, numbers are compared as numbers, and F1 is that of sets of words.
 """
 
 from __future__ import annotations
@@ -78,19 +79,51 @@ def best_of(gold: Sequence[str], predicted: str, language: str = "en") -> tuple[
 def all_of(gold: Sequence[str], predicted: Sequence[str]) -> tuple[float, float]:
     """Exact match and F1 against several answers, all of which are asked for.
 
-    Answers are paired so that the sum of the pairs' F1 is largest; what stays alone counts 0.
+    Answers are paired so that the sum of the pairs' F1 is largest; what stays alone counts 0. A
+    pair counts 0 if the gold answer has numbers and shares none with the predicted one.
 
     Args:
-        gold: the correct answers.
+        gold: the correct answers; none means that the question has no answer.
         predicted: the predicted answers.
+
+    Returns:
+        Exact match, 0 or 1, and F1 from 0 to 1, rounded to two decimals as the official one is.
     """
-    exact = {normalize_english(t) for t in gold} == {normalize_english(t) for t in predicted}
-    exact = exact and len(gold) == len(predicted)
     if not gold or not predicted:
-        return float(exact), float(len(gold) == len(predicted))
-    f1 = np.array([[token_f1(g, p) for p in predicted] for g in gold])
+        same = float(len(gold) == len(predicted))
+        return same, same
+    gold_words, predicted_words = ([_words(text) for text in t] for t in (gold, predicted))
+    exact = {tuple(w) for w in gold_words} == {tuple(w) for w in predicted_words}
+    exact = exact and len(gold) == len(predicted)
+    f1 = np.array([[_set_f1(set(g), set(p)) for p in predicted_words] for g in gold_words])
     pairs = linear_sum_assignment(f1, maximize=True)
-    return float(exact), float(f1[pairs].sum() / max(len(gold), len(predicted)))
+    return float(exact), round(float(f1[pairs].sum() / max(f1.shape)), 2)
+
+
+def _words(text: str) -> list[str]:
+    """An answer's words as DROP's scorer counts them."""
+    words = []
+    for piece in re.split("[ -]", text.lower()):
+        number = _number(piece)
+        words += normalize_english(piece).split() if number is None else [str(number)]
+    # Punctuation may have hidden a number: "$5" and "5" are the same.
+    return [w if (n := _number(w)) is None else str(n) for w in words]
+
+
+def _set_f1(gold: set[str], predicted: set[str]) -> float:
+    numbers = {word for word in gold if _number(word) is not None}
+    if numbers and not numbers & predicted:
+        return 0.0
+    if not gold or not predicted:
+        return float(gold == predicted)
+    return 2 * len(gold & predicted) / (len(gold) + len(predicted))
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _longest_common_run(first: Sequence[str], second: Sequence[str]) -> int:

@@ -56,7 +56,12 @@ def test_chinese_scores(gold: str, predicted: str, exact: float, f1: float) -> N
     [
         (["red cat", "dog"], ["dog", "red cat"], 1, 1),
         (["red cat", "dog"], ["dog"], 0, 1 / 2),
-        (["red cat", "dog"], ["cat", "dog"], 0, (2 / 3 + 1) / 2),
+        (["red cat", "dog"], ["cat", "dog"], 0, 0.83),  # (2/3 + 1) / 2, to two decimals
+        (["well-known dog"], ["known well, the dog!"], 0, 1),  # a hyphen parts words
+        (["the the dog dog"], ["dog"], 0, 1),  # F1 is that of sets
+        (["$5"], ["5.0"], 1, 1),  # numbers are compared as numbers
+        (["5 dogs"], ["6 dogs"], 0, 0),  # another number is another answer
+        (["dogs"], ["6 dogs"], 0, 0.67),
         (["cat"], ["cat", "dog"], 0, 1 / 2),
         ([], [], 1, 1),
         ([], ["cat"], 0, 0),
