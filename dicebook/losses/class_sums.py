@@ -110,8 +110,7 @@ class _ClassSums(torch.autograd.Function):
         logits, target, kept = ctx.saved_tensors
         parts = softmax_parts(logits, kept, ctx.alpha)
         gradient = _through_sums(parts, overlap, predicted, target, kept, ctx.alpha, ctx.squared)
-        del parts  # before the copy that turns the gradient to the logits' layout
-        return gradient.t().to(logits.dtype).contiguous(), None, None, None, None
+        return gradient.t().to(logits.dtype), None, None, None, None
 
 
 def _through_sums(
