@@ -1,0 +1,154 @@
+"""The losses over several seeds, all else equal: the records that the chapters read.
+
+    python benchmarks/seeds.py wnut17 --encoder FOLDER --train-size 1700 --epochs 4
+    python benchmarks/seeds.py ud_zh --by-character --learning-rate 2e-3
+    python benchmarks/seeds.py mrpc --task pairs --encoder FOLDER --train-size 2000 --epochs 3
+
+One record a run is appended to results/CORPUS.jsonl. A run recorded there is not repeated, so
+a killed command goes on where it stopped; within a run it goes on from the last checkpoint.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from dicebook import TrainerLoss, runs
+from dicebook.corpora import load
+from dicebook.encoders import load_tokenizer
+from dicebook.experiment import Experiment
+from dicebook.tasks import pairs, tagging
+from dicebook.training import Trained, build_loss, train
+
+# The denominators of DL are squared in the paper, those of DSC in its scripts.
+CONFIGURATIONS: list[tuple[str, dict[str, Any]]] = [
+    ("ce", {}),
+    ("dsc", {"alpha": 0.1, "squared": True}),
+    ("dl", {}),
+    ("fl", {}),
+    ("wce", {}),
+    ("dsc", {"alpha": 0.01, "squared": True}),
+    ("tl", {"fp_weight": 0.3, "fn_weight": 0.7}),
+]
+CHAPTERS = {"wnut17": "09_named_entities", "ud_zh": "08_part_of_speech", "mrpc": "11_paraphrases"}
+
+
+def key(parameters: dict[str, Any]) -> str:
+    """What tells one run from another, wherever it was made."""
+    parameters = {k: v for k, v in parameters.items() if k not in ("output_dir", "device")}
+    parameters["encoder"] = Path(parameters["encoder"]).name
+    return repr(sorted(parameters.items()))
+
+
+def tag(experiment: Experiment, by_character: bool) -> tuple[Trained, dict[str, Any]]:
+    """Train and score a tagger."""
+    corpus = load(experiment.corpus, task="tagging")
+    corpus = tagging.by_character(corpus) if by_character else corpus
+    texts = (" ".join(tokens) for tokens in corpus["train"]["tokens"])
+    tokenizer = load_tokenizer(experiment.encoder, texts, max_length=experiment.max_length)
+    encoded = tagging.encode(corpus, tokenizer, max_length=experiment.max_length)
+
+    def evaluate(logits: np.ndarray, split: Any) -> dict[str, float]:
+        return tagging.score(split["tags"], tagging.decode(logits, split, encoded.labels))
+
+    trained = fit(experiment, tagging, encoded, tokenizer, evaluate)
+    test = encoded.splits["test"]
+    metrics: dict[str, Any] = {"test": evaluate(trained.logits["test"], test)}
+    if tagging.OUTSIDE in encoded.labels:
+        bias, _ = tagging.tune_outside_bias(
+            trained.logits["validation"], encoded.splits["validation"], encoded.labels
+        )
+        tags = tagging.decode(trained.logits["test"], test, encoded.labels, outside_bias=bias)
+        metrics["test_tuned"] = {**tagging.score(test["tags"], tags), "bias of O": bias}
+    return trained, metrics
+
+
+def classify(experiment: Experiment) -> tuple[Trained, dict[str, Any]]:
+    """Train and score a classifier of pairs."""
+    corpus = load(experiment.corpus, task="pairs")
+    texts = (" ".join((row["sentence1"], row["sentence2"])) for row in corpus["train"])
+    tokenizer = load_tokenizer(experiment.encoder, texts, max_length=experiment.max_length)
+    encoded = pairs.encode(corpus, tokenizer, max_length=experiment.max_length)
+
+    def evaluate(logits: np.ndarray, split: Any) -> dict[str, float]:
+        return pairs.score(split["label"], pairs.decode(logits))
+
+    trained = fit(experiment, pairs, encoded, tokenizer, evaluate)
+    gold = {name: encoded.splits[name]["label"] for name in ("validation", "test")}
+    threshold = pairs.tune_threshold(trained.logits["validation"], gold["validation"])
+    tuned = pairs.decode(trained.logits["test"], threshold=threshold)
+    return trained, {
+        "test": pairs.score(gold["test"], pairs.decode(trained.logits["test"])),
+        "test_tuned": {**pairs.score(gold["test"], tuned), "threshold": threshold},
+        "majority": pairs.score(gold["test"], [1] * len(gold["test"])),
+    }
+
+
+def fit(experiment: Experiment, task: Any, encoded: Any, tokenizer: Any, evaluate: Any) -> Trained:
+    """Train a task's model with the experiment's loss."""
+    loss = build_loss(experiment, experiment.loss, encoded.counts())
+    return train(
+        experiment,
+        build_model=lambda: task.model(experiment.encoder, tokenizer, encoded.labels),
+        splits=encoded.splits,
+        collator=task.collator(tokenizer),
+        tokenizer=tokenizer,
+        compute_loss=TrainerLoss(loss),
+        evaluate=evaluate,
+    )
+
+
+def main() -> None:
+    """Run what is not yet recorded, seed by seed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("corpus")
+    parser.add_argument("--task", choices=("tagging", "pairs"), default="tagging")
+    parser.add_argument("--by-character", action="store_true", help="joint labels, as for Chinese")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--encoder", default="tiny")
+    parser.add_argument("--train-size", type=int, default=0)
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--learning-rate", type=float, default=2e-4)
+    parser.add_argument("--max-length", type=int, default=128)
+    parser.add_argument("--work", default="runs", help="folder of checkpoints")
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    options = vars(parser.parse_args())
+    task, by_character, out = (options.pop(name) for name in ("task", "by_character", "out"))
+    seeds, work, file = (
+        options.pop("seeds"),
+        options.pop("work"),
+        out / f"{options['corpus']}.jsonl",
+    )
+    done = {key(r["parameters"]) for r in runs.read_records(file)} if file.exists() else set()
+    for seed in seeds:
+        for number, (name, loss_options) in enumerate(CONFIGURATIONS):
+            folder = f"{work}/{options['corpus']}-{seed}-{number}"
+            experiment = Experiment(
+                loss=name, loss_options=loss_options, seed=seed, output_dir=folder, **options
+            )
+            if key(asdict(experiment)) in done:
+                continue
+            print(f"{options['corpus']}, seed {seed}: {name} {loss_options}", flush=True)
+            run = tag(experiment, by_character) if task == "tagging" else classify(experiment)
+            trained, metrics = run
+            record = runs.make_record(
+                chapter=CHAPTERS.get(experiment.corpus, "benchmarks/seeds.py"),
+                parameters={**asdict(experiment), "encoder": Path(experiment.encoder).name},
+                metrics=metrics,
+                history=trained.history,
+                measured=trained.measured,
+            )
+            record["parameters"]["output_dir"] = ""
+            runs.append_record(file, record)
+            print(f"  test F1 {metrics['test']['f1']:.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    main()
