@@ -21,6 +21,8 @@ from transformers.utils import logging
 
 TINY = "tiny"
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+# These mark a word's start by the space before it; words given one by one have none.
+BYTE_LEVEL = {"roberta", "longformer", "bart", "modernbert", "gpt2", "deberta"}
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
@@ -47,10 +49,21 @@ def load_tokenizer(
     """
     if encoder == TINY:
         return _train_wordpiece(texts, max_length=max_length, vocab_size=vocab_size)
-    options = {"add_prefix_space": True} if _is_byte_level(encoder) else {}
-    tokenizer = _from_pretrained(AutoTokenizer, encoder, **options)
+    model_type = from_pretrained(AutoConfig, encoder).model_type
+    options: dict[str, Any] = {}
+    if model_type in BYTE_LEVEL:
+        options["add_prefix_space"] = True
+    if model_type == "xlnet":  # it has segments, though its tokenizer leaves them out by default
+        options["model_input_names"] = list(INPUTS)
+    tokenizer = from_pretrained(AutoTokenizer, encoder, **options)
     if not tokenizer.is_fast:
         raise EncoderError(f"encoder {encoder!r}: expected a fast tokenizer, got a slow one")
+    splitter = tokenizer.backend_tokenizer.pre_tokenizer
+    if model_type in BYTE_LEVEL and isinstance(splitter, pre_tokenizers.ByteLevel):
+        splitter.add_prefix_space = (
+            True  # a tokenizer without a class of its own ignores the option
+        )
+        tokenizer.backend_tokenizer.pre_tokenizer = splitter
     return tokenizer
 
 
@@ -86,7 +99,7 @@ def load_model(
     if encoder == TINY:
         build = getattr(auto_class, "from_config", None) or auto_class._from_config
         return build(tiny_config(tokenizer, **config))
-    return _from_pretrained(auto_class, encoder, **config)
+    return from_pretrained(auto_class, encoder, **config)
 
 
 def pad(
@@ -176,12 +189,6 @@ def _wordpiece_vocabulary(words: Counter[str], vocab_size: int) -> dict[str, int
     return scratch.get_vocab()
 
 
-def _is_byte_level(encoder: str) -> bool:
-    # These mark a word's start by the space before it; words given one by one have none.
-    model_type = _from_pretrained(AutoConfig, encoder).model_type
-    return model_type in {"roberta", "longformer", "bart", "modernbert", "gpt2", "deberta"}
-
-
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     # A new head on a pretrained encoder is what every task here wants; no report of it is needed.
@@ -193,7 +200,17 @@ def _quiet() -> Iterator[None]:
         logging.set_verbosity(before)
 
 
-def _from_pretrained(auto_class: Any, encoder: str, **options: Any) -> Any:
+def from_pretrained(auto_class: Any, encoder: str, **options: Any) -> Any:
+    """What a class's ``from_pretrained`` gives, or one clear error.
+
+    Args:
+        auto_class: a class with ``from_pretrained``.
+        encoder: a local folder or a name on the Hugging Face hub.
+        **options: passed on.
+
+    Raises:
+        EncoderError: if the folder or the hub has nothing usable.
+    """
     folder = Path(encoder)
     if folder.is_dir() and not (folder / "config.json").is_file():
         raise EncoderError(f"encoder {encoder!r}: the folder holds no model (no config.json)")

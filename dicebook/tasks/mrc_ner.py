@@ -1,6 +1,6 @@
 """Named entities as reading (BERT-MRC): for each type a question, the entities are its answers.
 
-The four steps are :func:`encode`, :class:`EntityReader`, :func:`decode` and :func:`score`. A
+The four steps are :func:`encode`, :func:`model`, :func:`decode` and :func:`score`. A
 sentence is read once for every type. At each word the model says whether an entity starts there and
 whether one ends there, and for pairs of a likely start and a likely end whether they belong
 together. All three are binary decisions with few positives.
@@ -14,19 +14,35 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from datasets import DatasetDict
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import AutoModel, PreTrainedTokenizerBase
-from transformers.utils import ModelOutput
 
+from dicebook import saving
 from dicebook.corpora.tags import Span, from_spans, spans
 from dicebook.encoders import load_model, pad
 from dicebook.tasks.entity_queries import query
+from dicebook.tasks.entity_reader import EntityReader, MatchHead, marks
+from dicebook.tasks.outputs import longest_input, outputs_of
+from dicebook.tasks.raw_text import Entity, sentences_of
+
+__all__ = [
+    "Encoded",
+    "EntityReader",
+    "MatchHead",
+    "MrcLoss",
+    "collator",
+    "decode",
+    "encode",
+    "model",
+    "predict",
+    "score",
+    "to_tags",
+]
 
 IGNORED = -100
 
@@ -41,14 +57,19 @@ class Encoded:
             sentence, or -1 where it was cut off; ``spans``, the positions of the first sub-word of
             each entity's first and last word; ``sentence`` and ``type``, the row and the index.
         corpus: the corpus itself.
-        types: the entity types of the training split.
+        queries: the question asked for each type of the training split.
         cut: words beyond ``max_length``, per split.
     """
 
     splits: DatasetDict
     corpus: DatasetDict
-    types: list[str]
+    queries: dict[str, str]
     cut: dict[str, int]
+
+    @property
+    def types(self) -> list[str]:
+        """The entity types, in the order of the column ``type``."""
+        return list(self.queries)
 
     def counts(self) -> tuple[int, int]:
         """Negative and positive start and end decisions of the training split."""
@@ -82,7 +103,7 @@ def encode(
         ValueError: if a split holds a type that the training split does not.
     """
     types = sorted({span.type for tags in corpus["train"]["tags"] for span in spans(tags)})
-    asked = [(queries or {}).get(name) or query(name, language) for name in types]
+    asked = {name: (queries or {}).get(name) or query(name, language) for name in types}
 
     def encode_batch(batch: dict[str, list[Any]], rows: list[int]) -> dict[str, list[Any]]:
         columns: dict[str, list[Any]] = defaultdict(list)
@@ -94,23 +115,12 @@ def encode(
                     f"sentence {row + 1}: type {min(unseen)!r} never occurs in the training split, "
                     f"whose types are {', '.join(types)}"
                 )
-            questions = [text.split() for text in asked]
-            encoded = tokenizer(
-                questions,
-                [tokens] * len(types),
-                is_split_into_words=True,
-                truncation="only_second",
-                max_length=max_length,
-            )
-            for name, values in encoded.items():
-                columns[name].extend(values)
-            for index, name in enumerate(types):
-                first = _first_subwords(encoded, index, len(tokens))
+            for question in _questions(tokenizer, asked, tokens, max_length):
+                first, name = question["first_subword"], types[question["type"]]
                 inside = [(first[s.start], first[s.end - 1]) for s in found if s.type == name]
-                columns["spans"].append([pair for pair in inside if min(pair) >= 0])
-                columns["first_subword"].append(first)
-                columns["sentence"].append(row)
-                columns["type"].append(index)
+                question["spans"] = [pair for pair in inside if min(pair) >= 0]
+                for column, value in {**question, "sentence": row}.items():
+                    columns[column].append(value)
         return columns
 
     splits = corpus.map(
@@ -124,113 +134,17 @@ def encode(
         name: sum(p < 0 for row in split["first_subword"] for p in row) // max(1, len(types))
         for name, split in splits.items()
     }
-    return Encoded(splits, corpus, types, cut)
-
-
-class MatchHead(nn.Module):
-    """Scores whether a start and an end belong to one entity.
-
-    The usual head is ``v · gelu(W [h_i; h_j] + b)`` over all pairs, which builds a tensor
-    ``[B, L, L, 2H]``. Since ``W [h_i; h_j] = W1 h_i + W2 h_j``, it is enough to project every
-    position twice and to add the projections of the pairs that matter.
-
-    Args:
-        width: H, the size of a hidden state.
-    """
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.start = nn.Linear(width, width)
-        self.end = nn.Linear(width, width, bias=False)
-        self.out = nn.Linear(width, 1)
-
-    def forward(self, hidden: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
-        """Score pairs.
-
-        Args:
-            hidden: ``[B, L, H]``.
-            starts: positions, ``[B, K]``.
-            ends: positions, ``[B, K]``.
-
-        Returns:
-            Logits ``[B, K]``.
-        """
-        rows = torch.arange(hidden.shape[0], device=hidden.device)[:, None]
-        pairs = self.start(hidden)[rows, starts] + self.end(hidden)[rows, ends]
-        return self.out(nn.functional.gelu(pairs)).squeeze(-1)
-
-
-class EntityReader(nn.Module):
-    """An encoder with the three heads.
-
-    Args:
-        encoder: a transformers model that gives ``last_hidden_state``.
-        candidates: starts and ends a row of which pairs are scored.
-        dropout: applied to the hidden states.
-    """
-
-    def __init__(self, encoder: Any, *, candidates: int = 8, dropout: float = 0.1) -> None:
-        super().__init__()
-        width = encoder.config.hidden_size
-        self.encoder = encoder
-        self.candidates = candidates
-        self.dropout = nn.Dropout(dropout)
-        self.boundaries = nn.Linear(width, 2)
-        self.match = MatchHead(width)
-
-    def gradient_checkpointing_enable(self) -> None:
-        """Recompute the encoder's activations in the backward pass."""
-        old = self.encoder.gradient_checkpointing_enable
-        getattr(self.encoder, "activation_checkpointing_enable", old)()
-
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor,
-        word_mask: Tensor,
-        token_type_ids: Tensor | None = None,
-        spans: Tensor | None = None,
-    ) -> ModelOutput:
-        """Score a batch of questions.
-
-        Args:
-            input_ids: ``[B, L]``.
-            attention_mask: ``[B, L]``.
-            word_mask: ``[B, L]``, true at the first sub-word of each word of the sentence.
-            token_type_ids: ``[B, L]``, for encoders that have them.
-            spans: the entities, ``[B, S, 2]``, padded with -1. In training their starts and ends
-                are always among the candidates; otherwise they are not looked at.
-
-        Returns:
-            ``logits`` ``[B, L, 2]`` of starts and ends; ``pairs`` ``[B, K, 2]``, the candidates,
-            -1 where there is none; ``match_logits`` ``[B, K]``; ``word_mask``.
-        """
-        segments = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        hidden = self.encoder(
-            input_ids=input_ids, attention_mask=attention_mask, **segments
-        ).last_hidden_state
-        hidden = self.dropout(hidden)
-        logits = self.boundaries(hidden)
-        with torch.no_grad():
-            likely = logits.float().masked_fill(~word_mask[..., None], -torch.inf)
-            if spans is not None and self.training:
-                likely = likely.masked_fill(_at(spans, likely) > 0, torch.inf)
-            k = min(self.candidates, likely.shape[1])
-            top = likely.topk(k, dim=1)
-            starts = top.indices[:, :, None, 0].expand(-1, k, k).flatten(1)
-            ends = top.indices[:, None, :, 1].expand(-1, k, k).flatten(1)
-            real = word_mask.gather(1, starts) & word_mask.gather(1, ends) & (starts <= ends)
-            pairs = torch.stack([starts, ends], -1).masked_fill(~real[..., None], -1)
-        return ModelOutput(
-            logits=logits,
-            pairs=pairs,
-            match_logits=self.match(hidden, starts, ends),
-            word_mask=word_mask,
-        )
+    return Encoded(splits, corpus, asked, cut)
 
 
 def model(encoder: str, tokenizer: PreTrainedTokenizerBase, **options: Any) -> EntityReader:
     """An :class:`EntityReader` on an encoder by name.
+
+    Args:
+        encoder: see :class:`dicebook.experiment.Experiment`.
+        tokenizer: the encoder's tokenizer.
+        **options: of :class:`EntityReader`; give it ``queries=encoded.queries``, and the model
+            knows what to ask wherever it is loaded.
 
     Raises:
         EncoderError: if there is no such encoder.
@@ -278,7 +192,7 @@ class MrcLoss:
             num_items_in_batch: not used: which pairs count is known only after the forward pass.
         """
         logits, pairs = outputs["logits"], outputs["pairs"]
-        target = _at(labels, logits).long()
+        target = marks(labels, logits).long()
         target = target.masked_fill(~outputs["word_mask"][..., None], IGNORED)
         equal = (pairs[:, :, None] == labels[:, None]).all(-1) & (labels[:, None, :, 0] >= 0)
         match = equal.any(-1).long().masked_fill(pairs[..., 0] < 0, IGNORED)
@@ -314,15 +228,67 @@ def decode(
     found: list[list[tuple[float, Span]]] = [[] for _ in encoded.corpus[split]]
     rows = encoded.splits[split].select_columns(["first_subword", "sentence", "type"])
     for row, logits, pairs, match in zip(rows, *outputs[:3], strict=True):
-        word_at = {p: word for word, p in enumerate(row["first_subword"]) if p >= 0}
-        for (s, e), m in zip(pairs, match, strict=True):
-            if s < 0 or s not in word_at or e not in word_at:
-                continue
-            certainty = min(logits[s, 0], logits[e, 1], m)
-            if certainty > threshold:
-                span = Span(encoded.types[row["type"]], word_at[s], word_at[e] + 1)
-                found[row["sentence"]].append((float(certainty), span))
+        name = encoded.types[row["type"]]
+        found[row["sentence"]] += _entities(
+            row["first_subword"], name, logits, pairs, match, threshold
+        )
     return [_kept(candidates, nested) for candidates in found]
+
+
+def predict(
+    trained: Any,
+    sentences: str | Sequence[str | Sequence[str]],
+    *,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+    threshold: float = 0.0,
+    nested: bool = False,
+    max_length: int | None = None,
+    batch_size: int = 32,
+) -> list[list[Entity]]:
+    """Find the entities of sentences that a trained reader has not seen.
+
+    A sentence longer than the model reads at once is read in overlapping windows.
+
+    Args:
+        trained: a folder that :func:`dicebook.saving.save` wrote, or an :class:`EntityReader`
+            with ``queries``.
+        sentences: raw sentences, or lists of words; one string is one sentence.
+        tokenizer: a model's tokenizer; of a folder it is known.
+        threshold: see :func:`decode`.
+        nested: see :func:`decode`.
+        max_length: sub-words of question and window; None is as many as the model reads.
+        batch_size: questions in a batch.
+
+    Returns:
+        The entities of each sentence, in order.
+
+    Raises:
+        EncoderError: if the folder holds no reader.
+        ValueError: if the reader knows no questions, a word is empty, or a model comes without
+            tokenizer.
+    """
+    reader, tokenizer = saving.load(EntityReader, trained, tokenizer)
+    if not reader.queries:
+        raise ValueError("expected a reader with questions: model(..., queries=encoded.queries)")
+    given = sentences_of(sentences)
+    length = max_length or longest_input(reader, tokenizer)
+    rows: list[dict[str, Any]] = []
+    for number, sentence in enumerate(given):
+        if sentence.words:
+            asked = _questions(
+                tokenizer, reader.queries, sentence.words, length, stride=length // 4
+            )
+            rows += [{**question, "spans": [], "sentence": number} for question in asked]
+    names = ("logits", "pairs", "match_logits")
+    outputs = outputs_of(reader, rows, collator(tokenizer), names, batch_size)
+    found: list[list[tuple[float, Span]]] = [[] for _ in given]
+    types = list(reader.queries)
+    for row, logits, pairs, match in zip(rows, *outputs, strict=True):
+        name = types[row["type"]]
+        found[row["sentence"]] += _entities(
+            row["first_subword"], name, logits, pairs, match, threshold
+        )
+    return [s.entities(_kept(c, nested)) for s, c in zip(given, found, strict=True)]
 
 
 def to_tags(entities: Sequence[Span], length: int) -> list[str]:
@@ -346,22 +312,32 @@ def score(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Span]]) -
     }
 
 
-def save(reader: EntityReader, folder: Path | str) -> None:
-    """Save a trained reader: the encoder as transformers does, the heads beside it."""
-    from safetensors.torch import save_file
-
-    reader.encoder.save_pretrained(folder)
-    heads = {k: v.contiguous() for k, v in reader.state_dict().items() if not k.startswith("enc")}
-    save_file(heads, Path(folder) / "heads.safetensors")
-
-
-def reload(folder: Path | str, **options: Any) -> EntityReader:
-    """Load what :func:`save` saved."""
-    from safetensors.torch import load_file
-
-    reader = EntityReader(AutoModel.from_pretrained(folder), **options)
-    reader.load_state_dict(load_file(Path(folder) / "heads.safetensors"), strict=False)
-    return reader.eval()
+def _questions(
+    tokenizer: PreTrainedTokenizerBase,
+    queries: Mapping[str, str],
+    tokens: list[str],
+    max_length: int,
+    stride: int | None = None,
+) -> list[dict[str, Any]]:
+    """The rows of one sentence; with a stride also of what does not fit into the first window."""
+    encoded = tokenizer(
+        [text.split() for text in queries.values()],
+        [tokens] * len(queries),
+        is_split_into_words=True,
+        truncation="only_second",
+        max_length=max_length,
+        stride=stride or 0,
+        return_overflowing_tokens=stride is not None,
+    )
+    asked = encoded.pop("overflow_to_sample_mapping", range(len(queries)))
+    return [
+        {
+            **{name: values[row] for name, values in encoded.items()},
+            "first_subword": _first_subwords(encoded, row, len(tokens)),
+            "type": index,
+        }
+        for row, index in enumerate(asked)
+    ]
 
 
 def _first_subwords(encoded: Any, row: int, n_words: int) -> list[int]:
@@ -373,16 +349,29 @@ def _first_subwords(encoded: Any, row: int, n_words: int) -> list[int]:
     return first
 
 
-def _at(spans_: Tensor, like: Tensor) -> Tensor:
-    """0/1 in the shape ``[B, L, 2]`` of ``like``: 1 at the starts and at the ends of entities."""
-    marks = torch.zeros_like(like)
-    return marks.scatter_reduce_(1, spans_.clamp(min=0), (spans_ >= 0).to(like.dtype), "amax")
+def _entities(
+    first_subword: Sequence[int],
+    name: str,
+    logits: np.ndarray,
+    pairs: np.ndarray,
+    match: np.ndarray,
+    threshold: float,
+) -> list[tuple[float, Span]]:
+    """The answers to one question, with their certainty."""
+    word_at = {p: word for word, p in enumerate(first_subword) if p >= 0}
+    found = []
+    for (s, e), m in zip(pairs, match, strict=True):
+        if s in word_at and e in word_at:
+            certainty = float(min(logits[s, 0], logits[e, 1], m))
+            if certainty > threshold:
+                found.append((certainty, Span(name, word_at[s], word_at[e] + 1)))
+    return found
 
 
 def _kept(candidates: list[tuple[float, Span]], nested: bool) -> list[Span]:
     kept: list[Span] = []
     for _, span in sorted(candidates, key=lambda item: (-item[0], item[1])):
         free = all(span.end <= other.start or other.end <= span.start for other in kept)
-        if nested or free:
+        if free or (nested and span not in kept):
             kept.append(span)
     return sorted(kept, key=lambda span: (span.start, span.end, span.type))

@@ -10,21 +10,27 @@ positive meets hundreds of negatives.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import torch
-from datasets import DatasetDict
+from datasets import Dataset, DatasetDict
 from torch import Tensor
 from transformers import AutoModelForQuestionAnswering, PreTrainedTokenizerBase
 
+from dicebook import saving
 from dicebook.encoders import load_model, pad
 from dicebook.losses import TrainerLoss
 from dicebook.tasks import span_scores
+from dicebook.tasks.outputs import longest_input, outputs_of
 
 IGNORED = -100
+# The label of the position that stands for "no answer", where it is not the first one.
+NO_ANSWER = -101
 
 
 @dataclass(frozen=True)
@@ -35,8 +41,8 @@ class Encoded:
         splits: per split ``input_ids``, ``attention_mask``, perhaps ``token_type_ids``;
             ``starts`` and ``ends``, the positions of the answers in the window (empty where none
             lies in it); ``context_span``, the first position of the context and the one after its
-            last; ``offsets``, a pair of characters for each position of that span; ``question``,
-            the row of the question in ``corpus``.
+            last; ``offsets``, a pair of characters for each position of that span; ``no_answer``,
+            the position of the classification token; ``question``, the row in ``corpus``.
         corpus: the corpus itself.
         lost: answers that end in no window, per split: their offsets do not fall on sub-words.
     """
@@ -74,44 +80,12 @@ def encode(
     Raises:
         ValueError: if a question leaves no room for a context.
     """
-
-    def encode_batch(batch: dict[str, list[Any]], rows: list[int]) -> dict[str, list[Any]]:
-        questions = [question.strip() for question in batch["question"]]
-        longest = max(len(ids) for ids in tokenizer(questions)["input_ids"])
-        if longest + stride + 8 > max_length:
-            raise ValueError(
-                f"max_length {max_length} leaves no room for a context: a question of {longest} "
-                f"sub-words and a stride of {stride} need more than {longest + stride + 8}"
-            )
-        encoded = tokenizer(
-            questions,
-            batch["context"],
-            truncation="only_second",
-            max_length=max_length,
-            stride=stride,
-            return_overflowing_tokens=True,
-            return_offsets_mapping=True,
-        )
-        sources = encoded.pop("overflow_to_sample_mapping")
-        all_offsets = encoded.pop("offset_mapping")
-        columns: dict[str, list[Any]] = defaultdict(list)
-        for window, source in enumerate(sources):
-            second = [i for i, which in enumerate(encoded.sequence_ids(window)) if which == 1]
-            first, last = (second[0], second[-1] + 1) if second else (0, 0)
-            offsets = all_offsets[window][first:last]
-            starts, ends = _positions(batch["answers"][source], offsets)
-            columns["starts"].append([first + s for s in starts])
-            columns["ends"].append([first + e for e in ends])
-            columns["context_span"].append((first, last))
-            columns["offsets"].append(offsets)
-            columns["question"].append(rows[source])
-        return {**encoded, **columns}
-
+    windows = partial(_windows, tokenizer, max_length, stride)
     splits = corpus.map(
-        encode_batch,
+        windows,
         batched=True,
         with_indices=True,
-        remove_columns=corpus["train"].column_names,
+        remove_columns=next(iter(corpus.values())).column_names,
         load_from_cache_file=False,
     )
     lost = {}
@@ -137,12 +111,17 @@ def model(encoder: str, tokenizer: PreTrainedTokenizerBase) -> Any:
 
 
 def collator(
-    tokenizer: PreTrainedTokenizerBase,
+    tokenizer: PreTrainedTokenizerBase, *, as_choice: bool = True
 ) -> Callable[[list[dict[str, Any]]], dict[str, Any]]:
     """Pads windows and makes ``labels`` ``[B, L, 2]``.
 
     1 where an answer starts (first column) or ends (second), 0 at the other positions of the
     context, -100 at the question, the special tokens and the padding.
+
+    Args:
+        tokenizer: the encoder's tokenizer.
+        as_choice: for :func:`choice`, mark a classification token that is not the first token
+            (XLNet's is the last). :class:`Decisions` has no use for the mark and refuses it.
     """
 
     def collate(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -153,6 +132,8 @@ def collator(
             labels[i, first:last] = 0
             labels[i, row["starts"], 0] = 1
             labels[i, row["ends"], 1] = 1
+            if as_choice and row["no_answer"]:
+                labels[i, row["no_answer"]] = NO_ANSWER
         return {**batch, "labels": labels}
 
     return collate
@@ -176,7 +157,12 @@ class Decisions(TrainerLoss):
             outputs: a model's, with ``start_logits`` and ``end_logits`` ``[B, L]``.
             labels: ``[B, L, 2]``, see :func:`collator`.
             num_items_in_batch: decisions in the whole step.
+
+        Raises:
+            ValueError: if the labels mark the position of "no answer".
         """
+        if labels is not None and bool((labels == NO_ANSWER).any()):
+            raise ValueError("expected labels of collator(tokenizer, as_choice=False)")
         logits = torch.stack([outputs.start_logits, outputs.end_logits], dim=-1)
         return super().__call__({"logits": logits}, labels, num_items_in_batch)
 
@@ -184,7 +170,8 @@ class Decisions(TrainerLoss):
 def choice(outputs: Any, labels: Tensor, num_items_in_batch: Any = None) -> Tensor:
     """Cross entropy over positions, the usual loss of extractive readers, as a Trainer calls it.
 
-    A window without an answer chooses its first position, the classification token. Of several
+    A window without an answer chooses the classification token, its first position or the one that
+    :func:`collator` marked. Of several
     answers the model may choose any: the loss is the negative logarithm of their joint probability.
 
     Args:
@@ -198,11 +185,11 @@ def choice(outputs: Any, labels: Tensor, num_items_in_batch: Any = None) -> Tens
     losses = []
     for side, logits in enumerate((outputs.start_logits, outputs.end_logits)):
         target = labels[..., side]
-        first = torch.zeros_like(target, dtype=torch.bool)
-        first[:, 0] = True
+        null = target == NO_ANSWER
+        null[:, 0] |= ~null.any(-1)
         gold = target == 1
-        gold = torch.where(gold.any(-1, keepdim=True), gold, first)
-        scores = logits.float().masked_fill((target == IGNORED) & ~first, -torch.inf)
+        gold = torch.where(gold.any(-1, keepdim=True), gold, null)
+        scores = logits.float().masked_fill((target < 0) & ~null, -torch.inf)
         losses.append(scores.logsumexp(-1) - scores.masked_fill(~gold, -torch.inf).logsumexp(-1))
     return torch.stack(losses).mean()
 
@@ -214,14 +201,16 @@ class Answer:
     Attributes:
         text: its text.
         score: sum of the start's and the end's logit, less that of "no answer".
+        start: its first character in the context; -1 where that is not known.
     """
 
     text: str
     score: float
+    start: int = -1
 
 
 def decode(
-    logits: tuple[np.ndarray, np.ndarray],
+    logits: tuple[Sequence[np.ndarray], Sequence[np.ndarray]],
     encoded: Encoded,
     split: str,
     *,
@@ -236,7 +225,7 @@ def decode(
         encoded: the encoded corpus.
         split: the split's name.
         as_choice: whether the model was trained by :func:`choice`. Then "no answer" scores what
-            the first position scores; with :class:`Decisions` it scores 0.
+            the classification token scores; with :class:`Decisions` it scores 0.
         max_answer_length: longest span, in sub-words.
         candidates: starts and ends per window that are combined.
 
@@ -248,45 +237,169 @@ def decode(
     for window, (starts, ends) in enumerate(zip(*logits, strict=True)):
         row = encoded.splits[split][window]
         (first, last), question = row["context_span"], row["question"]
-        null = float(starts[0] + ends[0]) if as_choice else 0.0
+        cls = row["no_answer"]
+        null = float(starts[cls] + ends[cls]) if as_choice else 0.0
         span, score_ = _best_span(
             starts[first:last], ends[first:last], max_answer_length, candidates
         )
-        text = ""
-        if span:
-            begin, end = row["offsets"][span[0]][0], row["offsets"][span[1]][1]
-            text = contexts[question][begin:end]
-        answer = Answer(text, score_ - null)
+        answer = _answer(contexts[question], row["offsets"], span, score_ - null)
         if question not in best or answer.score > best[question].score:
             best[question] = answer
     return [best[question] for question in range(len(contexts))]
 
 
+def decode_several(
+    logits: tuple[Sequence[np.ndarray], Sequence[np.ndarray]],
+    encoded: Encoded,
+    split: str,
+    *,
+    threshold: float = 0.0,
+    max_answer_length: int = 30,
+) -> list[list[Answer]]:
+    """All answers of every question, as decisions give them; for Quoref.
+
+    A position whose log-odds exceed the threshold is a start or an end. An end belongs to the
+    nearest start before it; of the ends of one start the most certain one counts, and a start
+    without an end is dropped. Of spans that overlap, which windows can give, the more certain one
+    stays.
+
+    Args:
+        logits: of starts and of ends of a model trained with :class:`Decisions`, ``[windows, L]``
+            each, in the order of the split.
+        encoded: the encoded corpus.
+        split: the split's name.
+        threshold: log-odds.
+        max_answer_length: longest span, in sub-words.
+
+    Returns:
+        For each question its answers, in the order of the context; none is "no answer".
+    """
+    contexts = encoded.corpus[split]["context"]
+    found: list[list[Answer]] = [[] for _ in contexts]
+    for window, (starts, ends) in enumerate(zip(*logits, strict=True)):
+        row = encoded.splits[split][window]
+        (first, last), question = row["context_span"], row["question"]
+        starts, ends = starts[first:last], ends[first:last]
+        for s, e in _all_spans(starts, ends, threshold, max_answer_length):
+            score_ = float(starts[s] + ends[e])
+            found[question].append(_answer(contexts[question], row["offsets"], (s, e), score_))
+    return [_apart(answers) for answers in found]
+
+
+def predict(
+    trained: Any,
+    questions: Sequence[tuple[str, str]],
+    *,
+    as_choice: bool,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+    threshold: float | None = None,
+    max_length: int | None = None,
+    stride: int | None = None,
+    batch_size: int = 32,
+) -> list[Answer]:
+    """Answer questions that a trained reader has not seen.
+
+    Args:
+        trained: a folder that :func:`dicebook.saving.save` wrote, or a model.
+        questions: pairs of a question and the text that may answer it, of any length.
+        as_choice: whether the model was trained by :func:`choice`, see :func:`decode`.
+        tokenizer: a model's tokenizer; of a folder it is known.
+        threshold: an answer that scores below it becomes "no answer", an empty text; None answers
+            every question.
+        max_length: sub-words of a window; None is as many as the model reads, at most 384.
+        stride: sub-words that windows share; None is a third of a window.
+        batch_size: windows in a batch.
+
+    Returns:
+        The best answer to each question.
+
+    Raises:
+        EncoderError: if the folder holds no model.
+        ValueError: if something else than pairs of strings comes, a question leaves no room for its
+            text, or a model comes without tokenizer.
+    """
+    logits, asked = _read(trained, tokenizer, questions, max_length, stride, batch_size)
+    answers = decode(logits, asked, "test", as_choice=as_choice)
+    silent = -np.inf if threshold is None else threshold
+    return [a if a.score >= silent else Answer("", a.score) for a in answers]
+
+
+def predict_several(
+    trained: Any,
+    questions: Sequence[tuple[str, str]],
+    *,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+    threshold: float = 0.0,
+    max_length: int | None = None,
+    stride: int | None = None,
+    batch_size: int = 32,
+) -> list[list[Answer]]:
+    """All answers to questions that a reader trained with :class:`Decisions` has not seen.
+
+    Args:
+        trained: see :func:`predict`.
+        questions: see :func:`predict`.
+        tokenizer: see :func:`predict`.
+        threshold: see :func:`decode_several`.
+        max_length: see :func:`predict`.
+        stride: see :func:`predict`.
+        batch_size: see :func:`predict`.
+
+    Returns:
+        The answers to each question, in the order of its text.
+
+    Raises:
+        EncoderError: see :func:`predict`.
+        ValueError: see :func:`predict`.
+    """
+    logits, asked = _read(trained, tokenizer, questions, max_length, stride, batch_size)
+    return decode_several(logits, asked, "test", threshold=threshold)
+
+
 def score(
-    answers: Sequence[Answer],
+    answers: Sequence[Answer] | Sequence[Sequence[Answer]],
     gold: Sequence[dict[str, Sequence[Any]]],
     *,
     threshold: float | None = None,
     language: str = "en",
+    all_of: bool = False,
 ) -> dict[str, float]:
-    """Exact match and F1 in percent, against the best of a question's alternative answers.
+    """Exact match and F1 in percent.
 
     Args:
-        answers: one a question.
+        answers: one a question; with ``all_of`` a list of them a question.
         gold: the column ``answers`` of the corpus.
-        threshold: an answer that scores below it is "no answer"; None answers every question.
+        threshold: an answer that scores below it is left out; None keeps every answer.
         language: ``"en"`` counts as SQuAD's scorer, ``"zh"`` as CMRC 2018's.
+        all_of: False, and the answers in ``gold`` are alternatives, of which the best counts
+            (SQuAD, CMRC); True, and all of them are asked for (Quoref, whose scorer is followed).
+
+    Raises:
+        ValueError: for ``all_of`` in Chinese, for which there is no rule.
     """
-    pairs = [
+    if all_of:
+        if language != "en":
+            raise ValueError(f"all_of counts as Quoref's scorer, for 'en'; got {language!r}")
+        lists: list[list[Answer]] = [[a] if isinstance(a, Answer) else list(a) for a in answers]
+        kept = [
+            [a.text for a in several if a.text and (threshold is None or a.score >= threshold)]
+            for several in lists
+        ]
+        return _percent(
+            span_scores.all_of(truth["text"], texts)
+            for truth, texts in zip(gold, kept, strict=True)
+        )
+    single = [answer for answer in answers if isinstance(answer, Answer)]
+    if len(single) < len(answers):
+        raise ValueError("expected one answer a question; for lists of them set all_of=True")
+    return _percent(
         span_scores.best_of(
             truth["text"],
             "" if threshold is not None and answer.score < threshold else answer.text,
             language,
         )
-        for answer, truth in zip(answers, gold, strict=True)
-    ]
-    exact, f1 = np.array(pairs).mean(0) if pairs else (0.0, 0.0)
-    return {"exact_match": 100 * float(exact), "f1": 100 * float(f1)}
+        for answer, truth in zip(single, gold, strict=True)
+    )
 
 
 def tune_threshold(
@@ -315,6 +428,49 @@ def tune_threshold(
     return float((edges[k] + edges[k + 1]) / 2)
 
 
+def _windows(
+    tokenizer: PreTrainedTokenizerBase,
+    max_length: int,
+    stride: int,
+    batch: Mapping[str, list[Any]],
+    rows: Sequence[int],
+) -> dict[str, list[Any]]:
+    """The columns of :class:`Encoded` for some questions."""
+    questions = [question.strip() for question in batch["question"]]
+    longest = max((len(ids) for ids in tokenizer(questions)["input_ids"]), default=0)
+    if longest + stride + 8 > max_length:
+        raise ValueError(
+            f"max_length {max_length} leaves no room for a context: a question of {longest} "
+            f"sub-words and a stride of {stride} need more than {longest + stride + 8}"
+        )
+    encoded = tokenizer(
+        questions,
+        batch["context"],
+        truncation="only_second",
+        max_length=max_length,
+        stride=stride,
+        return_overflowing_tokens=True,
+        return_offsets_mapping=True,
+    )
+    sources = encoded.pop("overflow_to_sample_mapping")
+    all_offsets = encoded.pop("offset_mapping")
+    columns: dict[str, list[Any]] = defaultdict(list)
+    for window, source in enumerate(sources):
+        second = [i for i, which in enumerate(encoded.sequence_ids(window)) if which == 1]
+        first, last = (second[0], second[-1] + 1) if second else (0, 0)
+        offsets = all_offsets[window][first:last]
+        starts, ends = _positions(batch["answers"][source], offsets)
+        ids = encoded["input_ids"][window]
+        cls = tokenizer.cls_token_id
+        columns["starts"].append([first + s for s in starts])
+        columns["ends"].append([first + e for e in ends])
+        columns["context_span"].append((first, last))
+        columns["offsets"].append(offsets)
+        columns["no_answer"].append(ids.index(cls) if cls in ids else 0)
+        columns["question"].append(rows[source])
+    return {**encoded, **columns}
+
+
 def _positions(
     answers: dict[str, Sequence[Any]], offsets: Sequence[tuple[int, int]]
 ) -> tuple[list[int], list[int]]:
@@ -330,6 +486,77 @@ def _positions(
             starts.add(start)
             ends.add(stop)
     return sorted(starts), sorted(ends)
+
+
+def _percent(pairs: Iterable[tuple[float, float]]) -> dict[str, float]:
+    rows = list(pairs)
+    exact, f1 = np.array(rows).mean(0) if rows else (0.0, 0.0)
+    return {"exact_match": 100 * float(exact), "f1": 100 * float(f1)}
+
+
+def _read(
+    trained: Any,
+    tokenizer: PreTrainedTokenizerBase | None,
+    questions: Sequence[tuple[str, str]],
+    max_length: int | None,
+    stride: int | None,
+    batch_size: int,
+) -> tuple[tuple[list[np.ndarray], list[np.ndarray]], Encoded]:
+    """Logits for raw questions, and the questions as a split named "test"."""
+    for pair in questions:
+        if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+            raise ValueError(f"expected pairs of a question and a text, got {pair!r}")
+    model, tokenizer = saving.load(AutoModelForQuestionAnswering, trained, tokenizer)
+    length = max_length or min(384, longest_input(model, tokenizer))
+    batch: dict[str, list[Any]] = {
+        "question": [question for question, _ in questions],
+        "context": [context for _, context in questions],
+        "answers": [{"text": [], "answer_start": []} for _ in questions],
+    }
+    overlap = length // 3 if stride is None else stride
+    windows = Dataset.from_dict(
+        _windows(tokenizer, length, overlap, batch, range(len(questions))) if questions else {}
+    )
+    names = ("start_logits", "end_logits")
+    starts, ends = outputs_of(model, list(windows), partial(pad, tokenizer), names, batch_size)
+    corpus = DatasetDict(test=Dataset.from_dict(batch))
+    return (starts, ends), Encoded(DatasetDict(test=windows), corpus, {})
+
+
+def _answer(
+    context: str,
+    offsets: Sequence[tuple[int, int]],
+    span: tuple[int, int] | None,
+    score_: float,
+) -> Answer:
+    if span is None:
+        return Answer("", score_)
+    begin, end = offsets[span[0]][0], offsets[span[1]][1]
+    # Some tokenizers count the space before a word to the word.
+    text = context[begin:end]
+    return Answer(text.strip(), score_, begin + len(text) - len(text.lstrip()))
+
+
+def _all_spans(
+    starts: np.ndarray, ends: np.ndarray, threshold: float, longest: int
+) -> list[tuple[int, int]]:
+    likely = np.flatnonzero(starts > threshold).tolist()
+    spans = []
+    for start, following in pairwise([*likely, len(starts)]):
+        reach = ends[start : min(following, start + longest)]
+        end = start + int(reach.argmax())
+        if ends[end] > threshold:
+            spans.append((start, end))
+    return spans
+
+
+def _apart(answers: list[Answer]) -> list[Answer]:
+    kept: list[Answer] = []
+    for answer in sorted(answers, key=lambda a: (-a.score, a.start)):
+        end = answer.start + len(answer.text)
+        if all(end <= k.start or k.start + len(k.text) <= answer.start for k in kept):
+            kept.append(answer)
+    return sorted(kept, key=lambda a: a.start)
 
 
 def _best_span(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,12 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModelForTokenClassification, PreTrainedTokenizerBase
 
+from dicebook import saving
 from dicebook.corpora.tags import by_character as tag_characters
+from dicebook.corpora.tags import is_entity_tag, spans
 from dicebook.encoders import load_model, pad
+from dicebook.tasks.outputs import longest_input, outputs_of
+from dicebook.tasks.raw_text import Entity, sentences_of
 
 OUTSIDE = "O"
 IGNORED = -100
@@ -126,7 +131,11 @@ def collator(
 
 
 def decode(
-    logits: np.ndarray, split: Dataset, labels: Sequence[str], *, outside_bias: float = 0.0
+    logits: np.ndarray,
+    split: Dataset | Mapping[str, Any],
+    labels: Sequence[str],
+    *,
+    outside_bias: float = 0.0,
 ) -> list[list[str]]:
     """The most probable tag of every word.
 
@@ -243,6 +252,105 @@ def tune_outside_bias(
         curve.append({"outside_bias": float(bias), **score(split["tags"], predicted)})
     best = max(curve, key=lambda point: (point["f1"], -abs(point["outside_bias"])))
     return best["outside_bias"], curve
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """A tagged sentence.
+
+    Attributes:
+        words: its words.
+        tags: a tag for each word.
+        entities: what IOB2 tags mark; empty for other tags.
+    """
+
+    words: list[str]
+    tags: list[str]
+    entities: list[Entity]
+
+
+def predict(
+    trained: Any,
+    sentences: str | Sequence[str | Sequence[str]],
+    *,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+    outside_bias: float = 0.0,
+    max_length: int | None = None,
+    batch_size: int = 32,
+) -> list[Tagged]:
+    """Tag sentences that a trained model has not seen.
+
+    A sentence longer than the model reads at once is read in overlapping windows; each word is
+    tagged in the window in which it stands farthest from an edge.
+
+    Args:
+        trained: a folder that :func:`dicebook.saving.save` wrote, or a model.
+        sentences: raw sentences, or lists of words; one string is one sentence. Words split as
+            in the training corpus give the best tags; for a corpus :func:`by_character` give
+            ``list(text)``.
+        tokenizer: a model's tokenizer; of a folder it is known.
+        outside_bias: see :func:`decode`.
+        max_length: sub-words of a window; None is as many as the model reads.
+        batch_size: windows in a batch.
+
+    Returns:
+        Words, tags and entities of each sentence.
+
+    Raises:
+        EncoderError: if the folder holds no model.
+        ValueError: if a word is empty, or a model comes without tokenizer.
+    """
+    model, tokenizer = saving.load(AutoModelForTokenClassification, trained, tokenizer)
+    labels = [model.config.id2label[i] for i in range(model.config.num_labels)]
+    given = sentences_of(sentences)
+    length = max_length or longest_input(model, tokenizer)
+    rows, places = _windows(tokenizer, [sentence.words for sentence in given], length)
+    (logits,) = outputs_of(model, rows, partial(pad, tokenizer), ["logits"], batch_size)
+    iob2 = all(map(is_entity_tag, labels))
+    found = []
+    for number, sentence in enumerate(given):
+        by_word = np.zeros((1, len(sentence.words), len(labels)))
+        positions = [-1] * len(sentence.words)
+        for word in range(len(sentence.words)):
+            if (number, word) in places:
+                window, position = places[number, word]
+                by_word[0, word] = logits[window][position]
+                positions[word] = word
+        split = {"first_subword": [positions]}
+        (tags,) = decode(by_word, split, labels, outside_bias=outside_bias)
+        entities = sentence.entities(spans(tags, strict=True)) if iob2 else []
+        found.append(Tagged(sentence.words, tags, entities))
+    return found
+
+
+def _windows(
+    tokenizer: PreTrainedTokenizerBase, sentences: Sequence[list[str]], max_length: int
+) -> tuple[list[dict[str, Any]], dict[tuple[int, int], tuple[int, int]]]:
+    """Rows for a model, and for each (sentence, word) the row and position to read it at."""
+    rows: list[dict[str, Any]] = []
+    best: dict[tuple[int, int], tuple[int, tuple[int, int]]] = {}
+    for number, words in enumerate(sentences):
+        if not words:
+            continue
+        encoded = tokenizer(
+            words,
+            is_split_into_words=True,
+            truncation=True,
+            max_length=max_length,
+            stride=max_length // 4,
+            return_overflowing_tokens=True,
+        )
+        for window, ids in enumerate(encoded["input_ids"]):
+            before = None
+            for position, word in enumerate(encoded.word_ids(window)):
+                edge = min(position, len(ids) - 1 - position)
+                place = (edge, (len(rows), position))
+                known = best.get((number, word), (-1, (0, 0)))
+                if word is not None and word != before and edge > known[0]:
+                    best[number, word] = place
+                before = word
+            rows.append({name: encoded[name][window] for name in encoded})
+    return rows, {word: place for word, (_, place) in best.items()}
 
 
 def _labels(corpus: Mapping[str, Dataset]) -> list[str]:

@@ -177,8 +177,9 @@ def test_a_type_unseen_in_training_is_named(tokenizer) -> None:
 def test_a_saved_reader_is_the_same_reader(tmp_path: Path, encoded, tokenizer, reader) -> None:
     batch = mrc_ner.collator(tokenizer)(list(encoded.splits["test"]))
     inputs = {name: v for name, v in batch.items() if name not in ("labels", "spans")}
-    mrc_ner.save(reader.eval(), tmp_path)
-    again = mrc_ner.reload(tmp_path, candidates=4)
+    reader.eval().save_pretrained(tmp_path)
+    again = mrc_ner.EntityReader.from_pretrained(tmp_path)
+    assert again.candidates == 4
     with torch.inference_mode():
         torch.testing.assert_close(
             again(**inputs)["match_logits"], reader(**inputs)["match_logits"]

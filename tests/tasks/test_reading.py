@@ -137,6 +137,89 @@ def test_a_window_too_small_for_the_question_is_refused(tokenizer) -> None:
         reading.encode(corpus, tokenizer, max_length=14, stride=4)
 
 
+def windows_of(encoded: reading.Encoded, found: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
+    """Decisions that are sure of some texts wherever a window holds them, and of nothing else."""
+    split = encoded.splits["test"]
+    width = max(map(len, split["input_ids"]))
+    starts, ends = (np.full((len(split), width), -5.0) for _ in range(2))
+    for i, window in enumerate(split):
+        first = window["context_span"][0]
+        for text, odds in found.items():
+            begin = CONTEXT.index(text)
+            for k, (s, e) in enumerate(window["offsets"]):
+                starts[i, first + k] = max(starts[i, first + k], odds if s == begin else -5)
+                ends[i, first + k] = max(ends[i, first + k], odds if e == begin + len(text) else -5)
+    return starts, ends
+
+
+def test_several_answers_are_decoded_in_order_and_once(encoded) -> None:
+    logits = windows_of(encoded, {"Odo": 3.0, "Mira": 1.0, "none": -1.0})
+    for answers in reading.decode_several(logits, encoded, "test"):
+        assert [(a.text, a.start, a.score) for a in answers] == [
+            ("Mira", CONTEXT.index("Mira"), 2.0),
+            ("Odo", CONTEXT.index("Odo"), 6.0),
+        ]
+    surer = reading.decode_several(logits, encoded, "test", threshold=2)
+    assert {a.text for answers in surer for a in answers} == {"Odo"}
+    assert reading.decode_several(logits, encoded, "test", threshold=4) == [[]] * 4
+    short = reading.decode_several(logits, encoded, "test", threshold=-6, max_answer_length=1)
+    assert {len(a.text.split()) for answers in short for a in answers} == {1}
+
+
+def test_an_end_belongs_to_the_nearest_start_before_it() -> None:
+    starts = np.array([2.0, -1, 1, -1, 3, -1])
+    ends = np.array([-1.0, 1, -1, 5, -1, -1])
+    assert reading._all_spans(starts, ends, 0.0, 30) == [(0, 1), (2, 3)]
+    assert reading._all_spans(starts, ends, 1.5, 30) == [(0, 3)]
+    assert reading._all_spans(starts, ends, 1.5, 3) == []
+
+
+def test_of_overlapping_answers_the_surer_one_stays() -> None:
+    nine, bees = reading.Answer("nine bees", 2.0, 11), reading.Answer("bees in", 3.0, 16)
+    assert reading._apart([nine, bees, nine]) == [bees]
+    assert reading._apart([bees, reading.Answer("nine", 1.0, 11)]) == [
+        reading.Answer("nine", 1.0, 11),
+        bees,
+    ]
+
+
+def test_all_answers_are_asked_for() -> None:
+    gold = [{"text": ["Mira", "Odo"]}, {"text": []}, {"text": ["nine bees"]}]
+    found = [
+        [reading.Answer("Mira", 3.0), reading.Answer("a tin", 1.0)],
+        [],
+        [reading.Answer("bees", 2.0)],
+    ]
+    # F1: one of two; nothing expected and nothing said; 2/3 rounded. Exact: the second alone.
+    assert reading.score(found, gold, all_of=True) == pytest.approx(
+        {"exact_match": 100 / 3, "f1": 100 * (0.5 + 1 + 0.67) / 3}
+    )
+    assert reading.score(found, gold, all_of=True, threshold=1.5)["f1"] == pytest.approx(
+        100 * (0.5 + 1 + 0.67) / 3
+    )
+    one = [reading.Answer("Mira", 3.0), reading.Answer("", 1.0), reading.Answer("nine bees", 2.0)]
+    assert reading.score(one, gold, all_of=True)["f1"] == pytest.approx(100 * 2.5 / 3)
+    with pytest.raises(ValueError, match="set all_of=True"):
+        reading.score(found, gold)
+    with pytest.raises(ValueError, match="Quoref's scorer, for 'en'; got 'zh'"):
+        reading.score(found, gold, all_of=True, language="zh")
+
+
+def test_a_marked_position_stands_for_no_answer() -> None:
+    torch.manual_seed(0)
+    labels = torch.full((1, 6, 2), -100)
+    labels[:, 1:4] = 0
+    labels[:, 5] = reading.NO_ANSWER
+    outputs = SimpleNamespace(start_logits=torch.randn(1, 6), end_logits=torch.randn(1, 6))
+    expected = sum(
+        torch.nn.functional.cross_entropy(x[:, [1, 2, 3, 5]], torch.tensor([3])) / 2
+        for x in (outputs.start_logits, outputs.end_logits)
+    )
+    assert reading.choice(outputs, labels) == pytest.approx(float(expected), abs=1e-6)
+    with pytest.raises(ValueError, match="as_choice=False"):
+        reading.Decisions(make_loss("binary_ce"))(outputs, labels)
+
+
 ANSWER = st.tuples(st.floats(-5, 5).map(lambda x: round(x, 1)), st.booleans(), st.booleans())
 
 
