@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 
 import psutil
@@ -14,7 +15,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-SHORT = {"loss": "dl", "epochs": 4, "train_size": 160}
+SHORT = {"loss": "dl", "epochs": 4, "train_size": 160, "reader_epochs": 0}
 
 
 def command(root: Path, out: Path, **parameters: object) -> list[str]:
@@ -57,11 +58,12 @@ def test_a_wrong_parameter_ends_in_one_clear_error(
     assert not folder.exists()
 
 
-def test_two_losses_leave_two_records(root: Path, tmp_path: Path) -> None:
-    done = run(root, tmp_path, loss="ce,dsc", epochs=1, train_size=64, output_dir=tmp_path / "run")
+def test_two_losses_leave_two_records_of_each_model(root: Path, tmp_path: Path) -> None:
+    short = {"loss": "ce,dsc", "epochs": 1, "train_size": 64, "reader_epochs": 1}
+    done = run(root, tmp_path, **short, output_dir=tmp_path / "run")
     assert done.returncode == 0, done.stderr
-    for loss in ("ce", "dsc"):
-        found = json.loads((tmp_path / "run" / loss / "record.json").read_text(encoding="utf-8"))
+    for loss, folder in product(("ce", "dsc"), ("run", "run/reader")):
+        found = json.loads((tmp_path / folder / loss / "record.json").read_text(encoding="utf-8"))
         assert found["parameters"]["loss"] == loss
         assert set(found["metrics"]) == {"test", "test_tuned", "majority"}
         assert found["measured"]["tokens_per_second"] > 0
