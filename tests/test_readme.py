@@ -87,7 +87,7 @@ def lightning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lightning", module)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/recipes.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/recipes.md", "docs/tasks.md"])
 def test_python_blocks_run(page: str, lightning: None) -> None:
     code = blocks(page, "python")
     assert code
