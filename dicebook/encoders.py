@@ -60,9 +60,8 @@ def load_tokenizer(
         raise EncoderError(f"encoder {encoder!r}: expected a fast tokenizer, got a slow one")
     splitter = tokenizer.backend_tokenizer.pre_tokenizer
     if model_type in BYTE_LEVEL and isinstance(splitter, pre_tokenizers.ByteLevel):
-        splitter.add_prefix_space = (
-            True  # a tokenizer without a class of its own ignores the option
-        )
+        # A tokenizer without a class of its own ignores the option.
+        splitter.add_prefix_space = True
         tokenizer.backend_tokenizer.pre_tokenizer = splitter
     return tokenizer
 
