@@ -58,10 +58,17 @@ OWN = {"alphas", "seeds", "warm_up"}
 experiment = Experiment.from_namespace(
     {k: v for k, v in globals().items() if k not in OWN | {"OWN"}}
 )
-prices = [float(part) for part in str(alphas).split(",")]
+try:
+    prices = [float(part) for part in str(alphas).strip("()[]").split(",")]
+except ValueError:
+    prices = []
 for name, holds, expected in (
     ("loss", loss == "tl", "'tl'"),
-    ("alphas", all(0 < a < 1 for a in prices), "numbers between 0 and 1, joined by commas"),
+    (
+        "alphas",
+        prices and all(0 < a < 1 for a in prices),
+        "numbers between 0 and 1, joined by commas",
+    ),
     ("seeds", isinstance(seeds, int) and seeds >= 1, "a whole number of at least 1"),
     ("warm_up", isinstance(warm_up, int) and warm_up >= 0, "a whole number of at least 0"),
 ):
