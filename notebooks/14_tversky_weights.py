@@ -123,8 +123,9 @@ rows.rename_axis("alpha").round(2)
 # %% [markdown]
 # ## 14.3 The task
 #
-# Entities in Chinese, by character, as in one half of Table 10. The other half, Quoref, is reading
-# ([chapter 09](09_named_entities.ipynb) explains the task and its score).
+# Entities in Chinese, by character, as in one half of Table 10; [chapter
+# 09](09_named_entities.ipynb) explains the task and its score. The other half, Quoref, is machine
+# reading.
 
 # %% tags=["nbval-check-output"]
 entities = corpora.load(experiment.corpus, task="tagging")
