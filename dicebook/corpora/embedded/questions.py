@@ -11,13 +11,15 @@ from dicebook.corpora.embedded.arguments import check, rows
 from dicebook.corpora.embedded.draw import Draw
 from dicebook.corpora.embedded.entity_tags import Mentions
 from dicebook.corpora.embedded.names import SPLITS, Language
+from dicebook.corpora.errors import CorpusError
 from dicebook.corpora.forms import to_dataset
 
 UNANSWERABLE = 1 / 3
 """Share of the questions that have no answer in their paragraph."""
 
 _QUESTIONS_A_PARAGRAPH = 3
-_TIMES = (3, 2, 1, 0)  # how often a paragraph tells of each of the four kinds of fact
+_TIMES = (1, 1, 1, 0)  # how often a paragraph tells of each of the four kinds of fact
+_TIMES_DISTRACTED = (3, 1, 1, 0)
 
 
 class _Fact(NamedTuple):
@@ -34,11 +36,14 @@ class _Fact(NamedTuple):
 class _Writer:
     """Writes the paragraphs and the questions of one split."""
 
-    def __init__(self, language: Language, draw: Draw, mentions: Mentions) -> None:
+    def __init__(
+        self, language: Language, draw: Draw, mentions: Mentions, distractors: float
+    ) -> None:
         self._source = reading_en if language == "en" else reading_zh
         self._glue = " " if language == "en" else ""
         self._draw = draw
         self._mentions = mentions
+        self._distractors = distractors
 
     def words(self, text: str) -> int:
         """Count words (English) or characters (Chinese)."""
@@ -47,18 +52,17 @@ class _Writer:
     def paragraph(self, length: float) -> tuple[str, list[_Fact], list[int]]:
         """Write a paragraph of about a length: its text, its facts and where they start in it."""
         draw, source = self._draw, self._source
+        times = _TIMES_DISTRACTED if draw.chance(self._distractors) else _TIMES
         kinds = draw.shuffled(tuple(source.FACTS))
-        told = [kind for kind, times in zip(kinds, _TIMES, strict=True) for _ in range(times)]
+        told = [kind for kind, number in zip(kinds, times, strict=True) for _ in range(number)]
         objects = draw.shuffled(source.OBJECTS)
-        days, prices = draw.shuffled(source.DAYS), draw.shuffled(source.PRICES)
-        facts = draw.shuffled(
-            [self._fact(kind, objects.pop(), days.pop(), prices.pop()) for kind in told]
-        )
+        facts = draw.shuffled([self._fact(kind, objects.pop()) for kind in told])
         sentences: list[_Fact | str] = list(facts)
         fillers = draw.shuffled(source.FILLERS)
         while sum(self.words(s if isinstance(s, str) else s.text) for s in sentences) < length:
             place = draw.below(len(sentences) + 1)
-            sentences.insert(place, fillers[(len(sentences) - len(facts)) % len(fillers)])
+            filler = fillers[(len(sentences) - len(facts)) % len(fillers)]
+            sentences.insert(place, self._filler(filler))
         text = ""
         starts = []
         for sentence in sentences:
@@ -71,31 +75,41 @@ class _Writer:
     def question(self, facts: list[_Fact], answerable: bool) -> tuple[str, int]:
         """Write a question: its text and the number of the fact that it is about.
 
-        A question without an answer is of a kind that the paragraph does not tell of, or of a kind
-        that it tells of other objects.
+        A question without an answer is of a kind that the paragraph does not tell of; where the
+        paragraph has distractors, half of them are of the kind of these, about another object.
         """
         draw, source = self._draw, self._source
         times = {kind: sum(fact.kind == kind for fact in facts) for kind in source.FACTS}
-        single = draw.chance(0.5)
         if answerable:
-            about = [i for i, fact in enumerate(facts) if (times[fact.kind] == 1) == single]
-            number = draw.pick(about)
+            number = draw.below(len(facts))
             kind = facts[number].kind
         else:
-            kind = draw.pick([k for k, n in times.items() if (n == 0 if single else n > 1)])
+            distracting = [k for k, n in times.items() if n > 1]
+            missing = [k for k, n in times.items() if n == 0]
+            kind = draw.pick(distracting if distracting and draw.chance(0.5) else missing)
             number = draw.pick([i for i, fact in enumerate(facts) if fact.kind != kind])
         fact = facts[number]
         template = draw.pick(source.QUESTIONS[kind])
         past, participle = fact.verb
         return template.format(past=past, participle=participle, object=fact.object), number
 
-    def _fact(self, kind: str, thing: str, day: str, price: str) -> _Fact:
+    def _fact(self, kind: str, thing: str) -> _Fact:
         verb = self._draw.pick(self._source.VERBS)
         values = {"past": verb[0], "participle": verb[1], "object": thing}
-        answer = {"when": day, "price": price}.get(kind) or self._name(kind)
+        answer = self._value(kind)
         before, after = self._draw.pick(self._source.FACTS[kind]).split("{" + kind + "}")
         before, after = before.format(**values), after.format(**values)
         return _Fact(kind, verb, thing, before + answer + after, answer, len(before))
+
+    def _filler(self, template: str) -> str:
+        for kind in self._source.FACTS:
+            if "{" + kind + "}" in template:
+                return template.format(**{kind: self._value(kind)})
+        return template
+
+    def _value(self, kind: str) -> str:
+        closed = {"when": self._source.DAYS, "price": self._source.PRICES}
+        return self._draw.pick(closed[kind]) if kind in closed else self._name(kind)
 
     def _name(self, kind: str) -> str:
         tokens = self._mentions.leaf("PER" if kind == "who" else "LOC")
@@ -129,15 +143,19 @@ def _split(writer: _Writer, count: int, imbalance: float, draw: Draw, prefix: st
 
 
 def reading(
-    language: Language = "en", size: int = 1200, imbalance: float | None = None, seed: int = 0
+    language: Language = "en",
+    size: int = 1800,
+    imbalance: float | None = None,
+    seed: int = 0,
+    distractors: float = 0.1,
 ) -> DatasetDict:
     """Make a corpus of questions on short paragraphs; about a third has no answer.
 
-    A paragraph tells of six objects: who did something to them, where they are, when they arrived
-    and what they cost. It holds three spans of one of these kinds, two of another, one of a third
-    and none of the fourth, hence half of the answers stand beside distractors of the right kind.
-    Half of the questions without an answer ask for the missing kind, and half ask about an object
-    of which the paragraph tells something else.
+    A paragraph tells of three objects: who did something to one, where one is, when one arrived,
+    what one cost, three kinds of these four. Other sentences hold names, days and numbers that
+    answer nothing. A question without an answer asks for the missing kind. A paragraph with
+    distractors tells two more facts of one kind, so that only the object tells which is asked for,
+    and half of its questions without an answer are of that kind, about another object.
 
     Args:
         language: ``"en"`` or ``"zh"``.
@@ -146,6 +164,7 @@ def reading(
             answer, per start or end of an answer; by default 38 (60 in Chinese), from 30 (45).
             Sentences that no question asks about are added to reach it.
         seed: seed of the generator.
+        distractors: share of the paragraphs with distractors, from 0 to 1.
 
     Returns:
         Rows of the reading form; a question without an answer has empty ``answers``.
@@ -156,12 +175,14 @@ def reading(
     if imbalance is None:
         imbalance = 60.0 if language == "zh" else 38.0
     check(language, size, imbalance, seed, lowest=45.0 if language == "zh" else 30.0)
+    if not 0 <= distractors <= 1:
+        raise CorpusError(f"distractors: expected a number from 0 to 1, got {distractors!r}")
     splits: dict[str, Dataset] = {}
     seen: dict[str, list[tuple[str, ...]]] = {}
     for split in SPLITS:
         draw = Draw(f"reading {language} {split} {seed}")
         mentions = Mentions(language, split, draw, seen)
-        writer = _Writer(language, draw, mentions)
+        writer = _Writer(language, draw, mentions, distractors)
         prefix = f"{language}-{split}-{seed}"
         splits[split] = _split(writer, rows(split, size), imbalance, draw, prefix)
         if split == "train":

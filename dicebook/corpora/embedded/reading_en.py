@@ -39,13 +39,14 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "when": ("When did the {object} arrive ?",),
     "price": ("How much did the {object} cost ?", "What was the price of the {object} ?"),
 }
+# What stands in a filler in the place of an answer answers nothing.
 FILLERS: tuple[str, ...] = (
-    "It rained all day and nobody was surprised .",
-    "The neighbours talked about it for weeks .",
-    "There was tea afterwards , and a little music .",
-    "Everybody agreed that it was a good year .",
-    "The road was long and the evening was quiet .",
-    "Nobody remembers the rest any more .",
-    "The newspaper printed a short note about it .",
-    "A dog slept under the table the whole time .",
+    "It rained all {when} and nobody was surprised .",
+    "{who} talked about it for weeks .",
+    "There was tea for {price} guests , and a little music .",
+    "Everybody in {where} agreed that it was a good year .",
+    "The road was {price} miles long and the evening was quiet .",
+    "{who} remembers the rest no more .",
+    "The newspaper of {where} printed a short note about it .",
+    "A dog slept under the table until {when} .",
 )
