@@ -25,7 +25,8 @@ from dicebook.experiment import Experiment
 from dicebook.tasks import pairs, tagging
 from dicebook.training import Trained, build_loss, train
 
-# The denominators of DL are squared in the paper, those of DSC in its scripts.
+# First what matters most. The denominators of DL are squared in the paper, those of DSC in its
+# scripts.
 CONFIGURATIONS: list[tuple[str, dict[str, Any]]] = [
     ("ce", {}),
     ("dsc", {"alpha": 0.1, "squared": True}),
@@ -104,7 +105,7 @@ def fit(experiment: Experiment, task: Any, encoded: Any, tokenizer: Any, evaluat
 
 
 def main() -> None:
-    """Run what is not yet recorded, seed by seed."""
+    """Run what is not yet recorded, loss by loss."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("corpus")
     parser.add_argument("--task", choices=("tagging", "pairs"), default="tagging")
@@ -126,8 +127,8 @@ def main() -> None:
         out / f"{options['corpus']}.jsonl",
     )
     done = {key(r["parameters"]) for r in runs.read_records(file)} if file.exists() else set()
-    for seed in seeds:
-        for number, (name, loss_options) in enumerate(CONFIGURATIONS):
+    for number, (name, loss_options) in enumerate(CONFIGURATIONS):
+        for seed in seeds:
             folder = f"{work}/{options['corpus']}-{seed}-{number}"
             experiment = Experiment(
                 loss=name, loss_options=loss_options, seed=seed, output_dir=folder, **options

@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,7 +106,9 @@ class Experiment:
             _check("loss_options", self._options_are_by_loss, f"{expected} losses", self)
 
     @classmethod
-    def from_namespace(cls, namespace: Mapping[str, Any]) -> Experiment:
+    def from_namespace(
+        cls, namespace: Mapping[str, Any], *, also: Collection[str] = ()
+    ) -> Experiment:
         """The experiment that a chapter's parameters describe.
 
         Call it right below the cell tagged ``parameters``, before any other name is bound: a name
@@ -115,12 +117,13 @@ class Experiment:
 
         Args:
             namespace: the chapter's ``globals()``.
+            also: parameters of the chapter's own, which it checks itself.
 
         Raises:
             ParameterError: for a name that is no parameter, a missing ``corpus``, or a value of
                 the wrong type or range.
         """
-        valid = [item.name for item in dataclasses.fields(cls)]
+        valid = [*(item.name for item in dataclasses.fields(cls)), *also]
         given = {name: value for name, value in namespace.items() if _is_parameter(name, value)}
         for name in given:
             if name not in valid:
@@ -131,7 +134,7 @@ class Experiment:
                 )
         if "corpus" not in given:
             raise ParameterError("parameter 'corpus' is missing: a corpus name or a path")
-        return cls(**given)
+        return cls(**{name: value for name, value in given.items() if name not in also})
 
     @property
     def losses(self) -> list[str]:

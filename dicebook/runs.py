@@ -147,6 +147,38 @@ def _parse_record(file: Path, number: int, text: str) -> dict[str, Any]:
     return record
 
 
+def loss_label(record: Mapping[str, Any]) -> str:
+    """A record's loss with its options, such as ``"dsc, alpha=0.1"``."""
+    parameters = record["parameters"]
+    options = (f"{name}={value}" for name, value in parameters["loss_options"].items())
+    return ", ".join([parameters["loss"], *options])
+
+
+SETTINGS = ("encoder", "epochs", "batch_size", "learning_rate", "max_length", "train_size")
+
+
+def largest_group(
+    records: Iterable[Mapping[str, Any]],
+) -> tuple[dict[str, Any], list[Mapping[str, Any]]]:
+    """The records whose losses may be compared: of all settings, those with the most runs.
+
+    Args:
+        records: records of one corpus.
+
+    Returns:
+        What the records of the group have in common (``SETTINGS``; of an encoder its name
+        without the folder), and these records. Both are empty where there is no record.
+    """
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for record in records:
+        parameters = {**record["parameters"], "encoder": Path(record["parameters"]["encoder"]).name}
+        groups.setdefault(tuple(parameters[name] for name in SETTINGS), []).append(record)
+    if not groups:
+        return {}, []
+    common = max(groups, key=lambda key: len(groups[key]))
+    return dict(zip(SETTINGS, common, strict=True)), groups[common]
+
+
 @dataclass(frozen=True)
 class Interval:
     """A mean over seeds with a confidence interval, all in the unit of the values."""
@@ -210,3 +242,66 @@ def paired_test(first: Sequence[float], second: Sequence[float]) -> float:
         (a - b,), np.mean, permutation_type="samples", n_resamples=2**13, random_state=0
     )
     return float(result.pvalue)
+
+
+@dataclass(frozen=True)
+class OverSeeds:
+    """A loss over its seeds, and beside the baseline on the same seeds.
+
+    Attributes:
+        scores: the score of each seed.
+        mean: their mean with its interval.
+        gain: mean and interval of the paired differences from the baseline; None for the baseline
+            itself, and where fewer than two seeds are shared.
+        p_value: of `paired_test` on these pairs, or None.
+    """
+
+    scores: Mapping[int, float]
+    mean: Interval
+    gain: Interval | None
+    p_value: float | None
+
+
+def over_seeds(
+    records: Iterable[Mapping[str, Any]],
+    *,
+    split: str = "test",
+    metric: str = "f1",
+    baseline: str = "ce",
+) -> dict[str, OverSeeds]:
+    """Each loss of some comparable records, over seeds and against a baseline.
+
+    Args:
+        records: of one group, see `largest_group`.
+        split: the entry of ``metrics``, such as ``"test"`` or ``"test_tuned"``.
+        metric: the score within it.
+        baseline: the label of the loss to compare with.
+
+    Returns:
+        By `loss_label`, in the order of the records.
+
+    Raises:
+        KeyError: if a record lacks that score.
+        ValueError: if a loss is recorded twice with the same seed.
+    """
+    scores: dict[str, dict[int, float]] = {}
+    for record in records:
+        label, seed = loss_label(record), record["parameters"]["seed"]
+        if seed in scores.setdefault(label, {}):
+            raise ValueError(f"{label}: seed {seed} is recorded twice")
+        scores[label][seed] = record["metrics"][split][metric]
+    return {label: _beside(found, scores.get(baseline, {})) for label, found in scores.items()}
+
+
+def _beside(scores: Mapping[int, float], baseline: Mapping[int, float]) -> OverSeeds:
+    mean = interval(list(scores.values()))
+    shared = sorted(scores.keys() & baseline.keys())
+    if scores == baseline or len(shared) < 2:
+        return OverSeeds(scores, mean, None, None)
+    ours, theirs = ([found[seed] for seed in shared] for found in (scores, baseline))
+    return OverSeeds(
+        scores,
+        mean,
+        interval([a - b for a, b in zip(ours, theirs, strict=True)]),
+        paired_test(ours, theirs),
+    )

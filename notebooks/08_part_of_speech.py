@@ -473,56 +473,26 @@ print(lost)
 # a 95% interval, the difference from cross entropy on the same seeds, and the p-value of a paired
 # test.
 
-
-# %%
-def settings_of(record):
-    """What all losses of a table must have in common."""
-    names = ("epochs", "batch_size", "learning_rate", "max_length", "train_size")
-    encoder = Path(record["parameters"]["encoder"]).name
-    return (("encoder", encoder), *((name, record["parameters"][name]) for name in names))
-
-
-def name_of(record):
-    """A loss with its options."""
-    options = record["parameters"]["loss_options"].items()
-    return ", ".join([record["parameters"]["loss"], *(f"{key}={value}" for key, value in options)])
-
-
 # %%
 try:
     records = [r for r in runs.kept_records("ud_zh") if r["chapter"] == "08_part_of_speech"]
 except FileNotFoundError:
     records = []
     print("no records of ud_zh are kept yet: run the command of section 08.1")
-scores = defaultdict(dict)
-for common, number in Counter(map(settings_of, records)).most_common(1):
-    print(", ".join(f"{name} {value}" for name, value in common))
-    print(f"{number} runs with these settings, {len(records)} in all")
-    for r in records:
-        if settings_of(r) == common:
-            scores[name_of(r)][r["parameters"]["seed"]] = r["metrics"]["test"]
-every = [metrics for found in scores.values() for metrics in found.values()]
-kept = [metric for metric in ("f1", "macro_f1") if every and all(metric in m for m in every)]
-
+common, comparable = runs.largest_group(records)
+print(", ".join(f"{name} {value}" for name, value in common.items()))
+print(f"{len(comparable)} runs with these settings, {len(records)} in all")
 
 # %%
-def over_seeds(name, metric):
-    """Mean and interval of a loss, and its paired difference from cross entropy."""
-    ce = scores.get("ce", {})
-    row = {metric: str(runs.interval([m[metric] for m in scores[name].values()]))}
-    shared = sorted(scores[name].keys() & ce.keys()) if name != "ce" else []
-    if len(shared) > 1:
-        ours, theirs = ([found[seed][metric] for seed in shared] for found in (scores[name], ce))
-        row[f"{metric} less ce"] = str(runs.interval(np.subtract(ours, theirs)))
-        row[f"p of {metric}"] = f"{runs.paired_test(ours, theirs):.3f}"
-    return row
-
-
-rows = defaultdict(dict)
-for name, found in scores.items():
-    rows[name]["seeds"] = len(found)
-    for metric in kept:
-        rows[name].update(over_seeds(name, metric))
+rows = {}
+for metric in ("f1", "macro_f1"):
+    if not all(metric in r["metrics"]["test"] for r in comparable):
+        continue
+    for name, found in runs.over_seeds(comparable, metric=metric).items():
+        row = rows.setdefault(name, {"seeds": len(found.scores)})
+        row[metric] = found.mean
+        if found.gain:
+            row[f"{metric} less ce"], row[f"p of {metric}"] = found.gain, f"{found.p_value:.3f}"
 pd.DataFrame(rows).T.fillna("") if rows else None
 
 # %% [markdown]

@@ -63,15 +63,12 @@ reader_epochs: int = 6  # passes of the reader of section 09.8; 0 leaves it out
 # %%
 from dicebook.experiment import Experiment, ParameterError
 
+experiment = Experiment.from_namespace(globals(), also=["reader_epochs"])
 if not isinstance(reader_epochs, int) or reader_epochs < 0:
     raise ParameterError(f"parameter 'reader_epochs': expected 0 or more, got {reader_epochs!r}")
-experiment = Experiment.from_namespace(
-    {name: value for name, value in globals().items() if name != "reader_epochs"}
-)
 print(f"{len(experiment.losses)} losses on {experiment.corpus}: {', '.join(experiment.losses)}")
 
 # %%
-from collections import Counter, defaultdict
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -457,66 +454,32 @@ pd.DataFrame({**both, **reader_table}).T.drop(columns=["accuracy"]).round(1)
 # below were made with this chapter's tagger and the same settings for every loss. They are read
 # from `results/`, where each record says how it came about.
 
-
-# %%
-def settings_of(record):
-    """What all losses of a table must have in common."""
-    names = ("epochs", "batch_size", "learning_rate", "max_length", "train_size")
-    encoder = Path(record["parameters"]["encoder"]).name
-    return (("encoder", encoder), *((name, record["parameters"][name]) for name in names))
-
-
-def name_of(record):
-    """A loss with its options."""
-    options = record["parameters"]["loss_options"].items()
-    return ", ".join([record["parameters"]["loss"], *(f"{key}={value}" for key, value in options)])
-
-
 # %%
 records = [r for r in runs.kept_records("wnut17") if r["chapter"] == "09_named_entities"]
-common, runs_of_them = Counter(map(settings_of, records)).most_common(1)[0]
-print(", ".join(f"{name} {value}" for name, value in common))
-print(f"{runs_of_them} runs with these settings, {len(records)} in all")
+common, comparable = runs.largest_group(records)
+print(", ".join(f"{name} {value}" for name, value in common.items()))
+print(f"{len(comparable)} runs with these settings, {len(records)} in all")
 
 # %% [markdown]
 # F1 on the test split, mean and 95% interval over seeds, at argmax and with the tuned bias of `O`;
 # and the difference from cross entropy with the same seeds, where there are several.
 
 # %%
-real = defaultdict(dict)
-for r in records:
-    if settings_of(r) == common:
-        real[name_of(r)][r["parameters"]["seed"]] = r["metrics"]
-
-
-def over_seeds(name, split):
-    """Mean and interval of a loss's F1, and its paired difference from cross entropy."""
-    ce = real.get("ce", {})
-    row = {split: str(runs.interval([m[split]["f1"] for m in real[name].values()]))}
-    shared = sorted(real[name].keys() & ce.keys()) if name != "ce" else []
-    if len(shared) > 1:
-        ours, theirs = ([found[s][split]["f1"] for s in shared] for found in (real[name], ce))
-        row[f"{split} less ce"] = str(runs.interval(np.subtract(ours, theirs)))
-        row[f"p of {split}"] = f"{runs.paired_test(ours, theirs):.3f}"
-    return row
-
-
-# %%
-rows = {
-    name: {"seeds": len(found), **over_seeds(name, "test"), **over_seeds(name, "test_tuned")}
-    for name, found in real.items()
-}
+rows = {}
+for split in ("test", "test_tuned"):
+    for name, found in runs.over_seeds(comparable, split=split).items():
+        row = rows.setdefault(name, {"seeds": len(found.scores)})
+        row[split] = found.mean
+        if found.gain:
+            row[f"{split} less ce"], row[f"p of {split}"] = found.gain, f"{found.p_value:.3f}"
 pd.DataFrame(rows).T.fillna("")
 
 # %%
-fewest = min(map(len, real.values()))
-if fewest == 1:
+real = {name: list(found.scores.values()) for name, found in runs.over_seeds(comparable).items()}
+if min(map(len, real.values())) == 1:
     print("One seed a loss: no interval, no test, no ranking.")
 else:
-    figures.scores(
-        {name: [m["test"]["f1"] for m in found.values()] for name, found in real.items()},
-        xlabel="F1 on the test split of WNUT 2017, %",
-    )
+    figures.scores(real, xlabel="F1 on the test split of WNUT 2017, %")
     plt.show()
 
 # %% [markdown]

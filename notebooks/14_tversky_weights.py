@@ -54,10 +54,7 @@ warm_up: int = 6  # passes with cross entropy before; 0 starts every loss from n
 # %%
 from dicebook.experiment import Experiment, ParameterError
 
-OWN = {"alphas", "seeds", "warm_up"}
-experiment = Experiment.from_namespace(
-    {k: v for k, v in globals().items() if k not in OWN | {"OWN"}}
-)
+experiment = Experiment.from_namespace(globals(), also=("alphas", "seeds", "warm_up"))
 try:
     prices = [float(part) for part in str(alphas).strip("()[]").split(",")]
 except ValueError:

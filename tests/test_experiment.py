@@ -73,3 +73,10 @@ def test_options_belong_to_their_loss() -> None:
     assert Experiment(corpus="x", loss_options={"dsc": {"alpha": 0.01}}).options_of("ce") == {}
     with pytest.raises(ParameterError, match="a mapping from ce, wce"):
         Experiment(corpus="x", loss="ce,dsc", loss_options={"alpha": 0.01})
+
+
+def test_a_chapter_may_have_parameters_of_its_own() -> None:
+    given = {"corpus": "any", "reader_epochs": 3}
+    assert Experiment.from_namespace(given, also=["reader_epochs"]).corpus == "any"
+    with pytest.raises(ParameterError, match=r"unknown parameter 'reader_epoch'.*reader_epochs"):
+        Experiment.from_namespace({"corpus": "any", "reader_epoch": 3}, also=["reader_epochs"])

@@ -98,3 +98,38 @@ def test_kept_records_are_found_from_below(tmp_path: Path, monkeypatch: pytest.M
     record = {"parameters": {"seed": 0}, "metrics": {"test": {"f1": 40.0}}}
     runs.append_record(tmp_path / "results" / "corpus.jsonl", record)
     assert runs.kept_records("corpus") == [record]
+
+
+def recorded(loss: str, seed: int, f1: float, **parameters: object) -> dict:
+    settings = dict.fromkeys(runs.SETTINGS, 1) | {"encoder": "/models/tiny", "loss_options": {}}
+    return {
+        "parameters": {**settings, "loss": loss, "seed": seed, **parameters},
+        "metrics": {"test": {"f1": f1}},
+    }
+
+
+def test_losses_are_compared_on_the_seeds_they_share() -> None:
+    ce = [recorded("ce", seed, f1) for seed, f1 in enumerate([40.0, 42.0, 44.0])]
+    dsc = [recorded("dsc", s, f1, loss_options={"alpha": 0.1}) for s, f1 in [(2, 45.0), (0, 40.0)]]
+    found = runs.over_seeds([*ce, *dsc])
+    assert list(found) == ["ce", "dsc, alpha=0.1"]
+    assert found["ce"].mean == runs.interval([40.0, 42.0, 44.0])
+    assert found["ce"].gain is None
+    assert found["ce"].p_value is None
+    other = found["dsc, alpha=0.1"]
+    assert other.scores == {2: 45.0, 0: 40.0}
+    assert other.gain == runs.interval([0.0, 1.0])
+    assert other.p_value == runs.paired_test([40.0, 45.0], [40.0, 44.0])
+    assert runs.over_seeds(dsc)["dsc, alpha=0.1"].gain is None
+    with pytest.raises(ValueError, match="ce: seed 0 is recorded twice"):
+        runs.over_seeds([*ce, ce[0]])
+
+
+def test_only_equal_settings_are_compared() -> None:
+    few = [recorded("ce", 0, 1.0, epochs=9)]
+    many = [recorded("ce", 0, 2.0), recorded("fl", 0, 3.0, encoder="/elsewhere/tiny")]
+    common, group = runs.largest_group([*few, *many])
+    assert group == many
+    assert common["encoder"] == "tiny"
+    assert common["epochs"] == 1
+    assert runs.largest_group([]) == ({}, [])
