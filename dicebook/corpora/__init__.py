@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from dicebook.corpora.counting import Imbalance, imbalance
     from dicebook.corpora.forms import FORMS, to_dataset, validate
     from dicebook.corpora.loading import EMBEDDED, REGISTERED, load, read_file
+    from dicebook.corpora.pairs import read_pairs
+    from dicebook.corpora.sentences import read_sentences
+    from dicebook.corpora.squad import read_squad
     from dicebook.corpora.tags import spans, tag_names, to_iob2
+    from dicebook.corpora.trees import read_trees
 
 _HOME = {
     "EMBEDDED": "loading",
@@ -29,6 +33,10 @@ _HOME = {
     "read_conll": "conll",
     "read_conllu": "conllu",
     "read_file": "loading",
+    "read_pairs": "pairs",
+    "read_sentences": "sentences",
+    "read_squad": "squad",
+    "read_trees": "trees",
     "spans": "tags",
     "tag_names": "tags",
     "to_dataset": "forms",
@@ -48,6 +56,10 @@ __all__ = [
     "read_conll",
     "read_conllu",
     "read_file",
+    "read_pairs",
+    "read_sentences",
+    "read_squad",
+    "read_trees",
     "spans",
     "tag_names",
     "to_dataset",
