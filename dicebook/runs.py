@@ -88,8 +88,8 @@ def read_records(*paths: Path | str) -> list[dict[str, Any]]:
     """All records below some paths.
 
     Args:
-        *paths: a record (``.json``), a file of one record a line (``.jsonl``), or a folder, which
-            is searched for both.
+        *paths: a record (``.json``), a file of one record a line (``.jsonl``), or a folder, such
+            as a chapter's ``output_dir``, which is searched for ``record.json`` and ``*.jsonl``.
 
     Raises:
         FileNotFoundError: if a path does not exist.
@@ -99,7 +99,8 @@ def read_records(*paths: Path | str) -> list[dict[str, Any]]:
     for path in map(Path, paths):
         if not path.exists():
             raise FileNotFoundError(f"{path}: no such record, file of records or folder")
-        files = sorted(path.rglob("*.json*")) if path.is_dir() else [path]
+        folder = [*path.rglob("record.json"), *path.rglob("*.jsonl")]
+        files = sorted(folder) if path.is_dir() else [path]
         for file in files:
             lines = file.read_text(encoding="utf-8")
             for number, line in enumerate(_documents(file, lines), start=1):

@@ -46,6 +46,8 @@ def test_records_are_read_from_files_and_folders(tmp_path: Path) -> None:
     runs.write_json(tmp_path / "one" / "record.json", record)
     runs.append_record(tmp_path / "many.jsonl", record)
     runs.append_record(tmp_path / "many.jsonl", record)
+    (tmp_path / "one" / "checkpoint-4").mkdir()
+    (tmp_path / "one" / "checkpoint-4" / "config.json").write_text("{}")
     assert len(runs.read_records(tmp_path)) == 3
     assert runs.read_records(tmp_path / "many.jsonl") == [record, record]
     assert record["versions"]["torch"].startswith("2.")
