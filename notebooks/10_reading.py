@@ -1,0 +1,440 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 10 Machine reading
+#
+# - **For** readers who extract spans: answers, arguments, highlights.
+# - **You need** [chapter 09](09_named_entities.ipynb) and the dice losses of
+#   [chapter 07](07_all_losses.ipynb).
+# - **You will be able to** train a reader in two ways, say which of them has an imbalance problem,
+#   tune when it stays silent, and judge a gain in exact match.
+# - **Time** about a minute and a half on a CPU as it stands. On SQuAD with a real encoder, hours on
+#   a CPU and about ten minutes on a GPU.
+#
+# A reader gets a question and a paragraph and marks the words that answer. One position of hundreds
+# is the right start. That sounds like the most imbalanced task of this book. Whether it is depends
+# on how one asks: a usual reader *chooses* one position among all, and a choice has no negatives to
+# drown in. The paper trains yes-or-no *decisions* at each position. This chapter trains both.
+
+# %% [markdown]
+# ## 10.1 The parameters
+#
+# ```bash
+# papermill notebooks/10_reading.ipynb out.ipynb -p corpus squad11 -p encoder bert-base-cased \
+#     -p loss dl -p learning_rate 3e-5 -p epochs 2 -p max_length 384 -p output_dir runs/squad
+# ```
+
+# %% tags=["parameters"]
+corpus: str = "embedded-reading-en"  # a registered name, or a path to your own file
+encoder: str = "tiny"  # "tiny", a local folder, or a model of the Hugging Face hub
+loss: str = "ce,dl"  # of the decisions: one or several of ce, wce, fl, dl, tl, dsc
+loss_options: dict = {"dsc": {"squared": True}}  # options by loss, as in chapter 09
+seed: int = 0  # seeds weights, data order and dropout
+epochs: int = 5  # passes over the training questions
+max_steps: int = -1  # stop after so many steps; -1 for no such limit
+batch_size: int = 32  # windows in a step
+learning_rate: float = 2e-3  # the peak of a linear schedule; 2e-5 to 2e-4 for a pretrained encoder
+max_length: int = 128  # sub-words in a window, question included
+train_size: int = 0  # training windows used, from the front; 0 for all
+device: str = "auto"  # "auto", "cpu" or "cuda"
+precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
+output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
+
+# %%
+from dicebook.experiment import Experiment
+
+experiment = Experiment.from_namespace(globals())
+print(f"{len(experiment.losses)} losses on {experiment.corpus}: {', '.join(experiment.losses)}")
+
+# %%
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import torch
+
+from dicebook import corpora, figures, paper, runs
+from dicebook.encoders import load_tokenizer
+from dicebook.tasks import reading
+from dicebook.training import build_loss, train
+
+figures.use_style()
+pd.set_option("display.max_colwidth", 120)
+
+# %% [markdown]
+# ## 10.2 From a question to a score
+
+# %%
+questions = corpora.load(experiment.corpus, task="reading")
+row = questions["train"][0]
+print(row["context"], "\n\n" + row["question"], "\n\n" + str(row["answers"]))
+
+# %% [markdown]
+# An answer is a span: its text and where it starts, in characters. Some questions have none; their
+# list of answers is empty, and a reader has to notice.
+
+# %% tags=["nbval-check-output"]
+for split, rows in questions.items():
+    silent = sum(not answers["text"] for answers in rows["answers"])
+    print(f"{split}: {len(rows):,} questions, {silent:,} without an answer")
+
+# %% [markdown]
+# Two scores are usual, after case, articles and punctuation are taken off. **Exact match** (EM)
+# counts an answer that is a gold answer word for word. **F1** gives credit for shared words. For a
+# question without an answer, only silence scores. Here is the reader that is always silent.
+
+# %% tags=["nbval-check-output"]
+gold = {split: rows["answers"] for split, rows in questions.items()}
+nothing = [reading.Answer("", 0.0)] * len(questions["test"])
+majority = reading.score(nothing, gold["test"])
+print({name: round(value, 1) for name, value in majority.items()})
+
+# %% [markdown]
+# ## 10.3 Windows, and what is imbalanced
+#
+# Question and paragraph go into the encoder as one sequence. A paragraph that is too long is cut
+# into windows that overlap, so that an answer at an edge is whole in one of them. A window without
+# the answer is a window without an answer.
+
+# %%
+texts = (f"{r['question']} {r['context']}" for r in questions["train"])
+tokenizer = load_tokenizer(experiment.encoder, texts, max_length=experiment.max_length)
+encoded = reading.encode(
+    questions, tokenizer, max_length=experiment.max_length, stride=experiment.max_length // 4
+)
+windows = encoded.splits["train"]
+print(f"{len(questions['train']):,} questions in {len(windows):,} windows")
+pieces = tokenizer.convert_ids_to_tokens(windows[0]["input_ids"])
+print(" ".join(pieces), "| start", windows[0]["starts"], "end", windows[0]["ends"])
+
+# %%
+negative, positive = encoded.counts()
+print(f"{negative:,} positions to say no to, {positive:,} to say yes to")
+print(f"{negative / positive:.0f} negatives for each positive")
+
+# %% [markdown]
+# Two decisions a position, "does an answer start here?" and "does one end here?", and one yes among
+# some eighty no. SQuAD has paragraphs of 120 words, and [chapter 01](01_imbalance.ipynb) counts
+# about sixty words for each start or end.
+
+# %% [markdown]
+# ## 10.4 A choice, or many decisions
+#
+# The model gives each position $i$ two numbers, $s_i$ for a start and $e_i$ for an end.
+#
+# (eq-10-1)=
+# **As a choice.** A softmax runs over the positions, and cross entropy asks for the gold one:
+#
+# $$ -\log \frac{\exp s_{\text{gold}}}{\sum_i \exp s_i} \tag{10.1} $$
+#
+# A window without an answer chooses its first position. Whatever the length of the window, this is
+# one question with one right answer: every window pulls one position up. Nothing here is drowned by
+# negatives, and there is no class to be rare.
+#
+# (eq-10-2)=
+# **As decisions.** Each position is a binary example, $p_i = \sigma(s_i)$, and any binary loss of
+# this book fits:
+#
+# $$ L\big(\{p_i\}, \{y_i\}\big), \qquad y_i = 1 \text{ at a start} \tag{10.2} $$
+#
+# Now each window has one positive and all its other words as negatives. The imbalance was made by
+# the way of asking.
+
+# %%
+torch.manual_seed(experiment.seed)
+model = reading.model(experiment.encoder, tokenizer)
+batch = reading.collator(tokenizer)([windows[i] for i in range(4)])
+outputs = model(**{key: value for key, value in batch.items() if key != "labels"})
+print("starts", list(outputs.start_logits.shape), " labels", list(batch["labels"].shape))
+print(f"as a choice: {reading.choice(outputs, batch['labels']).item():.3f}")
+for name in experiment.losses:
+    criterion = build_loss(experiment, name, encoded.counts(), binary=True)
+    print(
+        f"{name:4} {reading.Decisions(criterion)(outputs, batch['labels']).item():.3f}  {criterion}"
+    )
+
+# %% [markdown]
+# ## 10.5 Training
+#
+# The reader by choice, and one by decisions for each loss: the same encoder, weights, batches and
+# learning rate. The epoch with the best F1 on the validation questions is kept, each epoch with the
+# threshold of silence that suits it.
+
+
+# %%
+def answers_of(logits, split, as_choice):
+    """The best span of every question of a split."""
+    return reading.decode(logits, encoded, split, as_choice=as_choice)
+
+
+def fit(experiment, criterion, as_choice):
+    """Train one reader."""
+
+    def evaluate(logits, split):
+        found = answers_of(logits, "validation", as_choice)
+        threshold = reading.tune_threshold(found, gold["validation"])
+        return reading.score(found, gold["validation"], threshold=threshold)
+
+    return train(
+        experiment,
+        build_model=lambda: reading.model(experiment.encoder, tokenizer),
+        splits=encoded.splits,
+        collator=reading.collator(tokenizer, as_choice=as_choice),
+        tokenizer=tokenizer,
+        compute_loss=criterion,
+        evaluate=evaluate,
+    )
+
+
+# %%
+# The reader by choice has its own folder: its loss is cross entropy, too.
+folder = experiment.output_dir and f"{experiment.output_dir}/choice"
+readers = {"choice": replace(experiment, loss="ce", loss_options={}, output_dir=folder)}
+readers |= {name: experiment.only(name) for name in experiment.losses}
+trained = {}
+for name, of_reader in readers.items():
+    print(name)
+    criterion = reading.choice
+    if name != "choice":
+        binary = build_loss(experiment, name, encoded.counts(), binary=True)
+        criterion = reading.Decisions(binary)
+    trained[name] = fit(of_reader, criterion, as_choice=name == "choice")
+
+# %%
+for name, result in trained.items():
+    steps = [entry["epoch"] for entry in result.history]
+    f1 = [entry["validation_f1"] for entry in result.history]
+    label = name if name == "choice" else f"decisions, {name}"
+    plt.plot(steps, f1, label=label, **figures.style(name))
+plt.xlabel("epoch")
+plt.ylabel("F1 on the validation split, %")
+plt.legend()
+plt.show()
+
+# %% [markdown]
+# The curve of cross entropy over decisions stays flat, at the score of silence. It has found the
+# valley in which everything is "no", and in it the loss is small: one position in eighty is wrong.
+# Dice over the same decisions leaves that valley in the first epochs. The reader by choice was
+# never in it.
+
+# %% [markdown]
+# ## 10.6 Scores, and when to stay silent
+#
+# A span scores the sum of its start and its end, less the score of "no answer". A threshold on it
+# decides when the reader is silent; `0` is the model's own, `tuned` the one with the best F1 on the
+# validation questions.
+
+# %%
+table = {("always silent", ""): majority}
+found = {}
+for name, result in trained.items():
+    for split in ("validation", "test"):
+        found[name, split] = answers_of(result.logits[split], split, name == "choice")
+    best = reading.tune_threshold(found[name, "validation"], gold["validation"])
+    for how, threshold in (("0", 0.0), ("tuned", best)):
+        scores = reading.score(found[name, "test"], gold["test"], threshold=threshold)
+        table[name, how] = {**scores, "threshold": threshold}
+pd.DataFrame(table).T.round(1)
+
+# %% [markdown]
+# Three things can be read off. The reader by choice, the one everybody uses, with plain cross
+# entropy, is not behind. Among the decisions the loss makes all the difference: with cross entropy
+# the reader learned nothing in this time, with dice it comes close to the choice. And the threshold
+# is worth several points to the decisions with dice, whose own zero is too ready to answer, hardly
+# any to the choice, and nothing to the reader that did not learn.
+#
+# So a gain of dice over cross entropy in reading says little before one knows which cross entropy
+# it was: over positions, or over decisions. The paper starts from BERT's reader, which chooses, and
+# writes its losses for binary decisions. It does not say which of the two its row "BERT" was.
+
+# %% [markdown]
+# ### Answered, and right
+
+# %%
+for name in trained:
+    best_first = sorted(range(len(gold["test"])), key=lambda i: -found[name, "test"][i].score)
+    em = [
+        reading.score([found[name, "test"][i]], [gold["test"][i]])["exact_match"] / 100
+        for i in best_first
+    ]
+    asked = np.arange(1, len(em) + 1)
+    label = name if name == "choice" else f"decisions, {name}"
+    plt.plot(asked / len(em), np.cumsum(em) / asked, label=label, **figures.style(name))
+plt.xlabel("share of the questions that are answered, surest first")
+plt.ylabel("share of these answers that match")
+plt.ylim(0, 1.03)
+plt.legend()
+plt.show()
+
+# %% [markdown]
+# From left to right the readers answer more and more questions, the surest first. At the right end
+# all are answered, also those that have no answer, hence at most two thirds can match there. A
+# useful reader is right where it is sure: its curve starts high. The curve of the decisions with
+# dice does, that of the choice hardly falls at all: its surest answers are no better than its
+# others. A softmax over positions says which position is best, not whether it is any good. Here the
+# decisions have something that the table of scores does not show.
+
+# %% [markdown]
+# ## 10.7 Errors that one makes and the other does not
+
+# %%
+last = experiment.losses[-1]
+rows = []
+for i, row in enumerate(questions["test"]):
+    said = [
+        found[n, "test"][i].text if found[n, "test"][i].score > 0 else "–" for n in ("choice", last)
+    ]
+    right = [(row["answers"]["text"] or ["–"])[0] == text for text in said]
+    if right[0] != right[1]:
+        rows.append([row["question"], (row["answers"]["text"] or ["–"])[0], *said])
+print(f"{len(rows)} of {len(gold['test'])} questions on which exactly one of the two is right")
+pd.DataFrame(rows[:6], columns=["question", "gold", "choice", f"decisions, {last}"])
+
+# %% [markdown]
+# A dash is silence. Look at which kinds of questions the two lose: an answer of the right kind
+# about the wrong object, a name cut short, an answer where there is none.
+
+# %% [markdown]
+# ## 10.8 A real corpus, and the paper's Table 6
+#
+# Records of real runs are read from `results/` where there are some.
+
+# %%
+try:
+    records = runs.kept_records("squad11")
+except FileNotFoundError:
+    records = []
+    print("no records of squad11 are kept yet")
+rows = {
+    (r["parameters"]["reader"], r["parameters"]["loss"]): {
+        **r["metrics"]["test"],
+        "questions": r["parameters"]["train_size"],
+        "seed": r["parameters"]["seed"],
+    }
+    for r in records
+}
+pd.DataFrame(rows).T.round(1) if rows else None
+
+# %% tags=["nbval-check-output"]
+printed = {}
+for row in paper.table(6).rows:
+    if row.loss:
+        cells = (row.printed.get(name, "–") for name in ("em", "f1"))
+        printed.setdefault((row.corpus, row.backbone), {})[row.loss] = " / ".join(cells)
+pd.DataFrame(printed).T
+
+# %% [markdown]
+# Each cell is EM / F1. The gains of DSC over the first column lie between .7 and 2.6 points of F1,
+# the largest on Quoref. Quoref's questions may have several answers at once, far apart in the text.
+# A choice gives one span; decisions can give several. Part of that gain could be the way of asking,
+# and the table cannot tell.
+
+# %% [markdown]
+# ## Summary
+#
+# - A reader that chooses among positions has no imbalance problem. One that decides at each
+#   position has the largest one of this book.
+# - From nothing, cross entropy over decisions stays silent for long; a squared dice loss over the
+#   same decisions learns almost what the choice learns.
+# - When to be silent is a threshold. Tune it for every reader before comparing them.
+# - A gain "over cross entropy" needs to say over which cross entropy.
+# - One seed, made-up paragraphs, an encoder from nothing: the order of the readers is nothing to
+#   carry home, the question to ask is.
+
+# %% [markdown]
+# ## Exercises
+#
+# **1.** A reader by decisions says "no" with p = .01 everywhere. What is its mean cross entropy
+# with one positive among eighty-one positions? And what is its loss at p = 1/81?
+
+# %% tags=["solution", "hide-cell"]
+for p in (0.01, 1 / 81):
+    print(f"p = {p:.4f}: {-(np.log(p) + 80 * np.log(1 - p)) / 81:.4f}")
+
+# %% [markdown]
+# **2.** The same, under the squared dice loss of [Eq. 8](eq-8) with γ = 1 for a batch of 32
+# windows: what does saying "no" everywhere cost, and what is the least it can cost?
+
+# %% tags=["solution", "hide-cell"]
+positives = 2 * 32
+for p in (0.0, 1 / 81):
+    overlap, size = p * positives, p**2 * 81 * positives + positives
+    print(f"p = {p:.4f}: {1 - (2 * overlap + 1) / (size + 1):.3f}; the least is 0")
+
+# %% [markdown]
+# **3.** Prefer long answers: what happens to EM and F1 of the reader by choice if an answer may
+# have at most three sub-words?
+
+# %% tags=["solution", "hide-cell"]
+short = reading.decode(
+    trained["choice"].logits["test"], encoded, "test", as_choice=True, max_answer_length=3
+)
+{name: round(value, 1) for name, value in reading.score(short, gold["test"], threshold=0).items()}
+
+# %% [markdown]
+# **4.** Split the score of the reader by choice into questions with and without an answer. On which
+# does the tuned threshold gain?
+
+# %% tags=["solution", "hide-cell"]
+has = np.array([bool(answers["text"]) for answers in gold["test"]])
+for how in ("0", "tuned"):
+    threshold = table["choice", how]["threshold"]
+    parts = {}
+    for kind, chosen in (("answerable", has), ("unanswerable", ~has)):
+        some = [found["choice", "test"][i] for i in np.flatnonzero(chosen)]
+        truth = [gold["test"][i] for i in np.flatnonzero(chosen)]
+        parts[kind] = round(reading.score(some, truth, threshold=threshold)["exact_match"], 1)
+    print(how, parts)
+
+# %% [markdown]
+# **5.** (Research.) Does cross entropy over decisions leave its valley if positives weigh more?
+# Make the loss `wce` with the weights of [Eq. 2](eq-2) and compare its gradient at the start, at a
+# positive and at a negative position, with that of plain cross entropy.
+
+# %% tags=["solution", "hide-cell"]
+from dicebook import log_ratio_weights, make_loss
+
+s = torch.full((81,), -4.4, requires_grad=True)  # p = 1/81 everywhere
+y = torch.zeros(81)
+y[0] = 1
+weights = log_ratio_weights(torch.tensor([negative, positive]))
+for criterion in (make_loss("binary_ce"), make_loss("binary_wce", weight=weights)):
+    (slope,) = torch.autograd.grad(criterion(s, y), s)
+    pull = -slope[0].item() / slope[1:].sum().item()
+    print(
+        f"{type(criterion).__name__}: the positive pulls {pull:.1f} times as hard as all negatives"
+    )
+
+# %% [markdown]
+# ### The record
+
+# %%
+for name, result in trained.items():
+    kind = "choice" if name == "choice" else "decisions"
+    record = runs.make_record(
+        chapter="10_reading",
+        parameters={**asdict(readers[name]), "reader": kind},
+        metrics={
+            "test": {**table[name, "0"], "em": table[name, "0"]["exact_match"]},
+            "test_tuned": {**table[name, "tuned"], "em": table[name, "tuned"]["exact_match"]},
+            "majority": majority,
+        },
+        history=result.history,
+        measured=result.measured,
+    )
+    if experiment.output_dir:
+        of_reader = readers[name]
+        runs.write_json(Path(of_reader.output_dir) / of_reader.loss / "record.json", record)
+    print(f"{name}: F1 {record['metrics']['test']['f1']:.1f}")
