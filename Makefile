@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser notebooks book test lint format types lab bench clean
+.PHONY: help env lock browser notebooks book test lint format types lab bench reproduce smoke estimate clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -71,6 +71,17 @@ lab: env  ## open the chapters in JupyterLab
 
 bench: env  ## compare the speed of the losses
 	$(BIN)/python benchmarks/losses.py
+
+TABLE ?= 5
+PROFILE ?= default
+reproduce: env  ## run a table of the paper: TABLE=5, PROFILE=default|paper|smoke, GPUS=1
+	$(BIN)/snakemake --cores $(JOBS) --keep-going --rerun-incomplete $(if $(GPUS),--resources gpu=$(GPUS)) --config table=$(TABLE) profile=$(PROFILE)
+
+smoke: env  ## see that the runs of every table work: tiny, embedded, minutes
+	for table in 3 4 5 6 7; do $(MAKE) reproduce TABLE=$$table PROFILE=smoke || exit 1; done
+
+estimate: env  ## what a table costs: runs, hours, disk
+	$(BIN)/python -m dicebook.grid estimate --table $(TABLE) --profile $(PROFILE)
 
 clean:  ## remove what was built, not the environment
 	rm -rf _build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -22,20 +22,10 @@ from dicebook import TrainerLoss, runs
 from dicebook.corpora import load
 from dicebook.encoders import load_tokenizer
 from dicebook.experiment import Experiment
+from dicebook.grid import CONFIGURATIONS
 from dicebook.tasks import pairs, tagging
 from dicebook.training import Trained, build_loss, train
 
-# First what matters most. The denominators of DL are squared in the paper, those of DSC in its
-# scripts.
-CONFIGURATIONS: list[tuple[str, dict[str, Any]]] = [
-    ("ce", {}),
-    ("dsc", {"alpha": 0.1, "squared": True}),
-    ("dl", {}),
-    ("fl", {}),
-    ("wce", {}),
-    ("dsc", {"alpha": 0.01, "squared": True}),
-    ("tl", {"fp_weight": 0.3, "fn_weight": 0.7}),
-]
 CHAPTERS = {"wnut17": "09_named_entities", "ud_zh": "08_part_of_speech", "mrpc": "11_paraphrases"}
 
 

@@ -173,7 +173,7 @@ def largest_group(
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for record in records:
         parameters = {**record["parameters"], "encoder": Path(record["parameters"]["encoder"]).name}
-        groups.setdefault(tuple(parameters[name] for name in SETTINGS), []).append(record)
+        groups.setdefault(tuple(parameters.get(name) for name in SETTINGS), []).append(record)
     if not groups:
         return {}, []
     common = max(groups, key=lambda key: len(groups[key]))

@@ -1,0 +1,378 @@
+"""The runs behind the paper's tables: which there are, what they cost, and the tables they make.
+
+The Snakefile asks here for the jobs; each is one papermill run of a chapter. From the command line:
+
+    python -m dicebook.grid estimate --table 5     # runs, GPU hours and disk, before starting
+    python -m dicebook.grid table --table 5 FOLDER --out results/reproduced
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from dicebook import paper, runs
+
+# First what matters most. The denominators of DL are squared in the paper, those of DSC in its
+# scripts.
+CONFIGURATIONS: list[tuple[str, dict[str, Any]]] = [
+    ("ce", {}),
+    ("dsc", {"alpha": 0.1, "squared": True}),
+    ("dl", {}),
+    ("fl", {}),
+    ("wce", {}),
+    ("dsc", {"alpha": 0.01, "squared": True}),
+    ("tl", {"fp_weight": 0.3, "fn_weight": 0.7}),
+]
+PROFILES = ("default", "paper", "smoke")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus of a table.
+
+    Attributes:
+        name: its name in `dicebook.corpora`.
+        encoder: the encoder of the paper's rows, by its name on the hub.
+        stand_in: the embedded corpus of the profile ``smoke``.
+        million_tokens: sub-words of one pass over its training split, roughly, for the estimate.
+        scripts: the hyperparameters of the paper's own scripts where it has some.
+    """
+
+    name: str
+    encoder: str
+    stand_in: str
+    million_tokens: float
+    scripts: Mapping[str, Any] | None = None
+
+
+_BERT, _LARGE, _CHINESE = "bert-base-cased", "bert-large-cased", "bert-base-chinese"
+TABLES: dict[int, tuple[str, tuple[Corpus, ...]]] = {
+    3: (
+        "08_part_of_speech",
+        (
+            Corpus("ctb5", _CHINESE, "embedded-pos-zh", 0.8),
+            Corpus("ctb6", _CHINESE, "embedded-pos-zh", 1.1),
+            Corpus("ud_zh", _CHINESE, "embedded-pos-zh", 0.16),
+        ),
+    ),
+    4: (
+        "08_part_of_speech",
+        (
+            Corpus("wsj", _BERT, "embedded-pos-en", 1.1),
+            Corpus("ritter", _BERT, "embedded-pos-en", 0.02),
+        ),
+    ),
+    5: (
+        "09_named_entities",
+        (
+            Corpus(
+                "conll03",
+                _LARGE,
+                "embedded-entities-en",
+                0.27,
+                {"learning_rate": 3e-5, "batch_size": 36, "gradient_accumulation": 8, "epochs": 10},
+            ),
+            Corpus(
+                "ontonotes5",
+                _LARGE,
+                "embedded-entities-en",
+                1.4,
+                {"learning_rate": 2e-5, "batch_size": 12, "gradient_accumulation": 6, "epochs": 5},
+            ),
+            Corpus(
+                "msra",
+                _CHINESE,
+                "embedded-entities-zh",
+                2.0,
+                {"learning_rate": 2e-5, "batch_size": 10, "gradient_accumulation": 3, "epochs": 5},
+            ),
+            Corpus(
+                "ontonotes4_zh",
+                _CHINESE,
+                "embedded-entities-zh",
+                0.5,
+                {"learning_rate": 2e-5, "batch_size": 8, "gradient_accumulation": 2, "epochs": 5},
+            ),
+        ),
+    ),
+    6: (
+        "10_reading",
+        (
+            Corpus(
+                "squad11",
+                _BERT,
+                "embedded-reading-en",
+                15,
+                {"learning_rate": 3e-5, "batch_size": 4, "gradient_accumulation": 5, "epochs": 10},
+            ),
+            Corpus("squad20", _BERT, "embedded-reading-en", 22),
+            Corpus("quoref", _BERT, "embedded-reading-en", 9),
+        ),
+    ),
+    7: (
+        "11_paraphrases",
+        (
+            Corpus(
+                "mrpc",
+                _LARGE,
+                "embedded-paraphrases-en",
+                0.2,
+                {"learning_rate": 2e-5, "batch_size": 12, "epochs": 5},
+            ),
+            Corpus("qqp", _BERT, "embedded-paraphrases-en", 11),
+        ),
+    ),
+}
+_LENGTH = {"08_part_of_speech": 256, "09_named_entities": 256, "10_reading": 384}
+_EQUAL = {"learning_rate": 3e-5, "batch_size": 32, "epochs": 4}
+_SMOKE = {"learning_rate": 2e-3, "batch_size": 16, "epochs": 1, "train_size": 64, "max_length": 96}
+
+
+class GridError(ValueError):
+    """A table or a profile that is not there, or a corpus that is missing."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One papermill run of a chapter: one loss, one corpus, one seed.
+
+    Attributes:
+        table: the paper's table.
+        chapter: the chapter's name.
+        name: what tells the job from the others of its table; its folder.
+        parameters: the chapter's parameters, without ``output_dir``.
+    """
+
+    table: int
+    chapter: str
+    name: str
+    parameters: Mapping[str, Any]
+
+    @property
+    def record(self) -> str:
+        """The job's record below its folder."""
+        return f"{self.parameters['loss']}/record.json"
+
+    def arguments(self, output_dir: str) -> list[str]:
+        """The parameters as papermill takes them on its command line, in YAML."""
+        values = {**self.parameters, "output_dir": output_dir}
+        texts = (yaml.safe_dump({k: v}, default_flow_style=True) for k, v in values.items())
+        return [argument for text in texts for argument in ("-y", text.strip())]
+
+
+def jobs(table: int, profile: str = "default") -> list[Job]:
+    """All runs of a table.
+
+    Args:
+        table: 3 to 7.
+        profile: ``"default"``: the same hyperparameters for every loss, five seeds. ``"paper"``:
+            those of the paper's scripts where they exist, one seed, as it seems to have had.
+            ``"smoke"``: two losses for a moment on the embedded corpora, to see that all runs.
+
+    Raises:
+        GridError: naming the tables or profiles there are.
+    """
+    if table not in TABLES:
+        raise GridError(f"expected a table of {', '.join(map(str, TABLES))}; got {table}")
+    if profile not in PROFILES:
+        raise GridError(f"expected a profile of {', '.join(PROFILES)}; got {profile!r}")
+    chapter, corpora = TABLES[table]
+    seeds = range(5) if profile == "default" else range(1)
+    found: dict[str, Job] = {}
+    for corpus in corpora:
+        settings: dict[str, Any] = {**_EQUAL, "max_length": _LENGTH.get(chapter, 128)}
+        name, encoder = corpus.name, corpus.encoder
+        if profile == "paper":
+            settings |= corpus.scripts or {}
+        if profile == "smoke":
+            settings, name, encoder = dict(_SMOKE), corpus.stand_in, "tiny"
+        if chapter == "09_named_entities":
+            settings["reader_epochs"] = 0
+        for loss, options in CONFIGURATIONS[: 2 if profile == "smoke" else None]:
+            label = "-".join([loss, *(f"{key}={value}" for key, value in options.items())])
+            for seed in seeds:
+                parameters = {
+                    "corpus": name,
+                    "encoder": encoder,
+                    "loss": loss,
+                    "loss_options": options,
+                    "seed": seed,
+                    **settings,
+                }
+                job = Job(table, chapter, f"{name}/{label}/{seed}", parameters)
+                found[job.name] = job  # two corpora of a table may share a stand-in
+    return list(found.values())
+
+
+def check(wanted: Iterable[Job], data: Path) -> None:
+    """Check before anything starts that every corpus and every chapter is there.
+
+    Args:
+        wanted: the jobs.
+        data: the folder of the corpora.
+
+    Raises:
+        GridError: naming all corpora that are missing and the commands that get them.
+    """
+    wanted = list(wanted)
+    chapters = {job.chapter for job in wanted}
+    missing = [name for name in sorted(chapters) if not Path(f"notebooks/{name}.ipynb").is_file()]
+    if missing:
+        raise GridError(f"no such chapter in notebooks: {', '.join(missing)}")
+    names = dict.fromkeys(job.parameters["corpus"] for job in wanted)
+    real = [name for name in names if not name.startswith("embedded-")]
+    absent = [name for name in real if not (data / name / "card.json").is_file()]
+    if absent:
+        commands = "\n".join(f"  python -m data_scripts.{name} --out {data}" for name in absent)
+        raise GridError(
+            f"corpora that are not in {data}: {', '.join(absent)}. These commands get them, or say "
+            f"which licensed files they need:\n{commands}"
+        )
+
+
+def estimate(
+    wanted: Sequence[Job], *, tokens_per_second: float = 15_000, gigabytes_a_run: float = 2.6
+) -> dict[str, float]:
+    """What some jobs cost, roughly.
+
+    Args:
+        wanted: the jobs.
+        tokens_per_second: sub-words that training gets through: 15,000 is what a BERT-base reaches
+            in bf16 on a recent GPU; a large one has a third of it.
+        gigabytes_a_run: disk for the checkpoints of a run, 2.6 for a BERT-base with two of them.
+
+    Returns:
+        ``runs``, ``hours`` on one device, ``gigabytes``.
+    """
+    size = {
+        corpus.name: corpus.million_tokens for _, corpora in TABLES.values() for corpus in corpora
+    }
+    seconds = 0.0
+    for job in wanted:
+        million = size.get(job.parameters["corpus"], 0.01)
+        slower = 3 if "large" in job.parameters["encoder"] else 1
+        seconds += slower * job.parameters["epochs"] * million * 1e6 / tokens_per_second
+    return {
+        "runs": len(wanted),
+        "hours": seconds / 3600,
+        "gigabytes": gigabytes_a_run * len(wanted),
+    }
+
+
+def table_of(records: Sequence[Mapping[str, Any]], number: int) -> pd.DataFrame:
+    """Our runs beside the paper's table.
+
+    Args:
+        records: of the table's jobs.
+        number: the table.
+
+    Returns:
+        A row for each corpus and loss: seeds, mean and 95% interval of the test F1 at argmax and
+        tuned, the difference from cross entropy on the same seeds with the p-value of a paired
+        test, and what the paper prints for the same corpus and loss with BERT.
+    """
+    printed: dict[tuple[str, str], str] = {}
+    for row in paper.table(number).rows:
+        if row.loss and "f1" in row.printed:
+            printed.setdefault((row.corpus, row.loss), row.printed["f1"])
+    rows = []
+    for corpus in dict.fromkeys(record["parameters"]["corpus"] for record in records):
+        _, group = runs.largest_group(r for r in records if r["parameters"]["corpus"] == corpus)
+        argmax, tuned = (_over_seeds(group, split) for split in ("test", "test_tuned"))
+        for label, found in argmax.items():
+            rows.append(
+                {
+                    "corpus": corpus,
+                    "loss": label,
+                    "seeds": len(found.scores),
+                    "F1": str(found.mean) if len(found.scores) > 1 else f"{found.mean.mean:.1f}",
+                    "less ce": str(found.gain or ""),
+                    "p": "" if found.p_value is None else f"{found.p_value:.3f}",
+                    "tuned F1": f"{tuned[label].mean.mean:.1f}" if label in tuned else "",
+                    "paper": printed.get((corpus, label.split(",")[0]), ""),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _over_seeds(group: Sequence[Mapping[str, Any]], split: str) -> dict[str, runs.OverSeeds]:
+    if not all(split in record["metrics"] for record in group):
+        return {}
+    return runs.over_seeds(group, split=split)
+
+
+def write_table(records: Sequence[Mapping[str, Any]], number: int, out: Path) -> list[Path]:
+    """Write the records of a table as JSON lines, and the table as Markdown, CSV and HTML.
+
+    Args:
+        records: of the table's jobs.
+        number: the table.
+        out: the folder.
+
+    Returns:
+        The files.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    frame = table_of(records, number)
+    title = f"Table {number}: {paper.table(number).title}"
+    lines = (json.dumps(record, ensure_ascii=False, allow_nan=False) for record in records)
+    texts = {
+        "jsonl": "\n".join(lines) + "\n",
+        "md": f"# {title}\n\n{frame.to_markdown(index=False)}\n",
+        "csv": frame.to_csv(index=False),
+        "html": frame.to_html(index=False),
+    }
+    files = []
+    for suffix, text in texts.items():
+        path = out / f"table{number}.{suffix}"
+        partial = path.with_name(f".{path.name}.partial")
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, path)
+        files.append(path)
+    return files
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    cost = commands.add_parser("estimate", help="runs, hours and disk of a table")
+    cost.add_argument("--profile", default="default")
+    cost.add_argument("--tokens-per-second", type=float, default=15_000)
+    made = commands.add_parser("table", help="the table that a folder of records makes")
+    made.add_argument("records", type=Path, nargs="+")
+    made.add_argument("--out", type=Path, default=Path("results/reproduced"))
+    for command in (cost, made):
+        command.add_argument("--table", type=int, required=True)
+    given = parser.parse_args(arguments)
+    try:
+        if given.command == "estimate":
+            found = estimate(
+                jobs(given.table, given.profile), tokens_per_second=given.tokens_per_second
+            )
+            print(
+                f"Table {given.table}, profile {given.profile}: {found['runs']} runs, about "
+                f"{found['hours']:.1f} hours on one device at {given.tokens_per_second:,.0f} "
+                f"sub-words a second, {found['gigabytes']:.0f} GB of checkpoints"
+            )
+        else:
+            for path in write_table(runs.read_records(*given.records), given.table, given.out):
+                print(path)
+    except (GridError, FileNotFoundError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,117 @@
+"""The workflow as its user runs it: a table, a kill, a failure."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dicebook import grid, runs
+
+pytest.importorskip("snakemake")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def project(tmp_path: Path, root: Path) -> Path:
+    """A folder with the workflow in it, whose runs are its own."""
+    for name in ("Snakefile", "notebooks", "dicebook"):
+        (tmp_path / name).symlink_to(root / name)
+    return tmp_path
+
+
+def snakemake(project: Path, *options: str, cores: int = 2) -> list[str]:
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--rerun-incomplete"]
+    return [
+        *command,
+        *options,
+        "--directory",
+        str(project),
+        "--snakefile",
+        str(project / "Snakefile"),
+    ]
+
+
+def run(project: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        snakemake(project, *options), capture_output=True, text=True, timeout=600, check=False
+    )
+
+
+SMOKE = ("--config", "table=7", "profile=smoke")
+
+
+@pytest.mark.parametrize("table", list(grid.TABLES))
+def test_a_dry_run_lists_every_run_of_a_table(project: Path, table: int) -> None:
+    done = run(project, "--dry-run", "--config", f"table={table}", "profile=smoke")
+    assert done.returncode == 0, done.stderr
+    wanted = grid.jobs(table, "smoke")
+    listed = done.stdout + done.stderr
+    for job in wanted:
+        assert f"table{table}/{job.name}/{job.record}" in listed
+    assert f"run_chapter {len(wanted):>8}".split() in [x.split() for x in listed.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("table=2",), "expected a table of 3, 4, 5, 6, 7; got 2"),
+        (("table=7", "profile=fast"), "expected a profile of default, paper, smoke"),
+        (("table=7",), "python -m data_scripts.qqp --out"),
+    ],
+)
+def test_what_cannot_run_says_so_before_it_starts(
+    project: Path, options: tuple[str, ...], message: str
+) -> None:
+    done = run(project, "--config", *options)
+    assert done.returncode != 0
+    assert message in done.stdout + done.stderr
+    assert not (project / "runs").exists()
+
+
+def test_a_killed_table_goes_on_without_repeating_what_is_done(project: Path) -> None:
+    process = subprocess.Popen(
+        snakemake(project, *SMOKE, cores=1),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    records = project / "runs" / "grid" / "smoke" / "table7"
+    for _ in range(1200):
+        # One run is done, and the other one has begun.
+        if list(records.rglob("record.json")) and len(list(records.rglob("*.ipynb"))) == 2:
+            break
+        assert process.poll() is None, "the grid ended before it was killed"
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    (done_before,) = records.rglob("record.json")
+    seen = done_before.stat().st_mtime_ns
+
+    run(project, "--unlock", *SMOKE)
+    done = run(project, *SMOKE)
+    assert done.returncode == 0, done.stderr
+    assert done_before.stat().st_mtime_ns == seen
+    found = runs.read_records(project / "results" / "reproduced" / "smoke" / "table7.jsonl")
+    assert {r["parameters"]["loss"] for r in found} == {"ce", "dsc"}
+    assert "Nothing to be done" in run(project, *SMOKE).stderr
+
+
+def test_a_run_that_fails_names_its_notebook(project: Path) -> None:
+    (project / "notebooks").unlink()
+    (project / "notebooks").mkdir()
+    broken = '{"cells": [{"cell_type": "code", "execution_count": null, "id": "a", "metadata": '
+    broken += '{"tags": ["parameters"]}, "outputs": [], "source": "raise OSError(5)"}], "metadata":'
+    broken += '{"kernelspec": {"name": "python3", "display_name": "x", "language": "python"}}, '
+    broken += '"nbformat": 4, "nbformat_minor": 5}'
+    (project / "notebooks" / "11_paraphrases.ipynb").write_text(broken)
+    done = run(project, *SMOKE)
+    assert done.returncode != 0
+    notebook = "runs/grid/smoke/table7/embedded-paraphrases-en/ce/0/ce.ipynb"
+    assert notebook in done.stderr
+    assert "OSError" in (project / notebook).read_text()
