@@ -272,9 +272,8 @@ print("tuned log-odds of", first, [round(x, 1) for x in thresholds[first]["tuned
 # **2.** A calibrated model was trained with a share of positives π and is used where the share is
 # π′. By how much do its log-odds have to be moved?
 
+
 # %% tags=["solution", "hide-cell"]
-
-
 def shift(train_share, test_share):
     """What is added to the log-odds, by Bayes' rule."""
     odds = [share / (1 - share) for share in (train_share, test_share)]
