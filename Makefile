@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser notebooks book test lint format types lab bench reproduce smoke estimate clean
+.PHONY: help env lock browser slurm notebooks book test lint format types lab bench reproduce smoke estimate clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -45,7 +45,7 @@ notebooks: env  ## execute the chapters whose sources changed, into notebooks/
 
 # Two workers of one thread each: two of two threads on two cores wait for each other.
 test: export OMP_NUM_THREADS := 1
-test: env browser  ## everything that CI checks
+test: env browser slurm  ## everything that CI checks
 	$(MAKE) lint types
 	$(BIN)/python -m pytest -n 2 --dist loadscope --durations=15
 	$(BIN)/python -m pytest -n 2 --dist loadscope --nbval --nbval-current-env $(STRICT)
@@ -66,6 +66,9 @@ format: env  ## rewrite to the project's style
 browser: env  ## a headless Chromium for the tests of the built pages
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && apt-get install -qq -y chromium > /dev/null; } || $(BIN)/playwright install chromium || echo "No Chromium: the tests of the built pages will be skipped."
 
+slurm:  ## a SLURM for the test of the workflow on a cluster
+	@command -v sbatch > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && apt-get install -qq -y slurm-wlm munge > /dev/null; } || echo "No SLURM: the test on a cluster will be skipped."
+
 lab: env  ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab notebooks
 
@@ -78,7 +81,7 @@ reproduce: env  ## run a table of the paper: TABLE=5, PROFILE=default|paper|smok
 	$(BIN)/snakemake --cores $(JOBS) --keep-going --rerun-incomplete $(if $(GPUS),--resources gpu=$(GPUS)) --config table=$(TABLE) profile=$(PROFILE)
 
 smoke: env  ## see that the runs of every table work: tiny, embedded, minutes
-	for table in 3 4 5 6 7; do $(MAKE) reproduce TABLE=$$table PROFILE=smoke || exit 1; done
+	for table in 3 4 5 6 7 8 9 10; do $(MAKE) reproduce TABLE=$$table PROFILE=smoke || exit 1; done
 
 estimate: env  ## what a table costs: runs, hours, disk
 	$(BIN)/python -m dicebook.grid estimate --table $(TABLE) --profile $(PROFILE)

@@ -28,6 +28,15 @@ def records():
     return [f"{WORK}/{job.name}/{job.record}" for job in JOBS.values()]
 
 
+def job_of(wildcards):
+    """The job that a folder belongs to."""
+    return JOBS[f"{wildcards.corpus}/{wildcards.loss}/{wildcards.seed}"]
+
+
+localrules:
+    table,
+
+
 rule table:
     """The table beside the paper's."""
     input:
@@ -42,14 +51,14 @@ rule table:
 rule run_chapter:
     """One loss, one corpus, one seed. A killed one goes on from its last checkpoint."""
     input:
-        f"notebooks/{grid.TABLES[TABLE][0]}.ipynb",
+        lambda wildcards: f"notebooks/{job_of(wildcards).chapter}.ipynb",
     output:
         f"{WORK}/{{corpus}}/{{loss}}/{{seed}}/{{name}}/record.json",
     log:
         notebook=f"{WORK}/{{corpus}}/{{loss}}/{{seed}}/{{name}}.ipynb",
     params:
-        arguments=lambda wildcards: JOBS[f"{wildcards.corpus}/{wildcards.loss}/{wildcards.seed}"].arguments(
-            f"{WORK}/{wildcards.corpus}/{wildcards.loss}/{wildcards.seed}"
+        arguments=lambda wildcards: job_of(wildcards).arguments(
+            f"{WORK}/{job_of(wildcards).name}"
         ),
         python=sys.executable,
     resources:

@@ -13,7 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,11 @@ CONFIGURATIONS: list[tuple[str, dict[str, Any]]] = [
     ("dsc", {"alpha": 0.01, "squared": True}),
     ("tl", {"fp_weight": 0.3, "fn_weight": 0.7}),
 ]
+# Table 10: the price of a false positive from .1 to .9, and cross entropy to compare with.
+TVERSKY_WEIGHTS: list[tuple[str, dict[str, Any]]] = [
+    ("ce", {}),
+    *(("tl", {"fp_weight": n / 10, "fn_weight": (10 - n) / 10}) for n in range(1, 10)),
+]
 PROFILES = ("default", "paper", "smoke")
 
 
@@ -42,98 +47,104 @@ class Corpus:
 
     Attributes:
         name: its name in `dicebook.corpora`.
+        chapter: the chapter that trains on it.
         encoder: the encoder of the paper's rows, by its name on the hub.
         stand_in: the embedded corpus of the profile ``smoke``.
         million_tokens: sub-words of one pass over its training split, roughly, for the estimate.
         scripts: the hyperparameters of the paper's own scripts where it has some.
+        printed_as: corpus and variant of the paper's rows; by default its name, and no variant.
+        made_by: arguments of the data script that makes it, if its name is not that of a script.
     """
 
     name: str
+    chapter: str
     encoder: str
     stand_in: str
     million_tokens: float
-    scripts: Mapping[str, Any] | None = None
+    scripts: Mapping[str, Any] = field(default_factory=dict)
+    printed_as: tuple[str, str] | None = None
+    made_by: str = ""
 
 
 _BERT, _LARGE, _CHINESE = "bert-base-cased", "bert-large-cased", "bert-base-chinese"
-TABLES: dict[int, tuple[str, tuple[Corpus, ...]]] = {
+_POS, _ENTITIES, _READING = "08_part_of_speech", "09_named_entities", "10_reading"
+_PAIRS, _SENTIMENT = "11_paraphrases", "13_accuracy_tasks"
+
+
+def _scripts(
+    learning_rate: float, batch_size: int, accumulation: int, epochs: int
+) -> dict[str, Any]:
+    return {
+        "learning_rate": learning_rate,
+        "batch_size": batch_size,
+        "gradient_accumulation": accumulation,
+        "epochs": epochs,
+    }
+
+
+_ONTONOTES4 = Corpus(
+    "ontonotes4_zh", _ENTITIES, _CHINESE, "embedded-entities-zh", 0.5, _scripts(2e-5, 8, 2, 5)
+)
+_QUOREF = Corpus("quoref", _READING, _BERT, "embedded-reading-en", 9)
+
+
+def _qqp(variant: str, printed: str, million_tokens: float) -> Corpus:
+    return Corpus(
+        f"qqp_{variant}",
+        _PAIRS,
+        _BERT,
+        "embedded-paraphrases-en",
+        million_tokens,
+        printed_as=("qqp", printed),
+        made_by="augment_pairs --corpus qqp",
+    )
+
+
+TABLES: dict[int, tuple[Corpus, ...]] = {
     3: (
-        "08_part_of_speech",
-        (
-            Corpus("ctb5", _CHINESE, "embedded-pos-zh", 0.8),
-            Corpus("ctb6", _CHINESE, "embedded-pos-zh", 1.1),
-            Corpus("ud_zh", _CHINESE, "embedded-pos-zh", 0.16),
-        ),
+        Corpus("ctb5", _POS, _CHINESE, "embedded-pos-zh", 0.8),
+        Corpus("ctb6", _POS, _CHINESE, "embedded-pos-zh", 1.1),
+        Corpus("ud_zh", _POS, _CHINESE, "embedded-pos-zh", 0.16),
     ),
     4: (
-        "08_part_of_speech",
-        (
-            Corpus("wsj", _BERT, "embedded-pos-en", 1.1),
-            Corpus("ritter", _BERT, "embedded-pos-en", 0.02),
-        ),
+        Corpus("wsj", _POS, _BERT, "embedded-pos-en", 1.1),
+        Corpus("ritter", _POS, _BERT, "embedded-pos-en", 0.02),
     ),
     5: (
-        "09_named_entities",
-        (
-            Corpus(
-                "conll03",
-                _LARGE,
-                "embedded-entities-en",
-                0.27,
-                {"learning_rate": 3e-5, "batch_size": 36, "gradient_accumulation": 8, "epochs": 10},
-            ),
-            Corpus(
-                "ontonotes5",
-                _LARGE,
-                "embedded-entities-en",
-                1.4,
-                {"learning_rate": 2e-5, "batch_size": 12, "gradient_accumulation": 6, "epochs": 5},
-            ),
-            Corpus(
-                "msra",
-                _CHINESE,
-                "embedded-entities-zh",
-                2.0,
-                {"learning_rate": 2e-5, "batch_size": 10, "gradient_accumulation": 3, "epochs": 5},
-            ),
-            Corpus(
-                "ontonotes4_zh",
-                _CHINESE,
-                "embedded-entities-zh",
-                0.5,
-                {"learning_rate": 2e-5, "batch_size": 8, "gradient_accumulation": 2, "epochs": 5},
-            ),
+        Corpus(
+            "conll03", _ENTITIES, _LARGE, "embedded-entities-en", 0.27, _scripts(3e-5, 36, 8, 10)
         ),
+        Corpus(
+            "ontonotes5", _ENTITIES, _LARGE, "embedded-entities-en", 1.4, _scripts(2e-5, 12, 6, 5)
+        ),
+        Corpus("msra", _ENTITIES, _CHINESE, "embedded-entities-zh", 2.0, _scripts(2e-5, 10, 3, 5)),
+        _ONTONOTES4,
     ),
     6: (
-        "10_reading",
-        (
-            Corpus(
-                "squad11",
-                _BERT,
-                "embedded-reading-en",
-                15,
-                {"learning_rate": 3e-5, "batch_size": 4, "gradient_accumulation": 5, "epochs": 10},
-            ),
-            Corpus("squad20", _BERT, "embedded-reading-en", 22),
-            Corpus("quoref", _BERT, "embedded-reading-en", 9),
-        ),
+        Corpus("squad11", _READING, _BERT, "embedded-reading-en", 15, _scripts(3e-5, 4, 5, 10)),
+        Corpus("squad20", _READING, _BERT, "embedded-reading-en", 22),
+        _QUOREF,
     ),
     7: (
-        "11_paraphrases",
-        (
-            Corpus(
-                "mrpc",
-                _LARGE,
-                "embedded-paraphrases-en",
-                0.2,
-                {"learning_rate": 2e-5, "batch_size": 12, "epochs": 5},
-            ),
-            Corpus("qqp", _BERT, "embedded-paraphrases-en", 11),
-        ),
+        Corpus("mrpc", _PAIRS, _LARGE, "embedded-paraphrases-en", 0.2, _scripts(2e-5, 12, 1, 5)),
+        Corpus("qqp", _PAIRS, _BERT, "embedded-paraphrases-en", 11),
     ),
+    8: (
+        _qqp("original", "original", 11),
+        _qqp("plus_positive", "+ positive", 14),
+        _qqp("plus_negative", "+ negative", 14),
+        _qqp("minus_negative", "- negative", 8),
+        _qqp("plus_both", "+ positive & negative", 14),
+    ),
+    9: (
+        Corpus("sst2", _SENTIMENT, _BERT, "embedded-sentiment-en", 0.8),
+        Corpus("sst5", _SENTIMENT, _BERT, "embedded-sentiment-en", 0.2),
+    ),
+    10: (_ONTONOTES4, _QUOREF),
 }
-_LENGTH = {"08_part_of_speech": 256, "09_named_entities": 256, "10_reading": 384}
+_LENGTH = {_POS: 256, _ENTITIES: 256, _READING: 384}
+# What a chapter would do besides its one run.
+_ALONE: dict[str, dict[str, Any]] = {_ENTITIES: {"reader_epochs": 0}, _SENTIMENT: {"seeds": 1}}
 _EQUAL = {"learning_rate": 3e-5, "batch_size": 32, "epochs": 4}
 _SMOKE = {"learning_rate": 2e-3, "batch_size": 16, "epochs": 1, "train_size": 64, "max_length": 96}
 
@@ -174,7 +185,7 @@ def jobs(table: int, profile: str = "default") -> list[Job]:
     """All runs of a table.
 
     Args:
-        table: 3 to 7.
+        table: 3 to 10.
         profile: ``"default"``: the same hyperparameters for every loss, five seeds. ``"paper"``:
             those of the paper's scripts where they exist, one seed, as it seems to have had.
             ``"smoke"``: two losses for a moment on the embedded corpora, to see that all runs.
@@ -186,19 +197,18 @@ def jobs(table: int, profile: str = "default") -> list[Job]:
         raise GridError(f"expected a table of {', '.join(map(str, TABLES))}; got {table}")
     if profile not in PROFILES:
         raise GridError(f"expected a profile of {', '.join(PROFILES)}; got {profile!r}")
-    chapter, corpora = TABLES[table]
+    losses = TVERSKY_WEIGHTS if table == 10 else CONFIGURATIONS
     seeds = range(5) if profile == "default" else range(1)
     found: dict[str, Job] = {}
-    for corpus in corpora:
-        settings: dict[str, Any] = {**_EQUAL, "max_length": _LENGTH.get(chapter, 128)}
+    for corpus in TABLES[table]:
+        settings: dict[str, Any] = {**_EQUAL, "max_length": _LENGTH.get(corpus.chapter, 128)}
         name, encoder = corpus.name, corpus.encoder
         if profile == "paper":
-            settings |= corpus.scripts or {}
+            settings |= corpus.scripts
         if profile == "smoke":
             settings, name, encoder = dict(_SMOKE), corpus.stand_in, "tiny"
-        if chapter == "09_named_entities":
-            settings["reader_epochs"] = 0
-        for loss, options in CONFIGURATIONS[: 2 if profile == "smoke" else None]:
+        settings |= _ALONE.get(corpus.chapter, {})
+        for loss, options in losses[: 2 if profile == "smoke" else None]:
             label = "-".join([loss, *(f"{key}={value}" for key, value in options.items())])
             for seed in seeds:
                 parameters = {
@@ -209,7 +219,7 @@ def jobs(table: int, profile: str = "default") -> list[Job]:
                     "seed": seed,
                     **settings,
                 }
-                job = Job(table, chapter, f"{name}/{label}/{seed}", parameters)
+                job = Job(table, corpus.chapter, f"{name}/{label}/{seed}", parameters)
                 found[job.name] = job  # two corpora of a table may share a stand-in
     return list(found.values())
 
@@ -233,11 +243,18 @@ def check(wanted: Iterable[Job], data: Path) -> None:
     real = [name for name in names if not name.startswith("embedded-")]
     absent = [name for name in real if not (data / name / "card.json").is_file()]
     if absent:
-        commands = "\n".join(f"  python -m data_scripts.{name} --out {data}" for name in absent)
+        scripts = dict.fromkeys(_made_by().get(name) or name for name in absent)
+        commands = "\n".join(
+            f"  python -m data_scripts.{script} --out {data}" for script in scripts
+        )
         raise GridError(
             f"corpora that are not in {data}: {', '.join(absent)}. These commands get them, or say "
             f"which licensed files they need:\n{commands}"
         )
+
+
+def _made_by() -> dict[str, str]:
+    return {corpus.name: corpus.made_by for corpora in TABLES.values() for corpus in corpora}
 
 
 def estimate(
@@ -254,9 +271,7 @@ def estimate(
     Returns:
         ``runs``, ``hours`` on one device, ``gigabytes``.
     """
-    size = {
-        corpus.name: corpus.million_tokens for _, corpora in TABLES.values() for corpus in corpora
-    }
+    size = {corpus.name: corpus.million_tokens for corpora in TABLES.values() for corpus in corpora}
     seconds = 0.0
     for job in wanted:
         million = size.get(job.parameters["corpus"], 0.01)
@@ -277,38 +292,56 @@ def table_of(records: Sequence[Mapping[str, Any]], number: int) -> pd.DataFrame:
         number: the table.
 
     Returns:
-        A row for each corpus and loss: seeds, mean and 95% interval of the test F1 at argmax and
-        tuned, the difference from cross entropy on the same seeds with the p-value of a paired
-        test, and what the paper prints for the same corpus and loss with BERT.
+        A row for each corpus and loss: seeds, mean and 95% interval of the test F1 (accuracy in
+        Table 9) at argmax and tuned, the difference from cross entropy on the same seeds with the
+        p-value of a paired test, and what the paper prints for the same corpus and loss with BERT.
     """
-    printed: dict[tuple[str, str], str] = {}
-    for row in paper.table(number).rows:
-        if row.loss and "f1" in row.printed:
-            printed.setdefault((row.corpus, row.loss), row.printed["f1"])
+    metric = "accuracy" if number == 9 else "f1"
+    title = metric.capitalize()
     rows = []
     for corpus in dict.fromkeys(record["parameters"]["corpus"] for record in records):
+        printed = _printed(number, corpus, metric)
         _, group = runs.largest_group(r for r in records if r["parameters"]["corpus"] == corpus)
-        argmax, tuned = (_over_seeds(group, split) for split in ("test", "test_tuned"))
+        argmax, tuned = (_over_seeds(group, split, metric) for split in ("test", "test_tuned"))
+        weight = {runs.loss_label(r): r["parameters"]["loss_options"] for r in group}
         for label, found in argmax.items():
+            key = str(weight[label].get("fp_weight")) if number == 10 else label.split(",")[0]
             rows.append(
                 {
                     "corpus": corpus,
                     "loss": label,
                     "seeds": len(found.scores),
-                    "F1": str(found.mean) if len(found.scores) > 1 else f"{found.mean.mean:.1f}",
+                    title: str(found.mean) if len(found.scores) > 1 else f"{found.mean.mean:.1f}",
                     "less ce": str(found.gain or ""),
                     "p": "" if found.p_value is None else f"{found.p_value:.3f}",
-                    "tuned F1": f"{tuned[label].mean.mean:.1f}" if label in tuned else "",
-                    "paper": printed.get((corpus, label.split(",")[0]), ""),
+                    f"tuned {title}": f"{tuned[label].mean.mean:.1f}" if label in tuned else "",
+                    "paper": printed.get(key, ""),
                 }
             )
     return pd.DataFrame(rows)
 
 
-def _over_seeds(group: Sequence[Mapping[str, Any]], split: str) -> dict[str, runs.OverSeeds]:
-    if not all(split in record["metrics"] for record in group):
+def _printed(number: int, corpus: str, metric: str) -> dict[str, str]:
+    """What the paper prints for a corpus: by loss, or by alpha in Table 10."""
+    known = {c.name: c.printed_as for c in TABLES[number]}
+    name, variant = known.get(corpus) or (corpus, "")
+    found: dict[str, str] = {}
+    for row in paper.table(number).rows:
+        if row.corpus != name or not row.loss or metric not in row.printed:
+            continue
+        if number == 10:
+            found[row.variant.split()[-1]] = row.printed[metric]
+        elif not variant or row.variant == variant:
+            found.setdefault(row.loss, row.printed[metric])
+    return found
+
+
+def _over_seeds(
+    group: Sequence[Mapping[str, Any]], split: str, metric: str
+) -> dict[str, runs.OverSeeds]:
+    if not all(metric in record["metrics"].get(split, {}) for record in group):
         return {}
-    return runs.over_seeds(group, split=split)
+    return runs.over_seeds(group, split=split, metric=metric)
 
 
 def write_table(records: Sequence[Mapping[str, Any]], number: int, out: Path) -> list[Path]:

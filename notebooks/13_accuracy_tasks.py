@@ -169,7 +169,8 @@ def fit(one):
 trained = {}
 for name in experiment.losses:
     for number in range(experiment.seed, experiment.seed + seeds):
-        folder = experiment.output_dir and f"{experiment.output_dir}/seed-{number}"
+        several = f"/seed-{number}" if seeds > 1 else ""
+        folder = experiment.output_dir and experiment.output_dir + several
         one = replace(experiment.only(name), seed=number, output_dir=folder)
         print(name, "seed", number)
         trained[name, number] = one, fit(one)

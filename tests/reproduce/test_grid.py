@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from data_scripts.augment_pairs import PRINTED
 from dicebook import grid, paper, runs
 from dicebook.corpora.loading import EMBEDDED, REGISTERED
 from dicebook.experiment import Experiment
@@ -21,9 +22,11 @@ def test_every_run_is_a_valid_experiment_of_a_known_corpus(table: int, profile: 
     found = grid.jobs(table, profile)
     assert len({job.name for job in found}) == len(found)
     for job in found:
-        parameters = {k: v for k, v in job.parameters.items() if k != "reader_epochs"}
+        own = {"reader_epochs", "seeds"}
+        parameters = {k: v for k, v in job.parameters.items() if k not in own}
         Experiment(**parameters)
-        assert parameters["corpus"] in {**REGISTERED, **EMBEDDED}
+        known = {**REGISTERED, **EMBEDDED, **{f"qqp_{name}": "pairs" for name in PRINTED}}
+        assert parameters["corpus"] in known
         assert (Path("notebooks") / f"{job.chapter}.py").is_file()
 
 
@@ -40,10 +43,16 @@ def test_the_default_holds_all_else_equal_over_five_seeds() -> None:
 
 
 def test_the_corpora_are_those_of_the_papers_table() -> None:
-    for table, (_, corpora) in grid.TABLES.items():
-        assert {corpus.name for corpus in corpora} == {
+    for table, corpora in grid.TABLES.items():
+        assert {(corpus.printed_as or [corpus.name])[0] for corpus in corpora} == {
             row.corpus for row in paper.table(table).rows
         }
+    variants = {corpus.printed_as[1] for corpus in grid.TABLES[8] if corpus.printed_as}
+    assert variants == {row.variant for row in paper.table(8).rows}
+
+
+def test_the_sets_of_table_8_are_those_that_augment_pairs_makes() -> None:
+    assert [corpus.name for corpus in grid.TABLES[8]] == [f"qqp_{name}" for name in PRINTED]
 
 
 def test_papermill_gets_its_parameters_as_yaml() -> None:
@@ -68,6 +77,10 @@ def test_missing_corpora_are_named_with_their_commands(tmp_path: Path) -> None:
     ) as error:
         grid.check(grid.jobs(7), tmp_path)
     assert "mrpc" not in str(error.value)
+    with pytest.raises(grid.GridError) as error:
+        grid.check(grid.jobs(8), tmp_path)
+    assert str(error.value).count("python -m") == 1
+    assert "python -m data_scripts.augment_pairs --corpus qqp --out" in str(error.value)
     grid.check(grid.jobs(7, "smoke"), tmp_path)
 
 
@@ -86,7 +99,7 @@ def made_up(table: int) -> list[dict]:
     found = []
     for job in grid.jobs(table):
         f1 = 80 + len(job.parameters["loss_options"]) + job.parameters["seed"] / 10
-        metrics = {"test": {"f1": f1}, "test_tuned": {"f1": f1 + 1}}
+        metrics = {"test": {"f1": f1, "accuracy": f1 + 2}, "test_tuned": {"f1": f1 + 1}}
         found.append({"parameters": dict(job.parameters), "metrics": metrics})
     return found
 
@@ -107,3 +120,23 @@ def test_the_table_stands_beside_the_papers(tmp_path: Path) -> None:
     lines = (tmp_path / "out" / "table7.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == records
     assert not list((tmp_path / "out").glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("table", "corpus", "loss", "printed"),
+    [
+        (5, "conll03", "dsc, alpha=0.1, squared=True", "93.33"),
+        (8, "qqp_minus_negative", "dl", "90.49"),
+        (8, "qqp_plus_both", "ce", "93.14"),
+        (9, "sst5", "dl", "54.63"),
+        (10, "ontonotes4_zh", "tl, fp_weight=0.6, fn_weight=0.4", "84.67"),
+        (10, "quoref", "tl, fp_weight=0.9, fn_weight=0.1", "64.84"),
+        (10, "quoref", "ce", ""),
+    ],
+)
+def test_each_run_stands_beside_what_the_paper_prints_for_it(
+    table: int, corpus: str, loss: str, printed: str
+) -> None:
+    frame = grid.table_of(made_up(table), table).set_index(["corpus", "loss"])
+    assert frame.loc[(corpus, loss), "paper"] == printed
+    assert ("Accuracy" in frame.columns) == (table == 9)
