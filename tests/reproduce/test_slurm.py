@@ -41,9 +41,10 @@ def test_a_table_comes_out_of_slurm(slurm: list[str], tmp_path: Path, root: Path
     command = [sys.executable, "-m", "snakemake", "--profile", "profiles/slurm"]
     # No accounting runs here, and nobody shall wait forty seconds for the first look.
     here = ["--slurm-status-command=squeue", "--slurm-init-seconds-before-status-checks=2"]
-    history = ["bash", "-c", '"$@" && squeue --all --states=all --Format=JobID,State,tres-per-job', "-"]
+    history = "squeue --all --states=all --Format=JobID,State,tres-per-job"
+    then_history = ["bash", "-c", f'"$@" && {history}', "-"]
     done = subprocess.run(
-        [*slurm, *history, *command, *here, "--config", "table=7", "profile=smoke"],
+        [*slurm, *then_history, *command, *here, "--config", "table=7", "profile=smoke"],
         cwd=project,
         capture_output=True,
         text=True,
