@@ -428,6 +428,41 @@ def tune_threshold(
     return float((edges[k] + edges[k + 1]) / 2)
 
 
+def tune_threshold_of_several(
+    logits: tuple[Sequence[np.ndarray], Sequence[np.ndarray]],
+    encoded: Encoded,
+    split: str,
+    *,
+    candidates: int = 40,
+    max_answer_length: int = 30,
+) -> float:
+    """The threshold of :func:`decode_several` with the best F1 over all answers.
+
+    Args:
+        logits: see :func:`decode_several`.
+        encoded: the encoded corpus.
+        split: the validation split, never the test split.
+        candidates: how many thresholds are tried: quantiles of the highest log-odds of the
+            windows, so that each silences some more of them.
+        max_answer_length: longest span, in sub-words.
+    """
+    spans = encoded.splits[split]["context_span"]
+    highest = [
+        min(starts[first:last].max(), ends[first:last].max())
+        for starts, ends, (first, last) in zip(*logits, spans, strict=True)
+    ]
+    # Just below a log-odds, its span is still said.
+    tried = np.unique(np.quantile(highest, np.linspace(0, 1, candidates)) - 1e-4)
+    gold = encoded.corpus[split]["answers"]
+    f1 = []
+    for threshold in tried:
+        found = decode_several(
+            logits, encoded, split, threshold=threshold, max_answer_length=max_answer_length
+        )
+        f1.append(score(found, gold, all_of=True)["f1"])
+    return float(tried[int(np.argmax(f1))])
+
+
 def _windows(
     tokenizer: PreTrainedTokenizerBase,
     max_length: int,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -203,6 +204,20 @@ def test_all_answers_are_asked_for() -> None:
         reading.score(found, gold)
     with pytest.raises(ValueError, match="Quoref's scorer, for 'en'; got 'zh'"):
         reading.score(found, gold, all_of=True, language="zh")
+
+
+def test_the_threshold_of_several_answers_is_tuned(encoded) -> None:
+    # Every question gets "Odo" for certain, and "nine bees" by mistake at lower odds.
+    gold = [{"text": ["Odo"], "answer_start": [CONTEXT.index("Odo")]}] * len(encoded.corpus["test"])
+    asked = encoded.corpus["test"].remove_columns("answers").add_column("answers", gold)
+    asked_of_odo = replace(encoded, corpus=DatasetDict({**encoded.corpus, "test": asked}))
+    logits = windows_of(encoded, {"Odo": 3.0, "nine": 1.0})
+    threshold = reading.tune_threshold_of_several(logits, asked_of_odo, "test")
+    assert 1 <= threshold < 3
+    found = reading.decode_several(logits, asked_of_odo, "test", threshold=threshold)
+    assert reading.score(found, gold, all_of=True)["f1"] == 100
+    found = reading.decode_several(logits, asked_of_odo, "test")
+    assert reading.score(found, gold, all_of=True)["f1"] < 100
 
 
 def test_a_marked_position_stands_for_no_answer() -> None:
