@@ -94,7 +94,8 @@ def load(
             gets one tenth of train, drawn by the seed; questions on the same paragraph stay
             together.
         task: ``"tagging"``, ``"reading"``, ``"pairs"`` or ``"sentences"``.
-        root: Folder of the registered corpora; by default ``$DICEBOOK_DATA``, else ``./data``.
+        root: Folder of the registered corpora; by default ``$DICEBOOK_DATA``, else ``./data``,
+            else, for a notebook in a folder of the project, ``../data``.
         seed: Seed of the embedded corpora and of splits drawn here.
 
     Returns:
@@ -106,7 +107,7 @@ def load(
     """
     check_task(task)
     name = os.fspath(name_or_path)
-    data = Path(root if root is not None else os.environ.get("DICEBOOK_DATA", "data"))
+    data = Path(root) if root is not None else data_folder()
     if name in EMBEDDED:
         _check_same_task(name, EMBEDDED[name], task)
         return _load_embedded(name, seed)
@@ -130,6 +131,14 @@ def load(
         f"unknown corpus {name!r}: expected a file, a folder, or for {task} one of "
         f"{', '.join(valid)}"
     )
+
+
+def data_folder() -> Path:
+    """Where the registered corpora are looked for; see ``root`` of :func:`load`."""
+    if "DICEBOOK_DATA" in os.environ:
+        return Path(os.environ["DICEBOOK_DATA"])
+    here, above = Path("data"), Path("../data")
+    return above if above.is_dir() and not here.is_dir() else here
 
 
 def read_file(path: str | PathLike[str], *, task: str) -> Dataset:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import dicebook.corpora
 from dicebook.corpora import EMBEDDED, FORMS, REGISTERED, CorpusError, load, to_dataset, validate
+from dicebook.corpora.loading import data_folder
 
 
 def conll(count: int, start: int = 0) -> str:
@@ -32,6 +34,17 @@ def test_a_registered_corpus(prepared, monkeypatch):
     assert all(split.features == FORMS["tagging"] for split in corpus.values())
     monkeypatch.setenv("DICEBOOK_DATA", str(prepared))
     assert load("wnut17", task="tagging")["train"].to_list() == corpus["train"].to_list()
+
+
+def test_a_notebook_in_its_folder_finds_the_corpora_beside_it(prepared, monkeypatch):
+    project = prepared.parent
+    (project / "notebooks").mkdir()
+    monkeypatch.chdir(project / "notebooks")
+    monkeypatch.delenv("DICEBOOK_DATA", raising=False)
+    assert data_folder() == Path("../data")
+    assert len(load("wnut17", task="tagging")["train"]) == 3
+    (project / "notebooks" / "data").mkdir()
+    assert data_folder() == Path("data")
 
 
 def test_a_registered_corpus_that_is_missing_names_the_command(tmp_path, monkeypatch):
