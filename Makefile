@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser slurm notebooks book test lint format types lab bench reproduce smoke estimate clean
+.PHONY: help env lock browser slurm notebooks book test lint format types lab bench gpu reproduce smoke estimate clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -74,6 +74,10 @@ lab: env  ## open the chapters in JupyterLab
 
 bench: env  ## compare the speed of the losses
 	$(BIN)/python benchmarks/losses.py
+
+ENCODER ?= bert-base-cased
+gpu:  ## chapters 08 to 11 on a GPU and real corpora, without a network: ENCODER=folder
+	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) benchmarks/gpu.py --encoder $(ENCODER) $(if $(ONLY),--only $(ONLY))
 
 TABLE ?= 5
 PROFILE ?= default
