@@ -170,7 +170,7 @@ def scores(loss, data, **options):
 # The threshold is tuned on as many validation examples as there are for training, with the same
 # mistakes in their labels. The test problems are large and their labels are right.
 
-# %%
+# %% tags=["nbval-check-output"]
 found = {}
 for number, values in enumerate(product(*FAMILY.values())):
     setting = dict(zip(FAMILY, values, strict=True))
@@ -298,7 +298,7 @@ table
 # %% [markdown]
 # ## 17.5 Recorded runs on real corpora
 
-# %%
+# %% tags=["nbval-check-output"]
 kept, rows = {}, {}
 for name in real.split(","):
     try:
@@ -437,6 +437,7 @@ def f1_of(totals):
     return 200 * totals[..., 0] / np.maximum(totals[..., 1] + totals[..., 2], 1)
 
 
+# %%
 def bootstrap(one, two, draws=2000):
     """Difference in F1 and its 95% interval over draws of sentences."""
     times = np.random.default_rng(0).multinomial(len(one), np.full(len(one), 1 / len(one)), draws)
@@ -543,7 +544,7 @@ print(f"tuned: {f1_at(logits_of(model, x), y, tuned(held, data['validation'][1])
 # %% [markdown]
 # **3.** What is the smallest p-value of the sign-flip test with 3, 5 and 8 seeds?
 
-# %% tags=["solution", "hide-cell"]
+# %% tags=["solution", "hide-cell", "nbval-check-output"]
 {n: 2 / 2**n for n in (3, 5, 8)}
 
 # %% [markdown]
