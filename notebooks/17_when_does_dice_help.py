@@ -554,3 +554,20 @@ print(f"tuned: {f1_at(logits_of(model, x), y, tuned(held, data['validation'][1])
 # %% tags=["solution", "hide-cell"]
 chance = stats.norm.sf(0.3 / typical)
 print(f"about {100 * chance:.0f}% of the time")
+
+# %% [markdown]
+# **5.** Check the bootstrap by a loop: draw sentences, lay their tokens one after the other, and
+# let scikit-learn count.
+
+# %% tags=["solution", "hide-cell"]
+from sklearn.metrics import f1_score
+
+_, gold, sentence = (column.numpy() for column in tagged["test"])
+places = [np.flatnonzero(sentence == k) for k in range(sentence[-1] + 1)]
+dl, ce = (said[name, 0]["tuned"].numpy() for name in ("dl", "ce"))
+rng, looped = np.random.default_rng(1), []
+for _ in range(200):
+    drawn = np.concatenate([places[k] for k in rng.integers(len(places), size=len(places))])
+    looped.append(100 * (f1_score(gold[drawn], dl[drawn]) - f1_score(gold[drawn], ce[drawn])))
+_, *interval = bootstrap(counts(said["dl", 0]["tuned"]), counts(said["ce", 0]["tuned"]))
+print("loop:", np.quantile(looped, [0.025, 0.975]).round(1), "chapter:", np.round(interval, 1))

@@ -47,3 +47,29 @@ def test_a_chapter_runs_with_other_parameters(chapter: Path, tmp_path: Path) -> 
             "train_size": 64,
         }
         assert record["metrics"]["test"]
+
+
+def test_chapter_17_takes_a_corpus_of_ones_own(tmp_path: Path) -> None:
+    own = tmp_path / "own.conll"
+    names = ["Mira", "Odo", "Ada", "Ben"]
+    own.write_text(
+        "".join(f"then\tO\n{names[i % 4]}\tB-PER\ncame\tO\nback\tO\n\n" for i in range(60)),
+        encoding="utf-8",
+    )
+    given = {"corpus": own, "seeds": 2, "steps": 20, "output_dir": tmp_path / "run"}
+    options = [text for name, value in given.items() for text in ("-p", name, str(value))]
+    papermill = [sys.executable, "-m", "papermill", "--no-progress-bar", "--cwd", str(ROOT)]
+    chapter = ROOT / "notebooks" / "17_when_does_dice_help.ipynb"
+    done = subprocess.run(
+        [*papermill, str(chapter), str(tmp_path / "out.ipynb"), *options],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    (record,) = runs.read_records(tmp_path / "run")
+    assert record["parameters"]["corpus"] == str(own)
+    assert set(record["metrics"]) == {
+        f"{name}, {how} less ce" for name in ("dl", "dsc") for how in ("argmax", "tuned")
+    }
