@@ -1,0 +1,155 @@
+"""What else makes training fast: compiling, half precision, padding; and a run's own cost.
+
+Each comparison takes turns, a few calls or steps each, so that whatever else the machine does
+slows all of them. Prints ratios, and writes them where --out says.
+
+    python benchmarks/scale.py --corpus wnut17 --encoder FOLDER --out results/benchmarks/scale.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from losses import naive
+from training_settings import batches, train_step
+
+from dicebook import runs
+from dicebook.corpora import load
+from dicebook.encoders import load_tokenizer
+from dicebook.losses import functional, make_loss
+from dicebook.tasks import tagging
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def in_turn(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of each call, one of each in every round; the first round is not counted."""
+    taken: dict[str, list[float]] = {name: [] for name in calls}
+    for number in range(rounds + 1):
+        for name, call in calls.items():
+            started = time.perf_counter()
+            call()
+            if number:
+                taken[name].append(time.perf_counter() - started)
+    return taken
+
+
+def ratios(taken: dict[str, list[float]]) -> dict[str, list[float]]:
+    """Median, lowest and highest ratio to the first of them, round by round."""
+    first = next(iter(taken.values()))
+    found = {}
+    for name, values in taken.items():
+        of_rounds = [a / b for a, b in zip(values, first, strict=True)]
+        found[name] = [statistics.median(of_rounds), min(of_rounds), max(of_rounds)]
+    return found
+
+
+def losses(rounds: int) -> dict[str, Any]:
+    """A loss as written down, the same compiled, and the closed form of this package."""
+
+    def closed(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return functional.self_adjusting_dice(x, y, alpha=1)
+
+    started = time.perf_counter()
+    compiled = torch.compile(naive)
+    x, y = torch.randn(65_536, 9, requires_grad=True), torch.randint(9, (65_536,))
+    compiled(x, y).backward()
+    seconds = time.perf_counter() - started
+    kinds = {"as written down": naive, "compiled": compiled, "closed form": closed}
+    calls = {name: lambda loss=loss: loss(x, y).backward() for name, loss in kinds.items()}
+    return {"seconds to compile": seconds, "time": ratios(in_turn(calls, rounds))}
+
+
+def training(corpus: str, encoder: str, rounds: int, steps: int) -> dict[str, Any]:
+    """Steps of a tagger: seconds for each sub-word that is no padding, relative to fp32."""
+    data = load(corpus, task="tagging")
+    texts = (" ".join(tokens) for tokens in data["train"]["tokens"])
+    tokenizer = load_tokenizer(encoder, texts, max_length=128)
+    encoded = tagging.encode(data, tokenizer, max_length=128)
+    taken: dict[str, list[float]] = {}
+    stepping = {}
+    for name in ("fp32", "padded to 128", "bf16", "compiled"):
+        torch.manual_seed(0)
+        model = tagging.model(encoder, tokenizer, encoded.labels).train()
+        optimizer = torch.optim.AdamW(model.parameters(), 1e-5)
+        source = batches(
+            encoded.splits["train"], tokenizer, 32, 128 if name == "padded to 128" else None
+        )
+        if name == "compiled":
+            model = torch.compile(model, dynamic=True)
+        stepping[name] = model, optimizer, source
+        taken[name] = []
+    loss = make_loss("ce")
+    compiling = 0.0
+    for number in range(rounds + 1):
+        for name, (model, optimizer, source) in stepping.items():
+            started, tokens = time.perf_counter(), 0
+            for _ in range(steps):
+                with torch.autocast("cpu", torch.bfloat16, enabled=name == "bf16"):
+                    tokens += train_step(model, optimizer, loss, next(source))
+            seconds = time.perf_counter() - started
+            if number:
+                taken[name].append(seconds / tokens)
+            elif name == "compiled":
+                compiling = seconds
+            print(
+                f"  round {number}, {name}: {tokens / seconds:.0f} sub-words a second", flush=True
+            )
+    return {"seconds of the first steps, compiled": compiling, "time": ratios(taken)}
+
+
+def overhead() -> dict[str, float]:
+    """Seconds that papermill, a kernel and the imports add to the training of one run."""
+    with tempfile.TemporaryDirectory() as folder:
+        given = {"loss": "ce", "max_steps": 1, "train_size": 64, "output_dir": folder}
+        options = [text for name, value in given.items() for text in ("-p", name, str(value))]
+        chapter = ROOT / "notebooks" / "11_paraphrases.ipynb"
+        papermill = [sys.executable, "-m", "papermill", "--no-progress-bar", "--cwd", str(ROOT)]
+        started = time.perf_counter()
+        subprocess.run(
+            [*papermill, str(chapter), f"{folder}/out.ipynb", *options],
+            check=True,
+            capture_output=True,
+        )
+        whole = time.perf_counter() - started
+        (record,) = runs.read_records(Path(folder))
+    return {"run": whole, "training": record["measured"]["seconds"]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--corpus", default="embedded-entities-en")
+    parser.add_argument("--encoder", default="tiny")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--steps", type=int, default=3, help="training steps of each in a round")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    found = {
+        "machine": f"{platform.machine()}, one thread of {os.cpu_count()}",
+        "versions": runs.versions(),
+        "corpus": given.corpus,
+        "encoder": Path(given.encoder).name,
+        "losses": losses(5 * given.rounds),
+        "training": training(given.corpus, given.encoder, given.rounds, given.steps),
+        "run of the grid": overhead(),
+    }
+    print(json.dumps(found, indent=1))
+    if given.out:
+        runs.write_json(given.out, found)
+
+
+if __name__ == "__main__":
+    main()
