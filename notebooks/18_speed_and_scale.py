@@ -323,8 +323,8 @@ one = scale["run of the grid"]
 print(f"papermill, kernel, imports: {one['run'] - one['training']:.0f} seconds a run")
 
 # %% [markdown]
-# Sixteen seconds beside minutes or hours of training. On SLURM a scheduler adds its own rounds; the
-# smallest table, two such runs at a time on one node, took about forty seconds in the project's test.
+# Sixteen seconds beside minutes or hours of training. On SLURM a scheduler adds its own rounds: two
+# such runs at a time on one node, and the table, took about forty seconds in the project's test.
 #
 # No record of a run on a GPU is kept in `results/` so far, so this book says nothing about one.
 # What should be expected: the loss is a few small kernels, bound by their launches.
