@@ -141,7 +141,8 @@ class DiceStatistics:
 
 def dice_formula(overlap: Tensor, predicted: Tensor, actual: Tensor, smooth: float) -> Tensor:
     """``1 − (2·overlap + γ) / (predicted + actual + γ)``, elementwise; 0 where it is 0/0."""
-    return _one_minus_ratio(2 * overlap + smooth, predicted + actual + smooth, smooth)
+    # The smoothing goes to what has no gradient: fewer nodes for the backward pass.
+    return _one_minus_ratio(overlap + smooth / 2, predicted + (actual + smooth), smooth, times=2)
 
 
 def tversky_formula(
@@ -159,12 +160,15 @@ def tversky_formula(
     return _one_minus_ratio(overlap + smooth, overlap + errors + smooth, smooth)
 
 
-def _one_minus_ratio(numerator: Tensor, denominator: Tensor, smooth: float) -> Tensor:
+def _one_minus_ratio(
+    numerator: Tensor, denominator: Tensor, smooth: float, times: float = 1
+) -> Tensor:
     # Not as errors over mass: that gradient would cancel where the loss is near 1.
     if smooth > 0:
-        return 1 - numerator / denominator
+        return torch.rsub(numerator / denominator, 1, alpha=times)
     empty = denominator == 0
-    loss = 1 - numerator / torch.where(empty, torch.ones_like(denominator), denominator)
+    ratio = numerator / torch.where(empty, torch.ones_like(denominator), denominator)
+    loss = torch.rsub(ratio, 1, alpha=times)
     return torch.where(empty, torch.zeros_like(loss), loss)
 
 
