@@ -335,6 +335,10 @@ pd.DataFrame(table).T.round(1)
 # moves the healthy models by a point or less; it does not wake what `tl` has lost. On this corpus,
 # with this encoder, a dice loss costs some points. But these are one seed, a made-up corpus and an
 # encoder that starts from nothing: neighbours in this table may change places for no reason.
+#
+# Part of the cost is time. The gradients of a dice loss are small where nothing is known yet, so it
+# starts late. With twice the passes (`-p epochs 16`) `dl` and `dsc` came to 92.5 and 92.3, two
+# points behind the 94.4 of cross entropy, and no longer four.
 
 # %% [markdown]
 # ## 08.8 Which losses help rare tags?
