@@ -37,6 +37,12 @@ localrules:
     table,
 
 
+wildcard_constraints:
+    corpus="[^/]+",
+    loss="[^/]+",
+    seed="[0-9]+",
+
+
 rule table:
     """The table beside the paper's."""
     input:

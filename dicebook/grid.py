@@ -172,7 +172,9 @@ class Job:
     @property
     def record(self) -> str:
         """The job's record below its folder."""
-        return f"{self.parameters['loss']}/record.json"
+        # The paper's baseline in reading is BERT's own reader, which chooses.
+        chooses = "choice/" if self.parameters.get("by_choice") else ""
+        return f"{chooses}{self.parameters['loss']}/record.json"
 
     def arguments(self, output_dir: str) -> list[str]:
         """The parameters as papermill takes them on its command line, in YAML."""
@@ -219,6 +221,8 @@ def jobs(table: int, profile: str = "default") -> list[Job]:
                     "seed": seed,
                     **settings,
                 }
+                if corpus.chapter == _READING:
+                    parameters["by_choice"] = loss == "ce"
                 job = Job(table, corpus.chapter, f"{name}/{label}/{seed}", parameters)
                 found[job.name] = job  # two corpora of a table may share a stand-in
     return list(found.values())

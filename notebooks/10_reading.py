@@ -49,11 +49,14 @@ train_size: int = 0  # training windows used, from the front; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
+by_choice: bool = True  # train the reader by choice, too
 
 # %%
-from dicebook.experiment import Experiment
+from dicebook.experiment import Experiment, ParameterError
 
-experiment = Experiment.from_namespace(globals())
+experiment = Experiment.from_namespace(globals(), also=["by_choice"])
+if not isinstance(by_choice, bool):
+    raise ParameterError(f"parameter 'by_choice': expected True or False, got {by_choice!r}")
 print(f"{len(experiment.losses)} losses on {experiment.corpus}: {', '.join(experiment.losses)}")
 
 # %%
@@ -202,6 +205,7 @@ def fit(experiment, criterion, as_choice):
 # The reader by choice has its own folder: its loss is cross entropy, too.
 folder = experiment.output_dir and f"{experiment.output_dir}/choice"
 readers = {"choice": replace(experiment, loss="ce", loss_options={}, output_dir=folder)}
+readers = readers if by_choice else {}
 readers |= {name: experiment.only(name) for name in experiment.losses}
 trained = {}
 for name, of_reader in readers.items():
@@ -290,17 +294,17 @@ plt.show()
 # ## 10.7 Errors that one makes and the other does not
 
 # %%
-last = experiment.losses[-1]
+first, last = next(iter(trained)), experiment.losses[-1]
 rows = []
 for i, row in enumerate(questions["test"]):
     said = [
-        found[n, "test"][i].text if found[n, "test"][i].score > 0 else "–" for n in ("choice", last)
+        found[n, "test"][i].text if found[n, "test"][i].score > 0 else "–" for n in (first, last)
     ]
     right = [(row["answers"]["text"] or ["–"])[0] == text for text in said]
     if right[0] != right[1]:
         rows.append([row["question"], (row["answers"]["text"] or ["–"])[0], *said])
 print(f"{len(rows)} of {len(gold['test'])} questions on which exactly one of the two is right")
-pd.DataFrame(rows[:6], columns=["question", "gold", "choice", f"decisions, {last}"])
+pd.DataFrame(rows[:6], columns=["question", "gold", first, f"decisions, {last}"])
 
 # %% [markdown]
 # A dash is silence. Look at which kinds of questions the two lose: an answer of the right kind
@@ -311,21 +315,24 @@ pd.DataFrame(rows[:6], columns=["question", "gold", "choice", f"decisions, {last
 #
 # Records of real runs are read from `results/` where there are some.
 
-# %%
+# %% tags=["nbval-check-output"]
 try:
     records = runs.kept_records("squad11")
 except FileNotFoundError:
     records = []
     print("no records of squad11 are kept yet")
 rows = {
-    (r["parameters"]["reader"], r["parameters"]["loss"]): {
-        **r["metrics"]["test"],
-        "questions": r["parameters"]["train_size"],
+    (r["parameters"]["reader"], runs.loss_label(r)): {
+        "EM": r["metrics"]["test"]["em"],
+        "F1": r["metrics"]["test"]["f1"],
+        "training questions": r["parameters"]["train_size"],
+        "test questions": r["metrics"]["test"].get("questions"),
+        "encoder": r["parameters"]["encoder"],
         "seed": r["parameters"]["seed"],
     }
     for r in records
 }
-pd.DataFrame(rows).T.round(1) if rows else None
+pd.DataFrame(rows).T if rows else None
 
 # %% tags=["nbval-check-output"]
 printed = {}
@@ -379,7 +386,7 @@ for p in (0.0, 1 / 81):
 
 # %% tags=["solution", "hide-cell"]
 short = reading.decode(
-    trained["choice"].logits["test"], encoded, "test", as_choice=True, max_answer_length=3
+    trained[first].logits["test"], encoded, "test", as_choice=by_choice, max_answer_length=3
 )
 {name: round(value, 1) for name, value in reading.score(short, gold["test"], threshold=0).items()}
 
@@ -390,10 +397,10 @@ short = reading.decode(
 # %% tags=["solution", "hide-cell"]
 has = np.array([bool(answers["text"]) for answers in gold["test"]])
 for how in ("0", "tuned"):
-    threshold = table["choice", how]["threshold"]
+    threshold = table[first, how]["threshold"]
     parts = {}
     for kind, chosen in (("answerable", has), ("unanswerable", ~has)):
-        some = [found["choice", "test"][i] for i in np.flatnonzero(chosen)]
+        some = [found[first, "test"][i] for i in np.flatnonzero(chosen)]
         truth = [gold["test"][i] for i in np.flatnonzero(chosen)]
         parts[kind] = round(reading.score(some, truth, threshold=threshold)["exact_match"], 1)
     print(how, parts)

@@ -17,6 +17,7 @@ EXPERIMENTS = sorted(
 SHORT = {"seed": 1, "epochs": 1, "train_size": 64, "batch_size": 16}
 OWN = {
     "09_named_entities": {"loss": "wce", "reader_epochs": 0},
+    "10_reading": {"loss": "fl", "by_choice": False},
     "12_degrees_of_imbalance": {"loss": "fl", "degrees": "3"},
     "13_accuracy_tasks": {"loss": "dl", "seeds": 1},
     "14_tversky_weights": {"alphas": "0.4", "seeds": 1, "warm_up": 1},

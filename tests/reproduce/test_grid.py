@@ -22,7 +22,7 @@ def test_every_run_is_a_valid_experiment_of_a_known_corpus(table: int, profile: 
     found = grid.jobs(table, profile)
     assert len({job.name for job in found}) == len(found)
     for job in found:
-        own = {"reader_epochs", "seeds"}
+        own = {"reader_epochs", "seeds", "by_choice"}
         parameters = {k: v for k, v in job.parameters.items() if k not in own}
         Experiment(**parameters)
         known = {**REGISTERED, **EMBEDDED, **{f"qqp_{name}": "pairs" for name in PRINTED}}
@@ -53,6 +53,13 @@ def test_the_corpora_are_those_of_the_papers_table() -> None:
 
 def test_the_sets_of_table_8_are_those_that_augment_pairs_makes() -> None:
     assert [corpus.name for corpus in grid.TABLES[8]] == [f"qqp_{name}" for name in PRINTED]
+
+
+def test_the_baseline_of_reading_is_the_reader_by_choice() -> None:
+    for job in grid.jobs(6):
+        is_baseline = job.parameters["loss"] == "ce"
+        assert job.parameters["by_choice"] == is_baseline
+        assert job.record.startswith("choice/") == is_baseline
 
 
 def test_papermill_gets_its_parameters_as_yaml() -> None:
