@@ -4,6 +4,7 @@ The Snakefile asks here for the jobs; each is one papermill run of a chapter. Fr
 
     python -m dicebook.grid estimate --table 5     # runs, GPU hours and disk, before starting
     python -m dicebook.grid table --table 5 FOLDER --out results/reproduced
+    python -m dicebook.grid page                   # docs/records.md, from results/
 """
 
 from __future__ import annotations
@@ -379,6 +380,69 @@ def write_table(records: Sequence[Mapping[str, Any]], number: int, out: Path) ->
     return files
 
 
+def page(results: Path) -> str:
+    """All runs that are kept, as a page of the book.
+
+    Args:
+        results: the folder ``results``: a ``CORPUS.jsonl`` of runs for each corpus, and below
+            ``reproduced`` the tables that the workflow has made (not those of ``smoke``).
+
+    Returns:
+        Markdown: for each corpus its largest group of comparable runs over seeds, then the tables.
+    """
+    parts = [_PAGE]
+    for file in sorted(results.glob("*.jsonl")):
+        records = [r for r in runs.read_records(file) if "loss" in r["parameters"]]
+        if not records:
+            continue
+        common, group = runs.largest_group(records)
+        settings = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in common.items())
+        device = ", ".join(dict.fromkeys(r["measured"]["device"] for r in group))
+        hours = sum(r["measured"]["seconds"] for r in group) / 3600
+        parts.append(
+            f"## {file.stem}\n\n{group[0]['chapter']}: {settings}. {len(group)} runs, "
+            f"{hours:.1f} hours on {device}; torch {group[0]['versions']['torch']}, transformers "
+            f"{group[0]['versions']['transformers']}.{_readers(group)}\n\n"
+            f"{_kept(group).to_markdown(index=False, disable_numparse=True)}\n"
+        )
+    made = sorted(results.glob("reproduced/*/table*.md"))
+    for file in [path for path in made if path.parent.name != "smoke"]:
+        title, _, table = file.read_text(encoding="utf-8").removeprefix("# ").partition("\n")
+        parts.append(f"## {title} (profile {file.parent.name})\n{table}")
+    return "\n".join(parts)
+
+
+_PAGE = """\
+# The records
+
+Every run that is kept under `results/`, read by `python -m dicebook.grid page`. F1 on the test
+split in percent: the mean over seeds with its 95% interval, and the difference from cross entropy
+(`ce`) on the same seeds. "Tuned" has its threshold, or the bias of `O`, chosen on the validation split. An
+interval of a difference that holds zero shows no difference.
+"""
+
+
+def _readers(group: Sequence[Mapping[str, Any]]) -> str:
+    kinds = {runs.loss_label(r): r["parameters"].get("reader") for r in group}
+    texts = [f"`{label}` reads by {kind}" for label, kind in kinds.items() if kind]
+    return f" {'; '.join(texts)}." if texts else ""
+
+
+def _kept(group: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    argmax, tuned = (_over_seeds(group, split, "f1") for split in ("test", "test_tuned"))
+    rows = []
+    for label, found in argmax.items():
+        row = {"loss": label, "seeds": str(len(found.scores))}
+        for title, scores in (("F1", argmax), ("tuned F1", tuned)):
+            if label in scores:
+                several = len(scores[label].scores) > 1
+                mean = scores[label].mean
+                row[title] = str(mean) if several else f"{mean.mean:.1f}"
+                row[f"{title} less ce"] = str(scores[label].gain or "")
+        rows.append(row)
+    return pd.DataFrame(rows).fillna("")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -389,6 +453,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made = commands.add_parser("table", help="the table that a folder of records makes")
     made.add_argument("records", type=Path, nargs="+")
     made.add_argument("--out", type=Path, default=Path("results/reproduced"))
+    book = commands.add_parser("page", help="the kept runs as a page of the book")
+    book.add_argument("--results", type=Path, default=Path("results"))
+    book.add_argument("--out", type=Path, default=Path("docs/records.md"))
     for command in (cost, made):
         command.add_argument("--table", type=int, required=True)
     given = parser.parse_args(arguments)
@@ -402,6 +469,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"{found['hours']:.1f} hours on one device at {given.tokens_per_second:,.0f} "
                 f"sub-words a second, {found['gigabytes']:.0f} GB of checkpoints"
             )
+        elif given.command == "page":
+            given.out.write_text(page(given.results), encoding="utf-8")
+            print(given.out)
         else:
             for path in write_table(runs.read_records(*given.records), given.table, given.out):
                 print(path)

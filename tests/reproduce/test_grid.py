@@ -147,3 +147,24 @@ def test_each_run_stands_beside_what_the_paper_prints_for_it(
     frame = grid.table_of(made_up(table), table).set_index(["corpus", "loss"])
     assert frame.loc[(corpus, loss), "paper"] == printed
     assert ("Accuracy" in frame.columns) == (table == 9)
+
+
+def test_the_page_of_the_records_is_up_to_date(root: Path) -> None:
+    stored = (root / "docs" / "records.md").read_text(encoding="utf-8")
+    assert stored == grid.page(root / "results"), "run: python -m dicebook.grid page"
+
+
+def test_a_page_shows_kept_runs_and_reproduced_tables(tmp_path: Path) -> None:
+    for record in made_up(7):
+        record["chapter"] = "11_paraphrases"
+        record["versions"] = {"torch": "2", "transformers": "5"}
+        record["measured"] = {"device": "cpu", "seconds": 360}
+        runs.append_record(tmp_path / f"{record['parameters']['corpus']}.jsonl", record)
+    for profile in ("default", "smoke"):
+        grid.write_table(made_up(7), 7, tmp_path / "reproduced" / profile)
+    text = grid.page(tmp_path)
+    assert "## mrpc\n\n11_paraphrases: encoder bert-large-cased, epochs 4" in text
+    assert "35 runs, 3.5 hours on cpu; torch 2" in text
+    assert str(runs.interval([80.0, 80.1, 80.2, 80.3, 80.4])) in text
+    assert text.count("## Table 7: Paraphrases (profile") == 1
+    assert "(profile default)" in text
