@@ -83,7 +83,7 @@ TABLE ?= 5
 PROFILE ?= default
 reproduce: env  ## run a table of the paper: TABLE=5, PROFILE=default|paper|smoke, GPUS=1
 	$(BIN)/snakemake --cores $(JOBS) --keep-going --rerun-incomplete $(if $(GPUS),--resources gpu=$(GPUS)) --config table=$(TABLE) profile=$(PROFILE)
-	$(BIN)/python -m dicebook.grid page
+	$(BIN)/python -m dicebook.tables page
 
 smoke: env  ## see that the runs of every table work: tiny, embedded, minutes
 	for table in 3 4 5 6 7 8 9 10; do $(MAKE) reproduce TABLE=$$table PROFILE=smoke || exit 1; done

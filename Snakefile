@@ -9,7 +9,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from dicebook import grid, runs
+from dicebook import grid, runs, tables
 
 TABLE = int(config.get("table", 5))
 PROFILE = config.get("profile", "default")
@@ -50,7 +50,7 @@ rule table:
     output:
         expand("{out}/table{table}.{suffix}", out=OUT, table=TABLE, suffix=["jsonl", "md", "csv", "html"]),
     run:
-        grid.write_table(runs.read_records(*input), TABLE, Path(OUT))
+        tables.write_table(runs.read_records(*input), TABLE, Path(OUT))
         print(Path(output[1]).read_text())
 
 
