@@ -313,7 +313,9 @@ pd.DataFrame(rows[:6], columns=["question", "gold", first, f"decisions, {last}"]
 # %% [markdown]
 # ## 10.8 A real corpus, and the paper's Table 6
 #
-# Records of real runs are read from `results/` where there are some.
+# Two runs of `benchmarks/reading.py` are kept: the first articles of SQuAD 1.1 with 4,000 questions
+# {cite}`rajpurkar2016squad`, a tenth of the articles held out, a small pretrained encoder, two
+# passes.
 
 # %% tags=["nbval-check-output"]
 try:
@@ -323,8 +325,8 @@ except FileNotFoundError:
     print("no records of squad11 are kept yet")
 rows = {
     (r["parameters"]["reader"], runs.loss_label(r)): {
-        "EM": r["metrics"]["test"]["em"],
-        "F1": r["metrics"]["test"]["f1"],
+        "EM": round(r["metrics"]["test"]["em"], 1),
+        "F1": round(r["metrics"]["test"]["f1"], 1),
         "training questions": r["parameters"]["train_size"],
         "test questions": r["metrics"]["test"].get("questions"),
         "encoder": r["parameters"]["encoder"],
@@ -333,6 +335,12 @@ rows = {
     for r in records
 }
 pd.DataFrame(rows).T if rows else None
+
+# %% [markdown]
+# On real questions, too, the choice is ahead: by eight points of exact match and ten of F1. All
+# these questions have an answer, so the order does not hang on a threshold of silence. It is one
+# seed and a short training, and chapter 08 saw dice start late. Yet whoever has a reader by choice
+# would not change it for this. The paper's comparison:
 
 # %% tags=["nbval-check-output"]
 printed = {}
