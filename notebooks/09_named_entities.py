@@ -488,12 +488,13 @@ else:
 # difference: if it holds zero, the runs show no difference. The p-value cannot fall below 2/2ⁿ
 # with n seeds, .06 for five.
 #
-# The records hold three seeds of five losses on 1,700 of the training sentences. The two dice losses
-# are level with cross entropy: differences of a point or less, in intervals of six points and more.
-# Focal loss is two and a half points ahead, and its interval holds zero by a hair at argmax and
-# not when tuned. Weighted cross entropy is eight points behind at argmax. It says "entity" twice as
-# often as it should. With its threshold tuned it comes out on top, three points ahead of cross
-# entropy, though its interval, too, holds zero by a hair. No loss made for F1 is among the winners.
+# The records hold three seeds of five losses on 1,700 of the training sentences. The two dice
+# losses are level with cross entropy: differences of a point or less, in intervals of six points
+# and more. Focal loss is two and a half points ahead, and its interval holds zero by a hair at
+# argmax and not when tuned. Weighted cross entropy is eight points behind at argmax. It says
+# "entity" twice as often as it should. With its threshold tuned it comes out on top, three points
+# ahead of cross entropy, though its interval, too, holds zero by a hair. No loss made for F1 is
+# among the winners.
 
 # %% [markdown]
 # ### Table 5 of the paper
