@@ -46,7 +46,7 @@ def table_of(records: Sequence[Mapping[str, Any]], number: int) -> pd.DataFrame:
                     "corpus": corpus,
                     "loss": label,
                     "seeds": len(found.scores),
-                    title: str(found.mean) if len(found.scores) > 1 else f"{found.mean.mean:.1f}",
+                    title: _mean(found),
                     "less ce": str(found.gain or ""),
                     "p": "" if found.p_value is None else f"{found.p_value:.3f}",
                     f"tuned {title}": f"{tuned[label].mean.mean:.1f}" if label in tuned else "",
@@ -54,6 +54,11 @@ def table_of(records: Sequence[Mapping[str, Any]], number: int) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows)
+
+
+def _mean(found: runs.OverSeeds) -> str:
+    """The mean with its interval; of a single seed, which has none, the score."""
+    return str(found.mean) if len(found.scores) > 1 else f"{found.mean.mean:.1f}"
 
 
 def _printed(number: int, corpus: str, metric: str) -> dict[str, str]:
@@ -165,9 +170,7 @@ def _kept(group: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         row = {"loss": label, "seeds": str(len(found.scores))}
         for title, scores in (("F1", argmax), ("tuned F1", tuned)):
             if label in scores:
-                several = len(scores[label].scores) > 1
-                mean = scores[label].mean
-                row[title] = str(mean) if several else f"{mean.mean:.1f}"
+                row[title] = _mean(scores[label])
                 row[f"{title} less ce"] = str(scores[label].gain or "")
         rows.append(row)
     return pd.DataFrame(rows).fillna("")

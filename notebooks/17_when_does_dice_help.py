@@ -398,8 +398,9 @@ def tokens_of(split):
     return torch.tensor(rows), torch.tensor(labels), torch.tensor(sentence)
 
 
-tagged = {split: tokens_of(rows) for split, rows in corpora.load(corpus, task="tagging").items()}
-negative, positive = corpora.imbalance(corpora.load(corpus, task="tagging"), task="tagging")
+sentences = corpora.load(corpus, task="tagging")
+tagged = {split: tokens_of(rows) for split, rows in sentences.items()}
+negative, positive = corpora.imbalance(sentences, task="tagging")
 print(f"{corpus}: {negative:,} negatives, {positive:,} positives, {negative / positive:.1f} to 1")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,20 +27,25 @@ OWN = {
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("chapter", EXPERIMENTS, ids=lambda path: path.stem)
-def test_a_chapter_runs_with_other_parameters(chapter: Path, tmp_path: Path) -> None:
-    parameters = {**SHORT, **OWN.get(chapter.stem, {"loss": "fl"}), "output_dir": tmp_path / "run"}
-    options = [text for name, value in parameters.items() for text in ("-p", name, str(value))]
+def run(chapter: Path, parameters: dict[str, object], out: Path) -> list[dict[str, Any]]:
+    """Execute a chapter by papermill; returns its records."""
+    given = {**parameters, "output_dir": out / "run"}
+    options = [text for name, value in given.items() for text in ("-p", name, str(value))]
     papermill = [sys.executable, "-m", "papermill", "--no-progress-bar", "--cwd", str(ROOT)]
     done = subprocess.run(
-        [*papermill, str(chapter), str(tmp_path / "out.ipynb"), *options],
+        [*papermill, str(chapter), str(out / "out.ipynb"), *options],
         capture_output=True,
         text=True,
         timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    records = runs.read_records(tmp_path / "run")
+    return runs.read_records(out / "run")
+
+
+@pytest.mark.parametrize("chapter", EXPERIMENTS, ids=lambda path: path.stem)
+def test_a_chapter_runs_with_other_parameters(chapter: Path, tmp_path: Path) -> None:
+    records = run(chapter, {**SHORT, **OWN.get(chapter.stem, {"loss": "fl"})}, tmp_path)
     assert records
     for record in records:
         assert record["chapter"] == chapter.stem
@@ -57,19 +63,8 @@ def test_chapter_17_takes_a_corpus_of_ones_own(tmp_path: Path) -> None:
         "".join(f"then\tO\n{names[i % 4]}\tB-PER\ncame\tO\nback\tO\n\n" for i in range(60)),
         encoding="utf-8",
     )
-    given = {"corpus": own, "seeds": 2, "steps": 20, "output_dir": tmp_path / "run"}
-    options = [text for name, value in given.items() for text in ("-p", name, str(value))]
-    papermill = [sys.executable, "-m", "papermill", "--no-progress-bar", "--cwd", str(ROOT)]
     chapter = ROOT / "notebooks" / "17_when_does_dice_help.ipynb"
-    done = subprocess.run(
-        [*papermill, str(chapter), str(tmp_path / "out.ipynb"), *options],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    (record,) = runs.read_records(tmp_path / "run")
+    (record,) = run(chapter, {"corpus": own, "seeds": 2, "steps": 20}, tmp_path)
     assert record["parameters"]["corpus"] == str(own)
     assert set(record["metrics"]) == {
         f"{name}, {how} less ce" for name in ("dl", "dsc") for how in ("argmax", "tuned")
