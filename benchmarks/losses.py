@@ -1,7 +1,8 @@
 """What a loss costs in time and memory, beside cross entropy and other packages.
 
-Everything runs on one thread, one call of each loss in turn, so that whatever else the machine does
-meets all of them alike. Time is the thread's CPU time: on a busy machine it leaves out the waiting.
+Everything runs on one thread, one call of each loss after the other, so that whatever else the
+machine does meets all of them alike, and each time in another order, so that none always follows
+the same one. Time is the thread's CPU time: on a busy machine it leaves out the waiting.
 
     python benchmarks/losses.py --quick                 # a look, half a minute
     python benchmarks/losses.py --out results/benchmarks # the table, losses.json and losses.png
@@ -14,6 +15,7 @@ import importlib.util
 import json
 import os
 import platform
+import random
 import statistics
 import sys
 import time
@@ -116,9 +118,10 @@ def compare(
 ) -> list[dict[str, float | str]]:
     """Median time of each loss, its ratio to the first, and its peak memory."""
     times: dict[str, list[float]] = {name: [] for name in losses}
+    order = random.Random(0)
     for repetition in range(repetitions + 5):
-        for name, loss in losses.items():
-            taken = seconds(loss, x, y)
+        for name in order.sample(list(losses), len(losses)):
+            taken = seconds(losses[name], x, y)
             if repetition >= 5:
                 times[name].append(taken)
     base = statistics.median(next(iter(times.values())))

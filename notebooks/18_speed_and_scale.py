@@ -64,11 +64,11 @@ times.map(lambda value: "" if pd.isna(value) else f"{value:.2f}")
 # %% [markdown]
 # A row is a loss, a column a number of tokens and classes, and the numbers are multiples of the
 # cross entropy of torch. Set-level dice of this package is cheaper than cross entropy with nine
-# classes, and costs a third of it for 65,536 tokens. The reason is layout: over few classes, a
-# softmax along the last dimension is slow on a CPU, and these losses turn the logits first. MONAI,
-# called on turned logits, is faster still. A general exponent costs more, for it needs a logarithm
-# and a power. The binary forms, in the last column, cost about one and a half times a
-# binary cross entropy.
+# classes, and costs a third of it from 16,384 tokens on. The reason is layout: over few classes, a
+# softmax along the last dimension is slow on a CPU, and these losses turn the logits first. The
+# other packages are called on turned logits too. MONAI's linear dice is the one that is faster. A
+# general exponent costs more, for it needs a logarithm and a power. The binary forms, in the last
+# column, cost about a third more than a binary cross entropy.
 
 # %%
 peak = rows.pivot(index="loss", columns="shape", values="peak_memory").loc[names]
@@ -90,7 +90,7 @@ plt.show()
 
 # %% [markdown]
 # Down and left is better. The gradient alone takes one unit of memory. The closed form needs 2.2,
-# because its backward pass takes the softmax again instead of keeping it.
+# because it keeps the probabilities and nothing else for its backward pass.
 
 # %% [markdown]
 # ### Bytes against bandwidth

@@ -39,6 +39,10 @@ class Parts(NamedTuple):
     top: Tensor | None = None
     margin: Tensor | None = None
 
+    def tensors(self) -> tuple[Tensor, ...]:
+        """The parts that are there; `Parts` takes them back."""
+        return tuple(part for part in self if part is not None)
+
 
 def softmax_parts(logits: Tensor, kept: Tensor | None, alpha: float) -> Parts:
     """Take the softmax of every example, split if the exponent asks for it.

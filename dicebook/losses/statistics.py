@@ -17,8 +17,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from dicebook.losses.class_sums import binary_sums, class_sums
+from dicebook.losses.class_sums import class_sums
 from dicebook.losses.hard_negatives import keep_hard_negatives
+from dicebook.losses.margin_sums import binary_sums
 from dicebook.losses.one_vs_rest import self_adjusted_sigmoid, self_adjusted_softmax
 from dicebook.losses.rows import Rows, binary_rows, multi_class_rows
 from dicebook.losses.validation import check_classes, check_options, check_weight
