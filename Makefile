@@ -81,12 +81,13 @@ gpu:  ## chapters 08 to 11 on a GPU and real corpora, without a network: ENCODER
 
 TABLE ?= 5
 PROFILE ?= default
+SNAKEMAKE = $(BIN)/snakemake --cores $(JOBS) --keep-going --rerun-incomplete
 reproduce: env  ## run a table of the paper: TABLE=5, PROFILE=default|paper|smoke, GPUS=1
-	$(BIN)/snakemake --cores $(JOBS) --keep-going --rerun-incomplete $(if $(GPUS),--resources gpu=$(GPUS)) --config table=$(TABLE) profile=$(PROFILE)
+	$(SNAKEMAKE) $(if $(GPUS),--resources gpu=$(GPUS)) --config table=$(TABLE) profile=$(PROFILE)
 	$(BIN)/python -m dicebook.tables page
 
 smoke: env  ## see that the runs of every table work: tiny, embedded, minutes
-	for table in 3 4 5 6 7 8 9 10; do $(MAKE) reproduce TABLE=$$table PROFILE=smoke || exit 1; done
+	for table in 3 4 5 6 7 8 9 10; do $(SNAKEMAKE) --config table=$$table profile=smoke || exit 1; done
 
 estimate: env  ## what a table costs: runs, hours, disk
 	$(BIN)/python -m dicebook.grid estimate --table $(TABLE) --profile $(PROFILE)

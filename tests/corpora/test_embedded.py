@@ -25,12 +25,12 @@ DIGESTS = {
     "embedded-entities-en": "33d3b500a7a58f1e97a2ff08611a2d61286438ce95e0dabdfb83e70b95ba9cc6",
     "embedded-reading-en": "a11bbea36fd1f18d32bfecfb066c238da72e8c57792878f946be53502e3dec4a",
     "embedded-paraphrases-en": "59c10fabde7bb8eec772d2c8655dc9c3390615c10dc6739c4a7596e50d202bf7",
-    "embedded-sentiment-en": "5919eb49e385c4018d760ba5f088371d8a9347b6d998d77dbad108ecbb291d5d",
+    "embedded-sentiment-en": "0186b71347ec5d72d5dbf787ca740fb795bcb5b1ce645147332fe647e4012650",
     "embedded-pos-zh": "495d255f5fcecefd619ea21f0fd51c9b3d263b6cc55bf5b19790e198ceede928",
     "embedded-entities-zh": "2a567a589d23c9ac081de4fc5486de1894f29f5b550e3915c288a44a1715d898",
     "embedded-reading-zh": "ce8eaed7eed92b7b2e93d84d4b1549a1800157b3b7a346f0f436608a11ede061",
     "embedded-paraphrases-zh": "d6bd22bab286905429244ccb2b6f7afcec5840557a1649c4d4738b6c7efbbc06",
-    "embedded-sentiment-zh": "ddcc59309b9050a2400873f992b4f650a3b9c46ff902687c51135040a55356fe",
+    "embedded-sentiment-zh": "aebd8802b740f25a31e71c3fd5dc4e5830a17e113f08454674f88cfbb0049201",
 }
 TAGGED = ["embedded-entities-en", "embedded-entities-zh", "embedded-pos-en", "embedded-pos-zh"]
 

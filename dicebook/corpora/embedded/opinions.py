@@ -44,7 +44,7 @@ class _Opinions:
 
 
 def sentiment(
-    language: Language = "en", size: int = 1000, imbalance: float = 1.5, seed: int = 0
+    language: Language = "en", size: int = 3000, imbalance: float = 1.5, seed: int = 0
 ) -> DatasetDict:
     """Make a corpus of opinions: label 1 speaks well of its subject, label 0 badly.
 
