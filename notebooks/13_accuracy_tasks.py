@@ -251,9 +251,9 @@ plt.show()
 # with the rule that it found first.
 #
 # How much that costs depends on how much there is to learn from. With all 3,000 sentences the
-# losses end level. With the first thousand (`-p train_size 1000 -p epochs 20 -p learning_rate
-# 1e-3`) cross entropy came to 85.3, `dl` to 2.0 and `dsc` to 4.5 points less, and all three intervals
-# were too wide to call it a difference.
+# losses end level. With the first thousand (`-p train_size 1000 -p epochs 20`, and `-p
+# learning_rate 1e-3`) cross entropy came to 85.3, `dl` to 2.0 and `dsc` to 4.5 points less, in
+# intervals so wide that both hold zero.
 #
 # ### Are they sure of the same sentences?
 

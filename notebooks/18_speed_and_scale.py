@@ -281,9 +281,10 @@ beside(scale["losses"]["time"])
 
 # %% [markdown]
 # This is self-adjusting dice with α = 1 on 65,536 rows of nine classes, as one would write it down,
-# the same through `torch.compile`, and the closed form of this package. The compiler and our closed
-# form are level: a fifth of the time, and the intervals overlap. The compiler fuses what we compute
-# in passes, but it takes seconds to compile and needs a C++ compiler. The closed form needs neither.
+# the same through `torch.compile`, and the closed form of this package. The compiler and our
+# closed form are level: both need a fifth of the time, and their intervals overlap. The compiler
+# fuses what we compute in passes, but it takes seconds to compile and needs a C++ compiler. The
+# closed form needs neither.
 #
 # **The match head.** A reader of entities scores pairs of a start and an end. Written down plainly,
 # that is a tensor of all pairs, $[B, L, L, 2H]$. Split the first linear layer into a part for the
