@@ -113,7 +113,7 @@ class _TwoClassSums(torch.autograd.Function):
         logits, target, kept = ctx.saved_tensors
         zeros = _in_full(logits.new_zeros(2), None)
         overlap, predicted = (x.unbind(0) for x in of_both_sums(gradients, zeros))
-        of_margin = [
+        of_0, of_1 = (
             _through_sums(
                 _side_of_class(label, logits, target, kept, ctx.alpha),
                 kept,
@@ -123,9 +123,10 @@ class _TwoClassSums(torch.autograd.Function):
                 squared=ctx.squared,
             )
             for label in (0, 1)
-        ]
-        gradient = of_margin[1].sub_(of_margin.pop(0)).unsqueeze(-1)
-        gradient = gradient * torch.tensor([-1.0, 1.0], dtype=gradient.dtype).to(gradient.device)
+        )
+        # The margin of class 1 is x_1 - x_0.
+        signs = torch.arange(-1, 2, 2, dtype=of_1.dtype, device=of_1.device)
+        gradient = of_1.sub_(of_0).unsqueeze(-1) * signs
         return gradient.to(logits.dtype), None, None, None, None
 
 
