@@ -1,137 +1,151 @@
-"""The three sums a class, straight from the logits, with a gradient in closed form.
+"""The sums over every class of a softmax, each class against the rest.
 
-This is the loop that costs time: everything after it works on three numbers a class. Left to
-autograd it would keep five or six tensors of the logits' size alive. Here the probabilities alone
-are kept, and only one more tensor of their size is alive beside them.
+With alpha 0 or 1, ``q`` and its slope are polynomials of the probabilities, and these are kept for
+the backward pass. Another exponent needs the split softmax of `dicebook.losses.one_vs_rest`, which
+is larger; that is taken again.
 """
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from dicebook.losses.margin_sums import Sums, of_both_sums, two_class_sums
+from dicebook.losses.block_sums import Sums, block_sums
+from dicebook.losses.margin_sums import two_class_sums
 from dicebook.losses.one_vs_rest import (
-    Parts,
+    Split,
+    class_major,
     logits_gradient,
     self_adjusted,
-    self_adjusted_sigmoid,
-    sigmoid_slope,
-    slopes,
-    softmax_parts,
+    split_softmax,
 )
 
 
 def class_sums(
     logits: Tensor, target: Tensor, kept: Tensor | None, *, alpha: float, squared: bool
 ) -> Sums:
-    """The sums ``Σ q·y``, ``Σ q`` and ``Σ y`` over examples, for ``q = (1 − p)^alpha · p``.
+    """The sums ``Σ q·y`` and ``Σ q`` over examples, for ``q = (1 − p)^alpha · p``.
 
     Args:
         logits: ``[N, C]``, any floating dtype.
-        target: ``[N]`` int64 class indices in ``0..C-1``, or class probabilities ``[N, C]``.
-        kept: None or ``[N]`` bool: the examples that count. Whatever the others hold is not read.
+        target: ``[N]`` int64 class indices in ``0..C-1``, or class probabilities ``[N, C]``; 0
+            where ``kept`` is False.
+        kept: None or ``[N]`` bool: the examples that count. Whatever the logits of the others hold
+            is not read.
         alpha: The decay exponent.
-        squared: Whether the last two sums are of squares.
+        squared: Whether the second sum is of squares.
 
     Returns:
-        The three, ``[C]`` each, float32 or float64; the first two differentiable in ``logits``.
+        Both, ``[C]`` each, float32 or float64, differentiable in ``logits``.
     """
     if logits.shape[-1] == 2:
         return two_class_sums(logits, target, kept, alpha=alpha, squared=squared)
-    overlap, predicted, actual = _ClassSums.apply(logits, target, kept, alpha, squared)[:3]
-    return overlap, predicted, actual
+    form = _Whole(alpha, squared) if alpha in (0, 1) else _Powers(alpha, squared)
+    return block_sums(form, logits, target, kept)
 
 
-class _ClassSums(torch.autograd.Function):
-    generate_vmap_rule = True
+def gold_sums(target: Tensor, kept: Tensor | None, classes: int, *, squared: bool) -> Tensor:
+    """The sums ``Σ y`` over examples, or ``Σ y²``.
 
-    @staticmethod
-    def forward(
-        logits: Tensor, target: Tensor, kept: Tensor | None, alpha: float, squared: bool
-    ) -> tuple[Tensor, ...]:
-        parts = softmax_parts(logits, kept, alpha)
-        q = self_adjusted(parts, alpha)
-        if kept is not None:
-            q = q.masked_fill(~kept, 0.0)
-        gold = q.gather(0, target.unsqueeze(0))[0] if target.ndim == 1 else q * target.t()
-        if squared:
-            q = q * q if q is parts.share else q.mul_(q)
-        predicted = q.sum(dim=1)
-        del q  # its memory serves the sums below
-        if target.ndim == 1:
-            ones = torch.ones_like(gold) if kept is None else kept
-            overlap, actual = (_sum_by_class(x, target, len(predicted)) for x in (gold, ones))
-        else:
-            y = target.t() if kept is None else target.t() * kept
-            overlap, actual = gold.sum(dim=1), (y * y if squared else y).sum(dim=1)
-        dtype = predicted.dtype
-        # What a custom function keeps for its backward pass has to be among its outputs.
-        return overlap.to(dtype), predicted, actual.to(dtype), *parts.tensors()
+    Args:
+        target: ``[N]`` int64 class indices, or floating targets ``[N, C]`` or (binary) ``[N]``; 0
+            where ``kept`` is False.
+        kept: None or ``[N]`` bool: the examples that count.
+        classes: ``C``; 1 if binary.
+        squared: Whether to sum squares.
 
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-        logits, target, kept, ctx.alpha, ctx.squared = inputs
-        ctx.dtype = logits.dtype
-        ctx.save_for_backward(target, kept, *output[3:])
-        ctx.mark_non_differentiable(*output[2:])
-        ctx.set_materialize_grads(False)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Any, ...]:
-        target, kept, *parts = ctx.saved_tensors
-        overlap, predicted = of_both_sums(gradients, parts[0].new_zeros(len(parts[0])))
-        gradient = _through_sums(
-            Parts(*parts), overlap, predicted, target, kept, ctx.alpha, ctx.squared
-        )
-        return gradient.t().to(ctx.dtype), None, None, None, None
+    Returns:
+        ``[C]``, of the target's dtype.
+    """
+    if target.is_floating_point():
+        return (target * target if squared else target).sum(0, keepdim=target.ndim == 1)
+    if classes == 2:
+        of_1 = target.sum()
+        rows = len(target) if kept is None else kept.sum()
+        return torch.stack([rows - of_1, of_1])
+    zeros = target.new_zeros(classes)
+    ones = target.new_ones(()).expand_as(target) if kept is None else kept.to(target.dtype)
+    return zeros.index_add(0, target, ones)
 
 
-def _through_sums(
-    parts: Parts,
-    overlap: Tensor,
-    predicted: Tensor,
-    target: Tensor,
-    kept: Tensor | None,
-    alpha: float,
-    squared: bool,
-) -> Tensor:
-    """From the gradients of the first two sums, ``[C]``, to that of the logits, ``[C, N]``."""
-    row = target.unsqueeze(0) if target.ndim == 1 else None
-    y = target.t()
-    grad_top = None
-    if parts.top is not None and parts.margin is not None:
-        at_top = predicted[parts.top]
-        if squared:
-            at_top = 2 * at_top * self_adjusted_sigmoid(parts.margin, alpha)
-        gold_top = parts.top == row if row is not None else y.gather(0, parts.top)
-        grad_top = (at_top + overlap[parts.top] * gold_top).mul_(sigmoid_slope(parts.margin, alpha))
-    by_class = slopes(parts, alpha)
-    if row is not None:
-        gold = by_class.gather(0, row).mul_(overlap.index_select(0, target))
-    else:
-        gold = by_class * y * overlap.unsqueeze(1)
+@dataclass(frozen=True)
+class _Whole:
+    """Alpha 0 and 1; the basis is ``p``, ``[C, N]``."""
+
+    alpha: float
+    squared: bool
+    keeps_basis: ClassVar[bool] = True
+    blocks: ClassVar[int] = 1
+
+    def basis(self, logits: Tensor, kept: Tensor | None) -> Tensor:
+        p = torch.softmax(class_major(logits), dim=0)
+        return p if kept is None else p.masked_fill_(~kept, 0.0)
+
+    def sums(self, p: Tensor, target: Tensor) -> Sums:
+        if self.alpha == 0:
+            return _sums(p, target, self.squared)
+        return _sums(torch.addcmul(p, p, p, value=-1), target, self.squared, overwrite=True)
+
+    def gradient(self, p: Tensor, target: Tensor, overlap: Tensor, predicted: Tensor) -> Tensor:
+        factor = 2 * predicted if self.squared else predicted
+        grad = p * factor.unsqueeze(1)
+        if self.squared:
+            grad = grad.mul_(p)
+            if self.alpha == 1:
+                grad = grad.addcmul_(grad, p, value=-1)
+        grad = _add_gold(grad, p, target, overlap)
+        if self.alpha == 1:
+            grad = grad.addcmul_(grad, p, value=-2)
+        return grad.addcmul_(p, grad.sum(dim=0, keepdim=True), value=-1).t()
+
+
+@dataclass(frozen=True)
+class _Powers:
+    """Any alpha; the basis is the split softmax."""
+
+    alpha: float
+    squared: bool
+    keeps_basis: ClassVar[bool] = False
+    blocks: ClassVar[int] = 4
+
+    def basis(self, logits: Tensor, kept: Tensor | None) -> Split:
+        return split_softmax(logits, kept)
+
+    def sums(self, split: Split, target: Tensor) -> Sums:
+        q = self_adjusted(split, split.rest(), self.alpha)
+        return _sums(q, target, self.squared, overwrite=True)
+
+    def gradient(self, split: Split, target: Tensor, overlap: Tensor, predicted: Tensor) -> Tensor:
+        rest = split.rest()
+        q = self_adjusted(split, rest, self.alpha)
+        factor = 2 * predicted if self.squared else predicted
+        grad = q * factor.unsqueeze(1)
+        if self.squared:
+            grad = grad.mul_(q)
+        grad = _add_gold(grad, q, target, overlap)
+        del q
+        return logits_gradient(split, rest, grad, self.alpha).t()
+
+
+def _sums(q: Tensor, target: Tensor, squared: bool, *, overwrite: bool = False) -> Sums:
+    gold = q * target.t() if target.ndim == 2 else q.gather(0, target.unsqueeze(0))[0]
     if squared:
-        by_class = by_class.mul_(self_adjusted(parts, alpha))
-        predicted = 2 * predicted
-    by_class = by_class.mul_(predicted.unsqueeze(1))
-    by_class = by_class.add_(gold) if row is None else by_class.scatter_add_(0, row, gold)
-    if kept is not None:
-        by_class = by_class.masked_fill_(~kept, 0.0)
-        grad_top = None if grad_top is None else grad_top.masked_fill_(~kept, 0.0)
-    return logits_gradient(parts, by_class, grad_top)
+        q = q.mul_(q) if overwrite else q * q
+    predicted = q.sum(dim=1)
+    del q  # its memory serves the sum below
+    if target.ndim == 2:
+        return gold.sum(dim=1), predicted
+    # One by one, and so in float64: in float32 the ten millionth number hardly counts.
+    zeros = torch.zeros(len(predicted), dtype=torch.float64, device=predicted.device)
+    return zeros.index_add(0, target, gold.double()).to(predicted.dtype), predicted
 
 
-def _sum_by_class(values: Tensor, target: Tensor, classes: int) -> Tensor:
-    # In float64: adding ones to a float32 one by one stops at 2^24.
-    zeros = torch.zeros(classes, dtype=torch.float64, device=values.device)
-    return zeros.index_add(0, target, values.double())
-
-
-# As in `dicebook.losses.margin_sums`.
-setattr(_ClassSums.forward, "__signature__", inspect.signature(_ClassSums.forward))  # noqa: B010
+def _add_gold(grad: Tensor, q: Tensor, target: Tensor, overlap: Tensor) -> Tensor:
+    """Add ``q·y`` times the gradient of its sum to ``grad``."""
+    if target.ndim == 2:
+        return grad.addcmul_(q * overlap.unsqueeze(1), target.t())
+    row = target.unsqueeze(0)
+    return grad.scatter_add_(0, row, q.gather(0, row).mul_(overlap.index_select(0, target)))

@@ -64,11 +64,12 @@ def loss_at_level(
     Raises:
         ValueError: An option out of range or at the wrong level.
     """
-    check_options(reduction=reduction, smooth=smooth)
     check_level(level, absent, ohem_ratio, process_group)
     if level == "set":
         statistics = statistics_of_rows(rows, alpha=alpha, squared=squared, ohem_ratio=ohem_ratio)
-        return statistics.all_reduce(process_group).loss(
+        if process_group is not None:
+            statistics = statistics.all_reduce(process_group)
+        return statistics.loss(
             smooth=smooth,
             fp_weight=fp_weight,
             fn_weight=fn_weight,
@@ -77,6 +78,7 @@ def loss_at_level(
             absent=absent,
             reduction=reduction,
         )
+    check_options(reduction=reduction, smooth=smooth)
     q, y = elements(rows, alpha=alpha)
     predicted, actual = (q * q, y * y) if squared else (q, y)
     if fp_weight is None or fn_weight is None:

@@ -1,42 +1,45 @@
-r"""The three sums of one class against the rest, from its margin.
+r"""The sums over one class against the rest, from its margin.
 
 The logit of a binary classifier is the margin of its positive class, and the difference of two
 logits that of either class: a softmax of two is a sigmoid. So one column of numbers does here what
 `dicebook.losses.class_sums` does with a column a class. The gradient is in closed form here too,
 
     dq/dm = q · (1 − (1 + α) p),    q = (1 − p)^α · p,    p = σ(m).
+
+A row that does not count has the margin −∞: its ``p`` is 0, and with it all that follows.
 """
 
 from __future__ import annotations
 
-import inspect
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-Sums = tuple[Tensor, Tensor, Tensor]
+from dicebook.losses.block_sums import Sums, block_sums
+from dicebook.losses.one_vs_rest import decay
+from dicebook.losses.rows import precision
 
 
 def binary_sums(
     logits: Tensor, target: Tensor, kept: Tensor | None, *, alpha: float, squared: bool
 ) -> Sums:
-    """The sums ``Σ q·y``, ``Σ q`` and ``Σ y`` for the positive class of a binary classifier.
+    """The sums ``Σ q·y`` and ``Σ q`` for the positive class of a binary classifier.
 
     Args:
         logits: ``[N]``, any floating dtype.
-        target: ``[N]``, between 0 and 1, floating.
-        kept: None or ``[N]`` bool: the examples that count. Whatever the others hold is not read.
+        target: ``[N]``, between 0 and 1, floating; 0 where ``kept`` is False.
+        kept: None or ``[N]`` bool: the examples that count. Whatever the logits of the others hold
+            is not read.
         alpha: The decay exponent.
-        squared: Whether the last two sums are of squares.
+        squared: Whether the second sum is of squares.
 
     Returns:
-        The three, ``[1]`` each, float32 or float64; the first two differentiable in ``logits``.
+        Both, ``[1]`` each, float32 or float64, differentiable in ``logits``.
     """
-    overlap, predicted, actual, _ = _BinarySums.apply(logits, target, kept, alpha, squared)
-    return overlap, predicted, actual
+    form = _Binary(alpha, squared) if alpha in (0, 1) else _BinaryPowers(alpha, squared)
+    return block_sums(form, logits, target, kept)
 
 
 def two_class_sums(
@@ -52,170 +55,145 @@ def two_class_sums(
         squared: As in `binary_sums`.
 
     Returns:
-        The three, ``[2]`` each.
+        Both, ``[2]`` each.
     """
-    sums: Sums = _TwoClassSums.apply(logits, target, kept, alpha, squared)
-    return sums
+    return block_sums(_TwoClasses(alpha, squared), logits, target, kept)
 
 
-class _BinarySums(torch.autograd.Function):
-    generate_vmap_rule = True
+@dataclass(frozen=True)
+class _Binary:
+    """The positive class alone; the basis is its ``p``, which alpha 0 and 1 need nothing beside."""
 
-    @staticmethod
-    def forward(
-        logits: Tensor, target: Tensor, kept: Tensor | None, alpha: float, squared: bool
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        side = _side(logits, target, kept, alpha)
-        # What a custom function keeps for its backward pass has to be among its outputs.
-        return *_sums(side, kept, alpha, squared), side.p
+    alpha: float
+    squared: bool
+    keeps_basis: ClassVar[bool] = True
+    blocks: ClassVar[int] = 1
 
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-        logits, target, kept, ctx.alpha, ctx.squared = inputs
-        ctx.save_for_backward(logits, target, kept, output[3])
-        ctx.mark_non_differentiable(*output[2:])
-        ctx.set_materialize_grads(False)
+    def basis(self, logits: Tensor, kept: Tensor | None) -> Tensor:
+        return torch.sigmoid(_margin(logits, kept))
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Any, ...]:
-        logits, target, kept, p = ctx.saved_tensors
-        side = _Side(p, target, _decay(logits, kept, ctx.alpha))
-        of_sums = of_both_sums(gradients, p.new_zeros(1))
-        gradient = _through_sums(side, kept, *of_sums, alpha=ctx.alpha, squared=ctx.squared)
-        return gradient.to(logits.dtype), None, None, None, None
+    def sums(self, p: Tensor, target: Tensor) -> Sums:
+        return _sums(p, None, target, self.alpha, self.squared)
+
+    def gradient(self, p: Tensor, target: Tensor, overlap: Tensor, predicted: Tensor) -> Tensor:
+        return _gradient(p, None, target, overlap, predicted, self.alpha, self.squared)
 
 
-class _TwoClassSums(torch.autograd.Function):
-    generate_vmap_rule = True
+@dataclass(frozen=True)
+class _BinaryPowers:
+    """The same for any alpha; the basis is ``p`` and ``q``."""
 
-    @staticmethod
-    def forward(
-        logits: Tensor, target: Tensor, kept: Tensor | None, alpha: float, squared: bool
-    ) -> Sums:
-        sums = [
-            _sums(_side_of_class(label, logits, target, kept, alpha), kept, alpha, squared)
+    alpha: float
+    squared: bool
+    keeps_basis: ClassVar[bool] = False
+    blocks: ClassVar[int] = 4
+
+    def basis(self, logits: Tensor, kept: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        return _p_and_q(_margin(logits, kept), self.alpha)
+
+    def sums(self, basis: tuple[Tensor, Tensor | None], target: Tensor) -> Sums:
+        return _sums(*basis, target, self.alpha, self.squared)
+
+    def gradient(
+        self,
+        basis: tuple[Tensor, Tensor | None],
+        target: Tensor,
+        overlap: Tensor,
+        predicted: Tensor,
+    ) -> Tensor:
+        return _gradient(*basis, target, overlap, predicted, self.alpha, self.squared)
+
+
+@dataclass(frozen=True)
+class _TwoClasses:
+    """Both classes; the basis are the logits and which rows count."""
+
+    alpha: float
+    squared: bool
+    keeps_basis: ClassVar[bool] = False
+
+    @property
+    def blocks(self) -> int:
+        return 1 if self.alpha in (0, 1) else 4
+
+    def basis(self, logits: Tensor, kept: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        return logits.to(precision(logits)), kept
+
+    def sums(self, basis: tuple[Tensor, Tensor | None], target: Tensor) -> Sums:
+        (overlap_0, predicted_0), (overlap_1, predicted_1) = (
+            _sums(*self._of_class(label, *basis, target), self.alpha, self.squared)
             for label in (0, 1)
-        ]
-        overlap, predicted, actual = map(torch.cat, zip(*sums, strict=True))
-        return overlap, predicted, actual
+        )
+        return torch.cat([overlap_0, overlap_1]), torch.cat([predicted_0, predicted_1])
 
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Sums) -> None:
-        logits, target, kept, ctx.alpha, ctx.squared = inputs
-        ctx.save_for_backward(logits, target, kept)
-        ctx.mark_non_differentiable(output[2])
-        ctx.set_materialize_grads(False)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Any, ...]:
-        logits, target, kept = ctx.saved_tensors
-        zeros = _in_full(logits.new_zeros(2), None)
-        overlap, predicted = (x.unbind(0) for x in of_both_sums(gradients, zeros))
+    def gradient(
+        self,
+        basis: tuple[Tensor, Tensor | None],
+        target: Tensor,
+        overlap: Tensor,
+        predicted: Tensor,
+    ) -> Tensor:
         of_0, of_1 = (
-            _through_sums(
-                _side_of_class(label, logits, target, kept, ctx.alpha),
-                kept,
+            _gradient(
+                *self._of_class(label, *basis, target),
                 overlap[label],
                 predicted[label],
-                alpha=ctx.alpha,
-                squared=ctx.squared,
+                self.alpha,
+                self.squared,
             )
             for label in (0, 1)
         )
-        # The margin of class 1 is x_1 - x_0.
         signs = torch.arange(-1, 2, 2, dtype=of_1.dtype, device=of_1.device)
-        gradient = of_1.sub_(of_0).unsqueeze(-1) * signs
-        return gradient.to(logits.dtype), None, None, None, None
+        return of_1.sub_(of_0).unsqueeze(-1) * signs
+
+    def _of_class(
+        self, label: int, x: Tensor, kept: Tensor | None, target: Tensor
+    ) -> tuple[Tensor, Tensor | None, Tensor]:
+        margin = _margin(x[:, label] - x[:, 1 - label], kept)
+        y = (target == label).to(x.dtype) if target.ndim == 1 else target[:, label]
+        return *_p_and_q(margin, self.alpha), y
 
 
-class _Side(NamedTuple):
-    """One class against the rest: its probability, its target, and ``(1 − p)^alpha``, ``[N]`` each.
-
-    For ``alpha`` 0 and 1 the last is None: there it follows from ``p`` without loss.
-    """
-
-    p: Tensor
-    target: Tensor
-    decay: Tensor | None
+def _margin(logits: Tensor, kept: Tensor | None) -> Tensor:
+    margin = logits.to(precision(logits))
+    return margin if kept is None else margin.masked_fill(~kept, -torch.inf)
 
 
-def _side(margin: Tensor, target: Tensor, kept: Tensor | None, alpha: float) -> _Side:
-    return _Side(torch.sigmoid(_in_full(margin, kept)), target, _decay(margin, kept, alpha))
+def _p_and_q(margin: Tensor, alpha: float) -> tuple[Tensor, Tensor | None]:
+    """``p`` and, unless it follows from ``p`` without loss, ``q``."""
+    p = torch.sigmoid(margin)
+    return p, None if alpha in (0, 1) else decay(margin, alpha).mul_(p)
 
 
-def _side_of_class(
-    label: int, logits: Tensor, target: Tensor, kept: Tensor | None, alpha: float
-) -> _Side:
-    x = _in_full(logits, None)
-    margin = x[:, label] - x[:, 1 - label]
-    y = (target == label).to(x.dtype) if target.ndim == 1 else target[:, label]
-    return _side(margin, y, kept, alpha)
+def _self_adjusted(p: Tensor, q: Tensor | None, alpha: float) -> Tensor:
+    if q is not None:
+        return q
+    return p if alpha == 0 else torch.addcmul(p, p, p, value=-1)
 
 
-def _decay(margin: Tensor, kept: Tensor | None, alpha: float) -> Tensor | None:
-    if alpha in (0, 1):
-        return None
-    # 1 - p would be 0 from a margin of 17 on; its logarithm is not. Above the threshold softplus
-    # is the identity, which from 40 on is exact in float64.
-    return F.softplus(_in_full(margin, kept), threshold=40).mul_(-alpha).exp_()
-
-
-def _in_full(logits: Tensor, kept: Tensor | None) -> Tensor:
-    x = logits if logits.dtype == torch.float64 else logits.float()
-    return x if kept is None else x.masked_fill(~kept, 0.0)
-
-
-def _sums(side: _Side, kept: Tensor | None, alpha: float, squared: bool) -> Sums:
-    q, y = _self_adjusted(side, alpha), side.target
-    if kept is not None:
-        q, y = q.masked_fill(~kept, 0.0), y * kept
+def _sums(p: Tensor, q: Tensor | None, y: Tensor, alpha: float, squared: bool) -> Sums:
+    q = _self_adjusted(p, q, alpha)
     predicted = (q * q if squared else q).sum(0, keepdim=True)
-    actual = (y * y if squared else y).sum(0, keepdim=True)
-    gold = q * y if q is side.p else q.mul_(y)
-    return gold.sum(0, keepdim=True), predicted, actual.to(q.dtype)
+    gold = q * y if q is p else q.mul_(y)
+    return gold.sum(0, keepdim=True), predicted
 
 
-def _self_adjusted(side: _Side, alpha: float) -> Tensor:
-    if side.decay is not None:
-        return side.p * side.decay
-    return side.p if alpha == 0 else torch.addcmul(side.p, side.p, side.p, value=-1)
-
-
-def _through_sums(
-    side: _Side,
-    kept: Tensor | None,
+def _gradient(
+    p: Tensor,
+    q: Tensor | None,
+    y: Tensor,
     overlap: Tensor,
     predicted: Tensor,
-    *,
     alpha: float,
     squared: bool,
 ) -> Tensor:
-    """From the gradients of the first two sums to that of the margin, ``[N]``."""
-    gradient = side.target * overlap
+    """From the gradients of both sums to that of the margin, ``[N]``."""
+    gradient = y * overlap
     if squared:
-        gradient = gradient.addcmul_(_self_adjusted(side, alpha), 2 * predicted)
+        gradient = gradient.addcmul_(_self_adjusted(p, q, alpha), 2 * predicted)
     else:
         gradient = gradient.add_(predicted)
-    gradient = gradient.mul_(side.p)
-    if side.decay is not None:
-        gradient = gradient.mul_(side.decay)
-    elif alpha == 1:
-        gradient = gradient.addcmul_(gradient, side.p, value=-1)
-    gradient = gradient.addcmul_(gradient, side.p, value=-(1 + alpha))
-    return gradient if kept is None else gradient.masked_fill_(~kept, 0.0)
-
-
-def of_both_sums(gradients: tuple[Tensor | None, ...], unused: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradients of the first two outputs, ``unused`` for one that has none.
-
-    Left to autograd, the zeros would come for the probabilities among the outputs too.
-    """
-    overlap, predicted = gradients[:2]
-    return unused if overlap is None else overlap, unused if predicted is None else predicted
-
-
-# torch asks for the signature at every call, which costs as much as a sum of a thousand numbers.
-for _function in (_BinarySums, _TwoClassSums):
-    setattr(_function.forward, "__signature__", inspect.signature(_function.forward))  # noqa: B010
+    gradient = gradient.mul_(p if q is None else q)
+    if alpha == 1:
+        gradient = gradient.addcmul_(gradient, p, value=-1)
+    return gradient.addcmul_(gradient, p, value=-(1 + alpha))

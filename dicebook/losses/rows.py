@@ -38,7 +38,7 @@ class Rows(NamedTuple):
 
     def cleaned(self) -> Tensor:
         """The logits in float32 (or float64), zero where a row does not count."""
-        logits = self.logits if self.logits.dtype == torch.float64 else self.logits.float()
+        logits = self.logits.to(precision(self.logits))
         if self.kept is None:
             return logits
         kept = self.kept.unsqueeze(-1) if logits.ndim == 2 else self.kept
@@ -68,7 +68,7 @@ def multi_class_rows(
     check_mask(mask, shape)
     logits = input.reshape(-1, classes)
     if target.is_floating_point():
-        probabilities = target.reshape(-1, classes).to(_precision(logits))
+        probabilities = target.reshape(-1, classes).to(precision(logits))
         kept = None if mask is None else mask.reshape(-1).bool()
         rows = _zero_dropped(Rows(logits, probabilities, kept, shape))
         _check_range(rows, None, 0, 1, "lie between 0 and 1")
@@ -107,7 +107,7 @@ def binary_rows(
     if labels.dtype == torch.bool:
         labels = labels.to(torch.uint8)
     kept, seen = _kept(labels, mask, ignore_index)
-    rows = _zero_dropped(Rows(logits, labels.to(_precision(logits)), kept, input.shape))
+    rows = _zero_dropped(Rows(logits, labels.to(precision(logits)), kept, input.shape))
     _check_range(rows, seen, 0, 1, "lie between 0 and 1, or be ignore_index")
     if not soft and values_can_be_read(rows.target) and bool((rows.target.frac() != 0).any()):
         raise ValueError("target must be 0 or 1: this loss is not defined for soft targets")
@@ -136,7 +136,8 @@ def reduce_rows(loss: Tensor, rows: Rows, reduction: str, kept: Tensor | None = 
     return total / count.clamp(min=1) if isinstance(count, Tensor) else total / max(count, 1)
 
 
-def _precision(logits: Tensor) -> torch.dtype:
+def precision(logits: Tensor) -> torch.dtype:
+    """The dtype that a loss of these logits is computed in: float64 stays, all else is float32."""
     return torch.float64 if logits.dtype == torch.float64 else torch.float32
 
 
@@ -156,7 +157,10 @@ def _range(values: Tensor) -> tuple[float, float] | None:
     """The lowest and the highest value, or None where Python may not look or there is none."""
     if values.numel() == 0 or not values_can_be_read(values):
         return None
-    lowest, highest = torch.stack(torch.aminmax(values)).tolist()
+    both = torch.aminmax(values)
+    if values.is_cpu:
+        return both.min.item(), both.max.item()
+    lowest, highest = torch.stack(both).tolist()  # one wait for the device, not two
     return lowest, highest
 
 

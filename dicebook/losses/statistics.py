@@ -17,7 +17,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from dicebook.losses.class_sums import class_sums
+from dicebook.losses.class_sums import class_sums, gold_sums
 from dicebook.losses.hard_negatives import keep_hard_negatives
 from dicebook.losses.margin_sums import binary_sums
 from dicebook.losses.one_vs_rest import self_adjusted_sigmoid, self_adjusted_softmax
@@ -165,11 +165,11 @@ def _one_minus_ratio(
     numerator: Tensor, denominator: Tensor, smooth: float, times: float = 1
 ) -> Tensor:
     # Not as errors over mass: that gradient would cancel where the loss is near 1.
+    one = torch.ones_like(denominator)
     if smooth > 0:
-        return torch.rsub(numerator / denominator, 1, alpha=times)
+        return torch.addcdiv(one, numerator, denominator, value=-times)
     empty = denominator == 0
-    ratio = numerator / torch.where(empty, torch.ones_like(denominator), denominator)
-    loss = torch.rsub(ratio, 1, alpha=times)
+    loss = torch.addcdiv(one, numerator, torch.where(empty, one, denominator), value=-times)
     return torch.where(empty, torch.zeros_like(loss), loss)
 
 
@@ -222,9 +222,9 @@ def statistics_of_rows(
     """The statistics of a checked batch (see `dice_statistics` and `binary_dice_statistics`)."""
     if ohem_ratio is None:
         sums = class_sums if rows.logits.ndim == 2 else binary_sums
-        return DiceStatistics(
-            *sums(rows.logits, rows.target, rows.kept, alpha=alpha, squared=squared)
-        )
+        overlap, predicted = sums(rows.logits, rows.target, rows.kept, alpha=alpha, squared=squared)
+        actual = gold_sums(rows.target, rows.kept, len(overlap), squared=squared)
+        return DiceStatistics(overlap, predicted, actual.to(overlap.dtype))
     q, y = elements(rows, alpha=alpha)
     # Hardness is p itself: q falls again where the model is most wrong.
     scores = rows.cleaned().detach()
