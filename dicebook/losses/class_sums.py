@@ -82,7 +82,7 @@ class _Whole:
 
     def basis(self, logits: Tensor, kept: Tensor | None) -> Tensor:
         p = torch.softmax(class_major(logits), dim=0)
-        return p if kept is None else p.masked_fill_(~kept, 0.0)
+        return p if kept is None else p.masked_fill(~kept, 0.0)
 
     def sums(self, p: Tensor, target: Tensor) -> Sums:
         if self.alpha == 0:

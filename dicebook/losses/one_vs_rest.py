@@ -67,12 +67,12 @@ def split_softmax(logits: Tensor, kept: Tensor | None) -> Split:
     second = z.amax(dim=0, keepdim=True).clamp_(min=torch.finfo(z.dtype).min)
     share = z.sub_(second).exp_()
     if kept is not None:
-        share = share.masked_fill_(~kept, 0.0)
+        share = share.masked_fill(~kept, 0.0)
     # Logits of -inf in every class but the top leave nothing to share out.
     total = share.sum(dim=0, keepdim=True).clamp_(min=torch.finfo(z.dtype).tiny)
-    margin = highest.sub_(second).sub_(total.log())
+    margin = highest - second - total.log()
     if kept is not None:
-        margin = margin.masked_fill_(~kept, -torch.inf)
+        margin = margin.masked_fill(~kept, -torch.inf)
     return Split(share.div_(total), torch.sigmoid(-margin), top, margin)
 
 

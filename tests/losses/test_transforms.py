@@ -68,6 +68,17 @@ def test_gradients_for_each_sentence_by_vmap(name: str, level: str) -> None:
         torch.testing.assert_close(each[i], torch.autograd.grad(loss(row, y[i]), row)[0])
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@pytest.mark.parametrize("name", LOSS_NAMES)
+def test_gradients_for_several_labellings_of_the_same_logits(name: str) -> None:
+    loss = make_loss(name, **options(name))
+    x, y = batch(name)
+    each = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(x[0].detach(), y)
+    for i in range(4):
+        row = x[0].detach().requires_grad_()
+        torch.testing.assert_close(each[i], torch.autograd.grad(loss(row, y[i]), row)[0])
+
+
 def test_a_second_derivative_is_refused_rather_than_wrong() -> None:
     x, y = batch("dsc")
     (gradient,) = torch.autograd.grad(L.self_adjusting_dice(x, y), x, create_graph=True)
