@@ -8,9 +8,11 @@ tensors are needed on the way, a block of rows needs them and not all of them at
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -22,25 +24,41 @@ _CACHED = 3 * 2**15  # as many float32 numbers stay in a core's cache from one o
 _ROWS = 2**10  # fewer are not worth a block of their own
 
 
-class Form(Protocol):
-    """How a block is summed: ``q = (1 − p)^alpha · p`` of one class or of several."""
+@dataclass(frozen=True)
+class Form(ABC):
+    """How a block is summed.
 
-    @property
-    def blocks(self) -> int:
-        """The fewest blocks; more than 1 if a block of all rows would take too much memory."""
+    Attributes:
+        alpha: The exponent of ``q = (1 − p)^alpha · p``.
+        squared: Whether the second sum is of squares.
+        blocks: The fewest blocks; more than 1 if one of all rows would take too much memory.
+        keeps_basis: Whether the basis is a tensor, kept for the backward pass; if not, it is taken
+            twice.
+    """
 
-    @property
-    def keeps_basis(self) -> bool:
-        """Whether the basis is a tensor, kept for the backward pass; if not, it is taken twice."""
+    alpha: float
+    squared: bool
+    blocks: ClassVar[int] = 1
+    keeps_basis: ClassVar[bool] = False
 
+    @abstractmethod
     def basis(self, logits: Tensor, kept: Tensor | None) -> Any:
         """What sums and gradient start from; ``q`` is 0 where a row does not count."""
 
+    @abstractmethod
     def sums(self, basis: Any, target: Tensor) -> Sums:
         """Both sums of a block, ``[C]`` each."""
 
+    @abstractmethod
     def gradient(self, basis: Any, target: Tensor, overlap: Tensor, predicted: Tensor) -> Tensor:
-        """From the gradients of both sums, ``[C]``, to that of the block's logits."""
+        """From the gradients of both sums to that of the block's logits.
+
+        Args:
+            basis: Of the block.
+            target: Of the block.
+            overlap: ``[C]``, the gradient of the first sum.
+            predicted: ``[C]``, that of the second; times 2, from the square, if ``squared``.
+        """
 
 
 def block_sums(form: Form, logits: Tensor, target: Tensor, kept: Tensor | None) -> Sums:
@@ -97,6 +115,8 @@ class _BlockSums(torch.autograd.Function):
         elif predicted is None:
             predicted = torch.zeros_like(overlap)
         form, rows = ctx.form, ctx.rows
+        if form.squared:
+            predicted = 2 * predicted
         bases = _bases_again(ctx)
         basis, y = next(bases)
         of_block = form.gradient(basis, y, overlap, predicted)
@@ -138,6 +158,7 @@ def _rows_per_block(logits: Tensor, blocks: int) -> int | None:
     if rows < _ROWS * blocks:
         blocks = 1
     if logits.is_cpu:
+        # Of fewer than six, the one at work would weigh too much beside the whole.
         cached = logits.numel() // (_CACHED * torch.get_num_threads())
         blocks = max(blocks, cached if cached >= 6 else 1)
     return None if blocks == 1 else -(-rows // blocks)

@@ -7,13 +7,10 @@ is larger; that is taken again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
-from dicebook.losses.block_sums import Sums, block_sums
+from dicebook.losses.block_sums import Form, Sums, block_sums
 from dicebook.losses.margin_sums import two_class_sums
 from dicebook.losses.one_vs_rest import (
     Split,
@@ -71,14 +68,10 @@ def gold_sums(target: Tensor, kept: Tensor | None, classes: int, *, squared: boo
     return zeros.index_add(0, target, ones)
 
 
-@dataclass(frozen=True)
-class _Whole:
+class _Whole(Form):
     """Alpha 0 and 1; the basis is ``p``, ``[C, N]``."""
 
-    alpha: float
-    squared: bool
-    keeps_basis: ClassVar[bool] = True
-    blocks: ClassVar[int] = 1
+    keeps_basis = True
 
     def basis(self, logits: Tensor, kept: Tensor | None) -> Tensor:
         p = torch.softmax(class_major(logits), dim=0)
@@ -90,8 +83,7 @@ class _Whole:
         return _sums(torch.addcmul(p, p, p, value=-1), target, self.squared, overwrite=True)
 
     def gradient(self, p: Tensor, target: Tensor, overlap: Tensor, predicted: Tensor) -> Tensor:
-        factor = 2 * predicted if self.squared else predicted
-        grad = p * factor.unsqueeze(1)
+        grad = p * predicted.unsqueeze(1)
         if self.squared:
             grad = grad.mul_(p)
             if self.alpha == 1:
@@ -102,14 +94,10 @@ class _Whole:
         return grad.addcmul_(p, grad.sum(dim=0, keepdim=True), value=-1).t()
 
 
-@dataclass(frozen=True)
-class _Powers:
+class _Powers(Form):
     """Any alpha; the basis is the split softmax."""
 
-    alpha: float
-    squared: bool
-    keeps_basis: ClassVar[bool] = False
-    blocks: ClassVar[int] = 4
+    blocks = 4
 
     def basis(self, logits: Tensor, kept: Tensor | None) -> Split:
         return split_softmax(logits, kept)
@@ -121,8 +109,7 @@ class _Powers:
     def gradient(self, split: Split, target: Tensor, overlap: Tensor, predicted: Tensor) -> Tensor:
         rest = split.rest()
         q = self_adjusted(split, rest, self.alpha)
-        factor = 2 * predicted if self.squared else predicted
-        grad = q * factor.unsqueeze(1)
+        grad = q * predicted.unsqueeze(1)
         if self.squared:
             grad = grad.mul_(q)
         grad = _add_gold(grad, q, target, overlap)

@@ -11,13 +11,10 @@ A row that does not count has the margin −∞: its ``p`` is 0, and with it all
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
-from dicebook.losses.block_sums import Sums, block_sums
+from dicebook.losses.block_sums import Form, Sums, block_sums
 from dicebook.losses.one_vs_rest import decay
 from dicebook.losses.rows import precision
 
@@ -57,17 +54,14 @@ def two_class_sums(
     Returns:
         Both, ``[2]`` each.
     """
-    return block_sums(_TwoClasses(alpha, squared), logits, target, kept)
+    form = (_TwoClasses if alpha in (0, 1) else _TwoClassPowers)(alpha, squared)
+    return block_sums(form, logits, target, kept)
 
 
-@dataclass(frozen=True)
-class _Binary:
+class _Binary(Form):
     """The positive class alone; the basis is its ``p``, which alpha 0 and 1 need nothing beside."""
 
-    alpha: float
-    squared: bool
-    keeps_basis: ClassVar[bool] = True
-    blocks: ClassVar[int] = 1
+    keeps_basis = True
 
     def basis(self, logits: Tensor, kept: Tensor | None) -> Tensor:
         return torch.sigmoid(_margin(logits, kept))
@@ -79,14 +73,10 @@ class _Binary:
         return _gradient(p, None, target, overlap, predicted, self.alpha, self.squared)
 
 
-@dataclass(frozen=True)
-class _BinaryPowers:
+class _BinaryPowers(Form):
     """The same for any alpha; the basis is ``p`` and ``q``."""
 
-    alpha: float
-    squared: bool
-    keeps_basis: ClassVar[bool] = False
-    blocks: ClassVar[int] = 4
+    blocks = 4
 
     def basis(self, logits: Tensor, kept: Tensor | None) -> tuple[Tensor, Tensor | None]:
         return _p_and_q(_margin(logits, kept), self.alpha)
@@ -104,17 +94,8 @@ class _BinaryPowers:
         return _gradient(*basis, target, overlap, predicted, self.alpha, self.squared)
 
 
-@dataclass(frozen=True)
-class _TwoClasses:
-    """Both classes; the basis are the logits and which rows count."""
-
-    alpha: float
-    squared: bool
-    keeps_basis: ClassVar[bool] = False
-
-    @property
-    def blocks(self) -> int:
-        return 1 if self.alpha in (0, 1) else 4
+class _TwoClasses(Form):
+    """Both classes, alpha 0 and 1; the basis are the logits and which rows count."""
 
     def basis(self, logits: Tensor, kept: Tensor | None) -> tuple[Tensor, Tensor | None]:
         return logits.to(precision(logits)), kept
@@ -154,6 +135,12 @@ class _TwoClasses:
         return *_p_and_q(margin, self.alpha), y
 
 
+class _TwoClassPowers(_TwoClasses):
+    """The same for any alpha."""
+
+    blocks = 4
+
+
 def _margin(logits: Tensor, kept: Tensor | None) -> Tensor:
     margin = logits.to(precision(logits))
     return margin if kept is None else margin.masked_fill(~kept, -torch.inf)
@@ -190,7 +177,7 @@ def _gradient(
     """From the gradients of both sums to that of the margin, ``[N]``."""
     gradient = y * overlap
     if squared:
-        gradient = gradient.addcmul_(_self_adjusted(p, q, alpha), 2 * predicted)
+        gradient = gradient.addcmul_(_self_adjusted(p, q, alpha), predicted)
     else:
         gradient = gradient.add_(predicted)
     gradient = gradient.mul_(p if q is None else q)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.profiler import ProfilerActivity, profile
 
+from benchmarks.losses import peak_memory
 from dicebook.losses import block_sums
 from dicebook.losses import functional as L
 
@@ -97,32 +95,16 @@ def test_the_gradient_of_one_sum_alone() -> None:
         torch.testing.assert_close(gradient.double(), torch.autograd.grad(q.sum(), p)[0])
 
 
-def peak_memory(loss: Callable[[Tensor], Tensor], x: Tensor) -> float:
-    """The most that forward and backward hold at a time, gradient included, over ``x``."""
-    loss(x).backward()
-    x.grad = None
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
-        loss(x).backward()
-    events = [
-        event for event in seen.profiler.kineto_results.events() if event.name() == "[memory]"
-    ]
-    live = peak = 0
-    for event in sorted(events, key=lambda event: event.start_ns()):
-        live += event.nbytes()
-        peak = max(peak, live)
-    return peak / (x.numel() * x.element_size())
-
-
 @pytest.mark.parametrize("shape", [(4096, 9), (65536, 9), (8192, 50), (32768, 2), (65536,)])
 @pytest.mark.parametrize("alpha", [0, 0.1, 1])
 def test_memory_stays_near_that_of_the_gradient_and_the_probabilities(
     shape: tuple[int, ...], alpha: float
 ) -> None:
-    x = torch.randn(shape, requires_grad=True)
+    x = torch.randn(shape)
     if len(shape) == 1:
         y = (x > 1).float()
-        peak = peak_memory(lambda x: L.binary_self_adjusting_dice(x, y, alpha=alpha), x)
+        loss = L.binary_self_adjusting_dice
     else:
         y = torch.arange(shape[0]) % shape[1]
-        peak = peak_memory(lambda x: L.self_adjusting_dice(x, y, alpha=alpha), x)
-    assert peak <= 2.25
+        loss = L.self_adjusting_dice
+    assert peak_memory(lambda x, y: loss(x, y, alpha=alpha), x, y) <= 2.25
