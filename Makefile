@@ -84,13 +84,13 @@ PROFILE ?= default
 SNAKEMAKE = $(BIN)/snakemake --cores $(JOBS) --keep-going --rerun-incomplete
 reproduce: env  ## run a table of the paper: TABLE=5, PROFILE=default|paper|smoke, GPUS=1
 	$(SNAKEMAKE) $(if $(GPUS),--resources gpu=$(GPUS)) --config table=$(TABLE) profile=$(PROFILE)
-	$(BIN)/python -m dicebook.tables page
+	$(BIN)/python -m dicebook.reproduce.tables page
 
 smoke: env  ## see that the runs of every table work: tiny, embedded, minutes
 	for table in 3 4 5 6 7 8 9 10; do $(SNAKEMAKE) --config table=$$table profile=smoke || exit 1; done
 
 estimate: env  ## what a table costs: runs, hours, disk
-	$(BIN)/python -m dicebook.grid estimate --table $(TABLE) --profile $(PROFILE)
+	$(BIN)/python -m dicebook.reproduce.grid estimate --table $(TABLE) --profile $(PROFILE)
 
 clean:  ## remove what was built, not the environment
 	rm -rf _build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

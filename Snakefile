@@ -9,7 +9,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from dicebook import grid, runs, tables
+from dicebook.reproduce import grid, runs, tables
 
 TABLE = int(config.get("table", 5))
 PROFILE = config.get("profile", "default")

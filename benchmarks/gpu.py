@@ -19,8 +19,8 @@ import pandas as pd
 import torch
 import yaml
 
-from dicebook import runs
 from dicebook.corpora.loading import EMBEDDED, data_folder
+from dicebook.reproduce import runs
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = {

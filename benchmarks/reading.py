@@ -20,12 +20,12 @@ from typing import Any
 import torch
 from datasets import DatasetDict
 
-from dicebook import runs
 from dicebook.corpora.squad import read_squad
-from dicebook.encoders import load_tokenizer
-from dicebook.experiment import Experiment
+from dicebook.reproduce import runs
 from dicebook.tasks import reading
-from dicebook.training import build_loss, train
+from dicebook.training.encoders import load_tokenizer
+from dicebook.training.experiment import Experiment
+from dicebook.training.trainer import build_loss, train
 
 
 def articles(path: Path, questions: int) -> DatasetDict:

@@ -25,11 +25,11 @@ import torch
 from losses import naive
 from training_settings import batches, train_step
 
-from dicebook import runs
 from dicebook.corpora import load
-from dicebook.encoders import load_tokenizer
 from dicebook.losses import functional, make_loss
+from dicebook.reproduce import runs
 from dicebook.tasks import tagging
+from dicebook.training.encoders import load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
 

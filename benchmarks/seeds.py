@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from dicebook import TrainerLoss, runs
+from dicebook import TrainerLoss
 from dicebook.corpora import load
-from dicebook.encoders import load_tokenizer
-from dicebook.experiment import Experiment
-from dicebook.grid import CONFIGURATIONS
+from dicebook.reproduce import runs
+from dicebook.reproduce.grid import CONFIGURATIONS
 from dicebook.tasks import pairs, tagging
-from dicebook.training import Trained, build_loss, train
+from dicebook.training.encoders import load_tokenizer
+from dicebook.training.experiment import Experiment
+from dicebook.training.trainer import Trained, build_loss, train
 
 CHAPTERS = {"wnut17": "09_named_entities", "ud_zh": "08_part_of_speech", "mrpc": "11_paraphrases"}
 

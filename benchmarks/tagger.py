@@ -20,8 +20,8 @@ SETTINGS = {"batch_size": 32, "learning_rate": 2e-4, "max_length": 128, "seed": 
 
 def prepare(corpus_name: str, encoder: str):
     from dicebook.corpora import load
-    from dicebook.encoders import load_tokenizer
     from dicebook.tasks import tagging
+    from dicebook.training.encoders import load_tokenizer
 
     corpus = load(corpus_name, task="tagging")
     texts = [" ".join(tokens) for tokens in corpus["train"]["tokens"]]
@@ -40,10 +40,10 @@ def scores_of(split, logits, labels: list[str]) -> dict[str, float]:
 
 def ours(corpus: str, encoder: str, epochs: int, train_size: int) -> dict[str, float]:
     """dicebook.training: Trainer, length-grouped batches, a checkpoint an epoch."""
-    from dicebook.experiment import Experiment
     from dicebook.losses import TrainerLoss, make_loss
     from dicebook.tasks import tagging
-    from dicebook.training import train
+    from dicebook.training.experiment import Experiment
+    from dicebook.training.trainer import train
 
     tokenizer, encoded = prepare(corpus, encoder)
     started = time.perf_counter()

@@ -19,9 +19,9 @@ from torch.utils.data import DataLoader
 from transformers.trainer_pt_utils import LengthGroupedSampler
 
 from dicebook.corpora import load
-from dicebook.encoders import load_tokenizer
 from dicebook.losses import make_loss
 from dicebook.tasks import tagging
+from dicebook.training.encoders import load_tokenizer
 
 
 def batches(split, tokenizer, batch_size: int, max_length: int | None):

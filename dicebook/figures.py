@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from dicebook.runs import interval
+from dicebook.reproduce.runs import interval
 
 NEGATIVE, POSITIVE = "#999999", "#D55E00"
 

@@ -34,9 +34,10 @@ import numpy as np
 import pandas as pd
 from seqeval.metrics import f1_score as entity_f1
 
-from dicebook import corpora, paper
+from dicebook import corpora
 from dicebook.figures import shares, use_style
-from dicebook.runs import read_records
+from dicebook.reproduce import paper
+from dicebook.reproduce.runs import read_records
 
 use_style()
 

@@ -42,7 +42,7 @@ from IPython.display import Math, display
 
 from dicebook.figures import NEGATIVE, POSITIVE, use_style
 from dicebook.losses.functional import binary_cross_entropy, log_ratio_weights
-from dicebook.runs import interval
+from dicebook.reproduce.runs import interval
 from dicebook.toy import best_threshold, f1_score, imbalanced_blobs, optimal_logits, train_logistic
 
 use_style()

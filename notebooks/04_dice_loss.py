@@ -43,7 +43,7 @@ from sklearn.metrics import f1_score as sklearn_f1
 from dicebook import binary_dice_statistics
 from dicebook.figures import use_style
 from dicebook.losses.functional import binary_cross_entropy, binary_dice
-from dicebook.runs import interval
+from dicebook.reproduce.runs import interval
 from dicebook.toy import (
     f1_score,
     imbalanced_blobs,

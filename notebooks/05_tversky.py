@@ -36,7 +36,7 @@ from IPython.display import Math, display
 
 from dicebook import BinaryTverskyLoss
 from dicebook.figures import use_style
-from dicebook.runs import interval
+from dicebook.reproduce.runs import interval
 from dicebook.toy import f1_score, imbalanced_blobs, train_logistic
 
 use_style()

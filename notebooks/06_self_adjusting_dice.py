@@ -38,7 +38,7 @@ from IPython.display import HTML, Math, display
 
 from dicebook import BinaryDiceLoss, BinaryFocalLoss, BinarySelfAdjustingDiceLoss
 from dicebook.figures import loss_curves, use_style
-from dicebook.runs import interval
+from dicebook.reproduce.runs import interval
 from dicebook.toy import f1_score, imbalanced_blobs, optimal_logits, train_logistic
 
 use_style()

@@ -37,7 +37,7 @@ from IPython.display import Math, display
 import dicebook
 from dicebook import make_loss
 from dicebook.figures import use_style
-from dicebook.runs import interval
+from dicebook.reproduce.runs import interval
 from dicebook.toy import train_from_starts
 
 use_style()

@@ -58,7 +58,7 @@ output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" 
 # A misspelt name or an impossible value ends here, before anything is loaded.
 
 # %%
-from dicebook.experiment import Experiment, ParameterError
+from dicebook.training.experiment import Experiment, ParameterError
 
 experiment = Experiment.from_namespace(globals())
 print(f"{len(experiment.losses)} losses on {experiment.corpus}: {', '.join(experiment.losses)}")
@@ -75,10 +75,11 @@ import pandas as pd
 import torch
 from scipy.special import softmax
 
-from dicebook import TrainerLoss, corpora, figures, log_ratio_weights, paper, runs
-from dicebook.encoders import load_tokenizer
+from dicebook import TrainerLoss, corpora, figures, log_ratio_weights
+from dicebook.reproduce import paper, runs
 from dicebook.tasks import tagging
-from dicebook.training import build_loss, train
+from dicebook.training.encoders import load_tokenizer
+from dicebook.training.trainer import build_loss, train
 
 figures.use_style()
 

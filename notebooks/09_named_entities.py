@@ -61,7 +61,7 @@ reader_epochs: int = 6  # passes of the reader of section 09.8; 0 leaves it out
 # is this chapter's own; the others are the same in all experiment chapters.
 
 # %%
-from dicebook.experiment import Experiment, ParameterError
+from dicebook.training.experiment import Experiment, ParameterError
 
 experiment = Experiment.from_namespace(globals(), also=["reader_epochs"])
 if not isinstance(reader_epochs, int) or reader_epochs < 0:
@@ -76,11 +76,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from dicebook import TrainerLoss, corpora, figures, log_ratio_weights, paper, runs
-from dicebook.encoders import load_tokenizer
+from dicebook import TrainerLoss, corpora, figures, log_ratio_weights
+from dicebook.reproduce import paper, runs
 from dicebook.tasks import mrc_ner, tagging
 from dicebook.tasks.entity_queries import query
-from dicebook.training import build_loss, train
+from dicebook.training.encoders import load_tokenizer
+from dicebook.training.trainer import build_loss, train
 
 figures.use_style()
 

@@ -52,7 +52,7 @@ output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" 
 by_choice: bool = True  # train the reader by choice, too
 
 # %%
-from dicebook.experiment import Experiment, ParameterError
+from dicebook.training.experiment import Experiment, ParameterError
 
 experiment = Experiment.from_namespace(globals(), also=["by_choice"])
 if not isinstance(by_choice, bool):
@@ -68,10 +68,11 @@ import numpy as np
 import pandas as pd
 import torch
 
-from dicebook import corpora, figures, paper, runs
-from dicebook.encoders import load_tokenizer
+from dicebook import corpora, figures
+from dicebook.reproduce import paper, runs
 from dicebook.tasks import reading
-from dicebook.training import build_loss, train
+from dicebook.training.encoders import load_tokenizer
+from dicebook.training.trainer import build_loss, train
 
 figures.use_style()
 pd.set_option("display.max_colwidth", 120)

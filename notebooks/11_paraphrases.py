@@ -51,7 +51,7 @@ precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
 
 # %%
-from dicebook.experiment import Experiment
+from dicebook.training.experiment import Experiment
 
 experiment = Experiment.from_namespace(globals())
 print(f"{len(experiment.losses)} losses on {experiment.corpus}: {', '.join(experiment.losses)}")
@@ -66,10 +66,11 @@ import pandas as pd
 import torch
 from scipy.special import expit
 
-from dicebook import TrainerLoss, corpora, figures, paper, runs
-from dicebook.encoders import load_tokenizer
+from dicebook import TrainerLoss, corpora, figures
+from dicebook.reproduce import paper, runs
 from dicebook.tasks import pairs
-from dicebook.training import build_loss, train
+from dicebook.training.encoders import load_tokenizer
+from dicebook.training.trainer import build_loss, train
 
 figures.use_style()
 pd.set_option("display.max_colwidth", 100)

@@ -51,7 +51,7 @@ output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" 
 degrees: str = "1,4,12"  # negatives for each positive, one training set each
 
 # %%
-from dicebook.experiment import Experiment, ParameterError
+from dicebook.training.experiment import Experiment, ParameterError
 
 experiment = Experiment.from_namespace(globals(), also=["degrees"])
 try:
@@ -74,11 +74,12 @@ import numpy as np
 import pandas as pd
 from datasets import DatasetDict
 
-from dicebook import TrainerLoss, corpora, figures, paper, runs
+from dicebook import TrainerLoss, corpora, figures
 from dicebook.corpora import embedded
-from dicebook.encoders import load_tokenizer
+from dicebook.reproduce import paper, runs
 from dicebook.tasks import pairs
-from dicebook.training import build_loss, train
+from dicebook.training.encoders import load_tokenizer
+from dicebook.training.trainer import build_loss, train
 
 figures.use_style()
 

@@ -50,7 +50,7 @@ output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" 
 seeds: int = 3  # how many seeds, from `seed` on
 
 # %%
-from dicebook.experiment import Experiment, ParameterError
+from dicebook.training.experiment import Experiment, ParameterError
 
 experiment = Experiment.from_namespace(globals(), also=["seeds"])
 if not isinstance(seeds, int) or seeds < 1:
@@ -70,10 +70,11 @@ from IPython.display import display
 from scipy import stats
 from scipy.special import softmax
 
-from dicebook import TrainerLoss, corpora, figures, paper, runs
-from dicebook.encoders import load_tokenizer
+from dicebook import TrainerLoss, corpora, figures
+from dicebook.reproduce import paper, runs
 from dicebook.tasks import pairs
-from dicebook.training import build_loss, train
+from dicebook.training.encoders import load_tokenizer
+from dicebook.training.trainer import build_loss, train
 
 figures.use_style()
 

@@ -52,7 +52,7 @@ seeds: int = 3  # how many seeds, from `seed` on
 warm_up: int = 6  # passes with cross entropy before; 0 starts every loss from nothing
 
 # %%
-from dicebook.experiment import Experiment, ParameterError
+from dicebook.training.experiment import Experiment, ParameterError
 
 experiment = Experiment.from_namespace(globals(), also=("alphas", "seeds", "warm_up"))
 try:
@@ -83,10 +83,11 @@ import numpy as np
 import pandas as pd
 import torch
 
-from dicebook import BinaryTverskyLoss, TrainerLoss, corpora, figures, make_loss, paper, runs
-from dicebook.encoders import load_tokenizer
+from dicebook import BinaryTverskyLoss, TrainerLoss, corpora, figures, make_loss
+from dicebook.reproduce import paper, runs
 from dicebook.tasks import tagging
-from dicebook.training import train
+from dicebook.training.encoders import load_tokenizer
+from dicebook.training.trainer import train
 
 figures.use_style()
 

@@ -35,8 +35,8 @@ import pandas as pd
 import sympy as sp
 from IPython.display import Math, display
 
-from dicebook import paper
 from dicebook.figures import use_style
+from dicebook.reproduce import paper
 
 use_style()
 pd.set_option("display.max_colwidth", 60)
@@ -44,7 +44,8 @@ tables = paper.tables()
 {number: len(table.rows) for number, table in tables.items()}
 
 # %% [markdown]
-# `dicebook.paper` holds every cell of the final version as it is printed. A test compares it with
+# `dicebook.reproduce.paper` holds every cell of the final version as it is printed. A test
+# compares it with
 # the paper's text, cell by cell. (The arXiv version 2 prints the same numbers.)
 #
 # ## 15.1 What rounding allows

@@ -47,8 +47,9 @@ import pandas as pd
 import torch
 from scipy import stats
 
-from dicebook import corpora, figures, runs
+from dicebook import corpora, figures
 from dicebook.losses.functional import binary_cross_entropy, binary_dice, binary_self_adjusting_dice
+from dicebook.reproduce import runs
 
 figures.use_style()
 torch.manual_seed(0)

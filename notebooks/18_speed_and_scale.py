@@ -38,9 +38,9 @@ import torch
 import torch.nn.functional as F
 
 from dicebook import DiceLoss, SelfAdjustingDiceLoss, backward_in_two_passes, corpora, figures
-from dicebook.encoders import load_tokenizer
 from dicebook.tasks import tagging
 from dicebook.tasks.mrc_ner import MatchHead
+from dicebook.training.encoders import load_tokenizer
 
 figures.use_style()
 torch.set_num_threads(1)

@@ -17,10 +17,10 @@ import torch
 from datasets import Dataset, DatasetDict
 
 from dicebook import TrainerLoss, make_loss
-from dicebook.encoders import load_tokenizer
-from dicebook.experiment import Experiment
 from dicebook.tasks import tagging
-from dicebook.training import Trained, train
+from dicebook.training.encoders import load_tokenizer
+from dicebook.training.experiment import Experiment
+from dicebook.training.trainer import Trained, train
 
 WORKER = Path(__file__)
 

@@ -6,7 +6,6 @@ from dicebook.losses import functional
 from dicebook.losses.accumulation import backward_in_two_passes
 from dicebook.losses.combinations import WarmStart, WeightedSum
 from dicebook.losses.cross_entropy import log_ratio_weights
-from dicebook.losses.diagnose import diagnose
 from dicebook.losses.modules import (
     BinaryCrossEntropyLoss,
     BinaryDiceLoss,
@@ -41,7 +40,6 @@ __all__ = [
     "WeightedSum",
     "backward_in_two_passes",
     "binary_dice_statistics",
-    "diagnose",
     "dice_statistics",
     "functional",
     "log_ratio_weights",

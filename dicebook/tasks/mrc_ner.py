@@ -22,13 +22,13 @@ from datasets import DatasetDict
 from torch import Tensor
 from transformers import AutoModel, PreTrainedTokenizerBase
 
-from dicebook import saving
 from dicebook.corpora.tags import Span, from_spans, spans
-from dicebook.encoders import load_model, pad
 from dicebook.tasks.entity_queries import query
 from dicebook.tasks.entity_reader import EntityReader, MatchHead, marks
 from dicebook.tasks.outputs import longest_input, outputs_of
 from dicebook.tasks.raw_text import Entity, sentences_of
+from dicebook.training import saving
+from dicebook.training.encoders import load_model, pad
 
 __all__ = [
     "Encoded",
@@ -141,7 +141,7 @@ def model(encoder: str, tokenizer: PreTrainedTokenizerBase, **options: Any) -> E
     """An :class:`EntityReader` on an encoder by name.
 
     Args:
-        encoder: see :class:`dicebook.experiment.Experiment`.
+        encoder: see :class:`dicebook.training.experiment.Experiment`.
         tokenizer: the encoder's tokenizer.
         **options: of :class:`EntityReader`; give it ``queries=encoded.queries``, and the model
             knows what to ask wherever it is loaded.
@@ -250,7 +250,8 @@ def predict(
     A sentence longer than the model reads at once is read in overlapping windows.
 
     Args:
-        trained: a folder that :func:`dicebook.saving.save` wrote, or an :class:`EntityReader`
+        trained: a folder that :func:`dicebook.training.saving.save` wrote, or an
+            :class:`EntityReader`
             with ``queries``.
         sentences: raw sentences, or lists of words; one string is one sentence.
         tokenizer: a model's tokenizer; of a folder it is known.

@@ -17,9 +17,9 @@ from scipy.special import log_softmax, softmax
 from sklearn.metrics import accuracy_score, f1_score, precision_recall_curve
 from transformers import AutoModelForSequenceClassification, PreTrainedTokenizerBase
 
-from dicebook import saving
-from dicebook.encoders import load_model, pad
 from dicebook.tasks.outputs import longest_input, outputs_of
+from dicebook.training import saving
+from dicebook.training.encoders import load_model, pad
 
 POSITIVE = 1
 
@@ -87,7 +87,7 @@ def model(encoder: str, tokenizer: PreTrainedTokenizerBase, labels: Sequence[str
     """An encoder with a linear layer over the classes.
 
     Args:
-        encoder: see :class:`dicebook.experiment.Experiment`.
+        encoder: see :class:`dicebook.training.experiment.Experiment`.
         tokenizer: the encoder's tokenizer.
         labels: the classes, in the order of the logits.
 
@@ -202,7 +202,7 @@ def predict(
     """Classify sentences, or pairs of sentences, that a trained model has not seen.
 
     Args:
-        trained: a folder that :func:`dicebook.saving.save` wrote, or a model.
+        trained: a folder that :func:`dicebook.training.saving.save` wrote, or a model.
         examples: sentences, or pairs of them; what is longer than ``max_length`` is cut.
         tokenizer: a model's tokenizer; of a folder it is known.
         threshold: see :func:`decode`.

@@ -22,11 +22,11 @@ from datasets import Dataset, DatasetDict
 from torch import Tensor
 from transformers import AutoModelForQuestionAnswering, PreTrainedTokenizerBase
 
-from dicebook import saving
-from dicebook.encoders import load_model, pad
 from dicebook.losses import TrainerLoss
 from dicebook.tasks import span_scores
 from dicebook.tasks.outputs import longest_input, outputs_of
+from dicebook.training import saving
+from dicebook.training.encoders import load_model, pad
 
 IGNORED = -100
 # The label of the position that stands for "no answer", where it is not the first one.
@@ -300,7 +300,7 @@ def predict(
     """Answer questions that a trained reader has not seen.
 
     Args:
-        trained: a folder that :func:`dicebook.saving.save` wrote, or a model.
+        trained: a folder that :func:`dicebook.training.saving.save` wrote, or a model.
         questions: pairs of a question and the text that may answer it, of any length.
         as_choice: whether the model was trained by :func:`choice`, see :func:`decode`.
         tokenizer: a model's tokenizer; of a folder it is known.

@@ -20,12 +20,12 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModelForTokenClassification, PreTrainedTokenizerBase
 
-from dicebook import saving
 from dicebook.corpora.tags import by_character as tag_characters
 from dicebook.corpora.tags import is_entity_tag, spans
-from dicebook.encoders import load_model, pad
 from dicebook.tasks.outputs import longest_input, outputs_of
 from dicebook.tasks.raw_text import Entity, sentences_of
+from dicebook.training import saving
+from dicebook.training.encoders import load_model, pad
 
 OUTSIDE = "O"
 IGNORED = -100
@@ -104,7 +104,7 @@ def model(
     """An encoder with a linear layer over the labels at every position.
 
     Args:
-        encoder: see :class:`dicebook.experiment.Experiment`.
+        encoder: see :class:`dicebook.training.experiment.Experiment`.
         tokenizer: the encoder's tokenizer.
         labels: the labels, in the order of the logits.
 
@@ -284,7 +284,7 @@ def predict(
     tagged in the window in which it stands farthest from an edge.
 
     Args:
-        trained: a folder that :func:`dicebook.saving.save` wrote, or a model.
+        trained: a folder that :func:`dicebook.training.saving.save` wrote, or a model.
         sentences: raw sentences, or lists of words; one string is one sentence. Words split as
             in the training corpus give the best tags; for a corpus :func:`by_character` give
             ``list(text)``.

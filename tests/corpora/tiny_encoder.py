@@ -17,7 +17,7 @@ from transformers import (
     BertForTokenClassification,
 )
 
-from dicebook.encoders import load_tokenizer, tiny_config
+from dicebook.training.encoders import load_tokenizer, tiny_config
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 

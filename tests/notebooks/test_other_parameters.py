@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dicebook import runs
+from dicebook.reproduce import runs
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENTS = sorted(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dicebook import runs
+from dicebook.reproduce import runs
 
 
 def gpu(root: Path, *options: str) -> subprocess.CompletedProcess[str]:

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from data_scripts.augment_pairs import PRINTED
-from dicebook import grid, paper, runs
 from dicebook.corpora.loading import EMBEDDED, REGISTERED
-from dicebook.experiment import Experiment
+from dicebook.reproduce import grid, paper, runs
+from dicebook.training.experiment import Experiment
 
 EVERY = [(table, profile) for table in grid.TABLES for profile in grid.PROFILES]
 

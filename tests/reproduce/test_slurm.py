@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dicebook import runs
+from dicebook.reproduce import runs
 
 pytest.importorskip("snakemake")
 pytestmark = pytest.mark.slow

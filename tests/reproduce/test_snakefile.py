@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dicebook import grid, runs
+from dicebook.reproduce import grid, runs
 
 pytest.importorskip("snakemake")
 pytestmark = pytest.mark.slow

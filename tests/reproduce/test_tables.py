@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dicebook import grid, runs, tables
+from dicebook.reproduce import grid, runs, tables
 
 
 def made_up(table: int) -> list[dict]:
@@ -62,7 +62,7 @@ def test_each_run_stands_beside_what_the_paper_prints_for_it(
 
 def test_the_page_of_the_records_is_up_to_date(root: Path) -> None:
     stored = (root / "docs" / "records.md").read_text(encoding="utf-8")
-    assert stored == tables.page(root / "results"), "run: python -m dicebook.tables page"
+    assert stored == tables.page(root / "results"), "run: python -m dicebook.reproduce.tables page"
 
 
 def test_a_page_shows_kept_runs_and_reproduced_tables(tmp_path: Path) -> None:

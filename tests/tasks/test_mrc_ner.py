@@ -12,9 +12,9 @@ from torch import nn
 
 from dicebook import make_loss
 from dicebook.corpora.tags import Span, spans
-from dicebook.encoders import load_tokenizer
 from dicebook.tasks import mrc_ner
 from dicebook.tasks.entity_queries import query
+from dicebook.training.encoders import load_tokenizer
 
 ROWS = [
     {

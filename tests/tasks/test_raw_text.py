@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dicebook.corpora.tags import Span
-from dicebook.encoders import load_tokenizer
 from dicebook.tasks import mrc_ner, pairs, reading, tagging
 from dicebook.tasks.raw_text import Entity, Sentence
+from dicebook.training.encoders import load_tokenizer
 
 WORDS = ["Ada", "met", "Grace", "Hopper", "in", "Paris", "."]
 

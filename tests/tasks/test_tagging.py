@@ -8,8 +8,8 @@ from datasets import Dataset, DatasetDict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dicebook.encoders import EncoderError, load_tokenizer
 from dicebook.tasks import tagging
+from dicebook.training.encoders import EncoderError, load_tokenizer
 
 ROWS = [
     {

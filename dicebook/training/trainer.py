@@ -34,9 +34,9 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 from transformers.utils import logging
 from transformers.utils.notebook import NotebookProgressCallback
 
-from dicebook.experiment import Experiment, ParameterError
+from dicebook.atomic import write_json
 from dicebook.losses import TrainerLoss, log_ratio_weights, make_loss
-from dicebook.runs import write_json
+from dicebook.training.experiment import Experiment, ParameterError
 
 COMPLETE = "complete"
 PARAMETERS = "parameters.json"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dicebook import paper
+from dicebook.reproduce import paper
 
 # Rows that print something, counted by hand in the paper: table -> corpus -> rows.
 ROWS = {
@@ -118,7 +118,7 @@ def test_all_tables() -> None:
 
 
 def test_the_file_is_packaged_and_holds_no_unknown_column() -> None:
-    text = resources.files("dicebook").joinpath("paper_tables.tsv").read_text(encoding="utf-8")
+    text = resources.files("dicebook.reproduce").joinpath("paper_tables.tsv").read_text("utf-8")
     header, *lines = text.splitlines()
     names = ["table", "corpus", "variant", "model", "source", "backbone", "loss", *paper.CELLS]
     assert header.split("\t") == names

@@ -1,7 +1,7 @@
 """Our runs as tables: beside a table of the paper, and all that are kept as a page of the book.
 
-python -m dicebook.tables table --table 5 FOLDER --out results/reproduced
-python -m dicebook.tables page                   # docs/records.md, from results/
+python -m dicebook.reproduce.tables table --table 5 FOLDER --out results/reproduced
+python -m dicebook.reproduce.tables page                   # docs/records.md, from results/
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from dicebook import grid, paper, runs
+from dicebook.reproduce import grid, paper, runs
 
 
 def table_of(records: Sequence[Mapping[str, Any]], number: int) -> pd.DataFrame:
@@ -150,7 +150,8 @@ def page(results: Path) -> str:
 _PAGE = """\
 # The records
 
-Every run that is kept under `results/`, read by `python -m dicebook.tables page`. F1 on the test
+Every run that is kept under `results/`, read by
+`python -m dicebook.reproduce.tables page`. F1 on the test
 split in percent: the mean over seeds with its 95% interval, and the difference from cross entropy
 (`ce`) on the same seeds. "Tuned" has its threshold, or the bias of `O`, chosen on the validation
 split. An interval of a difference that holds zero shows no difference.

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dicebook import runs
+from dicebook.reproduce import runs
 
 SCORES = st.floats(0, 100).map(lambda x: round(x, 2))
 
@@ -34,7 +34,7 @@ def test_a_kill_before_the_rename_leaves_the_old_file(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runs.os, "replace", killed)
+    monkeypatch.setattr("os.replace", killed)
     with pytest.raises(KeyboardInterrupt):
         runs.write_json(path, 2)
     assert path.read_text() == "1\n"

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from dicebook import LOSS_NAMES, diagnose, make_loss
-from dicebook.losses.diagnose import Report
+from dicebook.diagnosis import Report
 
 Loss = Callable[..., Tensor]
 

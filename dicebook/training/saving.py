@@ -12,9 +12,9 @@ from typing import Any
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging
 
-from dicebook.encoders import from_pretrained
-from dicebook.experiment import Experiment, ParameterError
-from dicebook.runs import versions
+from dicebook.reproduce.runs import versions
+from dicebook.training.encoders import from_pretrained
+from dicebook.training.experiment import Experiment, ParameterError
 
 CARD = "README.md"
 NOT_SHOWN = {"corpus", "encoder", "loss", "loss_options", "output_dir", "tensorboard"}

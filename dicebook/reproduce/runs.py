@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -15,32 +13,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from dicebook.atomic import write_json as write_json
+
 PACKAGES = ("dicebook", "torch", "transformers", "datasets", "tokenizers", "seqeval", "numpy")
-
-
-def write_json(path: Path | str, value: Any) -> None:
-    """Write a value as JSON so that the file is either the old one or the whole new one.
-
-    Args:
-        path: the file; its folder is made.
-        value: what ``json`` can write; NaN and infinity are refused, for they are not JSON.
-
-    Raises:
-        ValueError: if the value holds NaN or infinity. The old file stays.
-    """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def make_record(

@@ -2,7 +2,7 @@
 
 The Snakefile asks here for the jobs; each is one papermill run of a chapter. From the command line:
 
-    python -m dicebook.grid estimate --table 5     # runs, GPU hours and disk, before starting
+    python -m dicebook.reproduce.grid estimate --table 5  # runs, hours and disk, before starting
 """
 
 from __future__ import annotations

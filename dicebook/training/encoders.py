@@ -36,7 +36,7 @@ def load_tokenizer(
     """The tokenizer of an encoder.
 
     Args:
-        encoder: see :class:`dicebook.experiment.Experiment`.
+        encoder: see :class:`dicebook.training.experiment.Experiment`.
         texts: training texts, read only for ``"tiny"``, whose vocabulary is trained on them.
         max_length: longest sequence, in sub-words.
         vocab_size: size of the tiny vocabulary.
@@ -79,7 +79,7 @@ def load_model(
     Args:
         auto_class: one of transformers' ``AutoModelFor...`` classes, or a model class with the
             same ``from_pretrained`` and ``from_config`` or ``_from_config``.
-        encoder: see :class:`dicebook.experiment.Experiment`.
+        encoder: see :class:`dicebook.training.experiment.Experiment`.
         tokenizer: the encoder's tokenizer; a tiny encoder takes its vocabulary size from it.
         labels: what the head tells apart, in the order of its logits.
         **config: further entries of the model's config.

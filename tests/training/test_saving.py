@@ -16,10 +16,10 @@ from transformers import (
     pipeline,
 )
 
-from dicebook import saving
-from dicebook.encoders import EncoderError, load_tokenizer
-from dicebook.experiment import Experiment, ParameterError
 from dicebook.tasks import mrc_ner, pairs, reading, tagging
+from dicebook.training import saving
+from dicebook.training.encoders import EncoderError, load_tokenizer
+from dicebook.training.experiment import Experiment, ParameterError
 
 TOKENS = ["Ada", "met", "Grace", "Hopper", "."]
 TEXT = " ".join(TOKENS)

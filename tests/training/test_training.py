@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from dicebook import TrainerLoss, make_loss, training
-from dicebook.experiment import Experiment, ParameterError
 from dicebook.tasks import tagging
+from dicebook.training.experiment import Experiment, ParameterError
 from tests.tiny_tagger import WORKER, prepared, train_tagger
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from dicebook.experiment import Experiment, ParameterError
+from dicebook.training.experiment import Experiment, ParameterError
 
 
 def namespace(**parameters: object) -> dict[str, object]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from dicebook.runs import Interval, interval
+from dicebook.reproduce.runs import Interval, interval
 
 CELLS = (
     "negatives",
@@ -224,7 +224,7 @@ class Comparison:
 def tables() -> dict[int, Table]:
     """All tables by number: 1 and 3 to 10."""
     rows: dict[int, list[Row]] = {number: [] for number in _TITLES}
-    text = resources.files("dicebook").joinpath("paper_tables.tsv").read_text(encoding="utf-8")
+    text = resources.files("dicebook.reproduce").joinpath("paper_tables.tsv").read_text("utf-8")
     for line in csv.DictReader(text.splitlines(), delimiter="\t"):
         row = Row(
             table=int(line["table"]),
@@ -270,7 +270,7 @@ def compare(
     where we have no run, and so is every run, also where the paper has no such row.
 
     Args:
-        records: What `dicebook.runs.read_records` gives: ``parameters`` with ``corpus``,
+        records: What `dicebook.reproduce.runs.read_records` gives: ``parameters`` with ``corpus``,
             ``encoder``, ``loss`` and ``seed``, and ``metrics[split][metric]`` in percent.
         number: The table.
         metric: ``"f1"``, ``"em"``, ``"precision"``, ``"recall"`` or ``"accuracy"``.

@@ -1,0 +1,1 @@
+"""A run: its parameters, its encoder, its training, and the folder it is saved to."""
