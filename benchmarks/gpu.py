@@ -1,6 +1,6 @@
 """Chapters 08 to 11 on a GPU: real corpora, a real encoder, bf16, and no network.
 
-    python benchmarks/gpu.py --encoder FOLDER
+    python benchmarks/gpu.py --encoder minilm
     python benchmarks/gpu.py --encoder FOLDER --only 09 11 --set epochs=4 --set loss=ce,dsc
 
 Each chapter is one papermill run; its executed notebook, checkpoints and records stay below
@@ -91,7 +91,7 @@ def table(folders: list[Path]) -> pd.DataFrame:
 def main() -> int:
     """Check that everything is there, run the chapters, print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--encoder", required=True, help="a folder with config, weights, tokenizer")
+    parser.add_argument("--encoder", required=True, help="minilm, or a folder with a model")
     parser.add_argument("--only", nargs="+", choices=CHAPTERS, default=list(CHAPTERS))
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--device", default="cuda")
@@ -101,7 +101,8 @@ def main() -> int:
     wrong = []
     if given.device == "cuda" and not torch.cuda.is_available():
         wrong.append("no CUDA device is there; --device cpu --precision fp32 tries the script out")
-    if given.encoder != "tiny" and not (Path(given.encoder) / "config.json").is_file():
+    named = given.encoder in ("tiny", "minilm")
+    if not named and not (Path(given.encoder) / "config.json").is_file():
         wrong.append(f"expected a folder with config.json for --encoder, got {given.encoder!r}")
     wrong += [f"expected NAME=VALUE, got {text!r}" for text in given.set if "=" not in text]
     chosen = dict(map(_pair, given.set)).get("corpus")

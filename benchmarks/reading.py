@@ -1,7 +1,7 @@
 """A part of SQuAD 1.1, read by choice and by decisions: the records of chapter 10.
 
-    python benchmarks/reading.py train-v1.1.json --encoder FOLDER --reader choice
-    python benchmarks/reading.py train-v1.1.json --encoder FOLDER --reader dl --squared
+    python benchmarks/reading.py train-v1.1.json --encoder minilm --reader choice
+    python benchmarks/reading.py train-v1.1.json --encoder minilm --reader dl --squared
 
 The first articles with 4,000 questions together: nine tenths of them for training, the last tenth
 for testing; the article after them for choosing the epoch. No article is in two splits. Each run

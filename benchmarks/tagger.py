@@ -2,8 +2,8 @@
 
 Both run at the same time, one thread each, so that whatever else the machine does slows both.
 
-    python benchmarks/tagger.py --corpus wnut17 --encoder FOLDER
-    python benchmarks/tagger.py --corpus ud_en_ewt --encoder FOLDER --train-size 3000 --epochs 2
+    python benchmarks/tagger.py --corpus wnut17 --encoder minilm
+    python benchmarks/tagger.py --corpus ud_en_ewt --encoder minilm --train-size 3000 --epochs 2
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ pad every sentence to the maximal length and do not group; ours pad a batch to i
 and group batches by length. The two take turns, a few steps each, so that whatever else the machine
 does slows both.
 
-    python benchmarks/training_settings.py --corpus wnut17 --encoder FOLDER
+    python benchmarks/training_settings.py --corpus wnut17 --encoder minilm
 """
 
 from __future__ import annotations

