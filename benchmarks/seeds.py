@@ -25,6 +25,7 @@ from dicebook.reproduce.grid import CONFIGURATIONS
 from dicebook.tasks import pairs, tagging
 from dicebook.training.encoders import load_tokenizer
 from dicebook.training.experiment import Experiment
+from dicebook.training.sampling import sample
 from dicebook.training.trainer import Trained, build_loss, train
 
 CHAPTERS = {"wnut17": "09_named_entities", "ud_zh": "08_part_of_speech", "mrpc": "11_paraphrases"}
@@ -39,7 +40,7 @@ def key(parameters: dict[str, Any]) -> str:
 
 def tag(experiment: Experiment, by_character: bool) -> tuple[Trained, dict[str, Any]]:
     """Train and score a tagger."""
-    corpus = load(experiment.corpus, task="tagging")
+    corpus = sample(load(experiment.corpus, task="tagging"), experiment)
     corpus = tagging.by_character(corpus) if by_character else corpus
     texts = (" ".join(tokens) for tokens in corpus["train"]["tokens"])
     tokenizer = load_tokenizer(experiment.encoder, texts, max_length=experiment.max_length)
@@ -62,7 +63,7 @@ def tag(experiment: Experiment, by_character: bool) -> tuple[Trained, dict[str, 
 
 def classify(experiment: Experiment) -> tuple[Trained, dict[str, Any]]:
     """Train and score a classifier of pairs."""
-    corpus = load(experiment.corpus, task="pairs")
+    corpus = sample(load(experiment.corpus, task="pairs"), experiment)
     texts = (" ".join((row["sentence1"], row["sentence2"])) for row in corpus["train"])
     tokenizer = load_tokenizer(experiment.encoder, texts, max_length=experiment.max_length)
     encoded = pairs.encode(corpus, tokenizer, max_length=experiment.max_length)

@@ -18,12 +18,15 @@ import time
 SETTINGS = {"batch_size": 32, "learning_rate": 2e-4, "max_length": 128, "seed": 0}
 
 
-def prepare(corpus_name: str, encoder: str):
+def prepare(corpus_name: str, encoder: str, train_size: int):
     from dicebook.corpora import load
     from dicebook.tasks import tagging
     from dicebook.training.encoders import load_tokenizer
+    from dicebook.training.experiment import Experiment
+    from dicebook.training.sampling import sample
 
-    corpus = load(corpus_name, task="tagging")
+    part = Experiment(corpus=corpus_name, train_size=train_size, seed=SETTINGS["seed"])
+    corpus = sample(load(corpus_name, task="tagging"), part)
     texts = [" ".join(tokens) for tokens in corpus["train"]["tokens"]]
     tokenizer = load_tokenizer(encoder, texts, max_length=SETTINGS["max_length"])
     return tokenizer, tagging.encode(corpus, tokenizer, max_length=SETTINGS["max_length"])
@@ -45,7 +48,7 @@ def ours(corpus: str, encoder: str, epochs: int, train_size: int) -> dict[str, f
     from dicebook.training.experiment import Experiment
     from dicebook.training.trainer import train
 
-    tokenizer, encoded = prepare(corpus, encoder)
+    tokenizer, encoded = prepare(corpus, encoder, train_size)
     started = time.perf_counter()
     trained = train(
         Experiment(
@@ -72,13 +75,12 @@ def plain(corpus: str, encoder: str, epochs: int, train_size: int) -> dict[str, 
 
     from dicebook.tasks import tagging
 
-    tokenizer, encoded = prepare(corpus, encoder)
+    tokenizer, encoded = prepare(corpus, encoder, train_size)
     started = time.perf_counter()
     set_seed(SETTINGS["seed"])
     model = tagging.model(encoder, tokenizer, encoded.labels)
     collate = tagging.collator(tokenizer)
     train = encoded.splits["train"]
-    train = train.select(range(min(train_size or len(train), len(train))))
     batches = DataLoader(train, SETTINGS["batch_size"], shuffle=True, collate_fn=collate)
     optimizer = torch.optim.AdamW(model.parameters(), SETTINGS["learning_rate"], weight_decay=0.01)
     steps = epochs * len(batches)

@@ -49,7 +49,7 @@ max_steps: int = -1  # stop after so many steps; -1 for no such limit
 batch_size: int = 32  # sentences in a step
 learning_rate: float = 3e-3  # the peak of a linear schedule; 2e-5 to 2e-4 for a pretrained encoder
 max_length: int = 64  # sub-words in a sentence; what is longer is cut
-train_size: int = 0  # training sentences used, from the front; 0 for all
+train_size: int = 0  # training sentences used, drawn by the seed; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
@@ -79,6 +79,7 @@ from dicebook import TrainerLoss, corpora, figures, log_ratio_weights
 from dicebook.reproduce import paper, runs
 from dicebook.tasks import tagging
 from dicebook.training.encoders import load_tokenizer
+from dicebook.training.sampling import sample
 from dicebook.training.trainer import build_loss, train
 
 figures.use_style()
@@ -117,7 +118,7 @@ pd.DataFrame([example["tags"]], columns=example["tokens"], index=["label"])
 # [chapter 09](09_named_entities.ipynb).
 
 # %%
-words = corpora.load(experiment.corpus, task="tagging")
+words = sample(corpora.load(experiment.corpus, task="tagging"), experiment)
 training_text = "".join(word for row in words["train"]["tokens"] for word in row)
 joint = 2 * sum("\u4e00" <= c <= "\u9fff" for c in training_text) > len(training_text)
 if any("O" in tags for tags in words["train"]["tags"]):

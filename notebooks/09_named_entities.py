@@ -50,7 +50,7 @@ max_steps: int = -1  # stop after so many steps; -1 for no such limit
 batch_size: int = 32  # sentences in a step
 learning_rate: float = 2e-3  # the peak of a linear schedule; 2e-5 to 2e-4 for a pretrained encoder
 max_length: int = 64  # sub-words in a sentence; what is longer is cut
-train_size: int = 0  # training sentences used, from the front; 0 for all
+train_size: int = 0  # training sentences used, drawn by the seed; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
@@ -81,6 +81,7 @@ from dicebook.reproduce import paper, runs
 from dicebook.tasks import mrc_ner, tagging
 from dicebook.tasks.entity_queries import query
 from dicebook.training.encoders import load_tokenizer
+from dicebook.training.sampling import sample
 from dicebook.training.trainer import build_loss, train
 
 figures.use_style()
@@ -92,7 +93,7 @@ figures.use_style()
 # person, `I-PER` continues it, and `O` is outside of every entity. The scheme is called IOB2.
 
 # %%
-entities = corpora.load(experiment.corpus, task="tagging")
+entities = sample(corpora.load(experiment.corpus, task="tagging"), experiment)
 lengths = [len(tokens) for tokens in entities["train"]["tokens"]]
 example = entities["train"][int(np.argmax(np.array(lengths) >= 8))]
 pd.DataFrame([example["tags"]], columns=example["tokens"], index=["tag"])
@@ -406,7 +407,6 @@ for name in dict.fromkeys([first, last]) if reader_epochs else ():
     settings = replace(
         experiment.only(name),
         epochs=reader_epochs,
-        train_size=experiment.train_size * len(kinds),  # the same sentences
         output_dir=folder,
     )
     criterion = build_loss(experiment, name, asked.counts(), binary=True)

@@ -45,7 +45,7 @@ max_steps: int = -1  # stop after so many steps; -1 for no such limit
 batch_size: int = 32  # windows in a step
 learning_rate: float = 2e-3  # the peak of a linear schedule; 2e-5 to 2e-4 for a pretrained encoder
 max_length: int = 128  # sub-words in a window, question included
-train_size: int = 0  # training windows used, from the front; 0 for all
+train_size: int = 0  # training questions used, drawn by the seed; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
@@ -72,6 +72,7 @@ from dicebook import corpora, figures
 from dicebook.reproduce import paper, runs
 from dicebook.tasks import reading
 from dicebook.training.encoders import load_tokenizer
+from dicebook.training.sampling import sample
 from dicebook.training.trainer import build_loss, train
 
 figures.use_style()
@@ -81,7 +82,7 @@ pd.set_option("display.max_colwidth", 120)
 # ## 10.2 From a question to a score
 
 # %%
-questions = corpora.load(experiment.corpus, task="reading")
+questions = sample(corpora.load(experiment.corpus, task="reading"), experiment)
 row = questions["train"][0]
 print(row["context"], "\n\n" + row["question"], "\n\n" + str(row["answers"]))
 

@@ -45,7 +45,7 @@ max_steps: int = -1  # stop after so many steps; -1 for no such limit
 batch_size: int = 32  # pairs in a step
 learning_rate: float = 1e-3  # the peak of a linear schedule; 2e-5 to 2e-4 for a pretrained encoder
 max_length: int = 96  # sub-words in a pair; of what is longer the longer sentence is cut
-train_size: int = 0  # training pairs used, from the front; 0 for all
+train_size: int = 0  # training pairs used, drawn by the seed; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
@@ -70,6 +70,7 @@ from dicebook import TrainerLoss, corpora, figures
 from dicebook.reproduce import paper, runs
 from dicebook.tasks import pairs
 from dicebook.training.encoders import load_tokenizer
+from dicebook.training.sampling import sample
 from dicebook.training.trainer import build_loss, train
 
 figures.use_style()
@@ -79,7 +80,7 @@ pd.set_option("display.max_colwidth", 100)
 # ## 11.2 From two sentences to a score
 
 # %%
-corpus_of_pairs = corpora.load(experiment.corpus, task="pairs")
+corpus_of_pairs = sample(corpora.load(experiment.corpus, task="pairs"), experiment)
 pd.DataFrame(corpus_of_pairs["train"].select(range(4)))
 
 # %% [markdown]

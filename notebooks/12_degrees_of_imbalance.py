@@ -79,6 +79,7 @@ from dicebook.corpora import embedded
 from dicebook.reproduce import paper, runs
 from dicebook.tasks import pairs
 from dicebook.training.encoders import load_tokenizer
+from dicebook.training.sampling import sample
 from dicebook.training.trainer import build_loss, train
 
 figures.use_style()
@@ -134,7 +135,7 @@ for what, values in {"distance from balance": imbalance, "number of pairs": sets
 # the pool is its training split.
 
 # %%
-splits = corpora.load(experiment.corpus, task="pairs")
+splits = sample(corpora.load(experiment.corpus, task="pairs"), replace(experiment, train_size=0))
 pool = splits["train"]
 if experiment.corpus.startswith("embedded-paraphrases-"):
     language = experiment.corpus.rpartition("-")[2]

@@ -43,7 +43,7 @@ max_steps: int = -1  # stop after so many steps; -1 for no such limit
 batch_size: int = 32  # sentences in a step
 learning_rate: float = 5e-4  # the peak of a linear schedule; 2e-5 to 2e-4 for a pretrained encoder
 max_length: int = 64  # sub-words in a sentence; what is longer is cut
-train_size: int = 0  # training sentences used, from the front; 0 for all
+train_size: int = 0  # training sentences used, drawn by the seed; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
@@ -74,6 +74,7 @@ from dicebook import TrainerLoss, corpora, figures
 from dicebook.reproduce import paper, runs
 from dicebook.tasks import pairs
 from dicebook.training.encoders import load_tokenizer
+from dicebook.training.sampling import sample
 from dicebook.training.trainer import build_loss, train
 
 figures.use_style()
@@ -127,7 +128,7 @@ plt.show()
 # ## 13.3 The task
 
 # %% tags=["nbval-check-output"]
-sentences = corpora.load(experiment.corpus, task="sentences")
+sentences = sample(corpora.load(experiment.corpus, task="sentences"), experiment)
 gold = np.array(sentences["test"]["label"])
 classes, sizes = np.unique(sentences["train"]["label"], return_counts=True)
 print(f"training sentences by class: {dict(zip(classes.tolist(), sizes.tolist(), strict=True))}")

@@ -43,7 +43,7 @@ max_steps: int = -1  # stop after so many steps; -1 for no such limit
 batch_size: int = 32  # sentences in a step
 learning_rate: float = 2e-3  # the peak of a linear schedule; 2e-5 to 2e-4 for a pretrained encoder
 max_length: int = 64  # sub-words in a sentence; what is longer is cut
-train_size: int = 400  # training sentences used, from the front; 0 for all
+train_size: int = 400  # training sentences used, drawn by the seed; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
@@ -87,6 +87,7 @@ from dicebook import BinaryTverskyLoss, TrainerLoss, corpora, figures, make_loss
 from dicebook.reproduce import paper, runs
 from dicebook.tasks import tagging
 from dicebook.training.encoders import load_tokenizer
+from dicebook.training.sampling import sample
 from dicebook.training.trainer import train
 
 figures.use_style()
@@ -126,7 +127,7 @@ rows.rename_axis("alpha").round(2)
 # reading.
 
 # %% tags=["nbval-check-output"]
-entities = corpora.load(experiment.corpus, task="tagging")
+entities = sample(corpora.load(experiment.corpus, task="tagging"), experiment)
 count = corpora.imbalance(entities, task="tagging")
 truth = entities["test"]["tags"]
 majority = tagging.score(truth, [["O"] * len(tags) for tags in truth])

@@ -20,6 +20,7 @@ from dicebook import TrainerLoss, make_loss
 from dicebook.tasks import tagging
 from dicebook.training.encoders import load_tokenizer
 from dicebook.training.experiment import Experiment
+from dicebook.training.sampling import sample
 from dicebook.training.trainer import Trained, train
 
 WORKER = Path(__file__)
@@ -42,11 +43,13 @@ def sentences(n: int, seed: int) -> list[dict[str, list[str]]]:
 
 
 @cache
-def prepared() -> tuple[Any, tagging.Encoded]:
+def prepared(train_size: int = 0, eval_size: int = 0) -> tuple[Any, tagging.Encoded]:
     sizes = {"train": 96, "validation": 24, "test": 24}
     corpus = DatasetDict(
         {name: Dataset.from_list(sentences(n, seed=n)) for name, n in sizes.items()}
     )
+    experiment = Experiment(corpus="x", train_size=train_size, eval_size=eval_size)
+    corpus = sample(corpus, experiment)
     texts = [" ".join(tokens) for tokens in corpus["train"]["tokens"]]
     tokenizer = load_tokenizer("tiny", texts, max_length=32)
     return tokenizer, tagging.encode(corpus, tokenizer, max_length=32)
@@ -55,7 +58,7 @@ def prepared() -> tuple[Any, tagging.Encoded]:
 def train_tagger(
     experiment: Experiment, compute_loss: Callable[..., torch.Tensor] | None = None
 ) -> Trained:
-    tokenizer, encoded = prepared()
+    tokenizer, encoded = prepared(experiment.train_size, experiment.eval_size)
 
     def build_model() -> Any:
         model = tagging.model("tiny", tokenizer, encoded.labels)

@@ -27,6 +27,7 @@ from dicebook.tasks import span_scores
 from dicebook.tasks.outputs import longest_input, outputs_of
 from dicebook.training import saving
 from dicebook.training.encoders import load_model, pad
+from dicebook.training.trainer import RowLoss
 
 IGNORED = -100
 # The label of the position that stands for "no answer", where it is not the first one.
@@ -167,31 +168,43 @@ class Decisions(TrainerLoss):
         return super().__call__({"logits": logits}, labels, num_items_in_batch)
 
 
-def choice(outputs: Any, labels: Tensor, num_items_in_batch: Any = None) -> Tensor:
+class Choice(RowLoss):
     """Cross entropy over positions, the usual loss of extractive readers, as a Trainer calls it.
 
     A window without an answer chooses the classification token, its first position or the one that
-    :func:`collator` marked. Of several
-    answers the model may choose any: the loss is the negative logarithm of their joint probability.
-
-    Args:
-        outputs: a model's, with ``start_logits`` and ``end_logits`` ``[B, L]``.
-        labels: ``[B, L, 2]``, see :func:`collator`.
-        num_items_in_batch: not used: this is a mean over windows, not over decisions.
-
-    Returns:
-        The mean of starts and ends over windows.
+    :func:`collator` marked. Of several answers the model may choose any: the loss is the negative
+    logarithm of their joint probability. It is a mean over windows, exact under gradient
+    accumulation.
     """
-    losses = []
-    for side, logits in enumerate((outputs.start_logits, outputs.end_logits)):
-        target = labels[..., side]
-        null = target == NO_ANSWER
-        null[:, 0] |= ~null.any(-1)
-        gold = target == 1
-        gold = torch.where(gold.any(-1, keepdim=True), gold, null)
-        scores = logits.float().masked_fill((target < 0) & ~null, -torch.inf)
-        losses.append(scores.logsumexp(-1) - scores.masked_fill(~gold, -torch.inf).logsumexp(-1))
-    return torch.stack(losses).mean()
+
+    def __call__(
+        self, outputs: Any, labels: Tensor, num_items_in_batch: Tensor | int | None = None
+    ) -> Tensor:
+        """The loss of a batch.
+
+        Args:
+            outputs: a model's, with ``start_logits`` and ``end_logits`` ``[B, L]``.
+            labels: ``[B, L, 2]``, see :func:`collator`.
+            num_items_in_batch: windows in the whole step; None: those of this batch.
+
+        Returns:
+            The sum over the windows of the mean of start and end, divided by
+            ``num_items_in_batch``.
+        """
+        total = torch.zeros((), device=labels.device)
+        for side, logits in enumerate((outputs.start_logits, outputs.end_logits)):
+            target = labels[..., side]
+            null = target == NO_ANSWER
+            null[:, 0] |= ~null.any(-1)
+            gold = target == 1
+            gold = torch.where(gold.any(-1, keepdim=True), gold, null)
+            scores = logits.float().masked_fill((target < 0) & ~null, -torch.inf)
+            right = scores.masked_fill(~gold, -torch.inf)
+            total = total + (scores.logsumexp(-1) - right.logsumexp(-1)).sum() / 2
+        return total / (len(labels) if num_items_in_batch is None else num_items_in_batch)
+
+
+choice = Choice()
 
 
 @dataclass(frozen=True)

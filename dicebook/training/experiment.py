@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import types
-import typing
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic.dataclasses import dataclass
 
 LOSSES = ("ce", "wce", "fl", "dl", "tl", "dsc")
-DEVICES = ("auto", "cpu", "cuda")
-PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 
 
-class ParameterError(ValueError):
+class ParameterError(Exception):
     """A parameter of an experiment has a wrong name, type or value."""
 
 
-@dataclass(frozen=True, kw_only=True)
+def _number(value: Any) -> Any:
+    """YAML 1.1, which papermill speaks, reads 2e-5 (no dot) as a string."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+# A description is what an error says was expected.
+AtLeastOne = Annotated[int, Field(ge=1, description="a whole number of at least 1")]
+Count = Annotated[int, Field(ge=0, description="a whole number of at least 0")]
+Switch = Annotated[bool, Field(description="True or False")]
+Text = Annotated[str, Field(description="a text")]
+
+
+@dataclass(frozen=True, kw_only=True, config=ConfigDict(strict=True, extra="forbid"))
 class Experiment:
     """What one execution of an experiment chapter does.
 
@@ -43,7 +57,11 @@ class Experiment:
         batch_size: training examples per device and step.
         learning_rate: peak of AdamW's linear schedule with warm-up.
         max_length: sub-words per example, special tokens included.
-        train_size: training examples used, drawn from the front; 0 uses all.
+        train_size: training examples (sentences, pairs, questions) used; 0 uses all. They are drawn
+            by the seed, each class in proportion where examples have one label; see
+            :func:`dicebook.training.sampling.sample`.
+        eval_size: examples used of the validation split and of the test split, drawn likewise; 0
+            uses all.
         gradient_accumulation: batches that make up one optimiser step. Set-level losses are those
             of the whole step.
         gradient_checkpointing: recompute activations in the backward pass: less memory, more time.
@@ -52,6 +70,9 @@ class Experiment:
             on.
         tensorboard: write curves for TensorBoard into ``output_dir``.
         device: ``"auto"`` (CUDA where there is one), ``"cpu"`` or ``"cuda"``.
+        threads: threads of torch on the CPU; 0 leaves torch's choice, which is one for each core,
+            or what ``OMP_NUM_THREADS`` says. Where several runs share a machine, take cores divided
+            by runs: with more, the threads of the runs wait for each other.
         precision: ``"auto"`` (bf16 on a GPU that has it, else fp32), ``"fp32"``, ``"bf16"``,
             ``"fp16"``.
         output_dir: folder of checkpoints and records; the same command resumes there after a
@@ -61,51 +82,67 @@ class Experiment:
         ParameterError: naming the parameter, what was expected and what came.
     """
 
-    corpus: str
-    encoder: str = "tiny"
-    loss: str = "ce"
-    loss_options: dict[str, Any] = field(default_factory=dict)
-    seed: int = 0
-    epochs: int = 4
-    max_steps: int = -1
-    batch_size: int = 32
-    learning_rate: float = 2e-4
-    max_length: int = 128
-    train_size: int = 0
-    gradient_accumulation: int = 1
-    gradient_checkpointing: bool = False
-    compile: bool = False
-    early_stopping: int = 0
-    tensorboard: bool = False
-    device: str = "auto"
-    precision: str = "auto"
-    output_dir: str = ""
+    corpus: Annotated[str, Field(min_length=1, description="a corpus name or a path")]
+    encoder: Annotated[
+        str, Field(min_length=1, description="'tiny', 'minilm', a folder or a hub name")
+    ] = "tiny"
+    loss: Annotated[
+        str, Field(description=f"one of {', '.join(LOSSES)}, or several joined by commas")
+    ] = "ce"
+    loss_options: Annotated[
+        dict[str, Any], Field(description="a mapping of options, or of losses to options")
+    ] = Field(default_factory=dict)
+    seed: Annotated[
+        int, Field(ge=0, lt=2**32, description="a whole number from 0 to 2**32 - 1")
+    ] = 0
+    epochs: AtLeastOne = 4
+    max_steps: Annotated[int, Field(ge=-1, description="-1 or at least 1")] = -1
+    batch_size: AtLeastOne = 32
+    learning_rate: Annotated[
+        float,
+        BeforeValidator(_number),
+        Field(gt=0, le=1, description="a number above 0 and at most 1"),
+    ] = 2e-4
+    max_length: AtLeastOne = 128
+    train_size: Annotated[int, Field(ge=0, description="0 (all) or a positive whole number")] = 0
+    eval_size: Annotated[int, Field(ge=0, description="0 (all) or a positive whole number")] = 0
+    gradient_accumulation: AtLeastOne = 1
+    gradient_checkpointing: Switch = False
+    compile: Switch = False
+    early_stopping: Count = 0
+    tensorboard: Switch = False
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"], Field(description="one of auto, cpu, cuda")
+    ] = "auto"
+    threads: Count = 0
+    precision: Annotated[
+        Literal["auto", "fp32", "bf16", "fp16"], Field(description="one of auto, fp32, bf16, fp16")
+    ] = "auto"
+    output_dir: Text = ""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _one_clear_error(cls, given: Any, validate: Any) -> Any:
+        try:
+            return validate(given)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            name = str(first["loc"][0])
+            if first["type"] == "unexpected_keyword_argument":
+                raise _unknown(name, [item.name for item in fields(cls)]) from None
+            if first["type"] == "missing":
+                raise ParameterError(f"parameter {name!r} is missing: {_expected(name)}") from None
+            raise _wrong(name, _expected(name), first["input"]) from None
 
     def __post_init__(self) -> None:
-        hints = typing.get_type_hints(type(self))
-        for item in dataclasses.fields(self):
-            value = _as_type(item.name, getattr(self, item.name), hints[item.name])
-            object.__setattr__(self, item.name, value)
-        self._check_values()
-
-    def _check_values(self) -> None:
-        for name in ("epochs", "batch_size", "max_length", "gradient_accumulation"):
-            _check(name, getattr(self, name) >= 1, "a whole number of at least 1", self)
-        _check("seed", 0 <= self.seed < 2**32, "a whole number from 0 to 2**32 - 1", self)
-        _check("max_steps", self.max_steps == -1 or self.max_steps >= 1, "-1 or at least 1", self)
-        _check("early_stopping", self.early_stopping >= 0, "0 (never) or a number of epochs", self)
-        _check("train_size", self.train_size >= 0, "0 (all) or a positive whole number", self)
-        _check("learning_rate", 0 < self.learning_rate <= 1, "a number above 0 and at most 1", self)
-        _check("corpus", self.corpus != "", "a corpus name or a path", self)
-        _check("encoder", self.encoder != "", "'tiny', 'minilm', a folder or a hub name", self)
-        _check("device", self.device in DEVICES, f"one of {', '.join(DEVICES)}", self)
-        _check("precision", self.precision in PRECISIONS, f"one of {', '.join(PRECISIONS)}", self)
         names = self.losses
-        known = all(name in LOSSES for name in names) and len(set(names)) == len(names) > 0
-        _check("loss", known, f"one of {', '.join(LOSSES)}, or several joined by commas", self)
-        if len(names) > 1:
+        if not names or len(set(names)) < len(names) or not set(names) <= set(LOSSES):
+            raise _wrong("loss", _expected("loss"), self.loss)
+        if self.max_steps == 0:
+            raise _wrong("max_steps", _expected("max_steps"), 0)
+        if len(names) > 1 and not self._options_are_by_loss:
             expected = f"a mapping from {', '.join(LOSSES)} to options, for there are {len(names)}"
-            _check("loss_options", self._options_are_by_loss, f"{expected} losses", self)
+            raise _wrong("loss_options", f"{expected} losses", self.loss_options)
 
     @classmethod
     def from_namespace(
@@ -125,17 +162,11 @@ class Experiment:
             ParameterError: for a name that is no parameter, a missing ``corpus``, or a value of
                 the wrong type or range.
         """
-        valid = [*(item.name for item in dataclasses.fields(cls)), *also]
+        valid = [*(item.name for item in fields(cls)), *also]
         given = {name: value for name, value in namespace.items() if _is_parameter(name, value)}
         for name in given:
             if name not in valid:
-                close = difflib.get_close_matches(name, valid, n=1)
-                hint = f" Did you mean {close[0]!r}?" if close else ""
-                raise ParameterError(
-                    f"unknown parameter {name!r}.{hint} Valid parameters: {', '.join(valid)}"
-                )
-        if "corpus" not in given:
-            raise ParameterError("parameter 'corpus' is missing: a corpus name or a path")
+                raise _unknown(name, valid)
         return cls(**{name: value for name, value in given.items() if name not in also})
 
     @property
@@ -157,7 +188,7 @@ class Experiment:
 
     def only(self, loss: str) -> Experiment:
         """The same experiment with one of its losses."""
-        return dataclasses.replace(self, loss=loss, loss_options=self.options_of(loss))
+        return replace(self, loss=loss, loss_options=self.options_of(loss))
 
 
 def _is_parameter(name: str, value: object) -> bool:
@@ -166,28 +197,19 @@ def _is_parameter(name: str, value: object) -> bool:
     return not builtin and not isinstance(value, (types.ModuleType, type))
 
 
-def _as_type(name: str, value: Any, expected: Any) -> Any:
-    origin = typing.get_origin(expected) or expected
-    if origin is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if origin is dict and isinstance(value, Mapping):
-        return dict(value)
-    if origin is float and isinstance(value, str):
-        # YAML 1.1, which papermill speaks, reads 2e-5 (no dot) as a string.
-        try:
-            return float(value)
-        except ValueError:
-            pass
-    if not isinstance(value, origin) or (isinstance(value, bool) and origin is not bool):
-        raise ParameterError(
-            f"parameter {name!r}: expected {getattr(origin, '__name__', origin)}, "
-            f"got {value!r} ({type(value).__name__})"
-        )
-    return value
+def _expected(name: str) -> str:
+    # What pydantic keeps of a dataclass has no public name.
+    kept: Mapping[str, Any] = vars(Experiment)["__pydantic_fields__"]
+    return str(kept[name].description)
 
 
-def _check(name: str, holds: bool, expected: str, experiment: Experiment) -> None:
-    if not holds:
-        raise ParameterError(
-            f"parameter {name!r}: expected {expected}, got {getattr(experiment, name)!r}"
-        )
+def _unknown(name: str, valid: Sequence[str]) -> ParameterError:
+    close = difflib.get_close_matches(name, valid, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return ParameterError(f"unknown parameter {name!r}.{hint} Valid parameters: {', '.join(valid)}")
+
+
+def _wrong(name: str, expected: str, got: object) -> ParameterError:
+    return ParameterError(
+        f"parameter {name!r}: expected {expected}, got {got!r} ({type(got).__name__})"
+    )

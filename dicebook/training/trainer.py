@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import dataclasses
 import json
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from datasets import Dataset, DatasetDict
+from datasets import Dataset, DatasetDict, Value
 from transformers import (
     EarlyStoppingCallback,
     PreTrainedTokenizerBase,
@@ -40,14 +41,28 @@ from dicebook.training.experiment import Experiment, ParameterError
 
 COMPLETE = "complete"
 PARAMETERS = "parameters.json"
-# A record depends on neither: a run may go on in another folder's copy or on another device.
-NOT_COMPARED = {"output_dir", "device"}
+# A record depends on none: a run may go on in another folder's copy or on another device.
+NOT_COMPARED = {"output_dir", "device", "threads"}
 
 Scores = dict[str, float]
 
 
 class NotFinite(RuntimeError):
     """The training loss became NaN or infinite."""
+
+
+class RowLoss(abc.ABC):
+    """A loss whose items are the rows of a batch, not the labels other than -100.
+
+    Called with ``num_items_in_batch``, the number of rows in the whole optimiser step, it must give
+    each micro-batch's part, so that the parts of a step add up to the loss of all its rows.
+    """
+
+    @abc.abstractmethod
+    def __call__(
+        self, outputs: Any, labels: torch.Tensor, num_items_in_batch: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """What a micro-batch adds to the loss of the step; None: the loss of the batch alone."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +105,13 @@ def train(
     Args:
         experiment: the parameters; it must name a single loss.
         build_model: makes the model, called once, right after seeding.
-        splits: encoded ``train``, ``validation`` and ``test``.
+        splits: encoded ``train``, ``validation`` and ``test``, of a corpus that
+            :func:`dicebook.training.sampling.sample` has cut to the experiment's sizes.
         collator: pads a list of rows to a batch with ``labels``.
         tokenizer: saved beside the model in every checkpoint.
         compute_loss: from the model's outputs, the batch's ``labels`` and ``num_items_in_batch``
             to a scalar; :class:`dicebook.losses.trainer.TrainerLoss` makes one from a loss.
+            Gradients accumulate exactly for these and for a :class:`RowLoss`.
         evaluate: from the logits of a split and the split to scores.
         best: the score that chooses the epoch.
 
@@ -104,20 +121,22 @@ def train(
 
     Raises:
         ParameterError: if ``output_dir`` holds a run with other parameters, or if gradients are
-            to be accumulated for a loss that does not add up.
+            to be accumulated for another loss, or if the splits are larger than the experiment's
+            sizes.
         NotFinite: if the training loss is NaN or infinite.
     """
     # Its bars are one for each file of a checkpoint, its warnings about ours; we print an epoch.
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     exact = isinstance(compute_loss, TrainerLoss)
-    if experiment.gradient_accumulation > 1 and not exact:
+    if experiment.gradient_accumulation > 1 and not isinstance(compute_loss, TrainerLoss | RowLoss):
         raise ParameterError(
             "parameter 'gradient_accumulation': expected 1, got "
-            f"{experiment.gradient_accumulation}: this loss is a mean over something else than "
-            "labels, so the parts of a step do not add up to it"
+            f"{experiment.gradient_accumulation}: it is neither a TrainerLoss nor a RowLoss, "
+            "and the parts of a step may not add up to it"
         )
-    with _run_folder(experiment) as folder:
+    _check_sizes(experiment, splits)
+    with _threads(experiment.threads), _run_folder(experiment) as folder:
         set_seed(experiment.seed)
         model = build_model()
         if experiment.gradient_checkpointing:
@@ -126,7 +145,7 @@ def train(
         trainer = _Trainer(
             model=model,
             args=_arguments(experiment, folder, best, exact),
-            train_dataset=_with_length(_first(splits["train"], experiment.train_size)),
+            train_dataset=_with_length(splits["train"]),
             eval_dataset=splits["validation"],
             data_collator=collator,
             processing_class=tokenizer,
@@ -190,8 +209,9 @@ def _callbacks(
     callbacks = [_Clock(), _StopOnNaN(), _MarkComplete(), _Lines(best)]
     if experiment.early_stopping:
         callbacks.append(EarlyStoppingCallback(experiment.early_stopping))
-    if isinstance(compute_loss, TrainerLoss):
-        callbacks.append(compute_loss.callback())
+    loss = getattr(compute_loss, "loss", None)
+    if isinstance(loss, torch.nn.Module):
+        callbacks.append(TrainerLoss(loss).callback())  # a warm start wants to know the step
     return callbacks
 
 
@@ -235,8 +255,28 @@ def _arguments(experiment: Experiment, folder: Path, best: str, exact: bool) -> 
     )
 
 
-def _first(split: Dataset, size: int) -> Dataset:
-    return split.select(range(min(size, len(split)))) if size else split
+def _check_sizes(experiment: Experiment, splits: DatasetDict) -> None:
+    for name, split in splits.items():
+        parameter = "train_size" if name == "train" else "eval_size"
+        size = getattr(experiment, parameter)
+        # In these tasks several rows make up an example; the column numbers the examples.
+        parts = [c for c in ("question", "sentence") if split.features.get(c) == Value("int64")]
+        examples = len(set(split[parts[0]])) if parts else len(split)
+        if 0 < size < examples:
+            raise ParameterError(
+                f"parameter {parameter!r}: expected at most {size} examples in split {name!r}, got "
+                f"{examples}; encode sample(corpus, experiment), of dicebook.training.sampling"
+            )
+
+
+@contextlib.contextmanager
+def _threads(wanted: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(wanted or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _with_length(split: Dataset) -> Dataset:
@@ -285,8 +325,14 @@ class _Trainer(Trainer):
     """Groups the batches of a whole step by length, however the step is divided.
 
     The Trainer's own grouping knows the batch of one process only, so that two processes would
-    see other steps than one process with twice the batch.
+    see other steps than one process with twice the batch. Of a :class:`RowLoss` the items are
+    counted in rows.
     """
+
+    def _get_num_items_in_batch(self, batch_samples: list[Any], device: torch.device) -> Any:
+        if isinstance(self.compute_loss_func, RowLoss):
+            return torch.tensor(sum(len(b["labels"]) for b in batch_samples), device=device)
+        return super()._get_num_items_in_batch(batch_samples, device)
 
     def _get_train_sampler(self, train_dataset: Any = None) -> LengthGroupedSampler:
         args = self.args

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
@@ -41,22 +42,36 @@ def test_a_missing_corpus_is_refused() -> None:
         ("device", "gpu", "one of auto, cpu, cuda"),
         ("precision", "int8", "one of auto, fp32"),
         ("epochs", 0, "at least 1"),
-        ("epochs", 1.5, "expected int"),
-        ("epochs", True, "expected int"),
+        ("epochs", 1.5, "expected a whole number"),
+        ("epochs", True, "expected a whole number"),
         ("seed", -1, "from 0 to"),
-        ("batch_size", "32", "expected int"),
-        ("learning_rate", "fast", "expected float"),
+        ("batch_size", "32", "expected a whole number"),
+        ("learning_rate", "fast", "expected a number above 0"),
         ("learning_rate", 2.0, "above 0 and at most 1"),
         ("max_steps", 0, "-1 or at least 1"),
         ("train_size", -5, "0 \\(all\\)"),
+        ("eval_size", -1, "0 \\(all\\)"),
+        ("threads", -1, "at least 0"),
+        ("learning_rate", True, "expected a number above 0"),
+        ("tensorboard", 1, "True or False"),
         ("corpus", "", "a corpus name or a path"),
         ("encoder", "", "'tiny'"),
-        ("loss_options", "alpha=1", "expected dict"),
+        ("loss_options", "alpha=1", "expected a mapping of options"),
     ],
 )
 def test_a_wrong_value_is_refused(name: str, value: object, expected: str) -> None:
     with pytest.raises(ParameterError, match=f"parameter '{name}'.*{expected}"):
         Experiment.from_namespace(namespace(**{name: value}))
+
+
+def test_a_wrong_value_is_refused_wherever_it_comes_from() -> None:
+    experiment = Experiment(corpus="x")
+    with pytest.raises(ParameterError, match=r"'epochs'.*got 0"):
+        replace(experiment, epochs=0)
+    with pytest.raises(ParameterError, match=r"unknown parameter 'epoch'.*'epochs'"):
+        Experiment(corpus="x", epoch=2)  # type: ignore[call-arg]
+    with pytest.raises(FrozenInstanceError):
+        experiment.epochs = 2  # type: ignore[misc]
 
 
 def test_a_number_that_yaml_reads_as_text_is_a_number() -> None:

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from datasets import Dataset, DatasetDict
 
-from dicebook import TrainerLoss, make_loss, training
+from dicebook import TrainerLoss, make_loss
 from dicebook.tasks import tagging
+from dicebook.training import trainer as training
 from dicebook.training.experiment import Experiment, ParameterError
 from tests.tiny_tagger import WORKER, prepared, train_tagger
 
@@ -35,7 +37,7 @@ def test_a_split_is_scored_by_its_own_logits() -> None:
     splits["test"] = splits["test"].select(range(5))
     scored = []
     trained = training.train(
-        Experiment(corpus="x", epochs=1, train_size=16),
+        Experiment(corpus="x", epochs=1, max_steps=1),
         build_model=lambda: tagging.model("tiny", tokenizer, encoded.labels),
         splits=splits,
         collator=tagging.collator(tokenizer),
@@ -50,9 +52,44 @@ def test_a_split_is_scored_by_its_own_logits() -> None:
 def test_the_seed_and_the_number_of_sentences_matter() -> None:
     base = train_tagger(Experiment(corpus="x", epochs=1))
     other = train_tagger(Experiment(corpus="x", epochs=1, seed=1))
-    fewer = train_tagger(Experiment(corpus="x", epochs=1, train_size=32, batch_size=16))
+    fewer = train_tagger(
+        Experiment(corpus="x", epochs=1, train_size=32, batch_size=16, eval_size=9)
+    )
     assert base.history[0]["loss"] != other.history[0]["loss"]
     assert fewer.history[0]["step"] == 2
+    assert len(fewer.logits["test"]) == 9
+
+
+def test_a_corpus_that_was_not_drawn_is_refused() -> None:
+    tokenizer, encoded = prepared()
+    rest = {
+        "build_model": lambda: tagging.model("tiny", tokenizer, encoded.labels),
+        "collator": tagging.collator(tokenizer),
+        "tokenizer": tokenizer,
+        "compute_loss": TrainerLoss(make_loss("ce")),
+        "evaluate": lambda logits, split: {"f1": 0.0},
+    }
+    for given, expected in (
+        (
+            {"train_size": 32},
+            r"'train_size': expected at most 32 .*, got 96",
+        ),
+        ({"eval_size": 10}, r"'eval_size': expected at most 10 .* 'validation', got 24"),
+    ):
+        with pytest.raises(ParameterError, match=expected):
+            training.train(Experiment(corpus="x", **given), splits=encoded.splits, **rest)
+    # What counts are sentences, though each is a row for every type.
+    rows = Dataset.from_dict({"sentence": [0, 0, 1, 1]})
+    training._check_sizes(Experiment(corpus="x", train_size=2), DatasetDict(train=rows))
+    with pytest.raises(ParameterError, match="got 2"):
+        training._check_sizes(Experiment(corpus="x", train_size=1), DatasetDict(train=rows))
+
+
+def test_threads_are_those_of_the_run_only() -> None:
+    before = torch.get_num_threads()
+    measured = train_tagger(Experiment(corpus="x", max_steps=1, threads=before + 1)).measured
+    assert torch.cuda.is_available() or measured["device"] == f"cpu, {before + 1} threads"
+    assert torch.get_num_threads() == before
 
 
 def test_accumulated_batches_make_the_step_of_a_large_batch() -> None:
@@ -67,7 +104,7 @@ def test_accumulated_batches_make_the_step_of_a_large_batch() -> None:
 
 def test_a_loss_that_does_not_add_up_is_not_accumulated() -> None:
     experiment = Experiment(corpus="x", gradient_accumulation=2)
-    with pytest.raises(ParameterError, match=r"gradient_accumulation.*do not add up"):
+    with pytest.raises(ParameterError, match=r"gradient_accumulation.*may not add up"):
         train_tagger(experiment, compute_loss=lambda outputs, labels, **_: outputs.logits.sum())
 
 
