@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-REAL_CORPORA = Path(os.environ.get("DICEBOOK_TEST_CORPORA", ROOT.parent / "shared" / "data"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Under ``--dist loadgroup``, files stay together for their fixtures, the book's altogether.
+
+    Tests of the chapters and of the workflow start processes of their own and are spread.
+    """
+    for item in items:
+        folder = item.path.parent.name
+        if folder not in ("notebooks", "reproduce"):
+            item.add_marker(pytest.mark.xdist_group(folder if folder == "book" else item.path.stem))
 
 
 @pytest.fixture(scope="session")
@@ -20,12 +31,18 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def real_corpus() -> Callable[[str], Path]:
-    """``real_corpus(name)`` is the folder of a real corpus; the test is skipped without it."""
+    """``real_corpus(name)`` is the folder of a real corpus; the test is skipped without it.
+
+    The environment variable DICEBOOK_CORPORA names the folder with a sub-folder for each.
+    """
+    corpora = os.environ.get("DICEBOOK_CORPORA")
 
     def folder(name: str) -> Path:
-        path = REAL_CORPORA / name
+        if not corpora:
+            pytest.skip("DICEBOOK_CORPORA names no folder with real corpora")
+        path = Path(corpora) / name
         if not path.is_dir():
-            pytest.skip(f"the real corpus {name!r} is not at {REAL_CORPORA}")
+            pytest.skip(f"the real corpus {name!r} is not in {corpora}")
         return path
 
     return folder

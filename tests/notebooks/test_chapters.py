@@ -18,8 +18,9 @@ def by_name(path: Path) -> str:
     return path.stem
 
 
-def cells(notebook: nbformat.NotebookNode) -> list[tuple[str, str, list[str]]]:
-    return [(c.cell_type, c.source, c.metadata.get("tags", [])) for c in notebook.cells]
+def cells(notebook: nbformat.NotebookNode) -> list[tuple[str, str, list[str], object]]:
+    kept = [(c.metadata.get("tags", []), c.metadata.get("mystnb")) for c in notebook.cells]
+    return [(c.cell_type, c.source, *k) for c, k in zip(notebook.cells, kept, strict=True)]
 
 
 def test_no_half_of_a_pair() -> None:

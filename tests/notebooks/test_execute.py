@@ -1,17 +1,20 @@
-"""The executor, run as a program in a small project of its own."""
+"""The executor in a small project of its own, called and by make."""
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 import pytest
 
-EXECUTE = Path(__file__).resolve().parents[2] / "notebooks" / "execute.py"
+ROOT = Path(__file__).resolve().parents[2]
 HEADER = """\
 # ---
 # jupyter:
@@ -25,33 +28,50 @@ HEADER = """\
 CHAPTER = HEADER + (
     '# %% tags=["parameters"]\n'
     "divisor = 2\n\n"
-    "# %%\n"
+    '# %% mystnb={"image": {"alt": "A number."}}\n'
     "from pathlib import Path\n\n"
-    'print(10 / divisor, Path("dicebook/knob.txt").read_text())\n'
+    'print(10 / divisor, Path("results/knob.txt").read_text())\n'
 )
-Run = Callable[..., subprocess.CompletedProcess[str]]
+Run = Callable[..., "Done"]
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    for folder in ("notebooks", "dicebook"):
+    for folder in ("notebooks", "dicebook", "data_scripts", "results"):
         (tmp_path / folder).mkdir()
-    shutil.copy(EXECUTE, tmp_path / "notebooks")
+    shutil.copy(ROOT / "notebooks" / "execute.py", tmp_path / "notebooks")
+    shutil.copy(ROOT / "Makefile", tmp_path)
     (tmp_path / "requirements.lock").write_text("")
-    (tmp_path / "dicebook" / "knob.txt").write_text("one")
+    (tmp_path / "results" / "knob.txt").write_text("one")
     (tmp_path / "notebooks" / "01_first.py").write_text(CHAPTER)
     return tmp_path
 
 
-@pytest.fixture
-def run(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    elsewhere = tmp_path_factory.mktemp("elsewhere")
+@dataclass
+class Done:
+    """What a command ended with."""
 
-    def program(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, str(project / "notebooks" / "execute.py"), *arguments]
-        return subprocess.run(command, cwd=elsewhere, capture_output=True, text=True, timeout=100)
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def run(project: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    spec = importlib.util.spec_from_file_location("execute", project / "notebooks" / "execute.py")
+    assert spec
+    assert spec.loader
+    execute = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(execute)
+
+    def program(*arguments: str) -> Done:
+        try:
+            code = execute.main(arguments)
+        except SystemExit as error:
+            code = error.code
+        return Done(code, *capsys.readouterr())
 
     return program
 
@@ -60,64 +80,77 @@ def printed(path: Path) -> str:
     return nbformat.read(path, as_version=4).cells[-1].outputs[0].text
 
 
-def test_executes_what_is_stale_and_only_that(project: Path, run: Run) -> None:
+def test_executing_again_gives_the_same_bytes_and_keeps_what_pages_read(
+    project: Path, run: Run
+) -> None:
     notebook = project / "notebooks" / "01_first.ipynb"
-    assert "[1/1] 01_first" in run().stdout
+    assert run("01_first").stdout.startswith("01_first: ")
     assert printed(notebook) == "5.0 one\n", "the kernel works in the project's root"
     first = notebook.read_bytes()
-
-    assert run().stdout == "1 of 1 chapters are up to date\n"
-    assert "[1/1] 01_first" in run("01_first", "--force").stdout
-    assert notebook.read_bytes() == first, "executing again changes nothing"
-
-    (project / "dicebook" / "knob.txt").write_text("two")
-    run()
-    assert printed(notebook) == "5.0 two\n"
-
-    notebook.write_bytes(first)
-    run()
-    assert printed(notebook) == "5.0 two\n", "a notebook changed by hand is stale"
+    assert run("notebooks/01_first.py").returncode == 0
+    assert notebook.read_bytes() == first
+    cells = nbformat.read(notebook, as_version=4).cells
+    assert [cell.metadata for cell in cells] == [
+        {"tags": ["parameters"]},
+        {"mystnb": {"image": {"alt": "A number."}}},
+    ]
 
 
-def test_parameters_go_to_another_folder(project: Path, run: Run, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert run("--out", str(out), "-p", "divisor", "4").returncode == 0
-    assert printed(out / "01_first.ipynb") == "2.5 one\n"
-    assert (out / "status.csv").read_text().splitlines()[1].startswith("01_first,")
-    assert not (project / "notebooks" / "01_first.ipynb").exists()
+def test_make_executes_what_is_stale_and_only_that(project: Path) -> None:
+    target = "_build/src/notebooks/01_first.ipynb"
 
-    refused = run("-p", "divisor", "4")
+    def make() -> str:
+        command = ["make", target, f"BIN={Path(sys.executable).parent}"]
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True, env=env)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "01_first: " in make()
+    assert (project / target).with_suffix(".csv").read_text().startswith("01_first,")
+    assert "is up to date" in make()
+    (project / "results" / "knob.txt").write_text("two")
+    assert "01_first: " in make()
+    assert printed(project / target) == "5.0 two\n"
+
+
+def test_a_notebook_edited_after_its_script_is_not_overwritten(project: Path, run: Run) -> None:
+    script = project / "notebooks" / "01_first.py"
+    path = script.with_suffix(".ipynb")
+    run("01_first")
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[0].source = "divisor = 5"
+    nbformat.write(notebook, path)
+    edited = path.read_bytes()
+
+    refused = run("01_first")
+    assert refused.returncode == 1
+    assert "01_first.ipynb was edited after" in refused.stderr
+    assert "01_first.py, and executing would lose its edits" in refused.stderr
+    assert "jupytext --sync" in refused.stderr
+    assert path.read_bytes() == edited
+
+    script.touch()  # as after an edit of the script: the newer text holds
+    assert run("01_first").returncode == 0
+    assert printed(path) == "5.0 one\n"
+    path.write_bytes(edited)
+    assert run("01_first", "--force").returncode == 0
+    assert printed(path) == "5.0 one\n"
+
+
+def test_unknown_chapters_are_refused_with_the_valid_ones(run: Run) -> None:
+    refused = run("02_second")
     assert refused.returncode == 2
-    assert "-p and --stored need --out" in refused.stderr
-
-
-def test_unknown_names_are_refused_with_the_valid_ones(run: Run, tmp_path: Path) -> None:
-    chapter = run("02_second")
-    assert "no chapter 02_second; there are: 01_first" in chapter.stderr
-    parameter = run("--out", str(tmp_path / "out"), "-p", "devisor", "4")
-    assert "01_first has no parameter 'devisor'; it has: divisor" in parameter.stderr
-    assert chapter.returncode == 2
-    assert parameter.returncode == 1
+    assert "no chapter 02_second; there are: 01_first" in refused.stderr
 
 
 def test_a_failure_names_the_cell_and_leaves_the_notebook(project: Path, run: Run) -> None:
     notebook = project / "notebooks" / "01_first.ipynb"
-    run()
+    run("01_first")
     good = notebook.read_bytes()
     (project / "notebooks" / "01_first.py").write_text(CHAPTER.replace("= 2", "= 0"))
-    failed = run()
+    failed = run("01_first")
     assert failed.returncode == 1
     assert "01_first failed in cell 2 (In [2]): ZeroDivisionError" in failed.stderr
     assert notebook.read_bytes() == good
     assert (project / "_build" / "failed" / "01_first.ipynb").exists()
-    assert "up to date" not in run().stdout, "a failure leaves the chapter stale"
-
-
-def test_stored_notebooks_are_copied_without_execution(
-    project: Path, run: Run, tmp_path: Path
-) -> None:
-    run()
-    (project / "dicebook" / "knob.txt").write_text("two")
-    run("--stored", "--out", str(tmp_path / "out"))
-    assert printed(tmp_path / "out" / "01_first.ipynb") == "5.0 one\n"
-    assert "01_first,as stored" in (tmp_path / "out" / "status.csv").read_text()

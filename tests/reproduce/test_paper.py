@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from importlib import resources
@@ -41,20 +42,22 @@ PLACES = {
 NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?[KM]?(?![\w.])")
 
 
-@pytest.fixture(scope="module", params=["final.txt", "v2.md"])
-def text(request: pytest.FixtureRequest, root: Path) -> str:
-    path = root.parent / "shared" / "paper" / request.param
+def text_of(name: str) -> str:
+    """The paper's text, from the folder that the environment variable DICEBOOK_PAPER names."""
+    path = Path(os.environ.get("DICEBOOK_PAPER", "")) / name
     if not path.is_file():
-        pytest.skip(f"the paper's text is not at {path}")
+        pytest.skip(f"DICEBOOK_PAPER names no folder with the paper's text, {name}")
     return path.read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def final(root: Path) -> str:
-    path = root.parent / "shared" / "paper" / "final.txt"
-    if not path.is_file():
-        pytest.skip(f"the paper's text is not at {path}")
-    return path.read_text(encoding="utf-8")
+@pytest.fixture(params=["final.txt", "v2.md"])
+def text(request: pytest.FixtureRequest) -> str:
+    return text_of(request.param)
+
+
+@pytest.fixture
+def final() -> str:
+    return text_of("final.txt")
 
 
 def cells(number: int) -> Counter[str]:
