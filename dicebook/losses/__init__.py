@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dicebook.losses import functional
+from dicebook.losses import equations, functional
 from dicebook.losses.accumulation import backward_in_two_passes
 from dicebook.losses.combinations import WarmStart, WeightedSum
-from dicebook.losses.cross_entropy import log_ratio_weights
+from dicebook.losses.functional import log_ratio_weights
 from dicebook.losses.modules import (
+    LOSS_NAMES,
     BinaryCrossEntropyLoss,
     BinaryDiceLoss,
     BinaryFocalLoss,
@@ -17,8 +18,8 @@ from dicebook.losses.modules import (
     FocalLoss,
     SelfAdjustingDiceLoss,
     TverskyLoss,
+    make_loss,
 )
-from dicebook.losses.registry import LOSS_NAMES, make_loss
 from dicebook.losses.statistics import DiceStatistics, binary_dice_statistics, dice_statistics
 from dicebook.losses.trainer import TrainerLoss
 
@@ -41,6 +42,7 @@ __all__ = [
     "backward_in_two_passes",
     "binary_dice_statistics",
     "dice_statistics",
+    "equations",
     "functional",
     "log_ratio_weights",
     "make_loss",

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
+from dicebook.losses.batch import check_options
 from dicebook.losses.modules import Loss
-from dicebook.losses.validation import check_options
 
 
 class WeightedSum(nn.Module):

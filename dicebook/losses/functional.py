@@ -1,17 +1,55 @@
-"""The losses as functions, in the manner of ``torch.nn.functional``."""
+r"""The losses as functions, in the manner of ``torch.nn.functional``.
+
+Every function is called with ``(input, target, mask=None)`` and keyword options, flattens whatever
+leading dimensions there are, computes in float32 (float64 stays) and gives a loss that is 0, and
+still attached to the graph, where no example counts. A form that begins with ``binary_`` takes one
+logit an example, that of the positive class.
+
+| argument | what it is and does |
+|---|---|
+| ``input`` | Logits, any floating dtype: ``[..., C]``; binary ``[...]``. |
+| ``target`` | Class indices ``[...]``, or (but not for focal) class probabilities ``[..., C]``, soft targets; binary ``[...]``: 0/1, or anything between, any dtype. |
+| ``mask`` | None or ``[...]``: examples with 0 or False do not count. |
+| ``ignore_index`` | Examples with this target do not count; −100. |
+| ``reduction`` | ``"mean"``; ``"sum"``: over examples, in the dice family at set level over classes; ``"none"``: one loss an example ``[...]``, at set level one a class, ``[C]`` or ``[len(classes)]``. |
+| ``weight`` | None or ``[C]``, floating. Cross entropy and focal: the weight of each class (binary: ``[2]``, of the negative and the positive class); the mean divides by the *number* of examples, as the equations do, where ``torch.nn.CrossEntropyLoss`` divides by the sum of their weights. Dice family: the weights of the mean over classes. |
+| ``gamma`` | The focusing exponent of focal loss; 2 as in Lin et al. (2017); 0 is cross entropy. |
+| ``smooth`` | γ; 1, as in the paper. At example level the gradient of an easy negative is ``1/γ``; at set level γ matters only for classes with few examples in the batch, which it keeps from jumping between 0 and 1. With 0, an empty class costs 0. |
+| ``squared`` | Whether the denominator sums squares (Equations 7 and 8), the default, since linear denominators often leave a model with the majority class from a standing start. |
+| ``alpha`` | The decay exponent of self-adjusting dice; see there. |
+| ``fp_weight`` | Tversky's α, the price of a false positive; higher favours precision. |
+| ``fn_weight`` | Tversky's β, the price of a false negative; higher favours recall. |
+| ``level`` | ``"set"``, the default: one loss of the sums over all examples; only this form approximates 1 − F1. ``"example"``: the mean of one loss an example; for hard predictions the dice loss is then the error rate over ``1 + γ``. |
+| ``classes`` | The classes that count, for instance all but ``O``; None for all. |
+| ``absent`` | What becomes of a class without gold example in the set: ``"keep"`` it, so that its false positives cost something, or ``"skip"`` it (set level only). |
+| ``ohem_ratio`` | None, or at most how many negatives count for each positive of a class, hardest first, chosen in this process's batch (set level and hard targets only). |
+| ``process_group`` | None: the set is this process's batch. A group or ``"world"``: the batch of all its processes, exact under trainers that average gradients, such as DistributedDataParallel (set level only). |
+
+All raise ``TypeError`` for a dtype that is not taken, and ``ValueError`` for shapes that do not
+belong together, an option out of range or at the wrong level, and a label outside ``0..C-1``
+(binary: a target outside 0..1).
+"""  # noqa: E501
 
 from __future__ import annotations
 
-from dicebook.losses.cross_entropy import (
-    binary_cross_entropy,
-    cross_entropy,
-    log_ratio_weights,
+import functools
+import warnings
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from dicebook.losses import batch as batches
+from dicebook.losses import equations
+from dicebook.losses.batch import Batch, check_options, check_weight
+from dicebook.losses.statistics import (
+    Group,
+    average_over_classes,
+    binary_dice_statistics,
+    dice_statistics,
+    of_examples,
 )
-from dicebook.losses.dice import binary_dice, dice
-from dicebook.losses.focal import binary_focal, focal
-from dicebook.losses.self_adjusting_dice import binary_self_adjusting_dice, self_adjusting_dice
-from dicebook.losses.statistics import binary_dice_statistics, dice_statistics
-from dicebook.losses.tversky import binary_tversky, tversky
 
 __all__ = [
     "binary_cross_entropy",
@@ -28,3 +66,401 @@ __all__ = [
     "self_adjusting_dice",
     "tversky",
 ]
+
+
+def log_ratio_weights(counts: Tensor | Sequence[int], K: float = 1.0) -> Tensor:
+    r"""Class weights ``lg((n − n_t) / n_t + K)`` (below Equation 2, Section 3.2).
+
+    The paper asks for weights in [0, 1]; its formula does not keep to that. A class of nine
+    examples in ten gets −0.95 with ``K=0``, and a class of one in a hundred gets 2.0 with ``K=1``.
+    With ``K=1``, the default, the weight is ``lg(n / n_t)``, which is never negative.
+
+    Args:
+        counts: How many training examples each class has, ``[C]``, all positive.
+        K: The paper's constant.
+
+    Returns:
+        The weights, ``[C]``, float32, base-10 logarithms.
+
+    Raises:
+        ValueError: A count is not positive, or ``K`` is so low that a logarithm does not exist.
+    """
+    numbers = torch.as_tensor(counts, dtype=torch.float64)
+    if numbers.ndim != 1 or numbers.numel() < 2 or not bool((numbers > 0).all()):
+        raise ValueError(f"counts must be at least two positive numbers; got {counts!r}")
+    inside = (numbers.sum() - numbers) / numbers + K
+    if not bool((inside > 0).all()):
+        raise ValueError(f"(n - n_t) / n_t + K must be positive for every class; got K={K!r}")
+    return inside.log10().float()
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    mask: Tensor | None = None,
+    *,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """Cross entropy, weighted if ``weight`` is given (Equations 1 and 2). The floor is 0."""
+    batch = batches.multi_class(input, target, mask, ignore_index, soft=True)
+    log_p = torch.log_softmax(batch.logits, dim=0)
+    loss = equations.cross_entropy(log_p, batch.target, _class_weights(weight, log_p))
+    check_options(reduction=reduction)
+    return batch.reduce(loss, reduction)
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    mask: Tensor | None = None,
+    *,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """Cross entropy of the two logits ``[0, input]`` (Equations 1 and 2). The floor is 0."""
+    batch = _both_classes(batches.binary(input, target, mask, ignore_index, soft=True))
+    log_p = F.logsigmoid(batch.logits)
+    loss = equations.cross_entropy(log_p, batch.target, _class_weights(weight, log_p))
+    check_options(reduction=reduction)
+    return batch.reduce(loss, reduction)
+
+
+def focal(
+    input: Tensor,
+    target: Tensor,
+    mask: Tensor | None = None,
+    *,
+    gamma: float = 2.0,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """Focal loss, ``−weight[t] · (1 − p_t)^gamma · log p_t`` (Table 2's FL; Lin et al., 2017).
+
+    Cross entropy in which an example fades as the model gets it right. Soft targets are refused:
+    the factor is about *the* gold class. The floor is 0.
+    """
+    check_options(reduction=reduction, gamma=gamma)
+    batch = batches.multi_class(input, target, mask, ignore_index, soft=False)
+    return _focal(batch, equations.margins(batch.logits), gamma, weight, reduction)
+
+
+def binary_focal(
+    input: Tensor,
+    target: Tensor,
+    mask: Tensor | None = None,
+    *,
+    gamma: float = 2.0,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """Focal loss of the two logits ``[0, input]`` (Table 2's FL). The floor is 0."""
+    check_options(reduction=reduction, gamma=gamma)
+    batch = _both_classes(batches.binary(input, target, mask, ignore_index, soft=False))
+    return _focal(batch, batch.logits, gamma, weight, reduction)
+
+
+def dice(
+    input: Tensor,
+    target: Tensor,
+    mask: Tensor | None = None,
+    *,
+    smooth: float = 1.0,
+    squared: bool = True,
+    level: str = "set",
+    weight: Tensor | None = None,
+    classes: Sequence[int] | None = None,
+    absent: str = "keep",
+    ohem_ratio: float | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    process_group: Group = None,
+) -> Tensor:
+    """Dice loss of every class against the rest, averaged over classes.
+
+    With ``p`` the probability of the class and ``y`` its target,
+
+    - ``level="set"``: ``1 − (2 Σ p·y + γ) / (Σ p² + Σ y² + γ)``, Equation 8;
+    - ``level="example"``: the mean of ``1 − (2 p·y + γ) / (p² + y² + γ)``, Equation 7;
+    - ``squared=False``: the same with ``p`` and ``y`` below the fraction line, at example level one
+      minus Equation 6.
+
+    The floor is 0, approached as the logits saturate. At example level an example costs at most
+    ``1/(1 + γ)`` a class. At huge logits every gradient of the dice family is 0.
+    """
+    batch = batches.multi_class(input, target, mask, ignore_index, soft=ohem_ratio is None)
+    return _dice_family(
+        batch,
+        smooth=smooth,
+        squared=squared,
+        level=level,
+        weight=weight,
+        classes=classes,
+        absent=absent,
+        ohem_ratio=ohem_ratio,
+        reduction=reduction,
+        process_group=process_group,
+    )
+
+
+def binary_dice(
+    input: Tensor,
+    target: Tensor,
+    mask: Tensor | None = None,
+    *,
+    smooth: float = 1.0,
+    squared: bool = True,
+    level: str = "set",
+    ohem_ratio: float | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    process_group: Group = None,
+) -> Tensor:
+    """Dice loss of the positive class (Equations 5 to 8); see `dice`."""
+    batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
+    return _dice_family(
+        batch,
+        smooth=smooth,
+        squared=squared,
+        level=level,
+        ohem_ratio=ohem_ratio,
+        reduction=reduction,
+        process_group=process_group,
+    )
+
+
+def tversky(
+    input: Tensor,
+    target: Tensor,
+    mask: Tensor | None = None,
+    *,
+    fp_weight: float = 0.5,
+    fn_weight: float = 0.5,
+    smooth: float = 1.0,
+    squared: bool = True,
+    level: str = "set",
+    weight: Tensor | None = None,
+    classes: Sequence[int] | None = None,
+    absent: str = "keep",
+    ohem_ratio: float | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    process_group: Group = None,
+) -> Tensor:
+    """Tversky loss of every class against the rest, averaged over classes.
+
+    - ``level="set"``: ``1 − (TP + γ) / (TP + α·FP + β·FN + γ)``, one minus Equation 9;
+    - ``level="example"``: the mean of the same for one example, Equation 10.
+
+    With ``squared=False`` they are the paper's: ``TP = Σ p·y``, ``FP = Σ p·(1 − y)``,
+    ``FN = Σ (1 − p)·y``. The default has ``FP = Σ p² − TP`` and ``FN = Σ y² − TP``, which is the
+    same for hard predictions, and trains from a standing start. With both weights at one half,
+    either form is the dice loss of that form at twice the smoothing. It approximates ``1 − F_β``
+    only if the two weights sum to 1. The floor is 0, approached as the logits saturate.
+    """
+    batch = batches.multi_class(input, target, mask, ignore_index, soft=ohem_ratio is None)
+    return _dice_family(
+        batch,
+        fp_weight=fp_weight,
+        fn_weight=fn_weight,
+        smooth=smooth,
+        squared=squared,
+        level=level,
+        weight=weight,
+        classes=classes,
+        absent=absent,
+        ohem_ratio=ohem_ratio,
+        reduction=reduction,
+        process_group=process_group,
+    )
+
+
+def binary_tversky(
+    input: Tensor,
+    target: Tensor,
+    mask: Tensor | None = None,
+    *,
+    fp_weight: float = 0.5,
+    fn_weight: float = 0.5,
+    smooth: float = 1.0,
+    squared: bool = True,
+    level: str = "set",
+    ohem_ratio: float | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    process_group: Group = None,
+) -> Tensor:
+    """Tversky loss of the positive class (Equations 9 and 10); see `tversky`."""
+    batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
+    return _dice_family(
+        batch,
+        fp_weight=fp_weight,
+        fn_weight=fn_weight,
+        smooth=smooth,
+        squared=squared,
+        level=level,
+        ohem_ratio=ohem_ratio,
+        reduction=reduction,
+        process_group=process_group,
+    )
+
+
+def self_adjusting_dice(
+    input: Tensor,
+    target: Tensor,
+    mask: Tensor | None = None,
+    *,
+    alpha: float = 0.1,
+    smooth: float = 1.0,
+    squared: bool = True,
+    level: str = "set",
+    weight: Tensor | None = None,
+    classes: Sequence[int] | None = None,
+    absent: str = "keep",
+    ohem_ratio: float | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    process_group: Group = None,
+) -> Tensor:
+    """Self-adjusting dice loss, the paper's DSC: `dice` with ``q = (1 − p)^alpha · p`` for ``p``.
+
+    ``alpha=1, squared=False, level="example"`` is Equation 12. The exponent has a price: ``q``
+    grows with ``p`` only up to the *turning point* ``1/(1 + alpha)``, and from there on a positive
+    example is pushed back. Equation 12 turns at .5, where the prediction flips; the default, .1,
+    turns at .91; the paper's code uses .01, which is plain dice but for a hair; 0 is plain dice.
+
+    The floor is not 0, for ``q`` is at most ``alpha^alpha / (1 + alpha)^(1 + alpha)``. At example
+    level with γ = 1 a positive costs at least .105 (alpha .1), .258 (.5) or .333 (1) in the linear
+    form.
+
+    Warns:
+        UserWarning: Once for each ``alpha`` of 0.5 or more.
+    """
+    check_alpha(alpha)
+    batch = batches.multi_class(input, target, mask, ignore_index, soft=ohem_ratio is None)
+    return _dice_family(
+        batch,
+        alpha=alpha,
+        smooth=smooth,
+        squared=squared,
+        level=level,
+        weight=weight,
+        classes=classes,
+        absent=absent,
+        ohem_ratio=ohem_ratio,
+        reduction=reduction,
+        process_group=process_group,
+    )
+
+
+def binary_self_adjusting_dice(
+    input: Tensor,
+    target: Tensor,
+    mask: Tensor | None = None,
+    *,
+    alpha: float = 0.1,
+    smooth: float = 1.0,
+    squared: bool = True,
+    level: str = "set",
+    ohem_ratio: float | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    process_group: Group = None,
+) -> Tensor:
+    """Self-adjusting dice loss of the positive class; see `self_adjusting_dice`."""
+    check_alpha(alpha)
+    batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
+    return _dice_family(
+        batch,
+        alpha=alpha,
+        smooth=smooth,
+        squared=squared,
+        level=level,
+        ohem_ratio=ohem_ratio,
+        reduction=reduction,
+        process_group=process_group,
+    )
+
+
+def check_alpha(alpha: float) -> None:
+    """Check ``alpha``, and warn once for each value whose turning point is low.
+
+    Raises:
+        ValueError: ``alpha`` is not a finite number of at least 0.
+    """
+    check_options(alpha=alpha)
+    if alpha >= 0.5 and not torch.compiler.is_compiling():
+        _warn_turning_point(alpha)
+
+
+@functools.cache
+def _warn_turning_point(alpha: float) -> None:
+    warnings.warn(
+        f"alpha={alpha:g}: (1 - p)^alpha * p falls again beyond p = 1/(1 + alpha) = "
+        f"{1 / (1 + alpha):.2f}, so a positive example above that probability is pushed back down; "
+        "values below 0.5 avoid most of it",
+        stacklevel=4,
+    )
+
+
+def _class_weights(weight: Tensor | None, like: Tensor) -> Tensor | float:
+    check_weight(weight, like.shape[0])
+    return 1.0 if weight is None else weight.to(like).unsqueeze(-1)
+
+
+def _both_classes(batch: Batch) -> Batch:
+    # The margin of the negative class is minus that of the positive one.
+    x, y = batch.logits, batch.target
+    return batch._replace(logits=torch.cat([-x, x]), target=torch.cat([1 - y, y]))
+
+
+def _focal(batch: Batch, m: Tensor, gamma: float, weight: Tensor | None, reduction: str) -> Tensor:
+    a = _class_weights(weight, m)
+    loss = equations.focal(F.logsigmoid(m), F.logsigmoid(-m), batch.target, gamma, a)
+    return batch.reduce(loss, reduction)
+
+
+def _dice_family(
+    batch: Batch,
+    *,
+    smooth: float,
+    squared: bool,
+    level: str,
+    ohem_ratio: float | None,
+    reduction: str,
+    process_group: Group,
+    alpha: float = 0.0,
+    fp_weight: float | None = None,
+    fn_weight: float | None = None,
+    weight: Tensor | None = None,
+    classes: Sequence[int] | None = None,
+    absent: str = "keep",
+) -> Tensor:
+    check_options(
+        level=level,
+        reduction=reduction,
+        absent=absent,
+        ohem_ratio=ohem_ratio,
+        process_group=process_group,
+    )
+    numbers = of_examples(batch, alpha=alpha, squared=squared, ohem_ratio=ohem_ratio)
+    if level == "example":
+        loss = numbers.loss_of_each(smooth=smooth, fp_weight=fp_weight, fn_weight=fn_weight)
+        return batch.reduce(average_over_classes(loss, weight, classes), reduction)
+    return (
+        numbers.sum()
+        .all_reduce(process_group)
+        .loss(
+            smooth=smooth,
+            fp_weight=fp_weight,
+            fn_weight=fn_weight,
+            weight=weight,
+            classes=classes,
+            absent=absent,
+            reduction=reduction,
+        )
+    )

@@ -1,90 +1,22 @@
 """The losses as ``torch.nn`` modules: a function with its options bound.
 
-A module holds the keyword options of its function under the same names and defaults, checks them
+A module takes the keyword options of its function under the same names and defaults, checks them
 when it is made, and calls the function with ``(input, target, mask=None)``. What an option means
-stands in the docstring of the function.
+stands in `dicebook.losses.functional`.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Any, TypedDict, Unpack
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor, nn
 
 from dicebook.losses import functional
-from dicebook.losses.levels import check_level
-from dicebook.losses.self_adjusting_dice import check_alpha
+from dicebook.losses.batch import check_options
 from dicebook.losses.statistics import DiceStatistics, Group
-from dicebook.losses.validation import check_options
-
-
-class CrossEntropyOptions(TypedDict, total=False):
-    """Options of `functional.cross_entropy` and `functional.binary_cross_entropy`."""
-
-    weight: Tensor | None
-    ignore_index: int
-    reduction: str
-
-
-class FocalOptions(CrossEntropyOptions, total=False):
-    """Options of `functional.focal` and `functional.binary_focal`."""
-
-    gamma: float
-
-
-class _BinarySetOptions(TypedDict, total=False):
-    smooth: float
-    level: str
-    ohem_ratio: float | None
-    ignore_index: int
-    reduction: str
-    process_group: Group
-
-
-class _SetOptions(_BinarySetOptions, total=False):
-    weight: Tensor | None
-    classes: Sequence[int] | None
-    absent: str
-
-
-class BinaryDiceOptions(_BinarySetOptions, total=False):
-    """Options of `functional.binary_dice`."""
-
-    squared: bool
-
-
-class DiceOptions(_SetOptions, total=False):
-    """Options of `functional.dice`."""
-
-    squared: bool
-
-
-class BinaryTverskyOptions(_BinarySetOptions, total=False):
-    """Options of `functional.binary_tversky`."""
-
-    fp_weight: float
-    fn_weight: float
-
-
-class TverskyOptions(_SetOptions, total=False):
-    """Options of `functional.tversky`."""
-
-    fp_weight: float
-    fn_weight: float
-
-
-class BinarySelfAdjustingDiceOptions(BinaryDiceOptions, total=False):
-    """Options of `functional.binary_self_adjusting_dice`."""
-
-    alpha: float
-
-
-class SelfAdjustingDiceOptions(DiceOptions, total=False):
-    """Options of `functional.self_adjusting_dice`."""
-
-    alpha: float
 
 
 class Loss(nn.Module):
@@ -92,6 +24,8 @@ class Loss(nn.Module):
 
     function: Callable[..., Tensor]
     option_names: tuple[str, ...]
+    if TYPE_CHECKING:
+        __call__: Callable[..., Tensor]
 
     def __init_subclass__(cls) -> None:
         """Read the options and their defaults off the function's signature."""
@@ -108,16 +42,11 @@ class Loss(nn.Module):
         bound.apply_defaults()
         check_options(**bound.arguments)
         if "alpha" in bound.arguments:
-            check_alpha(bound.arguments["alpha"])
-        if "level" in bound.arguments:
-            check_level(
-                bound.arguments["level"],
-                bound.arguments.get("absent", "keep"),
-                bound.arguments["ohem_ratio"],
-                bound.arguments["process_group"],
-            )
+            functional.check_alpha(bound.arguments["alpha"])
         for name, value in bound.arguments.items():
             if name == "weight":
+                if isinstance(value, (list, tuple)):
+                    value = torch.tensor(value, dtype=torch.float32)
                 self.register_buffer(name, value)
             else:
                 setattr(self, name, value)
@@ -160,12 +89,9 @@ class SetLoss(Loss):
         """
         if self.level != "set":
             raise ValueError(f"statistics need level='set'; got level={self.level!r}")
-        options = self.options()
-        names = ("alpha", "squared", "ignore_index", "ohem_ratio")
-        taken = {name: options[name] for name in names if name in options}
-        binary = "classes" not in options
+        binary = "classes" not in self.option_names
         collect = functional.binary_dice_statistics if binary else functional.dice_statistics
-        return collect(input, target, mask, **taken)
+        return collect(input, target, mask, **self._some("alpha squared ignore_index ohem_ratio"))
 
     def loss_of(self, statistics: DiceStatistics) -> Tensor:
         """The loss of statistics that were collected, and perhaps added or all-reduced, before.
@@ -177,120 +103,114 @@ class SetLoss(Loss):
         Returns:
             The loss, reduced over classes by ``reduction``.
         """
-        names = ("smooth", "fp_weight", "fn_weight", "weight", "classes", "absent", "reduction")
-        options = self.options()
-        return statistics.loss(**{name: options[name] for name in names if name in options})
+        names = "smooth fp_weight fn_weight weight classes absent reduction"
+        return statistics.loss(**self._some(names))
+
+    def _some(self, names: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names.split() if name in self.option_names}
 
 
 class CrossEntropyLoss(Loss):
-    """Cross entropy, weighted if ``weight`` is given (Equations 1 and 2).
-
-    See `functional.cross_entropy`. Input ``[..., C]``, target class indices ``[...]``.
-    """
+    """Cross entropy (Equations 1, 2): `functional.cross_entropy`. Input ``[..., C]``."""
 
     function = staticmethod(functional.cross_entropy)
 
-    def __init__(self, **options: Unpack[CrossEntropyOptions]) -> None:
-        super().__init__(**options)
-
 
 class BinaryCrossEntropyLoss(Loss):
-    """Binary cross entropy, weighted if ``weight`` is given (Equations 1 and 2).
-
-    See `functional.binary_cross_entropy`. Input ``[...]``, target 0/1 ``[...]``.
-    """
+    """Binary cross entropy: `functional.binary_cross_entropy`. Input ``[...]``."""
 
     function = staticmethod(functional.binary_cross_entropy)
 
-    def __init__(self, **options: Unpack[CrossEntropyOptions]) -> None:
-        super().__init__(**options)
-
 
 class FocalLoss(Loss):
-    """Focal loss (Table 2). See `functional.focal`. Input ``[..., C]``, target ``[...]``."""
+    """Focal loss (Table 2): `functional.focal`. Input ``[..., C]``."""
 
     function = staticmethod(functional.focal)
 
-    def __init__(self, **options: Unpack[FocalOptions]) -> None:
-        super().__init__(**options)
-
 
 class BinaryFocalLoss(Loss):
-    """Focal loss on binary logits. See `functional.binary_focal`. Both tensors ``[...]``."""
+    """Focal loss on binary logits: `functional.binary_focal`. Input ``[...]``."""
 
     function = staticmethod(functional.binary_focal)
 
-    def __init__(self, **options: Unpack[FocalOptions]) -> None:
-        super().__init__(**options)
-
 
 class DiceLoss(SetLoss):
-    """Dice loss (Equations 5 to 8); the paper's DL is ``squared=True``.
-
-    See `functional.dice`. Input ``[..., C]``, target class indices ``[...]``.
-    """
+    """Dice loss (Equations 5 to 8): `functional.dice`. Input ``[..., C]``."""
 
     function = staticmethod(functional.dice)
 
-    def __init__(self, **options: Unpack[DiceOptions]) -> None:
-        super().__init__(**options)
-
 
 class BinaryDiceLoss(SetLoss):
-    """Dice loss of the positive class (Equations 5 to 8).
-
-    See `functional.binary_dice`. Input ``[...]``, target 0/1 ``[...]``.
-    """
+    """Dice loss of the positive class: `functional.binary_dice`. Input ``[...]``."""
 
     function = staticmethod(functional.binary_dice)
 
-    def __init__(self, **options: Unpack[BinaryDiceOptions]) -> None:
-        super().__init__(**options)
-
 
 class TverskyLoss(SetLoss):
-    """Tversky loss (Equations 9 and 10).
-
-    See `functional.tversky`. Input ``[..., C]``, target class indices ``[...]``.
-    """
+    """Tversky loss (Equations 9, 10): `functional.tversky`. Input ``[..., C]``."""
 
     function = staticmethod(functional.tversky)
 
-    def __init__(self, **options: Unpack[TverskyOptions]) -> None:
-        super().__init__(**options)
-
 
 class BinaryTverskyLoss(SetLoss):
-    """Tversky loss of the positive class (Equations 9 and 10).
-
-    See `functional.binary_tversky`. Input ``[...]``, target 0/1 ``[...]``.
-    """
+    """Tversky loss of the positive class: `functional.binary_tversky`. Input ``[...]``."""
 
     function = staticmethod(functional.binary_tversky)
 
-    def __init__(self, **options: Unpack[BinaryTverskyOptions]) -> None:
-        super().__init__(**options)
-
 
 class SelfAdjustingDiceLoss(SetLoss):
-    """Self-adjusting dice loss (Equation 12 with an exponent), the paper's DSC.
-
-    See `functional.self_adjusting_dice`. Input ``[..., C]``, target class indices ``[...]``.
-    """
+    """The paper's DSC (Equation 12): `functional.self_adjusting_dice`. Input ``[..., C]``."""
 
     function = staticmethod(functional.self_adjusting_dice)
 
-    def __init__(self, **options: Unpack[SelfAdjustingDiceOptions]) -> None:
-        super().__init__(**options)
-
 
 class BinarySelfAdjustingDiceLoss(SetLoss):
-    """Self-adjusting dice loss of the positive class (Equation 12 with an exponent).
-
-    See `functional.binary_self_adjusting_dice`. Input ``[...]``, target 0/1 ``[...]``.
-    """
+    """DSC of the positive class: `functional.binary_self_adjusting_dice`. Input ``[...]``."""
 
     function = staticmethod(functional.binary_self_adjusting_dice)
 
-    def __init__(self, **options: Unpack[BinarySelfAdjustingDiceOptions]) -> None:
-        super().__init__(**options)
+
+_LOSSES: dict[str, type[Loss]] = {
+    "ce": CrossEntropyLoss,
+    "wce": CrossEntropyLoss,
+    "fl": FocalLoss,
+    "dl": DiceLoss,
+    "tl": TverskyLoss,
+    "dsc": SelfAdjustingDiceLoss,
+    "binary_ce": BinaryCrossEntropyLoss,
+    "binary_wce": BinaryCrossEntropyLoss,
+    "binary_fl": BinaryFocalLoss,
+    "binary_dl": BinaryDiceLoss,
+    "binary_tl": BinaryTverskyLoss,
+    "binary_dsc": BinarySelfAdjustingDiceLoss,
+}
+LOSS_NAMES = tuple(_LOSSES)
+
+
+def make_loss(name: str, **options: Any) -> Loss:
+    """Make a loss from its abbreviation in the paper.
+
+    Args:
+        name: ``"ce"``, ``"wce"`` (needs ``weight``), ``"fl"``, ``"dl"``, ``"tl"`` or ``"dsc"``;
+            with the prefix ``"binary_"`` the binary form.
+        **options: Keyword options of the loss. ``weight`` may be a list of numbers.
+
+    Returns:
+        The module.
+
+    Raises:
+        ValueError: An unknown name or option (the message lists the valid ones), a value out of
+            range, or ``"wce"`` without ``weight``.
+    """
+    if name not in _LOSSES:
+        raise ValueError(f"unknown loss {name!r}; expected one of {', '.join(LOSS_NAMES)}")
+    kind = _LOSSES[name]
+    unknown = sorted(set(options) - set(kind.option_names))
+    if unknown:
+        raise ValueError(
+            f"loss {name!r} has no option {', '.join(map(repr, unknown))}; "
+            f"its options are {', '.join(kind.option_names)}"
+        )
+    if name.endswith("wce") and options.get("weight") is None:
+        raise ValueError(f"loss {name!r} needs the option 'weight', one number for each class")
+    return kind(**options)

@@ -1,10 +1,10 @@
-r"""Three sums a class, from which every set-level loss follows.
+r"""Three sums a class, from which every loss of the dice family follows.
 
-Dice, Tversky and self-adjusting dice at set level all need the same three numbers for a class:
-how much predicted mass falls on its gold examples, how much is predicted at all, and how much is
-gold. They are sums over examples, so those of two batches add up, while their losses do not: the
+Dice, Tversky and self-adjusting dice all need the same three numbers of a class: how much predicted
+mass falls on its gold examples, how much is predicted at all, and how much is gold. Example level
+and set level differ by one `sum`. The sums of two batches add up while their losses do not: the
 dice loss of a batch is *not* the mean of the dice losses of its halves. That is why the sums are a
-value of their own here. Add them over micro-batches or processes first, take the loss last.
+value of their own. Add them over micro-batches or processes first, take the loss last.
 """
 
 from __future__ import annotations
@@ -17,29 +17,31 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from dicebook.losses.class_sums import class_sums, gold_sums
-from dicebook.losses.hard_negatives import keep_hard_negatives
-from dicebook.losses.margin_sums import binary_sums
-from dicebook.losses.one_vs_rest import self_adjusted_sigmoid, self_adjusted_softmax
-from dicebook.losses.rows import Rows, binary_rows, multi_class_rows
-from dicebook.losses.validation import check_classes, check_options, check_weight
+from dicebook.losses import batch as batches
+from dicebook.losses import equations
+from dicebook.losses.batch import Batch, check_classes, check_options, check_weight
 
 Group = dist.ProcessGroup | Literal["world"] | None
 
 
 @dataclass(frozen=True)
 class DiceStatistics:
-    """The sums of a set of examples, a class each; a value that can be added and all-reduced.
+    """The three numbers of each class; a value that can be added and all-reduced.
 
     Attributes:
-        overlap: ``Σ q·y``, predicted mass on gold examples, ``[C]`` (binary: ``[1]``).
-        predicted: ``Σ q`` (squared form: ``Σ q²``), ``[C]``.
-        actual: ``Σ y`` (squared form: ``Σ y²``), ``[C]``.
+        overlap: ``Σ q·y``, predicted mass on gold examples, ``[C]`` (binary: ``[1]``). Before
+            `sum`, one number an example: ``[C, N]``.
+        predicted: ``Σ q`` (squared form: ``Σ q²``), of the same shape.
+        actual: ``Σ y`` (squared form: ``Σ y²``), of the same shape.
     """
 
     overlap: Tensor
     predicted: Tensor
     actual: Tensor
+
+    def sum(self) -> DiceStatistics:
+        """From one number an example to those of the set, ``[C, N]`` to ``[C]``."""
+        return DiceStatistics(self.overlap.sum(-1), self.predicted.sum(-1), self.actual.sum(-1))
 
     def __add__(self, other: DiceStatistics) -> DiceStatistics:
         """The statistics of both sets of examples together."""
@@ -127,136 +129,111 @@ class DiceStatistics:
             ValueError: An option out of range, or only one of the Tversky weights given.
         """
         check_options(smooth=smooth, absent=absent, reduction=reduction)
-        if (fp_weight is None) != (fn_weight is None):
-            raise ValueError("give both fp_weight and fn_weight (Tversky) or neither (dice)")
-        if fp_weight is None or fn_weight is None:
-            loss = dice_formula(self.overlap, self.predicted, self.actual, smooth)
-        else:
-            check_options(fp_weight=fp_weight, fn_weight=fn_weight)
-            loss = tversky_formula(
-                self.overlap, self.predicted, self.actual, smooth, fp_weight, fn_weight
-            )
-        present = None if absent == "keep" else self.actual > 0
+        loss = self.loss_of_each(smooth=smooth, fp_weight=fp_weight, fn_weight=fn_weight)
+        present = self.actual > 0 if absent == "skip" else None
         return average_over_classes(loss, weight, classes, present, reduction)
 
+    def loss_of_each(
+        self, *, smooth: float = 1.0, fp_weight: float | None = None, fn_weight: float | None = None
+    ) -> Tensor:
+        """The loss of each class (before `sum`: of each class and example), of the sums' shape.
 
-def dice_formula(overlap: Tensor, predicted: Tensor, actual: Tensor, smooth: float) -> Tensor:
-    """``1 − (2·overlap + γ) / (predicted + actual + γ)``, elementwise; 0 where it is 0/0."""
-    # The smoothing goes to what has no gradient: fewer nodes for the backward pass.
-    return _one_minus_ratio(overlap + smooth / 2, predicted + (actual + smooth), smooth, times=2)
+        Args:
+            smooth: As in `loss`.
+            fp_weight: As in `loss`.
+            fn_weight: As in `loss`.
 
-
-def tversky_formula(
-    overlap: Tensor,
-    predicted: Tensor,
-    actual: Tensor,
-    smooth: float,
-    fp_weight: float,
-    fn_weight: float,
-) -> Tensor:
-    """``1 − (TP + γ) / (TP + α·FP + β·FN + γ)``, elementwise; 0 where it is 0/0."""
-    false_positives = predicted - overlap
-    false_negatives = actual - overlap
-    errors = fp_weight * false_positives + fn_weight * false_negatives
-    return _one_minus_ratio(overlap + smooth, overlap + errors + smooth, smooth)
-
-
-def _one_minus_ratio(
-    numerator: Tensor, denominator: Tensor, smooth: float, times: float = 1
-) -> Tensor:
-    # Not as errors over mass: that gradient would cancel where the loss is near 1.
-    one = torch.ones_like(denominator)
-    if smooth > 0:
-        return torch.addcdiv(one, numerator, denominator, value=-times)
-    empty = denominator == 0
-    loss = torch.addcdiv(one, numerator, torch.where(empty, one, denominator), value=-times)
-    return torch.where(empty, torch.zeros_like(loss), loss)
+        Raises:
+            ValueError: An option out of range, or only one of the Tversky weights given.
+        """
+        check_options(smooth=smooth)
+        sums = (self.overlap, self.predicted, self.actual)
+        if fp_weight is None and fn_weight is None:
+            return 1 - equations.dice_coefficient(*sums, smooth)
+        if fp_weight is None or fn_weight is None:
+            raise ValueError("give both fp_weight and fn_weight (Tversky) or neither (dice)")
+        check_options(fp_weight=fp_weight, fn_weight=fn_weight)
+        return 1 - equations.tversky_index(*sums, smooth, fp_weight, fn_weight)
 
 
 def average_over_classes(
     loss: Tensor,
     weight: Tensor | None,
     classes: Sequence[int] | None,
-    present: Tensor | None,
-    reduction: str,
+    present: Tensor | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
-    """Reduce the last dimension, the classes, of ``loss``.
+    """Reduce the first dimension, the classes.
 
     Args:
-        loss: ``[..., C]``.
-        weight: None or ``[C]``.
+        loss: ``[C]`` or ``[C, N]``.
+        weight: None or ``[C]``: weights of the mean and of the sum.
         classes: The classes that count; None for all.
-        present: None or ``[C]`` bool: which classes are not to be skipped.
-        reduction: ``"mean"``, weighted; ``"sum"``, weighted; ``"none"``.
+        present: None or ``[C]`` bool: the classes that are not skipped.
+        reduction: ``"mean"`` (0 where no class counts), ``"sum"`` or ``"none"``.
 
     Returns:
-        ``[...]``; with ``"none"`` ``[..., len(classes)]``.
+        ``[]`` or ``[N]``; with ``"none"`` one loss for each class that counts, weighted.
     """
-    check_classes(classes, loss.shape[-1])
-    check_weight(weight, loss.shape[-1])
-    if classes is not None:
-        index = torch.as_tensor(classes, device=loss.device)
-        loss = loss.index_select(-1, index)
-        weight = None if weight is None else weight.to(loss.device).index_select(0, index)
-        present = None if present is None else present.index_select(0, index)
-    if weight is None and present is None:
-        if reduction == "none":
-            return loss
-        return loss.squeeze(-1) if loss.shape[-1] == 1 else getattr(loss, reduction)(-1)
-    share = loss.new_ones(loss.shape[-1]) if weight is None else weight.to(loss)
+    check_classes(classes, loss.shape[0])
+    check_weight(weight, loss.shape[0])
+    share = loss.new_ones(loss.shape[0]) if weight is None else weight.to(loss)
     if present is not None:
         share = share * present
-    weighted = loss * share
+    if classes is not None:
+        index = torch.as_tensor(classes, device=loss.device)
+        loss, share = loss.index_select(0, index), share.index_select(0, index)
+    weighted = loss * (share if loss.ndim == 1 else share.unsqueeze(-1))
     if reduction == "none":
         return weighted
-    total = weighted.sum(-1)
+    total = weighted.sum(0)
     if reduction == "sum":
         return total
     shares = share.sum()
-    return total / torch.where(shares == 0, torch.ones_like(shares), shares)
+    return total / torch.where(shares == 0, 1.0, shares)
 
 
-def statistics_of_rows(
-    rows: Rows, *, alpha: float, squared: bool, ohem_ratio: float | None
+def of_examples(
+    batch: Batch, *, alpha: float, squared: bool, ohem_ratio: float | None = None
 ) -> DiceStatistics:
-    """The statistics of a checked batch (see `dice_statistics` and `binary_dice_statistics`)."""
-    if ohem_ratio is None:
-        sums = class_sums if rows.logits.ndim == 2 else binary_sums
-        overlap, predicted = sums(rows.logits, rows.target, rows.kept, alpha=alpha, squared=squared)
-        actual = gold_sums(rows.target, rows.kept, len(overlap), squared=squared)
-        return DiceStatistics(overlap, predicted, actual.to(overlap.dtype))
-    q, y = elements(rows, alpha=alpha)
-    # Hardness is p itself: q falls again where the model is most wrong.
-    scores = rows.cleaned().detach()
-    scores = scores.softmax(-1) if scores.ndim == 2 else scores
-    kept = keep_hard_negatives(scores, y, rows.kept, ohem_ratio)
-    q, y = torch.where(kept, q, 0.0), torch.where(kept, y, 0.0)
-    if q.ndim == 1:
-        q, y = q.unsqueeze(-1), y.unsqueeze(-1)
-    overlap = (q * y).sum(0)
-    if squared:
-        return DiceStatistics(overlap, (q * q).sum(0), (y * y).sum(0))
-    return DiceStatistics(overlap, q.sum(0), y.sum(0))
-
-
-def elements(rows: Rows, *, alpha: float) -> tuple[Tensor, Tensor]:
-    """What the sums run over: ``q = (1 − p)^alpha · p`` and the targets.
+    """The three numbers of each class and example, ``[C, N]``; 0 where an example does not count.
 
     Args:
-        rows: ``N`` rows, multi-class or binary.
-        alpha: The decay exponent.
-
-    Returns:
-        ``q`` and ``y``, both ``[N, C]`` (binary ``[N]``).
+        batch: A checked batch.
+        alpha: The decay exponent of ``q = (1 − p)^alpha · p``; with 0, q is p.
+        squared: Whether ``predicted`` and ``actual`` are squares.
+        ohem_ratio: None, or at most how many negatives count for each positive of a class.
     """
-    logits = rows.cleaned()
-    if logits.ndim == 1:
-        return self_adjusted_sigmoid(logits, alpha), rows.target
-    q = self_adjusted_softmax(logits, alpha)
-    y = rows.target
-    if y.ndim == 1:
-        y = (y.unsqueeze(-1) == torch.arange(q.shape[-1], device=y.device)).to(q.dtype)
-    return q, y
+    x, y = batch.logits, batch.target
+    m = None if alpha == 0 and ohem_ratio is None else equations.margins(x)
+    q = equations.probabilities(x) if m is None or alpha == 0 else equations.self_adjusted(m, alpha)
+    kept = batch.kept
+    if m is not None and ohem_ratio is not None:
+        kept = hardest(m, y, kept, ohem_ratio)
+        y = torch.where(kept, y, 0.0)
+    q = torch.where(kept, q, 0.0)
+    return DiceStatistics(q * y, q * q if squared else q, y * y if squared else y)
+
+
+def hardest(m: Tensor, y: Tensor, kept: Tensor, ratio: float) -> Tensor:
+    """Online hard example mining: which examples count, ``[C, N]`` bool.
+
+    For each class all positives count, and of the negatives at most ``ratio`` for each positive:
+    those to which the model gives the highest margin. A class without a positive keeps none. The
+    margin is p as it ranks, without the ties of probabilities that have rounded to 1.
+
+    Args:
+        m: Margins, ``[C, N]``.
+        y: 0/1, ``[C, N]``.
+        kept: ``[N]`` bool: the examples that count before.
+        ratio: Above 0; the number of negatives is rounded down.
+    """
+    positive = kept & (y > 0)
+    negative = kept & (y == 0)
+    hardness = m.detach().masked_fill(~negative, -torch.inf)
+    rank = hardness.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
+    allowed = (positive.sum(-1, keepdim=True) * ratio).floor()
+    return positive | (negative & (rank < allowed))
 
 
 def dice_statistics(
@@ -290,8 +267,8 @@ def dice_statistics(
             ``0..C-1``.
     """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
-    rows = multi_class_rows(input, target, mask, ignore_index, soft=ohem_ratio is None)
-    return statistics_of_rows(rows, alpha=alpha, squared=squared, ohem_ratio=ohem_ratio)
+    batch = batches.multi_class(input, target, mask, ignore_index, soft=ohem_ratio is None)
+    return of_examples(batch, alpha=alpha, squared=squared, ohem_ratio=ohem_ratio).sum()
 
 
 def binary_dice_statistics(
@@ -324,5 +301,5 @@ def binary_dice_statistics(
             0..1.
     """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
-    rows = binary_rows(input, target, mask, ignore_index, soft=ohem_ratio is None)
-    return statistics_of_rows(rows, alpha=alpha, squared=squared, ohem_ratio=ohem_ratio)
+    batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
+    return of_examples(batch, alpha=alpha, squared=squared, ohem_ratio=ohem_ratio).sum()

@@ -84,7 +84,8 @@ def test_tversky_is_equations_9_and_10(
 ) -> None:
     formula = oracle.one_minus_equation_9 if level == "set" else oracle.equation_10
     expected = mean([formula(p, y, 0.7, fp, fn) for p, y in per_class(batch)])
-    actual = L.tversky(*batch, level=level, fp_weight=fp, fn_weight=fn, smooth=0.7)
+    prices = {"fp_weight": fp, "fn_weight": fn}
+    actual = L.tversky(*batch, level=level, smooth=0.7, squared=False, **prices)
     assert actual.item() == pytest.approx(expected, rel=1e-12)
 
 
@@ -98,14 +99,15 @@ def test_self_adjusting_dice_is_equation_12(
         expected = mean([oracle.equation_8(q, y, 1.0, power=1) for q, y in decayed])
     else:
         expected = mean([oracle.one_minus_equation_6(q, y, 1.0) for q, y in decayed])
-    actual = L.self_adjusting_dice(*batch, level=level, alpha=alpha)
+    actual = L.self_adjusting_dice(*batch, level=level, alpha=alpha, squared=False)
     assert actual.item() == pytest.approx(expected, rel=1e-12)
 
 
 BINARY = {
     "binary_cross_entropy": (L.binary_cross_entropy, L.cross_entropy, {}),
     "binary_focal": (L.binary_focal, L.focal, {"gamma": 1.5}),
-    "binary_dice": (L.binary_dice, L.dice, {"squared": True}),
+    "binary_dice": (L.binary_dice, L.dice, {}),
+    "linear binary_dice": (L.binary_dice, L.dice, {"squared": False}),
     "binary_tversky": (L.binary_tversky, L.tversky, {"fp_weight": 0.3, "fn_weight": 0.7}),
     "binary_self_adjusting_dice": (L.binary_self_adjusting_dice, L.self_adjusting_dice, {}),
 }
@@ -132,7 +134,7 @@ def symbolic() -> dict[str, tuple[sp.Expr, object]]:
     q = (1 - p) ** sp.Rational(3, 10) * p
     a, b = sp.Rational(3, 10), sp.Rational(7, 10)
     tversky = p * y + a * p * (1 - y) + b * (1 - p) * y + g
-    example = {"level": "example", "smooth": 0.5}
+    example = {"level": "example", "smooth": 0.5, "squared": False}
     p_t = p * y + (1 - p) * (1 - y)
     formulas = {
         "ce": (-sp.log(p_t), lambda x, y: L.binary_cross_entropy(x, y)),
@@ -140,7 +142,7 @@ def symbolic() -> dict[str, tuple[sp.Expr, object]]:
         "eq6": (1 - (2 * p * y + g) / (p + y + g), lambda x, y: L.binary_dice(x, y, **example)),
         "eq7": (
             1 - (2 * p * y + g) / (p**2 + y**2 + g),
-            lambda x, y: L.binary_dice(x, y, squared=True, **example),
+            lambda x, y: L.binary_dice(x, y, **(example | {"squared": True})),
         ),
         "eq10": (
             1 - (p * y + g) / tversky,
@@ -156,7 +158,7 @@ def symbolic() -> dict[str, tuple[sp.Expr, object]]:
         ),
         "eq12 at set level": (
             1 - (2 * q * y + g) / (q + y + g),
-            lambda x, y: L.binary_self_adjusting_dice(x, y, alpha=0.3, smooth=0.5),
+            lambda x, y: L.binary_self_adjusting_dice(x, y, alpha=0.3, smooth=0.5, squared=False),
         ),
     }
     return {
@@ -215,11 +217,12 @@ def test_focal_without_gamma_is_cross_entropy(batch: tuple[Tensor, Tensor]) -> N
 
 
 @pytest.mark.parametrize("level", ["set", "example"])
-def test_tversky_of_halves_is_linear_dice_at_twice_the_smoothing(
-    batch: tuple[Tensor, Tensor], level: str
+@pytest.mark.parametrize("squared", [False, True])
+def test_tversky_of_halves_is_dice_at_twice_the_smoothing(
+    batch: tuple[Tensor, Tensor], level: str, squared: bool
 ) -> None:
-    tversky = L.tversky(*batch, level=level, smooth=0.6)
-    torch.testing.assert_close(tversky, L.dice(*batch, level=level, smooth=1.2))
+    tversky = L.tversky(*batch, level=level, smooth=0.6, squared=squared)
+    torch.testing.assert_close(tversky, L.dice(*batch, level=level, smooth=1.2, squared=squared))
 
 
 @pytest.mark.parametrize("level", ["set", "example"])
@@ -263,7 +266,10 @@ def test_the_turning_point_and_the_floor_are_where_the_docstring_says(alpha: flo
     p = torch.linspace(0.001, 0.999, 9981, dtype=torch.float64)
     x = torch.logit(p)
     losses = torch.stack(
-        [L.binary_self_adjusting_dice(v, torch.tensor(1), alpha=alpha) for v in x[::10]]
+        [
+            L.binary_self_adjusting_dice(v, torch.tensor(1), alpha=alpha, squared=False)
+            for v in x[::10]
+        ]
     )
     lowest = losses.argmin()
     assert p[::10][lowest].item() == pytest.approx(1 / (1 + alpha), abs=2e-3)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import re
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import pytest
 import torch
@@ -24,7 +25,7 @@ from dicebook import (
     WeightedSum,
     make_loss,
 )
-from dicebook.losses import modules
+from dicebook.losses import functional, modules
 from dicebook.losses.modules import Loss
 
 MODULES = [
@@ -39,12 +40,8 @@ def test_there_are_ten_modules() -> None:
 
 
 @pytest.mark.parametrize("kind", MODULES)
-def test_declared_options_are_those_of_the_function(kind: type[Loss]) -> None:
-    annotation = inspect.get_annotations(kind.__init__)["options"]
-    declared = get_type_hints(vars(modules)[annotation.removeprefix("Unpack[").rstrip("]")])
-    assert set(declared) == set(kind.option_names)
-    names = list(inspect.signature(kind).parameters)
-    assert names == list(kind.option_names)
+def test_the_signature_is_that_of_the_options(kind: type[Loss]) -> None:
+    assert list(inspect.signature(kind).parameters) == list(kind.option_names)
 
 
 @pytest.mark.parametrize("name", LOSS_NAMES)
@@ -66,8 +63,8 @@ def test_a_module_calls_its_function_with_its_options(name: str) -> None:
 def test_the_defaults() -> None:
     options = SelfAdjustingDiceLoss().options()
     assert (options["alpha"], options["smooth"], options["level"]) == (0.1, 1.0, "set")
-    assert DiceLoss().squared is False
-    assert make_loss("dl").squared is True
+    for kind in (DiceLoss, BinaryDiceLoss, TverskyLoss, SelfAdjustingDiceLoss):
+        assert kind().squared is True
     assert make_loss("dl", squared=False).squared is False
     assert (TverskyLoss().fp_weight, TverskyLoss().fn_weight) == (0.5, 0.5)
     assert FocalLoss().gamma == 2.0
@@ -173,11 +170,9 @@ def test_the_package_exports_what_it_says() -> None:
     assert Path(inspect.getfile(dicebook)).with_name("py.typed").is_file()
 
 
-def test_every_public_function_documents_every_argument() -> None:
+def test_every_argument_is_in_the_table_of_options_and_every_row_is_an_argument() -> None:
+    documented = set(re.findall(r"^\| ``(\w+)`` \|", functional.__doc__ or "", re.MULTILINE))
+    arguments = {name for kind in MODULES for name in inspect.signature(kind.function).parameters}
+    assert documented == arguments
     for kind in MODULES:
-        function = kind.function
-        doc = inspect.getdoc(function) or ""
-        for name in inspect.signature(function).parameters:
-            assert f"    {name}: " in doc, (function.__name__, name)
-        assert "Returns:" in doc
-        assert "Raises:" in doc
+        assert inspect.getdoc(kind.function)

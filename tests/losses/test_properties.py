@@ -35,7 +35,8 @@ def test_equal_to_the_loop_whatever_the_shape(
     batch: tuple[Tensor, Tensor, Tensor], level: str, alpha: float, smooth: float
 ) -> None:
     x, y, mask = batch
-    actual = L.self_adjusting_dice(x, y, mask, level=level, alpha=alpha, smooth=smooth).item()
+    options = {"level": level, "alpha": alpha, "smooth": smooth, "squared": False}
+    actual = L.self_adjusting_dice(x, y, mask, **options).item()
     kept = (mask & (y >= 0)).flatten()
     rows, labels = x.reshape(-1, x.shape[-1])[kept].tolist(), y.flatten()[kept].tolist()
     if not labels:

@@ -1,0 +1,252 @@
+"""What the losses accept, and the one shape that they compute in.
+
+Logits and targets of any leading shape become class-major ``[C, N]`` tensors of float32 (float64
+stays). What does not count is set to 0 here, *before* any softmax, so that even NaN logits in
+padding reach neither a loss nor its gradient. Whatever does not fit ends in one clear error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+CHOICES = {
+    "reduction": ("none", "mean", "sum"),
+    "level": ("set", "example"),
+    "absent": ("keep", "skip"),
+    "gradients": ("mean", "sum"),
+}
+NON_NEGATIVE = {
+    *("smooth", "alpha", "gamma", "fp_weight", "fn_weight", "first_weight", "second_weight")
+}
+
+
+class Batch(NamedTuple):
+    """A checked batch.
+
+    Attributes:
+        logits: ``[C, N]``, float32 or float64, finite where the input is; binary ``[1, N]``.
+        target: Of the same shape and dtype: one-hot, 0/1 or soft; 0 where an example is dropped.
+        kept: ``[N]`` bool, the examples that count.
+        shape: The leading shape that ``N`` came from.
+    """
+
+    logits: Tensor
+    target: Tensor
+    kept: Tensor
+    shape: torch.Size
+
+    def reduce(self, loss: Tensor, reduction: str) -> Tensor:
+        """Reduce one loss an example, ``[N]``; the mean is over the examples that count, or 0."""
+        loss = torch.where(self.kept, loss, 0.0)
+        if reduction == "none":
+            return loss.reshape(self.shape)
+        total = loss.sum()
+        return total if reduction == "sum" else total / self.kept.sum().clamp(min=1)
+
+
+def multi_class(
+    input: Tensor, target: Tensor, mask: Tensor | None, ignore_index: int, *, soft: bool
+) -> Batch:
+    """Check a multi-class batch.
+
+    Args:
+        input: Logits ``[..., C]``, any floating dtype.
+        target: Class indices ``[...]``; or, if ``soft``, class probabilities ``[..., C]``.
+        mask: None or ``[...]``: examples with 0 or False do not count.
+        ignore_index: Examples with this class index do not count.
+        soft: Whether the loss takes class probabilities.
+
+    Raises:
+        TypeError: A dtype that the loss does not take.
+        ValueError: Shapes that do not belong together, or a label outside ``0..C-1``.
+    """
+    _check_logits(input)
+    if input.ndim == 0 or input.shape[-1] < 2:
+        raise ValueError(
+            "input must have shape [..., C] with at least two classes last; "
+            f"got {list(input.shape)} (for one logit an example use the binary form)"
+        )
+    _check_labels(input, target, soft)
+    classes, shape = input.shape[-1], input.shape[:-1]
+    kept = _kept(mask, shape, target)
+    logits = input.reshape(-1, classes).t()
+    if target.is_floating_point():
+        y = torch.where(kept, target.reshape(-1, classes).t(), 0.0)
+        _check_range(y, 0, 1, "lie between 0 and 1")
+    else:
+        labels = target.reshape(-1)
+        kept = kept & (labels != ignore_index)
+        labels = torch.where(kept, labels, 0)
+        _check_range(
+            labels, 0, classes - 1, f"hold class indices in 0..{classes - 1} or ignore_index"
+        )
+        of_class = torch.arange(classes, device=labels.device).unsqueeze(-1)
+        y = (labels == of_class) & kept
+    return _batch(logits, y, kept, shape)
+
+
+def binary(
+    input: Tensor, target: Tensor, mask: Tensor | None, ignore_index: int, *, soft: bool
+) -> Batch:
+    """Check a binary batch.
+
+    Args:
+        input: Logits ``[...]`` of the positive class, any floating dtype.
+        target: ``[...]``: 0/1 of any dtype; if ``soft``, anything between.
+        mask: None or ``[...]``: examples with 0 or False do not count.
+        ignore_index: Examples with this target do not count.
+        soft: Whether the loss takes targets between 0 and 1.
+
+    Raises:
+        TypeError: A dtype that the loss does not take.
+        ValueError: Shapes that do not belong together, or a target that is not 0/1 (soft: outside
+            0..1).
+    """
+    _check_logits(input)
+    _check_hard(target, input.shape, input.shape)
+    kept = _kept(mask, input.shape, target)
+    labels = target.reshape(-1)
+    kept = kept & (labels != ignore_index)
+    y = torch.where(kept, labels.to(_precision(input)), 0)
+    _check_range(y, 0, 1, "lie between 0 and 1, or be ignore_index")
+    if not soft and _readable(y) and bool((y.frac() != 0).any()):
+        raise ValueError("target must be 0 or 1: this loss is not defined for soft targets")
+    return _batch(input.reshape(1, -1), y.unsqueeze(0), kept, input.shape)
+
+
+def check_options(**options: Any) -> None:
+    """Check the options that have a fixed range, whatever the loss.
+
+    Args:
+        **options: Options by name; those without a fixed range pass.
+
+    Raises:
+        ValueError: An option lies outside its range (the message names the option, the range and
+            the value), or speaks of a set of examples beside ``level="example"``.
+    """
+    for name, value in options.items():
+        if name in CHOICES and value not in CHOICES[name]:
+            expected = ", ".join(repr(choice) for choice in CHOICES[name])
+            raise ValueError(f"{name} must be one of {expected}; got {value!r}")
+        if name in NON_NEGATIVE and not (_is_number(value) and value >= 0):
+            raise ValueError(f"{name} must be a finite number of at least 0; got {value!r}")
+        if name == "ohem_ratio" and value is not None and not (_is_number(value) and value > 0):
+            raise ValueError(f"ohem_ratio must be None or a number above 0; got {value!r}")
+    if options.get("fp_weight") == 0 and options.get("fn_weight") == 0:
+        raise ValueError("fp_weight and fn_weight must not both be 0: no error would cost anything")
+    if options.get("level") == "example":
+        of_sets = {"absent": "keep", "ohem_ratio": None, "process_group": None}
+        for name, default in of_sets.items():
+            if options.get(name, default) != default:
+                raise ValueError(f"{name}={options[name]!r} needs level='set'; got level='example'")
+
+
+def check_weight(weight: Tensor | None, classes: int) -> None:
+    """Check that class weights are a floating tensor with one value a class.
+
+    Raises:
+        ValueError: ``weight`` is not a floating tensor of shape ``[classes]``.
+    """
+    if weight is None:
+        return
+    if not isinstance(weight, Tensor) or not weight.is_floating_point():
+        raise ValueError(f"weight must be a floating tensor of shape [{classes}]; got {weight!r}")
+    if weight.shape != (classes,):
+        raise ValueError(f"weight must have shape [{classes}]; got {list(weight.shape)}")
+
+
+def check_classes(classes: Sequence[int] | None, count: int) -> None:
+    """Check that ``classes`` are distinct class indices below ``count``.
+
+    Raises:
+        ValueError: ``classes`` is empty, repeats a class or names one that does not exist.
+    """
+    if classes is None:
+        return
+    if not classes or len(set(classes)) != len(classes):
+        raise ValueError(f"classes must be distinct class indices, at least one; got {classes!r}")
+    if min(classes) < 0 or max(classes) >= count:
+        raise ValueError(f"classes must lie in 0..{count - 1}; got {classes!r}")
+
+
+def _batch(logits: Tensor, y: Tensor, kept: Tensor, shape: torch.Size) -> Batch:
+    dtype = _precision(logits)
+    # A logit of −inf rules a class out; a quarter of the lowest number does too, and stays finite.
+    lowest = torch.finfo(dtype).min / 4
+    logits = torch.where(kept, logits.to(dtype), 0.0).clamp(min=lowest)
+    return Batch(logits.contiguous(), y.to(dtype).contiguous(), kept, shape)
+
+
+def _precision(logits: Tensor) -> torch.dtype:
+    return torch.float64 if logits.dtype == torch.float64 else torch.float32
+
+
+def _kept(mask: Tensor | None, shape: torch.Size, like: Tensor) -> Tensor:
+    if mask is None:
+        return torch.ones(shape.numel(), dtype=torch.bool, device=like.device)
+    if not isinstance(mask, Tensor) or mask.shape != shape:  # a mask is never broadcast
+        got = list(mask.shape) if isinstance(mask, Tensor) else type(mask).__name__
+        raise ValueError(f"mask must be a tensor of the examples' shape {list(shape)}; got {got}")
+    return mask.reshape(-1).bool()
+
+
+def _check_logits(input: Tensor) -> None:
+    if not isinstance(input, Tensor) or not input.is_floating_point():
+        got = input.dtype if isinstance(input, Tensor) else type(input).__name__
+        raise TypeError(f"input must be a floating tensor of logits; got {got}")
+
+
+def _check_labels(input: Tensor, target: Tensor, soft: bool) -> None:
+    if isinstance(target, Tensor) and target.is_floating_point():
+        if not soft:
+            raise TypeError(
+                f"target must hold class indices (an integer dtype); got {target.dtype}: "
+                "this loss is not defined for soft targets"
+            )
+        if target.shape != input.shape:
+            raise ValueError(
+                "floating targets are class probabilities of the input's shape "
+                f"{list(input.shape)}; got {list(target.shape)} (class indices need an integer "
+                "dtype)"
+            )
+        return
+    _check_hard(target, input.shape, input.shape[:-1])
+    if target.dtype == torch.bool:
+        raise TypeError(f"target must hold class indices (an integer dtype); got {target.dtype}")
+
+
+def _check_hard(target: Tensor, input_shape: torch.Size, expected: torch.Size) -> None:
+    if not isinstance(target, Tensor):
+        raise TypeError(f"target must be a tensor; got {type(target).__name__}")
+    if target.is_complex():
+        raise TypeError(f"target must hold class indices (an integer dtype); got {target.dtype}")
+    if target.shape != expected:
+        raise ValueError(
+            f"target must have shape {list(expected)} for input {list(input_shape)}; "
+            f"got {list(target.shape)}"
+        )
+
+
+def _check_range(target: Tensor, lowest: int, highest: int, expected: str) -> None:
+    if target.numel() == 0 or not _readable(target):
+        return
+    low, high = torch.stack(torch.aminmax(target)).tolist()  # one wait for the device, not two
+    if not (lowest <= low and high <= highest):
+        raise ValueError(f"target must {expected}; got {low if not lowest <= low else high:g}")
+
+
+def _readable(tensor: Tensor) -> bool:
+    # Python may not look at values while it is traced, nor under torch.func.
+    if torch.compiler.is_compiling():
+        return False
+    return not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+
+
+def _is_number(value: Any) -> bool:
+    # A tuple, not int | float: torch 2.9 cannot compile the union.
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
