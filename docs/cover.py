@@ -14,8 +14,8 @@ LOSSES = {
     "CE": make_loss("binary_ce", reduction="none"),
     "FL": make_loss("binary_fl", reduction="none"),
     "DL": make_loss("binary_dl", level="example", reduction="none"),
-    "TL": make_loss("binary_tl", level="example", reduction="none"),
-    "DSC": make_loss("binary_dsc", level="example", reduction="none", alpha=1.0),
+    "TL": make_loss("binary_tl", squared=False, level="example", reduction="none"),
+    "DSC": make_loss("binary_dsc", squared=False, level="example", reduction="none", alpha=1.0),
 }
 
 

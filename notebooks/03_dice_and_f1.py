@@ -294,7 +294,7 @@ logits = torch.linspace(-4, 4, 10, requires_grad=True)
 labels = torch.tensor([0, 1] * 5)
 for gamma in (0.01, 1.0, 10.0):
     ours = dice_loss_of_example(logits.sigmoid(), labels, gamma).mean()
-    theirs = binary_dice(logits, labels, level="example", smooth=gamma)
+    theirs = binary_dice(logits, labels, level="example", squared=False, smooth=gamma)
     torch.testing.assert_close(ours, theirs)
     torch.testing.assert_close(*(torch.autograd.grad(v, logits)[0] for v in (ours, theirs)))
 
@@ -390,7 +390,7 @@ def pull(loss, p, y):
 
 losses = {
     "cross entropy": lambda x, y: binary_cross_entropy(x, y, reduction="sum"),
-    "dice, Eq. 6": lambda x, y: binary_dice(x, y, level="example", reduction="sum"),
+    "dice, Eq. 6": lambda x, y: binary_dice(x, y, level="example", squared=False, reduction="sum"),
 }
 p = torch.tensor([0.001, 0.01, 0.05, 0.5, 0.95])
 cases = product([1.0, 0.0], losses.items())

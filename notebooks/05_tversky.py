@@ -378,7 +378,7 @@ mine = {
     "set": lambda p: tversky_loss_set(p, y, 0.3, 0.7),
 }
 for level, function in mine.items():
-    theirs = BinaryTverskyLoss(fp_weight=0.3, fn_weight=0.7, level=level)(logit, y)
+    theirs = BinaryTverskyLoss(squared=False, fp_weight=0.3, fn_weight=0.7, level=level)(logit, y)
     ours = function(logit.sigmoid())
     torch.testing.assert_close(theirs, ours)
     gradients = [torch.autograd.grad(value, logit)[0] for value in (theirs, ours)]
@@ -429,7 +429,9 @@ from dicebook import BinaryDiceLoss
 
 x, target = torch.linspace(-4, 4, 9), torch.tensor([0.0, 1, 0, 1, 0, 1, 0, 1, 0])
 for level in ("example", "set"):
-    tl = BinaryTverskyLoss(fp_weight=0.5, fn_weight=0.5, smooth=1.0, level=level)(x, target)
+    tl = BinaryTverskyLoss(squared=False, fp_weight=0.5, fn_weight=0.5, smooth=1.0, level=level)(
+        x, target
+    )
     dl = BinaryDiceLoss(smooth=2.0, squared=False, level=level)(x, target)
     sq = BinaryDiceLoss(smooth=2.0, squared=True, level=level)(x, target)
     torch.testing.assert_close(tl, dl)
@@ -456,7 +458,7 @@ weights = [0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95]
 scores = {}
 for level in ("set", "example"):
     for a in weights:
-        loss = BinaryTverskyLoss(fp_weight=a, fn_weight=1 - a, level=level)
+        loss = BinaryTverskyLoss(squared=False, fp_weight=a, fn_weight=1 - a, level=level)
         scores[level, a] = torch.tensor([train_and_score(loss, seed) for seed in range(5)])
 
 
@@ -598,7 +600,7 @@ sp.Eq(sp.Symbol("q^*"), jaccard_threshold)
 # %% tags=["solution", "hide-cell"]
 for level in ("example", "set"):
     for bias in (-3.0, 0.0, 2.0):
-        loss = BinaryTverskyLoss(fp_weight=0.5, fn_weight=0.5, level=level)
+        loss = BinaryTverskyLoss(squared=False, fp_weight=0.5, fn_weight=0.5, level=level)
         f1 = torch.tensor([train_and_score(loss, seed, bias)[2] for seed in range(5)])
         print(f"{level:8} start {bias:+.0f}: F1 {f1.mean():.2f} ± {f1.std():.2f}")
 
@@ -617,7 +619,9 @@ def f2(logits, y, cut=0.0):
 gaps = []
 for seed in range(10):
     (x, y), (xt, yt) = (imbalanced_blobs(2000, seed=2 * seed + k) for k in (0, 1))
-    tversky_fit = train_logistic(BinaryTverskyLoss(fp_weight=0.2, fn_weight=0.8), x, y)
+    tversky_fit = train_logistic(
+        BinaryTverskyLoss(squared=False, fp_weight=0.2, fn_weight=0.8), x, y
+    )
     ce_fit = train_logistic(torch.nn.BCEWithLogitsLoss(), x, y)
     train_logits = ce_fit.predict(x)
     cut = max(train_logits.tolist(), key=lambda c: f2(train_logits, y, c))

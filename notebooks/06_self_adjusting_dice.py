@@ -139,7 +139,9 @@ logit = (3 * torch.randn(500, generator=generator)).requires_grad_()
 for a in (1.0, 0.1, 0.01):
     for level, ours in (("example", dsc_loss), ("set", dsc_loss_set)):
         value = ours(logit.sigmoid(), target, a).mean()
-        theirs = BinarySelfAdjustingDiceLoss(alpha=a, smooth=1.0, level=level)(logit, target)
+        theirs = BinarySelfAdjustingDiceLoss(squared=False, alpha=a, smooth=1.0, level=level)(
+            logit, target
+        )
         torch.testing.assert_close(theirs, value)
         gradients = [torch.autograd.grad(v, logit)[0] for v in (theirs, value)]
         torch.testing.assert_close(*gradients)
@@ -377,7 +379,7 @@ for a in (0.01, 0.1, 0.5, 1.0):
 # %%
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    BinarySelfAdjustingDiceLoss(alpha=0.75)
+    BinarySelfAdjustingDiceLoss(squared=False, alpha=0.75)
 print(caught[0].message)
 
 # %% [markdown]
@@ -413,7 +415,7 @@ x, y = imbalanced_blobs(2000, seed=0)
 x_test, y_test = imbalanced_blobs(2000, seed=1)
 f1 = torch.zeros(len(alphas), len(biases))
 for i, a in enumerate(alphas):
-    loss = BinarySelfAdjustingDiceLoss(alpha=a, level="set")
+    loss = BinarySelfAdjustingDiceLoss(squared=False, alpha=a, level="set")
     for j, b in enumerate(biases):
         fit = train_logistic(loss, x, y, bias=b, steps=120)
         f1[i, j] = f1_score(fit.predict(x_test) > 0, y_test)
@@ -577,7 +579,7 @@ x = x.detach().requires_grad_()
 loss = 1 - (2 * q_stable(x, 0.01) + 1) / (q_stable(x, 0.01) + 2)
 loss.sum().backward()
 dicebook_x = x.detach().requires_grad_()
-BinarySelfAdjustingDiceLoss(alpha=0.01, level="example", reduction="sum")(
+BinarySelfAdjustingDiceLoss(squared=False, alpha=0.01, level="example", reduction="sum")(
     dicebook_x, torch.ones(5)
 ).backward()
 torch.testing.assert_close(x.grad, dicebook_x.grad)
@@ -623,8 +625,8 @@ contestants = {
     "FL, γ = 2": BinaryFocalLoss(gamma=2.0),
     "DL, example level": BinaryDiceLoss(squared=True, level="example"),
     "DL, set level": BinaryDiceLoss(squared=True, level="set"),
-    "DSC, set level, α = 1": BinarySelfAdjustingDiceLoss(alpha=1.0, level="set"),
-    "DSC, set level, α = 0.1": BinarySelfAdjustingDiceLoss(alpha=0.1, level="set"),
+    "DSC, set level, α = 1": BinarySelfAdjustingDiceLoss(squared=False, alpha=1.0, level="set"),
+    "DSC, set level, α = 0.1": BinarySelfAdjustingDiceLoss(squared=False, alpha=0.1, level="set"),
 }
 film = {}
 for bias in (-3, 0.5, 2):
@@ -789,7 +791,7 @@ for dtype in (torch.float32, torch.float16, torch.bfloat16):
 # %% tags=["solution", "hide-cell"]
 def warm(ce_steps):
     """A loss that is cross entropy for its first calls and DSC afterwards."""
-    state, dsc = {"calls": 0}, BinarySelfAdjustingDiceLoss(alpha=1.0)
+    state, dsc = {"calls": 0}, BinarySelfAdjustingDiceLoss(squared=False, alpha=1.0)
 
     def loss(x, y):
         state["calls"] += 1

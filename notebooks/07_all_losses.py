@@ -98,8 +98,8 @@ ours = {
     "FL": make_loss("binary_fl", gamma=2.0, reduction="none"),
     "DL, Eq. 6": make_loss("binary_dl", squared=False, **example),
     "DL, Eq. 7": make_loss("binary_dl", squared=True, **example),
-    "TL": make_loss("binary_tl", fp_weight=0.3, fn_weight=0.7, **example),
-    "DSC": make_loss("binary_dsc", alpha=1.0, **example),
+    "TL": make_loss("binary_tl", squared=False, fp_weight=0.3, fn_weight=0.7, **example),
+    "DSC": make_loss("binary_dsc", squared=False, alpha=1.0, **example),
 }
 at = torch.linspace(0.1, 0.9, 9)
 for name, pair in table2.items():
@@ -324,14 +324,14 @@ contest = {
     "FL, γ=2": make_loss("binary_fl", gamma=2.0),
     "DL linear, example": make_loss("binary_dl", squared=False, **level),
     "DL squared, example": make_loss("binary_dl", squared=True, **level),
-    "TL ½ ½, example": make_loss("binary_tl", **level),
-    "DSC α=1, example": make_loss("binary_dsc", alpha=1.0, **level),
+    "TL ½ ½, example": make_loss("binary_tl", squared=False, **level),
+    "DSC α=1, example": make_loss("binary_dsc", squared=False, alpha=1.0, **level),
     "DL linear, set": make_loss("binary_dl", squared=False),
     "DL squared, set": make_loss("binary_dl", squared=True),
-    "TL .3 .7, set": make_loss("binary_tl", fp_weight=0.3, fn_weight=0.7),
-    "DSC α=1, set": make_loss("binary_dsc", alpha=1.0),
-    "DSC α=.1, set": make_loss("binary_dsc", alpha=0.1),
-    "DSC α=.01, set": make_loss("binary_dsc", alpha=0.01),
+    "TL .3 .7, set": make_loss("binary_tl", squared=False, fp_weight=0.3, fn_weight=0.7),
+    "DSC α=1, set": make_loss("binary_dsc", squared=False, alpha=1.0),
+    "DSC α=.1, set": make_loss("binary_dsc", squared=False, alpha=0.1),
+    "DSC α=.01, set": make_loss("binary_dsc", squared=False, alpha=0.01),
 }
 biases = (-3.0, 0.0, 2.0)
 results = train_from_starts(contest, biases=biases, seeds=range(5), steps=150)
@@ -499,7 +499,7 @@ for classes in ([0, 1, 2], [1, 2]):
 # %%
 no_loc = torch.where(labels == 2, 0, labels)
 for absent in ("keep", "skip"):
-    loss = dicebook.DiceLoss(classes=[1, 2], absent=absent)(logits, no_loc)
+    loss = dicebook.DiceLoss(squared=False, classes=[1, 2], absent=absent)(logits, no_loc)
     push = torch.autograd.grad(loss, logits)[0][:, 2].sum()
     print(f"absent={absent!r}: loss {loss:.4f}, summed gradient on LOC's logits {push:+.4f}")
 
@@ -562,7 +562,7 @@ def value_and_gradient(loss, x, y):
     return value.item(), torch.autograd.grad(value, x)[0].double()
 
 
-dsc = make_loss("binary_dsc", alpha=0.1)
+dsc = make_loss("binary_dsc", squared=False, alpha=0.1)
 truth, exact = value_and_gradient(dsc, x.double(), y)
 for name, loss, labels_ in (("naive", naive, y.bfloat16()), ("dicebook", dsc, y)):
     value, gradient = value_and_gradient(loss, x, labels_)
@@ -700,9 +700,9 @@ for name in ("CE", "FL, γ=2", "DL squared, set"):
 # %% tags=["solution", "hide-cell"]
 from dicebook.losses import dice_statistics
 
-whole = dicebook.DiceLoss()(logits, labels)
+whole = dicebook.DiceLoss(squared=False)(logits, labels)
 parts = list(zip(logits.chunk(5), labels.chunk(5), strict=True))
-mean = sum(dicebook.DiceLoss()(u, v) for u, v in parts) / 5
+mean = sum(dicebook.DiceLoss(squared=False)(u, v) for u, v in parts) / 5
 total = sum(dice_statistics(u, v) for u, v in parts)
 torch.testing.assert_close(total.loss(), whole)
 print(f"whole {whole:.4f}   mean of five {mean:.4f}   from added statistics {total.loss():.4f}")

@@ -366,9 +366,9 @@ from dicebook import BinaryDiceLoss, DiceLoss
 
 x, y = torch.randn(50, 2), torch.randint(0, 2, (50,))
 margin = x[:, 1] - x[:, 0]
-halves = [BinaryDiceLoss()(margin, y), BinaryDiceLoss()(-margin, 1 - y)]
-torch.testing.assert_close(DiceLoss()(x, y), sum(halves) / 2)
-print(f"{DiceLoss()(x, y).item() > 0}")
+halves = [BinaryDiceLoss(squared=False)(margin, y), BinaryDiceLoss(squared=False)(-margin, 1 - y)]
+torch.testing.assert_close(DiceLoss(squared=False)(x, y), sum(halves) / 2)
+print(f"{DiceLoss(squared=False)(x, y).item() > 0}")
 
 # %% [markdown]
 # **5.** Do two losses with the same accuracy make the same errors? Count the test sentences on

@@ -106,7 +106,7 @@ said_too_much, missed_one = right.clone(), right.clone()
 said_too_much[9], missed_one[0] = 20.0, -20.0
 rows = {}
 for a in prices:
-    criterion = BinaryTverskyLoss(fp_weight=a, fn_weight=1 - a, smooth=0.0)
+    criterion = BinaryTverskyLoss(squared=False, fp_weight=a, fn_weight=1 - a, smooth=0.0)
     rows[a] = [criterion(x, gold).item() for x in (said_too_much, missed_one)]
 rows = pd.DataFrame(rows, ["a false positive costs", "a false negative costs"]).T
 rows["b of F_b"] = [((1 - a) / a) ** 0.5 for a in prices]
@@ -424,7 +424,9 @@ pd.Series(said).round(2)
 # %% tags=["solution", "hide-cell"]
 for c in (1, 2):
     x = torch.zeros(2, requires_grad=True)
-    BinaryTverskyLoss(fp_weight=0.5 * c, fn_weight=0.5 * c)(x, torch.tensor([1, 0])).backward()
+    BinaryTverskyLoss(squared=False, fp_weight=0.5 * c, fn_weight=0.5 * c)(
+        x, torch.tensor([1, 0])
+    ).backward()
     print(
         f"weights {0.5 * c}: gradient {x.grad.numpy().round(3)}, ratio {x.grad[1] / x.grad[0]:.2f}"
     )
@@ -470,7 +472,7 @@ for a in (0.5, 0.9):
     x = torch.full((21,), -4.0, requires_grad=True)
     squared_tversky(x, y, a).backward()
     linear = torch.full((21,), -4.0, requires_grad=True)
-    BinaryTverskyLoss(fp_weight=a, fn_weight=1 - a)(linear, y.long()).backward()
+    BinaryTverskyLoss(squared=False, fp_weight=a, fn_weight=1 - a)(linear, y.long()).backward()
     pull = [float(-g[0] / g[1:].sum()) for g in (x.grad, linear.grad)]
     print(f"alpha {a}: pull up over push down, squared {pull[0]:.1f}, linear {pull[1]:.1f}")
 

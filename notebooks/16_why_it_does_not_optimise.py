@@ -216,8 +216,9 @@ for copies in (1, 8):
 # mean over classes in place of the sum, so that it lies between 0 and 1 for any C.
 
 # %%
-torch.testing.assert_close(DiceLoss(smooth=1e-6)(x, y), set_dice(x, y) / 9)
-print(f"DiceLoss: know-nothing {DiceLoss()(x, y):.3f}, perfect {DiceLoss()(perfect, y):.3f}")
+torch.testing.assert_close(DiceLoss(smooth=1e-6, squared=False)(x, y), set_dice(x, y) / 9)
+linear = DiceLoss(squared=False)
+print(f"DiceLoss: know-nothing {linear(x, y):.3f}, perfect {linear(perfect, y):.3f}")
 
 # %% [markdown]
 # ## 16.4 Smoothing counted N times
@@ -233,7 +234,10 @@ def smoothed_n_times(logits, y, smooth=1.0):
 
 xb, yb = binary_batch(8192)
 nothing, everything = torch.full_like(xb, -20.0), torch.full_like(xb, 20.0)
-for name, loss in (("γ inside", smoothed_n_times), ("γ once", BinaryDiceLoss(smooth=1.0))):
+for name, loss in (
+    ("γ inside", smoothed_n_times),
+    ("γ once", BinaryDiceLoss(smooth=1.0, squared=False)),
+):
     costs = [f"{loss(logits, yb):.3f}" for logits in (xb, nothing, everything)]
     print(f"{name:9} know-nothing {costs[0]}   says never {costs[1]}   says always {costs[2]}")
 
@@ -247,7 +251,10 @@ for name, loss in (("γ inside", smoothed_n_times), ("γ once", BinaryDiceLoss(s
 # %%
 more = torch.cat([nothing, torch.full((80_000,), -20.0)])
 y_more = torch.cat([yb, torch.zeros(80_000)])
-for name, loss in (("γ inside", smoothed_n_times), ("γ once", BinaryDiceLoss(smooth=1.0))):
+for name, loss in (
+    ("γ inside", smoothed_n_times),
+    ("γ once", BinaryDiceLoss(smooth=1.0, squared=False)),
+):
     print(f"{name:9} {loss(nothing, yb):.3f} → {loss(more, y_more):.3f}")
 
 # %% [markdown]
@@ -306,9 +313,9 @@ xs, ys = binary_batch(512)
 mask = (torch.arange(512) % 4 != 0).float()
 kept = mask.bool()
 print(f"with the mask {masked_dice(xs, ys, mask):.4f}")
-print(f"without those rows {BinaryDiceLoss()(xs[kept], ys[kept]):.4f}")
+print(f"without those rows {BinaryDiceLoss(squared=False)(xs[kept], ys[kept]):.4f}")
 print(f"elements inside: {512**2:,} for 512 tokens; 65,536 tokens: {65_536**2 * 4 / 2**30:.0f} GiB")
-for name, loss in (("N × N", masked_dice), ("dicebook", BinaryDiceLoss())):
+for name, loss in (("N × N", masked_dice), ("dicebook", BinaryDiceLoss(squared=False))):
     leak = gradient(loss, xs, ys, mask)[~kept].abs().max()
     print(f"{name:9} largest gradient of a masked token {leak:.1e}")
 
@@ -322,7 +329,7 @@ for name, loss in (("N × N", masked_dice), ("dicebook", BinaryDiceLoss())):
 
 # %%
 try:
-    BinaryDiceLoss()(xs, ys, mask.unsqueeze(-1))
+    BinaryDiceLoss(squared=False)(xs, ys, mask.unsqueeze(-1))
 except ValueError as error:
     print(error)
 
@@ -343,7 +350,9 @@ rows = {}
 for every in (256, 64, 16, 4):
     padded = ys.clone()
     padded[::every] = -100
-    rows[f"1 in {every}"] = [f"{loss(xs, padded):.3f}" for loss in (plain_dice, BinaryDiceLoss())]
+    rows[f"1 in {every}"] = [
+        f"{loss(xs, padded):.3f}" for loss in (plain_dice, BinaryDiceLoss(squared=False))
+    ]
 try:
     set_dice(x, torch.where(torch.arange(len(y)) % 4 == 0, -100, y))
 except RuntimeError as error:
@@ -373,7 +382,7 @@ def sigmoid_dice(logits, y):
 token = torch.tensor([[4.6, 4.7, -4.0, -4.0]])
 for name, p in (("sigmoids", token.sigmoid()), ("softmax", token.softmax(-1))):
     print(f"{name:9}", [f"{value:.2f}" for value in p[0]])
-for name, loss in (("sigmoid", sigmoid_dice), ("softmax", DiceLoss())):
+for name, loss in (("sigmoid", sigmoid_dice), ("softmax", DiceLoss(squared=False))):
     print(f"{name}: {loss(x, y):.4f}; 3 added to each logit: {loss(x + 3, y):.4f}")
 
 # %% [markdown]
@@ -399,7 +408,7 @@ def naive_dsc(logits, y, alpha=0.01):
 
 
 one = torch.ones(1)
-safe = make_loss("binary_dsc", alpha=0.01)
+safe = make_loss("binary_dsc", alpha=0.01, squared=False)
 rows = {}
 for logit in (8.0, 16.0, 16.6, 16.7, 20.0, 30.0):
     z = torch.tensor([logit])
@@ -454,7 +463,11 @@ for name, logits in (
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         z = logits.to(dtype)
         of_O = gradient(dice_as_given, z, labels)[labels == 0, 0].abs().max()
-        cells = f"{dice_as_given(z, labels):.4f}", f"{DiceLoss()(z, labels):.4f}", f"{of_O:.0e}"
+        cells = (
+            f"{dice_as_given(z, labels):.4f}",
+            f"{DiceLoss(squared=False)(z, labels):.4f}",
+            f"{of_O:.0e}",
+        )
         rows[name, str(dtype)[6:]] = cells
 pd.DataFrame(rows, ["loss", "DiceLoss", "gradient of O's logit"]).transpose()
 
@@ -541,7 +554,7 @@ print(diagnose(mixed_dice, x[:512], y[:512]))
 # nearly what all wrong does. Each problem comes with what to do about it. A sound loss:
 
 # %%
-print(diagnose(DiceLoss(), x[:512], y[:512]))
+print(diagnose(DiceLoss(squared=False), x[:512], y[:512]))
 
 # %% [markdown]
 # And all the losses of this chapter at once:
@@ -655,6 +668,6 @@ print(report["call"], report["sign"], report["shape"], sep="\n")
 
 # %% tags=["solution", "hide-cell"]
 for alpha in (0.01, 0.1, 0.15, 0.2, 0.4):
-    finding = diagnose(SelfAdjustingDiceLoss(alpha=alpha), x[:512], y[:512])["sign"]
+    finding = diagnose(SelfAdjustingDiceLoss(alpha=alpha, squared=False), x[:512], y[:512])["sign"]
     print(f"α {alpha}: turning point {1 / (1 + alpha):.2f}, {finding.verdict}")
 print("A problem once an answer with p of .85 or less is pushed back: it is not sure yet.")

@@ -5,30 +5,58 @@ leading dimensions there are, computes in float32 (float64 stays) and gives a lo
 still attached to the graph, where no example counts. A form that begins with ``binary_`` takes one
 logit an example, that of the positive class.
 
-| argument | what it is and does |
-|---|---|
-| ``input`` | Logits, any floating dtype: ``[..., C]``; binary ``[...]``. |
-| ``target`` | Class indices ``[...]``, or (but not for focal) class probabilities ``[..., C]``, soft targets; binary ``[...]``: 0/1, or anything between, any dtype. |
-| ``mask`` | None or ``[...]``: examples with 0 or False do not count. |
-| ``ignore_index`` | Examples with this target do not count; −100. |
-| ``reduction`` | ``"mean"``; ``"sum"``: over examples, in the dice family at set level over classes; ``"none"``: one loss an example ``[...]``, at set level one a class, ``[C]`` or ``[len(classes)]``. |
-| ``weight`` | None or ``[C]``, floating. Cross entropy and focal: the weight of each class (binary: ``[2]``, of the negative and the positive class); the mean divides by the *number* of examples, as the equations do, where ``torch.nn.CrossEntropyLoss`` divides by the sum of their weights. Dice family: the weights of the mean over classes. |
-| ``gamma`` | The focusing exponent of focal loss; 2 as in Lin et al. (2017); 0 is cross entropy. |
-| ``smooth`` | γ; 1, as in the paper. At example level the gradient of an easy negative is ``1/γ``; at set level γ matters only for classes with few examples in the batch, which it keeps from jumping between 0 and 1. With 0, an empty class costs 0. |
-| ``squared`` | Whether the denominator sums squares (Equations 7 and 8), the default, since linear denominators often leave a model with the majority class from a standing start. |
-| ``alpha`` | The decay exponent of self-adjusting dice; see there. |
-| ``fp_weight`` | Tversky's α, the price of a false positive; higher favours precision. |
-| ``fn_weight`` | Tversky's β, the price of a false negative; higher favours recall. |
-| ``level`` | ``"set"``, the default: one loss of the sums over all examples; only this form approximates 1 − F1. ``"example"``: the mean of one loss an example; for hard predictions the dice loss is then the error rate over ``1 + γ``. |
-| ``classes`` | The classes that count, for instance all but ``O``; None for all. |
-| ``absent`` | What becomes of a class without gold example in the set: ``"keep"`` it, so that its false positives cost something, or ``"skip"`` it (set level only). |
-| ``ohem_ratio`` | None, or at most how many negatives count for each positive of a class, hardest first, chosen in this process's batch (set level and hard targets only). |
-| ``process_group`` | None: the set is this process's batch. A group or ``"world"``: the batch of all its processes, exact under trainers that average gradients, such as DistributedDataParallel (set level only). |
+``input``
+    Logits, any floating dtype: ``[..., C]``; binary ``[...]``.
+``target``
+    Class indices ``[...]``, or (but not for focal) class probabilities ``[..., C]``, soft targets;
+    binary ``[...]``: 0/1, or anything between, any dtype.
+``mask``
+    None or ``[...]``: examples with 0 or False do not count.
+``ignore_index``
+    Examples with this target do not count; −100.
+``reduction``
+    ``"mean"``; ``"sum"``: over examples, in the dice family at set level over classes; ``"none"``:
+    one loss an example ``[...]``, at set level one a class, ``[C]`` or ``[len(classes)]``.
+``weight``
+    None or ``[C]``, floating. Cross entropy and focal: the weight of each class (binary: ``[2]``,
+    of the negative and the positive class); the mean divides by the *number* of examples, as the
+    equations do, where ``torch.nn.CrossEntropyLoss`` divides by the sum of their weights. Dice
+    family: the weights of the mean over classes.
+``gamma``
+    The focusing exponent of focal loss; 2 as in Lin et al. (2017); 0 is cross entropy.
+``smooth``
+    γ; 1, as in the paper. At example level the gradient of an easy negative is ``1/γ``; at set
+    level γ matters only for classes with few examples in the batch, which it keeps from jumping
+    between 0 and 1. With 0, an empty class costs 0.
+``squared``
+    Whether the denominator sums squares (Equations 7 and 8), the default, since linear denominators
+    often leave a model with the majority class from a standing start.
+``alpha``
+    The decay exponent of self-adjusting dice; see there.
+``fp_weight``
+    Tversky's α, the price of a false positive; higher favours precision.
+``fn_weight``
+    Tversky's β, the price of a false negative; higher favours recall.
+``level``
+    ``"set"``, the default: one loss of the sums over all examples; only this form approximates 1 −
+    F1. ``"example"``: the mean of one loss an example; for hard predictions the dice loss is then
+    the error rate over ``1 + γ``.
+``classes``
+    The classes that count, for instance all but ``O``; None for all.
+``absent``
+    What becomes of a class without gold example in the set: ``"keep"`` it, so that its false
+    positives cost something, or ``"skip"`` it (set level only).
+``ohem_ratio``
+    None, or at most how many negatives count for each positive of a class, hardest first, chosen in
+    this process's batch (set level and hard targets only).
+``process_group``
+    None: the set is this process's batch. A group or ``"world"``: the batch of all its processes,
+    exact under trainers that average gradients, such as DistributedDataParallel (set level only).
 
 All raise ``TypeError`` for a dtype that is not taken, and ``ValueError`` for shapes that do not
 belong together, an option out of range or at the wrong level, and a label outside ``0..C-1``
 (binary: a target outside 0..1).
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

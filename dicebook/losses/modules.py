@@ -186,14 +186,28 @@ _LOSSES: dict[str, type[Loss]] = {
 }
 LOSS_NAMES = tuple(_LOSSES)
 
+# The paper's losses as printed, whatever the defaults are.
+EQUATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "eq1": ("ce", {"weight": None}),
+    "eq6": ("dl", {"squared": False, "level": "example"}),
+    "eq7": ("dl", {"squared": True, "level": "example"}),
+    "eq8": ("dl", {"squared": True, "level": "set"}),
+    "eq9": ("tl", {"smooth": 0.0, "squared": False, "level": "set"}),
+    "eq10": ("tl", {"squared": False, "level": "example"}),
+    "eq12": ("dsc", {"alpha": 1.0, "squared": False, "level": "example"}),
+}
+
 
 def make_loss(name: str, **options: Any) -> Loss:
-    """Make a loss from its abbreviation in the paper.
+    """Make a loss from its abbreviation in the paper, or from an equation's number.
 
     Args:
-        name: ``"ce"``, ``"wce"`` (needs ``weight``), ``"fl"``, ``"dl"``, ``"tl"`` or ``"dsc"``;
-            with the prefix ``"binary_"`` the binary form.
-        **options: Keyword options of the loss. ``weight`` may be a list of numbers.
+        name: ``"ce"``, ``"wce"`` (needs ``weight``), ``"fl"``, ``"dl"``, ``"tl"`` or ``"dsc"``: the
+            loss with defaults that train. ``"eq1"``, ``"eq6"`` to ``"eq10"`` or ``"eq12"``: exactly
+            what is printed there (of 6 and 9 one minus it). With the prefix ``"binary_"`` the
+            binary form.
+        **options: Keyword options of the loss; those that an equation fixes cannot be given.
+            ``weight`` may be a list of numbers.
 
     Returns:
         The module.
@@ -202,15 +216,19 @@ def make_loss(name: str, **options: Any) -> Loss:
         ValueError: An unknown name or option (the message lists the valid ones), a value out of
             range, or ``"wce"`` without ``weight``.
     """
-    if name not in _LOSSES:
-        raise ValueError(f"unknown loss {name!r}; expected one of {', '.join(LOSS_NAMES)}")
-    kind = _LOSSES[name]
-    unknown = sorted(set(options) - set(kind.option_names))
+    prefix = "binary_" if name.startswith("binary_") else ""
+    loss, fixed = EQUATIONS.get(name.removeprefix("binary_"), (name.removeprefix("binary_"), {}))
+    if prefix + loss not in _LOSSES:
+        known = ", ".join((*LOSS_NAMES, *EQUATIONS))
+        raise ValueError(f"unknown loss {name!r}; expected one of {known}")
+    kind = _LOSSES[prefix + loss]
+    free = [option for option in kind.option_names if option not in fixed]
+    unknown = sorted(set(options) - set(free))
     if unknown:
         raise ValueError(
             f"loss {name!r} has no option {', '.join(map(repr, unknown))}; "
-            f"its options are {', '.join(kind.option_names)}"
+            f"its options are {', '.join(free)}"
         )
     if name.endswith("wce") and options.get("weight") is None:
         raise ValueError(f"loss {name!r} needs the option 'weight', one number for each class")
-    return kind(**options)
+    return kind(**fixed, **options)

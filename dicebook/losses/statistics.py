@@ -281,24 +281,10 @@ def binary_dice_statistics(
     ignore_index: int = -100,
     ohem_ratio: float | None = None,
 ) -> DiceStatistics:
-    """The set-level statistics of a binary batch, of the positive class alone.
+    """The set-level statistics of a binary batch, of the positive class alone, ``[1]`` each.
 
-    Args:
-        input: Logits ``[...]`` of the positive class.
-        target: ``[...]``, 0/1 or anything between (soft targets), any dtype.
-        mask: None or ``[...]``: examples with 0 or False do not count.
-        alpha: As in `dice_statistics`.
-        squared: As in `dice_statistics`.
-        ignore_index: Examples with this target do not count.
-        ohem_ratio: As in `dice_statistics`.
-
-    Returns:
-        The statistics, ``[1]`` each.
-
-    Raises:
-        TypeError: A dtype that is not taken.
-        ValueError: Shapes that do not belong together, an option out of range, or a target outside
-            0..1.
+    As `dice_statistics`, with one logit an example, ``[...]``, and as targets 0/1 of any dtype or
+    anything between, ``[...]``.
     """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
     batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)

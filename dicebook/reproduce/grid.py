@@ -25,12 +25,15 @@ CONFIGURATIONS: list[tuple[str, dict[str, Any]]] = [
     ("fl", {}),
     ("wce", {}),
     ("dsc", {"alpha": 0.01, "squared": True}),
-    ("tl", {"fp_weight": 0.3, "fn_weight": 0.7}),
+    ("tl", {"fp_weight": 0.3, "fn_weight": 0.7, "squared": False}),
 ]
 # Table 10: the price of a false positive from .1 to .9, and cross entropy to compare with.
 TVERSKY_WEIGHTS: list[tuple[str, dict[str, Any]]] = [
     ("ce", {}),
-    *(("tl", {"fp_weight": n / 10, "fn_weight": (10 - n) / 10}) for n in range(1, 10)),
+    *(
+        ("tl", {"fp_weight": n / 10, "fn_weight": (10 - n) / 10, "squared": False})
+        for n in range(1, 10)
+    ),
 ]
 PROFILES = ("default", "paper", "smoke")
 

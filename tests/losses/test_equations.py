@@ -10,7 +10,7 @@ import torch
 from sklearn.metrics import f1_score
 from torch import Tensor
 
-from dicebook import BinarySelfAdjustingDiceLoss, log_ratio_weights
+from dicebook import BinarySelfAdjustingDiceLoss, log_ratio_weights, make_loss
 from dicebook.losses import functional as L
 from losses import oracle
 
@@ -101,6 +101,92 @@ def test_self_adjusting_dice_is_equation_12(
         expected = mean([oracle.one_minus_equation_6(q, y, 1.0) for q, y in decayed])
     actual = L.self_adjusting_dice(*batch, level=level, alpha=alpha, squared=False)
     assert actual.item() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("fp", "fn"), [(0.5, 0.5), (0.2, 0.8), (1.0, 0.0)])
+def test_squared_tversky_has_squares_in_place_of_sizes(
+    batch: tuple[Tensor, Tensor], fp: float, fn: float
+) -> None:
+    losses = []
+    for p, y in per_class(batch):
+        tp = math.fsum(a * b for a, b in zip(p, y, strict=True))
+        errors = fp * (math.fsum(a * a for a in p) - tp) + fn * (math.fsum(b * b for b in y) - tp)
+        losses.append(1 - (tp + 0.7) / (tp + errors + 0.7))
+    actual = L.tversky(*batch, fp_weight=fp, fn_weight=fn, smooth=0.7)
+    assert actual.item() == pytest.approx(mean(losses), rel=1e-12)
+
+
+def equation_12(p: list[float], y: list[float]) -> float:
+    return oracle.one_minus_equation_6(oracle.decay(p, 1), y, 1.0)
+
+
+PRINTED = {
+    "eq6": (lambda p, y: oracle.one_minus_equation_6(p, y, 1.0), {}),
+    "eq7": (lambda p, y: oracle.equation_7(p, y, 1.0), {}),
+    "eq8": (lambda p, y: oracle.equation_8(p, y, 1.0), {}),
+    "eq9": (
+        lambda p, y: oracle.one_minus_equation_9(p, y, 0.0, 0.3, 0.7),
+        {"fp_weight": 0.3, "fn_weight": 0.7},
+    ),
+    "eq10": (
+        lambda p, y: oracle.equation_10(p, y, 1.0, 0.3, 0.7),
+        {"fp_weight": 0.3, "fn_weight": 0.7},
+    ),
+    "eq12": (equation_12, {}),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_an_equation_by_its_number_is_what_is_printed(
+    batch: tuple[Tensor, Tensor], name: str
+) -> None:
+    printed, options = PRINTED[name]
+    expected = mean([printed(p, y) for p, y in per_class(batch)])
+    assert make_loss(name, **options)(*batch).item() == pytest.approx(expected, rel=1e-12)
+    x, y = batch[0][:, 0], (batch[1] == 0).long()
+    of_one = printed(x.sigmoid().tolist(), y.tolist())
+    assert make_loss(f"binary_{name}", **options)(x, y).item() == pytest.approx(of_one, rel=1e-12)
+    with pytest.raises(ValueError, match="has no option 'level'; its options are"):
+        make_loss(name, level="set")
+
+
+def by_autograd(x: Tensor, y: Tensor, kept: Tensor, alpha: float, squared: bool) -> Tensor:
+    """The set-level loss as written down, in float64; ``y`` has the shape of ``x``."""
+    x = x.double()
+    p = x.softmax(-1) if x.ndim == 2 else x.sigmoid()
+    weight = kept.double().unsqueeze(-1) if x.ndim == 2 else kept.double()
+    q, y = (1 - p) ** alpha * p * weight, y.double() * weight
+    power = 2 if squared else 1
+    return (1 - (2 * (q * y).sum(0) + 1) / ((q**power).sum(0) + (y**power).sum(0) + 1)).mean()
+
+
+@pytest.mark.parametrize("classes", [1, 2, 5])
+@pytest.mark.parametrize("alpha", [0, 0.1, 1])
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_values_and_gradients_of_every_form_and_dtype(
+    classes: int, alpha: float, squared: bool, soft: bool, dtype: torch.dtype
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    rows = 1501
+    x = torch.randn((rows, classes)[: min(classes, 2)], generator=generator)
+    x = x.to(dtype).requires_grad_()
+    kept = torch.rand(rows, generator=generator) < 0.8
+    labels = torch.randint(max(2, classes), (rows,), generator=generator)
+    y = labels if classes == 1 else torch.nn.functional.one_hot(labels, classes)
+    y = 0.9 * y + 0.02 if soft else y
+    loss = L.binary_self_adjusting_dice if classes == 1 else L.self_adjusting_dice
+    target = y if soft or classes == 1 else labels
+    value = loss(x, target, kept, alpha=alpha, squared=squared)
+    (gradient,) = torch.autograd.grad(value, x)
+    exact = by_autograd(x, y, kept, alpha, squared)
+    (exact_gradient,) = torch.autograd.grad(exact, x)
+    assert gradient.dtype == dtype
+    rtol = {torch.float32: 1e-5, torch.float64: 1e-10, torch.bfloat16: 1e-2}[dtype]
+    torch.testing.assert_close(value.double(), exact, rtol=min(rtol, 1e-6), atol=0)
+    torch.testing.assert_close(gradient, exact_gradient, rtol=rtol, atol=1e-9)
+    assert (gradient[~kept] == 0).all()
 
 
 BINARY = {

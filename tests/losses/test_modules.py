@@ -116,7 +116,7 @@ def test_errors_come_when_the_module_is_made() -> None:
 def test_make_loss_says_what_is_valid() -> None:
     with pytest.raises(
         ValueError,
-        match=r"unknown loss 'dice'; expected one of ce, wce, fl, dl, tl, dsc, binary_ce",
+        match=r"unknown loss 'dice'; expected one of ce, wce, fl, dl, tl, dsc, binary_ce.*, eq12",
     ):
         make_loss("dice")
     with pytest.raises(
@@ -170,8 +170,8 @@ def test_the_package_exports_what_it_says() -> None:
     assert Path(inspect.getfile(dicebook)).with_name("py.typed").is_file()
 
 
-def test_every_argument_is_in_the_table_of_options_and_every_row_is_an_argument() -> None:
-    documented = set(re.findall(r"^\| ``(\w+)`` \|", functional.__doc__ or "", re.MULTILINE))
+def test_the_options_described_are_those_there_are() -> None:
+    documented = set(re.findall(r"^``(\w+)``$", functional.__doc__ or "", re.MULTILINE))
     arguments = {name for kind in MODULES for name in inspect.signature(kind.function).parameters}
     assert documented == arguments
     for kind in MODULES:
