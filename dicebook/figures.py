@@ -7,7 +7,9 @@ who do not see red and green alike, the dashes in print without colour.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -19,14 +21,26 @@ from dicebook.reproduce.runs import interval
 
 NEGATIVE, POSITIVE = "#999999", "#D55E00"
 
-# Okabe and Ito's palette; the names are those of `dicebook.make_loss`.
+# Okabe and Ito's palette, and a colour of its own for dice an example at a time: where a picture
+# shows several forms of dice, the colour tells the level and the dashes the denominator.
 _STYLES: dict[str, dict[str, Any]] = {
     "ce": {"color": "#0072B2", "linestyle": "-"},
     "wce": {"color": "#56B4E9", "linestyle": (0, (5, 1))},
     "fl": {"color": "#E69F00", "linestyle": "--"},
     "dl": {"color": "#009E73", "linestyle": "-."},
+    "dl linear": {"color": "#009E73", "linestyle": (0, (2, 1))},
+    "dl example": {"color": "#7A5195", "linestyle": "-."},
+    "dl linear example": {"color": "#7A5195", "linestyle": (0, (2, 1))},
     "tl": {"color": "#CC79A7", "linestyle": (0, (3, 1, 1, 1, 1, 1))},
     "dsc": {"color": "#D55E00", "linestyle": ":"},
+}
+# What a loss may be called: by its name, and by the number of its equation in the paper.
+_NAMES = {
+    **{name: name for name in ("ce", "wce", "fl", "dl", "tl", "dsc")},
+    **{"cross entropy": "ce", "weighted cross entropy": "wce", "focal": "fl", "dice": "dl"},
+    **{"tversky": "tl", "self adjusting dice": "dsc", "eq 1": "ce", "eq 2": "wce"},
+    **{"eq 6": "dl linear example", "eq 7": "dl example", "eq 8": "dl"},
+    **{"eq 9": "tl", "eq 10": "tl", "eq 12": "dsc"},
 }
 _OTHERS = ("#000000", "#7F7F7F", "#8C564B", "#17BECF")
 
@@ -61,16 +75,25 @@ def style(name: str) -> dict[str, Any]:
     """Colour and dashes of a loss.
 
     Args:
-        name: A loss's abbreviation, such as ``"dsc"`` or ``"binary_dsc"``, or its beginning, as in
-            ``"dsc, alpha=0.1"``. Any other name gets a colour of its own, the same in every plot.
+        name: A loss's abbreviation, such as ``"dsc"`` or ``"binary_dsc"``, its name, ``"cross
+            entropy"``, or its equation in the paper, ``"eq8"`` or ``"Eq. 8"``; more may follow, as
+            in ``"dsc, alpha=0.1"``. Of dice the words ``linear`` and ``example`` choose the form:
+            ``"DL linear, set"``. An equation counts wherever it stands: ``"per example (Eq. 7)"``.
+            Any other name gets a colour of its own, the same in every plot.
 
     Returns:
         Keyword arguments for ``Axes.plot``.
     """
-    key = name.lower().removeprefix("binary_").replace(",", " ").split()
-    if key and key[0] in _STYLES:
-        return dict(_STYLES[key[0]])
-    return {"color": _OTHERS[sum(map(ord, name)) % len(_OTHERS)], "linestyle": "-"}
+    words = re.findall(r"[a-z]+|\d+", name.lower().removeprefix("binary_"))
+    equations = ["eq " + number for eq, number in pairwise(words) if eq == "eq"]
+    beginnings = [" ".join(words[:length]) for length in (3, 2, 1)]
+    key = next((_NAMES[called] for called in equations + beginnings if called in _NAMES), None)
+    if key is None:
+        return {"color": _OTHERS[sum(map(ord, name)) % len(_OTHERS)], "linestyle": "-"}
+    if key == "dl":
+        forms = [form for form in ("linear", "example") if form in words]
+        key = " ".join(["dl", *forms])
+    return dict(_STYLES[key])
 
 
 def loss_curves(
