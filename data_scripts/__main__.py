@@ -6,27 +6,27 @@ import pkgutil
 from importlib import import_module
 
 import data_scripts
-from data_scripts.corpus import Corpus
+from data_scripts.corpus import Recipe
 
 
-def corpora() -> list[Corpus]:
-    """Every corpus described by a script of this package, by task and name."""
+def recipes() -> list[Recipe]:
+    """Every recipe of a script of this package, by task and name."""
     found = []
-    for module in pkgutil.iter_modules(data_scripts.__path__):
-        if module.name.startswith("_"):
-            continue
-        corpus = getattr(import_module(f"data_scripts.{module.name}"), "CORPUS", None)
-        if isinstance(corpus, Corpus):
-            found.append(corpus)
-    return sorted(found, key=lambda corpus: (corpus.task, corpus.name))
+    for info in pkgutil.iter_modules(data_scripts.__path__):
+        if not info.name.startswith("_"):
+            module = import_module(f"data_scripts.{info.name}")
+            one = getattr(module, "RECIPE", None)
+            found += getattr(module, "RECIPES", [one] if isinstance(one, Recipe) else [])
+    return sorted(found, key=lambda recipe: (recipe.corpus.task, recipe.name))
 
 
 def main() -> None:
-    """Print one line a corpus: its name, task, how it is verified, and what it is."""
-    print("python -m data_scripts.NAME --out DIR [--mirror M]\n")
-    for corpus in corpora():
-        print(f"{corpus.name:14} {corpus.task:10} {corpus.title}")
-        print(f"{'':25} {corpus.licence}; verified: {corpus.verified}")
+    """Print two lines a corpus: its command, task, what it is, and how it is verified."""
+    for recipe in recipes():
+        corpus = recipe.corpus
+        print(f"{corpus.name:18} {corpus.task:10} {corpus.title}")
+        print(f"{'':29} {corpus.licence}; verified: {recipe.verified}")
+        print(f"{'':29} {corpus.command('DIR')}")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ no template of a training example. The paper's sizes are those of the whole trai
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import re
@@ -32,7 +31,6 @@ from typing import NamedTuple
 from datasets import Dataset, DatasetDict, concatenate_datasets
 
 from data_scripts.corpus import write
-from data_scripts.fetch import atomic
 from data_scripts.mentions import (
     Finder,
     Mention,
@@ -42,9 +40,10 @@ from data_scripts.mentions import (
     rule_mentions,
     spacy_mentions,
 )
+from dicebook.atomic import write_json
 from dicebook.corpora import CorpusError, load
 from dicebook.corpora.forms import to_dataset
-from dicebook.corpora.pairs import read_pairs
+from dicebook.corpora.tables import read_pairs
 
 #: What the paper prints of its QQP sets: examples, and per cent positive (Section 5.1).
 PRINTED = {
@@ -334,8 +333,7 @@ def _run(options: argparse.Namespace) -> int:
             "seed": options.seed,
             "source": "Li et al. (2020), Section 5.1",
         }
-        with atomic(folder / "card.json") as path:
-            path.write_text(json.dumps(card, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        write_json(folder / "card.json", card)
         size = sum(target)
         paper = "{:,} at {}%".format(*PRINTED[set_name]) if set_name in PRINTED else "-"
         print(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.fetch import RemoteFile
 from dicebook.corpora.squad import read_squad
 
@@ -26,11 +26,8 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="cmrc2018",
-    title="CMRC 2018, reading comprehension, Chinese: up to three alternative answers",
-    task="reading",
-    licence="CC BY-SA 4.0",
     citation="Cui, Liu, Che, Xiao, Chen, Ma, Wang, Hu (2019), A Span-Extraction Dataset for "
     "Chinese Machine Reading Comprehension, EMNLP-IJCNLP",
     convert=convert,
@@ -58,4 +55,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

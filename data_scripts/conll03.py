@@ -8,7 +8,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.licensed import one_of
 from dicebook.corpora.conll import read_conll
 
@@ -27,19 +27,10 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="conll03",
-    title="CoNLL-2003, entities in news, English: 4 types",
-    task="tagging",
-    licence="the text is the Reuters corpus RCV1, from NIST under its agreement",
     citation="Tjong Kim Sang, De Meulder (2003), Introduction to the CoNLL-2003 Shared Task, CoNLL",
     convert=convert,
-    place=(
-        "Get RCV1 from https://trec.nist.gov/data/reuters/reuters.html, build the three files with "
-        "the scripts of https://www.clips.uantwerpen.be/conll2003/ner/, and put them into "
-        "OUT/conll03/raw (or name their folder with --source):\n"
-        "  eng.train, eng.testa, eng.testb   (or train.txt, valid.txt, test.txt)"
-    ),
     published={
         "train": {"sentences": 14041, "tokens": 203621, "entities": 7140 + 3438 + 6321 + 6600},
         "validation": {"sentences": 3250, "tokens": 51362, "entities": 1837 + 922 + 1341 + 1842},
@@ -50,4 +41,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

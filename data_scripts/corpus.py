@@ -12,11 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 from datasets import Dataset
 
-from data_scripts.fetch import FetchError, RemoteFile, atomic, fetch
+from data_scripts.fetch import FetchError, RemoteFile, fetch
+from dicebook.atomic import atomic, write_json
 from dicebook.corpora.errors import CorpusError
 from dicebook.corpora.forms import validate
+from dicebook.corpora.registry import CORPORA, Corpus
 
 #: convert(raw folder, seed, repairs) -> split name to dataset.
 Convert = Callable[[Path, int, Counter[str]], Mapping[str, Dataset]]
@@ -26,18 +29,14 @@ Published = Mapping[str, Mapping[str, int | str]]
 
 
 @dataclass(frozen=True)
-class Corpus:
-    """A corpus: where its files come from, how they are converted, what was published of it.
+class Recipe:
+    """How a corpus is prepared: where its files come from, how they are converted, what to expect.
 
     Args:
-        name: The script's name, the folder's name, and the name for ``dicebook.corpora.load``.
-        title: One line on what it is.
-        task: ``"tagging"``, ``"reading"``, ``"pairs"`` or ``"sentences"``.
-        licence: Under which terms its owners give it.
+        name: Its name in the registry, which has its title, task and licence.
         citation: Whom to cite.
         convert: From the raw folder to the splits. It may raise CorpusError.
-        files: What is downloaded.
-        place: For licensed corpora: exactly which files the user puts into the raw folder.
+        files: What is downloaded; none for a licensed corpus.
         folders: Other names of its folder on a mirror.
         published: The counts its publishers (or the paper) give.
         published_by: Who published these counts.
@@ -45,17 +44,18 @@ class Corpus:
     """
 
     name: str
-    title: str
-    task: str
-    licence: str
     citation: str
     convert: Convert
     files: tuple[RemoteFile, ...] = ()
-    place: str = ""
     folders: tuple[str, ...] = ()
     published: Published = field(default_factory=dict)
     published_by: str = ""
     note: str = ""
+
+    @property
+    def corpus(self) -> Corpus:
+        """Its entry in the registry."""
+        return CORPORA[self.name]
 
     @property
     def verified(self) -> str:
@@ -74,27 +74,28 @@ class Corpus:
         return f"sha256 recorded at first download; counts {how} the published ones"
 
 
-def main(corpus: Corpus, argv: Sequence[str] | None = None) -> int:
+def main(recipe: Recipe, argv: Sequence[str] | None = None) -> int:
     """The command line of a script.
 
     Args:
-        corpus: What it prepares.
+        recipe: What it prepares.
         argv: Arguments; by default the command's.
 
     Returns:
         0; or 1 after one clear sentence on stderr, with nothing half-written.
     """
-    options = _parser(corpus).parse_args(argv)
+    options = _parser(recipe).parse_args(argv)
     try:
-        return _prepare(corpus, options)
+        return _prepare(recipe, options)
     except (FetchError, CorpusError, OSError) as error:
-        print(f"{corpus.name}: {error}", file=sys.stderr)
+        print(f"{recipe.name}: {error}", file=sys.stderr)
         return 1
 
 
-def _parser(corpus: Corpus) -> argparse.ArgumentParser:
+def _parser(recipe: Recipe) -> argparse.ArgumentParser:
+    corpus = recipe.corpus
     parser = argparse.ArgumentParser(
-        prog=f"python -m data_scripts.{corpus.name}",
+        prog=f"python -m data_scripts.{corpus.script}",
         description=f"{corpus.title}. Licence: {corpus.licence}.",
         epilog=corpus.place or None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -106,13 +107,14 @@ def _parser(corpus: Corpus) -> argparse.ArgumentParser:
         help=f"folder of all corpora; this one goes to OUT/{corpus.name} "
         "(default: $DICEBOOK_DATA, else data)",
     )
-    parser.add_argument(
-        "--mirror",
-        default=os.environ.get("DICEBOOK_MIRROR") or None,
-        help="folder or URL to read in place of the upstream address, laid out as one folder a "
-        "corpus (default: $DICEBOOK_MIRROR)",
-    )
-    if not corpus.files:
+    if recipe.files:
+        parser.add_argument(
+            "--mirror",
+            default=os.environ.get("DICEBOOK_MIRROR") or None,
+            help="folder or URL to read in place of the upstream address, laid out as one folder a "
+            "corpus (default: $DICEBOOK_MIRROR)",
+        )
+    else:
         parser.add_argument(
             "--source",
             type=Path,
@@ -128,20 +130,21 @@ def _parser(corpus: Corpus) -> argparse.ArgumentParser:
     return parser
 
 
-def _prepare(corpus: Corpus, options: argparse.Namespace) -> int:
-    print(f"{corpus.title}\nLicence: {corpus.licence}\nCite: {corpus.citation}")
-    if corpus.note:
-        print(corpus.note)
+def _prepare(recipe: Recipe, options: argparse.Namespace) -> int:
+    corpus = recipe.corpus
+    print(f"{corpus.title}\nLicence: {corpus.licence}\nCite: {recipe.citation}")
+    if recipe.note:
+        print(recipe.note)
     began = time.perf_counter()
     folder = options.out / corpus.name
     raw = folder / "raw"
-    if corpus.files:
-        for file in corpus.files:
+    if recipe.files:
+        for file in recipe.files:
             fetch(
                 file,
                 raw,
                 mirror=options.mirror,
-                folders=(corpus.name, *corpus.folders),
+                folders=(corpus.name, *recipe.folders),
                 progress=not options.quiet,
             )
     else:
@@ -149,12 +152,12 @@ def _prepare(corpus: Corpus, options: argparse.Namespace) -> int:
         if not raw.is_dir() or not any(raw.iterdir()):
             raise FetchError(f"expected your licensed files in {raw}.\n{corpus.place}")
     repairs: Counter[str] = Counter()
-    splits = corpus.convert(raw, options.seed, repairs)
+    splits = recipe.convert(raw, options.seed, repairs)
     counts = {split: count(data, task=corpus.task) for split, data in splits.items()}
-    print(table(counts, corpus.published, corpus.published_by))
+    print(table(counts, recipe.published, recipe.published_by))
     for kind, number in sorted(repairs.items()):
         print(f"  {kind}: {number:,}")
-    wrong = _differences(counts, corpus.published)
+    wrong = _differences(counts, recipe.published)
     if wrong and not options.accept_counts:
         raise CorpusError(
             f"the counts differ from the published ones ({'; '.join(wrong)}), so nothing was "
@@ -169,16 +172,24 @@ def _prepare(corpus: Corpus, options: argparse.Namespace) -> int:
         "title": corpus.title,
         "task": corpus.task,
         "licence": corpus.licence,
-        "citation": corpus.citation,
-        "sources": [file.url for file in corpus.files],
+        "citation": recipe.citation,
+        "sources": [file.url for file in recipe.files],
         "seed": options.seed,
         "counts": counts,
         "repairs": dict(repairs),
     }
-    with atomic(card_path) as path:
-        path.write_text(json.dumps(card, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_json(card_path, card)
     print(f"Written to {folder} in {time.perf_counter() - began:.1f} s")
     return 0
+
+
+def halves(dataset: Dataset, seed: int) -> dict[str, Dataset]:
+    """Train and validation, of a corpus that has no training set: half of its rows each."""
+    train = set(np.random.default_rng(seed).permutation(len(dataset))[: len(dataset) // 2].tolist())
+    rows: dict[str, list[int]] = {"train": [], "validation": []}
+    for row in range(len(dataset)):
+        rows["train" if row in train else "validation"].append(row)
+    return {split: dataset.select(chosen) for split, chosen in rows.items()}
 
 
 def count(dataset: Dataset, *, task: str) -> dict[str, int]:

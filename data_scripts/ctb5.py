@@ -8,9 +8,9 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.licensed import chosen, numbered, numbers
-from dicebook.corpora.treebank import read_treebank
+from dicebook.corpora.trees import read_treebank
 
 #: File numbers of each split (Jiang et al., 2008).
 SPLITS = {
@@ -31,18 +31,11 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="ctb5",
-    title="Chinese Treebank 5, part of speech, simplified Chinese",
-    task="tagging",
-    licence="LDC user agreement (LDC2005T01)",
     citation="Xue, Xia, Chiou, Palmer (2005), The Penn Chinese TreeBank, Natural Language "
     "Engineering 11(2)",
     convert=convert,
-    place=(
-        "From LDC2005T01, https://catalog.ldc.upenn.edu/LDC2005T01, copy the folder data/bracketed "
-        "(files chtb_001.fid to chtb_1151.fid) into OUT/ctb5/raw, or name it with --source."
-    ),
     published={
         "train": {"sentences": "18,086", "tokens": "493,930"},
         "validation": {"sentences": "350", "tokens": "6,821"},
@@ -53,4 +46,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.licensed import chosen, numbered, numbers
-from dicebook.corpora.treebank import read_treebank
+from dicebook.corpora.trees import read_treebank
 
 #: File numbers of each split (Yang and Xue, 2012).
 SPLITS = {
@@ -40,19 +40,11 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="ctb6",
-    title="Chinese Treebank 6, part of speech, simplified Chinese",
-    task="tagging",
-    licence="LDC user agreement (LDC2007T36)",
     citation="Xue, Xia, Chiou, Palmer (2005), The Penn Chinese TreeBank, Natural Language "
     "Engineering 11(2)",
     convert=convert,
-    place=(
-        "From LDC2007T36, https://catalog.ldc.upenn.edu/LDC2007T36, copy the folder "
-        "data/utf8/bracketed (files chtb_0001.fid to chtb_3145.fid) into OUT/ctb6/raw, or name it "
-        "with --source."
-    ),
     published={
         "train": {"sentences": "23,420"},
         "validation": {"sentences": "2,079"},
@@ -63,4 +55,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from data_scripts.fetch import atomic
+from dicebook.atomic import atomic
 from dicebook.corpora import REGISTERED, CorpusError, imbalance, load, read_file
 
 RECORD = Path("results") / "imbalance.jsonl"

@@ -18,7 +18,7 @@ def one_of(folder: Path, names: Sequence[str]) -> Path:
     for name in names:
         if (folder / name).is_file():
             return folder / name
-    raise CorpusError(f"expected {' or '.join(names)} in {folder}, got neither; --help says more")
+    raise CorpusError(f"expected {' or '.join(names)} in {folder}, got none; --help says more")
 
 
 def numbers(ranges: str) -> set[int]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.fetch import RemoteFile
-from dicebook.corpora.pairs import read_pairs
+from dicebook.corpora.tables import read_pairs
 
 BASE = (
     "https://raw.githubusercontent.com/wasiahmad/paraphrase_identification/"
@@ -25,11 +25,8 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     return {split: read_pairs(raw / name, repairs, quoting=False) for split, name in files.items()}
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="mrpc",
-    title="Microsoft Research Paraphrase Corpus, English news: the majority is positive",
-    task="pairs",
-    licence="Microsoft shared source licence, non-commercial use",
     citation="Dolan, Brockett (2005), Automatically Constructing a Corpus of Sentential "
     "Paraphrases, IWP",
     convert=convert,
@@ -55,4 +52,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

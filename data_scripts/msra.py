@@ -8,36 +8,31 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.licensed import one_of
 from dicebook.corpora.conll import read_conll
 from dicebook.corpora.loading import with_missing_splits
 
 TRAIN = ("msra_train_bio.txt", "msra_train_bio", "train.txt")
 TEST = ("msra_test_bio.txt", "msra_test_bio", "test.txt")
+DEV = ("msra_dev_bio.txt", "msra_dev_bio", "dev.txt")
 
 
 def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset]:
-    """Characters and tags; a tenth of train, drawn by the seed, is the paper's validation split."""
+    """Characters and tags; without a dev file a tenth of train, drawn by the seed, as the paper."""
     splits = {
         "train": read_conll(one_of(raw, TRAIN), tags="entities", repairs=repairs),
         "test": read_conll(one_of(raw, TEST), tags="entities", repairs=repairs),
     }
+    if any((raw / name).is_file() for name in DEV):
+        splits["validation"] = read_conll(one_of(raw, DEV), tags="entities", repairs=repairs)
     return with_missing_splits(splits, "tagging", seed)
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="msra",
-    title="MSRA (SIGHAN 2006), entities by character, simplified Chinese: 3 types",
-    task="tagging",
-    licence="Microsoft Research Asia, for research, from the bakeoff's organisers",
     citation="Levow (2006), The Third International Chinese Language Processing Bakeoff, SIGHAN",
     convert=convert,
-    place=(
-        "Put the corpus in two columns, character and tag (IOB1, IOB2 or IOBES), a blank line "
-        "between sentences, UTF-8, into OUT/msra/raw (or name its folder with --source):\n"
-        "  msra_train_bio.txt and msra_test_bio.txt   (or train.txt and test.txt)"
-    ),
     published={
         "train": {"sentences": "41,728"},
         "validation": {"sentences": "4,636"},
@@ -49,4 +44,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from dicebook.corpora.errors import CorpusError
 from dicebook.corpora.ontonotes import read_names
 
@@ -42,19 +42,11 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     return {s: read_names(paths, types=TYPES, repairs=repairs) for s, paths in files.items()}
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="ontonotes4_zh",
-    title="OntoNotes 4.0, entities by character, simplified Chinese: 4 types",
-    task="tagging",
-    licence="LDC user agreement (LDC2011T03)",
     citation="Pradhan et al. (2011), CoNLL-2011 Shared Task; split of Che, Wang, Manning, Liu "
     "(2013), Named Entity Recognition with Bilingual Constraints, NAACL",
     convert=convert,
-    place=(
-        "From LDC2011T03, https://catalog.ldc.upenn.edu/LDC2011T03, copy the folder "
-        "data/files/data/chinese/annotations (its .name files are read) into "
-        "OUT/ontonotes4_zh/raw, or name it with --source."
-    ),
     published={
         "train": {"sentences": "15,724", "tokens": "491,903", "entities": "13,372"},
         "validation": {"sentences": "4,301", "tokens": "200,505", "entities": "6,950"},
@@ -66,4 +58,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

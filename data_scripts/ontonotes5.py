@@ -8,7 +8,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from dicebook.corpora.errors import CorpusError
 from dicebook.corpora.ontonotes import read_conll2012
 
@@ -30,20 +30,10 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     return splits
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="ontonotes5",
-    title="OntoNotes 5.0 (CoNLL-2012 split), entities, English: 18 types",
-    task="tagging",
-    licence="LDC user agreement (LDC2013T19)",
     citation="Pradhan et al. (2013), Towards Robust Linguistic Analysis Using OntoNotes, CoNLL",
     convert=convert,
-    place=(
-        "Get LDC2013T19, https://catalog.ldc.upenn.edu/LDC2013T19, and the CoNLL-2012 files that "
-        "go with it (release v4 for train and development, v9 for test), fill in their words with "
-        "skeleton2conll.sh, and put the folders of data/english/annotations into "
-        "OUT/ontonotes5/raw (or name their folder with --source):\n"
-        "  train/**/*_conll, development/**/*_conll, test/**/*_conll"
-    ),
     published={
         "train": {"sentences": 59924, "tokens": 1088503, "entities": 81828},
         "validation": {"sentences": 8528, "tokens": 147724, "entities": 11066},
@@ -55,4 +45,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

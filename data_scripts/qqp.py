@@ -8,9 +8,9 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.fetch import RemoteFile, unpack
-from dicebook.corpora.pairs import read_pairs
+from dicebook.corpora.tables import read_pairs
 
 ARCHIVE = "QQP-clean.zip"
 
@@ -29,11 +29,8 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="qqp",
-    title="Quora Question Pairs in GLUE's split, English: 37% are duplicates",
-    task="pairs",
-    licence="Quora's terms of service, non-commercial use",
     citation="Iyer, Dandekar, Csernai (2017), First Quora Dataset Release: Question Pairs; split "
     "by Wang et al. (2019), GLUE, ICLR",
     convert=convert,
@@ -49,4 +46,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.fetch import RemoteFile, unpack
 from dicebook.corpora.squad import read_squad
 
@@ -24,11 +24,8 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="quoref",
-    title="Quoref, reading comprehension through coreference, English: one or more spans",
-    task="reading",
-    licence="CC BY 4.0",
     citation="Dasigi, Liu, Marasović, Smith, Gardner (2019), Quoref: A Reading Comprehension "
     "Dataset with Questions Requiring Coreferential Reasoning, EMNLP",
     convert=convert,
@@ -46,4 +43,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

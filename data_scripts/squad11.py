@@ -8,7 +8,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.fetch import RemoteFile
 from dicebook.corpora.squad import read_squad
 
@@ -26,11 +26,8 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="squad11",
-    title="SQuAD 1.1, reading comprehension, English: every question has an answer",
-    task="reading",
-    licence="CC BY-SA 4.0",
     citation="Rajpurkar, Zhang, Lopyrev, Liang (2016), SQuAD: 100,000+ Questions for Machine "
     "Comprehension of Text, EMNLP",
     convert=convert,
@@ -48,4 +45,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.fetch import RemoteFile
 from data_scripts.squad11 import BASE
 from dicebook.corpora.squad import read_squad
@@ -22,11 +22,8 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="squad20",
-    title="SQuAD 2.0, reading comprehension, English: a third of the questions has no answer",
-    task="reading",
-    licence="CC BY-SA 4.0",
     citation="Rajpurkar, Jia, Liang (2018), Know What You Don't Know: Unanswerable Questions for "
     "SQuAD, ACL",
     convert=convert,
@@ -44,4 +41,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

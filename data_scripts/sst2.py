@@ -8,7 +8,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.sst5 import CITATION, FILES, read
 
 
@@ -17,11 +17,8 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     return read(raw, repairs, classes=2)
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="sst2",
-    title="Stanford Sentiment Treebank, English movie reviews: negative or positive sentences",
-    task="sentences",
-    licence="not stated by its owners (Stanford University); research use",
     citation=CITATION,
     convert=convert,
     files=FILES,
@@ -36,4 +33,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.fetch import RemoteFile
 from dicebook.corpora.trees import read_trees
 
@@ -56,11 +56,8 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     return read(raw, repairs, classes=5)
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="sst5",
-    title="Stanford Sentiment Treebank, English movie reviews: five degrees, whole sentences",
-    task="sentences",
-    licence="not stated by its owners (Stanford University); research use",
     citation=CITATION,
     convert=convert,
     files=FILES,
@@ -74,4 +71,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.fetch import RemoteFile
 from dicebook.corpora.conllu import read_conllu
 
@@ -36,11 +36,8 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="ud_en_ewt",
-    title="UD English EWT 2.16, part of speech in web text: 49 tags (XPOS)",
-    task="tagging",
-    licence="CC BY-SA 4.0",
     citation="Silveira et al. (2014), A Gold Standard Dependency Corpus for English, LREC",
     convert=convert,
     files=tuple(RemoteFile(name, BASE + name, SHA256[split]) for split, name in FILES.items()),
@@ -56,4 +53,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.fetch import RemoteFile
 from dicebook.corpora.conllu import read_conllu
 
@@ -33,11 +33,8 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     return {split: read_conllu(raw / name, repairs=repairs) for split, name in FILES.items()}
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="ud_zh",
-    title="UD 1.4 Chinese, part of speech in Wikipedia, traditional Chinese: 15 tags (UPOS)",
-    task="tagging",
-    licence="CC BY-NC-SA 4.0",
     citation="Nivre et al. (2016), Universal Dependencies 1.4, LINDAT/CLARIN",
     convert=convert,
     files=tuple(RemoteFile(name, BASE + name, SHA256[split]) for split, name in FILES.items()),
@@ -52,4 +49,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.fetch import RemoteFile
 from dicebook.corpora.conll import UNIVERSAL_NER, read_conll
 
@@ -36,11 +36,8 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="uner_zh_gsd",
-    title="Universal NER Chinese GSD, entities in Wikipedia, traditional Chinese: 3 types",
-    task="tagging",
-    licence="CC BY-SA 4.0",
     citation="Mayhew et al. (2024), Universal NER: A Gold-Standard Multilingual Named Entity "
     "Recognition Benchmark, NAACL",
     convert=convert,
@@ -55,4 +52,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.fetch import RemoteFile
 from dicebook.corpora.conll import read_conll
 from dicebook.corpora.loading import with_missing_splits
@@ -22,11 +22,8 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     return with_missing_splits({"train": train}, "tagging", seed)
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="wikigold",
-    title="WikiGold, entities in Wikipedia, English: 4 types",
-    task="tagging",
-    licence="CC BY 4.0",
     citation="Balasuriya, Ringland, Nothman, Murphy, Curran (2009), Named Entity Recognition in "
     "Wikipedia, People's Web @ ACL-IJCNLP",
     convert=convert,
@@ -44,4 +41,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.fetch import RemoteFile
 from dicebook.corpora.conll import read_conll
 
@@ -25,11 +25,8 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     return {split: read_conll(raw / name, repairs=repairs) for split, name in files.items()}
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="wnut17",
-    title="WNUT 2017, emerging and rare entities, English: 6 types",
-    task="tagging",
-    licence="CC BY 4.0",
     citation="Derczynski, Nichols, van Erp, Limsopatham (2017), Results of the WNUT2017 Shared "
     "Task on Novel and Emerging Entity Recognition, W-NUT",
     convert=convert,
@@ -59,4 +56,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

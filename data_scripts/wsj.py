@@ -8,9 +8,9 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Corpus, main
+from data_scripts.corpus import Recipe, main
 from data_scripts.licensed import chosen, numbered
-from dicebook.corpora.treebank import read_treebank
+from dicebook.corpora.trees import read_treebank
 
 #: Sections of each split (Collins, 2002).
 SECTIONS = {"train": range(0, 19), "validation": range(19, 22), "test": range(22, 25)}
@@ -28,19 +28,11 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-CORPUS = Corpus(
+RECIPE = Recipe(
     name="wsj",
-    title="Penn Treebank 3, Wall Street Journal, part of speech, English: 45 tags",
-    task="tagging",
-    licence="LDC user agreement (LDC99T42)",
     citation="Marcus, Santorini, Marcinkiewicz (1993), Building a Large Annotated Corpus of "
     "English: The Penn Treebank, Computational Linguistics 19(2)",
     convert=convert,
-    place=(
-        "From LDC99T42, https://catalog.ldc.upenn.edu/LDC99T42, copy the folder parsed/mrg/wsj "
-        "(sections 00 to 24, files wsj_0001.mrg to wsj_2454.mrg) into OUT/wsj/raw, or name it "
-        "with --source."
-    ),
     published={
         "train": {"sentences": 38219, "tokens": 912344},
         "validation": {"sentences": 5527, "tokens": 131768},
@@ -50,4 +42,4 @@ CORPUS = Corpus(
 )
 
 if __name__ == "__main__":
-    raise SystemExit(main(CORPUS))
+    raise SystemExit(main(RECIPE))

@@ -625,16 +625,20 @@ low, high = np.quantile(macro[1] - macro[0], [0.025, 0.975])
 print(f"{last} less {first}: 95% of the draws between {low:+.1f} and {high:+.1f} points")
 
 # %% [markdown]
-# **6 (small research).** Make the rare tags rarer with `embedded.pos("zh", imbalance=40)`. How many
-# words have they left, and does weighted cross entropy help them then? Write the corpus to a file,
-# run this chapter on it with five seeds, and compare macro F1 with `runs.paired_test`.
+# **6 (small research).** Make the rare tags rarer with `corpora.rebalance`, to forty other words
+# for each word of theirs. How many have they left, and does weighted cross entropy help them then?
+# Write the corpus to a file, run this chapter on it with five seeds, and compare macro F1 with
+# `runs.paired_test`.
 
 # %% tags=["solution", "hide-cell"]
-from dicebook.corpora import embedded
+from dicebook import corpora
 
-rarer = embedded.pos("zh", imbalance=40)["train"]["tags"]
-left = Counter(tag for tags in rarer for tag in tags)
-print({tag: f"{frequency[tag]} → {left[tag]}" for tag in ("INTJ", "NUM", "PROPN")})
+few = ("INTJ", "NUM", "PROPN")
+chinese = corpora.load("embedded-pos-zh", task="tagging")["train"]
+rarer = corpora.rebalance(chinese, 40, task="tagging", positive=few)
+for name, data in {"as it is": chinese, "rarer": rarer}.items():
+    left = Counter(tag for tags in data["tags"] for tag in tags)
+    print(f"{name}: {len(data)} sentences, { ({tag: left[tag] for tag in few}) }")
 
 # %% [markdown]
 # ### The record

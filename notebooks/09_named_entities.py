@@ -565,9 +565,9 @@ print(f"strict recall {strict['recall']:.1f}, entities found by a lenient count:
 # [Eq. 2](eq-2) give to its labels, and which label gets the largest?
 
 # %% tags=["solution", "hide-cell"]
-from dicebook.corpora import embedded
-
-rare = tagging.encode(embedded.entities("en", imbalance=20), tokenizer, max_length=64)
+english = corpora.load("embedded-entities-en", task="tagging")
+english["train"] = corpora.rebalance(english["train"], 20, task="tagging")
+rare = tagging.encode(english, tokenizer, max_length=64)
 weights = log_ratio_weights(torch.as_tensor(rare.counts()), K=1.0)
 pd.Series(weights.numpy().round(2), index=rare.labels)
 

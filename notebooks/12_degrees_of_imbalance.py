@@ -44,7 +44,7 @@ max_steps: int = -1  # stop after so many steps; -1 for no such limit
 batch_size: int = 32  # pairs in a step
 learning_rate: float = 1e-3  # the peak of a linear schedule; 2e-5 to 2e-4 for a pretrained encoder
 max_length: int = 96  # sub-words in a pair; of what is longer the longer sentence is cut
-train_size: int = 1200  # pairs of every training set, whatever its ratio
+train_size: int = 800  # pairs of every training set, whatever its ratio
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
@@ -75,7 +75,6 @@ import pandas as pd
 from datasets import DatasetDict
 
 from dicebook import TrainerLoss, corpora, figures
-from dicebook.corpora import embedded
 from dicebook.reproduce import paper, runs
 from dicebook.tasks import pairs
 from dicebook.training.encoders import load_tokenizer
@@ -130,32 +129,18 @@ for what, values in {"distance from balance": imbalance, "number of pairs": sets
 # ## 12.3 The ratio alone
 #
 # Here every training set has the same number of pairs, and only the share of positives changes. The
-# validation and the test pairs stay what they are, as in the paper. An embedded corpus is drawn
-# from a large pool, so that there are enough positives for the balanced set; of a corpus of yours,
-# the pool is its training split.
+# validation and the test pairs stay what they are, as in the paper. The sets are drawn from the
+# training split, so they are smaller than it: each needs enough pairs of either label.
 
 # %%
 splits = sample(corpora.load(experiment.corpus, task="pairs"), replace(experiment, train_size=0))
 pool = splits["train"]
-if experiment.corpus.startswith("embedded-paraphrases-"):
-    language = experiment.corpus.rpartition("-")[2]
-    size = 2 * experiment.train_size * 2
-    pool = embedded.paraphrases(language, size=size, imbalance=1.0)["train"]
-labels = np.array(pool["label"])
 
 
 def drawn(ratio):
     """A training set of the wanted size with so many negatives for each positive."""
-    positive = round(experiment.train_size / (1 + ratio))
-    counts = {1: positive, 0: experiment.train_size - positive}
-    draw = np.random.default_rng(experiment.seed)
-    rows = []
-    for label, wanted in counts.items():
-        there = np.flatnonzero(labels == label)
-        if len(there) < wanted:
-            raise ValueError(f"ratio {ratio:g}: {wanted} pairs of label {label}, has {len(there)}")
-        rows.append(draw.choice(there, wanted, replace=False))
-    return pool.select(draw.permutation(np.concatenate(rows)))
+    size, seed = experiment.train_size, experiment.seed
+    return corpora.rebalance(pool, ratio, task="pairs", size=size, seed=seed)
 
 
 # %% tags=["nbval-check-output"]
@@ -232,7 +217,7 @@ plt.show()
 # validation pairs suggest; the grey line is "always yes". On the left F1 collapses as positives get
 # rarer, and it collapses for the dice loss as it does for cross entropy. On the right the middle
 # set comes back: its models could tell the pairs apart, they were only asked at the wrong place.
-# The most imbalanced set does not. Its tuned score is that of "always yes", so from 92 positives
+# The most imbalanced set does not. Its tuned score is that of "always yes", so from 62 positives
 # this small encoder learned nothing that helps. A loss against imbalance would show as a distance
 # between the curves that grows to the right. There is none of that here.
 

@@ -1,4 +1,4 @@
-"""Corpora: readers, the embedded stand-ins, and counts of imbalance.
+"""Corpora: one registry, readers, the embedded corpora, and counts of imbalance.
 
 ``load(name_or_path, task=...)`` is the door to all of them. Names are imported when they are first
 used, so that ``import dicebook.corpora`` stays light.
@@ -7,66 +7,25 @@ used, so that ``import dicebook.corpora`` stays light.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dicebook.corpora.errors import CorpusError
-
-if TYPE_CHECKING:
-    from dicebook.corpora.conll import read_conll, write_conll
-    from dicebook.corpora.conllu import read_conllu
-    from dicebook.corpora.counting import Imbalance, imbalance
-    from dicebook.corpora.forms import FORMS, to_dataset, validate
-    from dicebook.corpora.loading import EMBEDDED, REGISTERED, load, read_file
-    from dicebook.corpora.pairs import read_pairs
-    from dicebook.corpora.sentences import read_sentences
-    from dicebook.corpora.squad import read_squad
-    from dicebook.corpora.tags import spans, tag_names, to_iob2
-    from dicebook.corpora.trees import read_trees
-
-_HOME = {
-    "EMBEDDED": "loading",
-    "FORMS": "forms",
-    "REGISTERED": "loading",
-    "Imbalance": "counting",
-    "imbalance": "counting",
-    "load": "loading",
-    "read_conll": "conll",
-    "read_conllu": "conllu",
-    "read_file": "loading",
-    "read_pairs": "pairs",
-    "read_sentences": "sentences",
-    "read_squad": "squad",
-    "read_trees": "trees",
-    "spans": "tags",
-    "tag_names": "tags",
-    "to_dataset": "forms",
-    "to_iob2": "tags",
-    "validate": "forms",
-    "write_conll": "conll",
+_NAMES = {
+    "conll": ("read_conll", "write_conll"),
+    "conllu": ("read_conllu",),
+    "counting": ("Imbalance", "imbalance"),
+    "errors": ("CorpusError",),
+    "forms": ("FORMS", "to_dataset", "validate"),
+    "loading": ("load", "read_file"),
+    "rebalance": ("rebalance",),
+    "registry": ("CORPORA", "EMBEDDED", "REGISTERED", "Corpus"),
+    "squad": ("read_squad",),
+    "tables": ("read_pairs", "read_sentences"),
+    "tags": ("spans", "tag_names", "to_iob2"),
+    "trees": ("read_trees",),
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = [
-    "EMBEDDED",
-    "FORMS",
-    "REGISTERED",
-    "CorpusError",
-    "Imbalance",
-    "imbalance",
-    "load",
-    "read_conll",
-    "read_conllu",
-    "read_file",
-    "read_pairs",
-    "read_sentences",
-    "read_squad",
-    "read_trees",
-    "spans",
-    "tag_names",
-    "to_dataset",
-    "to_iob2",
-    "validate",
-    "write_conll",
-]
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
@@ -78,4 +37,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return list(__all__)

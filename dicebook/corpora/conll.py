@@ -25,6 +25,7 @@ UNIVERSAL_NER: Mapping[str, Any] = {
 }
 
 _SPACES = re.compile(r"[ \t]+")
+_SEGMENTED = re.compile(r".[0-9]", re.DOTALL)
 
 
 def read_conll(
@@ -42,7 +43,8 @@ def read_conll(
 
     Sentences end at an empty line or one of nothing but spaces and tabs. Lines whose token is
     ``-DOCSTART-`` are left out. A byte order mark and CRLF line ends are accepted. Every line must
-    have as many columns as the first.
+    have as many columns as the first. Where every token is a character and a digit (``科0``, its
+    place in the word, in Weibo's files) the digits are cut off.
 
     Args:
         path: The file, in UTF-8.
@@ -111,6 +113,9 @@ def read_conll(
         lines[-1].append(number)
     if not sentences:
         raise CorpusError.at(path, 0, "expected tagged sentences, got none")
+    if all(_SEGMENTED.fullmatch(token) for tokens in sentences for token in tokens):
+        sentences = [[token[0] for token in tokens] for tokens in sentences]
+        repairs["places in the word cut off characters"] += sum(map(len, sentences))
     if tags != "plain":
         tagged = _in_iob2(path, tagged, lines, repairs, entities=tags == "entities")
     return to_dataset({"tokens": sentences, "tags": tagged}, task="tagging")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
@@ -13,68 +12,31 @@ from datasets import Dataset, DatasetDict
 
 from dicebook.corpora.errors import CorpusError
 from dicebook.corpora.forms import check_task
+from dicebook.corpora.registry import CORPORA, EMBEDDED, REGISTERED, SPLITS, known
 
-SPLITS = ("train", "validation", "test")
-
-#: name -> task, for every corpus that ``python -m data_scripts.NAME`` prepares.
-REGISTERED: dict[str, str] = {
-    "conll03": "tagging",
-    "ontonotes5": "tagging",
-    "ontonotes4_zh": "tagging",
-    "msra": "tagging",
-    "wnut17": "tagging",
-    "wikigold": "tagging",
-    "uner_zh_gsd": "tagging",
-    "ctb5": "tagging",
-    "ctb6": "tagging",
-    "wsj": "tagging",
-    "ud_zh": "tagging",
-    "ud_en_ewt": "tagging",
-    "ritter": "tagging",
-    "squad11": "reading",
-    "squad20": "reading",
-    "quoref": "reading",
-    "cmrc2018": "reading",
-    "mrpc": "pairs",
-    "qqp": "pairs",
-    "sst2": "sentences",
-    "sst5": "sentences",
-}
-
-#: The generators of ``dicebook.corpora.embedded`` and their tasks.
-_GENERATORS = {
-    "pos": "tagging",
-    "entities": "tagging",
-    "reading": "reading",
-    "paraphrases": "pairs",
-    "sentiment": "sentences",
-}
-
-#: name -> task, for the corpora that are made on the spot by a seeded generator.
-EMBEDDED: dict[str, str] = {
-    f"embedded-{kind}-{language}": task
-    for language in ("en", "zh")
-    for kind, task in _GENERATORS.items()
-}
-
+#: task -> the suffixes of its files; some corpora have their split as suffix (``eng.testa``).
 _SUFFIXES = {
-    "tagging": (".conll", ".conllu", ".iob2", ".txt"),
+    "tagging": (
+        *(".conll", ".conllu", ".iob2", ".txt", ".tsv", ".bio", ".bmes", ".bioes", ".annotated"),
+        *(".train", ".dev", ".test", ".testa", ".testb"),
+    ),
     "reading": (".json",),
-    "pairs": (".tsv", ".csv", ".jsonl"),
-    "sentences": (".tsv", ".csv", ".jsonl"),
+    "pairs": (".tsv", ".csv", ".jsonl", ".txt"),
+    "sentences": (".tsv", ".csv", ".jsonl", ".txt"),
 }
 
 _SPLIT_NAMES = {
-    "train": "train",
-    "training": "train",
-    "validation": "validation",
-    "valid": "validation",
-    "val": "validation",
-    "dev": "validation",
-    "development": "validation",
-    "test": "test",
-    "testing": "test",
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("validation", "valid", "val", "dev", "development", "testa"), "validation"),
+    **dict.fromkeys(("test", "testing", "testb"), "test"),
 }
+
+#: What lies beside a corpus and is none of it.
+_BESIDE = re.compile(
+    r"\..*|card\.json|SOURCE\.tsv|SHA256SUMS|.*(README|LICEN[CS]E|CITATION|_note)\b.*"
+    r"|.*\.(md|html?|pdf|xml|stats|py|sh|bib|zip|gz|tgz|tar)",
+    re.IGNORECASE,
+)
 
 
 def load(
@@ -90,34 +52,33 @@ def load(
         name_or_path: An embedded corpus (``"embedded-entities-en"``), a registered one
             (``"wnut17"``; prepared before by ``python -m data_scripts.wnut17 --out data``), or a
             path of the reader's own. A path is one file, or a folder with a file a split whose
-            names say which (``train.conll``, ``en_ewt-ud-dev.conllu``). A split that is not there
-            gets one tenth of train, drawn by the seed; questions on the same paragraph stay
-            together.
+            names say which (``train.conll``, ``en_ewt-ud-dev.conllu``, ``eng.testa``) and nothing
+            else but notes and licences. A split that is not there gets one tenth of train, drawn
+            by the seed; questions on the same paragraph stay together.
         task: ``"tagging"``, ``"reading"``, ``"pairs"`` or ``"sentences"``.
         root: Folder of the registered corpora; by default ``$DICEBOOK_DATA``, else ``./data``,
             else, for a notebook in a folder of the project, ``../data``.
-        seed: Seed of the embedded corpora and of splits drawn here.
+        seed: Seed of the splits drawn here. An embedded corpus has all its splits.
 
     Returns:
         A ``datasets.DatasetDict`` whose rows have the task's form (``dicebook.corpora.FORMS``).
 
     Raises:
         CorpusError: The name is unknown, the corpus is not prepared yet, its task is another one,
-            or a file of it is not what it should be.
+            a folder has a file of which the split cannot be told, or a file of the corpus is not
+            what it should be.
     """
     check_task(task)
     name = os.fspath(name_or_path)
     data = Path(root) if root is not None else data_folder()
-    if name in EMBEDDED:
-        _check_same_task(name, EMBEDDED[name], task)
-        return _load_embedded(name, seed)
-    if name in REGISTERED:
-        _check_same_task(name, REGISTERED[name], task)
+    if name in CORPORA:
+        corpus = known(name, task=task)
+        if name in EMBEDDED:
+            from dicebook.corpora import embedded
+
+            return embedded.load(name)
         if not _is_prepared(data / name, task):
-            raise CorpusError(
-                f"the corpus {name!r} is not in {data}; run: "
-                f"python -m data_scripts.{name} --out {data}"
-            )
+            raise CorpusError(f"the corpus {name!r} is not in {data}; run: {corpus.command(data)}")
         return _load_folder(data / name, task, seed)
     path = Path(name)
     if path.is_dir():
@@ -145,9 +106,10 @@ def read_file(path: str | PathLike[str], *, task: str) -> Dataset:
     """Read one file by the reader that its suffix names.
 
     Args:
-        path: ``.conll``, ``.txt`` (token and tag in columns), ``.iob2`` (Universal NER) or
-            ``.conllu`` for tagging; ``.json`` (SQuAD) for reading; ``.tsv``, ``.csv`` or ``.jsonl``
-            for pairs and sentences.
+        path: For tagging ``.conllu``, ``.iob2`` (Universal NER), or one of ``.conll``, ``.txt``,
+            ``.bmes``, ``.testa`` and the like (token and tag in columns); for reading ``.json``
+            (SQuAD); for pairs and sentences ``.tsv``, ``.csv``, ``.jsonl``, ``.txt`` (a table, or
+            sentiment trees).
         task: One of ``FORMS``.
 
     Raises:
@@ -155,64 +117,53 @@ def read_file(path: str | PathLike[str], *, task: str) -> Dataset:
     """
     check_task(task)
     path = Path(path)
-    if path.suffix.lower() not in _SUFFIXES[task]:
+    suffix = path.suffix.lower()
+    if suffix not in _SUFFIXES[task]:
         raise CorpusError(
             f"{path}: expected for {task} a file ending in {', '.join(_SUFFIXES[task])}"
         )
-    return _reader(path.suffix.lower(), task)(path)
-
-
-def _reader(suffix: str, task: str) -> Callable[[Path], Dataset]:
     # Imported here, so that one kind of corpus never waits for the readers of another.
     if task == "tagging":
         from dicebook.corpora import conll, conllu
 
         if suffix == ".conllu":
-            return conllu.read_conllu
-        if suffix == ".iob2":
-            return lambda path: conll.read_conll(path, **conll.UNIVERSAL_NER)
-        return conll.read_conll
+            return conllu.read_conllu(path)
+        return conll.read_conll(path, **(conll.UNIVERSAL_NER if suffix == ".iob2" else {}))
     if task == "reading":
         from dicebook.corpora.squad import read_squad
 
-        return read_squad
+        return read_squad(path)
+    from dicebook.corpora import tables, trees
+
     if task == "pairs":
-        from dicebook.corpora.pairs import read_pairs
-
-        return read_pairs
-    from dicebook.corpora.sentences import read_sentences
-
-    return read_sentences
-
-
-def _load_embedded(name: str, seed: int) -> DatasetDict:
-    from dicebook.corpora import embedded
-
-    _, kind, language = name.split("-")
-    made: DatasetDict = getattr(embedded, kind)(language=language, seed=seed)
-    return made
-
-
-def _check_same_task(name: str, actual: str, asked: str) -> None:
-    if actual != asked:
-        raise CorpusError(f"{name!r} is a corpus for {actual}, not for {asked}")
+        return tables.read_pairs(path)
+    return trees.read_trees(path) if trees.is_tree_file(path) else tables.read_sentences(path)
 
 
 def _split_files(folder: Path, task: str) -> dict[str, Path]:
     """The file of each split that a folder has, told by the words in the files' names."""
     found: dict[str, Path] = {}
+    unknown: list[str] = []
     for path in sorted(folder.iterdir()):
-        if path.suffix.lower() not in _SUFFIXES[task] or not path.is_file():
+        if not path.is_file() or _BESIDE.fullmatch(path.name):
             continue
-        words = re.split(r"[^a-z]+", path.stem.lower())
+        words = re.split(r"[^a-z]+", path.name.lower())
         splits = {_SPLIT_NAMES[word] for word in words if word in _SPLIT_NAMES}
-        for split in splits:
-            if split in found:
-                raise CorpusError(
-                    f"{folder}: expected one file for the split {split}, "
-                    f"got {found[split].name} and {path.name}"
-                )
-            found[split] = path
+        if path.suffix.lower() not in _SUFFIXES[task] or len(splits) != 1:
+            unknown.append(path.name)
+            continue
+        (split,) = splits
+        if split in found:
+            raise CorpusError(
+                f"{folder}: expected one file for the split {split}, "
+                f"got {found[split].name} and {path.name}"
+            )
+        found[split] = path
+    if unknown:
+        raise CorpusError(
+            f"{folder}: expected for {task} files whose names say train, dev or test and end in "
+            f"{', '.join(_SUFFIXES[task])}; got {', '.join(unknown[:8])}. Rename or remove it"
+        )
     return found
 
 
@@ -228,10 +179,7 @@ def _load_folder(folder: Path, task: str, seed: int) -> DatasetDict:
     files = _split_files(folder, task)
     if "train" not in files:
         names = ", ".join(sorted(p.name for p in folder.iterdir())[:8]) or "nothing"
-        raise CorpusError(
-            f"{folder}: expected a file whose name says train and ends in "
-            f"{', '.join(_SUFFIXES[task])}, got {names}"
-        )
+        raise CorpusError(f"{folder}: expected a file whose name says train, got {names}")
     return with_missing_splits(
         {split: read_file(path, task=task) for split, path in files.items()}, task, seed
     )

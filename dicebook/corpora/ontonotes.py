@@ -13,7 +13,7 @@ from dicebook.corpora.errors import CorpusError
 from dicebook.corpora.forms import to_dataset
 from dicebook.corpora.tags import from_spans
 from dicebook.corpora.text import read_lines
-from dicebook.corpora.treebank import printed
+from dicebook.corpora.trees import printed
 
 _WORD, _ENTITY, _LEAST_COLUMNS = 3, 10, 12
 _CELL = re.compile(r"(?:\(([^()*\s]+)(?=[*)]))?\*?(\)?)")

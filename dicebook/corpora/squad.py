@@ -7,7 +7,6 @@ forgiving about one thing, the character offset of an answer, and it counts what
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
@@ -17,12 +16,14 @@ from typing import Any, Literal
 
 from datasets import Dataset, Features, Value
 
+from dicebook.atomic import atomic
 from dicebook.corpora.errors import CorpusError
 from dicebook.corpora.forms import FORMS
 from dicebook.corpora.text import read_text
 
-#: An answer that stands at most so many characters from its recorded offset is moved there.
-MAX_SHIFT = 10
+#: An answer that stands at most so many characters from its recorded offset is moved there. One of
+#: Quoref's stands 12 away and occurs eight times.
+MAX_SHIFT = 15
 
 #: ``answer_start`` of a gold answer that cannot be found in its context.
 UNALIGNED = -1
@@ -159,13 +160,8 @@ def write_squad(dataset: Dataset, path: str | PathLike[str]) -> None:
     if "all_answers" in dataset.column_names:
         corpus["all_answers"] = True
     corpus["data"] = articles
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
+    with atomic(path) as partial:
         partial.write_text(json.dumps(corpus, ensure_ascii=False) + "\n", encoding="utf-8")
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _question_json(row: dict[str, Any]) -> dict[str, Any]:

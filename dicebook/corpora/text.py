@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from os import PathLike
 from pathlib import Path
+from typing import Literal
 
 from dicebook.corpora.errors import CorpusError
 
 
 def read_text(
-    path: str | PathLike[str], repairs: Counter[str] | None = None, *, encoding: str = "utf-8"
+    path: str | PathLike[str],
+    repairs: Counter[str] | None = None,
+    *,
+    encoding: str = "utf-8",
+    errors: Literal["strict", "replace"] = "strict",
 ) -> str:
     r"""Read a whole file, without its byte order mark and with ``\n`` line ends.
 
@@ -19,6 +24,8 @@ def read_text(
         repairs: What was repaired is added here, by kind (``"byte order mark removed"``,
             ``"CRLF line ends"``).
         encoding: The encoding the file must have.
+        errors: ``"replace"`` puts U+FFFD for bytes of another encoding and counts them, in place of
+            an error.
 
     Raises:
         CorpusError: The file cannot be read, or is not in that encoding.
@@ -30,13 +37,15 @@ def read_text(
         reason = getattr(error, "strerror", None) or str(error)
         raise CorpusError.at(path, 0, f"expected a readable file; {reason}") from None
     try:
-        text = data.decode(encoding)
+        text = data.decode(encoding, errors)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         byte = data[error.start]
         raise CorpusError.at(
             path, line, f"expected {encoding} text, got byte 0x{byte:02x}"
         ) from None
+    if errors == "replace" and "\ufffd" in text:
+        repairs["characters that are not in the encoding"] += text.count("\ufffd")
     if text.startswith("\ufeff"):
         text = text[1:]
         repairs["byte order mark removed"] += 1
@@ -47,13 +56,17 @@ def read_text(
 
 
 def read_lines(
-    path: str | PathLike[str], repairs: Counter[str] | None = None, *, encoding: str = "utf-8"
+    path: str | PathLike[str],
+    repairs: Counter[str] | None = None,
+    *,
+    encoding: str = "utf-8",
+    errors: Literal["strict", "replace"] = "strict",
 ) -> list[str]:
     r"""The lines of a file, split at ``\n`` alone: tokens may hold other Unicode separators.
 
     Args and Raises: see :func:`read_text`.
     """
-    lines = read_text(path, repairs, encoding=encoding).split("\n")
+    lines = read_text(path, repairs, encoding=encoding, errors=errors).split("\n")
     if lines[-1] == "":
         lines.pop()
     return lines

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from dicebook.corpora import CorpusError, validate
 from dicebook.corpora.forms import FORMS
-from dicebook.corpora.pairs import EMPTY, read_pairs
-from dicebook.corpora.table import BLANK, FRAGMENTS, QUOTED
+from dicebook.corpora.tables import BLANK, EMPTY, FRAGMENTS, QUOTED, read_pairs
 
 MRPC = (
     "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dicebook.corpora import CorpusError, validate
 from dicebook.corpora.forms import FORMS
-from dicebook.corpora.sentences import read_sentences
+from dicebook.corpora.tables import read_sentences
 
 
 def save(folder: Path, name: str, text: str) -> Path:

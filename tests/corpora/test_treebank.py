@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mutated_files import mutated
 
 from dicebook.corpora import CorpusError
-from dicebook.corpora.treebank import read_treebank
+from dicebook.corpora.trees import read_treebank
 
 ENGLISH = r"""
 ( (S

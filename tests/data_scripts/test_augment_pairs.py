@@ -343,7 +343,7 @@ def test_without_the_pipeline_auto_takes_the_rule(monkeypatch, tmp_path, capsys)
 def test_mrpc(real_corpus, tmp_path):
     """All five sets of a real corpus, whose majority is positive."""
     mirror = str(real_corpus("mrpc").parent)
-    assert corpus.main(mrpc.CORPUS, ["--out", str(tmp_path), "--mirror", mirror, "--quiet"]) == 0
+    assert corpus.main(mrpc.RECIPE, ["--out", str(tmp_path), "--mirror", mirror, "--quiet"]) == 0
     argv = ["--corpus", "mrpc", "--out", str(tmp_path), "--mentions", "rule", "--with-validation"]
     assert main(argv) == 0
     for name, target in targets(2753, 1323).items():

@@ -7,15 +7,14 @@ import zipfile
 
 from data_scripts import corpus, mrpc, qqp
 from dicebook.corpora import load
-from dicebook.corpora.pairs import EMPTY
-from dicebook.corpora.table import FRAGMENTS
+from dicebook.corpora.tables import EMPTY, FRAGMENTS
 
 HEADER = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n"
 
 
 def test_mrpc_from_its_real_files(real_corpus, tmp_path, capsys):
     argv = ["--out", str(tmp_path), "--mirror", str(real_corpus("mrpc").parent), "--quiet"]
-    assert corpus.main(mrpc.CORPUS, argv) == 0
+    assert corpus.main(mrpc.RECIPE, argv) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["train", "pairs", "4,076", "4,076"] in lines
     assert ["train", "positive", "2,753", "2,753"] in lines
@@ -45,9 +44,9 @@ def test_qqp_leaves_out_and_counts_fragments_of_broken_rows(tmp_path, capsys):
         archive.writestr("QQP/dev.tsv", HEADER + "9\t7\t8\tWhy?\tWhy not?\t0\n")
         archive.writestr("QQP/test.tsv", "id\tquestion1\tquestion2\n0\tWho?\tWho is?\n")
     argv = ["--out", str(tmp_path), "--mirror", str(tmp_path / "mirror"), "--quiet"]
-    assert corpus.main(qqp.CORPUS, argv) == 1
+    assert corpus.main(qqp.RECIPE, argv) == 1
     assert "the counts differ from the published ones" in capsys.readouterr().err
-    assert corpus.main(qqp.CORPUS, [*argv, "--accept-counts"]) == 0
+    assert corpus.main(qqp.RECIPE, [*argv, "--accept-counts"]) == 0
     card = json.loads((tmp_path / "qqp/card.json").read_text(encoding="utf-8"))
     assert card["repairs"] == {FRAGMENTS: 2, EMPTY: 1}
     loaded = load("qqp", task="pairs", root=tmp_path)

@@ -33,7 +33,7 @@ def mirror(folder: Path, name: str, files: dict[str, str]) -> Path:
 
 def prepare(script, out: Path, source: Path, *more: str) -> int:
     return corpus.main(
-        script.CORPUS, ["--out", str(out), "--mirror", str(source), "--quiet", *more]
+        script.RECIPE, ["--out", str(out), "--mirror", str(source), "--quiet", *more]
     )
 
 
@@ -134,9 +134,9 @@ def test_the_cmrc_files_at_hand_are_the_declared_ones(real_corpus, tmp_path, cap
 
 @pytest.mark.parametrize("script", [squad11, squad20, quoref, cmrc2018])
 def test_addresses_are_pinned_or_their_hash_is_recorded(script):
-    for file in script.CORPUS.files:
+    for file in script.RECIPE.files:
         assert file.url.startswith("https://")
         pinned = any(len(part) == 40 for part in file.url.split("/")) or "v0.1" in file.url
         assert pinned, file.url
-    assert script.CORPUS.citation
-    assert script.CORPUS.licence.startswith("CC BY")
+    assert script.RECIPE.citation
+    assert script.RECIPE.corpus.licence.startswith("CC BY")

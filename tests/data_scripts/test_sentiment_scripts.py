@@ -44,13 +44,13 @@ def test_the_dev_trees_at_hand_are_the_declared_ones(real_corpus, tmp_path):
         (tmp_path / "trees_train.txt").write_text(TREES)
         (tmp_path / "trees_test.txt").write_text(TREES)
         dev = script.convert(tmp_path, 0, Counter())["validation"]
-        assert len(dev) == expected == script.CORPUS.published["validation"]["sentences"]
+        assert len(dev) == expected == script.RECIPE.published["validation"]["sentences"]
 
 
 def test_without_all_files_nothing_is_written(real_corpus, tmp_path, capsys):
     argv = ["--out", str(tmp_path), "--mirror", str(real_corpus("sst").parent), "--quiet"]
     if (real_corpus("sst") / "trees_train.txt").exists():
         pytest.skip("all trees are at hand")
-    assert corpus.main(sst2.CORPUS, argv) == 1
+    assert corpus.main(sst2.RECIPE, argv) == 1
     assert "trees_train.txt: not found" in capsys.readouterr().err
     assert not list(tmp_path.glob("sst2/*.jsonl"))

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from data_scripts.__main__ import corpora
-from data_scripts.corpus import Corpus, count, main, table, write
+from data_scripts.__main__ import recipes
+from data_scripts.augment_pairs import PRINTED
+from data_scripts.corpus import Recipe, count, main, table, write
 from data_scripts.ctb6 import SPLITS as CTB6
 from data_scripts.licensed import numbers
 from data_scripts.ontonotes4_zh import split_of
-from dicebook.corpora import REGISTERED, CorpusError, load, read_file, to_dataset, validate
+from dicebook.corpora import CORPORA, CorpusError, load, read_file, to_dataset, validate
 from dicebook.corpora.squad import read_squad
 
+ROOT = Path(__file__).resolve().parents[2]
 FREE = {
     "wnut17": "wnut17",
     "wikigold": "wikigold",
@@ -27,7 +32,7 @@ FREE = {
 
 
 def run(name: str, out: Path, *options: str) -> int:
-    return main(import_module(f"data_scripts.{name}").CORPUS, ["--out", str(out), *options])
+    return main(import_module(f"data_scripts.{name}").RECIPE, ["--out", str(out), *options])
 
 
 def files_in(folder: Path) -> list[str]:
@@ -35,20 +40,29 @@ def files_in(folder: Path) -> list[str]:
 
 
 def test_every_registered_corpus_has_its_script():
-    assert {corpus.name: corpus.task for corpus in corpora()} == REGISTERED
-    for corpus in corpora():
-        assert import_module(f"data_scripts.{corpus.name}").CORPUS is corpus
-        assert corpus.licence
-        assert corpus.citation
-        assert bool(corpus.files) != bool(corpus.place)  # downloaded, or put there by its user
-        assert not corpus.published or corpus.published_by
+    by_script = {name: corpus for name, corpus in CORPORA.items() if corpus.script}
+    augmented = {n for n, c in by_script.items() if c.script.startswith("augment_pairs")}
+    assert {recipe.name for recipe in recipes()} == by_script.keys() - augmented
+    assert augmented == {f"qqp_{name}" for name in PRINTED}
+    for recipe in recipes():
+        assert (ROOT / "data_scripts" / f"{recipe.corpus.script.split()[0]}.py").is_file()
+        assert recipe.citation
+        assert bool(recipe.files) != bool(recipe.corpus.place)  # downloaded, or put there by hand
+        assert not recipe.published or recipe.published_by
+
+
+@pytest.mark.parametrize("recipe", recipes(), ids=lambda recipe: recipe.name)
+def test_a_script_that_is_run_knows_its_corpus(recipe):
+    command = recipe.corpus.command("x").split()[1:-2]
+    shown = subprocess.run([sys.executable, *command, "--help"], capture_output=True, text=True)
+    assert recipe.corpus.title.split(",")[0] in " ".join(shown.stdout.split())
 
 
 @pytest.mark.parametrize("name", FREE)
 def test_hashes_and_addresses_are_those_of_the_files_at_hand(real_corpus, name):
     source = (real_corpus(FREE[name]) / "SOURCE.tsv").read_text(encoding="utf-8")
     known = {line.split("\t")[0]: line.split("\t")[2:] for line in source.splitlines()}
-    for file in import_module(f"data_scripts.{name}").CORPUS.files:
+    for file in import_module(f"data_scripts.{name}").RECIPE.files:
         sha256, origin = known[file.name]
         assert sha256 == f"sha256:{file.sha256}"
         repository, commit = origin.removeprefix("rebuilt from ").split(":")[0].split("@")
@@ -64,13 +78,13 @@ def test_a_free_corpus_end_to_end(real_corpus, name, tmp_path, capsys):
     assert run(name, tmp_path, "--mirror", str(mirror), "--quiet") == 0
     shown = capsys.readouterr().out
     assert "differs" not in shown
-    corpus = import_module(f"data_scripts.{name}").CORPUS
-    assert corpus.licence in shown
-    assert corpus.citation in shown
+    recipe = import_module(f"data_scripts.{name}").RECIPE
+    assert recipe.corpus.licence in shown
+    assert recipe.citation in shown
     card = json.loads((tmp_path / name / "card.json").read_text(encoding="utf-8"))
     loaded = load(name, task="tagging", root=tmp_path)
     assert {split: count(data, task="tagging") for split, data in loaded.items()} == card["counts"]
-    for split, theirs in corpus.published.items():
+    for split, theirs in recipe.published.items():
         for what, number in theirs.items():
             ours = card["counts"].values() if split == "all" else [card["counts"][split]]
             assert sum(counts[what] for counts in ours) == number
@@ -210,18 +224,22 @@ def test_msra_is_split_nine_to_one_by_the_seed(source, tmp_path):
 
 
 def test_ritter(source, tmp_path):
-    folder = source("ritter/pos.txt", "".join(f"@u{i} USR\nhi UH\n\n" for i in range(20)))
-    assert run("ritter", tmp_path / "out", "--mirror", str(folder), "--quiet") == 0
-    loaded = load("ritter", task="tagging", root=tmp_path / "out")
-    assert [len(split) for split in loaded.values()] == [16, 2, 2]
-    assert (tmp_path / "out" / "ritter" / "raw" / "SHA256SUMS").exists()
+    folder = source("pos.txt", "".join(f"@u{i} USR\na TD\n\n" for i in range(20)))
+    repairs: Counter[str] = Counter()
+    splits = import_module("data_scripts.ritter").convert(folder, 0, repairs)
+    assert [len(split) for split in splits.values()] == [16, 2, 2]
+    assert {tag for split in splits.values() for tags in split["tags"] for tag in tags} == {
+        "USR",
+        "DT",
+    }
+    assert list(repairs.values()) == [20]
 
 
 @pytest.mark.parametrize(
     "name", ["conll03", "ctb5", "ctb6", "msra", "ontonotes4_zh", "ontonotes5", "wsj"]
 )
 def test_a_licensed_corpus_says_what_to_put_where(name, tmp_path, capsys):
-    corpus = import_module(f"data_scripts.{name}").CORPUS
+    corpus = CORPORA[name]
     assert run(name, tmp_path) == 1
     assert corpus.place in capsys.readouterr().err
     assert f"OUT/{name}/raw" in corpus.place
@@ -265,19 +283,15 @@ def test_the_table_marks_what_differs():
 @pytest.mark.parametrize(("sentences", "status"), [(2, 0), (3, 1), ("about 3", 0)])
 def test_published_totals_are_checked(tmp_path, sentences, status):
     one = to_dataset({"tokens": [["a"]], "tags": [["NN"]]}, task="tagging")
-    corpus = Corpus(
-        name="x",
-        title="x",
-        task="tagging",
-        licence="x",
+    recipe = Recipe(
+        name="wsj",
         citation="x",
         convert=lambda raw, seed, repairs: {"train": one, "test": one},
-        place="x",
         published={"all": {"sentences": sentences}},
     )
-    (tmp_path / "x" / "raw" / "a").mkdir(parents=True)
-    assert main(corpus, ["--out", str(tmp_path)]) == status
-    assert (tmp_path / "x" / "card.json").exists() == (status == 0)
+    (tmp_path / "wsj" / "raw" / "a").mkdir(parents=True)
+    assert main(recipe, ["--out", str(tmp_path)]) == status
+    assert (tmp_path / "wsj" / "card.json").exists() == (status == 0)
 
 
 def test_reading_is_written_as_squad_json_and_reads_back(tmp_path):
@@ -316,10 +330,11 @@ def test_an_error_of_the_reader_is_reported_with_file_and_line(source, tmp_path,
 def test_the_readme_lists_every_corpus_as_its_script_describes_it(root):
     readme = (root / "data_scripts" / "README.md").read_text(encoding="utf-8")
     rows = [line for line in readme.splitlines() if line.startswith("| `")]
-    assert len(rows) == len(corpora())
-    for corpus, row in zip(corpora(), rows, strict=True):
-        assert row.startswith(f"| `{corpus.name}` | {corpus.task} | ")
-        assert row.endswith(f" | {corpus.licence} | {corpus.verified} |")
+    assert rows == [
+        f"| `{c.name}` | {c.task} | {c.title} | {c.licence} | {recipe.verified} |"
+        for recipe in recipes()
+        for c in [recipe.corpus]
+    ]
 
 
 def test_the_readmes_examples_of_own_data_are_read(root, tmp_path):

@@ -1,62 +1,45 @@
-"""Small synthetic corpora, made on the spot by a seeded generator, for running and testing.
+"""Ten small synthetic corpora that come with the package: five tasks, in English and in Chinese.
 
-Five tasks in English and Chinese. A corpus depends on its arguments, on ``VERSION`` and on the name
-lists of the installed Faker, and on nothing else. The card of these corpora
-(``docs/embedded_corpora.md``) says how they are made and what they are not.
+They are for running, testing and teaching, and no evidence about losses. Their card,
+``docs/embedded_corpora.md``, says how they were made and what they are not;
+``python -m data_scripts.embedded`` makes the files again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gzip
+import json
+from importlib.resources import files
+from typing import Any
 
 from datasets import DatasetDict
 
-from dicebook.corpora.embedded.draw import VERSION
-from dicebook.corpora.embedded.entity_tags import entities
-from dicebook.corpora.embedded.opinions import sentiment
-from dicebook.corpora.embedded.paraphrase_pairs import paraphrases
-from dicebook.corpora.embedded.questions import reading
-from dicebook.corpora.embedded.word_classes import pos
 from dicebook.corpora.errors import CorpusError
-
-__all__ = ["NAMES", "VERSION", "entities", "load", "paraphrases", "pos", "reading", "sentiment"]
-
-_GENERATORS: dict[str, Callable[..., DatasetDict]] = {
-    "pos": pos,
-    "entities": entities,
-    "reading": reading,
-    "paraphrases": paraphrases,
-    "sentiment": sentiment,
-}
-
-NAMES: dict[str, tuple[str, str]] = {
-    f"embedded-{task}-{language}": (task, language)
-    for language in ("en", "zh")
-    for task in _GENERATORS
-}
-"""Name of an embedded corpus -> its generator's name and its language."""
+from dicebook.corpora.forms import to_dataset
+from dicebook.corpora.registry import EMBEDDED
 
 
-def load(
-    name: str, size: int | None = None, imbalance: float | None = None, seed: int = 0
-) -> DatasetDict:
-    """Make the embedded corpus of a name.
+def load(name: str) -> DatasetDict:
+    """Read an embedded corpus.
 
     Args:
-        name: one of ``NAMES``, such as ``"embedded-entities-en"``.
-        size: rows of train; by default the generator's own.
-        imbalance: negatives per positive; by default the generator's own.
-        seed: seed of the generator.
+        name: One of ``EMBEDDED``, such as ``"embedded-entities-en"``.
 
     Returns:
         The splits train, validation and test, in the form of the corpus's task.
 
     Raises:
-        CorpusError: the name is unknown, or an argument is not what was expected.
+        CorpusError: The name is unknown.
     """
-    if name not in NAMES:
-        raise CorpusError(f"embedded corpus: expected one of {', '.join(NAMES)}, got {name!r}")
-    task, language = NAMES[name]
-    given = {"size": size, "imbalance": imbalance}
-    options = {key: value for key, value in given.items() if value is not None}
-    return _GENERATORS[task](language=language, seed=seed, **options)
+    if name not in EMBEDDED:
+        raise CorpusError(f"embedded corpus: expected one of {', '.join(EMBEDDED)}, got {name!r}")
+    splits: dict[str, dict[str, list[Any]]] = {}
+    packed = (files(__name__) / f"{name}.jsonl.gz").read_bytes()
+    for line in gzip.decompress(packed).decode().rstrip("\n").split("\n"):
+        row = json.loads(line)
+        columns = splits.setdefault(row.pop("split"), {key: [] for key in row})
+        for key, value in row.items():
+            columns[key].append(value)
+    return DatasetDict(
+        {s: to_dataset(columns, task=EMBEDDED[name]) for s, columns in splits.items()}
+    )

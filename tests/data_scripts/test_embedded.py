@@ -1,7 +1,8 @@
-"""The embedded corpora: their form, their imbalance, and that they stay what they are."""
+"""The generator of the embedded corpora: forms, imbalance, and that it makes what is packaged."""
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import subprocess
@@ -12,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dicebook.corpora import EMBEDDED, CorpusError, embedded, validate
-from dicebook.corpora import load as load_corpus
-from dicebook.corpora.embedded.card import counts, digest, table
-from dicebook.corpora.embedded.draw import Draw
-from dicebook.corpora.embedded.entity_tags import REPEATED
-from dicebook.corpora.embedded.names import fingerprint, lists, of_split
+from data_scripts import embedded
+from data_scripts.embedded.__main__ import FOLDER, lines, main
+from data_scripts.embedded.card import counts, digest, table
+from data_scripts.embedded.draw import Draw
+from data_scripts.embedded.entity_tags import REPEATED
+from data_scripts.embedded.names import fingerprint, lists, of_split
+from dicebook.corpora import EMBEDDED, CorpusError, validate
 
 FINGERPRINT = "544acf1991fbbbd99b329bdb4415db7786d16adfeb0614931587fc18056ad761"
 DIGESTS = {
@@ -25,12 +27,12 @@ DIGESTS = {
     "embedded-entities-en": "33d3b500a7a58f1e97a2ff08611a2d61286438ce95e0dabdfb83e70b95ba9cc6",
     "embedded-reading-en": "a11bbea36fd1f18d32bfecfb066c238da72e8c57792878f946be53502e3dec4a",
     "embedded-paraphrases-en": "59c10fabde7bb8eec772d2c8655dc9c3390615c10dc6739c4a7596e50d202bf7",
-    "embedded-sentiment-en": "0186b71347ec5d72d5dbf787ca740fb795bcb5b1ce645147332fe647e4012650",
+    "embedded-sentiment-en": "470f7c475a8bdd9791638dac20f66b4de1ae824e6eb3cc2f7ee92d367d2dde21",
     "embedded-pos-zh": "495d255f5fcecefd619ea21f0fd51c9b3d263b6cc55bf5b19790e198ceede928",
     "embedded-entities-zh": "2a567a589d23c9ac081de4fc5486de1894f29f5b550e3915c288a44a1715d898",
     "embedded-reading-zh": "ce8eaed7eed92b7b2e93d84d4b1549a1800157b3b7a346f0f436608a11ede061",
     "embedded-paraphrases-zh": "d6bd22bab286905429244ccb2b6f7afcec5840557a1649c4d4738b6c7efbbc06",
-    "embedded-sentiment-zh": "aebd8802b740f25a31e71c3fd5dc4e5830a17e113f08454674f88cfbb0049201",
+    "embedded-sentiment-zh": "71d98b18a4d6d38cb02c05729adf08e9c0796a722dc22f8cb82e5bb0bf7213e9",
 }
 TAGGED = ["embedded-entities-en", "embedded-entities-zh", "embedded-pos-en", "embedded-pos-zh"]
 
@@ -58,8 +60,8 @@ def test_a_corpus_stays_what_it_is(name):
 
 def test_a_corpus_does_not_depend_on_the_hash_seed():
     code = (
-        "from dicebook.corpora import embedded\n"
-        "from dicebook.corpora.embedded.card import digest\n"
+        "from data_scripts import embedded\n"
+        "from data_scripts.embedded.card import digest\n"
         "print([digest(embedded.load(name, size=40)) for name in embedded.NAMES])"
     )
     here = str([digest(embedded.load(name, size=40)) for name in embedded.NAMES])
@@ -70,11 +72,31 @@ def test_a_corpus_does_not_depend_on_the_hash_seed():
         assert there.stdout.strip() == here
 
 
-def test_the_names_are_those_that_load_knows():
-    assert set(embedded.NAMES) == set(EMBEDDED)
-    made = load_corpus("embedded-sentiment-en", task="sentences", seed=3)
-    assert digest(made) == digest(embedded.sentiment("en", seed=3))
-    assert digest(made) != digest(embedded.sentiment("en", seed=4))
+@pytest.mark.parametrize("name", ["embedded-pos-zh", "embedded-sentiment-en"])
+def test_the_packaged_file_is_what_the_generator_makes_byte_for_byte(name, capsys):
+    packed = (FOLDER / f"{name}.jsonl.gz").read_bytes()
+    assert lines(name) == gzip.decompress(packed)
+    assert main([name]) == 0  # and so it is not written again
+    assert (FOLDER / f"{name}.jsonl.gz").read_bytes() == packed
+    assert capsys.readouterr().out == f"{name}: as it was\n"
+
+
+def test_a_packaged_file_that_differs_is_told_and_mended(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("data_scripts.embedded.__main__.FOLDER", tmp_path)
+    name = "embedded-pos-en"
+    assert main([name, "--check"]) == 1
+    assert capsys.readouterr().out == f"{name}: differs\n"
+    assert not list(tmp_path.iterdir())
+    assert main([name]) == 0
+    made = (tmp_path / f"{name}.jsonl.gz").read_bytes()
+    assert gzip.decompress(made) == gzip.decompress((FOLDER / f"{name}.jsonl.gz").read_bytes())
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_sentence_of_sentiment_stands_in_two_splits(language):
+    corpus = embedded.sentiment(language, size=900, seed=2)
+    splits = [set(split["sentence"]) for split in corpus.values()]
+    assert len(set.union(*splits)) == sum(map(len, splits))
 
 
 @pytest.mark.parametrize("name", embedded.NAMES)

@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 VERSION = "1"
-"""Version of the generators: every change of a corpus raises it, and draws a new corpus."""
+"""Part of the name of every stream of draws: to raise it draws all corpora anew."""
 
 
 class Draw:

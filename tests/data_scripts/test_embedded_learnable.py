@@ -1,4 +1,7 @@
-"""An encoder learns the embedded corpora; guessing and single words do not get that far."""
+"""An encoder learns the embedded corpora; guessing and single words do not get that far.
+
+It takes ten minutes and its answer changes only with the data: ask by ``pytest -m generator``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import re
 import pytest
 import tiny_encoder
 
-from dicebook.corpora import embedded
+from dicebook.corpora import EMBEDDED, embedded
 
 RUNS = {
     "embedded-pos": (tiny_encoder.tagging, {"spans": False, "steps": 300, "rate": 2e-3}),
@@ -18,9 +21,9 @@ RUNS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.generator
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", embedded.NAMES)
+@pytest.mark.parametrize("name", EMBEDDED)
 def test_a_tiny_encoder_is_clearly_better_than_both_baselines(name, root):
     score, options = RUNS[name.rpartition("-")[0]]
     majority, alone, tiny = score(embedded.load(name), **options)

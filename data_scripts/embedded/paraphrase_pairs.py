@@ -6,12 +6,12 @@ from typing import Any
 
 from datasets import Dataset, DatasetDict
 
-from dicebook.corpora.embedded import paraphrases_en, paraphrases_zh
-from dicebook.corpora.embedded.arguments import check, labels, rows
-from dicebook.corpora.embedded.draw import Draw
-from dicebook.corpora.embedded.entity_tags import Mentions
-from dicebook.corpora.embedded.grammar import Grammar, Labelled, text_of
-from dicebook.corpora.embedded.names import SPLITS, Language
+from data_scripts.embedded import paraphrases_en, paraphrases_zh
+from data_scripts.embedded.arguments import check, labels, rows
+from data_scripts.embedded.draw import Draw
+from data_scripts.embedded.entity_tags import Mentions
+from data_scripts.embedded.grammar import Grammar, Labelled, text_of
+from data_scripts.embedded.names import SPLITS, Language
 from dicebook.corpora.forms import to_dataset
 
 _OTHER_NAME = 0.05  # of the negatives: the same said of somebody else

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from dicebook.corpora.embedded.draw import Draw
+from data_scripts.embedded.draw import Draw
 
 Labelled = list[tuple[str, str]]
 """A sentence or a piece of one: pairs of token and label."""

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 from datasets import Dataset, DatasetDict
 
-from dicebook.corpora.embedded import reading_en, reading_zh
-from dicebook.corpora.embedded.arguments import check, rows
-from dicebook.corpora.embedded.draw import Draw
-from dicebook.corpora.embedded.entity_tags import Mentions
-from dicebook.corpora.embedded.names import SPLITS, Language
+from data_scripts.embedded import reading_en, reading_zh
+from data_scripts.embedded.arguments import check, rows
+from data_scripts.embedded.draw import Draw
+from data_scripts.embedded.entity_tags import Mentions
+from data_scripts.embedded.names import SPLITS, Language
 from dicebook.corpora.errors import CorpusError
 from dicebook.corpora.forms import to_dataset
 

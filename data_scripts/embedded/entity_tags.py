@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from datasets import Dataset, DatasetDict
 
-from dicebook.corpora.embedded import entities_en, entities_zh
-from dicebook.corpora.embedded.arguments import check, rows
-from dicebook.corpora.embedded.draw import Draw
-from dicebook.corpora.embedded.grammar import Grammar, Labelled
-from dicebook.corpora.embedded.names import SPLITS, Language, Split, lists, of_split
+from data_scripts.embedded import entities_en, entities_zh
+from data_scripts.embedded.arguments import check, rows
+from data_scripts.embedded.draw import Draw
+from data_scripts.embedded.grammar import Grammar, Labelled
+from data_scripts.embedded.names import SPLITS, Language, Split, lists, of_split
 from dicebook.corpora.forms import to_dataset
 
 TYPES = ("PER", "LOC", "ORG", "PRODUCT")

@@ -1,4 +1,4 @@
-"""The counts of the embedded corpora: ``python -m dicebook.corpora.embedded.card`` prints them."""
+"""The counts of the embedded corpora: ``python -m data_scripts.embedded --card`` prints them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import json
 
 from datasets import DatasetDict
 
-from dicebook.corpora.embedded import NAMES, load
-from dicebook.corpora.embedded.names import SPLITS
-from dicebook.corpora.embedded.word_classes import RARE
+from data_scripts.embedded import NAMES, load
+from data_scripts.embedded.names import SPLITS
+from data_scripts.embedded.word_classes import RARE
 
 
 def digest(corpus: DatasetDict) -> str:
@@ -57,7 +57,3 @@ def table() -> str:
         numbers = [f"{units:,}", f"{negative:,}", f"{positive:,}", f"{negative / positive:.2f}"]
         lines.append(f"| `{name}` | " + " | ".join(sizes + numbers) + " |")
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print(table())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dicebook.corpora.embedded.draw import Draw
+from data_scripts.embedded.draw import Draw
 from dicebook.corpora.errors import CorpusError
 
 

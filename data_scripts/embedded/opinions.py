@@ -6,11 +6,11 @@ from typing import Any
 
 from datasets import Dataset, DatasetDict
 
-from dicebook.corpora.embedded import sentiment_en, sentiment_zh
-from dicebook.corpora.embedded.arguments import check, labels, rows
-from dicebook.corpora.embedded.draw import Draw
-from dicebook.corpora.embedded.grammar import Grammar, Labelled, text_of
-from dicebook.corpora.embedded.names import SPLITS, Language, Split, of_split
+from data_scripts.embedded import sentiment_en, sentiment_zh
+from data_scripts.embedded.arguments import check, labels, rows
+from data_scripts.embedded.draw import Draw
+from data_scripts.embedded.grammar import Grammar, Labelled, text_of
+from data_scripts.embedded.names import SPLITS, Language, Split, of_split
 from dicebook.corpora.forms import to_dataset
 
 UNDECIDED = 0.04
@@ -50,7 +50,8 @@ def sentiment(
 
     Words of praise and of blame are as common under either label, for half of the clauses turn them
     round ("not dull", "anything but lovely"), some only seem to ("not only lovely but"), and many
-    sentences hold a clause of the other side that does not count ("although ...").
+    sentences hold a clause of the other side that does not count ("although ..."). No sentence of
+    validation or test stands in an earlier split.
 
     Args:
         language: ``"en"`` or ``"zh"``.
@@ -66,13 +67,18 @@ def sentiment(
     """
     check(language, size, imbalance, seed, lowest=0.01)
     splits: dict[str, Dataset] = {}
+    known: set[str] = set()
     for split in SPLITS:
         draw = Draw(f"sentiment {language} {split} {seed}")
         opinions = _Opinions(language, split, draw)
         drawn = labels(rows(split, size), imbalance, draw)
-        columns: dict[str, list[Any]] = {
-            "sentence": [opinions.sentence(label) for label in drawn],
-            "label": drawn,
-        }
+        written = []
+        for label in drawn:
+            sentence = opinions.sentence(label)
+            while sentence in known:  # no sentence of an earlier split, word for word
+                sentence = opinions.sentence(label)
+            written.append(sentence)
+        known.update(written)
+        columns: dict[str, list[Any]] = {"sentence": written, "label": drawn}
         splits[split] = to_dataset(columns, task="sentences")
     return DatasetDict(splits)

@@ -1,0 +1,62 @@
+"""The generator of the embedded corpora, which dicebook ships as data.
+
+Five tasks in English and Chinese. A corpus depends on its arguments, on ``VERSION`` and on the name
+lists of the installed Faker, and on nothing else. The card of these corpora
+(``docs/embedded_corpora.md``) says how they are made and what they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from datasets import DatasetDict
+
+from data_scripts.embedded.draw import VERSION
+from data_scripts.embedded.entity_tags import entities
+from data_scripts.embedded.opinions import sentiment
+from data_scripts.embedded.paraphrase_pairs import paraphrases
+from data_scripts.embedded.questions import reading
+from data_scripts.embedded.word_classes import pos
+from dicebook.corpora.errors import CorpusError
+
+__all__ = ["NAMES", "VERSION", "entities", "load", "paraphrases", "pos", "reading", "sentiment"]
+
+_GENERATORS: dict[str, Callable[..., DatasetDict]] = {
+    "pos": pos,
+    "entities": entities,
+    "reading": reading,
+    "paraphrases": paraphrases,
+    "sentiment": sentiment,
+}
+
+NAMES: dict[str, tuple[str, str]] = {
+    f"embedded-{task}-{language}": (task, language)
+    for language in ("en", "zh")
+    for task in _GENERATORS
+}
+"""Name of an embedded corpus -> its generator's name and its language."""
+
+
+def load(
+    name: str, size: int | None = None, imbalance: float | None = None, seed: int = 0
+) -> DatasetDict:
+    """Make the embedded corpus of a name.
+
+    Args:
+        name: one of ``NAMES``, such as ``"embedded-entities-en"``.
+        size: rows of train; by default the generator's own.
+        imbalance: negatives per positive; by default the generator's own.
+        seed: seed of the generator.
+
+    Returns:
+        The splits train, validation and test, in the form of the corpus's task.
+
+    Raises:
+        CorpusError: the name is unknown, or an argument is not what was expected.
+    """
+    if name not in NAMES:
+        raise CorpusError(f"embedded corpus: expected one of {', '.join(NAMES)}, got {name!r}")
+    task, language = NAMES[name]
+    given = {"size": size, "imbalance": imbalance}
+    options = {key: value for key, value in given.items() if value is not None}
+    return _GENERATORS[task](language=language, seed=seed, **options)
