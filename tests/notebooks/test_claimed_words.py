@@ -1,0 +1,39 @@
+"""What a hidden cell claims stands in the chapter's text, word for word."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import jupytext
+import pytest
+
+CHAPTERS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("[0-9][0-9]_*.py"))
+
+
+def unwrapped(text: str) -> str:
+    return " ".join(text.replace("*", "").split())
+
+
+def claimed(source: str) -> list[str]:
+    """The words of each call of `claim`: its first argument, a plain string."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    claims = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "claim"]
+    return [ast.literal_eval(call.args[0]) for call in claims]
+
+
+@pytest.mark.parametrize("script", CHAPTERS, ids=lambda path: path.stem)
+def test_claimed_words_stand_in_the_text(script: Path) -> None:
+    cells = jupytext.read(script).cells
+    text = unwrapped("\n".join(cell.source for cell in cells if cell.cell_type == "markdown"))
+    for cell in cells:
+        if cell.cell_type == "code" and "claim(" in cell.source:
+            hidden = {"remove-cell", "hide-input", "hide-cell"} & set(cell.metadata.get("tags", []))
+            assert hidden, f"claims belong into a hidden cell:\n{cell.source}"
+            for words in claimed(cell.source):
+                assert unwrapped(words) in text, f"not in the text of {script.stem}: {words!r}"
+
+
+def test_claimed_words_are_read_off_the_code() -> None:
+    assert claimed('x = 1\nclaim("a " "b", x > 0)\nclaim("c", True)') == ["a b", "c"]
+    assert unwrapped("**a**\n  b") == "a b"
