@@ -474,8 +474,8 @@ print(lost)
 # ## 08.10 A real treebank
 #
 # The corpora above are made up. Universal Dependencies 1.4 for Chinese is real, free, and one of
-# the paper's three. The table is drawn from the records in `results/`. `benchmarks/seeds.py` made
-# them: it takes the steps of this chapter with the same settings for every loss, over several
+# the paper's three. The table is drawn from the records in `results/`. `dicebook.reproduce.seeds`
+# made them: it takes the steps of this chapter with the same settings for every loss, over several
 # seeds. The table shows the mean with a 95% interval, the difference from cross entropy on the
 # same seeds, and the p-value of a paired test.
 
@@ -485,7 +485,7 @@ try:
 except FileNotFoundError:
     records = []
     print("no records of ud_zh are kept yet: run the command of section 08.1")
-common, comparable = runs.largest_group(records)
+common, comparable = next(iter(runs.comparable(records)), ({}, []))
 print(", ".join(f"{name} {value}" for name, value in common.items()))
 print(f"{len(comparable)} runs with these settings, {len(records)} in all")
 

@@ -308,8 +308,8 @@ pd.DataFrame(rows, columns=columns)
 
 # %%
 try:
-    _, comparable = runs.largest_group(runs.kept_records("sst2"))
-    kept = runs.over_seeds(comparable, metric="accuracy")
+    (_, largest), *_ = runs.comparable(runs.kept_records("sst2"))
+    kept = runs.over_seeds(largest, metric="accuracy")
     display(pd.DataFrame({name: {"accuracy": found.mean} for name, found in kept.items()}).T)
 except FileNotFoundError:
     print("no records of sst2 are kept yet")

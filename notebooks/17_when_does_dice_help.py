@@ -303,7 +303,7 @@ table
 kept, rows = {}, {}
 for name in real.split(","):
     try:
-        _, group = runs.largest_group(runs.kept_records(name))
+        (_, group), *_ = runs.comparable(runs.kept_records(name))  # the others have one seed
     except FileNotFoundError:
         print(f"{name}: no records are kept")
         continue

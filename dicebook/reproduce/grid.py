@@ -139,6 +139,14 @@ TABLES: dict[int, tuple[Corpus, ...]] = {
     ),
     10: (_ONTONOTES4, _QUOREF),
 }
+# The model of each table to which the paper adds its losses.
+BACKBONES = {
+    3: "BERT-Tagger",
+    4: "BERT-Tagger",
+    5: "BERT-MRC",
+    **dict.fromkeys((6, 7, 8, 9), "BERT"),
+    10: "",
+}
 _LENGTH = {_POS: 256, _ENTITIES: 256, _READING: 384}
 # What a chapter would do besides its one run.
 _ALONE: dict[str, dict[str, Any]] = {_ENTITIES: {"reader_epochs": 0}, _SENTIMENT: {"seeds": 1}}

@@ -13,13 +13,9 @@ from __future__ import annotations
 
 import csv
 import functools
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
-
-from dicebook.reproduce.runs import Interval, interval
 
 CELLS = (
     "negatives",
@@ -44,7 +40,7 @@ _TITLES = {
     9: "Sentiment, scored by accuracy",
     10: "Tversky's weights (beta = 1 - alpha)",
 }
-_CORPORA = {
+CORPORA = {
     "conll03": "CoNLL 2003",
     "ctb5": "CTB5",
     "ctb6": "CTB6",
@@ -132,7 +128,7 @@ class Row:
     @property
     def corpus_title(self) -> str:
         """The corpus as a reader knows it."""
-        return _CORPORA[self.corpus]
+        return CORPORA[self.corpus]
 
     @property
     def precision(self) -> float | None:
@@ -150,11 +146,6 @@ class Row:
         return self.value("f1")
 
     @property
-    def em(self) -> float | None:
-        """Printed exact match, %."""
-        return self.value("em")
-
-    @property
     def accuracy(self) -> float | None:
         """Printed accuracy, %."""
         return self.value("accuracy")
@@ -163,11 +154,6 @@ class Row:
     def delta(self) -> float | None:
         """The bracketed gain in F1 over the row of the same backbone with cross entropy."""
         return self.value("delta")
-
-    @property
-    def delta_em(self) -> float | None:
-        """The bracketed gain in exact match."""
-        return self.value("delta_em")
 
 
 @dataclass(frozen=True)
@@ -184,40 +170,32 @@ class Table:
     title: str
     rows: tuple[Row, ...]
 
+    def row(self, corpus: str, backbone: str, loss: str, variant: str = "") -> Row | None:
+        """The row of one model, trained with one loss on one corpus.
+
+        Args:
+            corpus: The corpus, by name.
+            backbone: The model without the loss, such as ``"BERT-MRC"``; empty in Table 10.
+            loss: The loss, by `dicebook.make_loss`'s name.
+            variant: The column or row within a corpus in Tables 8 and 10.
+
+        Returns:
+            The row, or None where the paper prints none.
+        """
+        key = (corpus, backbone, loss, variant)
+        rows = [r for r in self.rows if (r.corpus, r.backbone, r.loss, r.variant) == key]
+        return rows[0] if rows else None
+
     def baseline(self, row: Row) -> Row:
         """The row that a row's deltas are gains over: same backbone, cross entropy.
 
         Raises:
             ValueError: The table has no such row.
         """
-        for other in self.rows:
-            same = (other.corpus, other.variant, other.backbone)
-            if other.loss == "ce" and same == (row.corpus, row.variant, row.backbone):
-                return other
-        raise ValueError(f"Table {self.number}: no cross-entropy row for {row.model!r}")
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A number of the paper beside ours.
-
-    Attributes:
-        corpus: The corpus, by name.
-        loss: The loss, by `dicebook.make_loss`'s name.
-        encoder: Our encoder; empty where we have no run.
-        loss_options: Our loss's options.
-        paper: The paper's row; None where the paper has none.
-        printed: The paper's number, %; None where it has none.
-        ours: Mean and 95% interval over our runs, %; None where we have no run.
-    """
-
-    corpus: str
-    loss: str
-    encoder: str
-    loss_options: Mapping[str, Any]
-    paper: Row | None
-    printed: float | None
-    ours: Interval | None
+        found = self.row(row.corpus, row.backbone, "ce", row.variant)
+        if found is None:
+            raise ValueError(f"Table {self.number}: no cross-entropy row for {row.model!r}")
+        return found
 
 
 @functools.cache
@@ -250,99 +228,6 @@ def table(number: int) -> Table:
         ValueError: The paper has no such table of numbers.
     """
     if number not in _TITLES:
-        raise ValueError(f"expected the number of a table, {_numbers()}; got {number!r}")
+        numbers = ", ".join(map(str, _TITLES))
+        raise ValueError(f"expected the number of a table, {numbers}; got {number!r}")
     return tables()[number]
-
-
-def compare(
-    records: Iterable[Mapping[str, Any]],
-    number: int,
-    *,
-    metric: str = "f1",
-    split: str = "test",
-    backbone: str | None = None,
-    variant: str | None = None,
-) -> list[Comparison]:
-    """Our runs beside the paper's rows.
-
-    Runs that differ in nothing but the seed make one line, with the interval over seeds. A run
-    meets the paper's row of the same corpus and loss. Every such row of the paper is listed, also
-    where we have no run, and so is every run, also where the paper has no such row.
-
-    Args:
-        records: What `dicebook.reproduce.runs.read_records` gives: ``parameters`` with ``corpus``,
-            ``encoder``, ``loss`` and ``seed``, and ``metrics[split][metric]`` in percent.
-        number: The table.
-        metric: ``"f1"``, ``"em"``, ``"precision"``, ``"recall"`` or ``"accuracy"``.
-        split: Which of the record's scores to take, such as ``"test"`` or ``"test_tuned"``.
-        backbone: The paper's backbone to compare with, such as ``"XLNet"``; by default the first
-            of each corpus to which the paper adds a loss of its own (in Tables 6 and 7, BERT).
-        variant: The paper's column or row within a corpus (Tables 8 and 10); by default the first.
-
-    Returns:
-        Lines in the paper's order, our extra losses at the end of each corpus, our extra corpora
-        at the end.
-
-    Raises:
-        ValueError: There is no such table or metric, a record lacks that score, or the same
-            run (parameters and seed) is there twice.
-    """
-    rows = [row for row in table(number).rows if row.loss and metric in row.printed]
-    if not rows:
-        raise ValueError(f"Table {number} prints no {metric!r} for a loss of the paper's")
-    runs = _by_configuration(records, metric, split)
-    lines = []
-    for corpus in dict.fromkeys([*(row.corpus for row in rows), *(key[0] for key in runs)]):
-        ours = {key: value for key, value in runs.items() if key[0] == corpus}
-        paper = _one_row_a_loss([r for r in rows if r.corpus == corpus], backbone, variant)
-        for loss in dict.fromkeys([*paper, *(key[1] for key in ours)]):
-            row = paper.get(loss)
-            printed = None if row is None else row.value(metric)
-            found = [(key, value) for key, value in ours.items() if key[1] == loss]
-            for (_, _, encoder, _), (options, scores) in found:
-                mean = interval(scores)
-                lines.append(Comparison(corpus, loss, encoder, options, row, printed, mean))
-            if not found:
-                lines.append(Comparison(corpus, loss, "", {}, row, printed, None))
-    return lines
-
-
-_Key = tuple[str, str, str, str]
-
-
-def _by_configuration(
-    records: Iterable[Mapping[str, Any]], metric: str, split: str
-) -> dict[_Key, tuple[Mapping[str, Any], list[float]]]:
-    found: dict[_Key, tuple[Mapping[str, Any], list[float]]] = {}
-    seen: set[str] = set()
-    for record in records:
-        parameters = dict(record["parameters"])
-        for name in ("output_dir", "device"):
-            parameters.pop(name, None)
-        run = repr(sorted(parameters.items(), key=lambda item: item[0]))
-        if run in seen:
-            raise ValueError(f"the same run is there twice: {run}")
-        seen.add(run)
-        parameters.pop("seed", None)
-        score = record["metrics"].get(split, {}).get(metric)
-        if score is None or not math.isfinite(score):
-            raise ValueError(f"expected metrics[{split!r}][{metric!r}] in the record of {run}")
-        rest = repr(sorted(parameters.items(), key=lambda item: item[0]))
-        key = (parameters["corpus"], parameters["loss"], parameters.get("encoder", ""), rest)
-        found.setdefault(key, (parameters.get("loss_options", {}), []))[1].append(float(score))
-    return found
-
-
-def _one_row_a_loss(
-    rows: Sequence[Row], backbone: str | None, variant: str | None
-) -> dict[str, Row]:
-    if backbone is None:
-        backbone = next((row.backbone for row in rows if row.loss != "ce"), None)
-    rows = [row for row in rows if row.backbone == backbone]
-    if variant is None:
-        variant = next((row.variant for row in rows), None)
-    return {row.loss: row for row in rows if row.variant == variant}
-
-
-def _numbers() -> str:
-    return ", ".join(map(str, _TITLES))

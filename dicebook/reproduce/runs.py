@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 from dicebook.atomic import write_json as write_json
@@ -133,26 +134,24 @@ def loss_label(record: Mapping[str, Any]) -> str:
 SETTINGS = ("encoder", "epochs", "batch_size", "learning_rate", "max_length", "train_size")
 
 
-def largest_group(
+def comparable(
     records: Iterable[Mapping[str, Any]],
-) -> tuple[dict[str, Any], list[Mapping[str, Any]]]:
-    """The records whose losses may be compared: of all settings, those with the most runs.
+) -> list[tuple[dict[str, Any], list[Mapping[str, Any]]]]:
+    """Records in groups within which losses may be compared, none dropped.
 
     Args:
         records: records of one corpus.
 
     Returns:
-        What the records of the group have in common (``SETTINGS``; of an encoder its name
-        without the folder), and these records. Both are empty where there is no record.
+        For each group, the largest first, what its records have in common (``SETTINGS``; of an
+        encoder its name without the folder), and the records.
     """
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for record in records:
         parameters = {**record["parameters"], "encoder": Path(record["parameters"]["encoder"]).name}
         groups.setdefault(tuple(parameters.get(name) for name in SETTINGS), []).append(record)
-    if not groups:
-        return {}, []
-    common = max(groups, key=lambda key: len(groups[key]))
-    return dict(zip(SETTINGS, common, strict=True)), groups[common]
+    largest_first = sorted(groups.items(), key=lambda item: -len(item[1]))
+    return [(dict(zip(SETTINGS, key, strict=True)), group) for key, group in largest_first]
 
 
 @dataclass(frozen=True)
@@ -165,11 +164,8 @@ class Interval:
     n: int
 
     def __str__(self) -> str:
-        return f"{self.mean:.1f} [{self.low:.1f}, {self.high:.1f}]"
-
-    def as_dict(self) -> dict[str, float]:
-        """The four numbers by name."""
-        return asdict(self)
+        """The mean alone where one seed gives no interval."""
+        return f"{self.mean:.1f}" + (f" [{self.low:.1f}, {self.high:.1f}]" if self.n > 1 else "")
 
 
 def interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
@@ -248,7 +244,7 @@ def over_seeds(
     """Each loss of some comparable records, over seeds and against a baseline.
 
     Args:
-        records: of one group, see `largest_group`.
+        records: of one group, see `comparable`.
         split: the entry of ``metrics``, such as ``"test"`` or ``"test_tuned"``.
         metric: the score within it.
         baseline: the label of the loss to compare with.
@@ -260,24 +256,20 @@ def over_seeds(
         KeyError: if a record lacks that score.
         ValueError: if a loss is recorded twice with the same seed.
     """
-    scores: dict[str, dict[int, float]] = {}
-    for record in records:
-        label, seed = loss_label(record), record["parameters"]["seed"]
-        if seed in scores.setdefault(label, {}):
-            raise ValueError(f"{label}: seed {seed} is recorded twice")
-        scores[label][seed] = record["metrics"][split][metric]
-    return {label: _beside(found, scores.get(baseline, {})) for label, found in scores.items()}
-
-
-def _beside(scores: Mapping[int, float], baseline: Mapping[int, float]) -> OverSeeds:
-    mean = interval(list(scores.values()))
-    shared = sorted(scores.keys() & baseline.keys())
-    if scores == baseline or len(shared) < 2:
-        return OverSeeds(scores, mean, None, None)
-    ours, theirs = ([found[seed] for seed in shared] for found in (scores, baseline))
-    return OverSeeds(
-        scores,
-        mean,
-        interval([a - b for a, b in zip(ours, theirs, strict=True)]),
-        paired_test(ours, theirs),
-    )
+    rows = [(loss_label(r), r["parameters"]["seed"], r["metrics"][split][metric]) for r in records]
+    frame = pd.DataFrame(rows, columns=["loss", "seed", "score"])
+    for label, seed in frame.loc[frame.duplicated(["loss", "seed"]), ["loss", "seed"]].values:
+        raise ValueError(f"{label}: seed {seed} is recorded twice")
+    by_loss = {str(label): of_loss for label, of_loss in frame.groupby("loss", sort=False)}
+    theirs = by_loss.get(baseline, frame[:0])
+    found = {}
+    for label, ours in by_loss.items():
+        scores = dict(zip(ours["seed"].tolist(), ours["score"].tolist(), strict=True))
+        pairs = ours.merge(theirs, on="seed").sort_values("seed")
+        gain = p_value = None
+        if label != baseline and len(pairs) > 1:
+            first, second = pairs["score_x"].tolist(), pairs["score_y"].tolist()
+            gain = interval((pairs["score_x"] - pairs["score_y"]).tolist())
+            p_value = paired_test(first, second)
+        found[label] = OverSeeds(scores, interval(list(scores.values())), gain, p_value)
+    return found

@@ -23,7 +23,7 @@ EXPERIMENTS = [
     for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
     if f'"{CHECKED}"' in path.read_text(encoding="utf-8")
 ]
-SHORT = {"seed": 1, "epochs": 1, "train_size": 64, "batch_size": 16}
+SHORT = {"seed": 1, "epochs": 1, "max_steps": 4, "batch_size": 16}
 PARAMETERS: dict[str, dict[str, object]] = {
     "08_part_of_speech": {**SHORT, "loss": "fl"},
     "09_named_entities": {**SHORT, "loss": "wce", "reader_epochs": 0},
@@ -82,6 +82,6 @@ def test_a_shortened_chapter_records_its_run_and_repeats_the_stored_outputs(
     for record in records:
         assert record["chapter"] == chapter.stem
         given = {**parameters, "corpus": str(parameters.get("corpus", ""))}
-        for name in {"seed", "train_size", "corpus", "steps"} & parameters.keys():
+        for name in {"seed", "max_steps", "corpus", "steps"} & parameters.keys():
             assert record["parameters"][name] == given[name]
         assert record["metrics"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 from collections import Counter
@@ -9,8 +10,6 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dicebook.reproduce import paper
 
@@ -191,69 +190,17 @@ def test_table_without_a_baseline() -> None:
         paper.table(10).baseline(row)
 
 
-def record(corpus: str, loss: str, seed: int, f1: float, **options: float) -> dict:
-    return {
-        "parameters": {
-            "corpus": corpus,
-            "encoder": "bert-base-cased",
-            "loss": loss,
-            "loss_options": options,
-            "seed": seed,
-            "output_dir": f"runs/{seed}",
-        },
-        "metrics": {"test": {"f1": f1}},
-    }
-
-
-def test_our_runs_stand_beside_the_papers() -> None:
-    records = [
-        record("conll03", "dsc", 0, 90.0, alpha=0.1),
-        record("conll03", "dsc", 1, 92.0, alpha=0.1),
-        record("conll03", "dsc", 0, 80.0, alpha=0.5),
-        record("conll03", "wce", 0, 70.0),
-        record("wnut17", "ce", 0, 40.0),
-    ]
-    lines = paper.compare(records, 5)
-    conll = [line for line in lines if line.corpus == "conll03"]
-    assert [line.loss for line in conll] == ["ce", "fl", "dl", "dsc", "dsc", "wce"]
-    assert [line.printed for line in conll] == [93.04, 93.11, 93.17, 93.33, 93.33, None]
-    assert conll[0].ours is None
-    assert (conll[3].ours.mean, conll[3].ours.n) == (91.0, 2)
-    assert conll[3].loss_options == {"alpha": 0.1}
-    # Student's t with one degree of freedom: 12.706 times a standard error of 1.
-    assert conll[3].ours.high == pytest.approx(91 + 12.7062, abs=1e-3)
-    assert (conll[4].ours.mean, conll[4].loss_options) == (80.0, {"alpha": 0.5})
-    assert conll[5].paper is None
-    last = lines[-1]
-    assert (last.corpus, last.loss, last.paper, last.ours.mean) == ("wnut17", "ce", None, 40.0)
-
-
-def test_which_of_the_papers_rows() -> None:
-    def printed(number: int, **options: str) -> list[float | None]:
-        return [line.printed for line in paper.compare([], number, **options)]
-
-    assert printed(7) == [88.0, 88.43, 88.71, 88.92, 91.3, 91.86, 91.92, 92.11]
-    assert printed(7, backbone="XLNet")[:4] == [89.2, 89.25, 89.33, 89.78]
-    assert printed(6, metric="em")[:2] == [84.1, 84.67]
-    assert printed(8) == [91.3, 91.86, 91.92, 92.11]
-    assert printed(8, variant="- negative") == [89.73, 90.79, 90.49, 90.80]
-    assert printed(10, variant="alpha = 0.6") == [84.67, 66.35]
-    assert printed(5, backbone="BERT-Tagger") == [92.8, 89.16, 94.80, 79.16]
-    with pytest.raises(ValueError, match="Table 9 prints no 'f1'"):
-        printed(9)
-
-
-def test_a_run_counts_once_and_has_a_score() -> None:
-    one = record("mrpc", "ce", 0, 88.0)
-    with pytest.raises(ValueError, match="the same run is there twice"):
-        paper.compare([one, {**one, "metrics": {"test": {"f1": 87.0}}}], 7)
-    with pytest.raises(ValueError, match=r"expected metrics\['test_tuned'\]\['f1'\]"):
-        paper.compare([one], 7, split="test_tuned")
-
-
-@given(st.lists(st.floats(0, 100), min_size=1, max_size=6))
-def test_every_run_is_in_exactly_one_line(scores: list[float]) -> None:
-    records = [record("mrpc", "fl", seed, score) for seed, score in enumerate(scores)]
-    lines = paper.compare(records, 7)
-    assert sum(line.ours.n for line in lines if line.ours) == len(scores)
-    assert len(lines) == 8
+def test_a_row_is_found_by_corpus_model_loss_and_variant() -> None:
+    """A second reading of the file: whatever is asked for by name is the line with that name."""
+    text = resources.files("dicebook.reproduce").joinpath("paper_tables.tsv").read_text("utf-8")
+    for line in csv.DictReader(text.splitlines(), delimiter="\t"):
+        found = paper.table(int(line["table"])).row(
+            line["corpus"], line["backbone"], line["loss"], line["variant"]
+        )
+        assert found is not None
+        if line["loss"]:
+            assert (found.model, found.printed.get("f1", "")) == (line["model"], line["f1"])
+    assert paper.table(5).row("conll03", "BERT-MRC", "ce").f1 == 93.04
+    assert paper.table(5).row("conll03", "BERT-Tagger", "ce").f1 == 92.8
+    assert paper.table(5).row("conll03", "BERT-Tagger", "dsc") is None
+    assert paper.table(8).row("qqp", "BERT", "ce", "- negative").f1 == 89.73

@@ -127,11 +127,10 @@ def test_losses_are_compared_on_the_seeds_they_share() -> None:
         runs.over_seeds([*ce, ce[0]])
 
 
-def test_only_equal_settings_are_compared() -> None:
+def test_only_equal_settings_are_compared_and_no_record_is_dropped() -> None:
     few = [recorded("ce", 0, 1.0, epochs=9)]
     many = [recorded("ce", 0, 2.0), recorded("fl", 0, 3.0, encoder="/elsewhere/tiny")]
-    common, group = runs.largest_group([*few, *many])
-    assert group == many
-    assert common["encoder"] == "tiny"
-    assert common["epochs"] == 1
-    assert runs.largest_group([]) == ({}, [])
+    (common, first), (_, second) = runs.comparable([*few, *many])
+    assert (first, second) == (many, few)
+    assert (common["encoder"], common["epochs"]) == ("tiny", 1)
+    assert runs.comparable([]) == []

@@ -1,8 +1,8 @@
 """The losses over several seeds, all else equal: the records that the chapters read.
 
-    python benchmarks/seeds.py wnut17 --encoder FOLDER --train-size 1700 --epochs 4
-    python benchmarks/seeds.py ud_zh --by-character --learning-rate 2e-3
-    python benchmarks/seeds.py mrpc --task pairs --encoder FOLDER --train-size 2000 --epochs 3
+    python -m dicebook.reproduce.seeds wnut17 --encoder minilm --train-size 1700
+    python -m dicebook.reproduce.seeds ud_zh --by-character --learning-rate 2e-3
+    python -m dicebook.reproduce.seeds mrpc --task pairs --encoder minilm --train-size 2000
 
 One record a run is appended to results/CORPUS.jsonl. A run recorded there is not repeated, so
 a killed command goes on where it stopped; within a run it goes on from the last checkpoint.
@@ -11,6 +11,7 @@ a killed command goes on where it stopped; within a run it goes on from the last
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,8 @@ def tag(experiment: Experiment, by_character: bool) -> tuple[Trained, dict[str, 
         )
         tags = tagging.decode(trained.logits["test"], test, encoded.labels, outside_bias=bias)
         metrics["test_tuned"] = {**tagging.score(test["tags"], tags), "bias of O": bias}
+        nothing = [[tagging.OUTSIDE] * len(tags) for tags in test["tags"]]
+        metrics["majority"] = tagging.score(test["tags"], nothing)
     return trained, metrics
 
 
@@ -69,14 +72,14 @@ def classify(experiment: Experiment) -> tuple[Trained, dict[str, Any]]:
     encoded = pairs.encode(corpus, tokenizer, max_length=experiment.max_length)
 
     def evaluate(logits: np.ndarray, split: Any) -> dict[str, float]:
-        return pairs.score(split["label"], pairs.decode(logits))
+        return pairs.score(split["label"], pairs.decode(logits).tolist())
 
     trained = fit(experiment, pairs, encoded, tokenizer, evaluate)
     gold = {name: encoded.splits[name]["label"] for name in ("validation", "test")}
     threshold = pairs.tune_threshold(trained.logits["validation"], gold["validation"])
-    tuned = pairs.decode(trained.logits["test"], threshold=threshold)
+    tuned = pairs.decode(trained.logits["test"], threshold=threshold).tolist()
     return trained, {
-        "test": pairs.score(gold["test"], pairs.decode(trained.logits["test"])),
+        "test": evaluate(trained.logits["test"], encoded.splits["test"]),
         "test_tuned": {**pairs.score(gold["test"], tuned), "threshold": threshold},
         "majority": pairs.score(gold["test"], [1] * len(gold["test"])),
     }
@@ -96,14 +99,17 @@ def fit(experiment: Experiment, task: Any, encoded: Any, tokenizer: Any, evaluat
     )
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run what is not yet recorded, loss by loss."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("corpus")
     parser.add_argument("--task", choices=("tagging", "pairs"), default="tagging")
     parser.add_argument("--by-character", action="store_true", help="joint labels, as for Chinese")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--encoder", default="tiny")
+    parser.add_argument("--losses", type=int, default=None, metavar="N", help="the first N alone")
+    parser.add_argument("--encoder", default="tiny", help="tiny, minilm, a folder or a hub name")
     parser.add_argument("--train-size", type=int, default=0)
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--batch-size", type=int, default=32)
@@ -111,15 +117,12 @@ def main() -> None:
     parser.add_argument("--max-length", type=int, default=128)
     parser.add_argument("--work", default="runs", help="folder of checkpoints")
     parser.add_argument("--out", type=Path, default=Path("results"))
-    options = vars(parser.parse_args())
+    options = vars(parser.parse_args(arguments))
     task, by_character, out = (options.pop(name) for name in ("task", "by_character", "out"))
-    seeds, work, file = (
-        options.pop("seeds"),
-        options.pop("work"),
-        out / f"{options['corpus']}.jsonl",
-    )
+    seeds, work, losses = (options.pop(name) for name in ("seeds", "work", "losses"))
+    file = out / f"{options['corpus']}.jsonl"
     done = {key(r["parameters"]) for r in runs.read_records(file)} if file.exists() else set()
-    for number, (name, loss_options) in enumerate(CONFIGURATIONS):
+    for number, (name, loss_options) in enumerate(CONFIGURATIONS[:losses]):
         for seed in seeds:
             folder = f"{work}/{options['corpus']}-{seed}-{number}"
             experiment = Experiment(
@@ -131,7 +134,7 @@ def main() -> None:
             run = tag(experiment, by_character) if task == "tagging" else classify(experiment)
             trained, metrics = run
             record = runs.make_record(
-                chapter=CHAPTERS.get(experiment.corpus, "benchmarks/seeds.py"),
+                chapter=CHAPTERS.get(experiment.corpus, "dicebook.reproduce.seeds"),
                 parameters={**asdict(experiment), "encoder": Path(experiment.encoder).name},
                 metrics=metrics,
                 history=trained.history,
