@@ -380,8 +380,8 @@ print(f"tagger: {count.ratio:.1f} negatives a positive; starts and ends: {negati
 # The first and the last of the losses, in their binary forms, from the same start, with the
 # learning rate and batch size of the tagger. Fewer passes, for each is four times as long. Cross
 # entropy may find nothing at the threshold of one half and still rank the candidates well. So an
-# epoch is judged at the best of five thresholds, in log-odds, for both losses alike: 0 is a
-# probability of one half, −6 one of a quarter of a percent.
+# epoch is judged at its best threshold, in log-odds, for both losses alike: 0 is a probability of
+# one half, −6 one of a quarter of a percent.
 
 
 # %%
@@ -391,13 +391,10 @@ def reader_scores(outputs, split, threshold):
     return mrc_ner.score(truth, mrc_ner.decode(outputs, asked, split, threshold=threshold))
 
 
-THRESHOLDS = (-6.0, -4.5, -3.0, -1.5, 0.0)
-
-
-def best_threshold(outputs):
-    """The threshold with the best F1 on the validation split, and its scores."""
-    found = {t: reader_scores(outputs, "validation", t) for t in THRESHOLDS}
-    return max(found.items(), key=lambda item: (item[1]["f1"], item[0]))
+def tuned_scores(outputs):
+    """Scores of the validation split at the threshold with the best F1."""
+    best = mrc_ner.tune_threshold(outputs, asked, "validation")
+    return reader_scores(outputs, "validation", best)
 
 
 # %%
@@ -405,11 +402,7 @@ readers = {}
 for name in dict.fromkeys([first, last]) if reader_epochs else ():
     print("reader,", name)
     folder = experiment.output_dir and str(Path(experiment.output_dir) / "reader")
-    settings = replace(
-        experiment.only(name),
-        epochs=reader_epochs,
-        output_dir=folder,
-    )
+    settings = replace(experiment.only(name), epochs=reader_epochs, output_dir=folder)
     criterion = build_loss(experiment, name, asked.counts(), binary=True)
     readers[name] = train(
         settings,
@@ -418,18 +411,18 @@ for name in dict.fromkeys([first, last]) if reader_epochs else ():
         collator=mrc_ner.collator(reader_tokenizer),
         tokenizer=reader_tokenizer,
         compute_loss=mrc_ner.MrcLoss(criterion),
-        evaluate=lambda outputs, split: best_threshold(outputs)[1],
+        evaluate=lambda outputs, split: tuned_scores(outputs),
     )
 
 # %%
 reader_table = {}
 for name, result in readers.items():
-    threshold, _ = best_threshold(result.logits["validation"])
+    threshold = mrc_ner.tune_threshold(result.logits["validation"], asked, "validation")
     for how, t in (("argmax", 0.0), ("tuned", threshold)):
         scores = reader_scores(result.logits["test"], "test", t)
         reader_table["reader", name, how] = {**scores, "threshold": t}
 both = {("tagger", *key): value for key, value in table.items() if key[0] in (first, last)}
-pd.DataFrame({**both, **reader_table}).T.drop(columns=["accuracy"]).round(1)
+pd.DataFrame({**both, **reader_table}).T.drop(columns=["accuracy", "f1_conlleval"]).round(1)
 
 # %% [markdown]
 # Look at the two rows `argmax` of the reader first, which for yes-or-no decisions means a

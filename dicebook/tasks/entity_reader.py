@@ -55,9 +55,12 @@ class EntityReader(nn.Module):
 
     Args:
         encoder: a transformers model that gives ``last_hidden_state``.
-        candidates: starts and ends a row of which pairs are scored.
+        candidates: the likeliest starts and ends of a row, of which pairs are scored. Where a row
+            has more of them with a probability above one half, or in training more entities, up to
+            four times as many are taken: the number of candidates would otherwise limit how many
+            entities of a type a sentence can have.
         dropout: applied to the hidden states.
-        queries: the question for each type, which :func:`predict` asks.
+        queries: the question for each type, which :func:`dicebook.tasks.mrc_ner.predict` asks.
     """
 
     def __init__(
@@ -139,7 +142,7 @@ class EntityReader(nn.Module):
             word_mask: ``[B, L]``, true at the first sub-word of each word of the sentence.
             token_type_ids: ``[B, L]``, for encoders that have them.
             spans: the entities, ``[B, S, 2]``, padded with -1. In training their starts and ends
-                are always among the candidates; otherwise they are not looked at.
+                come first among the candidates; otherwise they are not looked at.
 
         Returns:
             ``logits`` ``[B, L, 2]`` of starts and ends; ``pairs`` ``[B, K, 2]``, the candidates,
@@ -155,11 +158,16 @@ class EntityReader(nn.Module):
             likely = logits.float().masked_fill(~word_mask[..., None], -torch.inf)
             if spans is not None and self.training:
                 likely = likely.masked_fill(marks(spans, likely) > 0, torch.inf)
-            k = min(self.candidates, likely.shape[1])
+            sure = (likely > 0).sum(1).amax(-1)
+            most = sure.clamp(self.candidates, 4 * self.candidates)
+            k = min(int(most.max()), likely.shape[1])
             top = likely.topk(k, dim=1)
             starts = top.indices[:, :, None, 0].expand(-1, k, k).flatten(1)
             ends = top.indices[:, None, :, 1].expand(-1, k, k).flatten(1)
             real = word_mask.gather(1, starts) & word_mask.gather(1, ends) & (starts <= ends)
+            # A row has the candidates that it would have alone.
+            own = torch.arange(k, device=most.device) < most[:, None]
+            real &= (own[:, :, None] & own[:, None]).flatten(1)
             pairs = torch.stack([starts, ends], -1).masked_fill(~real[..., None], -1)
         return ModelOutput(
             logits=logits,

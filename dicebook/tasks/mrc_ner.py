@@ -11,24 +11,26 @@ the dice loss paper builds on.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
 from datasets import DatasetDict
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import AutoModel, PreTrainedTokenizerBase
 
 from dicebook.corpora.tags import Span, from_spans, spans
+from dicebook.tasks import thresholds
 from dicebook.tasks.entity_queries import query
 from dicebook.tasks.entity_reader import EntityReader, MatchHead, marks
+from dicebook.tasks.entity_scores import score_spans
 from dicebook.tasks.outputs import longest_input, outputs_of
 from dicebook.tasks.raw_text import Entity, sentences_of
-from dicebook.training import saving
 from dicebook.training.encoders import load_model, pad
+from dicebook.training.trainer import RowLoss
 
 __all__ = [
     "Encoded",
@@ -42,6 +44,7 @@ __all__ = [
     "predict",
     "score",
     "to_tags",
+    "tune_threshold",
 ]
 
 IGNORED = -100
@@ -59,12 +62,15 @@ class Encoded:
         corpus: the corpus itself.
         queries: the question asked for each type of the training split.
         cut: words beyond ``max_length``, per split.
+        unseen: entities of types that the training split does not have, by type, per split. They
+            are asked for by no question, so each counts as an error of the model.
     """
 
     splits: DatasetDict
     corpus: DatasetDict
     queries: dict[str, str]
     cut: dict[str, int]
+    unseen: dict[str, Counter[str]]
 
     @property
     def types(self) -> list[str]:
@@ -98,9 +104,6 @@ def encode(
 
     Returns:
         The questions.
-
-    Raises:
-        ValueError: if a split holds a type that the training split does not.
     """
     types = sorted({span.type for tags in corpus["train"]["tags"] for span in spans(tags)})
     asked = {name: (queries or {}).get(name) or query(name, language) for name in types}
@@ -109,12 +112,6 @@ def encode(
         columns: dict[str, list[Any]] = defaultdict(list)
         for row, tokens, tags in zip(rows, batch["tokens"], batch["tags"], strict=True):
             found = spans(tags, strict=True)
-            unseen = {span.type for span in found} - set(types)
-            if unseen:
-                raise ValueError(
-                    f"sentence {row + 1}: type {min(unseen)!r} never occurs in the training split, "
-                    f"whose types are {', '.join(types)}"
-                )
             for question in _questions(tokenizer, asked, tokens, max_length):
                 first, name = question["first_subword"], types[question["type"]]
                 inside = [(first[s.start], first[s.end - 1]) for s in found if s.type == name]
@@ -134,7 +131,11 @@ def encode(
         name: sum(p < 0 for row in split["first_subword"] for p in row) // max(1, len(types))
         for name, split in splits.items()
     }
-    return Encoded(splits, corpus, asked, cut)
+    unseen = {
+        name: Counter(s.type for tags in split["tags"] for s in spans(tags) if s.type not in asked)
+        for name, split in corpus.items()
+    }
+    return Encoded(splits, corpus, asked, cut, unseen)
 
 
 def model(encoder: str, tokenizer: PreTrainedTokenizerBase, **options: Any) -> EntityReader:
@@ -171,9 +172,12 @@ def collator(
     return collate
 
 
-@dataclass(frozen=True)
-class MrcLoss:
+@dataclass
+class MrcLoss(RowLoss):
     """The weighted sum of the losses over starts, ends and pairs, as a Trainer calls it.
+
+    Exact under gradient accumulation: logits and targets are held until the step's last question,
+    and that micro-batch returns the loss of them all.
 
     Attributes:
         loss: from logits and 0/1 targets to a scalar; targets of -100 do not count.
@@ -182,27 +186,58 @@ class MrcLoss:
 
     loss: Callable[[Tensor, Tensor], Tensor]
     weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    _held: list[list[tuple[Tensor, Tensor]]] = field(default_factory=list, init=False, repr=False)
 
-    def __call__(self, outputs: Any, labels: Tensor, num_items_in_batch: Any = None) -> Tensor:
+    def __call__(
+        self, outputs: Any, labels: Tensor, num_items_in_batch: Tensor | int | None = None
+    ) -> Tensor:
         """The loss of a batch.
 
         Args:
             outputs: of :class:`EntityReader`.
             labels: the entities, ``[B, S, 2]``, padded with -1.
-            num_items_in_batch: not used: which pairs count is known only after the forward pass.
+            num_items_in_batch: questions in the whole step; None: those of this batch.
+
+        Returns:
+            A scalar; 0 until the step's last micro-batch.
         """
-        logits, pairs = outputs["logits"], outputs["pairs"]
-        target = marks(labels, logits).long()
-        target = target.masked_fill(~outputs["word_mask"][..., None], IGNORED)
-        equal = (pairs[:, :, None] == labels[:, None]).all(-1) & (labels[:, None, :, 0] >= 0)
-        match = equal.any(-1).long().masked_fill(pairs[..., 0] < 0, IGNORED)
-        losses = (
-            self.loss(logits[..., 0], target[..., 0]),
-            self.loss(logits[..., 1], target[..., 1]),
-            self.loss(outputs["match_logits"], match),
+        now = _decisions(outputs, labels)
+        held = [now]
+        if num_items_in_batch is not None and torch.is_grad_enabled():
+            self._held.append(now)
+            if sum(len(parts[0][0]) for parts in self._held) < num_items_in_batch:
+                # Not a leaf: the Trainer multiplies what it gets in place.
+                return torch.zeros((), device=labels.device, requires_grad=True) + 0
+            held, self._held = self._held, []
+        total = torch.zeros((), device=labels.device)
+        for weight, parts in zip(self.weights, zip(*held, strict=True), strict=True):
+            total = total + weight * self.loss(*_as_one(parts))
+        return total
+
+
+def _decisions(outputs: Any, labels: Tensor) -> list[tuple[Tensor, Tensor]]:
+    """Logits and targets of starts, of ends and of pairs."""
+    logits, pairs = outputs["logits"], outputs["pairs"]
+    target = marks(labels, logits).long()
+    target = target.masked_fill(~outputs["word_mask"][..., None], IGNORED)
+    equal = (pairs[:, :, None] == labels[:, None]).all(-1) & (labels[:, None, :, 0] >= 0)
+    match = equal.any(-1).long().masked_fill(pairs[..., 0] < 0, IGNORED)
+    sides = [(logits[..., side], target[..., side]) for side in (0, 1)]
+    return [*sides, (outputs["match_logits"], match)]
+
+
+def _as_one(parts: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    """Micro-batches below one another, padded to the longest row."""
+    longest = max(logits.shape[1] for logits, _ in parts)
+    padded = [
+        (
+            nn.functional.pad(logits, (0, longest - logits.shape[1])),
+            nn.functional.pad(target, (0, longest - target.shape[1]), value=IGNORED),
         )
-        weights = torch.tensor(self.weights, device=logits.device)
-        return (weights * torch.stack(losses)).sum()
+        for logits, target in parts
+    ]
+    logits, target = zip(*padded, strict=True)
+    return torch.cat(logits), torch.cat(target)
 
 
 def decode(
@@ -225,21 +260,35 @@ def decode(
     Returns:
         For each sentence its entities, in words.
     """
-    found: list[list[tuple[float, Span]]] = [[] for _ in encoded.corpus[split]]
-    rows = encoded.splits[split].select_columns(["first_subword", "sentence", "type"])
-    for row, logits, pairs, match in zip(rows, *outputs[:3], strict=True):
-        name = encoded.types[row["type"]]
-        found[row["sentence"]] += _entities(
-            row["first_subword"], name, logits, pairs, match, threshold
-        )
+    found = _found(outputs, encoded, split, threshold)
     return [_kept(candidates, nested) for candidates in found]
 
 
+def tune_threshold(outputs: Sequence[np.ndarray], encoded: Encoded, split: str) -> float:
+    """The threshold of flat decoding with the best F1, over all there are.
+
+    Args:
+        outputs: see :func:`decode`.
+        encoded: the encoded corpus.
+        split: the validation split, never the test split.
+    """
+    found = _found(outputs, encoded, split, -np.inf)
+    gold = [set(spans(tags)) for tags in encoded.corpus[split]["tags"]]
+    # The more certain of two that overlap stays, so a threshold takes away and adds none.
+    kept = [
+        (certainty, span in entities)
+        for candidates, entities in zip(found, gold, strict=True)
+        for certainty, span in _free(candidates)
+    ]
+    scores, right = zip(*kept, strict=True) if kept else ((), ())
+    return thresholds.best_f1(scores, right, sum(map(len, gold)))
+
+
 def predict(
-    trained: Any,
+    reader: EntityReader,
+    tokenizer: PreTrainedTokenizerBase,
     sentences: str | Sequence[str | Sequence[str]],
     *,
-    tokenizer: PreTrainedTokenizerBase | None = None,
     threshold: float = 0.0,
     nested: bool = False,
     max_length: int | None = None,
@@ -250,11 +299,9 @@ def predict(
     A sentence longer than the model reads at once is read in overlapping windows.
 
     Args:
-        trained: a folder that :func:`dicebook.training.saving.save` wrote, or an
-            :class:`EntityReader`
-            with ``queries``.
+        reader: a reader with ``queries``.
+        tokenizer: its tokenizer.
         sentences: raw sentences, or lists of words; one string is one sentence.
-        tokenizer: a model's tokenizer; of a folder it is known.
         threshold: see :func:`decode`.
         nested: see :func:`decode`.
         max_length: sub-words of question and window; None is as many as the model reads.
@@ -264,11 +311,8 @@ def predict(
         The entities of each sentence, in order.
 
     Raises:
-        EncoderError: if the folder holds no reader.
-        ValueError: if the reader knows no questions, a word is empty, or a model comes without
-            tokenizer.
+        ValueError: if the reader knows no questions, or a word is empty.
     """
-    reader, tokenizer = saving.load(EntityReader, trained, tokenizer)
     if not reader.queries:
         raise ValueError("expected a reader with questions: model(..., queries=encoded.queries)")
     given = sentences_of(sentences)
@@ -301,16 +345,21 @@ def to_tags(entities: Sequence[Span], length: int) -> list[str]:
     return from_spans(entities, length)
 
 
-def score(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Span]]) -> dict[str, float]:
-    """Micro-averaged precision, recall and F1 of entities, flat or nested, in percent."""
-    pairs = [(set(g), set(p)) for g, p in zip(gold, predicted, strict=True)]
-    right = sum(len(g & p) for g, p in pairs)
-    n_gold, n_predicted = (sum(len(pair[side]) for pair in pairs) for side in (0, 1))
-    return {
-        "precision": 100 * right / max(1, n_predicted),
-        "recall": 100 * right / max(1, n_gold),
-        "f1": 200 * right / max(1, n_gold + n_predicted),
-    }
+score = score_spans
+
+
+def _found(
+    outputs: Sequence[np.ndarray], encoded: Encoded, split: str, threshold: float
+) -> list[list[tuple[float, Span]]]:
+    """For each sentence all entities above a threshold, with their certainty."""
+    found: list[list[tuple[float, Span]]] = [[] for _ in encoded.corpus[split]]
+    rows = encoded.splits[split].select_columns(["first_subword", "sentence", "type"])
+    for row, logits, pairs, match in zip(rows, *outputs[:3], strict=True):
+        name = encoded.types[row["type"]]
+        found[row["sentence"]] += _entities(
+            row["first_subword"], name, logits, pairs, match, threshold
+        )
+    return found
 
 
 def _questions(
@@ -370,9 +419,14 @@ def _entities(
 
 
 def _kept(candidates: list[tuple[float, Span]], nested: bool) -> list[Span]:
-    kept: list[Span] = []
-    for _, span in sorted(candidates, key=lambda item: (-item[0], item[1])):
-        free = all(span.end <= other.start or other.end <= span.start for other in kept)
-        if free or (nested and span not in kept):
-            kept.append(span)
+    kept = {span for _, span in (candidates if nested else _free(candidates))}
     return sorted(kept, key=lambda span: (span.start, span.end, span.type))
+
+
+def _free(candidates: list[tuple[float, Span]]) -> list[tuple[float, Span]]:
+    """Of entities that overlap the most certain one."""
+    kept: list[tuple[float, Span]] = []
+    for certainty, span in sorted(candidates, key=lambda item: (-item[0], item[1])):
+        if all(span.end <= other.start or other.end <= span.start for _, other in kept):
+            kept.append((certainty, span))
+    return kept

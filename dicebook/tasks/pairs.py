@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from datasets import DatasetDict
-from scipy.special import log_softmax, softmax
-from sklearn.metrics import accuracy_score, f1_score, precision_recall_curve
+from scipy.special import log_softmax
+from sklearn.metrics import accuracy_score, f1_score
 from transformers import AutoModelForSequenceClassification, PreTrainedTokenizerBase
 
-from dicebook.tasks.outputs import longest_input, outputs_of
-from dicebook.training import saving
+from dicebook.tasks import thresholds
 from dicebook.training.encoders import load_model, pad
 
 POSITIVE = 1
@@ -58,7 +56,8 @@ def encode(
         The encoded corpus, its classes and the number of examples cut.
 
     Raises:
-        ValueError: if a split holds a class that the training split does not.
+        ValueError: if a split holds a class that the training split does not. Classes are few and
+            part of the task, so that an unknown one is a mistake in the corpus.
     """
     seen = set(corpus["train"]["label"])
     for name, split in corpus.items():
@@ -167,74 +166,7 @@ def tune_threshold(logits: np.ndarray, gold: Sequence[int]) -> float:
         gold: its classes.
 
     Returns:
-        The middle between the two neighbouring log-odds that the best threshold separates.
+        The middle between two neighbouring log-odds; of thresholds that are equally good, the one
+        nearest to 0.
     """
-    positive = margins(logits)
-    precision, recall, thresholds = precision_recall_curve(gold, positive)
-    f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-12)
-    best = thresholds[f1[:-1].argmax()]
-    below = positive[positive < best]
-    return float((best + below.max()) / 2) if below.size else float(best - 1)
-
-
-@dataclass(frozen=True)
-class Classified:
-    """A classified example.
-
-    Attributes:
-        label: the class, by its name in the model's config.
-        probability: of that class, from 0 to 1.
-    """
-
-    label: str
-    probability: float
-
-
-def predict(
-    trained: Any,
-    examples: Sequence[str | tuple[str, str]],
-    *,
-    tokenizer: PreTrainedTokenizerBase | None = None,
-    threshold: float = 0.0,
-    max_length: int | None = None,
-    batch_size: int = 32,
-) -> list[Classified]:
-    """Classify sentences, or pairs of sentences, that a trained model has not seen.
-
-    Args:
-        trained: a folder that :func:`dicebook.training.saving.save` wrote, or a model.
-        examples: sentences, or pairs of them; what is longer than ``max_length`` is cut.
-        tokenizer: a model's tokenizer; of a folder it is known.
-        threshold: see :func:`decode`.
-        max_length: sub-words of an example; None is as many as the model reads.
-        batch_size: examples in a batch.
-
-    Returns:
-        Class and probability of each example.
-
-    Raises:
-        EncoderError: if the folder holds no model.
-        ValueError: if an example is neither a sentence nor a pair, or a model comes without
-            tokenizer.
-    """
-    model, tokenizer = saving.load(AutoModelForSequenceClassification, trained, tokenizer)
-    if isinstance(examples, str):
-        raise ValueError("expected a list of sentences or pairs, got one string")
-    length = max_length or longest_input(model, tokenizer)
-    rows = []
-    for example in examples:
-        texts = (example,) if isinstance(example, str) else tuple(example)
-        if len(texts) not in (1, 2) or not all(isinstance(text, str) for text in texts):
-            raise ValueError(f"expected a sentence or a pair of sentences, got {example!r}")
-        rows.append(tokenizer(*texts, truncation=True, max_length=length))
-    collate = partial(pad, tokenizer, padding_side=None)
-    (logits,) = outputs_of(model, rows, collate, ["logits"], batch_size)
-    if not rows:
-        return []
-    array = np.stack(logits)
-    classes = decode(array, threshold=threshold)
-    probabilities = softmax(array.astype(np.float64), axis=-1)
-    return [
-        Classified(model.config.id2label[int(c)], float(p[c]))
-        for c, p in zip(classes, probabilities, strict=True)
-    ]
+    return thresholds.best_f1(margins(logits), gold, sum(gold))

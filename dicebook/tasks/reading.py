@@ -23,9 +23,8 @@ from torch import Tensor
 from transformers import AutoModelForQuestionAnswering, PreTrainedTokenizerBase
 
 from dicebook.losses import TrainerLoss
-from dicebook.tasks import span_scores
+from dicebook.tasks import span_scores, thresholds
 from dicebook.tasks.outputs import longest_input, outputs_of
-from dicebook.training import saving
 from dicebook.training.encoders import load_model, pad
 from dicebook.training.trainer import RowLoss
 
@@ -300,73 +299,49 @@ def decode_several(
 
 
 def predict(
-    trained: Any,
+    model: Any,
+    tokenizer: PreTrainedTokenizerBase,
     questions: Sequence[tuple[str, str]],
     *,
     as_choice: bool,
-    tokenizer: PreTrainedTokenizerBase | None = None,
     threshold: float | None = None,
     max_length: int | None = None,
-    stride: int | None = None,
     batch_size: int = 32,
 ) -> list[Answer]:
     """Answer questions that a trained reader has not seen.
 
     Args:
-        trained: a folder that :func:`dicebook.training.saving.save` wrote, or a model.
+        model: the reader.
+        tokenizer: its tokenizer.
         questions: pairs of a question and the text that may answer it, of any length.
         as_choice: whether the model was trained by :func:`choice`, see :func:`decode`.
-        tokenizer: a model's tokenizer; of a folder it is known.
         threshold: an answer that scores below it becomes "no answer", an empty text; None answers
             every question.
         max_length: sub-words of a window; None is as many as the model reads, at most 384.
-        stride: sub-words that windows share; None is a third of a window.
         batch_size: windows in a batch.
 
     Returns:
         The best answer to each question.
 
     Raises:
-        EncoderError: if the folder holds no model.
-        ValueError: if something else than pairs of strings comes, a question leaves no room for its
-            text, or a model comes without tokenizer.
+        ValueError: if something else than pairs of strings comes, or a question leaves no room for
+            its text.
     """
-    logits, asked = _read(trained, tokenizer, questions, max_length, stride, batch_size)
-    answers = decode(logits, asked, "test", as_choice=as_choice)
+    for pair in questions:
+        if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+            raise ValueError(f"expected pairs of a question and a text, got {pair!r}")
+    if not questions:
+        return []
+    length = max_length or min(384, longest_input(model, tokenizer))
+    none: dict[str, list[Any]] = {"text": [], "answer_start": []}
+    rows = [{"question": q, "context": text, "answers": none} for q, text in questions]
+    corpus = DatasetDict(test=Dataset.from_list(rows))
+    encoded = encode(corpus, tokenizer, max_length=length, stride=length // 3)
+    names, collate = ("start_logits", "end_logits"), partial(pad, tokenizer)
+    starts, ends = outputs_of(model, list(encoded.splits["test"]), collate, names, batch_size)
+    answers = decode((starts, ends), encoded, "test", as_choice=as_choice)
     silent = -np.inf if threshold is None else threshold
     return [a if a.score >= silent else Answer("", a.score) for a in answers]
-
-
-def predict_several(
-    trained: Any,
-    questions: Sequence[tuple[str, str]],
-    *,
-    tokenizer: PreTrainedTokenizerBase | None = None,
-    threshold: float = 0.0,
-    max_length: int | None = None,
-    stride: int | None = None,
-    batch_size: int = 32,
-) -> list[list[Answer]]:
-    """All answers to questions that a reader trained with :class:`Decisions` has not seen.
-
-    Args:
-        trained: see :func:`predict`.
-        questions: see :func:`predict`.
-        tokenizer: see :func:`predict`.
-        threshold: see :func:`decode_several`.
-        max_length: see :func:`predict`.
-        stride: see :func:`predict`.
-        batch_size: see :func:`predict`.
-
-    Returns:
-        The answers to each question, in the order of its text.
-
-    Raises:
-        EncoderError: see :func:`predict`.
-        ValueError: see :func:`predict`.
-    """
-    logits, asked = _read(trained, tokenizer, questions, max_length, stride, batch_size)
-    return decode_several(logits, asked, "test", threshold=threshold)
 
 
 def score(
@@ -433,12 +408,9 @@ def tune_threshold(
     )
     silent = np.array([span_scores.best_of(g["text"], "", language)[1] for g in gold])
     scores = np.array([answer.score for answer in answers])
-    order = np.argsort(scores)
-    # Cutting before rank k: the k lowest stay silent, the others answer.
-    f1 = np.concatenate([[0], np.cumsum(silent[order] - answered[order])]) + answered.sum()
-    edges = np.concatenate([[scores.min() - 1], scores[order], [scores.max() + 1]])
-    k = int(np.where(edges[:-1] < edges[1:], f1, -np.inf).argmax())
-    return float((edges[k] + edges[k + 1]) / 2)
+    tried, silenced = thresholds.cuts(scores)
+    gained = np.concatenate([[0], np.cumsum((silent - answered)[np.argsort(scores)])])
+    return thresholds.best(tried, gained[silenced])
 
 
 def tune_threshold_of_several(
@@ -473,7 +445,7 @@ def tune_threshold_of_several(
             logits, encoded, split, threshold=threshold, max_answer_length=max_answer_length
         )
         f1.append(score(found, gold, all_of=True)["f1"])
-    return float(tried[int(np.argmax(f1))])
+    return thresholds.best(tried, f1)
 
 
 def _windows(
@@ -540,35 +512,6 @@ def _percent(pairs: Iterable[tuple[float, float]]) -> dict[str, float]:
     rows = list(pairs)
     exact, f1 = np.array(rows).mean(0) if rows else (0.0, 0.0)
     return {"exact_match": 100 * float(exact), "f1": 100 * float(f1)}
-
-
-def _read(
-    trained: Any,
-    tokenizer: PreTrainedTokenizerBase | None,
-    questions: Sequence[tuple[str, str]],
-    max_length: int | None,
-    stride: int | None,
-    batch_size: int,
-) -> tuple[tuple[list[np.ndarray], list[np.ndarray]], Encoded]:
-    """Logits for raw questions, and the questions as a split named "test"."""
-    for pair in questions:
-        if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
-            raise ValueError(f"expected pairs of a question and a text, got {pair!r}")
-    model, tokenizer = saving.load(AutoModelForQuestionAnswering, trained, tokenizer)
-    length = max_length or min(384, longest_input(model, tokenizer))
-    batch: dict[str, list[Any]] = {
-        "question": [question for question, _ in questions],
-        "context": [context for _, context in questions],
-        "answers": [{"text": [], "answer_start": []} for _ in questions],
-    }
-    overlap = length // 3 if stride is None else stride
-    windows = Dataset.from_dict(
-        _windows(tokenizer, length, overlap, batch, range(len(questions))) if questions else {}
-    )
-    names = ("start_logits", "end_logits")
-    starts, ends = outputs_of(model, list(windows), partial(pad, tokenizer), names, batch_size)
-    corpus = DatasetDict(test=Dataset.from_dict(batch))
-    return (starts, ends), Encoded(DatasetDict(test=windows), corpus, {})
 
 
 def _answer(

@@ -5,26 +5,24 @@ The four steps are :func:`encode`, :func:`model`, :func:`decode` and :func:`scor
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch
 from datasets import Dataset, DatasetDict
-from seqeval.metrics.v1 import precision_recall_fscore_support
-from seqeval.scheme import IOB2
 from sklearn.metrics import accuracy_score, f1_score
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModelForTokenClassification, PreTrainedTokenizerBase
 
 from dicebook.corpora.tags import by_character as tag_characters
-from dicebook.corpora.tags import is_entity_tag, spans
-from dicebook.tasks.outputs import longest_input, outputs_of
-from dicebook.tasks.raw_text import Entity, sentences_of
-from dicebook.training import saving
+from dicebook.corpora.tags import spans
+from dicebook.tasks import thresholds
+from dicebook.tasks.entity_scores import score_spans
 from dicebook.training.encoders import load_model, pad
 
 OUTSIDE = "O"
@@ -41,11 +39,15 @@ class Encoded:
             word, or -1 where the word was cut off), beside the original ``tokens`` and ``tags``.
         labels: the tags of the training split, ``O`` first, then by name.
         cut: words beyond ``max_length``, per split. They are scored as ``O``.
+        unseen: tags that the training split does not have, with their number, per split. No
+            prediction can be one of them, so each counts as an error of the model; the loss on the
+            validation split leaves them out (label -100), for there is no logit to ask for.
     """
 
     splits: DatasetDict
     labels: list[str]
     cut: dict[str, int]
+    unseen: dict[str, Counter[str]]
 
     def counts(self) -> np.ndarray:
         """How often each label occurs in the training split. Shape ``[len(labels)]``."""
@@ -64,13 +66,15 @@ def encode(
         max_length: sub-words a sentence, special tokens included; what is longer is cut.
 
     Returns:
-        The encoded corpus, its labels and the number of words cut.
-
-    Raises:
-        ValueError: if a split holds a tag that the training split does not.
+        The encoded corpus, its labels, and what it cannot say: words cut and tags unseen.
     """
-    labels = _labels(corpus)
+    seen = {tag for tags in corpus["train"]["tags"] for tag in tags}
+    labels = sorted(seen, key=lambda tag: (tag != OUTSIDE, tag))
     index = {label: i for i, label in enumerate(labels)}
+    unseen = {
+        name: Counter(tag for tags in split["tags"] for tag in tags if tag not in seen)
+        for name, split in corpus.items()
+    }
 
     def encode_batch(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
         encoded = tokenizer(
@@ -83,7 +87,7 @@ def encode(
             for position, word in enumerate(encoded.word_ids(row)):
                 if word is not None and first_row[word] == -1:
                     first_row[word] = position
-                    label_row[position] = index[tags[word]]
+                    label_row[position] = index.get(tags[word], IGNORED)
             label_rows.append(label_row)
             first_rows.append(first_row)
         return {**encoded, "labels": label_rows, "first_subword": first_rows}
@@ -93,7 +97,7 @@ def encode(
         name: sum(position == -1 for row in split["first_subword"] for position in row)
         for name, split in splits.items()
     }
-    return Encoded(splits, labels, cut)
+    return Encoded(splits, labels, cut, unseen)
 
 
 def model(
@@ -160,33 +164,33 @@ def decode(
 
 
 def score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Entity-level scores in percent: strict IOB2, micro-averaged, as the shared tasks report.
+    """Entity-level scores in percent, micro-averaged, by both rules that are in use.
 
-    An entity counts as found if its first word, its last word and its type are right. A predicted
-    ``I-`` tag that continues nothing starts no entity.
+    An entity counts as found if its first word, its last word and its type are right. The rules
+    differ in a predicted ``I-`` that continues nothing. In strict IOB2 it starts no entity; this is
+    seqeval's strict mode and the score that chooses epochs here. In conlleval, the script of the
+    CoNLL shared tasks, it starts one; results in papers are mostly counted so.
 
     Args:
         gold: the correct tags, a list per sentence.
         predicted: the predicted tags, of the same lengths.
 
     Returns:
-        ``precision``, ``recall`` and ``f1`` of entities, and the ``accuracy`` of tags.
+        Strict ``precision``, ``recall`` and ``f1`` of entities, ``f1_conlleval``, and the
+        ``accuracy`` of tags.
 
     Raises:
         ValueError: if the lengths differ.
     """
     if [len(row) for row in gold] != [len(row) for row in predicted]:
         raise ValueError("gold and predicted tags differ in the number of sentences or words")
-    gold, predicted = [list(row) for row in gold], [list(row) for row in predicted]
-    precision, recall, f1, _ = precision_recall_fscore_support(
-        gold, predicted, average="micro", scheme=IOB2, zero_division=0
+    strict, lenient = (
+        score_spans(*([spans(row, strict=rule) for row in rows] for rows in (gold, predicted)))
+        for rule in (True, False)
     )
-    pairs = [
-        (g, p) for rows in zip(gold, predicted, strict=True) for g, p in zip(*rows, strict=True)
-    ]
-    accuracy = sum(g == p for g, p in pairs) / max(1, len(pairs))
-    values = {"precision": precision, "recall": recall, "f1": f1, "accuracy": accuracy}
-    return {name: 100 * float(value) for name, value in values.items()}
+    right = sum(g == p for g, p in zip(chain(*gold), chain(*predicted), strict=True))
+    accuracy = 100 * right / max(1, sum(map(len, gold)))
+    return {**strict, "f1_conlleval": lenient["f1"], "accuracy": accuracy}
 
 
 def score_words(
@@ -250,117 +254,4 @@ def tune_outside_bias(
     for bias in biases:
         predicted = decode(logits, split, labels, outside_bias=float(bias))
         curve.append({"outside_bias": float(bias), **score(split["tags"], predicted)})
-    best = max(curve, key=lambda point: (point["f1"], -abs(point["outside_bias"])))
-    return best["outside_bias"], curve
-
-
-@dataclass(frozen=True)
-class Tagged:
-    """A tagged sentence.
-
-    Attributes:
-        words: its words.
-        tags: a tag for each word.
-        entities: what IOB2 tags mark; empty for other tags.
-    """
-
-    words: list[str]
-    tags: list[str]
-    entities: list[Entity]
-
-
-def predict(
-    trained: Any,
-    sentences: str | Sequence[str | Sequence[str]],
-    *,
-    tokenizer: PreTrainedTokenizerBase | None = None,
-    outside_bias: float = 0.0,
-    max_length: int | None = None,
-    batch_size: int = 32,
-) -> list[Tagged]:
-    """Tag sentences that a trained model has not seen.
-
-    A sentence longer than the model reads at once is read in overlapping windows; each word is
-    tagged in the window in which it stands farthest from an edge.
-
-    Args:
-        trained: a folder that :func:`dicebook.training.saving.save` wrote, or a model.
-        sentences: raw sentences, or lists of words; one string is one sentence. Words split as
-            in the training corpus give the best tags; for a corpus :func:`by_character` give
-            ``list(text)``.
-        tokenizer: a model's tokenizer; of a folder it is known.
-        outside_bias: see :func:`decode`.
-        max_length: sub-words of a window; None is as many as the model reads.
-        batch_size: windows in a batch.
-
-    Returns:
-        Words, tags and entities of each sentence.
-
-    Raises:
-        EncoderError: if the folder holds no model.
-        ValueError: if a word is empty, or a model comes without tokenizer.
-    """
-    model, tokenizer = saving.load(AutoModelForTokenClassification, trained, tokenizer)
-    labels = [model.config.id2label[i] for i in range(model.config.num_labels)]
-    given = sentences_of(sentences)
-    length = max_length or longest_input(model, tokenizer)
-    rows, places = _windows(tokenizer, [sentence.words for sentence in given], length)
-    (logits,) = outputs_of(model, rows, partial(pad, tokenizer), ["logits"], batch_size)
-    iob2 = all(map(is_entity_tag, labels))
-    found = []
-    for number, sentence in enumerate(given):
-        by_word = np.zeros((1, len(sentence.words), len(labels)))
-        positions = [-1] * len(sentence.words)
-        for word in range(len(sentence.words)):
-            if (number, word) in places:
-                window, position = places[number, word]
-                by_word[0, word] = logits[window][position]
-                positions[word] = word
-        split = {"first_subword": [positions]}
-        (tags,) = decode(by_word, split, labels, outside_bias=outside_bias)
-        entities = sentence.entities(spans(tags, strict=True)) if iob2 else []
-        found.append(Tagged(sentence.words, tags, entities))
-    return found
-
-
-def _windows(
-    tokenizer: PreTrainedTokenizerBase, sentences: Sequence[list[str]], max_length: int
-) -> tuple[list[dict[str, Any]], dict[tuple[int, int], tuple[int, int]]]:
-    """Rows for a model, and for each (sentence, word) the row and position to read it at."""
-    rows: list[dict[str, Any]] = []
-    best: dict[tuple[int, int], tuple[int, tuple[int, int]]] = {}
-    for number, words in enumerate(sentences):
-        if not words:
-            continue
-        encoded = tokenizer(
-            words,
-            is_split_into_words=True,
-            truncation=True,
-            max_length=max_length,
-            stride=max_length // 4,
-            return_overflowing_tokens=True,
-        )
-        for window, ids in enumerate(encoded["input_ids"]):
-            before = None
-            for position, word in enumerate(encoded.word_ids(window)):
-                edge = min(position, len(ids) - 1 - position)
-                place = (edge, (len(rows), position))
-                known = best.get((number, word), (-1, (0, 0)))
-                if word is not None and word != before and edge > known[0]:
-                    best[number, word] = place
-                before = word
-            rows.append({name: encoded[name][window] for name in encoded})
-    return rows, {word: place for word, (_, place) in best.items()}
-
-
-def _labels(corpus: Mapping[str, Dataset]) -> list[str]:
-    seen = {tag for tags in corpus["train"]["tags"] for tag in tags}
-    for name, split in corpus.items():
-        for number, tags in enumerate(split["tags"], start=1):
-            for tag in tags:
-                if tag not in seen:
-                    raise ValueError(
-                        f"split {name!r}, sentence {number}: tag {tag!r} never occurs in the "
-                        f"training split, whose tags are {', '.join(sorted(seen))}"
-                    )
-    return sorted(seen, key=lambda tag: (tag != OUTSIDE, tag))
+    return thresholds.best(biases, [point["f1"] for point in curve]), curve

@@ -165,23 +165,102 @@ def test_decoding_flat_and_nested(encoded, tokenizer) -> None:
     )
 
 
-def test_a_type_unseen_in_training_is_named(tokenizer) -> None:
+def test_a_type_unseen_in_training_is_counted(tokenizer) -> None:
     corpus = DatasetDict(
         train=Dataset.from_list(ROWS),
         test=Dataset.from_list([{"tokens": ["ACL"], "tags": ["B-ORG"]}]),
     )
-    with pytest.raises(ValueError, match="type 'ORG' never occurs in the training split"):
-        mrc_ner.encode(corpus, tokenizer, max_length=64)
+    encoded = mrc_ner.encode(corpus, tokenizer, max_length=64)
+    assert encoded.types == ["LOC", "PER"]
+    assert encoded.unseen == {"train": {}, "test": {"ORG": 1}}
+    assert all(row["spans"] == [] for row in encoded.splits["test"])
+
+
+def test_candidates_do_not_limit_the_entities(tokenizer) -> None:
+    many = 12
+    row = {"tokens": ["Ada", "."] * many, "tags": ["B-PER", "O"] * many}
+    encoded = mrc_ner.encode(DatasetDict(train=Dataset.from_list([row])), tokenizer, max_length=64)
+    (question,) = encoded.splits["train"]
+    assert len(question["spans"]) == many
+    reader = mrc_ner.model("tiny", tokenizer, candidates=4)
+    batch = mrc_ner.collator(tokenizer)([question])
+    inputs = {name: value for name, value in batch.items() if name != "labels"}
+    pairs = reader.train()(**inputs)["pairs"][0].tolist()
+    assert all(span in pairs for span in question["spans"])
+    with torch.no_grad():
+        reader.boundaries.bias.fill_(50.0)  # the reader is sure of every word
+        assert reader.eval()(**inputs)["pairs"].shape[1] == 16**2
+        reader.boundaries.bias.fill_(-50.0)
+        assert reader(**inputs)["pairs"].shape[1] == 4**2
+
+
+@pytest.mark.parametrize("loss", ["binary_ce", "binary_dl"])
+def test_accumulated_parts_make_the_loss_of_the_whole(encoded, tokenizer, reader, loss) -> None:
+    rows = list(encoded.splits["train"])
+    criterion = mrc_ner.MrcLoss(make_loss(loss), (1.0, 1.0, 0.3))
+    reader.train()
+    for module in reader.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+
+    def gradients(batches: list[list[dict[str, object]]]) -> tuple[float, list[torch.Tensor]]:
+        reader.zero_grad()
+        total = 0.0
+        for part in batches:
+            batch = mrc_ner.collator(tokenizer)(part)
+            outputs = reader(**{n: v for n, v in batch.items() if n != "labels"})
+            value = criterion(outputs, batch["labels"], num_items_in_batch=len(rows))
+            value.backward()
+            total += value.item()
+        return total, [p.grad.clone() for p in reader.parameters() if p.grad is not None]
+
+    whole, expected = gradients([rows])
+    parts, found = gradients([rows[:1], rows[1:3], rows[3:]])
+    assert parts == pytest.approx(whole, abs=1e-6)
+    assert len(found) == len(expected)
+    for mine, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(mine, theirs, atol=1e-6, rtol=1e-4)
+
+
+def test_the_tuned_threshold_is_the_best_there_is(encoded) -> None:
+    draw = np.random.default_rng(0)
+    gold = [set(spans(row["tags"])) for row in ROWS]
+    for _ in range(20):
+        split = encoded.splits["test"]
+        width = max(map(len, split["input_ids"]))
+        positions = [list(row["first_subword"]) for row in split]
+        pairs = np.array([[(p[i], p[j]) for i in range(3) for j in range(i, 3)] for p in positions])
+        outputs = (
+            draw.normal(size=(len(split), width, 2)).round(1),
+            pairs,
+            draw.normal(size=pairs.shape[:2]).round(1),
+        )
+
+        def f1(threshold: float, outputs=outputs) -> float:
+            found = mrc_ner.decode(outputs, encoded, "test", threshold=threshold)
+            return mrc_ner.score(gold, found)["f1"]
+
+        tuned = mrc_ner.tune_threshold(outputs, encoded, "test")
+        assert f1(tuned) == max(f1(t) for t in np.arange(-6, 6, 0.05))
 
 
 def test_a_saved_reader_is_the_same_reader(tmp_path: Path, encoded, tokenizer, reader) -> None:
     batch = mrc_ner.collator(tokenizer)(list(encoded.splits["test"]))
     inputs = {name: v for name, v in batch.items() if name not in ("labels", "spans")}
+    reader.queries = encoded.queries
     reader.eval().save_pretrained(tmp_path)
     again = mrc_ner.EntityReader.from_pretrained(tmp_path)
-    assert again.candidates == 4
+    assert (again.candidates, again.queries) == (4, encoded.queries)
     with torch.inference_mode():
         torch.testing.assert_close(
             again(**inputs)["match_logits"], reader(**inputs)["match_logits"]
         )
     assert not list(tmp_path.glob("*.bin"))
+    text, everything = "Ada met Grace", {"threshold": -1e9, "nested": True}
+    found = mrc_ner.predict(again, tokenizer, text, **everything)
+    assert found == mrc_ner.predict(reader, tokenizer, text, **everything) != [[]]
+    with pytest.raises(ValueError, match="a reader with questions"):
+        mrc_ner.predict(mrc_ner.model("tiny", tokenizer), tokenizer, text)
+    (tmp_path / "heads.safetensors").unlink()
+    with pytest.raises(OSError, match="heads"):
+        mrc_ner.EntityReader.from_pretrained(tmp_path)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dicebook.corpora.tags import Span
-from dicebook.tasks import mrc_ner, pairs, reading, tagging
+from dicebook.tasks import mrc_ner, reading
 from dicebook.tasks.raw_text import Entity, Sentence
 from dicebook.training.encoders import load_tokenizer
 
@@ -44,61 +44,23 @@ def test_words_of_a_sentence() -> None:
         Sentence.of(["New", ""])
 
 
-def test_a_long_sentence_is_tagged_to_its_end(tokenizer) -> None:
-    torch.manual_seed(0)
-    model = tagging.model("tiny", tokenizer, ["O", "B-PER"]).eval()
-    words = WORDS * 12
-    long, empty, short = tagging.predict(model, [words, [], WORDS], tokenizer=tokenizer)
-    assert len(long.tags) == len(words) == len(long.words)
-    assert empty.tags == []
-    assert short == tagging.predict(model, [WORDS], tokenizer=tokenizer)[0]
-    all_per = tagging.predict(model, [words], tokenizer=tokenizer, outside_bias=-1e4)[0]
-    assert set(all_per.tags) == {"B-PER"}, "no word fell between two windows"
-    rows, places = tagging._windows(tokenizer, [words], 32)
-    assert max(len(row["input_ids"]) for row in rows) <= 32
-    for (_, word), (row, position) in places.items():
-        piece = tokenizer.convert_ids_to_tokens(rows[row]["input_ids"][position])
-        assert words[word].startswith(piece)
-
-
 def test_an_entity_of_a_late_window_is_found(tokenizer) -> None:
     reader = mrc_ner.model("tiny", tokenizer, queries={"PER": "who ?"}, candidates=32)
     everything = mrc_ner.predict(
-        reader, " ".join(WORDS * 12), tokenizer=tokenizer, threshold=-1e9, nested=True
+        reader, tokenizer, " ".join(WORDS * 12), threshold=-1e9, nested=True
     )[0]
     assert max(entity.end for entity in everything) == len(" ".join(WORDS * 12))
     assert len(everything) == len(set(everything))
-
-
-def test_a_class_comes_with_its_probability(tokenizer) -> None:
-    torch.manual_seed(0)
-    model = pairs.model("tiny", tokenizer, ["no", "yes"]).eval()
-    examples = ["Ada met Grace", ("Ada met Grace", "Grace in Paris")]
-    found = pairs.predict(model, examples, tokenizer=tokenizer)
-    with torch.inference_mode():
-        for example, one in zip(examples, found, strict=True):
-            texts = (example,) if isinstance(example, str) else example
-            p = model(**tokenizer(*texts, return_tensors="pt")).logits.softmax(-1)[0]
-            assert one.probability == pytest.approx(p.max().item(), abs=1e-5)
-            assert one.label == ["no", "yes"][int(p.argmax())]
-    yes = pairs.predict(model, examples, tokenizer=tokenizer, threshold=-1e3)
-    assert [one.label for one in yes] == ["yes", "yes"]
-    assert pairs.predict(model, [], tokenizer=tokenizer) == []
-    for wrong in ("a sentence", [("a", "b", "c")]):
-        with pytest.raises(ValueError, match=r"expected a .*sentence"):
-            pairs.predict(model, wrong, tokenizer=tokenizer)
 
 
 def test_an_answer_of_a_late_window_is_found(tokenizer) -> None:
     torch.manual_seed(0)
     model = reading.model("tiny", tokenizer).eval()
     text = " ".join(WORDS * 12)
-    (answer,) = reading.predict(model, [("who ?", text)], as_choice=False, tokenizer=tokenizer)
+    (answer,) = reading.predict(model, tokenizer, [("who ?", text)], as_choice=False)
     assert text[answer.start : answer.start + len(answer.text)] == answer.text != ""
-    assert reading.predict(model, [], as_choice=False, tokenizer=tokenizer) == []
-    silent = {"as_choice": False, "tokenizer": tokenizer, "threshold": np.inf}
-    assert reading.predict(model, [("who ?", text)], **silent)[0].text == ""
-    several = reading.predict_several(model, [("who ?", text)], tokenizer=tokenizer, threshold=-9)
-    assert several[0][-1].start > len(text) // 2
+    assert reading.predict(model, tokenizer, [], as_choice=False) == []
+    silent = {"as_choice": False, "threshold": np.inf}
+    assert reading.predict(model, tokenizer, [("who ?", text)], **silent)[0].text == ""
     with pytest.raises(ValueError, match="pairs of a question and a text"):
-        reading.predict(model, ["who ?"], as_choice=True, tokenizer=tokenizer)
+        reading.predict(model, tokenizer, ["who ?"], as_choice=True)

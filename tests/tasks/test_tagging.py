@@ -7,6 +7,8 @@ import pytest
 from datasets import Dataset, DatasetDict
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seqeval.metrics import f1_score
+from seqeval.scheme import IOB2
 
 from dicebook.tasks import tagging
 from dicebook.training.encoders import EncoderError, load_tokenizer
@@ -53,11 +55,21 @@ def test_words_beyond_max_length_are_counted_and_tagged_outside(tokenizer) -> No
         assert predicted == ["B-PER" if k else "O" for k in kept]
 
 
-def test_a_tag_unseen_in_training_is_named(tokenizer) -> None:
-    broken = corpus()
-    broken["validation"] = Dataset.from_list([{"tokens": ["Turing"], "tags": ["B-LOC"]}])
-    with pytest.raises(ValueError, match=r"'validation', sentence 1: tag 'B-LOC'.*B-PER, I-PER, O"):
-        tagging.encode(broken, tokenizer)
+def test_a_tag_unseen_in_training_is_an_error_of_the_model(tokenizer) -> None:
+    rows = [{"tokens": ["Turing", "met", "Ada"], "tags": ["B-LOC", "O", "B-PER"]}]
+    broken = DatasetDict({**corpus(), "validation": Dataset.from_list(rows)})
+    encoded = tagging.encode(broken, tokenizer)
+    assert encoded.labels == ["O", "B-PER", "I-PER"]
+    assert encoded.unseen == {"train": {}, "validation": {"B-LOC": 1}, "test": {}}
+    (row,) = encoded.splits["validation"]
+    labels = [row["labels"][position] for position in row["first_subword"]]
+    assert labels == [-100, 0, 1], "the loss does not see it"
+    logits = np.zeros((1, len(row["input_ids"]), 3))
+    logits[0, row["first_subword"][2], 1] = 9
+    predicted = tagging.decode(logits, encoded.splits["validation"], encoded.labels)
+    found = tagging.score(encoded.splits["validation"]["tags"], predicted)
+    assert found["recall"] == 50
+    assert found["accuracy"] == pytest.approx(200 / 3)
 
 
 def test_perfect_logits_decode_to_the_gold_tags(tokenizer) -> None:
@@ -107,6 +119,52 @@ def test_scores_equal_a_count_of_spans(sentences: list[list[tuple[str, str]]]) -
     assert found["recall"] == pytest.approx(100 * true / n_gold if n_gold else 0)
     f1 = 200 * true / (n_gold + n_predicted) if n_gold + n_predicted else 0
     assert found["f1"] == pytest.approx(f1)
+
+
+def conlleval(gold: list[list[str]], predicted: list[list[str]]) -> float:
+    """F1 as the script of the CoNLL shared tasks counts it: one pass, chunk by chunk."""
+    counts = {"right": 0, "gold": 0, "predicted": 0}
+
+    def ends(before: str, now: str) -> bool:
+        return before != "O" and (now[0] in "OB" or now[2:] != before[2:])
+
+    def starts(before: str, now: str) -> bool:
+        return now != "O" and (now[0] == "B" or before == "O" or now[2:] != before[2:])
+
+    for gold_row, predicted_row in zip(gold, predicted, strict=True):
+        both, before_g, before_p = False, "O", "O"
+        for g, p in zip([*gold_row, "O"], [*predicted_row, "O"], strict=True):
+            end_g, end_p = ends(before_g, g), ends(before_p, p)
+            if both and end_g and end_p:
+                counts["right"] += 1
+            if end_g or end_p:
+                both = False
+            start_g, start_p = starts(before_g, g), starts(before_p, p)
+            both = (both or (start_g and start_p)) and g[2:] == p[2:]
+            counts["gold"] += start_g
+            counts["predicted"] += start_p
+            before_g, before_p = g, p
+    return 200 * counts["right"] / (counts["gold"] + counts["predicted"])
+
+
+def test_both_rules_on_many_random_sequences() -> None:
+    draw = np.random.default_rng(0)
+    tags = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+    gold, predicted = [], []
+    for _ in range(10_000):
+        row = draw.choice(tags, draw.integers(1, 12))
+        noise = draw.choice(tags, len(row))
+        gold.append(row.tolist())
+        predicted.append(np.where(draw.random(len(row)) < 0.3, noise, row).tolist())
+    found = tagging.score(gold, predicted)
+    assert found["f1_conlleval"] == pytest.approx(conlleval(gold, predicted))
+    strict = f1_score(gold, predicted, mode="strict", scheme=IOB2)
+    assert found["f1"] == pytest.approx(100 * strict)
+    assert abs(found["f1"] - found["f1_conlleval"]) > 1
+    # Sentence by sentence, for sums can hide errors.
+    for g, p in list(zip(gold, predicted, strict=True))[:2000]:
+        if any(tag != "O" for tag in g + p):
+            assert tagging.score([g], [p])["f1_conlleval"] == pytest.approx(conlleval([g], [p]))
 
 
 def test_scores_need_equal_lengths() -> None:

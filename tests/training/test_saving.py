@@ -1,13 +1,15 @@
-"""A saved model: whole or not at all, read back by transformers' own classes, with its card."""
+"""A saved model: whole or not at all, read by transformers' classes and pipelines, with a card."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from datasets import Dataset, DatasetDict
+from huggingface_hub import ModelCard
 from transformers import (
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
@@ -16,9 +18,10 @@ from transformers import (
     pipeline,
 )
 
-from dicebook.tasks import mrc_ner, pairs, reading, tagging
+from dicebook.tasks import pairs, reading, tagging
+from dicebook.tasks.outputs import outputs_of
 from dicebook.training import saving
-from dicebook.training.encoders import EncoderError, load_tokenizer
+from dicebook.training.encoders import load_tokenizer
 from dicebook.training.experiment import Experiment, ParameterError
 
 TOKENS = ["Ada", "met", "Grace", "Hopper", "."]
@@ -63,79 +66,60 @@ def test_transformers_own_classes_read_the_folder(tmp_path: Path, models, tokeni
     assert not list((tmp_path / "new").glob(".*")), "nothing is left of the way there"
 
 
-def test_a_pipeline_of_transformers_tags_as_predict_does(tmp_path, models, tokenizer) -> None:
+def test_pipelines_of_transformers_read_the_folder(tmp_path: Path, models, tokenizer) -> None:
     model = models[AutoModelForTokenClassification]
     folder = save(model, tokenizer, tmp_path / "tagger")
-    theirs = pipeline("token-classification", str(folder), ignore_labels=[])(TEXT)
-    first = {piece["start"]: piece["entity"] for piece in reversed(theirs)}
-    (ours,) = tagging.predict(folder, TEXT)
-    starts = [TEXT.index(token) for token in TOKENS]
-    assert ours.tags == [first[start] for start in starts]
-    assert tagging.predict(model, [TOKENS], tokenizer=tokenizer)[0].tags == ours.tags
-
-
-def test_a_reader_of_entities_is_the_same_reader(tmp_path: Path, tokenizer) -> None:
-    corpus = DatasetDict(
-        train=Dataset.from_list([{"tokens": TOKENS, "tags": ["B-PER", "O", "B-PER", "I-PER", "O"]}])
-    )
-    encoded = mrc_ner.encode(corpus, tokenizer, queries={"PER": "who ?"}, max_length=32)
-    reader = mrc_ner.model("tiny", tokenizer, queries=encoded.queries).eval()
-    folder = save(reader, tokenizer, tmp_path / "reader")
-    assert mrc_ner.EntityReader.from_pretrained(folder).queries == {"PER": "who ?"}
-    everything = {"threshold": -1e9, "nested": True}
-    found = mrc_ner.predict(folder, TEXT, **everything)
-    assert found == mrc_ner.predict(reader, TEXT, tokenizer=tokenizer, **everything) != [[]]
-    (folder / "heads.safetensors").unlink()
-    with pytest.raises(EncoderError, match="heads"):
-        mrc_ner.predict(folder, TEXT)
-    with pytest.raises(ValueError, match="a reader with questions"):
-        mrc_ner.predict(mrc_ner.model("tiny", tokenizer), TEXT, tokenizer=tokenizer)
+    found = pipeline("token-classification", str(folder), ignore_labels=[])(TEXT)
+    corpus = DatasetDict(train=Dataset.from_list([{"tokens": TOKENS, "tags": 5 * ["O"]}]))
+    row = tagging.encode(corpus, tokenizer).splits["train"][0]
+    (logits,) = outputs_of(model, [row], tagging.collator(tokenizer), ["logits"], 1)
+    (tags,) = tagging.decode(np.stack(logits), {"first_subword": [row["first_subword"]]}, LABELS)
+    first = {piece["start"]: piece["entity"] for piece in reversed(found)}
+    assert tags == [first[TEXT.index(token)] for token in TOKENS]
+    model = models[AutoModelForSequenceClassification]
+    folder = save(model, tokenizer, tmp_path / "classifier")
+    (found,) = [pipeline("text-classification", str(folder))({"text": TEXT, "text_pair": "who ?"})]
+    with torch.inference_mode():
+        p = model(**tokenizer(TEXT, "who ?", return_tensors="pt")).logits.softmax(-1)[0]
+    assert found["label"] == ["no", "yes"][int(p.argmax())]
+    assert found["score"] == pytest.approx(p.max().item(), abs=1e-5)
 
 
 def test_the_card_says_where_a_model_comes_from(tmp_path: Path, models, tokenizer) -> None:
     model = models[AutoModelForTokenClassification]
-    card = (save(model, tokenizer, tmp_path / "m") / "README.md").read_text()
+    card = ModelCard.load(save(model, tokenizer, tmp_path / "m") / "README.md")
+    assert card.data.pipeline_tag == "token-classification"
+    assert card.data.library_name == "transformers"
     for said in (
-        "pipeline_tag: token-classification",
         "| loss | `dsc` |",
-        "| loss options | `{'squared': True}` |",
+        "| loss_options | `{'squared': True}` |",
         "| corpus | `x` |",
         "| f1 | 48.12 |",
-        f"| torch | {torch.__version__} |",
-        "| learning_rate | 0.0002 |",
+        f"| torch | `{torch.__version__}` |",
+        "| learning_rate | `0.0002` |",
     ):
-        assert said in card
-    own = Experiment(corpus=str(tmp_path), encoder="tiny")
+        assert said in card.text
+    own = Experiment(corpus=str(tmp_path), encoder="tiny", output_dir=str(tmp_path))
     card = saving.model_card(model, own, METRICS)
-    assert str(tmp_path.parent) not in card
-    assert tmp_path.name in card
+    assert str(tmp_path.parent) not in str(card)
+    assert tmp_path.name in card.text
     with pytest.raises(ParameterError, match="the one this model was trained with"):
         saving.model_card(model, Experiment(corpus="x", loss="ce,dl"), METRICS)
 
 
-def test_a_folder_is_the_old_one_or_the_new_one(tmp_path: Path, models, tokenizer) -> None:
-    model = models[AutoModelForTokenClassification]
-    folder = save(model, tokenizer, tmp_path / "m")
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-
+def test_a_folder_is_whole_or_not_there(tmp_path: Path, models, tokenizer) -> None:
     class Breaks:
         def save_pretrained(self, to: Path) -> None:
+            to.mkdir()
             (to / "half").touch()
             raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        save(Breaks(), tokenizer, folder)
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    assert [path.name for path in tmp_path.iterdir()] == ["m"]
-    (folder / "stale").touch()
-    save(model, tokenizer, folder)
-    assert not (folder / "stale").exists()
+        save(Breaks(), tokenizer, tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
     (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "diary.txt").touch()
-    with pytest.raises(FileExistsError, match="a model to replace"):
-        save(model, tokenizer, tmp_path / "notes")
-
-
-def test_a_model_needs_its_tokenizer(models) -> None:
-    with pytest.raises(ValueError, match="the tokenizer beside the model"):
-        tagging.predict(models[AutoModelForTokenClassification], TEXT)
+    save(models[AutoModelForTokenClassification], tokenizer, tmp_path / "notes")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "notes").iterdir()}
+    with pytest.raises(FileExistsError, match="expected a new or an empty folder"):
+        save(models[AutoModelForQuestionAnswering], tokenizer, tmp_path / "notes")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "notes").iterdir()} == before

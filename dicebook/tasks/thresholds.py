@@ -1,0 +1,58 @@
+"""Choosing a threshold on the validation split: the baseline that every loss is held against.
+
+A task has candidates and what each of them scores; :func:`best` chooses. Where every decision has
+one score of its own, the candidates need no grid: :func:`cuts` are all that differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def best(tried: Sequence[float] | np.ndarray, values: Sequence[float] | np.ndarray) -> float:
+    """The candidate with the highest value; of equals the one nearest to 0, the usual threshold.
+
+    Args:
+        tried: the candidates, at least one.
+        values: what each of them reaches on the validation split, never on the test split.
+    """
+    tried, values = np.asarray(tried, dtype=np.float64), np.asarray(values)
+    equals = tried[values == values.max()]
+    return float(equals[np.abs(equals).argmin()])
+
+
+def cuts(scores: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All thresholds that part some scores differently.
+
+    Args:
+        scores: any order, at least one.
+
+    Returns:
+        The thresholds, ascending: one below all scores, one half-way between each two neighbours
+        that differ, one above all. And how many scores lie below each.
+    """
+    distinct, counts = np.unique(np.asarray(scores, dtype=np.float64), return_counts=True)
+    between = (distinct[1:] + distinct[:-1]) / 2
+    thresholds = np.concatenate([[distinct[0] - 1], between, [distinct[-1] + 1]])
+    return thresholds, np.concatenate([[0], np.cumsum(counts)])
+
+
+def best_f1(
+    scores: Sequence[float] | np.ndarray, right: Sequence[int] | np.ndarray, gold: int
+) -> float:
+    """The threshold above which saying yes has the best F1.
+
+    Args:
+        scores: of every decision, such as log-odds. Shape ``[n]``; none gives 0.
+        right: whether yes is right. Shape ``[n]``, of 0 and 1.
+        gold: how many yes there are to find; more than ``right`` holds where some have no score.
+    """
+    if not len(scores):
+        return 0.0
+    tried, below = cuts(scores)
+    found = np.concatenate([[0], np.cumsum(np.asarray(right)[np.argsort(scores, kind="stable")])])
+    hits = found[-1] - found[below]
+    said = len(scores) - below
+    return best(tried, 2 * hits / np.maximum(said + gold, 1))

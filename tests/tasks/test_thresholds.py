@@ -1,0 +1,41 @@
+"""The search for a threshold, against trying everything."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score
+
+from dicebook.tasks import thresholds
+
+SCORED = st.lists(
+    st.tuples(st.integers(-9, 9).map(lambda k: k / 2), st.integers(0, 1)), min_size=1, max_size=15
+)
+
+
+def test_of_equals_the_one_nearest_to_the_usual_threshold_is_taken() -> None:
+    assert thresholds.best([-3.0, -1.0, 0.5, 2.0], [7.0, 7.0, 7.0, 6.0]) == 0.5
+    assert thresholds.best([-3.0, 4.0], [1.0, 2.0]) == 4.0
+
+
+def test_cuts_part_all_that_differs() -> None:
+    tried, below = thresholds.cuts([2.0, 0.0, 2.0, 3.0])
+    assert tried.tolist() == [-1.0, 1.0, 2.5, 4.0]
+    assert below.tolist() == [0, 1, 3, 4]
+
+
+@settings(deadline=None)
+@given(SCORED, st.integers(0, 3))
+def test_the_best_f1_is_found(rows: list[tuple[float, int]], without_score: int) -> None:
+    scores, right = np.array([s for s, _ in rows]), np.array([r for _, r in rows])
+    gold = [*right, *[1] * without_score]
+
+    def f1(threshold: float) -> float:
+        said = [*(scores > threshold).astype(int), *[0] * without_score]
+        return f1_score(gold, said, zero_division=0)
+
+    tuned = thresholds.best_f1(scores, right, sum(gold))
+    assert f1(tuned) == pytest.approx(max(f1(t) for t in [-99.0, 99.0, *(scores + 0.1)]))
+    assert thresholds.best_f1([], [], 3) == 0
