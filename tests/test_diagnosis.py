@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 
@@ -10,8 +11,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from dicebook import LOSS_NAMES, diagnose, make_loss
+from dicebook import (
+    LOSS_NAMES,
+    DiceLoss,
+    SelfAdjustingDiceLoss,
+    TverskyLoss,
+    diagnose,
+    make_loss,
+)
 from dicebook.diagnosis import Report
+from dicebook.diagnosis.standing_start import standing_start
 
 Loss = Callable[..., Tensor]
 
@@ -120,12 +129,14 @@ def no_smoothing_per_example(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 MULTI, BINARY = tokens(), yes_or_no()
+WITH_IGNORED = yes_or_no()
+WITH_IGNORED[1][:3] = -100
 BUGS = [
     (numerator_per_example, MULTI, "batch size"),
     (numerator_per_example, MULTI, "range"),
     (mask_n_by_n, BINARY, "mask"),
     (column_against_row, BINARY, "memory"),
-    (counts_minus_100, BINARY, "ignored labels"),
+    (counts_minus_100, WITH_IGNORED, "ignored labels"),
     (sigmoid_for_softmax, MULTI, "shift"),
     (naive_power(0.01), BINARY, "saturation"),
     (naive_power(0.5), BINARY, "saturation"),
@@ -227,14 +238,146 @@ def test_gradient_over_n_is_measured() -> None:
     assert diagnose(nn.CrossEntropyLoss(reduction="sum"), *MULTI)["batch size"].verdict == "note"
 
 
-def test_losses_of_torch() -> None:
+def test_losses_of_torch_are_sound() -> None:
     report = diagnose(F.cross_entropy, *MULTI)
-    # On a CPU it sums in half precision, and 160,000 rows give 0.
-    assert {finding.name for finding in report.problems} <= {"half precision"}, str(report)
+    assert report.ok, str(report)
     assert report["shape"].verdict == "note"  # torch wants [N, C, T]
     report = diagnose(F.binary_cross_entropy_with_logits, *BINARY)
-    assert {finding.name for finding in report.problems} == {"ignored labels"}, str(report)
-    assert diagnose(F.binary_cross_entropy_with_logits, *BINARY, ignore_index=None).ok
+    assert report.ok, str(report)
+    assert report["ignored labels"].verdict == "note"
+    report = diagnose(F.binary_cross_entropy_with_logits, *WITH_IGNORED)
+    assert {finding.name for finding in report.problems} == {"ignored labels"}
+
+
+def over_the_hardest_quarter(logits: Tensor, targets: Tensor) -> Tensor:
+    kept = targets != -100
+    each = F.cross_entropy(logits[kept], targets[kept], reduction="none")
+    return each.topk(max(1, len(each) // 4)).values.mean()
+
+
+def test_cross_entropy_over_the_hardest_quarter_is_sound() -> None:
+    logits, targets = tokens()
+    logits[:, 0] += 4.0  # class 0 is easy: none of it is among the hardest
+    report = diagnose(over_the_hardest_quarter, logits, targets)
+    assert report["reach"].verdict == "ok", str(report)
+
+
+def squares_in_half(logits: Tensor, targets: Tensor) -> Tensor:
+    """Squared denominators summed in the logits' precision, smoothing 1, alpha .01."""
+    p, t = probabilities(logits, targets)
+    q = (1 - p) ** 0.01 * p
+    return (1 - (2 * (q * t).sum(0) + 1) / ((q * q).sum(0) + (t * t).sum(0) + 1)).mean()
+
+
+def test_an_overflow_that_needs_400_000_rows_is_found() -> None:
+    report = diagnose(squares_in_half, *MULTI)
+    finding = report["half precision"]
+    assert finding.verdict == "problem", str(report)
+    assert "400,000 rows" in finding.meaning
+    assert "float32" in finding.mend
+
+
+def mines_by_an_index_from_the_end(logits: Tensor, targets: Tensor) -> Tensor:
+    """Keep int(.3 positives) negatives above a threshold that is one place off."""
+    p = logits.sigmoid()
+    negatives = p[targets == 0].sort().values
+    keep = int(0.3 * int((targets == 1).sum()))
+    threshold = negatives[-keep + 1]
+    kept = (targets == 1) | ((targets == 0) & (p > threshold))
+    p, t = p[kept], targets[kept]
+    return 1 - (2 * (p * t).sum() + 1) / (p.sum() + t.sum() + 1)
+
+
+def mines_by_topk(logits: Tensor, targets: Tensor) -> Tensor:
+    p = logits.sigmoid()
+    keep = max(1, int(0.3 * int((targets == 1).sum())))
+    chosen = torch.cat([p[targets == 1], p[targets == 0].topk(keep).values])
+    return 1 - (2 * p[targets == 1].sum() + 1) / (chosen.sum() + (targets == 1).sum() + 1)
+
+
+def test_hard_negative_mining_that_keeps_all_or_none_is_found() -> None:
+    finding = diagnose(mines_by_an_index_from_the_end, *BINARY)["mining"]
+    assert finding.verdict == "problem"
+    assert "997 (1), 995 (3), 994 (5), 0 (7), 1 (10), 7 (30), 28 (100)" in finding.meaning
+    finding = diagnose(mines_by_topk, *BINARY)["mining"]
+    assert (finding.verdict, "1 (1), 1 (3)" in finding.meaning) == ("ok", True)
+    assert "mining" not in str(diagnose(F.binary_cross_entropy_with_logits, *BINARY))
+
+
+def clamped_focal(logits: Tensor, targets: Tensor) -> Tensor:
+    p = logits.softmax(-1).gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    return -((1 - p) ** 2 * (p + 1e-4).log()).mean()
+
+
+def test_a_clamp_that_silences_sure_mistakes_is_found() -> None:
+    finding = diagnose(clamped_focal, *MULTI, ignore_index=None)["clamp"]
+    assert finding.verdict == "problem"
+    p = math.exp(-12) / 4  # of the gold class, where a wrong one of five has the margin 12
+    assert finding.number == pytest.approx(p / (p + 1e-4), rel=0.05)
+    assert diagnose(make_loss("fl"), *MULTI)["clamp"].verdict == "ok"
+    assert "clamp" not in str(diagnose(make_loss("dl"), *MULTI))
+
+
+# How often each tag occurs in the training part of WNUT 2017, O first.
+WNUT = [59570, 660, 548, 335, 264, 245, 221, 206, 203, 150, 142, 140, 46]
+NOT_O = list(range(1, len(WNUT)))
+
+
+@pytest.mark.parametrize(
+    ("loss", "verdict"),
+    [
+        (DiceLoss(squared=False), "problem"),
+        (DiceLoss(squared=False, absent="skip"), "problem"),
+        (DiceLoss(squared=False, absent="skip", classes=NOT_O), "ok"),
+        (DiceLoss(squared=True), "ok"),
+        (SelfAdjustingDiceLoss(squared=False, alpha=0.1), "problem"),
+        (SelfAdjustingDiceLoss(squared=True, alpha=0.1), "ok"),
+        (TverskyLoss(squared=False), "problem"),
+        (F.cross_entropy, "ok"),
+        (make_loss("fl"), "ok"),
+    ],
+    ids=str,
+)
+def test_the_standing_start_ends_as_training_an_encoder_does(loss: Loss, verdict: str) -> None:
+    """As measured with MiniLM on WNUT 2017: F1 0 for each "problem", 23 to 50 for the others."""
+    finding = standing_start(loss, WNUT, binary=False)
+    assert finding.verdict == verdict, str(finding)
+    assert ("does not leave the majority class" in finding.meaning) == (verdict == "problem")
+    assert ("squared=True" in finding.mend) == (verdict == "problem")
+
+
+def test_counts_alone_are_enough_and_add_the_standing_start() -> None:
+    report = diagnose(DiceLoss(squared=False), counts=WNUT)
+    assert [finding.name for finding in report.problems] == ["standing start"], str(report)
+    assert "standing start" not in str(diagnose(DiceLoss(squared=False), *MULTI))
+    assert str(report) == str(diagnose(DiceLoss(squared=False), counts=WNUT))
+
+
+def test_a_binary_loss_starts_too() -> None:
+    loss = F.binary_cross_entropy_with_logits
+    assert diagnose(loss, *BINARY, counts=[900, 100])["standing start"].number > 90
+
+
+def test_no_reproach_where_cross_entropy_finds_nothing_either() -> None:
+    counts = [10_000_000, 1, 1]
+    finding = standing_start(make_loss("dl"), counts, binary=False)
+    assert finding.verdict == "note"
+    assert "nor does cross entropy" in finding.meaning
+
+
+def test_an_error_in_the_standing_start_is_a_finding() -> None:
+    finding = diagnose(nn.CrossEntropyLoss(torch.ones(5)), *MULTI, counts=[9, 1, 1])[
+        "standing start"
+    ]
+    assert (finding.verdict, "raised RuntimeError" in finding.meaning) == ("problem", True)
+
+
+@pytest.mark.parametrize("counts", [[5], [5, 0], [5, -1], [[5, 1]]])
+def test_bad_counts_are_errors(counts: list) -> None:
+    with pytest.raises(ValueError, match="expected a count for each class"):
+        diagnose(make_loss("ce"), counts=counts)
+    with pytest.raises(ValueError, match="expected logits and targets, or counts"):
+        diagnose(make_loss("ce"), MULTI[0])
 
 
 def test_leading_dimensions_and_ignored_rows_of_the_batch() -> None:
