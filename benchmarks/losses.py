@@ -1,10 +1,10 @@
-"""What a loss costs in time and memory, beside cross entropy and other packages.
+"""What a loss costs: time, memory, operations, and its share of a training step.
 
-Everything runs on one thread, one call of each loss after the other, so that whatever else the
-machine does meets all of them alike, and each time in another order, so that none always follows
-the same one. Time is the thread's CPU time: on a busy machine it leaves out the waiting.
+Everything runs on one thread, one call of each loss after the other, each time in another order, so
+that whatever else the machine does meets all of them alike. Time is the thread's CPU time: on a
+busy machine it leaves out the waiting.
 
-    python benchmarks/losses.py --quick                 # a look, half a minute
+    python benchmarks/losses.py --quick                  # a look, a minute
     python benchmarks/losses.py --out results/benchmarks # the table, losses.json and losses.png
 """
 
@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
-import os
 import platform
 import random
 import statistics
@@ -24,17 +22,22 @@ import warnings
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from dicebook.atomic import atomic, write_json
 from dicebook.losses import functional as L
 
 LossFunction = Callable[[Tensor, Tensor], Tensor]
-SHAPES = [(4096, 9), (16384, 9), (65536, 9), (32768, 2)]
+# A batch of 32 sentences of 128 sub-words, with the labels of CoNLL 2003, UD and XPOS tags.
+SHAPES = [(4096, 9), (4096, 17), (4096, 50), (65536, 9)]
 BINARY_SHAPE = (128, 512)
 BASELINE = "cross entropy (torch)"
+STEP = (8, 128)  # sentences and sub-words of the training step
 
 
 def naive(x: Tensor, y: Tensor) -> Tensor:
@@ -46,14 +49,13 @@ def naive(x: Tensor, y: Tensor) -> Tensor:
 
 
 def ours() -> dict[str, LossFunction]:
-    """dicebook's losses at set level."""
+    """dicebook's losses at set level, as they come."""
     return {
-        "dicebook dice": L.dice,
-        "dicebook dice, squared": lambda x, y: L.dice(x, y, squared=True),
-        "dicebook Tversky": L.tversky,
-        "dicebook self-adjusting, alpha 1": lambda x, y: L.self_adjusting_dice(x, y, alpha=1),
-        "dicebook self-adjusting, alpha 0.1": lambda x, y: L.self_adjusting_dice(x, y, alpha=0.1),
+        "dicebook cross entropy": L.cross_entropy,
         "dicebook focal": L.focal,
+        "dicebook dice": L.dice,
+        "dicebook Tversky": L.tversky,
+        "dicebook self-adjusting dice": L.self_adjusting_dice,
     }
 
 
@@ -65,7 +67,7 @@ def peers() -> dict[str, LossFunction]:
 
         options = {"softmax": True, "to_onehot_y": True, "batch": True}
         linear, squared = Monai(**options), Monai(squared_pred=True, **options)
-        found["MONAI dice"] = lambda x, y: linear(x.t()[None], y[None, None])
+        found["MONAI dice, linear"] = lambda x, y: linear(x.t()[None], y[None, None])
         found["MONAI dice, squared"] = lambda x, y: squared(x.t()[None], y[None, None])
     spec = importlib.util.find_spec("segmentation_models_pytorch")
     if spec and spec.submodule_search_locations:
@@ -113,10 +115,28 @@ def peak_memory(loss: LossFunction, x: Tensor, y: Tensor) -> float:
     return peak / (x.numel() * x.element_size())
 
 
+class _Counter(TorchDispatchMode):
+    """Counts operations that compute: on a GPU each is a kernel or more. Views are free."""
+
+    count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += not (func.is_view or "detach" in str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def operations(loss: LossFunction, x: Tensor, y: Tensor) -> int:
+    """How many operations forward and backward dispatch, views left out."""
+    leaf = x.clone().requires_grad_()
+    with _Counter() as counter:
+        loss(leaf, y).backward()
+    return counter.count
+
+
 def compare(
     losses: dict[str, LossFunction], x: Tensor, y: Tensor, repetitions: int
 ) -> list[dict[str, float | str]]:
-    """Median time of each loss, median ratio to the first one's next to it, and peak memory."""
+    """Median time of each loss, median ratio to the first one's next to it, memory, operations."""
     times: dict[str, list[float]] = {name: [] for name in losses}
     order = random.Random(0)
     for repetition in range(repetitions + 5):
@@ -132,6 +152,7 @@ def compare(
             "milliseconds": round(1e3 * statistics.median(values), 4),
             "ratio": round(statistics.median(a / b for a, b in zip(values, base, strict=True)), 3),
             "peak_memory": round(peak_memory(losses[name], x, y), 2),
+            "operations": operations(losses[name], x, y),
         }
         for name, values in times.items()
     ]
@@ -141,41 +162,66 @@ def measure(repetitions: int) -> list[dict[str, float | str]]:
     """All shapes."""
     generator = torch.Generator().manual_seed(0)
     rows: list[dict[str, float | str]] = []
-    others = peers()
+    losses = {BASELINE: F.cross_entropy, **ours(), "naive self-adjusting dice": naive, **peers()}
     for n, c in SHAPES:
         x = torch.randn(n, c, generator=generator)
         y = torch.randint(c, (n,), generator=generator)
-        losses = {BASELINE: F.cross_entropy, **ours(), "naive self-adjusting, alpha 1": naive}
-        rows += compare(losses | others, x, y, repetitions)
+        rows += compare(losses, x, y, repetitions)
     x = torch.randn(BINARY_SHAPE, generator=generator)
     y = (torch.rand(BINARY_SHAPE, generator=generator) < 0.1).float()
     binary: dict[str, LossFunction] = {
         "binary cross entropy (torch)": F.binary_cross_entropy_with_logits,
         "dicebook binary dice": L.binary_dice,
-        "dicebook binary self-adjusting, alpha 1": lambda x, y: L.binary_self_adjusting_dice(
-            x, y, alpha=1
-        ),
-        "dicebook binary self-adjusting, alpha 0.1": L.binary_self_adjusting_dice,
+        "dicebook binary self-adjusting dice": L.binary_self_adjusting_dice,
     }
     return rows + compare(binary, x, y, repetitions)
 
 
+def share_of_a_step(repetitions: int) -> dict[str, float]:
+    """Milliseconds of a step of BERT-base with random weights, and of each loss on its logits."""
+    from transformers import BertConfig, BertForTokenClassification
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    torch.manual_seed(0)
+    model = BertForTokenClassification(BertConfig(num_labels=9))
+    optimizer = torch.optim.AdamW(model.parameters())
+    ids, labels = torch.randint(1000, 20_000, STEP), torch.randint(9, STEP)
+    steps = []
+    for _ in range(3):
+        started = time.thread_time()
+        logits = model(input_ids=ids).logits
+        F.cross_entropy(logits.reshape(-1, 9), labels.reshape(-1)).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        steps.append(time.thread_time() - started)
+    found = {"step of BERT-base": 1e3 * min(steps)}
+    flat, targets = logits.detach().reshape(-1, 9), labels.reshape(-1)
+    for name, loss in {BASELINE: F.cross_entropy, **ours()}.items():
+        taken = [seconds(loss, flat, targets) for _ in range(repetitions)]
+        found[name] = 1e3 * statistics.median(taken)
+    return {name: round(value, 4) for name, value in found.items()}
+
+
 def table(rows: list[dict[str, float | str]]) -> str:
-    """The ratios as a Markdown table, one column a shape; memory in brackets."""
+    """Milliseconds, ratios and memory as a Markdown table, one column a shape."""
     shapes = list(dict.fromkeys(row["shape"] for row in rows))
     cells = {(row["loss"], row["shape"]): row for row in rows}
-    lines = ["| | " + " | ".join(map(str, shapes)) + " |", "|---" * (len(shapes) + 1) + "|"]
+    head = ["", *map(str, shapes), "operations"]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for name in dict.fromkeys(row["loss"] for row in rows):
         line = [str(name)]
         for shape in shapes:
             row = cells.get((name, shape))
-            line.append(f"{row['ratio']:.2f} ({row['peak_memory']:.1f})" if row else "")
+            text = "{milliseconds:.2f} ms, {ratio:.2f} ({peak_memory:.1f})"
+            line.append(text.format(**row) if row else "")
+        line.append(str(next(row["operations"] for row in rows if row["loss"] == name)))
         lines.append("| " + " | ".join(line) + " |")
     return "\n".join(lines)
 
 
 def picture(rows: list[dict[str, float | str]], path: Path) -> None:
-    """One panel a shape, one bar a loss: time over cross entropy's."""
+    """One panel a shape, one bar a loss: milliseconds."""
     import matplotlib.pyplot as plt
 
     shapes = list(dict.fromkeys(row["shape"] for row in rows))[: len(SHAPES)]
@@ -183,22 +229,23 @@ def picture(rows: list[dict[str, float | str]], path: Path) -> None:
     for axis, shape in zip(axes.flat, shapes, strict=True):
         chosen = [row for row in rows if row["shape"] == shape][::-1]
         colours = ["#0072b2" if "dicebook" in str(row["loss"]) else "#999999" for row in chosen]
-        bars = axis.barh(
-            [row["loss"] for row in chosen], [row["ratio"] for row in chosen], color=colours
-        )
+        values = [row["milliseconds"] for row in chosen]
+        bars = axis.barh([row["loss"] for row in chosen], values, color=colours)
         axis.bar_label(bars, fmt="%.2f", padding=2, fontsize=8)
-        axis.axvline(1, color="black", linewidth=0.8)
         axis.margins(x=0.15)
-        axis.set_title(f"{shape.replace('×', ' examples × ')} classes", fontsize=10)
-    figure.supxlabel("time of forward and backward, as a multiple of cross entropy's")
-    partial = path.with_suffix(".partial.png")
-    figure.savefig(partial, dpi=130, facecolor="white")
-    os.replace(partial, path)
+        axis.set_title(f"{str(shape).replace('×', ' examples × ')} classes", fontsize=10)
+    figure.supxlabel("milliseconds of forward and backward, one thread")
+    with atomic(path) as partial:
+        figure.savefig(partial, dpi=130, facecolor="white", format="png")
 
 
 def environment() -> dict[str, str]:
     """What the numbers depend on."""
-    found = {"python": platform.python_version(), "machine": platform.machine()}
+    found = {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "capability": torch.backends.cpu.get_cpu_capability(),
+    }
     for name in ("torch", "monai", "segmentation-models-pytorch", "kornia"):
         try:
             found[name] = version(name)
@@ -219,22 +266,20 @@ def main() -> None:
         parser.error(f"--repetitions must be at least 1; got {repetitions}")
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore", message="alpha=")
-    rows = measure(repetitions)
+    rows, step = measure(repetitions), share_of_a_step(repetitions)
     about = environment()
     print(
-        f"Time as a multiple of cross entropy's (peak memory as a multiple of the logits'); "
+        "Milliseconds, multiples of cross entropy's time (peak memory in multiples of the logits); "
         f"medians of {repetitions}; {', '.join(' '.join(item) for item in about.items())}\n"
     )
     print(table(rows))
+    whole = step["step of BERT-base"]
+    print(f"\nOf a step of BERT-base with {STEP[0]} sentences of {STEP[1]}, {whole:.0f} ms:")
+    for name, value in list(step.items())[1:]:
+        print(f"  {name}: {value:.2f} ms, {100 * value / whole:.3f}%")
     if arguments.out:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        target = arguments.out / "losses.json"
-        partial = target.with_suffix(".partial")
-        record = {"environment": about, "repetitions": repetitions, "rows": rows}
-        partial.write_text(
-            json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
-        os.replace(partial, target)
+        record = {"environment": about, "repetitions": repetitions, "rows": rows, "step": step}
+        write_json(arguments.out / "losses.json", record)
         picture(rows, arguments.out / "losses.png")
 
 

@@ -1,0 +1,76 @@
+"""The picture of the package's rooms: python docs/house.py writes _static/house.svg."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+ROOT = Path(__file__).parents[1]
+# From the ground up; a room may import from the floors below its own, never from above.
+FLOORS = [
+    ["losses", "atomic", "claims", "toy"],
+    ["diagnosis", "watchdog", "corpora"],
+    ["training"],
+    ["tasks"],
+    ["reproduce"],
+    ["figures"],
+]
+
+
+def rooms(package: Path = ROOT / "dicebook") -> dict[str, tuple[int, set[str]]]:
+    """The rooms of the package: lines of code, and the other rooms that each imports from."""
+    found: dict[str, tuple[int, set[str]]] = {}
+    for path in package.rglob("*.py"):
+        room = path.relative_to(package).parts[0].removesuffix(".py")
+        if room == "__init__":
+            continue
+        text = path.read_text(encoding="utf-8")
+        lines, imports = found.get(room, (0, set()))
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and node.module == "dicebook":
+                imports |= {name.name for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dicebook."):
+                imports.add(str(node.module).split(".")[1])
+        found[room] = (lines + len(text.splitlines()), imports - {room})
+    return dict(sorted(found.items()))
+
+
+def draw(path: Path) -> None:
+    """Boxes on their floors, an arrow for each import that no shorter way implies."""
+    house = rooms()
+    spots = {}
+    figure, axis = plt.subplots(figsize=(8, 6.2), layout="constrained")
+    for height, floor in enumerate(FLOORS):
+        here = [room for room in floor if room in house]
+        for place, room in enumerate(here):
+            x, y = (place + 1) / (len(here) + 1), height
+            spots[room] = (x, y)
+            label = f"{room}\n{house[room][0]:,} lines"
+            box = {"boxstyle": "round,pad=0.45", "facecolor": "#e8f1f8", "edgecolor": "#0072b2"}
+            axis.text(x, y, label, ha="center", va="center", fontsize=11, bbox=box)
+    for room, (_, imports) in house.items():
+        for other in imports & set(spots):
+            axis.annotate(
+                "",
+                xy=spots[other],
+                xytext=spots[room],
+                arrowprops={
+                    "arrowstyle": "->",
+                    "color": "#555555",
+                    "shrinkA": 24,
+                    "shrinkB": 26,
+                    "connectionstyle": "arc3,rad=0.12",
+                },
+                zorder=0,
+            )
+    axis.set_xlim(0, 1)
+    axis.set_ylim(-0.6, len(FLOORS) - 0.4)
+    axis.axis("off")
+    plt.rcParams["svg.hashsalt"] = "house"
+    figure.savefig(path, metadata={"Date": None}, facecolor="white")
+
+
+if __name__ == "__main__":
+    draw(ROOT / "_static" / "house.svg")

@@ -1,0 +1,51 @@
+"""The rooms of the package: arrows go one way, and the house stays small."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def house() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("house", ROOT / "docs" / "house.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_room_imports_from_the_floors_below_alone(house: ModuleType) -> None:
+    floor = {room: height for height, floor in enumerate(house.FLOORS) for room in floor}
+    for room, (_, imports) in house.rooms().items():
+        assert room in floor, f"docs/house.py gives no floor to {room}"
+        above = {other for other in imports if floor[other] >= floor[room]}
+        assert not above, f"{room} imports from {above}, which is not below it"
+
+
+def test_the_losses_import_torch_alone(house: ModuleType) -> None:
+    assert house.rooms()["losses"][1] == set()
+    for path in (ROOT / "dicebook" / "losses").glob("*.py"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.startswith(("import ", "from ")):
+                package = line.split()[1].split(".")[0]
+                assert package in {"torch", "dicebook"} | set(__import__("sys").stdlib_module_names)
+
+
+def test_an_arrow_upwards_is_found(house: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "losses").mkdir()
+    (tmp_path / "losses" / "a.py").write_text("from dicebook import toy\nimport torch\n")
+    (tmp_path / "toy.py").write_text("from dicebook.losses.a import b\n")
+    assert house.rooms(tmp_path) == {"losses": (2, {"toy"}), "toy": (1, {"losses"})}
+
+
+def test_the_losses_stay_small(house: ModuleType) -> None:
+    files = list((ROOT / "dicebook" / "losses").glob("*.py"))
+    assert len(files) <= 10
+    assert house.rooms()["losses"][0] <= 1850
