@@ -31,13 +31,13 @@ import tempfile
 import time
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
 import torch.nn.functional as F
 
-from dicebook import DiceLoss, SelfAdjustingDiceLoss, backward_in_two_passes, corpora, figures
+from dicebook import DiceLoss, backward_in_two_passes, corpora, figures
+from dicebook.claims import claim
 from dicebook.tasks import tagging
 from dicebook.tasks.mrc_ner import MatchHead
 from dicebook.training.encoders import load_tokenizer
@@ -49,107 +49,70 @@ root = next(folder for folder in (Path.cwd(), *Path.cwd().parents) if (folder / 
 # %% [markdown]
 # ## 18.1 What a loss costs
 #
-# `make bench` times forward and backward of every loss on one thread, beside cross entropy and the
-# dice losses of other packages, in turn, so that whatever else the machine does meets all of them
-# alike. This is its last recorded run.
+# `make bench` times forward and backward of every loss on one thread, in turn with torch's cross
+# entropy and the dice losses of other packages, so that whatever else the machine does meets all
+# of them alike. This is its last recorded run, in milliseconds. A column is a number of sub-words
+# and of classes.
 
-# %% tags=["nbval-check-output"]
+# %% tags=["nbval-check-output", "hide-input"]
 bench = json.loads((root / "results" / "benchmarks" / "losses.json").read_text())
 rows = pd.DataFrame(bench["rows"])
 rows["shape"] = pd.Categorical(rows["shape"], rows["shape"].unique())
 names = rows["loss"].unique()
-times = rows.pivot(index="loss", columns="shape", values="ratio").loc[names]
+times = rows.pivot(index="loss", columns="shape", values="milliseconds").loc[names]
+print(f"one thread, {bench['environment']['capability']}, torch {bench['environment']['torch']}")
 times.map(lambda value: "" if pd.isna(value) else f"{value:.2f}")
 
 # %% [markdown]
-# A row is a loss, a column a number of tokens and classes, and the numbers are multiples of the
-# cross entropy of torch. Set-level dice of this package is cheaper than cross entropy: with nine
-# classes it costs a third of it for 16,384 tokens, and a quarter for 65,536. The reason is layout:
-# over few classes, a softmax along the last dimension is slow on a CPU, and these losses turn the
-# logits first. The other packages are called on turned logits too. MONAI's linear dice is the one
-# that is faster. A general exponent costs more, for it needs a power and takes its softmax twice.
-# The binary forms, in the last column, cost a third more than a binary cross entropy, and nearly
-# four times as much with a general exponent.
+# A set-level dice loss costs a few times as much as cross entropy, and one with a general exponent
+# more, for it takes logarithms of both $p$ and $1 - p$. How many times depends on the number of
+# classes as much as on the loss: with few classes torch's own cross entropy takes a slow path on
+# some processors. So look at the milliseconds, and at the step that they are part of.
 
-# %%
-peak = rows.pivot(index="loss", columns="shape", values="peak_memory").loc[names]
-shape = "16384×9"
-plt.scatter(times[shape], peak[shape], color="#999999")
-ours = [name for name in names if name.startswith("dicebook") and pd.notna(times[shape][name])]
-plt.scatter(times.loc[ours, shape], peak.loc[ours, shape], color="#0072B2")
-for name in (*ours, "cross entropy (torch)", "MONAI dice, squared"):
-    if name.endswith(("alpha 1", "Tversky", "squared")) and name.startswith("dicebook"):
-        continue
-    label = name.replace("dicebook ", "").replace("self-adjusting", "DSC")
-    plt.annotate(label, (times[shape][name], peak[shape][name]), xytext=(4, -13), fontsize=9,
-                 textcoords="offset points")  # fmt: skip
-plt.xlabel("time, multiples of cross entropy")
-plt.ylabel("peak memory, multiples of the logits")
-plt.title("16,384 tokens, 9 classes; blue: this package")
-plt.margins(0.25, 0.15)
-plt.show()
+# %% tags=["nbval-check-output"]
+step = pd.Series(bench["step"])
+share = 100 * step.drop("step of BERT-base") / step["step of BERT-base"]
+print(f"a step of BERT-base, 8 sentences of 128 sub-words: {step['step of BERT-base']:.0f} ms")
+print("share of it, in percent:")
+share.round(3)
 
 # %% [markdown]
-# Down and left is better. The gradient alone takes one unit of memory. The closed form needs 2.2,
-# because it keeps the probabilities and nothing else for its backward pass. A general exponent
-# would need more, for it looks at the top class and at the others apart. It keeps nothing, works on
-# a quarter of the tokens at a time, and pays for that with time.
+# No loss takes a thousandth of the step. **Choose a loss by what it learns.**
+
+# %% tags=["remove-cell"]
+claim("No loss takes a thousandth of the step", (share < 0.1).all())
+of_dice = times.loc["dicebook dice"] / times.loc["cross entropy (torch)"]
+claim("A set-level dice loss costs a few times as much as cross entropy", of_dice.max() < 10)
+of_dsc = times.loc["dicebook self-adjusting dice"] > times.loc["dicebook dice"]
+claim("and one with a general exponent more", of_dsc[times.loc["dicebook dice"].notna()].all())
 
 # %% [markdown]
-# ### Bytes against bandwidth
-#
-# A loss does little arithmetic for each number it reads. Its floor is the time that the machine
-# takes to move the bytes: read the logits twice, write the gradient once.
+# On a GPU such a loss is bound by the launches of its kernels, not by their arithmetic. The count
+# of operations that compute, forward and backward, is what to compare there.
 
-
-# %%
-def seconds(call, repetitions=15):
-    """Median time of a call."""
-    taken = []
-    for _ in range(repetitions):
-        started = time.perf_counter()
-        call()
-        taken.append(time.perf_counter() - started)
-    return float(np.median(taken))
-
-
-n, c = 65_536, 9
-x, y = torch.randn(n, c), torch.randint(c, (n,))
-copied = torch.empty_like(x)
-bandwidth = 2 * x.nbytes / seconds(lambda: copied.copy_(x))
-leaf = x.clone().requires_grad_()
-taken = seconds(lambda: DiceLoss(squared=True)(leaf, y).backward())
-floor = 3 * x.nbytes / bandwidth
-print(
-    f"{x.nbytes / 1e6:.1f} MB of logits; "
-    f"the loss takes about {round(taken / floor, -1):.0f} times the floor"
-)
+# %% tags=["nbval-check-output"]
+rows.drop_duplicates("loss").set_index("loss")["operations"]
 
 # %% [markdown]
-# The exponentials of the softmax and the turning of the layout are what stands between the two. A
-# fused kernel would come closer. Whether that is worth writing depends on the share of the loss in
-# a step, which is next.
-
-# %%
-corpus = corpora.load("embedded-entities-en", task="tagging")
-texts = [" ".join(tokens) for tokens in corpus["train"]["tokens"]]
-tokenizer = load_tokenizer("tiny", texts, max_length=64)
-encoded = tagging.encode(corpus, tokenizer, max_length=64)
-torch.manual_seed(0)
-model = tagging.model("tiny", tokenizer, encoded.labels)
-batch = tagging.collator(tokenizer)([encoded.splits["train"][i] for i in range(32)])
-labels = batch.pop("labels")
-logits = model(**batch).logits.detach().requires_grad_()
-of_step = seconds(lambda: F.cross_entropy(model(**batch).logits.mT, labels).backward(), 5)
-for criterion in (DiceLoss(squared=True), SelfAdjustingDiceLoss(alpha=0.1)):
-    share = seconds(lambda: criterion(logits, labels).backward()) / of_step  # noqa: B023
-    print(f"{type(criterion).__name__}: about {100 * share:.0f}% of a step of the smallest encoder")
+# A hundred launches are about half a millisecond of a GPU's time, beside the thousands of the
+# encoder. If that counts, `torch.compile(loss, fullgraph=True)` fuses them (section 18.4).
 
 # %% [markdown]
-# And that is an encoder of two layers. With a real one the loss does not show.
+# Memory: the peak of forward and backward, gradient included, in multiples of the logits.
+
+# %% tags=["nbval-check-output", "hide-input"]
+rows.pivot(index="loss", columns="shape", values="peak_memory").loc[names].round(1)
 
 # %% [markdown]
-# ## 18.2 One set, several processes
+# The logits of a step are small beside the activations of its encoder: 4,096 sub-words with nine
+# classes are 0.15 MB, so that fifteen times as much is 2.2 MB.
+
+# %% tags=["remove-cell"]
+claim("4,096 sub-words with nine classes are 0.15 MB", {"0.15": 4096 * 9 * 4 / 1e6})
+claim("fifteen times as much is 2.2 MB", {"2.2": 15 * 4096 * 9 * 4 / 1e6})
+
+# %% [markdown]
+# ## 18.2 One set, several processes (DDP)
 #
 # The dice loss of a batch is not the mean of the dice losses of its halves. A trainer that gives
 # each process its part and averages the gradients therefore trains with another loss. The mend is
@@ -199,8 +162,8 @@ with tempfile.TemporaryDirectory() as folder:
 print(done.stdout)
 
 # %% [markdown]
-# The first line is the size of the mistake that goes unnoticed, the second is rounding. Nothing but
-# three numbers a class is sent. `TrainerLoss` asks for this by itself when `transformers.Trainer`
+# The first line is the mistake that goes unnoticed (here the labels are random; with labels that
+# can be learned it is smaller), the second is rounding. Nothing but three numbers a class is sent. `TrainerLoss` asks for this by itself when `transformers.Trainer`
 # runs on several processes.
 #
 # ## 18.3 One set, several micro-batches
@@ -239,6 +202,10 @@ for way in ("mean of the parts", "two passes"):
 # sentences are taken as they come, padded to a fixed length, or grouped by length?
 
 # %% tags=["nbval-check-output"]
+corpus = corpora.load("embedded-entities-en", task="tagging")
+texts = [" ".join(tokens) for tokens in corpus["train"]["tokens"]]
+tokenizer = load_tokenizer("tiny", texts, max_length=64)
+encoded = tagging.encode(corpus, tokenizer, max_length=64)
 lengths = np.array([len(ids) for ids in encoded.splits["train"]["input_ids"]])
 order = np.random.default_rng(0).permutation(len(lengths))
 batches = {
@@ -279,16 +246,23 @@ beside(scale["training"]["time"])
 # And the loss?
 
 # %% tags=["nbval-check-output"]
-print(f"compiling took {scale['losses']['seconds to compile']:.0f} seconds")
+for name, taken in scale["losses"]["seconds to compile"].items():
+    print(f"compiling the loss {name} took {taken:.0f} seconds")
 beside(scale["losses"]["time"])
 
 # %% [markdown]
-# This is self-adjusting dice with α = 1 on 65,536 rows of nine classes, as one would write it down,
-# the same through `torch.compile`, and the closed form of this package. The compiler and our
-# closed form are level: both need a fifth of the time, and their intervals overlap. The compiler
-# fuses what we compute in passes, but it takes seconds to compile and needs a C++ compiler. The
-# closed form needs neither.
-#
+# This is self-adjusting dice on 65,536 rows of nine classes: as one would write it down, the same
+# through `torch.compile`, and this package's, which is stable at any margin, plain and compiled.
+# Compiled, the package's loss is faster than the plain formula uncompiled. The compiler needs some
+# seconds and a C++ compiler.
+
+# %% tags=["remove-cell"]
+claim(
+    "Compiled, the package's loss is faster than the plain formula uncompiled",
+    scale["losses"]["time"]["this package, compiled"][2] < 1,
+)
+
+# %% [markdown]
 # **The match head.** A reader of entities scores pairs of a start and an end. Written down plainly,
 # that is a tensor of all pairs, $[B, L, L, 2H]$. Split the first linear layer into a part for the
 # start and one for the end, score only candidate pairs, and it is gone.
@@ -311,8 +285,20 @@ starts, ends = index[:, :, None].expand(-1, k, k).flatten(1), index[:, None].exp
 ends = ends.flatten(1)
 of_pairs = plain()[:, :k, :k].flatten(1)
 torch.testing.assert_close(head(hidden, starts, ends), of_pairs, atol=1e-5, rtol=1e-4)
-slow = seconds(lambda: plain().sum().backward(retain_graph=True), 3)
-fast = seconds(lambda: head(hidden, starts, ends).sum().backward(), 3)
+
+
+def seconds(call, repetitions=3):
+    """Median time of a call."""
+    taken = []
+    for _ in range(repetitions):
+        started = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - started)
+    return float(np.median(taken))
+
+
+slow = seconds(lambda: plain().sum().backward(retain_graph=True))
+fast = seconds(lambda: head(hidden, starts, ends).sum().backward())
 print(f"equal scores; the plain head takes about {round(slow / fast, -1):.0f} times as long")
 
 # %% [markdown]
