@@ -163,8 +163,9 @@ print(done.stdout)
 
 # %% [markdown]
 # The first line is the mistake that goes unnoticed (here the labels are random; with labels that
-# can be learned it is smaller), the second is rounding. Nothing but three numbers a class is sent. `TrainerLoss` asks for this by itself when `transformers.Trainer`
-# runs on several processes.
+# can be learned it is smaller), the second is rounding. Nothing but three numbers a class is
+# sent. `TrainerLoss` asks for this by itself when `transformers.Trainer` runs on several
+# processes.
 #
 # ## 18.3 One set, several micro-batches
 #
