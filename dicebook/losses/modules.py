@@ -7,7 +7,9 @@ stands in `dicebook.losses.functional`.
 
 from __future__ import annotations
 
+import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +76,13 @@ class SetLoss(Loss):
     level: str
     process_group: Group
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        chosen = self.options()
+        every_class = "classes" in chosen and chosen["classes"] is None
+        if every_class and not chosen["squared"] and chosen["smooth"] > 0:
+            _warn_standing_start()
+
     def statistics(
         self, input: Tensor, target: Tensor, mask: Tensor | None = None
     ) -> DiceStatistics:
@@ -108,6 +117,17 @@ class SetLoss(Loss):
 
     def _some(self, names: str) -> dict[str, Any]:
         return {name: getattr(self, name) for name in names.split() if name in self.option_names}
+
+
+@functools.cache
+def _warn_standing_start() -> None:
+    warnings.warn(
+        "squared=False: with smooth > 0, linear denominators push down a class that has few gold "
+        "examples in the batch (A of n, as long as n * smooth > 2 * A * (A + smooth)), so a model "
+        "may never leave its majority class. squared=True, the default, does not; neither does a "
+        "WarmStart from cross entropy",
+        stacklevel=3,
+    )
 
 
 class CrossEntropyLoss(Loss):

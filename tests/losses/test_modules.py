@@ -6,6 +6,7 @@ import copy
 import inspect
 import pickle
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,35 @@ def test_the_defaults() -> None:
     assert make_loss("dl", squared=False).squared is False
     assert (TverskyLoss().fp_weight, TverskyLoss().fn_weight) == (0.5, 0.5)
     assert FocalLoss().gamma == 2.0
+
+
+def test_a_linear_form_over_every_class_warns_once_with_the_remedy() -> None:
+    modules._warn_standing_start.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for quiet in ({}, {"squared": False, "smooth": 0}, {"squared": False, "classes": [1, 2]}):
+            TverskyLoss(**quiet)
+        BinaryDiceLoss(squared=False)
+    with pytest.warns(UserWarning, match=r"squared=False: .* squared=True, the default") as seen:
+        DiceLoss(squared=False)
+        make_loss("eq10")
+    assert len(seen) == 1
+    assert seen[0].filename == __file__
+
+
+@pytest.mark.parametrize("smooth", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("n", [60, 600])
+def test_the_condition_in_the_warning_is_the_sign_of_the_slope(n: int, smooth: float) -> None:
+    for gold in range(1, 40):
+        target = (torch.arange(n) < gold).long()
+        logit = torch.tensor(-12.0, dtype=torch.float64, requires_grad=True)
+        linear, squared = (
+            torch.autograd.grad(loss(logit.expand(n), target), logit)[0].item()
+            for loss in (BinaryDiceLoss(squared=k, smooth=smooth) for k in (False, True))
+        )
+        excess = n * smooth - 2 * gold * (gold + smooth)
+        assert excess == 0 or (linear > 0) == (excess > 0), gold
+        assert squared < 0, gold
 
 
 def test_repr_shows_the_options() -> None:
