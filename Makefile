@@ -8,10 +8,10 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser slurm notebooks book test lint format types lab bench gpu reproduce smoke estimate clean
+.PHONY: help env lock browser slurm notebooks book test lint format types lab bench gpu reproduce smoke estimate evidence-run clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 # The environment is rebuilt only when the pins or the metadata change.
 $(VENV)/ready: requirements.lock pyproject.toml
@@ -103,6 +103,12 @@ smoke: env  ## see that the runs of every table work: tiny, embedded, minutes
 
 estimate: env  ## what a table costs: runs, hours, disk
 	$(BIN)/python -m dicebook.reproduce.grid estimate --table $(TABLE) --profile $(PROFILE)
+
+STAGE ?= a
+WORKERS ?= 1
+evidence-run: export OMP_NUM_THREADS := 1
+evidence-run: env  ## run what is missing: STAGE=a, WORKERS=2; corpora in $$DICEBOOK_CORPORA
+	$(BIN)/python -m dicebook.reproduce.evidence $(STAGE) --workers $(WORKERS)
 
 clean:  ## remove what was built, not the environment
 	rm -rf _build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
