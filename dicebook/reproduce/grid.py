@@ -16,6 +16,8 @@ from typing import Any
 
 import yaml
 
+from dicebook.corpora.registry import CORPORA
+
 # First what matters most. The denominators of DL are squared in the paper, those of DSC in its
 # scripts.
 CONFIGURATIONS: list[tuple[str, dict[str, Any]]] = [
@@ -50,7 +52,6 @@ class Corpus:
         million_tokens: sub-words of one pass over its training split, roughly, for the estimate.
         scripts: the hyperparameters of the paper's own scripts where it has some.
         printed_as: corpus and variant of the paper's rows; by default its name, and no variant.
-        made_by: arguments of the data script that makes it, if its name is not that of a script.
     """
 
     name: str
@@ -60,7 +61,6 @@ class Corpus:
     million_tokens: float
     scripts: Mapping[str, Any] = field(default_factory=dict)
     printed_as: tuple[str, str] | None = None
-    made_by: str = ""
 
 
 _BERT, _LARGE, _CHINESE = "bert-base-cased", "bert-large-cased", "bert-base-chinese"
@@ -93,7 +93,6 @@ def _qqp(variant: str, printed: str, million_tokens: float) -> Corpus:
         "embedded-paraphrases-en",
         million_tokens,
         printed_as=("qqp", printed),
-        made_by="augment_pairs --corpus qqp",
     )
 
 
@@ -252,18 +251,12 @@ def check(wanted: Iterable[Job], data: Path) -> None:
     real = [name for name in names if not name.startswith("embedded-")]
     absent = [name for name in real if not (data / name / "card.json").is_file()]
     if absent:
-        scripts = dict.fromkeys(_made_by().get(name) or name for name in absent)
-        commands = "\n".join(
-            f"  python -m data_scripts.{script} --out {data}" for script in scripts
-        )
+        each = dict.fromkeys(CORPORA[name].command(data) for name in absent)
+        commands = "\n".join(f"  {command}" for command in each)
         raise GridError(
             f"corpora that are not in {data}: {', '.join(absent)}. These commands get them, or say "
             f"which licensed files they need:\n{commands}"
         )
-
-
-def _made_by() -> dict[str, str]:
-    return {corpus.name: corpus.made_by for corpora in TABLES.values() for corpus in corpora}
 
 
 def estimate(

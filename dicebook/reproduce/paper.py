@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 
+from dicebook.corpora.registry import CORPORA
+
 CELLS = (
     "negatives",
     "positives",
@@ -39,24 +41,6 @@ _TITLES = {
     8: "QQP imbalanced to different extents",
     9: "Sentiment, scored by accuracy",
     10: "Tversky's weights (beta = 1 - alpha)",
-}
-CORPORA = {
-    "conll03": "CoNLL 2003",
-    "ctb5": "CTB5",
-    "ctb6": "CTB6",
-    "mrpc": "MRPC",
-    "msra": "MSRA",
-    "ontonotes4_zh": "OntoNotes 4.0",
-    "ontonotes5": "OntoNotes 5.0",
-    "qqp": "QQP",
-    "quoref": "Quoref",
-    "ritter": "English Tweets",
-    "squad11": "SQuAD 1.1",
-    "squad20": "SQuAD 2.0",
-    "sst2": "SST-2",
-    "sst5": "SST-5",
-    "ud_zh": "UD 1.4",
-    "wsj": "English WSJ",
 }
 _SUFFIXES = {"K": 1e3, "M": 1e6}
 
@@ -128,7 +112,7 @@ class Row:
     @property
     def corpus_title(self) -> str:
         """The corpus as a reader knows it."""
-        return CORPORA[self.corpus]
+        return CORPORA[self.corpus].paper
 
     @property
     def precision(self) -> float | None:

@@ -124,11 +124,16 @@ def _parse_record(file: Path, number: int, text: str) -> dict[str, Any]:
     return record
 
 
+def loss_options(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a record's loss; benchmarks record theirs as ``options``."""
+    parameters = record["parameters"]
+    return dict(parameters.get("loss_options", parameters.get("options", {})))
+
+
 def loss_label(record: Mapping[str, Any]) -> str:
     """A record's loss with its options, such as ``"dsc, alpha=0.1"``."""
-    parameters = record["parameters"]
-    options = (f"{name}={value}" for name, value in parameters["loss_options"].items())
-    return ", ".join([parameters["loss"], *options])
+    options = (f"{name}={value}" for name, value in loss_options(record).items())
+    return ", ".join([record["parameters"]["loss"], *options])
 
 
 SETTINGS = ("encoder", "epochs", "batch_size", "learning_rate", "max_length", "train_size")

@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from dicebook.atomic import atomic
+from dicebook.corpora.registry import CORPORA
 from dicebook.reproduce import grid, paper, runs
 
 Record = Mapping[str, Any]
@@ -30,14 +31,7 @@ LOSSES = {
     "dsc": "self-adjusting dice",
 }
 OPTIONS = {"fp_weight": "false positives", "fn_weight": "false negatives", "alpha": "α"}
-CORPORA = {
-    "mrpc": "MRPC",
-    "ud_zh": "UD Chinese 1.4",
-    "uner_zh_gsd": "Universal NER, Chinese",
-    "wikigold": "Wikigold",
-    "wnut17": "WNUT 2017",
-}
-ENCODERS = {"tiny": "a small encoder trained from nothing", "linear": "a linear tagger"}
+ENCODERS = {"tiny": "a small encoder trained from nothing", "minilm": "all-MiniLM-L6-v2"}
 
 
 def printed(record: Record, number: int) -> paper.Row | None:
@@ -57,7 +51,7 @@ def printed(record: Record, number: int) -> paper.Row | None:
     name, variant = corpus.printed_as or (corpus.name, "")
     backbone = grid.BACKBONES[number]
     if number == 10:
-        variant = f"alpha = {parameters['loss_options'].get('fp_weight')}"
+        variant = f"alpha = {runs.loss_options(record).get('fp_weight')}"
     return paper.table(number).row(name, backbone, parameters["loss"], variant)
 
 
@@ -253,17 +247,16 @@ def _chapter(record: Record) -> str:
 
 
 def _corpus(name: str) -> str:
-    return CORPORA.get(name) or paper.CORPORA.get(name, name)
+    return CORPORA[name].title.partition(",")[0] if name in CORPORA else f"`{name}`"
 
 
 def _loss(record: Record) -> str:
     """A loss in words, such as ``"dice, squared"``."""
     parts = [LOSSES[record["parameters"]["loss"]]]
-    for name, value in record["parameters"]["loss_options"].items():
-        if value is True:
-            parts.append(name)
-        elif value is not False:
-            parts.append(f"{OPTIONS.get(name, name)} {value}")
+    for name, value in runs.loss_options(record).items():
+        name = OPTIONS.get(name, name.replace("_", " "))
+        switch = {"True": name, "False": f"not {name}"}
+        parts.append(switch.get(str(value), f"{name} {value}"))
     if reader := record["parameters"].get("reader"):
         parts.append(f"read by {reader}")
     return ", ".join(parts)

@@ -111,7 +111,7 @@ def test_a_page_shows_every_kept_run_and_reproduced_tables(tmp_path: Path) -> No
     for profile in ("default", "smoke"):
         tables.write_table(made_up(7), 7, tmp_path / "reproduced" / profile)
     text = tables.page(tmp_path)
-    assert "## MRPC\n\nChapter 11, bert-large-cased, all training examples, 4 passes" in text
+    assert "## Microsoft Research Paraphrase Corpus\n\nChapter 11, bert-large-cased, all" in text
     assert "34 runs, 3.4 hours on cpu; torch 2" in text
     assert "One run, 0.1 hours" in text
     assert str(runs.interval([80.0, 80.1, 80.2, 80.3, 80.4])).replace(" ", "\u00a0") in text
