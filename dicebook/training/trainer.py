@@ -132,8 +132,8 @@ def train(
     if experiment.gradient_accumulation > 1 and not isinstance(compute_loss, TrainerLoss | RowLoss):
         raise ParameterError(
             "parameter 'gradient_accumulation': expected 1, got "
-            f"{experiment.gradient_accumulation}: it is neither a TrainerLoss nor a RowLoss, "
-            "and the parts of a step may not add up to it"
+            f"{experiment.gradient_accumulation}; the loss is neither a TrainerLoss nor a RowLoss, "
+            "so the parts of a step may not add up to it"
         )
     _check_sizes(experiment, splits)
     with _threads(experiment.threads), _run_folder(experiment) as folder:

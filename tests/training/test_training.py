@@ -7,14 +7,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from datasets import Dataset, DatasetDict
 
 from dicebook import TrainerLoss, make_loss
-from dicebook.tasks import tagging
+from dicebook.tasks import mrc_ner, reading, tagging
 from dicebook.training import trainer as training
+from dicebook.training.encoders import load_tokenizer
 from dicebook.training.experiment import Experiment, ParameterError
 from tests.tiny_tagger import WORKER, prepared, train_tagger
 
@@ -106,6 +108,62 @@ def test_a_loss_that_does_not_add_up_is_not_accumulated() -> None:
     experiment = Experiment(corpus="x", gradient_accumulation=2)
     with pytest.raises(ParameterError, match=r"gradient_accumulation.*may not add up"):
         train_tagger(experiment, compute_loss=lambda outputs, labels, **_: outputs.logits.sum())
+
+
+@pytest.mark.parametrize("task", ["choice", "entities"])
+def test_losses_of_rows_accumulate_to_the_step_of_a_large_batch(task: str) -> None:
+    tokens = [
+        ["Ada", "met", "Bob", "in", place] for place in ("Ulm", "Lodz", "Rome") for _ in "123"
+    ]
+    texts = [" ".join(row) for row in tokens]
+    tokenizer = load_tokenizer("tiny", [*texts, "where ?"] * 3, max_length=64)
+    if task == "choice":
+        rows = [
+            {
+                "question": "where ?",
+                "context": text,
+                "answers": {"text": [row[-1]], "answer_start": [15]},
+            }
+            for text, row in zip(texts, tokens, strict=True)
+        ]
+        module, compute_loss = reading, reading.choice
+    else:
+        rows = [{"tokens": row, "tags": ["B-P", "O", "B-P", "O", "B-L"]} for row in tokens]
+        module, compute_loss = mrc_ner, mrc_ner.MrcLoss(make_loss("binary_dl"))
+    part = Dataset.from_list(rows)
+    limits = {"max_length": 32, **({"stride": 4} if module is reading else {})}
+    corpus = DatasetDict(train=part, validation=part, test=part)
+    encoded = module.encode(corpus, tokenizer, **limits)
+
+    def build() -> Any:
+        model = module.model("tiny", tokenizer)
+        for layer in model.modules():
+            if isinstance(layer, torch.nn.Dropout):
+                layer.p = 0.0
+        return model
+
+    def run(batch_size: int, accumulation: int) -> training.Trained:
+        return training.train(
+            Experiment(
+                corpus="x",
+                epochs=1,
+                batch_size=batch_size,
+                gradient_accumulation=accumulation,
+                learning_rate=1e-3,
+            ),
+            build_model=build,
+            splits=encoded.splits,
+            collator=module.collator(tokenizer),
+            tokenizer=tokenizer,
+            compute_loss=compute_loss,
+            evaluate=lambda outputs, split: {"f1": 0.0},
+        )
+
+    whole, parts = run(6, 1), run(2, 3)
+    assert parts.history[0]["step"] == whole.history[0]["step"] > 1
+    assert parts.history[0]["loss"] == pytest.approx(whole.history[0]["loss"], abs=1e-4)
+    for mine, theirs in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
+        torch.testing.assert_close(mine, theirs, atol=2e-4, rtol=0)
 
 
 def test_a_loss_that_is_no_number_ends_the_run() -> None:
