@@ -87,8 +87,8 @@ lab: env  ## open the chapters in JupyterLab
 bench: env  ## compare the speed of the losses
 	$(BIN)/python benchmarks/losses.py
 
-ENCODER ?= bert-base-cased
-gpu:  ## chapters 08 to 11 on a GPU and real corpora, without a network: ENCODER=folder
+ENCODER ?= minilm
+gpu:  ## chapters 08 to 11 on a GPU and real corpora, without a network: ENCODER=minilm or a folder
 	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) benchmarks/gpu.py --encoder $(ENCODER) $(if $(ONLY),--only $(ONLY))
 
 TABLE ?= 5

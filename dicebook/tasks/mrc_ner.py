@@ -22,7 +22,7 @@ from datasets import DatasetDict
 from torch import Tensor, nn
 from transformers import AutoModel, PreTrainedTokenizerBase
 
-from dicebook.corpora.tags import Span, from_spans, spans
+from dicebook.corpora.tags import Span, spans
 from dicebook.tasks import thresholds
 from dicebook.tasks.entity_queries import query
 from dicebook.tasks.entity_reader import EntityReader, MatchHead, marks
@@ -43,7 +43,6 @@ __all__ = [
     "model",
     "predict",
     "score",
-    "to_tags",
     "tune_threshold",
 ]
 
@@ -334,15 +333,6 @@ def predict(
             row["first_subword"], name, logits, pairs, match, threshold
         )
     return [s.entities(_kept(c, nested)) for s, c in zip(given, found, strict=True)]
-
-
-def to_tags(entities: Sequence[Span], length: int) -> list[str]:
-    """Flat entities as IOB2 tags of a sentence of ``length`` words.
-
-    Raises:
-        CorpusError: if entities overlap or lie outside of the sentence.
-    """
-    return from_spans(entities, length)
 
 
 score = score_spans

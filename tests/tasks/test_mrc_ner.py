@@ -156,10 +156,6 @@ def test_decoding_flat_and_nested(encoded, tokenizer) -> None:
     assert mrc_ner.decode(outputs, encoded, "test") == [[lovelace, grace], []]
     assert mrc_ner.decode(outputs, encoded, "test", nested=True) == [[ada, lovelace, grace], []]
     assert mrc_ner.decode(outputs, encoded, "test", threshold=1.0) == [[lovelace], []]
-    tags = mrc_ner.to_tags([ada, grace], 5)
-    assert tags == ["B-PER", "I-PER", "O", "B-PER", "O"]
-    with pytest.raises(ValueError, match="do not overlap"):
-        mrc_ner.to_tags([ada, lovelace], 5)
     assert mrc_ner.score([[ada, grace]], [[ada, lovelace]]) == pytest.approx(
         {"precision": 50, "recall": 50, "f1": 50}
     )
