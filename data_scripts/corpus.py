@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from datasets import Dataset
 
-from data_scripts.fetch import FetchError, RemoteFile, fetch
+from data_scripts.fetch import FetchError, RemoteFile, fetch, record_sums, unverified
 from dicebook.atomic import atomic, write_json
 from dicebook.corpora.errors import CorpusError
 from dicebook.corpora.forms import validate
@@ -114,12 +114,13 @@ def _parser(recipe: Recipe) -> argparse.ArgumentParser:
             help="folder or URL to read in place of the upstream address, laid out as one folder a "
             "corpus (default: $DICEBOOK_MIRROR)",
         )
-    else:
-        parser.add_argument(
-            "--source",
-            type=Path,
-            help=f"folder of your licensed files (default: OUT/{corpus.name}/raw)",
-        )
+    parser.add_argument(
+        "--source",
+        type=Path,
+        help="folder of your own copy, in place of a download"
+        if recipe.files
+        else f"folder of your licensed files (default: OUT/{corpus.name}/raw)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of splits drawn here")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.add_argument(
@@ -138,8 +139,9 @@ def _prepare(recipe: Recipe, options: argparse.Namespace) -> int:
     began = time.perf_counter()
     folder = options.out / corpus.name
     raw = folder / "raw"
-    if recipe.files:
-        for file in recipe.files:
+    files = () if options.source else recipe.files
+    if files:
+        for file in files:
             fetch(
                 file,
                 raw,
@@ -150,19 +152,28 @@ def _prepare(recipe: Recipe, options: argparse.Namespace) -> int:
     else:
         raw = options.source or raw
         if not raw.is_dir() or not any(raw.iterdir()):
-            raise FetchError(f"expected your licensed files in {raw}.\n{corpus.place}")
+            raise FetchError(f"expected your own files in {raw}.\n{corpus.place}")
     repairs: Counter[str] = Counter()
-    splits = recipe.convert(raw, options.seed, repairs)
-    counts = {split: count(data, task=corpus.task) for split, data in splits.items()}
-    print(table(counts, recipe.published, recipe.published_by))
-    for kind, number in sorted(repairs.items()):
-        print(f"  {kind}: {number:,}")
-    wrong = _differences(counts, recipe.published)
-    if wrong and not options.accept_counts:
+    try:
+        splits = recipe.convert(raw, options.seed, repairs)
+        counts = {split: count(data, task=corpus.task) for split, data in splits.items()}
+        print(table(counts, recipe.published, recipe.published_by))
+        for kind, number in sorted(repairs.items()):
+            print(f"  {kind}: {number:,}")
+        wrong = _differences(counts, recipe.published)
+        if wrong and not options.accept_counts:
+            raise CorpusError(
+                f"the counts differ from the published ones ({'; '.join(wrong)}), so nothing was "
+                "written; --accept-counts writes it all the same"
+            )
+    except (FetchError, CorpusError) as error:
+        if not (doubtful := unverified(files, raw)):
+            raise
         raise CorpusError(
-            f"the counts differ from the published ones ({'; '.join(wrong)}), so nothing was "
-            "written; --accept-counts writes it all the same"
-        )
+            f"{error}. The hash of {', '.join(doubtful)} is not known, so it may be another file: "
+            f"remove it from {raw} to get it again, or put the right one there"
+        ) from None
+    record_sums(files, raw)
     card_path = folder / "card.json"
     card_path.unlink(missing_ok=True)  # no card, no corpus: it is written when all else is
     for split, data in splits.items():
@@ -173,7 +184,7 @@ def _prepare(recipe: Recipe, options: argparse.Namespace) -> int:
         "task": corpus.task,
         "licence": corpus.licence,
         "citation": recipe.citation,
-        "sources": [file.url for file in recipe.files],
+        "sources": [file.url for file in files] or [str(raw)],
         "seed": options.seed,
         "counts": counts,
         "repairs": dict(repairs),

@@ -1,4 +1,4 @@
-"""Finding the files of a licensed corpus in the folder that its user names."""
+"""Finding the files of a corpus in the folder that its user names."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from dicebook.corpora.errors import CorpusError
 
 
 def one_of(folder: Path, names: Sequence[str]) -> Path:
-    """The file of a folder that has one of these names, the first that is there.
+    """The file that has one of these names, the first that is there: in a folder, or below it.
 
     Raises:
         CorpusError: None of them is there.
     """
-    for name in names:
-        if (folder / name).is_file():
-            return folder / name
+    for pattern in ("{}", "**/{}"):
+        for name in names:
+            for path in sorted(folder.glob(pattern.format(name))):
+                if path.is_file():
+                    return path
     raise CorpusError(f"expected {' or '.join(names)} in {folder}, got none; --help says more")
 
 

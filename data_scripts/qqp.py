@@ -10,6 +10,7 @@ from datasets import Dataset
 
 from data_scripts.corpus import Recipe, main
 from data_scripts.fetch import RemoteFile, unpack
+from data_scripts.licensed import one_of
 from dicebook.corpora.tables import read_pairs
 
 ARCHIVE = "QQP-clean.zip"
@@ -21,10 +22,10 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     Some questions hold a line end, which breaks their row into fragments. The fragments are left
     out and counted, as by everybody who reports figures on this corpus.
     """
-    folder = unpack(raw / ARCHIVE, raw / "unpacked") / "QQP"
+    folder = unpack(raw / ARCHIVE, raw / "unpacked") if (raw / ARCHIVE).is_file() else raw
     files = {"train": "train.tsv", "test": "dev.tsv"}
     return {
-        split: read_pairs(folder / name, repairs, quoting=False, lenient=True)
+        split: read_pairs(one_of(folder, [name]), repairs, quoting=False, lenient=True)
         for split, name in files.items()
     }
 

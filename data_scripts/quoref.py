@@ -10,6 +10,7 @@ from datasets import Dataset
 
 from data_scripts.corpus import Recipe, main
 from data_scripts.fetch import RemoteFile, unpack
+from data_scripts.licensed import one_of
 from dicebook.corpora.squad import read_squad
 
 ARCHIVE = "quoref-train-dev-v0.1.zip"
@@ -17,10 +18,10 @@ ARCHIVE = "quoref-train-dev-v0.1.zip"
 
 def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset]:
     """Train, and dev as test; several answers to a question are all needed, not alternatives."""
-    folder = unpack(raw / ARCHIVE, raw / "unpacked") / "quoref-train-dev-v0.1"
+    folder = unpack(raw / ARCHIVE, raw / "unpacked") if (raw / ARCHIVE).is_file() else raw
     return {
-        "train": read_squad(folder / "quoref-train-v0.1.json", repairs, all_answers=True),
-        "test": read_squad(folder / "quoref-dev-v0.1.json", repairs, all_answers=True),
+        split: read_squad(one_of(folder, [f"quoref-{name}-v0.1.json"]), repairs, all_answers=True)
+        for split, name in {"train": "train", "test": "dev"}.items()
     }
 
 

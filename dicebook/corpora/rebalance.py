@@ -46,8 +46,8 @@ def rebalance(
         Rows of ``dataset``, in their order.
 
     Raises:
-        CorpusError: The ratio cannot be reached by leaving rows out, or leaves fewer than ``size``
-            rows; or see :func:`~dicebook.corpora.counting.imbalance`.
+        CorpusError: Leaving rows out does not lead within a factor of two of the ratio, or leaves
+            fewer than ``size`` rows; or see :func:`~dicebook.corpora.counting.imbalance`.
     """
     if not (isinstance(ratio, int | float) and 0 < ratio < math.inf):
         raise CorpusError(f"ratio: expected negatives for each positive, above 0, got {ratio!r}")
@@ -56,16 +56,19 @@ def rebalance(
     too_much = excess > 0 if excess.sum() > 0 else excess < 0
     draw = np.random.default_rng(seed)
     order = draw.permutation(np.flatnonzero(too_much))
-    # Of a random order the first so many rows are left out, after which the sum is nearest to 0.
-    left = excess.sum() - np.concatenate([[0.0], np.cumsum(excess[order])])
-    out = order[: int(np.abs(left).argmin())]
-    kept = np.setdiff1d(np.arange(len(counts)), out)
-    if not counts[kept, 1].sum() or not counts[kept, 0].sum():
-        have = counts.sum(0)
+    # Of a random order the first so many rows are left out, after which the rest is nearest to the
+    # ratio; of either side something stays.
+    rest = counts.sum(0) - np.concatenate([np.zeros((1, 2)), counts[order].cumsum(0)])
+    far = np.where(rest.min(1) > 0, np.abs(rest[:, 0] - ratio * rest[:, 1]), np.inf)
+    out = int(far.argmin())
+    negative, found = rest[out]
+    if not ratio / 2 <= negative / max(found, 1e-9) <= 2 * ratio:
+        have, had = rest[0]
         raise CorpusError(
-            f"ratio: expected one that rows of {have[0]:,.0f} negatives and {have[1]:,.0f} "
-            f"positives can have, got {ratio:g}"
+            f"ratio: expected one that rows of {have:,.0f} negatives and {had:,.0f} positives can "
+            f"have, got {ratio:g}"
         )
+    kept = np.setdiff1d(np.arange(len(counts)), order[:out])
     if size is not None:
         if not 0 < size <= len(kept):
             raise CorpusError(

@@ -11,7 +11,7 @@ import pytest
 
 from data_scripts import cmrc2018, corpus, quoref, squad11, squad20
 from dicebook.corpora import load
-from dicebook.corpora.squad import NOT_FOUND, SHIFTED
+from dicebook.corpora.squad import NOT_FOUND, SHIFTED, read_squad
 
 
 def squad(id_: str, answers: list, **more) -> str:
@@ -92,6 +92,51 @@ def test_quoref_says_that_all_answers_are_needed(tmp_path):
     for rows in loaded.values():
         assert set(rows["all_answers"]) == {True}
         assert rows[0]["answers"]["text"] == ["Ann", "Bob"]
+
+
+def test_quoref_from_a_folder_of_plain_files(tmp_path):
+    for split, id_ in (("train", "a"), ("dev", "b")):
+        path = tmp_path / f"mine/{split}/quoref-{split}-v0.1.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(squad(id_, [ANN, BOB]), encoding="utf-8")
+    argv = ["--out", str(tmp_path / "out"), "--source", str(tmp_path / "mine"), "--accept-counts"]
+    assert corpus.main(quoref.RECIPE, argv) == 0
+    assert json.loads((tmp_path / "out/quoref/train.json").read_text())["all_answers"] is True
+
+
+def test_the_quoref_dev_set_at_hand_has_its_published_count(real_corpus):
+    repairs: Counter[str] = Counter()
+    path = real_corpus("quoref") / "quoref-dev-v0.1.json"
+    dev = read_squad(path, repairs, all_answers=True)
+    assert len(dev) == quoref.RECIPE.published["test"]["questions"] == 2418
+    assert sum(len(answers["text"]) > 1 for answers in dev["answers"]) == 221
+    assert NOT_FOUND not in repairs
+    # The oracle: questions and answers of the plain JSON.
+    asked = [
+        question
+        for article in json.loads(path.read_text(encoding="utf-8"))["data"]
+        for paragraph in article["paragraphs"]
+        for question in paragraph["qas"]
+    ]
+    assert [[a["text"] for a in q["answers"]] for q in asked] == [a["text"] for a in dev["answers"]]
+
+
+def test_a_page_saved_as_the_archive_does_not_poison_the_folder(tmp_path, capsys):
+    (tmp_path / "mirror/quoref").mkdir(parents=True)
+    page = tmp_path / "mirror/quoref" / quoref.ARCHIVE
+    page.write_text("<html>not found</html>")
+    assert prepare(quoref, tmp_path / "out", tmp_path / "mirror") == 1
+    raw = tmp_path / "out/quoref/raw"
+    error = capsys.readouterr().err
+    assert "expected a zip or tar archive" in error
+    assert f"remove it from {raw} to get it again" in error
+    assert not (raw / "SHA256SUMS").exists()
+    page.unlink()
+    page.parent.rmdir()
+    quoref_archive(tmp_path / "mirror/quoref")
+    (raw / quoref.ARCHIVE).unlink()
+    assert prepare(quoref, tmp_path / "out", tmp_path / "mirror", "--accept-counts") == 0
+    assert (raw / "SHA256SUMS").exists()
 
 
 def test_cmrc_dev_is_the_test_set(tmp_path):

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from data_scripts import corpus, sst2, sst5
-from data_scripts.fetch import fetch
+from dicebook.corpora import load
 from dicebook.corpora.trees import NEUTRAL
 
 TREES = "(4 (3 Very) (3 good))\n(2 (2 A) (2 film))\n(1 (2 Too) (1 long))\n"
@@ -36,21 +36,18 @@ def test_sst2_leaves_out_and_counts_neutral_sentences(raw):
     assert repairs == {NEUTRAL: 3}
 
 
-def test_the_dev_trees_at_hand_are_the_declared_ones(real_corpus, tmp_path):
-    """Their hash is checked on the way; the counts are the published ones."""
-    mirror = str(real_corpus("sst").parent)
-    fetch(sst5.FILES[1], tmp_path, mirror=mirror, folders=("sst5", "sst"), progress=False)
-    for script, expected in ((sst5, 1101), (sst2, 872)):
-        (tmp_path / "trees_train.txt").write_text(TREES)
-        (tmp_path / "trees_test.txt").write_text(TREES)
-        dev = script.convert(tmp_path, 0, Counter())["validation"]
-        assert len(dev) == expected == script.RECIPE.published["validation"]["sentences"]
-
-
-def test_without_all_files_nothing_is_written(real_corpus, tmp_path, capsys):
+@pytest.mark.parametrize("script", [sst2, sst5])
+def test_the_trees_at_hand_have_the_published_counts(real_corpus, script, tmp_path, capsys):
+    """Three trees of train hold a no-break space within a word."""
     argv = ["--out", str(tmp_path), "--mirror", str(real_corpus("sst").parent), "--quiet"]
-    if (real_corpus("sst") / "trees_train.txt").exists():
-        pytest.skip("all trees are at hand")
-    assert corpus.main(sst2.RECIPE, argv) == 1
-    assert "trees_train.txt: not found" in capsys.readouterr().err
-    assert not list(tmp_path.glob("sst2/*.jsonl"))
+    assert corpus.main(script.RECIPE, argv) == 0
+    assert "differs" not in capsys.readouterr().out
+    loaded = load(script.RECIPE.name, task="sentences", root=tmp_path)
+    assert {split: len(rows) for split, rows in loaded.items()} == {
+        split: counts["sentences"] for split, counts in script.RECIPE.published.items()
+    }
+    # The oracle: the first digit of each line of the trees.
+    if script is sst5:
+        lines = (real_corpus("sst") / "trees_train.txt").read_text(encoding="utf-8").split("\n")
+        assert loaded["train"]["label"] == [int(line[1]) for line in lines if line]
+        assert sum("\u00a0" in sentence for sentence in loaded["train"]["sentence"]) == 3

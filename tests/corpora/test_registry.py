@@ -1,0 +1,62 @@
+"""The one list of corpora, against everything that names corpora."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dicebook.corpora import CORPORA, EMBEDDED, FORMS, REGISTERED, CorpusError, embedded, load
+from dicebook.corpora.forms import validate
+from dicebook.corpora.registry import SPLITS, known
+from dicebook.reproduce import grid, paper
+
+
+def test_every_entry_is_complete():
+    scorers = {"seqeval", "accuracy", "squad", "quoref", "cmrc", "f1"}
+    for name, corpus in CORPORA.items():
+        assert corpus.name == name
+        assert corpus.task in FORMS
+        assert corpus.language in ("en", "zh")
+        assert corpus.scorer in scorers
+        assert corpus.licence
+        assert set(corpus.splits) <= set(SPLITS)
+        assert bool(corpus.script) == (name in REGISTERED) != (name in EMBEDDED)
+        assert "OUT/" in corpus.place or not corpus.place
+
+
+def test_the_corpora_of_the_papers_tables_have_their_names_in_it():
+    printed = {
+        row.corpus: row.corpus_title for table in paper.tables().values() for row in table.rows
+    }
+    assert {name: CORPORA[name].paper for name in printed} == printed
+    for corpora in grid.TABLES.values():
+        assert {corpus.name for corpus in corpora} <= REGISTERED.keys()
+
+
+def test_a_command_and_an_unknown_name():
+    assert CORPORA["wnut17"].command("x") == "python -m data_scripts.wnut17 --out x"
+    assert CORPORA["embedded-pos-en"].command() == ""
+    with pytest.raises(CorpusError, match="unknown corpus 'wnut16': expected one of conll03, "):
+        known("wnut16")
+    with pytest.raises(CorpusError, match="'mrpc' is a corpus for pairs, not for tagging"):
+        known("mrpc", task="tagging")
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+def test_an_embedded_corpus_is_read_whole(name):
+    corpus = load(name, task=EMBEDDED[name])
+    assert tuple(corpus) == SPLITS
+    for split in corpus.values():
+        validate(split, task=EMBEDDED[name])
+    sizes = [len(split) for split in corpus.values()]
+    assert sizes[0] == 3 * sizes[1] == 3 * sizes[2]
+    # No row stands in two splits.
+    rows = [{json.dumps(row, sort_keys=True) for row in split} for split in corpus.values()]
+    if "sentiment" in name:
+        assert not (rows[0] & rows[1] | rows[0] & rows[2] | rows[1] & rows[2])
+
+
+def test_an_embedded_corpus_of_another_name():
+    with pytest.raises(CorpusError, match=r"expected one of embedded-pos-en, .* got 'wnut17'"):
+        embedded.load("wnut17")

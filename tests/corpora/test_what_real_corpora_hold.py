@@ -1,0 +1,162 @@
+"""What real corpora hold: odd spaces within words, CRLF, byte order marks, offsets off.
+
+Each property writes a file of one format with such things in it and reads it back whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dicebook.corpora import CorpusError, load, read_conll, read_conllu, read_pairs, read_squad
+from dicebook.corpora.squad import SHIFTED, align
+from dicebook.corpora.trees import read_treebank, read_trees
+
+#: Spaces and separators that are part of a word in some corpus: no-break, thin and ideographic
+#: space, line and paragraph separator, next line, form feed; a joiner; a soft hyphen.
+ODD = "\u00a0\u2009\u3000\u2028\u2029\u0085\x0c\u200d\u00ad"
+words = st.text(st.sampled_from(ODD + "aB1#/'\"–科é"), min_size=1, max_size=6)
+sentences = st.lists(st.lists(words, min_size=1, max_size=5), min_size=1, max_size=5)
+written = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+ends = st.sampled_from(["\n", "\r\n"])
+marks = st.sampled_from(["", "\ufeff"])
+
+
+def save(path: Path, text: str, end: str, mark: str) -> Path:
+    path.write_bytes((mark + text.replace("\n", end)).encode())
+    return path
+
+
+@given(rows=sentences, end=ends, mark=marks)
+@written
+def test_columns(tmp_path, rows, end, mark):
+    # One tag is seen once; a first token that begins with # is a hashtag and no comment.
+    lines = [[f"{word}\tO" for word in row] for row in rows]
+    lines[0][0] = f"{rows[0][0]}\tB-ONCE"
+    path = save(tmp_path / "a.conll", "\n\n".join(map("\n".join, lines)) + "\n", end, mark)
+    data = read_conll(path)
+    assert list(data["tokens"]) == rows
+    assert Counter(tag for tags in data["tags"] for tag in tags)["B-ONCE"] == 1
+
+
+@given(rows=sentences, end=ends, mark=marks)
+@written
+def test_conllu(tmp_path, rows, end, mark):
+    text = "\n\n".join(
+        "\n".join(f"{i}\t{word}\t_\tX{'	_' * 6}" for i, word in enumerate(row, 1))
+        for row in rows
+    )
+    assert list(read_conllu(save(tmp_path / "a.conllu", text, end, mark))["tokens"]) == rows
+
+
+@given(rows=sentences, end=ends, mark=marks)
+@written
+def test_trees(tmp_path, rows, end, mark):
+    trees = ["(2 " + " ".join(f"(1 {word})" for word in row) + ")" for row in rows]
+    data = read_trees(save(tmp_path / "a.txt", "\n".join(trees), end, mark))
+    assert data["sentence"] == [" ".join(row) for row in rows]
+
+
+@given(rows=sentences, end=ends, mark=marks)
+@written
+def test_treebanks(tmp_path, rows, end, mark):
+    trees = ["( (S " + "\n ".join(f"(NN {word})" for word in row) + ") )" for row in rows]
+    path = save(tmp_path / "a.mrg", "\n".join(trees), end, mark)
+    assert list(read_treebank([path], unescape=False)["tokens"]) == rows
+
+
+@given(rows=st.lists(words.filter(str.strip), min_size=1, max_size=5), end=ends, mark=marks)
+@written
+def test_tables(tmp_path, rows, end, mark):
+    text = "".join(f"{word}\t{word}\t{i % 2}\n" for i, word in enumerate(rows))
+    path = save(tmp_path / "a.tsv", "sentence1\tsentence2\tlabel\n" + text, end, mark)
+    data = read_pairs(path, quoting=False)
+    assert data["sentence1"] == rows
+
+
+@given(st.text("ab ", min_size=1, max_size=40), st.integers(-12, 12))
+@settings(max_examples=200, deadline=None)
+def test_an_offset_a_dozen_characters_off_is_moved_to_the_answer(before, off):
+    context = f"{before}Ann. {'.' * 30}"
+    found, repair = align(context, "Ann", max(0, len(before) + off))
+    assert found == len(before)
+    assert repair in ("", SHIFTED)
+
+
+def test_the_nearest_of_many_occurrences_counts_as_in_quoref():
+    context = "He took the key. " * 7 + "The key and then the key was nowhere to be found."
+    start = context.rindex("the key")
+    assert align(context, "the key", start + 12) == (start, SHIFTED)
+
+
+def test_an_id_that_stands_twice_is_named_with_both_places(tmp_path):
+    question = {"id": "7", "question": "?", "answers": [{"text": "a", "answer_start": 0}]}
+    article = {"paragraphs": [{"context": "a", "qas": [question, question]}]}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"data": [article]}))
+    with pytest.raises(CorpusError, match=r"qas\[1\].id: expected an id other than that of"):
+        read_squad(path)
+
+
+def test_sorted_labels_leave_every_drawn_split_with_both(tmp_path):
+    rows = [f"good {i}\t1" for i in range(300)] + [f"bad {i}\t0" for i in range(300)]
+    (tmp_path / "mine.tsv").write_text("\n".join(rows))
+    for split in load(tmp_path / "mine.tsv", task="sentences").values():
+        assert 0.3 < sum(split["label"]) / len(split) < 0.7
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("eng.train", "eng.testa", "eng.testb"),
+        ("train.char.bmes", "dev.char.bmes", "test.char.bmes"),
+        ("weiboNER.conll.train", "weiboNER.conll.dev", "weiboNER.conll.test"),
+        ("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated"),
+    ],
+)
+def test_the_names_that_people_have(tmp_path, names):
+    for name in names:
+        (tmp_path / name).write_text(f"{name} O\nX B-X\n")
+    (tmp_path / "README").write_text("notes")
+    (tmp_path / "card.json").write_text("{}")
+    found = load(tmp_path, task="tagging")
+    assert [split["tokens"][0][0] for split in found.values()] == list(names)
+
+
+@pytest.mark.parametrize(
+    "name", ["emerging.test.gold", "test.extra", "more.conll", "train_dev.txt"]
+)
+def test_a_file_that_cannot_be_placed_is_named(tmp_path, name):
+    (tmp_path / "train.conll").write_text("a O\nb B-X\n\n" * 30)
+    (tmp_path / name).write_text("a O\n")
+    with pytest.raises(CorpusError, match=f"got {name}. Rename or remove it"):
+        load(tmp_path, task="tagging")
+
+
+def test_the_place_in_the_word_is_cut_off_as_in_weibo(tmp_path):
+    (tmp_path / "a.conll").write_text("科0\tB-X\n技1\tI-X\n\n我0\tO\n", encoding="utf-8")
+    repairs: Counter[str] = Counter()
+    assert list(read_conll(tmp_path / "a.conll", repairs=repairs)["tokens"]) == [
+        ["科", "技"],
+        ["我"],
+    ]
+    assert repairs["places in the word cut off characters"] == 3
+
+
+def test_label_first_and_an_id_last_as_in_wang_et_al(tmp_path):
+    (tmp_path / "a.tsv").write_text('1\tIs "it?\tIt is?\t77\n0\tWho?\tWhy?\t78\n')
+    assert read_pairs(tmp_path / "a.tsv")[0] == {
+        "sentence1": 'Is "it?',
+        "sentence2": "It is?",
+        "label": 1,
+    }
+    (tmp_path / "test.tsv").write_text("id\tquestion1\tquestion2\n0\tWho?\tWhy?\n")
+    with pytest.raises(CorpusError, match="GLUE's test sets have no labels: take its dev set"):
+        read_pairs(tmp_path / "test.tsv")
