@@ -36,7 +36,7 @@
 
 # %% tags=["parameters"]
 corpus: str = "embedded-paraphrases-en"  # a registered name, or a path to your own file
-encoder: str = "tiny"  # "tiny", a local folder, or a model of the Hugging Face hub
+encoder: str = "tiny"  # "tiny", "minilm", a local folder, or a model of the Hugging Face hub
 loss: str = "ce,dl,dsc"  # one or several of ce, wce, fl, dl, tl, dsc
 loss_options: dict = {"dsc": {"squared": True}}  # options by loss, as in chapter 09
 seed: int = 0  # seeds weights, data order and dropout
@@ -46,6 +46,7 @@ batch_size: int = 32  # pairs in a step
 learning_rate: float = 1e-3  # the peak of a linear schedule; 2e-5 to 2e-4 for a pretrained encoder
 max_length: int = 96  # sub-words in a pair; of what is longer the longer sentence is cut
 train_size: int = 0  # training pairs used, drawn by the seed; 0 for all
+eval_size: int = 0  # pairs of each split that is scored; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing

@@ -34,7 +34,7 @@
 
 # %% tags=["parameters"]
 corpus: str = "embedded-sentiment-en"  # a registered name, or a path to your own file
-encoder: str = "tiny"  # "tiny", a local folder, or a model of the Hugging Face hub
+encoder: str = "tiny"  # "tiny", "minilm", a local folder, or a model of the Hugging Face hub
 loss: str = "ce,dl,dsc"  # one or several of ce, wce, fl, dl, tl, dsc
 loss_options: dict = {"dsc": {"squared": True}}  # options by loss, as in chapter 09
 seed: int = 0  # the first seed; seeds are for weights, data order and dropout
@@ -44,6 +44,7 @@ batch_size: int = 32  # sentences in a step
 learning_rate: float = 5e-4  # the peak of a linear schedule; 2e-5 to 2e-4 for a pretrained encoder
 max_length: int = 64  # sub-words in a sentence; what is longer is cut
 train_size: int = 0  # training sentences used, drawn by the seed; 0 for all
+eval_size: int = 0  # sentences of each split that is scored; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
