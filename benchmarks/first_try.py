@@ -27,7 +27,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -242,28 +242,18 @@ def build(setup: Setup, labels: Sequence[str] | None, steps_an_epoch: int) -> An
     binary = "" if labels is not None else "binary_"
     if setup.loss == "ce":
         return make_loss(f"{binary}ce")
-    options: dict[str, Any] = {"smooth": setup.smooth}
+    options: dict[str, Any] = {"smooth": setup.smooth, "squared": setup.squared}
     if labels is not None:
         inside = [i for i, label in enumerate(labels) if label != tagging.OUTSIDE]
         options |= {"absent": setup.absent, "classes": None if setup.outside else inside}
     if setup.loss == "tl":
         options |= {"fp_weight": setup.fp_weight, "fn_weight": setup.fn_weight}
-        if setup.squared:
-            return partial(squared_tversky, binary=bool(binary), **options)
-    else:
-        options["squared"] = setup.squared
     if setup.loss == "dsc":
         options["alpha"] = setup.alpha
     loss = make_loss(f"{binary}{setup.loss}", **options)
-    return (
-        WarmStart(make_loss(f"{binary}ce"), loss, end=steps_an_epoch) if setup.warm_start else loss
-    )
-
-
-def squared_tversky(input: Tensor, target: Tensor, *, binary: bool, **options: Any) -> Tensor:
-    """Tversky's index with ``Σ p² - TP`` false positives; at .5 and .5 it is squared dice."""
-    collect = functional.binary_dice_statistics if binary else functional.dice_statistics
-    return collect(input, target, squared=True).loss(**options)
+    if setup.warm_start:
+        return WarmStart(make_loss(f"{binary}ce"), loss, end=steps_an_epoch)
+    return loss
 
 
 # What holds the model: the gradient on the logits of words, term by term.
