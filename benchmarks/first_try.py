@@ -51,6 +51,7 @@ from dicebook.training.trainer import Trained, train
 RATE = 2e-4
 TRAINED_LAYERS = 2
 PROBED_ROWS, PROBED_BATCH = 128, 32
+STATES = ("predicted_outside", "p_gold_of_entities", "p_outside_of_outside")
 
 
 @dataclass(frozen=True)
@@ -303,12 +304,11 @@ def pulls(setup: Setup, logits: np.ndarray, labels: np.ndarray, outside: int) ->
             for key, value in values.items():
                 seen.setdefault(f"{name} {key}", []).append(float(value))
     means = torch.tensor(states).nanmean(0).tolist()
-    names = ("predicted_outside", "p_gold_of_entities", "p_outside_of_outside")
     terms: dict[str, dict[str, float]] = {}
     for name, values_ in seen.items():
         term_, key = name.split(" ")
         terms.setdefault(term_, {})[key] = float(np.mean(values_))
-    return {**dict(zip(names, means, strict=True)), "pulls": terms}
+    return {**dict(zip(STATES, means, strict=True)), "pulls": terms}
 
 
 def _terms(setup: Setup, x: Tensor, y: Tensor, outside: int) -> dict[str, Tensor]:
@@ -606,6 +606,52 @@ def planned(options: argparse.Namespace) -> Iterator[tuple[str, str, int]]:
                     yield name, setup, seed
 
 
+def tables(records: Sequence[dict[str, Any]]) -> str:
+    """The two tables in Markdown, of whatever is recorded: why, and losses by tasks."""
+    names: dict[str, str] = {}
+    for task in TASKS:
+        for setup in SETUPS:
+            names.setdefault(key({**parameters_of(task, SETUPS[setup], 0), "seed": None}), setup)
+    cells: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for record in records:
+        setup = names.get(key({**record["parameters"], "seed": None}), "?")
+        cells.setdefault((record["parameters"]["corpus"], setup), []).append(record)
+    lines = [
+        "| corpus | setup | seeds | F1 after each epoch | accuracy | O predicted | p of gold "
+        "| pull to O after epoch 1: O's term | present | absent |",
+        "|" + "---|" * 10,
+    ]
+    for corpus, setup in ((task, setup) for task in TASKS for setup in SETUPS):
+        found = cells.get((corpus, setup), [{}])
+        if "probes" not in found[0]:
+            continue
+        f1 = np.mean([[e["validation_f1"] for e in r["history"]] for r in found], axis=0)
+        accuracy = np.mean([r["history"][-1]["validation_accuracy"] for r in found])
+        state = [np.mean([r["probes"][-1][k] for r in found]) for k in STATES[:2]]
+        pull = [
+            np.mean([r["probes"][1]["pulls"][term]["outside_bias"] for r in found])
+            if term in found[0]["probes"][1]["pulls"]
+            else math.nan
+            for term in ("O", "present", "absent")
+        ]
+        lines.append(
+            f"| {corpus} | {setup} | {len(found)} | {' / '.join(f'{x:.1f}' for x in f1)} "
+            f"| {accuracy:.1f} | {state[0]:.3f} | {state[1]:.3f} | "
+            + " | ".join("" if math.isnan(x) else f"{x:+.4f}" for x in pull)
+            + " |"
+        )
+    lines += ["", "| setup | " + " | ".join(TASKS) + " |", "|---" * (1 + len(TASKS)) + "|"]
+    for setup in SETUPS:
+        row = []
+        for task in TASKS:
+            found = cells.get((task, setup), [])
+            best = [r["metrics"]["validation"]["f1"] for r in found]
+            row.append(f"{np.mean(best):.1f} ({len(best)})" if best else "")
+        if any(row):
+            lines.append(f"| {setup} | " + " | ".join(row) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Run what is planned and not yet recorded."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -613,9 +659,13 @@ def main() -> None:
     parser.add_argument("--setup", nargs="+", choices=SETUPS, default=list(CANDIDATES))
     parser.add_argument("--seed", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--estimate", action="store_true", help="say what is left, run nothing")
+    parser.add_argument("--table", action="store_true", help="show what is recorded, run nothing")
     parser.add_argument("--out", type=Path, default=Path("results/first_try.jsonl"))
     options = parser.parse_args()
     records = runs.read_records(options.out) if options.out.exists() else []
+    if options.table:
+        print(tables(records))
+        return
     done = {key(record["parameters"]) for record in records}
     left = [r for r in planned(options) if key(parameters_of(r[0], SETUPS[r[1]], r[2])) not in done]
     taken: dict[str, list[float]] = {}
