@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser slurm notebooks book test lint format types lab bench gpu reproduce smoke estimate evidence-run clean
+.PHONY: help env lock browser slurm notebooks book test lint format types lab bench gpu reproduce smoke estimate evidence evidence-run clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -106,6 +106,9 @@ estimate: env  ## what a table costs: runs, hours, disk
 
 STAGE ?= a
 WORKERS ?= 1
+evidence: env  ## the analysis of docs/protocol.md from its records, in seconds
+	$(BIN)/python -m dicebook.reproduce.evidence tables
+
 evidence-run: export OMP_NUM_THREADS := 1
 evidence-run: env  ## run what is missing: STAGE=a, WORKERS=2; corpora in $$DICEBOOK_CORPORA
 	$(BIN)/python -m dicebook.reproduce.evidence $(STAGE) --workers $(WORKERS)

@@ -1,4 +1,4 @@
-"""``python -m dicebook.reproduce.evidence features|a``: fill the cache, or run Stage A."""
+"""``python -m dicebook.reproduce.evidence features|a|tables``: fill the cache, run, report."""
 
 from __future__ import annotations
 
@@ -9,22 +9,27 @@ from pathlib import Path
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m dicebook.reproduce.evidence")
-    parser.add_argument("what", choices=("features", "a"))
+    parser.add_argument("what", choices=("features", "a", "tables"))
     parser.add_argument("--folder", type=Path, default=Path("results/evidence"))
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--only", default="", help="tasks, with commas between")
     given = parser.parse_args()
     only = [name for name in given.only.split(",") if name]
-    from dicebook.reproduce.evidence import stage_a, tasks
+    if given.what == "tables":
+        from dicebook.reproduce.evidence import analysis
 
-    unknown = set(only) - set(tasks.TASKS)
-    if unknown:
-        parser.error(f"--only: expected some of {', '.join(tasks.TASKS)}, got {unknown}")
-    names = only or list(tasks.TASKS)
-    if given.what == "features":
-        tasks.extract_all(names)
+        print(analysis.report(given.folder))
     else:
-        stage_a.run(names, given.folder, given.workers)
+        from dicebook.reproduce.evidence import stage_a, tasks
+
+        unknown = set(only) - set(tasks.TASKS)
+        if unknown:
+            parser.error(f"--only: expected some of {', '.join(tasks.TASKS)}, got {unknown}")
+        names = only or list(tasks.TASKS)
+        if given.what == "features":
+            tasks.extract_all(names)
+        else:
+            stage_a.run(names, given.folder, given.workers)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,387 @@
+"""The analysis of ``docs/protocol.md``: from records to the tables of chapter 17, in seconds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import optimize, stats
+
+from dicebook.reproduce.evidence import records
+from dicebook.reproduce.evidence.records import Record
+from dicebook.reproduce.evidence.scores import f1
+
+MARGIN = 0.5  # points of F1 within which two arms are held to be equivalent
+RESAMPLES = 4000
+Term = tuple[int, str, str]  # sign, arm, way of deciding
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A sum of scores with signs, such as dice less cross entropy, both tuned."""
+
+    name: str
+    terms: tuple[Term, ...]
+    tags_only: bool = False
+
+
+def _less_ce(arm: str, how: str) -> Contrast:
+    name, terms = f"{arm} less ce, {how}", ((1, arm, how), (-1, "ce", how))
+    return Contrast(name, terms, tags_only=(arm, how) == ("ce_prior", "tuned"))
+
+
+PRIMARY = _less_ce("dice", "tuned")
+OTHERS = ("ce_prior", "logit_adjustment", "wce", "focal", "dsc", "tversky", "negative_sampling")
+SECONDARY = (
+    *(_less_ce(arm, "tuned") for arm in OTHERS),
+    *(_less_ce(arm, "argmax") for arm in ("dice", *OTHERS)),
+    Contrast(
+        "dice less ce, argmax less tuned",
+        tuple(
+            (a * b, arm, how)
+            for a, how in ((1, "argmax"), (-1, "tuned"))
+            for b, arm in ((1, "dice"), (-1, "ce"))
+        ),
+    ),
+)
+
+
+@dataclass
+class Runs:
+    """All records of Stage A.
+
+    Attributes:
+        tasks: What each task is.
+        search: The records of the search, by task and arm.
+        finals: By task, arm and way of deciding, then by seed.
+    """
+
+    tasks: dict[str, Record] = field(default_factory=dict)
+    search: dict[tuple[str, str], list[Record]] = field(default_factory=dict)
+    finals: dict[tuple[str, str, str], dict[int, Record]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, folder: Path) -> Runs:
+        """From every ``a-*.jsonl`` of a folder.
+
+        Raises:
+            ValueError: A run is recorded twice.
+        """
+        runs = cls()
+        for record in (r for path in sorted(folder.glob("a-*.jsonl")) for r in records.read(path)):
+            task = record["task"]
+            if record["kind"] == "task":
+                runs.tasks[task] = record
+            elif record["kind"] == "search":
+                runs.search.setdefault((task, record["arm"]), []).append(record)
+            else:
+                for how in record["chosen_for"]:
+                    key, seed = (task, record["arm"], how), record["seed"]
+                    if seed in runs.finals.setdefault(key, {}):
+                        raise ValueError(f"{' '.join(key)}: seed {seed} is recorded twice")
+                    runs.finals[key][seed] = record
+        return runs
+
+    def imbalance(self, task: str) -> float:
+        """Negatives per positive of the training draw."""
+        size = self.tasks[task]["sizes"]["train"]
+        return float((size["rows"] - size["positive"]) / size["positive"])
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A contrast on one task, in points of F1.
+
+    Attributes:
+        mean: Of the paired differences over seeds.
+        low, high: Of the two-way bootstrap, 95%.
+        error: Its standard error.
+        student: Half the width of Student's paired interval over seeds, 95%.
+        welch: The same for Welch's unpaired one; NaN for an interaction.
+        detectable: The difference that a paired test over these seeds sees four times in five.
+        seeds: How many.
+    """
+
+    task: str
+    corpus: str
+    imbalance: float
+    mean: float
+    low: float
+    high: float
+    error: float
+    student: float
+    welch: float
+    detectable: float
+    seeds: int
+
+
+def effect(runs: Runs, contrast: Contrast, task: str) -> Effect | None:
+    """A contrast on one task; None where fewer than two seeds have all of its terms."""
+    if contrast.tags_only and runs.tasks[task]["form"] != "tags":
+        return None
+    found = [runs.finals.get((task, arm, how), {}) for _, arm, how in contrast.terms]
+    seeds = sorted(set.intersection(*(set(f) for f in found)))
+    if len(seeds) < 2:
+        return None
+    gold = np.array(runs.tasks[task]["blocks"])
+    signs = [sign for sign, _, _ in contrast.terms]
+    blocks = np.array(
+        [
+            [f[seed]["test"][how]["blocks"] for seed in seeds]
+            for f, (_, _, how) in zip(found, contrast.terms, strict=True)
+        ]
+    )
+    scores = f1(blocks[:, :, 0].sum(-1), blocks[:, :, 1].sum(-1), gold.sum())
+    d = np.asarray(signs) @ scores
+    draws = two_way_bootstrap(blocks, gold, signs)
+    half = stats.t.ppf(0.975, len(d) - 1) * d.std(ddof=1) / len(d) ** 0.5
+    both = welch(scores[0], scores[1]) if len(signs) == 2 else float("nan")
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return Effect(
+        task,
+        runs.tasks[task]["corpus"],
+        runs.imbalance(task),
+        float(d.mean()),
+        float(low),
+        float(high),
+        float(draws.std(ddof=1)),
+        float(half),
+        both,
+        detectable(d.std(ddof=1) / len(d) ** 0.5, len(d) - 1),
+        len(d),
+    )
+
+
+def two_way_bootstrap(
+    blocks: np.ndarray, gold: np.ndarray, signs: Sequence[int], resamples: int = RESAMPLES
+) -> np.ndarray:
+    """Seeds and blocks of the test set drawn with replacement, the same for every term.
+
+    Args:
+        blocks: ``[terms, seeds, 2, blocks]``, found and predicted entities.
+        gold: ``[blocks]``, gold entities.
+        signs: Of the terms.
+        resamples: How many.
+
+    Returns:
+        The contrast's mean over seeds in each resample.
+    """
+    rng = np.random.default_rng(0)
+    _, seeds, _, size = blocks.shape
+    of_blocks = rng.multinomial(size, np.full(size, 1 / size), resamples)
+    of_seeds = rng.multinomial(seeds, np.full(seeds, 1 / seeds), resamples) / seeds
+    total = np.zeros(resamples)
+    for sign, term in zip(signs, blocks, strict=True):
+        found, predicted = of_blocks @ term[:, 0].T, of_blocks @ term[:, 1].T
+        total += sign * (f1(found, predicted, (of_blocks @ gold)[:, None]) * of_seeds).sum(1)
+    return total
+
+
+def welch(a: np.ndarray, b: np.ndarray) -> float:
+    """Half the width of Welch's 95% interval for the difference of two means."""
+    va, vb = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
+    if va + vb == 0:
+        return 0.0
+    df = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
+    return float(stats.t.ppf(0.975, df) * (va + vb) ** 0.5)
+
+
+def detectable(error: float, df: float, power: float = 0.8) -> float:
+    """The difference that a two-sided t test at .05 finds with that power.
+
+    Args:
+        error: The standard error of the mean.
+        df: Degrees of freedom.
+        power: Share of repetitions that find it.
+    """
+    bound = stats.t.ppf(0.975, df)
+
+    def missed(shift: float) -> float:
+        sides = stats.nct.cdf(bound, df, shift) - stats.nct.cdf(-bound, df, shift)
+        return float(sides - (1 - power))
+
+    return float(error * optimize.brentq(missed, 0.0, 2 * bound + 3)) if error else 0.0
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values, in the order given."""
+    order = np.argsort(p)
+    steps = np.asarray(p)[order] * np.arange(len(p), 0, -1)
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
+    return [float(x) for x in adjusted]
+
+
+def equivalence(mean: float, error: float, df: float, margin: float = MARGIN) -> float:
+    """The p-value of two one-sided t tests that a mean lies within ``±margin``."""
+    return float(stats.t.sf((margin - abs(mean)) / error, df))
+
+
+def expected_best(scores: Sequence[float]) -> np.ndarray:
+    """The expected best score of 1 to n trials drawn from n (Dodge et al., 2019)."""
+    ordered, n = np.sort(scores), len(scores)
+    rank = np.arange(n + 1) / n
+    return np.array([ordered @ np.diff(rank**budget) for budget in range(1, n + 1)])
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """A contrast over tasks: ``d = mu + beta (log imbalance − log 10) + corpus + noise``.
+
+    Attributes:
+        mu, mu_low, mu_high: The gain at ten negatives to a positive, Hartung–Knapp, 95%.
+        beta, beta_low, beta_high: The change for an e-fold imbalance; NaN where all are equal.
+        tau: The standard deviation over corpora.
+        p: Of the test that mu is 0.
+        within: The probability that mu lies within ``±MARGIN``.
+        equivalent: The p-value of the equivalence tests.
+        detectable: The mu that would be found four times in five.
+        tasks, corpora: How many.
+    """
+
+    mu: float
+    mu_low: float
+    mu_high: float
+    beta: float
+    beta_low: float
+    beta_high: float
+    tau: float
+    p: float
+    within: float
+    equivalent: float
+    detectable: float
+    tasks: int
+    corpora: int
+
+
+def pool(effects: Sequence[Effect]) -> Pooled | None:
+    """The model over tasks; None for fewer than four corpora."""
+    d, noise = (np.array([getattr(e, name) for e in effects]) for name in ("mean", "error"))
+    corpora = sorted({e.corpus for e in effects})
+    if len(corpora) < 4:
+        return None
+    slope = np.log([e.imbalance / 10 for e in effects])
+    design = np.ones((len(d), 1))
+    if np.ptp(slope) > 1e-9:
+        design = np.stack([design[:, 0], slope], 1)
+    member = np.array([[e.corpus == c for c in corpora] for e in effects], dtype=float)
+    variance = np.maximum(noise, 1e-3) ** 2
+
+    def fit(tau: float) -> tuple[np.ndarray, np.ndarray, float, float]:
+        v = np.diag(variance) + tau**2 * member @ member.T
+        inverse = np.linalg.inv(v)
+        cover = np.linalg.inv(design.T @ inverse @ design)
+        b = cover @ design.T @ inverse @ d
+        rest = float((d - design @ b) @ inverse @ (d - design @ b))
+        likelihood = (np.linalg.slogdet(cover)[1] - np.linalg.slogdet(v)[1] - rest) / 2
+        return b, cover, rest, float(likelihood)
+
+    top = 10 * max(1.0, float(np.ptp(d)))
+    best = optimize.minimize_scalar(
+        lambda t: -fit(t)[3], bounds=(0, top), method="bounded", options={"xatol": 1e-5}
+    )
+    tau = max((0.0, float(best.x)), key=lambda t: fit(t)[3])
+    b, cover, rest, _ = fit(tau)
+    df = len(corpora) - design.shape[1]
+    cover = cover * max(1.0, rest / (len(d) - design.shape[1]))
+    error = np.sqrt(np.diag(cover))
+    half = stats.t.ppf(0.975, df) * error
+    three = [(float(m), float(m - h), float(m + h)) for m, h in zip(b, half, strict=True)]
+    return Pooled(
+        *three[0],
+        *(three[1] if len(b) > 1 else (float("nan"),) * 3),
+        tau,
+        float(2 * stats.t.sf(abs(b[0]) / error[0], df)),
+        _within([fit(t) for t in TAUS]),
+        equivalence(float(b[0]), float(error[0]), df),
+        detectable(float(error[0]), df),
+        len(d),
+        len(corpora),
+    )
+
+
+TAUS = np.linspace(0, 10, 101)
+
+
+def _within(fits: Sequence[tuple[np.ndarray, np.ndarray, float, float]]) -> float:
+    """P(|mu| < MARGIN) with flat priors on mu and beta, half-normal of scale 2 on tau."""
+    log = np.array([likelihood for _, _, _, likelihood in fits]) - TAUS**2 / 8
+    weight = np.exp(log - log.max())
+    mean = np.array([b[0] for b, *_ in fits])
+    spread = np.sqrt([cover[0, 0] for _, cover, *_ in fits])
+    inside = stats.norm.cdf((MARGIN - mean) / spread) - stats.norm.cdf((-MARGIN - mean) / spread)
+    return float(weight @ inside / weight.sum())
+
+
+def effects_of(runs: Runs, contrast: Contrast) -> list[Effect]:
+    """A contrast on every task that has it."""
+    return [e for task in runs.tasks if (e := effect(runs, contrast, task))]
+
+
+def report(folder: Path) -> str:
+    """The tables, as Markdown."""
+    runs = Runs.read(folder)
+    parts = [f"# Stage A: {len(runs.tasks)} tasks", _counts(runs), "## Scores", _scores(runs)]
+    effects = effects_of(runs, PRIMARY)
+    parts += [f"## {PRIMARY.name}, points of F1", _table(map(vars, effects))]
+    pooled = {c.name: pool(effects_of(runs, c)) for c in (PRIMARY, *SECONDARY)}
+    known = {name: p for name, p in pooled.items() if p}
+    if known:
+        secondary = [name for name in known if name != PRIMARY.name]
+        adjusted = dict(zip(secondary, holm([known[name].p for name in secondary]), strict=True))
+        rows = [
+            {"contrast": name, **vars(p), "holm": adjusted.get(name, p.p)}
+            for name, p in known.items()
+        ]
+        parts += ["## Over tasks", _table(rows)]
+    missing = [name for name, p in pooled.items() if p is None]
+    if missing:
+        parts.append(f"Not yet on four corpora: {'; '.join(missing)}.")
+    parts += ["## The best validation F1 to expect after n trials, tuned", _budget(runs)]
+    return "\n\n".join(parts)
+
+
+def _counts(runs: Runs) -> str:
+    searches = sum(map(len, runs.search.values()))
+    finals = Counter(arm for (_, arm, how), r in runs.finals.items() for _ in r if how == "tuned")
+    told = ", ".join(f"{arm} {n}" for arm, n in finals.items())
+    return f"{searches} trials; finals, tuned: {told or 'none'}."
+
+
+def _scores(runs: Runs) -> str:
+    rows = []
+    for task, told in runs.tasks.items():
+        row: dict[str, Any] = {"task": task, "imbalance": runs.imbalance(task)}
+        row["baseline"] = max(told["baselines"].values())
+        for (name, arm, how), found in runs.finals.items():
+            if name == task:
+                row[f"{arm}, {how}"] = float(
+                    np.mean([r["test"][how]["f1"] for r in found.values()])
+                )
+        rows.append(row)
+    return _table(rows)
+
+
+def _budget(runs: Runs) -> str:
+    rows = []
+    for (task, arm), found in runs.search.items():
+        best = expected_best([r["validation"]["tuned"]["f1"] for r in found])
+        budgets = (n for n in (1, 2, 4, 8, 16) if n <= len(best))
+        rows.append({"task": task, "arm": arm, **{str(n): best[n - 1] for n in budgets}})
+    return _table(rows)
+
+
+def _table(rows: Iterable[dict[str, Any]]) -> str:
+    rows = list(rows)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+    for row in rows:
+        cells = (row.get(name, "") for name in names)
+        told = (f"{c:.3g}" if isinstance(c, float) and abs(c) < 1 else c for c in cells)
+        text = (f"{c:.2f}" if isinstance(c, float) else str(c) for c in told)
+        lines.append("| " + " | ".join(text) + " |")
+    return "\n".join(lines)
