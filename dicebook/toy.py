@@ -1,8 +1,8 @@
-"""A toy problem on which a loss can be watched: two overlapping blobs and a logistic model.
+"""Toy problems on which a loss can be watched: overlapping blobs and a logistic model.
 
 Everything here is small enough to see: the data is a picture, the model has three numbers, the best
 possible answer is known in closed form, and a run takes a fraction of a second. Chapters 04, 06 and
-07 train every loss on it from several starting biases.
+07 train every loss on it from several starting biases. In the second toy no line is right.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,6 +16,7 @@ __all__ = [
     "best_threshold",
     "f1_score",
     "imbalanced_blobs",
+    "misspecified_blobs",
     "optimal_logits",
     "train_from_starts",
     "train_logistic",
@@ -56,6 +57,35 @@ def imbalanced_blobs(
     targets[torch.randperm(n, generator=generator)[:count]] = 1
     noise = torch.randn(n, 2, generator=generator, dtype=torch.float64)
     return noise + targets[:, None] * separation / 2**0.5, targets
+
+
+def misspecified_blobs(
+    n: int = 2000, *, positive: float = 0.05, separation: float = 2.0, seed: int = 0
+) -> tuple[Tensor, Tensor]:
+    """Draws `imbalanced_blobs` with some negatives moved far out, where no line is the Bayes rule.
+
+    About three negatives in a hundred form a third blob around (3·separation, separation/2). A line
+    that separates the first two blobs has it on the side of the positives: a linear model must turn
+    away from it or call it positive.
+
+    Args:
+        n: Number of examples.
+        positive: Share of positive examples, as in `imbalanced_blobs`.
+        separation: Distance between the centres of the first two blobs, in standard deviations.
+        seed: Seed of the draw; with it, all other examples are those of `imbalanced_blobs`.
+
+    Returns:
+        features: float64 [n, 2].
+        targets: float64 [n], 1 for a positive and 0 for a negative, in random order.
+
+    Raises:
+        ValueError: As in `imbalanced_blobs`.
+    """
+    features, targets = imbalanced_blobs(n, positive=positive, separation=separation, seed=seed)
+    generator = torch.Generator().manual_seed(seed + 2**32)  # apart from the blobs' own draws
+    far = (torch.rand(n, generator=generator, dtype=torch.float64) < 0.03) & (targets == 0)
+    centre = torch.tensor([3.0, 0.5], dtype=torch.float64) * separation
+    return features + far[:, None] * centre, targets
 
 
 def optimal_logits(features: Tensor, *, positive: float = 0.05, separation: float = 2.0) -> Tensor:

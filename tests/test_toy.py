@@ -11,6 +11,7 @@ from dicebook.toy import (
     best_threshold,
     f1_score,
     imbalanced_blobs,
+    misspecified_blobs,
     optimal_logits,
     train_from_starts,
     train_logistic,
@@ -39,6 +40,21 @@ def test_blob_centres_are_the_stated_distance_apart():
     gap = x[y == 1].mean(0) - x[y == 0].mean(0)
     assert float(gap.norm()) == pytest.approx(2.5, abs=0.02)
     assert x[y == 1].std(0).tolist() == pytest.approx([1, 1], abs=0.02)
+
+
+def test_the_misspecified_toy_moves_some_negatives_and_nothing_else():
+    x, y = misspecified_blobs(20_000, separation=2.5, seed=3)
+    plain, same = imbalanced_blobs(20_000, separation=2.5, seed=3)
+    assert torch.equal(y, same)
+    far = (x != plain).any(1)
+    assert not y[far].any()
+    assert float(far.double().mean()) == pytest.approx(0.03 * 0.95, abs=0.004)
+    torch.testing.assert_close(
+        (x - plain)[far], torch.tensor([[7.5, 1.25]]).double().expand_as(x[far])
+    )
+    assert torch.equal(x, misspecified_blobs(20_000, separation=2.5, seed=3)[0])
+    with pytest.raises(ValueError, match="positive: expected a share"):
+        misspecified_blobs(positive=0)
 
 
 def test_optimal_logits_are_bayes_rule():
