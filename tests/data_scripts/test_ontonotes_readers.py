@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from mutated_files import mutated
 
+from data_scripts.ontonotes_readers import read_conll2012, read_names
 from dicebook.corpora import CorpusError
-from dicebook.corpora.ontonotes import read_conll2012, read_names
 
 
 def column_line(number: int, word: str, cell: str) -> str:
