@@ -20,7 +20,8 @@
 # - **You will be able to** choose Tversky's α and β from what an error costs you, translate them
 #   into an $F_\beta$ and into a decision threshold, and say exactly when the loss is the dice
 #   loss.
-# - **Time** about 30 seconds on a CPU; a GPU does not help.
+# - **Time** about a minute on a CPU; a GPU does not help.
+# - Symbols and terms are on the page [Notation and glossary](../docs/notation.md).
 #
 # A tagger proposes drug names in a medical record and a nurse reads what it proposes. A false
 # alarm costs her two seconds. A name that was missed costs a great deal more. Dice charges both
@@ -28,14 +29,18 @@
 # surprise: on single examples the prices mean something else than on a set.
 
 # %%
+import inspect
+
 import matplotlib.pyplot as plt
 import pandas as pd
 import sympy as sp
 import torch
-from IPython.display import Math, display
+from IPython.display import Markdown, Math, display
 
-from dicebook import BinaryTverskyLoss
-from dicebook.figures import use_style
+from dicebook import BinaryDiceLoss, BinaryTverskyLoss, make_loss
+from dicebook.claims import claim
+from dicebook.figures import style, use_style
+from dicebook.losses import equations
 from dicebook.reproduce.runs import interval
 from dicebook.toy import f1_score, imbalanced_blobs, train_logistic
 
@@ -49,8 +54,11 @@ torch.set_default_dtype(torch.float64)
 # 3](eq-3)) compares what they share with their sizes. Tversky's index {cite}`tversky1977`
 # compares it with the two ways of being wrong, each with a weight of its own.
 #
+# > "Tversky index offers the flexibility in controlling the tradeoff between false-negatives and
+# > false-positives." (the paper, Section 3.3)
+#
 # (eq-9)=
-# The paper gives it as
+# It reads
 #
 # $$
 # \begin{aligned}
@@ -71,27 +79,21 @@ def tversky_index(A, B, alpha, beta):  # Eq. 9
 
 said, gold = {3, 4, 9, 10, 20, 21}, {3, 4, 9, 15}
 prices = {"precision": (1, 0), "recall": (0, 1), "dice": (0.5, 0.5), "Jaccard": (1, 1)}
-pd.Series({name: round(tversky_index(said, gold, a, b), 3) for name, (a, b) in prices.items()})
+index_of = {name: tversky_index(said, gold, a, b) for name, (a, b) in prices.items()}
+pd.Series(index_of).round(3)
 
-# %% [markdown]
-# In a picture, one square a token:
-
-# %%
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 5.1. What the index compares. The index never looks at the grey tokens."}, "image": {"alt": "A sentence of 23 tokens in a row. Squares mark tokens 3, 4 and 9, where model and gold agree; crosses 10, 20 and 21, said but not gold; a circle 15, gold but not said. All others are grey."}}
 kinds = {"right": said & gold, "said, not gold (α)": said - gold, "gold, not said (β)": gold - said}
 fig, axis = plt.subplots(figsize=(5.6, 1.7))
 axis.scatter(range(1, 24), [0] * 23, marker="s", s=70, color="0.88")
 for (label, tokens), marker in zip(kinds.items(), "sXo", strict=True):
     axis.scatter(sorted(tokens), [0] * len(tokens), marker=marker, s=70, label=label)
-axis.set(yticks=[], xlabel="token", title="What the index compares", ylim=(-0.5, 0.5))
+axis.set(yticks=[], xlabel="token", ylim=(-0.5, 0.5))
 axis.legend(ncol=3, loc="upper center", bbox_to_anchor=(0.5, -0.55), handletextpad=0.1)
 axis.grid(False)
 plt.show()
 
 # %% [markdown]
-# *A sentence of 23 tokens in a row. Squares mark 3, 4 and 9, where model and gold agree; crosses
-# 10, 20 and 21, said but not gold; a circle 15, gold but not said. All others are grey: the index
-# never looks at them.*
-#
 # The model names six positions, three of them right, and misses one. Charge only false positives
 # (1, 0) and the index is the precision, 3/6. Charge only false negatives (0, 1) and it is the
 # recall, 3/4. One half each gives dice, .6, in between. So α and β slide along a line that has
@@ -100,13 +102,36 @@ plt.show()
 # section needs it.
 #
 # In dicebook α is called `fp_weight` and β `fn_weight`, because "which of the two was it?" is the
-# question everybody asks.
+# question everybody asks. The library holds Eq. 9 once, for tensors that need not be 0 or 1:
+
+# %% tags=["hide-input"]
+Markdown(f"```python\n{inspect.getsource(equations.tversky_index)}```")
+
+# %% [markdown]
+# TP is its overlap; what is predicted beyond it is FP, what is actual beyond it FN; γ is the
+# smoothing of chapter 03, here 0. On our two sets it must give the four numbers above, and so must
+# the loss that `make_loss` calls by the equation's number, which is 1 − TI:
+
+# %%
+sizes = [torch.tensor(float(n)) for n in (len(said & gold), len(said), len(gold))]
+in_said, in_gold = (torch.tensor([float(i in s) for i in range(24)]) for s in (said, gold))
+for name, (a, b) in prices.items():
+    library = equations.tversky_index(*sizes, gamma=0.0, alpha=a, beta=b)
+    loss = make_loss("binary_eq9", fp_weight=a, fn_weight=b)(80 * in_said - 40, in_gold)
+    torch.testing.assert_close(library, torch.tensor(index_of[name]))
+    torch.testing.assert_close(1 - loss, torch.tensor(index_of[name]))
+
+# %% tags=["remove-cell"]
+claim("precision, 3/6", index_of["precision"] == 3 / 6)
+claim("recall, 3/4", index_of["recall"] == 3 / 4)
+claim("gives dice, .6, in between", {".6": index_of["dice"]})
 
 # %% [markdown]
 # ## 5.2 The $F_\beta$ reading, and its condition
 #
-# The paper says the index approximates the $F_\beta$ score. Let us see how good the approximation
-# is. F's β and Tversky's β are two different numbers, so in this chapter the first is written b.
+# The index "can be thought as the approximation of the $F_\beta$ score" (Section 3.3). Let us see
+# how good the approximation is. F's β and Tversky's β are two different numbers, so in this chapter
+# the first is written b.
 #
 # (eq-5-1)=
 # $F_b$ treats recall as b times as important as precision:
@@ -153,11 +178,20 @@ Math(rf"\frac{{{top}}}{{{bottom}}} = {sp.latex(ratio)}")
 # The odds 1/TI − 1 are multiplied by c and by nothing else, so every model that beats another
 # under (α, β) beats it under (cα, cβ). **The ratio α : β decides what is best; the sum decides
 # only how steep the score is on the way there.** The paper's Table 10 keeps β = 1 − α, and so
-# loses nothing. Here is the dictionary for the usual $F_b$.
+# loses nothing. The two prices of the usual $F_b$:
 
-# %%
+# %% tags=["hide-input"]
 rows = {f"F{v}": {k.name: float(e.subs(b, v)) for k, e in solution.items()} for v in (0.5, 1, 2, 3)}
 pd.DataFrame(rows).T.round(3)
+
+# %% tags=["remove-cell"]
+assert ratio == c
+claim(
+    "a false positive costs .2 and a false negative .8",
+    {".2": rows["F2"]["alpha"]},
+    {".8": rows["F2"]["beta"]},
+)
+claim("b = 2 means a price ratio of 4", {"4": rows["F2"]["beta"] / rows["F2"]["alpha"]})
 
 # %% [markdown]
 # Want F2, the score of people who hate to miss things? Then a false positive costs .2 and a false
@@ -166,19 +200,19 @@ pd.DataFrame(rows).T.round(3)
 # %% [markdown]
 # ## 5.3 What the prices buy: a threshold
 #
-# Suppose the model is as good as can be and gives every item its true probability q of being
+# Suppose the model is as good as can be and gives every item its honest probability η of being
 # positive. Which items should it call positive to get the highest TI? Adding one item changes the
-# counts a little: TP grows by q, FP by 1 − q, FN shrinks by q. It pays if TI grows.
+# counts a little: TP grows by η, FP by 1 − η, FN shrinks by η. It pays if TI grows.
 
 # %%
-q, N = sp.symbols("q N", positive=True)
-gain = sp.diff(TI, TP) * q + sp.diff(TI, FP) * (1 - q) - sp.diff(TI, FN) * q
+eta = sp.Symbol("eta", positive=True)
+gain = sp.diff(TI, TP) * eta + sp.diff(TI, FP) * (1 - eta) - sp.diff(TI, FN) * eta
 T = sp.Symbol("T", positive=True)  # the value of TI itself: substitute FN by it
 gain_T = gain.subs(FN, sp.solve(sp.Eq(TI, T), FN)[0])
-threshold = sp.factor(sp.solve(gain_T, q)[0])
+threshold = sp.factor(sp.solve(gain_T, eta)[0])
 display(
     Math(
-        rf"q^* = {sp.latex(threshold)} \;\overset{{\alpha+\beta=1}}{{=}}\;"
+        rf"\eta^* = {sp.latex(threshold)} \;\overset{{\alpha+\beta=1}}{{=}}\;"
         rf" {sp.latex(sp.simplify(threshold.subs(beta, 1 - alpha)))}"
     )
 )
@@ -187,7 +221,7 @@ display(
 # (eq-5-2)=
 # With α + β = 1 this is a rule short enough to remember: call an item positive when
 #
-# $$ q > q^* = \alpha \cdot \mathrm{TI}^* \tag{5.2} $$
+# $$ \eta > \eta^* = \alpha \cdot \mathrm{TI}^* \tag{5.2} $$
 #
 # where TI* is the best reachable index. For α = ½ this is the rule of [Eq. 2.3](eq-2-3): the best
 # threshold for F1 is half the best F1. A cheap false positive (small α) means a low threshold,
@@ -208,26 +242,33 @@ def blob_counts(logit, prior=0.05, distance=2.0):
 
 logits = torch.linspace(-8, 6, 20001)
 tp, fp, fn = blob_counts(logits)
-rows = []
+found = []
 for a in (0.05, 0.2, 0.5, 0.8, 0.95):
     index = tp / (tp + a * fp + (1 - a) * fn)
     best = index.argmax()
-    rows.append((a, index[best], logits[best].sigmoid(), a * index[best]))
-columns = ["α", "best TI", "threshold found", "α·TI*"]
-pd.DataFrame([[float(v) for v in row] for row in rows], columns=columns).round(3)
+    found.append((a, *(v.item() for v in (index[best], logits[best].sigmoid(), a * index[best]))))
+pd.DataFrame(found, columns=["α", "best TI", "threshold found", "α·TI*"]).round(3)
+
+# %% tags=["remove-cell"]
+claim(
+    "The last two columns agree to the third digit, from a threshold of .04 to one of .68",
+    max(abs(row[2] - row[3]) for row in found) < 5e-4,
+    {".04": found[0][2], ".68": found[-1][2]},
+)
+claim("The threshold never exceeds α", all(row[2] < row[0] for row in found))
 
 # %% [markdown]
 # The last two columns agree to the third digit, from a threshold of .04 to one of .68. So there
 # are two ways to a trade-off: train with α and β, or train with cross entropy and move the
 # threshold to α·TI*. Keep the second in mind whenever somebody shows you that the first works.
-# Exercise 6 lets them compete.
+# Exercise 5.6 lets them compete.
 
 # %% [markdown]
 # ## 5.4 The loss of one example
 #
 # (eq-10)=
-# The paper turns the index into a loss as it did with dice: probabilities for indicators, γ in
-# both places, one fraction per example, then the mean.
+# "The Tversky loss (TL) is thus given as follows" (Section 3.3). As it did with dice, the paper
+# puts probabilities for indicators, γ in both places, one fraction per example, and takes the mean.
 #
 # $$
 # \begin{aligned}
@@ -260,25 +301,21 @@ for y, loss in ((1, positive), (0, negative)):
 # %% [markdown]
 # The positive sees only β, the negative only α. The slopes never change sign: a positive is
 # always pushed up, a negative always down. (Chapter 06 meets a loss of which that is not true.)
-# The curves:
 
-# %%
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 5.2. What one example costs under Eq. 10, γ = 1. The ends of the curves are the prices of a wrong answer."}, "image": {"alt": "Two panels. Top, a positive: the loss falls to zero at p = 1, from .47 for alpha .1, .33 for .5 and .09 for .9. Bottom, a negative: it rises from zero at p = 0 to the same three heights, in the opposite order of alpha."}}
 probability = torch.linspace(0, 1, 201)
 fig, axes = plt.subplots(2, 1, figsize=(5.6, 5.6), sharex=True, sharey=True)
 for axis, y, name in zip(axes, (1, 0), ("a positive", "a negative"), strict=True):
     for a, line in ((0.1, "-"), (0.5, "--"), (0.9, ":")):
         loss = tversky_loss(probability, y, a, 1 - a)
         axis.plot(probability, loss, line, label=f"α = {a}, β = {1 - a:.1f}")
-    axis.set(title=f"Loss of {name}", ylabel="TL, γ = 1")
+    axis.set(title=f"Loss of {name}", ylabel="loss")
+axes[1].set_xticks([0, 0.5, 1], ['0\nmodel says "no"', "0.5", '1\nmodel says "yes"'])
 axes[1].set_xlabel("probability of the positive class, $p_1$")
 axes[0].legend()
 plt.show()
 
 # %% [markdown]
-# *Top, a positive: the loss falls from β/(β+γ) at p = 0 to zero at p = 1. Bottom, a negative: it
-# rises from zero to α/(α+γ). With α = .1 the upper curve is high (.47) and the lower one low
-# (.09); with α = .9 they change places.*
-#
 # Now let the predictions be hard: p is 0 or 1. Then an example costs either nothing or one of two
 # constants, the heights of those curves.
 
@@ -326,7 +363,15 @@ for limit in (0, sp.oo):
             rf" {sp.latex(ratio)} \to {sp.latex(sp.limit(ratio, gamma, limit))}"
         )
     )
-[(g, round(float(ratio.subs({alpha: 0.1, beta: 0.9, gamma: g})), 2)) for g in (0.001, 0.1, 1, 10)]
+delivered = {g: float(ratio.subs({alpha: 0.1, beta: 0.9, gamma: g})) for g in (0.001, 0.1, 1, 10)}
+pd.Series(delivered, name="false negatives : false positives").rename_axis("γ").round(2)
+
+# %% tags=["remove-cell"]
+claim(
+    "With γ = 1 you get 5.21, with γ = .1 you get 1.8",
+    {"5.21": delivered[1], "1.8": delivered[0.1]},
+)
+claim("Only a large γ delivers what was ordered", delivered[10] > delivered[1] > delivered[0.1])
 
 # %% [markdown]
 # You ask for a ratio of 9 (α = .1, β = .9). With γ = 1 you get 5.21, with γ = .1 you get 1.8, and
@@ -368,8 +413,10 @@ print(f"set-level loss {set_loss:.4f} = 1 − F2, with F2 = {5 * pre * rec / (4 
 # as section 5.2 promised. This is the level on which the paper's sentence about $F_\beta$ is
 # true.
 #
-# Both functions are what `dicebook` computes. It takes logits and works in log space; so we
-# compare values and gradients.
+# Both functions are what `dicebook` computes from logits; so we compare values and gradients. The
+# library squares by default: its FP is $\sum p^2 - \mathrm{TP}$, its FN $\sum y^2 - \mathrm{TP}$.
+# That is the same on hard predictions and trains more surely, as section 5.6 and chapter 07 show.
+# `squared=False` gives the linear sums of Eq. 5.4, with which this chapter works.
 
 # %%
 logit = (3 * torch.randn(1000, generator=generator)).requires_grad_()
@@ -384,11 +431,17 @@ for level, function in mine.items():
     gradients = [torch.autograd.grad(value, logit)[0] for value in (theirs, ours)]
     torch.testing.assert_close(*gradients)
     print(f"{level:8} {theirs:.6f}, gradient norm {gradients[0].norm():.6f}: equal")
+by_number = make_loss("binary_eq10", fp_weight=0.3, fn_weight=0.7)(logit, y)
+torch.testing.assert_close(by_number, mine["example"](logit.sigmoid()))
+by_number = make_loss("binary_eq9", fp_weight=0.3, fn_weight=0.7)(logit, y)
+torch.testing.assert_close(by_number, tversky_loss_set(logit.sigmoid(), y, 0.3, 0.7, gamma=0.0))
 
 # %% [markdown]
 # ## 5.6 When is it dice, exactly?
 #
-# "It degenerates to DSC if α = β = 0.5", says the paper. Of [Eq. 9](eq-9), a ratio of sets, that
+# > "It degenerates to DSC if α = β = 0.5." (Section 3.3)
+#
+# Of [Eq. 9](eq-9), a ratio of sets, that
 # is true. Of [Eq. 10](eq-10), the loss, one has to ask: which dice, and which γ? Take the linear
 # dice of [Eq. 6](eq-6) and the squared one of [Eq. 7](eq-7), let their smoothing be any number s,
 # and subtract.
@@ -421,34 +474,43 @@ Math(rf"s = {sp.latex(match)}: \quad \text{{TL}} - \text{{Eq. 7}} = {sp.latex(le
 # %% [markdown]
 # Forced to agree at p = 1 (again by s = 2γ), the two differ everywhere between 0 and 1. So a
 # table in which "Tversky, α = .5" and "DL" share a row compares three changes at once: linear for
-# squared, γ doubled, and maybe a level. Chapter 14 holds this against the paper's Table 10. In
-# dicebook the equality reads:
+# squared, γ doubled, and maybe a level. Chapter 14 holds this against the paper's Table 10.
+#
+# The library's squared Tversky has no such gap: half of its FP and half of its FN are half of
+# $\sum p^2 + \sum y^2$ minus TP, which is the denominator of [Eq. 8](eq-8) again.
 
 # %%
-from dicebook import BinaryDiceLoss
-
 x, target = torch.linspace(-4, 4, 9), torch.tensor([0.0, 1, 0, 1, 0, 1, 0, 1, 0])
+rows = {}
 for level in ("example", "set"):
-    tl = BinaryTverskyLoss(squared=False, fp_weight=0.5, fn_weight=0.5, smooth=1.0, level=level)(
-        x, target
-    )
-    dl = BinaryDiceLoss(smooth=2.0, squared=False, level=level)(x, target)
-    sq = BinaryDiceLoss(smooth=2.0, squared=True, level=level)(x, target)
-    torch.testing.assert_close(tl, dl)
-    print(f"{level:8} TL {tl:.4f}   linear dice, smooth=2: {dl:.4f}   squared: {sq:.4f}")
+    for form, square in (("linear", False), ("squared", True)):
+        options = {"level": level, "squared": square}
+        tl = BinaryTverskyLoss(fp_weight=0.5, fn_weight=0.5, smooth=1.0, **options)(x, target)
+        dl = BinaryDiceLoss(smooth=2.0, **options)(x, target)
+        torch.testing.assert_close(tl, dl)
+        rows[level, form] = [tl.item(), dl.item()]
+pd.DataFrame(rows, ["TL ½ ½, γ = 1", "DL, γ = 2"]).T.round(4)
+
+# %% tags=["remove-cell"]
+claim(
+    "The library's squared Tversky has no such gap",
+    rows["set", "squared"][0] == rows["set", "squared"][1],
+)
+claim("the two differ everywhere between 0 and 1", sp.solve(sp.numer(left), p) in ([1], [0, 1]))
 
 # %% [markdown]
 # ## 5.7 The trade-off, trained
 #
 # Now train. A logistic model on the blobs, 5% positives, once per α with β = 1 − α, for both
 # levels, on five seeds; precision, recall and F1 on fresh blobs at the usual threshold of .5.
+# (`train_logistic` is the loop of [chapter 02](02_cross_entropy.ipynb).)
 
 
 # %%
-def train_and_score(loss, seed, bias=0.0):
+def train_and_score(loss, seed, bias=0.0, draw=imbalanced_blobs):
     """Precision, recall and F1 at p > .5 on test blobs."""
-    x, y = imbalanced_blobs(2000, seed=2 * seed)
-    x_test, y_test = imbalanced_blobs(2000, seed=2 * seed + 1)
+    x, y = draw(2000, seed=2 * seed)
+    x_test, y_test = draw(2000, seed=2 * seed + 1)
     said = train_logistic(loss, x, y, bias=bias).predict(x_test) > 0
     hits = (said * y_test).sum().item()
     return hits / max(said.sum().item(), 1), hits / y_test.sum().item(), f1_score(said, y_test)
@@ -462,7 +524,7 @@ for level in ("set", "example"):
         scores[level, a] = torch.tensor([train_and_score(loss, seed) for seed in range(5)])
 
 
-# %%
+# %% tags=["hide-input"]
 def mean_and_spread(values):
     return [f"{m:.2f} ± {s:.2f}" for m, s in zip(values.mean(0), values.std(0), strict=True)]
 
@@ -474,8 +536,38 @@ levels = {
 }
 levels["set"]
 
-# %%
+# %% tags=["hide-input"]
 levels["example"]
+
+# %% tags=["remove-cell"]
+means = {key: values.mean(0) for key, values in scores.items()}
+order = torch.stack([means["set", a] for a in weights])
+claim(
+    "precision climbs from .19 to .82",
+    {".19": order[0, 0], ".82": order[-1, 0]},
+    (order[:, 0].diff() > 0).all(),
+)
+claim(
+    "recall falls from .87 to .15",
+    {".87": order[0, 1], ".15": order[-1, 1]},
+    (order[:, 1].diff() < 0).all(),
+)
+claim(
+    "highest in the middle, at .52, where the loss is dice",
+    {".52": order[:, 2].max()},
+    weights[order[:, 2].argmax()] == 0.5,
+)
+claim("The best possible F1 on these blobs is .518", {".518": found[2][1]})
+claim("α = .2 already reaches the best F1, at .35 some runs end with no prediction at all",
+      max(weights, key=lambda a: means["example", a][2]) == 0.2,
+      0 < (scores["example", 0.35][:, 2] == 0).sum() < 5)  # fmt: skip
+claim(
+    "from .5 on *every* run does",
+    all((scores["example", a] == 0).all() for a in weights if a >= 0.5),
+)
+claim(
+    "α ≥ .5 predicts nothing", all((scores["example", a] == 0).all() for a in weights if a >= 0.5)
+)
 
 # %% [markdown]
 # Rows are values of α; mean ± standard deviation over seeds. First table, the set level: α rises
@@ -484,27 +576,30 @@ levels["example"]
 # .518 (section 5.3). The order is the one the prices promise.
 #
 # Second table, the example level: another story. There α = .2 already reaches the best F1, at .35
-# some runs end with no prediction at all, and from .5 on **every** run does. [Eq. 5.3](eq-5-3)
+# some runs end with no prediction at all, and from .5 on *every* run does. [Eq. 5.3](eq-5-3)
 # says why: with one price for both errors the loss is an error rate. How much lower than "say
 # nothing" can the error rate be here?
 
 # %%
 print(f"say nothing: {0.05:.3f}   the best possible classifier: {(fp + fn).min():.3f}")
 
-# %% [markdown]
-# Hardly lower. And what little there is to gain is not found, because once all probabilities are
-# small nothing lifts them again: the pull on a positive's logit is the slope of section 5.4 times
-# p(1 − p).
-#
-# The picture shows both levels in the plane in which such choices are made.
+# %% tags=["remove-cell"]
+claim("It can fall from .050 to .040", {".050": 0.05, ".040": (fp + fn).min()})
 
-# %%
+# %% [markdown]
+# It can fall from .050 to .040. And what little there is to gain is not found, because once all
+# probabilities are small nothing lifts them again: the push on a positive's logit is the slope of
+# section 5.4 times p(1 − p).
+#
+# Both levels in the plane in which such choices are made:
+
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 5.3. Operating points by α, with β = 1 − α. Those of the example level from .35 on are missing: some or all of their runs predict nothing."}, "image": {"alt": "Precision against recall. A grey curve falls from top left to bottom right: the best that any classifier can do. Circles, the set level, lie along all of it, labelled with alpha from .05 at the lower right to .95 at the upper left. Three triangles, the example level, lie on the same curve; its .2 stands where the set level's .5 to .65 do."}}
 fig, axis = plt.subplots(figsize=(5.6, 4.6))
 axis.plot(tp / 0.05, tp / (tp + fp), color="0.6", label="best possible, all thresholds")
-for level, marker in (("set", "o"), ("example", "^")):
+for level, marker, color in (("set", "o", style("tl")["color"]), ("example", "^", "0.2")):
     kept = [a for a in weights if scores[level, a][:, 1].min() > 0]  # no collapsed run
     points = torch.stack([scores[level, a].mean(0) for a in kept])
-    axis.plot(points[:, 1], points[:, 0], marker, ms=8, label=f"TL, {level} level")
+    axis.plot(points[:, 1], points[:, 0], marker, ms=8, color=color, label=f"TL, {level} level")
     for a, (pre, rec, _) in zip(kept, points, strict=True):
         offset = (8, 4) if level == "set" else (-8, -12)
         axis.annotate(
@@ -520,21 +615,15 @@ axis.set(
     ylabel="precision",
     xlim=(0, 1.02),
     ylim=(0, 1.05),
-    title="Operating points by α (β = 1 − α)",
 )
 axis.legend(loc="lower left")
 plt.show()
 
 # %% [markdown]
-# *Precision against recall. The grey curve is the best any classifier can do on the blobs, as the
-# threshold runs from high (top left) to low (bottom right). Circles: models trained with the
-# set-level loss, labelled by α; they lie along the whole curve. Triangles: the example level;
-# they lie on the same curve, but α = .2 sits where the set level's .5 to .65 do, and those from
-# .35 on are missing: some or all of their runs predict nothing.*
-#
-# All points lie on (within a seed's noise of) one curve. **Tversky's weights choose a point on
-# the precision–recall curve; they do not lift the curve.** Whether a better curve comes from
-# training with another loss is a different question; chapters 14 and 17 ask it of real corpora.
+# All points lie on (within a seed's noise of) one curve. On this toy nothing else was possible: the
+# model class holds the best rule there is, so all that a loss can choose is the point on its curve.
+# **Tversky's weights choose the point.** Whether they could also bend the curve is a question for a
+# model that *cannot* be right.
 
 # %% [markdown]
 # ## Summary
@@ -548,21 +637,21 @@ plt.show()
 #   costs α/(α+γ) and β/(β+γ); as γ → 0 both are 1. The set-level form ([Eq. 5.4](eq-5-4)) is the
 #   one that means $F_b$.
 # - At α = β = ½ it is the **linear** dice of Eq. 6 with smoothing **2γ**, not the squared loss of
-#   Eq. 7.
+#   Eq. 7. The library's squared Tversky is the squared dice, again with 2γ.
 # - Trained, the weights move a model along the precision–recall curve. On the example level, with
 #   5% positives, α ≥ .5 predicts nothing: an error rate is content with that.
 #
 # ## Exercises
 #
-# **1 (recall).** Which α and β train for F3? How many false positives are then worth one false
-# negative?
+# **Exercise 5.1 (recall).** Which α and β train for F3? How many false positives are then worth one
+# false negative?
 
 # %% tags=["solution", "hide-cell"]
 weights_f3 = {k.name: v.subs(b, 3) for k, v in solution.items()}
 print(weights_f3, "→ one false negative costs", weights_f3["beta"] / weights_f3["alpha"], "of them")
 
 # %% [markdown]
-# **2 (recall).** A colleague reports Jaccard 3/7 for a model. What is its F1? Give the formula
+# **Exercise 5.2 (recall).** A colleague reports Jaccard 3/7 for a model. What is its F1? Give the formula
 # for any value and check it on the sets of section 5.1.
 
 # %% tags=["solution", "hide-cell"]
@@ -574,38 +663,48 @@ assert abs(float(formula.subs(J, jaccard)) - dice) < 1e-12
 sp.Eq(F1, formula)
 
 # %% [markdown]
-# **3 (apply).** You want a price ratio of exactly 9 on the example level with γ = 1 and α + β =
-# 1. Which α do you set?
+# **Exercise 5.3 (apply).** You want a price ratio of exactly 9 on the example level, with γ = 1 and
+# β = 1 − α. Which α do you set?
 
 # %% tags=["solution", "hide-cell"]
 answer = sp.solve(sp.Eq(ratio.subs({beta: 1 - alpha, gamma: 1}), 9), alpha)
 print([round(float(v), 4) for v in answer if 0 < v < 1], "instead of 0.1")
 
 # %% [markdown]
-# **4 (derive).** [Eq. 5.2](eq-5-2) needs α + β = 1. Without it, what is the threshold for
-# Jaccard's (1, 1)? Show that it picks the same items as F1's, as section 5.2 says it must.
+# **Exercise 5.4 (pencil).** [Eq. 5.2](eq-5-2) needs α + β = 1. Without it, what is the threshold
+# for Jaccard's (1, 1)? Prove that it picks the same items as F1's, as section 5.2 says it must.
 
 # %% tags=["solution", "hide-cell"]
+# By hand: with α = β = 1 section 5.3 gives η* = J/(J + 1). Put J = F/(2 − F): the denominator is
+# 2/(2 − F), so η* = F/2, which is F1's own threshold. The same, by sympy:
 jaccard_threshold = sp.simplify(threshold.subs({alpha: 1, beta: 1}))
 # Write Jaccard through F1, J = F/(2 − F), and compare with F1's threshold, F/2.
 score = sp.Symbol("F", positive=True)
 assert sp.simplify(jaccard_threshold.subs(T, score / (2 - score)) - score / 2) == 0
-sp.Eq(sp.Symbol("q^*"), jaccard_threshold)
+sp.Eq(sp.Symbol("eta^*"), jaccard_threshold)
 
 # %% [markdown]
-# **5 (experiment).** Section 5.7 started from bias 0. Does the example level at α = .5 still
-# predict nothing when it starts from +2, where everything is called positive? And the set level?
-# Five seeds each.
+# **Exercise 5.5 (predict, then run).** Section 5.7 started from bias 0. Write down first: does the
+# example level at α = .5 still predict nothing when it starts from +2, where everything is called
+# positive? And the set level? Then run five seeds each.
 
 # %% tags=["solution", "hide-cell"]
+by_start = {}
 for level in ("example", "set"):
     for bias in (-3.0, 0.0, 2.0):
         loss = BinaryTverskyLoss(squared=False, fp_weight=0.5, fn_weight=0.5, level=level)
         f1 = torch.tensor([train_and_score(loss, seed, bias)[2] for seed in range(5)])
+        by_start[level, bias] = f1
         print(f"{level:8} start {bias:+.0f}: F1 {f1.mean():.2f} ± {f1.std():.2f}")
+# Verdict: the start makes no difference. The example level ends at 0 from all three, because the
+# pull of the negatives is the larger at every p; the set level ends at .52 from all three.
+assert all((f1 == 0).all() for (level, _), f1 in by_start.items() if level == "example")
+assert all(
+    f1.mean().round(decimals=2) == 0.52 for (level, _), f1 in by_start.items() if level == "set"
+)
 
 # %% [markdown]
-# **6 (small research).** Train for F2 in two ways: set-level Tversky with (.2, .8) at threshold
+# **Exercise 5.6 (small research).** Train for F2 in two ways: set-level Tversky with (.2, .8) at threshold
 # .5; cross entropy with the threshold tuned for F2 on the training set. Ten seeds, same data for
 # both. Give the mean difference of test F2 with a 95% interval. Which would you ship?
 
@@ -619,14 +718,27 @@ def f2(logits, y, cut=0.0):
 gaps = []
 for seed in range(10):
     (x, y), (xt, yt) = (imbalanced_blobs(2000, seed=2 * seed + k) for k in (0, 1))
-    tversky_fit = train_logistic(
-        BinaryTverskyLoss(squared=False, fp_weight=0.2, fn_weight=0.8), x, y
-    )
+    loss = BinaryTverskyLoss(squared=False, fp_weight=0.2, fn_weight=0.8)
+    tversky_fit = train_logistic(loss, x, y)
     ce_fit = train_logistic(torch.nn.BCEWithLogitsLoss(), x, y)
     train_logits = ce_fit.predict(x)
     cut = max(train_logits.tolist(), key=lambda c: f2(train_logits, y, c))
     gaps.append(f2(tversky_fit.predict(xt), yt) - f2(ce_fit.predict(xt), yt, cut))
 gap = interval(gaps)
 print(f"Tversky − tuned cross entropy: {gap.mean:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]")
-# The interval holds 0: ship the one that is simpler to maintain. A tuned threshold can be moved
-# without training again.
+# Verdict: the interval holds 0, so ship the one that is simpler to maintain. A tuned threshold can
+# be moved without training again.
+assert gap.low < 0 < gap.high
+
+# %% [markdown]
+# ## Further reading
+#
+# - {cite:t}`tversky1977`: the index in its home, the psychology of similarity, where A∖B and B∖A
+#   are the features that only one of two things has.
+# - {cite:t}`salehi2017tversky`: the index as a loss, for lesions that are a few voxels in a million;
+#   its prices are tuned, and it reports F2 beside dice.
+# - {cite:t}`eelbode2020`: how far dice, Jaccard, Tversky and weighted cross entropy can stand in for
+#   one another, with bounds; the approximation of dice gets worse as the prices leave ½.
+# - {cite:t}`ye2012`: training for $F_\beta$ against tuning a threshold on probabilities. The two
+#   agree in the limit where the model is right; the first is sturdier where it is wrong, the second
+#   better for rare classes. Exercise 5.6 and section 5.8 in one paper.
