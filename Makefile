@@ -57,8 +57,15 @@ notebooks: env  ## execute the chapters whose sources changed, into notebooks/
 DERIVATIONS := $(shell grep -L '"nbval-check-output"' notebooks/[0-9][0-9]_*.ipynb)
 # Two workers of one thread each: two of two threads on two cores wait for each other.
 PYTEST := $(BIN)/python -m pytest -n 2
+# The peers of the losses lie beside the environment: their own requirements (torchvision) would
+# come between transformers and torch.
+$(VENV)/peers: tests/losses/peers.txt | $(VENV)/ready
+	$(BIN)/pip install --quiet --no-deps --upgrade --target $@ --requirement $<
+	touch $@
+
 test: export OMP_NUM_THREADS := 1
-test: env browser slurm  ## everything that CI checks
+test: export PYTHONPATH := $(CURDIR)/$(VENV)/peers
+test: env $(VENV)/peers browser slurm  ## everything that CI checks
 	$(MAKE) lint types
 	$(PYTEST) --dist loadgroup --durations=15
 	$(PYTEST) --dist loadscope --nbval --nbval-current-env $(DERIVATIONS)

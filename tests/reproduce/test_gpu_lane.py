@@ -19,11 +19,11 @@ def gpu(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 def test_a_chapter_goes_through_the_lane(root: Path, tmp_path: Path) -> None:
     here = ["--encoder", "tiny", "--device", "cpu", "--precision", "fp32", "--out", str(tmp_path)]
-    small = ["corpus=embedded-entities-en", "max_steps=2", "train_size=64", "loss=ce,dsc"]
+    small = ["corpus=embedded-paraphrases-en", "max_steps=2", "train_size=64", "loss=ce,dsc"]
     settings = [part for text in small for part in ("--set", text)]
-    done = gpu(root, *here, "--only", "09", *settings)
+    done = gpu(root, *here, "--only", "11", *settings)
     assert done.returncode == 0, done.stderr
-    records = runs.read_records(tmp_path / "09_named_entities")
+    records = runs.read_records(tmp_path / "11_paraphrases")
     of_tagger = [r["parameters"] for r in records if r["parameters"]["loss"] in ("ce", "dsc")]
     assert {p["loss"] for p in of_tagger} == {"ce", "dsc"}
     assert {(p["precision"], p["max_steps"], p["learning_rate"]) for p in of_tagger} == {

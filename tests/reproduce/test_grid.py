@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
+import papermill
 import pytest
 import yaml
 
@@ -58,6 +60,14 @@ def test_the_baseline_of_reading_is_the_reader_by_choice() -> None:
         is_baseline = job.parameters["loss"] == "ce"
         assert job.parameters["by_choice"] == is_baseline
         assert job.record.startswith("choice/") == is_baseline
+
+
+@pytest.mark.parametrize(("table", "profile"), EVERY)
+def test_every_run_sets_parameters_that_its_chapter_has(table: int, profile: str) -> None:
+    found = {job.chapter: job.parameters.keys() for job in grid.jobs(table, profile)}
+    for chapter, names in found.items():
+        known = papermill.inspect_notebook(str(Path("notebooks") / f"{chapter}.ipynb"))
+        assert names <= known.keys() | {field.name for field in fields(Experiment)}
 
 
 def test_papermill_gets_its_parameters_as_yaml() -> None:

@@ -33,11 +33,7 @@ def slurm(tmp_path: Path) -> list[str]:
     return [str(Path(__file__).with_name("one_node_slurm.sh")), str(tmp_path / "cluster")]
 
 
-def test_a_table_comes_out_of_slurm(slurm: list[str], tmp_path: Path, root: Path) -> None:
-    project = tmp_path / "project"
-    project.mkdir()
-    for name in ("Snakefile", "notebooks", "dicebook", "profiles"):
-        (project / name).symlink_to(root / name)
+def test_a_table_comes_out_of_slurm(slurm: list[str], project: Path) -> None:
     command = [sys.executable, "-m", "snakemake", "--profile", "profiles/slurm"]
     # No accounting runs here, and nobody shall wait forty seconds for the first look.
     here = ["--slurm-status-command=squeue", "--slurm-init-seconds-before-status-checks=2"]
