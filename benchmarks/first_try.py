@@ -39,8 +39,8 @@ from torch import Tensor
 from dicebook import TrainerLoss, WarmStart
 from dicebook.corpora.conll import read_conll
 from dicebook.corpora.conllu import read_conllu
-from dicebook.corpora.pairs import read_pairs
 from dicebook.corpora.squad import read_squad
+from dicebook.corpora.tables import read_pairs
 from dicebook.losses import functional, make_loss
 from dicebook.reproduce import runs
 from dicebook.tasks import pairs, reading, tagging
