@@ -58,6 +58,7 @@ def test_a_corpus_stays_what_it_is(name):
     assert digest(embedded.load(name)) == DIGESTS[name]
 
 
+@pytest.mark.generator
 def test_a_corpus_does_not_depend_on_the_hash_seed():
     code = (
         "from data_scripts import embedded\n"
