@@ -171,7 +171,7 @@ def scores(loss, data, **options):
 # The threshold is tuned on as many validation examples as there are for training, with the same
 # mistakes in their labels. The test problems are large and their labels are right.
 
-# %% tags=["nbval-check-output"]
+# %%
 found = {}
 for number, values in enumerate(product(*FAMILY.values())):
     setting = dict(zip(FAMILY, values, strict=True))
@@ -491,7 +491,7 @@ pd.DataFrame(compared).T
 #
 # The same on three real corpora, from `results/significance.jsonl`:
 
-# %% tags=["nbval-check-output"]
+# %%
 record = runs.make_record(
     chapter="17_when_does_dice_help",
     parameters={"corpus": corpus, "steps": steps, "encoder": "linear", "seed": 0},
