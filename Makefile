@@ -117,7 +117,7 @@ evidence: env  ## the analysis of docs/protocol.md from its records, in seconds
 	$(BIN)/python -m dicebook.reproduce.evidence tables
 
 evidence-run: export OMP_NUM_THREADS := 1
-evidence-run: env  ## run what is missing: STAGE=a, WORKERS=2; corpora in $$DICEBOOK_CORPORA
+evidence-run: env  ## run what is missing: STAGE=a|b, WORKERS=2; corpora in $$DICEBOOK_CORPORA
 	$(BIN)/python -m dicebook.reproduce.evidence $(STAGE) --workers $(WORKERS)
 
 clean:  ## remove what was built, not the environment

@@ -89,7 +89,7 @@ LIBRARY = {
         x, y, alpha=0.1, smooth=v, squared=True, classes=c
     ),
     "tversky": lambda x, y, v, c, w: functional.tversky(
-        x, y, fp_weight=1 - v, fn_weight=v, smooth=1.0, classes=c
+        x, y, fp_weight=1 - v, fn_weight=v, smooth=1.0, squared=False, classes=c
     ),
     "negative_sampling": lambda x, y, v, c, w: functional.cross_entropy(x, y),
 }

@@ -1,4 +1,4 @@
-"""``python -m dicebook.reproduce.evidence features|a|tables``: fill the cache, run, report."""
+"""``python -m dicebook.reproduce.evidence a|b|tables``: run a stage, or draw the tables."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from pathlib import Path
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m dicebook.reproduce.evidence")
-    parser.add_argument("what", choices=("features", "a", "tables"))
+    parser.add_argument("what", choices=("features", "a", "b", "tables"))
     parser.add_argument("--folder", type=Path, default=Path("results/evidence"))
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--only", default="", help="tasks, with commas between")
+    parser.add_argument("--only", default="", help="tasks (a) or corpora (b), with commas between")
     given = parser.parse_args()
     only = [name for name in given.only.split(",") if name]
     if given.what == "tables":
         from dicebook.reproduce.evidence import analysis
 
         print(analysis.report(given.folder))
+    elif given.what == "b":
+        from dicebook.reproduce.evidence import stage_b
+
+        stage_b.run(only, given.folder, given.workers)
     else:
         from dicebook.reproduce.evidence import stage_a, tasks
 

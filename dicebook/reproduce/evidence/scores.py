@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -127,3 +128,24 @@ def best_threshold(gold: Gold, logits: np.ndarray) -> tuple[float, float]:
     values = f1(*gold.counts(logits, thresholds), gold.entities)
     at = int(values.argmax())
     return float(thresholds[at]), float(values[at])
+
+
+def scored(gold: Gold, tags: np.ndarray, *, whole: bool = False) -> dict[str, Any]:
+    """F1 and counts of tags ``[N]``; if ``whole``, by block and by type as well."""
+    found, predicted = int(gold.found(tags[None]).sum()), int(gold.begins[tags].sum())
+    value = round(float(f1(np.array(found), np.array(predicted), gold.entities)), 3)
+    record: dict[str, Any] = {
+        "f1": value,
+        "found": found,
+        "predicted": predicted,
+        "gold": gold.entities,
+    }
+    if whole:
+        record |= {"blocks": gold.by_block(tags), "types": gold.by_type(tags)}
+    return record
+
+
+def precision_recall(gold: Gold, logits: np.ndarray) -> list[list[int]]:
+    """Found and predicted entities at the 101 thresholds of a precision-recall curve."""
+    counts = gold.counts(logits, candidates(logits, gold.labels))
+    return [[int(n) for n in values] for values in counts]

@@ -16,7 +16,13 @@ from tqdm import tqdm
 from dicebook.reproduce.evidence import heads, records
 from dicebook.reproduce.evidence.heads import ARMS, CHECKPOINTS, Trial
 from dicebook.reproduce.evidence.records import Record
-from dicebook.reproduce.evidence.scores import Gold, best_threshold, candidates, f1
+from dicebook.reproduce.evidence.scores import (
+    Gold,
+    best_threshold,
+    f1,
+    precision_recall,
+    scored,
+)
 from dicebook.reproduce.evidence.tasks import TASKS, Data, draw, load
 
 TRIALS, FINALS, SEARCH_SEED = 16, 20, 1000
@@ -142,9 +148,9 @@ def describe(task: str) -> Record:
     gold = Gold.of(data.labels[data.test], data.sentence[data.test], data.names)
     train, first, second = draw(data, spec, SEARCH_SEED)
     everything = np.ones_like(gold.labels)
-    baselines = {"majority": 0.0, "all_positive": _score(gold, everything)["f1"]}
+    baselines = {"majority": 0.0, "all_positive": scored(gold, everything)["f1"]}
     if data.dictionary is not None:
-        baselines = {"majority": 0.0, "dictionary": _score(gold, data.dictionary)["f1"]}
+        baselines = {"majority": 0.0, "dictionary": scored(gold, data.dictionary)["f1"]}
     return {
         "kind": "task",
         "task": task,
@@ -219,11 +225,11 @@ def run_stack(
                 at = CHECKPOINTS.index(picks[how]["steps"])
                 logits = heads.logits_of(states[at], k, test) + shift
                 tags = gold.predicted(logits, np.array([picks[how]["threshold"]]))[0]
-                record["test"][how] = _score(gold, tags, whole=True)
+                record["test"][how] = scored(gold, tags, whole=True)
                 if how == "tuned":
                     record["precision_recall"] = {
-                        "validation": _line(halves[0].gold, halves[0].logits[at]),
-                        "test": _line(gold, logits),
+                        "validation": precision_recall(halves[0].gold, halves[0].logits[at]),
+                        "test": precision_recall(gold, logits),
                     }
         results.append(record)
     seconds = round((time.perf_counter() - before) / len(numbers), 3)
@@ -261,23 +267,3 @@ def _decide(one: _Half, two: _Half) -> tuple[dict[str, Any], dict[str, list[floa
             "threshold": round(threshold, 5),
         }
     return picks, {how: [round(v, 2) for v in values] for how, values in curve.items()}
-
-
-def _score(gold: Gold, tags: np.ndarray, *, whole: bool = False) -> dict[str, Any]:
-    found, predicted = int(gold.found(tags[None]).sum()), int(gold.begins[tags].sum())
-    value = round(float(f1(np.array(found), np.array(predicted), gold.entities)), 3)
-    record: dict[str, Any] = {
-        "f1": value,
-        "found": found,
-        "predicted": predicted,
-        "gold": gold.entities,
-    }
-    if whole:
-        record |= {"blocks": gold.by_block(tags), "types": gold.by_type(tags)}
-    return record
-
-
-def _line(gold: Gold, logits: np.ndarray) -> list[list[int]]:
-    """Found and predicted entities at the 101 thresholds of a precision-recall curve."""
-    counts = gold.counts(logits, candidates(logits, gold.labels))
-    return [[int(n) for n in values] for values in counts]
