@@ -126,6 +126,8 @@ CANDIDATES = {
     "tl, squared": replace(TVERSKY, squared=True),
     "tl .3/.7": replace(TVERSKY, fp_weight=0.3, fn_weight=0.7),
     "tl .3/.7, squared": replace(TVERSKY, fp_weight=0.3, fn_weight=0.7, squared=True),
+    "dsc, squared, absent skipped": replace(ADJUSTED, squared=True, absent="skip"),
+    "tl, squared, absent skipped": replace(TVERSKY, squared=True, absent="skip"),
     "tl, warm start": replace(TVERSKY, warm_start=True),
 }
 SETUPS = {**WHY, **CANDIDATES, "ce, fp32": Setup("ce", precision="fp32")}
