@@ -144,46 +144,54 @@ const playground = (() => {
     return best;
   }
 
+  // Adam from `start`: the parameters before each step, and after the last.
+  function adam(gradient, start, steps, rate) {
+    const m = start.map(() => 0);
+    const v = start.map(() => 0);
+    const path = [start];
+    for (let step = 1; step <= steps; step++) {
+      const now = path[step - 1];
+      const slope = gradient(now);
+      path.push(now.map((value, k) => {
+        m[k] = 0.9 * m[k] + 0.1 * slope[k];
+        v[k] = 0.999 * v[k] + 0.001 * slope[k] * slope[k];
+        const first = m[k] / (1 - 0.9 ** step);
+        const second = v[k] / (1 - 0.999 ** step);
+        return value - (rate * first) / (Math.sqrt(second) + 1e-8);
+      }));
+    }
+    return path;
+  }
+
   const STEPS = 200;
   // A logistic model of one feature, trained by Adam (rate .3) from slope 0 and the given bias.
   function train(options) {
     const o = { ...DEFAULTS, ...options };
     const { x, y } = data(o.share);
     const batch = Math.min(o.batch, N);
-    let [w, b] = [0, o.bias];
-    const m = [0, 0];
-    const v = [0, 0];
-    const path = [];
     let places = [];
     let epoch = 0;
-    for (let step = 0; ; step++) {
-      const scores = x.map((xi) => w * xi + b);
-      const mean = (label) => {
-        const chosen = scores.filter((_, i) => y[i] === label);
-        return sum(chosen.map(sigmoid)) / chosen.length;
-      };
-      path.push({
-        w, b, f1: f1(scores, y, 0), best: bestF1(scores, y), positive: mean(1), negative: mean(0),
-        value: loss(scores, y, o).value,
-      });
-      if (step === STEPS) break;
+    const gradient = ([w, b]) => {
       let chosen = Array.from({ length: N }, (_, i) => i);
       if (batch < N) {
         if (places.length < batch) { places = order(epoch); epoch += 1; }
         chosen = places.splice(0, batch);
       }
-      const { slope } = loss(chosen.map((i) => scores[i]), chosen.map((i) => y[i]), o);
-      const gradient = [sum(slope.map((s, k) => s * x[chosen[k]])), sum(slope)];
-      const moves = gradient.map((g, k) => {
-        m[k] = 0.9 * m[k] + 0.1 * g;
-        v[k] = 0.999 * v[k] + 0.001 * g * g;
-        const first = m[k] / (1 - 0.9 ** (step + 1));
-        const second = v[k] / (1 - 0.999 ** (step + 1));
-        return (0.3 * first) / (Math.sqrt(second) + 1e-8);
-      });
-      w -= moves[0];
-      b -= moves[1];
-    }
+      const { slope } = loss(chosen.map((i) => w * x[i] + b), chosen.map((i) => y[i]), o);
+      return [sum(slope.map((s, k) => s * x[chosen[k]])), sum(slope)];
+    };
+    const path = adam(gradient, [0, o.bias], STEPS, 0.3).map(([w, b]) => {
+      const scores = x.map((xi) => w * xi + b);
+      const mean = (label) => {
+        const chosen = scores.filter((_, i) => y[i] === label);
+        return sum(chosen.map(sigmoid)) / chosen.length;
+      };
+      return {
+        w, b, f1: f1(scores, y, 0), best: bestF1(scores, y), positive: mean(1), negative: mean(0),
+        value: loss(scores, y, o).value,
+      };
+    });
+    const { w, b } = path[STEPS];
     return { path, scores: x.map((xi) => w * xi + b), y };
   }
 
@@ -205,7 +213,7 @@ const playground = (() => {
     return points;
   }
 
-  return { DEFAULTS, LOSSES, N, STEPS, loss, data, order, train, derivative, f1, bestF1 };
+  return { DEFAULTS, LOSSES, N, STEPS, sigmoid, loss, data, order, adam, train, derivative, f1, bestF1 };
 })();
 
 if (typeof module !== "undefined") module.exports = playground;

@@ -337,6 +337,14 @@ for g in (0, 0.01, 0.1, 1, 10):
 pd.DataFrame(rows).T.round(3)
 
 # %% [markdown]
+# Turn γ yourself, from .01 to 10. What the slope does to a model, the
+# <a href="../docs/playground.html#loss=dl&amp;squared=false&amp;level=example">Playground</a> shows.
+#
+# <div class="play" data-play="smoothing"><img src="../_static/play-smoothing.png"
+# alt="Left, the loss of a positive and of a negative against p; right, the slopes of both. With
+# γ = 1 a negative is pulled with 1 at p = 0, a positive with .75, and the dearest mistake costs .5."></div>
+
+# %% [markdown]
 # Read down the columns. As γ shrinks, the pull of a negative at 0 grows without bound, while at $p
 # = .5$ it fades: with a tiny γ a negative is pulled by a needle that stands at $p = 0$ and feels
 # nothing elsewhere. As γ grows, all numbers shrink: at γ = 10 the dearest mistake costs .091.

@@ -514,6 +514,15 @@ print(f"F1 where b0 < -ln(alpha): {f1[below].min():.2f} to {f1[below].max():.2f}
 print(f"F1 where b0 > -ln(alpha): {f1[~below].min():.2f} to {f1[~below].max():.2f}")
 
 # %% [markdown]
+# Click a cell of the table and watch its run. The
+# <a href="../docs/playground.html#loss=dsc&amp;squared=false&amp;alpha=1&amp;bias=2">Playground</a>
+# has a start on the wrong side, with all other choices open.
+#
+# <div class="play" data-play="starts"><img src="../_static/play-starts.png"
+# alt="Left, the table of test F1 by exponent and starting bias, with a cell chosen; right, the mean
+# probability of positives and of negatives during its run, and the turning point."></div>
+
+# %% [markdown]
 # All cells fall on the predicted side. If you see an F1 near zero with α = 1, check this first. Start
 # the bias of the output layer at the log-odds of the positives (about −3 at 5%), or choose α so
 # that p* lies above any probability the fresh model gives. [Chapter 07](07_all_losses.ipynb) has

@@ -42,7 +42,7 @@ def page(browser: Browser, site: str) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1200, "height": 900})
     page = context.new_page()
     page.goto(f"{site}docs/playground.html")
-    page.wait_for_selector("#playground[data-ready]")
+    page.wait_for_selector("[data-play=playground][data-ready]")
     yield page
     context.close()
 
@@ -91,9 +91,9 @@ def test_the_model_is_trained_as_torch_trains_it(
 
 
 def test_controls_change_the_pictures_and_the_address(page: Page) -> None:
-    says = page.locator(".playground-says")
+    says = page.locator(".play-says")
     expect(says).to_contain_text("F1 .513 at one half")
-    assert page.locator("#playground svg").count() == 3
+    assert page.locator(".play svg").count() == 3
     page.locator("#playground-squared").select_option("false")
     batch = page.locator("#playground-batch")
     batch.focus()
@@ -109,6 +109,6 @@ def test_controls_change_the_pictures_and_the_address(page: Page) -> None:
 def test_a_link_into_the_page_sets_it_and_nonsense_does_not_break_it(page: Page) -> None:
     page.evaluate("() => { location.hash = 'loss=dsc&alpha=1&squared=false&bias=2' }")
     expect(page.locator("#playground-alpha")).to_have_value("1")
-    expect(page.locator(".playground-says")).to_contain_text("F1 .077 at one half")
+    expect(page.locator(".play-says")).to_contain_text("F1 .077 at one half")
     page.evaluate("() => { location.hash = 'loss=none&level=x&alpha=abc&other=1' }")
     expect(page.locator("#playground-loss")).to_have_value("dl")
