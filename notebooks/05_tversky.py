@@ -225,7 +225,8 @@ display(
 #
 # where TI* is the best reachable index. For α = ½ this is the rule of [Eq. 2.3](eq-2-3): the best
 # threshold for F1 is half the best F1. A cheap false positive (small α) means a low threshold,
-# and so more recall. The threshold never exceeds α.
+# and so more recall. The threshold never exceeds α. (Turn the prices in the
+# <a href="../docs/playground.html#loss=tl&amp;squared=false&amp;fp=0.1&amp;fn=0.9">Playground</a>.)
 #
 # A formula deserves a test. Two Gaussian blobs, 5% positives: the toy of [chapter
 # 04](04_dice_loss.ipynb). Here every count is known in closed form, so we can find the best cut

@@ -432,6 +432,11 @@ plt.show()
 #   +2. At 0 all examples stand exactly on the turning point, where the gradient is 0; a network with
 #   random weights would be scattered around it.
 #
+# In the Playground:
+# <a href="../docs/playground.html#loss=dl&amp;squared=false&amp;level=example">linear dice</a> and
+# <a href="../docs/playground.html#loss=dl&amp;level=example">squared dice</a> of examples, and
+# <a href="../docs/playground.html#loss=dsc&amp;squared=false&amp;alpha=1&amp;bias=2">DSC from +2</a>.
+#
 # Who collapsed, and into what?
 
 # %% tags=["remove-cell"]
