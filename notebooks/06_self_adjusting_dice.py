@@ -278,7 +278,7 @@ a_focal = 2
 formulas = {  # Table 2 for p = p_i1, with γ = 1; Tversky with ½, ½; focal with γ = 2
     "CE": (-sp.log(P), -sp.log(1 - P)),
     "FL": (-((1 - P) ** a_focal) * sp.log(P), -(P**a_focal) * sp.log(1 - P)),
-    "DL": tuple(1 - (2 * P * k + 1) / (P**2 + k + 1) for k in (1, 0)),
+    "DL, Eq. 7": tuple(1 - (2 * P * k + 1) / (P**2 + k + 1) for k in (1, 0)),
     "TL": (1 - (P + 1) / (P + (1 - P) / 2 + 1), 1 - 1 / (P / 2 + 1)),
     "DSC": tuple((1 - eq12).subs({Y: k, g: 1}) for k in (1, 0)),
 }
@@ -307,7 +307,9 @@ ends = {
 pd.DataFrame(ends, index=["positive", "negative"]).astype(str)
 
 # %% tags=["remove-cell"]
-claim("For a positive, FL and DL do reach 0 at p = 1", ends["FL"][0] == 0, ends["DL"][0] == 0)
+claim(
+    "For a positive, FL and DL do reach 0 at p = 1", ends["FL"][0] == 0, ends["DL, Eq. 7"][0] == 0
+)
 claim("CE is at −1 there and TL at −1/4", ends["CE"][0] == -1, ends["TL"][0] == sp.Rational(-1, 4))
 claim("+3/4 at the end", ends["DSC"][0] == sp.Rational(3, 4))
 claim("−1 for a negative", ends["DSC"][1] == -1)
@@ -344,7 +346,7 @@ at = {n: [sp.limit(e[0], P, where) for where in (0, 1)] for n, e in on_logit.ite
 claim("On the logit every push vanishes at p = 1", all(v[1] == 0 for v in at.values()))
 claim(
     "those of DL, TL and DSC vanish at p = 0",
-    [n for n, v in at.items() if v[0] == 0] == ["DL", "TL", "DSC"],
+    [n for n, v in at.items() if v[0] == 0] == ["DL, Eq. 7", "TL", "DSC"],
 )
 claim("and that of DSC at .5", on_logit["DSC"][0].subs(P, sp.Rational(1, 2)) == 0)
 
