@@ -247,6 +247,7 @@ def best_threshold(scores: Tensor, targets: Tensor) -> tuple[float, float]:
 def train_from_starts(
     losses: Mapping[str, Loss],
     *,
+    blobs: Callable[..., tuple[Tensor, Tensor]] = imbalanced_blobs,
     biases: Iterable[float] = (-3.0, 0.0, 2.0),
     seeds: Iterable[int] = range(5),
     n: int = 2000,
@@ -263,6 +264,7 @@ def train_from_starts(
 
     Args:
         losses: Name → `loss(logits, targets)`.
+        blobs: What draws the data: `imbalanced_blobs` or `misspecified_blobs`.
         biases: Starting biases.
         seeds: Seeds, one run each; give at least five before you compare losses.
         n: Examples in each of the two sets.
@@ -279,8 +281,8 @@ def train_from_starts(
     """
     data = []
     for seed in seeds:
-        train = imbalanced_blobs(n, positive=positive, separation=separation, seed=2 * seed)
-        test = imbalanced_blobs(n, positive=positive, separation=separation, seed=2 * seed + 1)
+        train = blobs(n, positive=positive, separation=separation, seed=2 * seed)
+        test = blobs(n, positive=positive, separation=separation, seed=2 * seed + 1)
         data.append((seed, train, test))
     rows: dict[tuple[str, float], list[dict[str, float]]] = {}
     for name, loss in losses.items():

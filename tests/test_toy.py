@@ -163,6 +163,12 @@ def test_train_from_starts_gives_every_loss_the_same_data():
     assert row["predicted"] == (fit.predict(x) > 0).double().mean()
     cut = torch.tensor(row["threshold"], dtype=torch.float64).logit()
     assert row["tuned"] == f1_score(fit.predict(x) > cut, y)
+    other = train_from_starts(
+        {"a": cross_entropy}, blobs=misspecified_blobs, biases=[0.0], seeds=[1], n=400, steps=300
+    )
+    fit = train_logistic(cross_entropy, *misspecified_blobs(400, seed=2), steps=300)
+    x, y = misspecified_blobs(400, seed=3)
+    assert other["a", 0.0][0]["f1"] == f1_score(fit.predict(x) > 0, y)
     assert set(rows["a", 0.0][0]) == {"f1", "tuned", "threshold", "predicted"}
 
 
