@@ -499,6 +499,17 @@ claim(
 )
 claim("the two differ everywhere between 0 and 1", sp.solve(sp.numer(left), p) in ([1], [0, 1]))
 
+# %% tags=["remove-cell"]
+claim(
+    "At α = β = ½ it is the **linear** dice of Eq. 6 with smoothing **2γ**, not the squared loss of Eq. 7",
+    all(sp.simplify((tversky - linear).subs({y: k, s: 2 * gamma})) == 0 for k in (0, 1)),
+    left != 0,
+)
+claim(
+    "The library's squared Tversky is the squared dice, again with 2γ",
+    all(abs(tl - dl) < 1e-12 for (_, form), (tl, dl) in rows.items() if form == "squared"),
+)
+
 # %% [markdown]
 # ## 5.7 The trade-off, trained
 #

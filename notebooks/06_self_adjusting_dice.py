@@ -664,6 +664,20 @@ loss.sum().backward()
 rows = {"p": x.sigmoid(), "loss": loss, "gradient": x.grad}
 pd.DataFrame({k: v.detach().double() for k, v in rows.items()}, index=x.tolist()).round(6)
 
+# %% tags=["remove-cell"]
+claim(
+    "The gradient is NaN from there on, and the loss has jumped from about .05 to .5",
+    x.grad.isnan().tolist() == [False, False, False, True, True],
+    {".05": loss[2], ".5": loss[3]},
+)
+claim("in float32 it gives NaN from a logit of 17 on", x.grad[3].isnan())
+claim(
+    "of a positive at example level .333 for α = 1 and .105 for .1; of a linear set .600 and .166; squared .529 and .054",
+    {".333": floors["floor, example"][1.0], ".105": floors["floor, example"][0.1]},
+    {".600": floors["floor, set"][1.0], ".166": floors["floor, set"][0.1]},
+    {".529": floors["floor, set, squared"][1.0], ".054": floors["floor, set, squared"][0.1]},
+)
+
 # %% [markdown]
 # At logit 17, p rounds to 1. The gradient is NaN from there on, and the loss has jumped from about
 # .05 to .5. One such token in a batch and every weight of the model is NaN.
