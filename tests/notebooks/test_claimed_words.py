@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
+from dataclasses import fields
 from pathlib import Path
 
 import jupytext
 import pytest
+
+from dicebook.training.experiment import Experiment
 
 CHAPTERS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("[0-9][0-9]_*.py"))
 
@@ -32,6 +36,28 @@ def test_claimed_words_stand_in_the_text(script: Path) -> None:
             assert hidden, f"claims belong into a hidden cell:\n{cell.source}"
             for words in claimed(cell.source):
                 assert unwrapped(words) in text, f"not in the text of {script.stem}: {words!r}"
+
+
+def parameters_and_printed(script: Path) -> tuple[Experiment, Experiment] | None:
+    """The experiment of the cell of parameters, and the one whose outputs the text is about."""
+    codes = [cell for cell in jupytext.read(script).cells if cell.cell_type == "code"]
+    about = [re.search(r"^printed = (Experiment\(.*?^\))", c.source, re.M | re.S) for c in codes]
+    if not any(about):
+        return None
+    (cell,) = [c for c in codes if "parameters" in c.metadata.get("tags", [])]
+    values: dict[str, object] = {}
+    exec(cell.source, values)
+    names = {item.name for item in fields(Experiment)} & values.keys()
+    (found,) = filter(None, about)
+    return Experiment(**{n: values[n] for n in names}), eval(found[1], {"Experiment": Experiment})
+
+
+@pytest.mark.parametrize("script", CHAPTERS, ids=lambda path: path.stem)
+def test_claims_are_about_the_parameters_as_they_stand(script: Path) -> None:
+    found = parameters_and_printed(script)
+    if found is None:
+        pytest.skip("says nothing that depends on parameters")
+    assert found[0] == found[1]
 
 
 def test_claimed_words_are_read_off_the_code() -> None:
