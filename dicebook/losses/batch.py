@@ -17,7 +17,7 @@ from torch import Tensor
 CHOICES = {
     "reduction": ("none", "mean", "sum"),
     "level": ("set", "example"),
-    "absent": ("keep", "skip"),
+    "absent": (None, "keep", "skip"),
     "gradients": ("mean", "sum"),
 }
 NON_NEGATIVE = {
@@ -140,9 +140,8 @@ def check_options(**options: Any) -> None:
     if options.get("fp_weight") == 0 and options.get("fn_weight") == 0:
         raise ValueError("fp_weight and fn_weight must not both be 0: no error would cost anything")
     if options.get("level") == "example":
-        of_sets = {"absent": "keep", "ohem_ratio": None, "process_group": None}
-        for name, default in of_sets.items():
-            if options.get(name, default) != default:
+        for name in ("absent", "ohem_ratio", "process_group"):
+            if options.get(name) not in (None, "keep"):
                 raise ValueError(f"{name}={options[name]!r} needs level='set'; got level='example'")
 
 

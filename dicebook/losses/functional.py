@@ -44,8 +44,11 @@ logit an example, that of the positive class.
 ``classes``
     The classes that count, for instance all but ``O``; None for all.
 ``absent``
-    What becomes of a class without gold example in the set: ``"keep"`` it, so that its false
-    positives cost something, or ``"skip"`` it (set level only).
+    What becomes of a class without gold example in the set (set level only): ``"skip"`` it, or
+    ``"keep"`` it, so that its false positives cost something. None, the default, skips it where
+    all classes count: kept, the many rare classes that a batch lacks push down what they share with
+    those it holds. With ``classes`` given it keeps it: else nothing would ask an example of a
+    class left out to be of that class.
 ``ohem_ratio``
     None, or at most how many negatives count for each positive of a class, hardest first, chosen in
     this process's batch (set level and hard targets only).
@@ -202,7 +205,7 @@ def dice(
     level: str = "set",
     weight: Tensor | None = None,
     classes: Sequence[int] | None = None,
-    absent: str = "keep",
+    absent: str | None = None,
     ohem_ratio: float | None = None,
     ignore_index: int = -100,
     reduction: str = "mean",
@@ -273,7 +276,7 @@ def tversky(
     level: str = "set",
     weight: Tensor | None = None,
     classes: Sequence[int] | None = None,
-    absent: str = "keep",
+    absent: str | None = None,
     ohem_ratio: float | None = None,
     ignore_index: int = -100,
     reduction: str = "mean",
@@ -348,7 +351,7 @@ def self_adjusting_dice(
     level: str = "set",
     weight: Tensor | None = None,
     classes: Sequence[int] | None = None,
-    absent: str = "keep",
+    absent: str | None = None,
     ohem_ratio: float | None = None,
     ignore_index: int = -100,
     reduction: str = "mean",
@@ -414,6 +417,11 @@ def binary_self_adjusting_dice(
     )
 
 
+def default_absent(count: int, classes: Sequence[int] | None) -> str:
+    """What ``absent=None`` means for this many classes, of which ``classes`` count."""
+    return "skip" if count > 1 and classes is None else "keep"
+
+
 def check_alpha(alpha: float) -> None:
     """Check ``alpha``, and warn once for each value whose turning point is low.
 
@@ -466,7 +474,7 @@ def _dice_family(
     fn_weight: float | None = None,
     weight: Tensor | None = None,
     classes: Sequence[int] | None = None,
-    absent: str = "keep",
+    absent: str | None = None,
 ) -> Tensor:
     check_options(
         level=level,
@@ -488,7 +496,7 @@ def _dice_family(
             fn_weight=fn_weight,
             weight=weight,
             classes=classes,
-            absent=absent,
+            absent=absent or default_absent(batch.logits.shape[0], classes),
             reduction=reduction,
         )
     )

@@ -112,8 +112,11 @@ class SetLoss(Loss):
         Returns:
             The loss, reduced over classes by ``reduction``.
         """
-        names = "smooth fp_weight fn_weight weight classes absent reduction"
-        return statistics.loss(**self._some(names))
+        options = self._some("smooth fp_weight fn_weight weight classes absent reduction")
+        if options.get("absent", "keep") is None:
+            count = len(statistics.actual)
+            options["absent"] = functional.default_absent(count, options["classes"])
+        return statistics.loss(**options)
 
     def _some(self, names: str) -> dict[str, Any]:
         return {name: getattr(self, name) for name in names.split() if name in self.option_names}
@@ -211,8 +214,8 @@ EQUATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "eq1": ("ce", {"weight": None}),
     "eq6": ("dl", {"squared": False, "level": "example"}),
     "eq7": ("dl", {"squared": True, "level": "example"}),
-    "eq8": ("dl", {"squared": True, "level": "set"}),
-    "eq9": ("tl", {"smooth": 0.0, "squared": False, "level": "set"}),
+    "eq8": ("dl", {"squared": True, "level": "set", "absent": "keep"}),
+    "eq9": ("tl", {"smooth": 0.0, "squared": False, "level": "set", "absent": "keep"}),
     "eq10": ("tl", {"squared": False, "level": "example"}),
     "eq12": ("dsc", {"alpha": 1.0, "squared": False, "level": "example"}),
 }
@@ -251,4 +254,4 @@ def make_loss(name: str, **options: Any) -> Loss:
         )
     if name.endswith("wce") and options.get("weight") is None:
         raise ValueError(f"loss {name!r} needs the option 'weight', one number for each class")
-    return kind(**fixed, **options)
+    return kind(**{k: v for k, v in fixed.items() if k in kind.option_names}, **options)

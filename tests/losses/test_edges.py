@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dicebook import LOSS_NAMES, make_loss
+from dicebook import LOSS_NAMES, DiceLoss, TverskyLoss, make_loss
 from dicebook.losses import functional as L
 
 pytestmark = pytest.mark.filterwarnings("ignore:alpha=")
@@ -299,11 +299,26 @@ def test_counts_pass_the_limit_of_float32_increments() -> None:
 def test_absent_classes_are_kept_or_skipped() -> None:
     x, y = batch("dl")
     y = y.clamp(max=1)
-    every = L.dice(x, y, reduction="none")
-    assert L.dice(x, y).item() == pytest.approx(every.mean().item())
+    every = L.dice(x, y, absent="keep", reduction="none")
+    assert L.dice(x, y, absent="keep").item() == pytest.approx(every.mean().item())
     skipped = L.dice(x, y, absent="skip")
     assert skipped.item() == pytest.approx(every[:2].mean().item())
     assert L.dice(x, y, classes=[2], absent="skip").item() == 0
+
+
+def test_an_absent_class_is_skipped_by_default_unless_classes_are_chosen() -> None:
+    x, y = batch("dl")
+    y = y.clamp(max=1)
+    for loss, kind in ((L.dice, DiceLoss), (L.tversky, TverskyLoss)):
+        for classes, absent in ((None, "skip"), ([1, 2], "keep")):
+            expected = loss(x, y, classes=classes, absent=absent)
+            other = "keep" if absent == "skip" else "skip"
+            assert (loss(x, y, classes=classes, absent=other) - expected).abs() > 1e-3
+            torch.testing.assert_close(loss(x, y, classes=classes), expected)
+            module = kind(classes=classes)
+            torch.testing.assert_close(module.loss_of(module.statistics(x, y)), expected)
+    nothing = L.binary_dice(x[..., 0], torch.zeros(2, 6))
+    assert nothing.item() > 0  # the positive class of a binary loss always counts
 
 
 def test_classes_and_weights_choose_what_is_averaged() -> None:

@@ -68,7 +68,7 @@ def test_focal_is_table_2(batch: tuple[Tensor, Tensor], gamma: float) -> None:
 def test_dice_is_equations_6_7_8(
     batch: tuple[Tensor, Tensor], level: str, squared: int, smooth: float
 ) -> None:
-    actual = L.dice(*batch, level=level, squared=bool(squared), smooth=smooth)
+    actual = L.dice(*batch, level=level, squared=bool(squared), smooth=smooth, absent="keep")
     if level == "set":
         losses = [oracle.equation_8(p, y, smooth, 1 + squared) for p, y in per_class(batch)]
     else:
@@ -85,7 +85,7 @@ def test_tversky_is_equations_9_and_10(
     formula = oracle.one_minus_equation_9 if level == "set" else oracle.equation_10
     expected = mean([formula(p, y, 0.7, fp, fn) for p, y in per_class(batch)])
     prices = {"fp_weight": fp, "fn_weight": fn}
-    actual = L.tversky(*batch, level=level, smooth=0.7, squared=False, **prices)
+    actual = L.tversky(*batch, level=level, smooth=0.7, squared=False, absent="keep", **prices)
     assert actual.item() == pytest.approx(expected, rel=1e-12)
 
 
@@ -99,7 +99,8 @@ def test_self_adjusting_dice_is_equation_12(
         expected = mean([oracle.equation_8(q, y, 1.0, power=1) for q, y in decayed])
     else:
         expected = mean([oracle.one_minus_equation_6(q, y, 1.0) for q, y in decayed])
-    actual = L.self_adjusting_dice(*batch, level=level, alpha=alpha, squared=False)
+    options = {"level": level, "alpha": alpha, "squared": False, "absent": "keep"}
+    actual = L.self_adjusting_dice(*batch, **options)
     assert actual.item() == pytest.approx(expected, rel=1e-12)
 
 
@@ -112,7 +113,7 @@ def test_squared_tversky_has_squares_in_place_of_sizes(
         tp = math.fsum(a * b for a, b in zip(p, y, strict=True))
         errors = fp * (math.fsum(a * a for a in p) - tp) + fn * (math.fsum(b * b for b in y) - tp)
         losses.append(1 - (tp + 0.7) / (tp + errors + 0.7))
-    actual = L.tversky(*batch, fp_weight=fp, fn_weight=fn, smooth=0.7)
+    actual = L.tversky(*batch, fp_weight=fp, fn_weight=fn, smooth=0.7, absent="keep")
     assert actual.item() == pytest.approx(mean(losses), rel=1e-12)
 
 
