@@ -20,6 +20,7 @@
 #   rewards a model for finding nothing, compute precision, recall and F1 by hand, and name the
 #   three properties of F1 that the rest of the book struggles with.
 # - **Time** about 15 seconds on a CPU; a GPU does not help.
+# - Symbols and terms are on the page [Notation and glossary](../docs/notation.md).
 #
 # Here is a tagger for named entities that needs no training and no parameters, and that is right
 # five times out of six on a famous newspaper corpus: it says "not a name" to every word. This
@@ -35,6 +36,7 @@ import pandas as pd
 from seqeval.metrics import f1_score as entity_f1
 
 from dicebook import corpora
+from dicebook.claims import claim
 from dicebook.figures import shares, use_style
 from dicebook.reproduce import paper
 from dicebook.reproduce.runs import read_records
@@ -67,6 +69,10 @@ print(f"{negative} negatives, {positive} positives: {negative / positive:.1f} to
 # places of the paragraph, where the answer starts and where it ends. Each word of the paragraph
 # is an example, once for every question asked about it, and two of them are positive.
 
+# %% [markdown]
+# > "given a chunk of text of an arbitrary length, only two tokens are positive (or of interest) with
+# > all the rest being background" (the paper, Section 1)
+
 # %%
 paragraph = ["The", "bridge", "was", "opened", "after", "eight", "years", "of", "work"]
 answer = {paragraph.index("eight"), paragraph.index("years")}
@@ -74,10 +80,15 @@ pd.DataFrame([[int(i in answer) for i in range(len(paragraph))]], columns=paragr
 
 # %% [markdown]
 # "How long did the work take?" makes two of nine words positive. The longer the paragraph, the
-# rarer they are, for there are never more than two. The unit matters: the same corpus counted in
-# characters, in word pieces or in sentences gives other ratios. Exercise 5 tries it.
+# rarer they are, for there are never more than two. (If the answer is one word, it is both start and
+# end: the counts below still say two, one for each place to point at.) The unit matters: the same
+# corpus counted in characters, in word pieces or in sentences gives other ratios. Exercise 1.5 tries
+# it.
 #
 # ## 1.2 Table 1, counted again
+#
+# > "Many NLP tasks such as tagging and machine reading comprehension (MRC) are faced with the severe
+# > data imbalance issue" (the paper, abstract)
 #
 # The paper this book is about {cite}`li2020dice` opens with a table of five corpora. These are
 # its numbers, as printed, rounded as printed.
@@ -109,7 +120,7 @@ real = {
 }
 
 
-# %%
+# %% tags=["hide-input"]
 def rows_of(counts, source):
     return [(name, c.negative, c.positive, c.ratio, source) for name, c in counts.items()]
 
@@ -136,7 +147,7 @@ table[["negative", "positive", "ratio", "paper", "source"]].fillna("–")
 # MRPC {cite}`dolan2005mrpc`, pairs of sentences that may be paraphrases, the ratio is below one:
 # there the *positives* are the majority.
 
-# %%
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 1.1. Positives and negatives in six real corpora.", "name": "fig-1-1"}, "image": {"alt": "Six bars of equal length, orange for positives. SQuAD 2.0 and 1.1: a thin line. WNUT 2017, Chinese GSD and Wikigold: between a twentieth and a sixth. MRPC: two thirds."}}
 order = ["squad20", "squad11", "wnut17", "uner_zh_gsd", "wikigold", "mrpc"]
 shares({name: real[name] for name in order})
 plt.show()
@@ -145,7 +156,19 @@ plt.show()
 # Each bar is a whole corpus. The orange part is what the task is about. In the two bars of
 # reading it is a thin line; in entity recognition it is between a twentieth and a sixth; in MRPC
 # it is two thirds. "Imbalanced" is one word for quite different situations.
-#
+
+# %% tags=["remove-cell"]
+share = {name: real[name].positive / sum(real[name]) for name in order}
+reading, entity = order[:2], order[2:5]
+claim(
+    "a positive stands among fifty to a hundred and forty negatives",
+    all(50 < real[n].ratio < 145 for n in reading),
+)
+claim("it stands among five to nineteen", all(4.5 < real[n].ratio < 19.5 for n in entity))
+claim("in entity recognition it is between a twentieth and a sixth; in MRPC it is two thirds",
+      all(0.045 < share[n] < 0.18 for n in entity), abs(share["mrpc"] - 2 / 3) < 0.02)  # fmt: skip
+
+# %% [markdown]
 # ## 1.3 One row does not add up
 #
 # A printed ratio can be checked against the printed counts beside it. 170K stands for anything
@@ -174,12 +197,21 @@ print(f"{squad.negative:,} negatives, {squad.positive:,} = 2 x {questions:,} pos
 print(f"ratio: {squad.ratio:.2f}")
 
 # %% [markdown]
-# Both counts round to what is printed, and the positives are twice the number of questions, as
-# they must be. The ratio is 58.88. The printed 55.9 does not follow from the counts; nothing in
+# Both counts round to what is printed, and the positives are twice the number of questions. The ratio
+# is 58.88. The printed 55.9 does not follow from the counts; nothing in
 # the paper rests on the difference, but it is the first of several numbers that a reader should
 # compute again.
-#
+
+# %% tags=["remove-cell"]
+claim("The ratio is 58.88", {"58.88": squad.ratio})
+claim("Four rows are in order. The row of SQuAD 1.1 is not",
+      [title for title, *_, stands in check if not stands] == ["SQuAD 1.1"])  # fmt: skip
+claim("is at least 58.4 to 1", {"58.4": next(c[1] for c in check if c[0] == "SQuAD 1.1")})
+
+# %% [markdown]
 # ## 1.4 Accuracy likes a tagger that finds nothing
+#
+# > "The most commonly used cross entropy criteria is actually accuracy-oriented" (the paper, abstract)
 #
 # **Accuracy** is the share of examples that are classified correctly. We give it two taggers. The
 # first says `O` to everything. The second remembers which tag each word had most often in the
@@ -224,7 +256,7 @@ columns = ["accuracy, always O", "F1, always O", "accuracy, memory", "F1, memory
 curves = pd.DataFrame(curves, index=pd.Index(ratios, name="ratio"), columns=columns)
 curves.round(1)
 
-# %%
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 1.2. Accuracy and F1 of two taggers, by imbalance.", "name": "fig-1-2"}, "image": {"alt": "Dashed lines are accuracy: those of both taggers climb to 100 and meet at 60 negatives for each positive. Full lines are F1: that of always O lies on zero at every ratio, that of the memory stays far above it."}}
 looks = [("#999999", "--"), ("#999999", "-"), ("#D55E00", "--"), ("#D55E00", "-")]
 for name, (color, dashes) in zip(curves, looks, strict=True):
     plt.plot(curves.index, curves[name], color=color, linestyle=dashes, marker="o", label=name)
@@ -241,7 +273,13 @@ plt.show()
 # imbalance grows, both dashed lines climb to 100 and meet: at 30 to 1 accuracy can hardly tell
 # the two taggers apart. The full lines stay far from each other. The grey one lies on zero at
 # every ratio.
-#
+
+# %% tags=["remove-cell"]
+claim("both dashed lines climb to 100 and meet",
+      abs(curves.iloc[-1, 0] - curves.iloc[-1, 2]) < 1.5, curves.iloc[-1, 0] > 97)  # fmt: skip
+claim("The grey one lies on zero at every ratio", bool((curves.iloc[:, 1] == 0).all()))
+
+# %% [markdown]
 # ## 1.5 F1, and what it does not count
 #
 # Take all examples and compare prediction and truth. There are four outcomes: true and false
@@ -303,7 +341,7 @@ print(f"mean of the parts {100 * np.mean([f1(y[i], guess[i]) for i in parts]):.2
 # decisions of them. Below we move the probability of one missed positive from 0 to 1 and watch
 # F1.
 
-# %%
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 1.3. F1 as the probability of one missed positive moves.", "name": "fig-1-3"}, "image": {"alt": "F1 is flat, jumps once at one half, and is flat again."}}
 p = np.where(guess, 0.9, 0.1)
 missed = np.flatnonzero(y & ~guess)[0]
 moved = np.linspace(0, 1, 201)
@@ -340,11 +378,19 @@ pd.DataFrame(pulls, index=["fresh, p = 0.5", "p = share of positives"]).T.round(
 
 # %% [markdown]
 # At first the negatives pull as many times harder as there are more of them: 59 times in SQuAD
-# 1.1. The second column is a fair word for cross entropy. As soon as the model has learned how
+# 1.1. The second column speaks for cross entropy. As soon as the model has learned how
 # rare positives are, both sides pull equally hard, and it begins to tell them apart. Imbalance
 # does not make cross entropy blind. It costs a start, and it leaves the threshold of one half in
 # a place where few examples reach it; chapter 02 tunes that threshold and sees how far it goes.
-#
+
+# %% tags=["remove-cell"]
+claim("59 times in SQuAD 1.1", {"59": pulls["squad11"][0]})
+claim("both sides pull equally hard", all(np.isclose(after, 1) for _, after in pulls.values()))
+parts_f1 = np.mean([f1(y[i], guess[i]) for i in parts])
+claim("for F1 they are not", abs(parts_f1 - f1(y, guess)) > 0.001)
+claim("F1 does not move in any digit", f1(y, guess) == f1(y_more, guess_more))
+
+# %% [markdown]
 # ## 1.7 The way ahead
 #
 # | chapter | question |
@@ -368,9 +414,17 @@ pd.DataFrame(pulls, index=["fresh, p = 0.5", "p = share of positives"]).T.round(
 # - Under cross entropy the majority pulls harder at first, in proportion to the ratio, and no
 #   longer once the model knows the ratio.
 #
+# %% tags=["remove-cell"]
+ratios = [count.ratio for count in real.values()]
+claim(
+    "From MRPC to SQuAD it spans a factor of more than a hundred", max(ratios) / min(ratios) > 100
+)
+claim("SQuAD 1.1 gives 58.88 negatives for each positive", {"58.88": squad.ratio})
+
+# %% [markdown]
 # ## Exercises
 #
-# **1.** Which accuracy does "always negative" reach on each corpus of the paper's Table 1?
+# **Exercise 1.1 (recall).** Which accuracy does "always negative" reach on each corpus of the paper's Table 1?
 
 # %% tags=["solution", "hide-cell"]
 for row in table_1:
@@ -379,7 +433,7 @@ for row in table_1:
     print(f"{row.corpus_title:14} {accuracy:.1f} %")
 
 # %% [markdown]
-# **2.** "Always positive" is as lazy as "always negative". Show that its F1 is $2\pi/(1+\pi)$
+# **Exercise 1.2 (pencil).** "Always positive" is as lazy as "always negative". Show that its F1 is $2\pi/(1+\pi)$
 # with $\pi$ the share of positives, and compute it for MRPC and for SQuAD 1.1. What does that say
 # about comparing the F1 scores of two corpora?
 
@@ -395,8 +449,8 @@ for name in ("mrpc", "squad11"):
 # true negatives, not to the share of positives.
 
 # %% [markdown]
-# **3.** A classifier guesses "positive" with probability $q$, whatever the input. Which $q$
-# maximises its expected F1 (take the ratio of expectations)? Check by simulation with 10%
+# **Exercise 1.3 (predict, then run).** A classifier guesses "positive" with probability $q$, whatever the input. Which $q$
+# maximises its expected F1 (take the ratio of expectations)? Write it down, then check by simulation with 10%
 # positives.
 
 # %% tags=["solution", "hide-cell"]
@@ -407,9 +461,10 @@ for q in (0.1, 0.5, 1.0):
     expected = 2 * share * q / (share + q)
     assert abs(simulated - expected) < 0.01
     print(f"q = {q}: expected {expected:.3f}")
+# Verdict: the best guesser says "positive" to everything.
 
 # %% [markdown]
-# **4.** In part-of-speech tagging each token has exactly one of many classes, none of them
+# **Exercise 1.4 (apply).** In part-of-speech tagging each token has exactly one of many classes, none of them
 # negative. Show on random tags that F1, with TP, FP and FN summed over all classes, is the
 # accuracy.
 
@@ -422,7 +477,7 @@ assert np.isclose(micro, (gold == tagged).mean())
 # precision, recall and F1 all equal the share of correct tokens.
 
 # %% [markdown]
-# **5.** *Small research.* The ratio depends on the unit. Count the training split of the embedded
+# **Exercise 1.5 (small research).** The ratio depends on the unit. Count the training split of the embedded
 # corpus of entities by tokens, by characters and by whole sentences (positive if they hold an
 # entity). Then cut words into pieces of three letters, as a tokenizer might, and count pieces.
 # Which units make the task look easy?
@@ -441,3 +496,11 @@ for unit, labels in units.items():
     print(f"{unit:24} {(len(labels) - sum(labels)) / sum(labels):.2f} to 1")
 # Names are longer than other words, so finer units look more balanced; by sentences, the positives
 # are the majority. None of it changes how hard the task is.
+
+# %% [markdown]
+# ## Further reading
+#
+# - {cite:t}`forman2010`: F1 over the folds of a cross-validation; the second property of section 1.5
+#   and what it does to published numbers.
+# - {cite:t}`powers2014`: a case against F1, for measures that count true negatives too. Read it beside
+#   exercise 1.2.

@@ -19,13 +19,14 @@
 # - **You will be able to** prove that the dice coefficient is F1, say why an average of F1s is not
 #   an F1, derive the soft dice of one example, and predict what its smoothing term γ will do.
 # - **Time** about 15 seconds on a CPU; a GPU does not help.
+# - Symbols and terms are on the page [Notation and glossary](../docs/notation.md).
 #
-# A puzzle to start with. Take the score that everyone reports, make it soft so that it has a
-# derivative, and ask it what it wants from a negative example. It wants nothing. Nineteen of twenty
-# examples are negatives. How can a score that ignores them all be repaired, and what does the
-# repair break?
+# Take the score that everyone reports, make it soft so that it has a derivative, and look at what it
+# asks of a negative example: nothing. This chapter shows why, what the usual repair does, and what
+# the repair costs.
 
 # %%
+import inspect
 from itertools import product
 
 import matplotlib.pyplot as plt
@@ -33,10 +34,13 @@ import numpy as np
 import pandas as pd
 import sympy as sp
 import torch
-from IPython.display import Math, display
+from IPython.display import Markdown, Math, display
 from sklearn.metrics import f1_score as sklearn_f1
 
+from dicebook import make_loss
+from dicebook.claims import claim
 from dicebook.figures import POSITIVE, use_style
+from dicebook.losses import equations
 from dicebook.losses.functional import binary_cross_entropy, binary_dice
 from dicebook.toy import f1_score, imbalanced_blobs, optimal_logits
 
@@ -55,6 +59,7 @@ tokens = sentence.split()
 B = {0, 1, 4, 5, 10}  # gold
 A = {0, 1, 4, 7}  # predicted
 
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 3.1. What is marked, and what the tagger marks.", "name": "fig-3-1"}, "image": {"alt": "Twelve tokens in two rows. Gold marks Ada, Lovelace, Charles, Babbage and London; the tagger marks Ada, Lovelace, Charles and her."}}
 fig, ax = plt.subplots(figsize=(6, 1.9))
 for row, (name, chosen) in enumerate({"gold": B, "predicted": A}.items()):
     for i in range(len(tokens)):
@@ -68,8 +73,7 @@ ax.axis("off")
 plt.show()
 
 # %% [markdown]
-# *Picture: twelve tokens in two rows. Gold marks Ada, Lovelace, Charles, Babbage and London; the
-# tagger marks Ada, Lovelace, Charles and "her".*
+# > "an F1-oriented statistic used to gauge the similarity of two sets" (the paper, Section 3.3)
 #
 # (eq-3)=
 # How alike are the two sets? Dice {cite}`dice1945` and Sørensen {cite}`sorensen1948` compare what
@@ -106,6 +110,9 @@ display(Math(rf"F_1 = {sp.latex(f1)} = {sp.latex(sp.factor(f1))}"))
 assert sp.simplify(dsc - f1) == 0
 
 # %% [markdown]
+# > "When applied to boolean data with the definition of true positive (TP), false positive (FP), and
+# > false negative (FN)" (the paper, Section 3.3)
+#
 # (eq-4)=
 # The two last fractions are the same: multiply out the second and cancel TP. So
 #
@@ -121,7 +128,7 @@ said = [i in A for i in range(len(tokens))]
 print(f"Eq. 3: {dice_of_sets(A, B):.4f}   scikit-learn's F1: {sklearn_f1(gold, said):.4f}")
 
 # %% [markdown]
-# One count is missing from Eq. 4: the true negatives. Let us add a million of them and watch.
+# One count is missing from Eq. 4, the true negatives. We add a million of them:
 
 
 # %%
@@ -134,12 +141,17 @@ pd.DataFrame(rows).T.round(6)
 
 # %% [markdown]
 # Accuracy climbs from .75 to .999997. F1 stays at .667. That is why F1 is the score for rare
-# things: easy negatives cannot flatter it. Remember this sentence; in a moment the same property
-# will be the problem.
-#
+# things: easy negatives cannot flatter it. In a moment the same property will be the problem.
+
+# %% tags=["remove-cell"]
+accuracy, score = ([row[key] for row in rows.values()] for key in ("accuracy", "F1"))
+claim("Accuracy climbs from .75 to .999997", {".75": accuracy[0], ".999997": accuracy[-1]})
+claim("F1 stays at .667", {".667": score[0]}, len(set(score)) == 1)
+
+# %% [markdown]
 # The harmonic mean is strict. It stays near the smaller of the two.
 
-# %%
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 3.2. Lines of equal score.", "name": "fig-3-2"}, "image": {"alt": "On the left, the plain mean: straight lines; a precision of 1 buys .5 even with no recall at all. On the right, F1: lines bent like an L; near the left and lower edges the score is close to 0 whatever the other number is."}}
 grid = np.linspace(0.01, 1, 100)
 pre, rec = np.meshgrid(grid, grid)
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
@@ -152,9 +164,7 @@ axes[0].set_ylabel("precision")
 plt.show()
 
 # %% [markdown]
-# *Picture: lines of equal score. On the left, straight lines: a precision of 1 buys .5 even with no
-# recall at all. On the right, lines bent like an L: near the left and lower edges the score is
-# close to 0 whatever the other number is.*
+# With a precision of 1 and no recall the plain mean is .5 and F1 is 0.
 #
 # ## 3.3 F1 belongs to a set
 #
@@ -191,7 +201,7 @@ tp = (said & y.bool()).double()[deals].sum(-1)
 size = (said.double() + y)[deals].sum(-1)
 mean_of_f1 = {zero: torch.where(size > 0, 2 * tp / size, zero).mean(1) for zero in (0.0, 1.0)}
 
-# %%
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 3.3. The same 1600 predictions, dealt into batches by 2000 shuffles.", "name": "fig-3-3"}, "image": {"alt": "Two humps. The left one, 0/0 counted as 0, lies far below the dashed line that marks the F1 of the whole set; the right one, 0/0 counted as 1, lies above it and touches it with its tail."}}
 fig, ax = plt.subplots(figsize=(6, 3.2))
 for (zero, values), color in zip(mean_of_f1.items(), ("C0", "C2"), strict=True):
     label = f"mean of batch F1s, 0/0 counted as {zero:.0f}"
@@ -211,22 +221,30 @@ print(
 )
 
 # %% [markdown]
-# *Picture: two humps. The left one, 0/0 counted as 0, lies far below the dashed line that marks the
-# F1 of the whole set; the right one, 0/0 counted as 1, lies above it and touches it with its tail.*
-#
 # Nothing about the predictions changed, and yet the mean of batch F1s moves by .1 and more with the
 # shuffle. And it moves around the wrong place: .27 or .55 where the set has .497, depending on what
-# one decides about the 28% of batches that hold nothing. **F1 is a statistic of a set.** Sum the
-# counts first, divide once. The rule holds for scores today, and for losses in chapter 04.
-#
+# one decides about the 28% of batches that hold nothing. (What the mean does estimate is the F1 that
+# a batch of 16 may expect: another number.) **F1 is a statistic of a set.** Sum the counts first,
+# divide once; chapter 04 applies it to losses.
+
+# %% tags=["remove-cell"]
+claim("moves by .1 and more with the shuffle",
+      all(v.max() - v.min() > 0.1 for v in mean_of_f1.values()))  # fmt: skip
+claim(".27 or .55 where the set has .497",
+      {".27": mean_of_f1[0.0].mean(), ".55": mean_of_f1[1.0].mean(), ".497": whole})  # fmt: skip
+claim("the 28% of batches that hold nothing", {"28%": (size == 0).double().mean()})
+
+# %% [markdown]
 # ## 3.4 Down to one example
 #
 # To train we need a derivative, so the hard decision "in $A$ or not" gives way to the probability
 # $p_{i1}$ of being in $A$.
 #
+# > "For an individual example xi, its corresponding dice coefficient is given as follows" (the
+# > paper, Section 3.3)
+#
 # (eq-5)=
-# The paper writes the coefficient for a *single* example $x_i$ (and section 3.3 should make you
-# wary of that):
+# That is a score of a set for a *single* example, which section 3.3 warns of:
 #
 # $$ \mathrm{DSC}(x_i) = \frac{2\, p_{i1}\, y_{i1}}{p_{i1} + y_{i1}} \tag{5} $$
 
@@ -244,6 +262,27 @@ rows = {
 pd.DataFrame({k: v.numpy() for k, v in rows.items()}, index=[f"p = {v:.1f}" for v in p]).T.round(3)
 
 # %% [markdown]
+# The library has one line for Equations 3 to 8, of which Eq. 5 is the case γ = 0:
+
+# %% tags=["hide-input"]
+Markdown(f"```python\n{inspect.getsource(equations.dice_coefficient)}```")
+
+# %% [markdown]
+# The two agree, in value and in gradient:
+
+# %%
+q = torch.linspace(0.05, 0.95, 7, requires_grad=True)
+for label in (torch.zeros(7), torch.ones(7)):
+    ours = dsc_of_example(q, label)
+    theirs = equations.dice_coefficient(q * label, q, label, gamma=0.0)
+    torch.testing.assert_close(ours, theirs)
+    slopes = [torch.autograd.grad(v.sum(), q, retain_graph=True)[0] for v in (ours, theirs)]
+    torch.testing.assert_close(*slopes)
+
+# %% [markdown]
+# > "As can be seen, a negative example (yi1 = 0) does not contribute to the objective." (the paper,
+# > Section 3.3)
+#
 # A positive scores more, the surer the model is. Put $y = 0$ into the equation. The numerator is 0
 # whatever the model predicts, so a negative example cannot teach it anything. Let us see that as a
 # gradient.
@@ -262,18 +301,23 @@ dsc_of_example(torch.tensor(0.0), torch.tensor(0.0))
 
 # %% [markdown]
 # What would a model do that maximises the mean of Eq. 5? Take hard predictions. A found positive
-# scores 1; a missed one, and every negative, scores 0.
+# scores 1; a missed one and a false alarm score 0; a true negative is 0/0, and one must choose.
 #
 # (eq-3-1)=
-# So the mean over $N$ examples is not F1 but
+# With 0/0 counted as 0, so that a negative scores 0 at every $p$, the mean over $N$ examples is
 #
 # $$ \frac1N \sum_i \mathrm{DSC}(x_i) = \frac{TP}{N} \tag{3.1} $$
 #
-# and there is an easy way to the maximum: call everything positive. In F1, negatives pay through
+# and there is an easy way to the maximum: call everything positive. With 0/0 counted as 1, the limit
+# of [Eq. 6](eq-6) and what the library does, a true negative scores 1 as well and the mean is
+# $(TP + TN)/N$: accuracy. Neither is F1, and the second returns as [Eq. 4.1](eq-4-1). In F1, negatives pay through
 # the false positives in the *denominator of the set*. In the denominator of one example there is
 # nothing to pay with.
 #
 # ## 3.5 The smoothing term
+#
+# > "For smoothing purposes, it is common to add a γ factor to both the nominator and the denominator"
+# > (the paper, Section 3.3; it sets γ = 1)
 #
 # (eq-6)=
 # The usual repair adds a constant γ above and below:
@@ -294,13 +338,16 @@ logits = torch.linspace(-4, 4, 10, requires_grad=True)
 labels = torch.tensor([0, 1] * 5)
 for gamma in (0.01, 1.0, 10.0):
     ours = dice_loss_of_example(logits.sigmoid(), labels, gamma).mean()
-    theirs = binary_dice(logits, labels, level="example", squared=False, smooth=gamma)
-    torch.testing.assert_close(ours, theirs)
-    torch.testing.assert_close(*(torch.autograd.grad(v, logits)[0] for v in (ours, theirs)))
+    p = logits.sigmoid()
+    line = (1 - equations.dice_coefficient(p * labels, p, labels, gamma)).mean()
+    theirs = make_loss("binary_eq6", smooth=gamma)(logits, labels)
+    slope = torch.autograd.grad(ours, logits, retain_graph=True)
+    for other in (line, theirs):
+        torch.testing.assert_close(other, ours)
+        torch.testing.assert_close(torch.autograd.grad(other, logits, retain_graph=True), slope)
 
 # %% [markdown]
-# Ours and the library's agree, in value and in gradient, for three values of γ. Now the
-# derivatives, by sympy. $L_1$ is the loss of a positive, $L_0$ that of a negative.
+# Ours, the library's line and its loss agree for three values of γ. Now the derivatives, by sympy. $L_1$ is the loss of a positive, $L_0$ that of a negative.
 
 # %%
 P, G = sp.symbols("p gamma", positive=True)
@@ -332,7 +379,7 @@ for g in (0, 0.01, 0.1, 1, 10):
         "pull of a negative at p = 0": float(pull) if pull.is_finite else np.inf,
         "pull of a negative at p = .5": float(sp.diff(L0, P).subs({P: 0.5, G: g})),
         "pull of a positive at p = 0": float(-sp.diff(L1, P).subs(at)),
-        "dearest mistake": float(L1.subs(at)),
+        "costliest mistake": float(L1.subs(at)),
     }
 pd.DataFrame(rows).T.round(3)
 
@@ -345,11 +392,18 @@ pd.DataFrame(rows).T.round(3)
 # γ = 1 a negative is pulled with 1 at p = 0, a positive with .75, and the dearest mistake costs .5."></div>
 
 # %% [markdown]
-# Read down the columns. As γ shrinks, the pull of a negative at 0 grows without bound, while at $p
-# = .5$ it fades: with a tiny γ a negative is pulled by a needle that stands at $p = 0$ and feels
-# nothing elsewhere. As γ grows, all numbers shrink: at γ = 10 the dearest mistake costs .091.
+# Read down the columns. As γ shrinks, the pull of a negative at 0 grows without bound: it acts at $p
+# = 0$ and hardly elsewhere. At $p = .5$ it is largest for γ = .5 and fades on both sides of it. As γ
+# grows beyond, all numbers shrink: at γ = 10 the costliest mistake costs .091.
 
-# %%
+# %% tags=["remove-cell"]
+claim("at γ = 10 the costliest mistake costs .091", {".091": rows["γ = 10"]["costliest mistake"]})
+at_half = sp.diff(L0, P).subs(P, sp.Rational(1, 2))
+claim(
+    "At $p = .5$ it is largest for γ = .5", sp.solve(sp.diff(at_half, G), G) == [sp.Rational(1, 2)]
+)
+
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 3.4. What one example costs under Eq. 6.", "name": "fig-3-4"}, "image": {"alt": "Left, the loss of a positive falls from 1/(1+γ) to 0 in a gentle curve for every γ. Right, the loss of a negative rises to 1/(1+γ): for γ = 10 almost in a straight line, for γ = .01 as a cliff at p = 0 with a plateau behind it."}}
 p = np.linspace(0.001, 1, 400)
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
 for gamma, style in [(0.01, ":"), (0.1, "-."), (1.0, "-"), (10.0, "--")]:
@@ -362,10 +416,6 @@ fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", nco
 plt.show()
 
 # %% [markdown]
-# *Picture: left, the loss of a positive falls from 1/(1+γ) to 0 in a gentle curve for every γ.
-# Right, the loss of a negative rises to 1/(1+γ): for γ = 10 almost in a straight line, for γ = .01
-# as a cliff at p = 0 with a plateau behind it.*
-#
 # ### The two ends of the dial
 #
 # Let γ go to 0 and to infinity, by sympy, the second time multiplied by γ to keep it in sight:
@@ -407,14 +457,22 @@ pd.DataFrame(rows, index=[f"p = {v:g}" for v in p.tolist()]).T.round(4)
 
 # %% [markdown]
 # For an easy negative, $p = .01$, the two losses agree: .0100 and .0097. Look at the *hard
-# positive* in the same column. Cross entropy pulls with .99, dice with .0074: 133 times less. The
-# factor $p(1-p)$ silences every example of which the model is sure, right or wrong. Cross entropy
+# positive* in the same column. Cross entropy pulls with .99, dice with .0074: 135 times less. The
+# factor $p(1-p)$ makes every example small of which the model is sure, right or wrong. Cross entropy
 # escapes because the slope of its logarithm, $1/p$, cancels the $p$.
-#
+
+# %% tags=["remove-cell"]
+hard = [float(pull(loss, torch.tensor([0.01]), 1.0)) for loss in losses.values()]
+easy = [float(pull(loss, torch.tensor([0.01]), 0.0)) for loss in losses.values()]
+claim("the two losses agree: .0100 and .0097", {".0100": easy[0], ".0097": easy[1]})
+claim("Cross entropy pulls with .99, dice with .0074: 135 times less",
+      {".99": hard[0], ".0074": hard[1], "135": hard[0] / hard[1]})  # fmt: skip
+
+# %% [markdown]
 # So the repair has a price. At 5% positives and $p = .05$ everywhere, cross entropy was in balance
 # ([Eq. 2.1](eq-2-1)). Is this loss?
 
-# %%
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 3.5. 5% positives: which side wins?", "name": "fig-3-5"}, "image": {"alt": "The line of cross entropy starts at +.05, crosses zero at p = .05 and falls steadily. The curve of dice is negative everywhere, a shallow bowl."}}
 p = torch.linspace(0.005, 0.995, 199)
 fig, ax = plt.subplots(figsize=(6, 3.4))
 for (name, loss), style in zip(losses.items(), ("-", "--"), strict=True):
@@ -422,40 +480,43 @@ for (name, loss), style in zip(losses.items(), ("-", "--"), strict=True):
     ax.plot(p, balance, style, label=name)
     rest = f"p = {p[balance.abs().argmin()]:.2f}" if bool((balance > 0).any()) else "no p"
     print(f"{name}: the two classes balance at {rest}")
+    negatives_win = bool((balance < 0).all())
 ax.axhline(0, color="k", lw=1)
 ax.set(
     xlabel="p of all examples",
-    ylabel="pull up less pull down",
+    ylabel="pull up minus pull down",
     title="5% positives: which side wins?",
 )
 ax.legend()
 plt.show()
 
 # %% [markdown]
-# *Picture: the line of cross entropy starts at +.05, crosses zero at p = .05 and falls steadily.
-# The curve of dice is negative everywhere, a shallow bowl.*
-#
 # Cross entropy has a place of rest, the share of positives. The per-example dice loss has none:
 # from *every* starting point the negatives win, until all probabilities are 0. Chapter 04 trains
 # models on it and watches that happen. It also shows the way out, which section 3.3 has already
 # given away: do not ask a single example for its F1. Ask the set.
-#
+
+# %% tags=["remove-cell"]
+claim("from *every* starting point the negatives win", negatives_win)
+
+# %% [markdown]
 # ## Summary
 #
 # - The dice coefficient of predicted and gold positives ([Eq. 3](eq-3)) is F1 ([Eq. 4](eq-4)). It
 #   does not see true negatives.
-# - F1 is a statistic of a set. A mean of batch F1s depends on the shuffle and estimates nothing.
+# - F1 is a statistic of a set. A mean of batch F1s depends on the shuffle, on the
+#   size of the batch and on what 0/0 counts.
 # - Per example and without smoothing ([Eq. 5](eq-5)) a negative has no gradient, and the mean is
-#   $TP/N$ ([Eq. 3.1](eq-3-1)).
+#   $TP/N$ ([Eq. 3.1](eq-3-1)) or accuracy, as one counts 0/0.
 # - The smoothing term γ ([Eq. 6](eq-6)) is what negatives learn by: their pull at $p = 0$ is
 #   $1/\gamma$. It compresses the range to $1/(1+\gamma)$ ([Eq. 3.2](eq-3-2)). Towards γ = ∞ the
 #   loss becomes $|p - y|$.
-# - Through the sigmoid a hard positive is nearly silent, and with 5% positives the negatives win at
-#   every $p$.
+# - Through the sigmoid a hard positive hardly pulls, and with 5% positives the negatives win at every
+#   $p$.
 #
 # ## Exercises
 #
-# **1 (recall).** The Jaccard index is $|A \cap B|/|A \cup B|$. Express it by the dice coefficient.
+# **Exercise 3.1 (pencil).** The Jaccard index is $|A \cap B|/|A \cup B|$. Express it by the dice coefficient.
 # Can the two ever rank two taggers differently on the same set?
 
 # %% tags=["solution", "hide-cell"]
@@ -467,7 +528,7 @@ display(Math(rf"J = {sp.latex(as_dice)}, \qquad \frac{{dJ}}{{dD}} = {sp.latex(sl
 # J grows with D, so on one set they always rank alike. Means over several sets may differ.
 
 # %% [markdown]
-# **2 (recall).** A tagger has precision .9 and recall .1. Give its F1, its plain mean and its
+# **Exercise 3.2 (recall).** A tagger has precision .9 and recall .1. Give its F1, its plain mean and its
 # geometric mean. How high can F1 be if recall is .1?
 
 # %% tags=["solution", "hide-cell"]
@@ -477,7 +538,7 @@ print(f"plain mean {(pre + rec) / 2}, geometric mean {(pre * rec) ** 0.5:.3f}")
 print(f"F1 at precision 1: {2 * rec / (1 + rec):.3f}, less than twice the recall")
 
 # %% [markdown]
-# **3 (apply).** For which γ does an easy negative ($p \to 0$) pull exactly as hard as a positive
+# **Exercise 3.3 (apply).** For which γ does an easy negative ($p \to 0$) pull exactly as hard as a positive
 # ($p \to 0$) under Eq. 6? And for which γ do 19 negatives pull as hard as one positive?
 
 # %% tags=["solution", "hide-cell"]
@@ -488,7 +549,7 @@ for ratio in (1, 19):
 # No γ makes even one easy negative weaker than a positive at the same p.
 
 # %% [markdown]
-# **4 (explore).** Find two taggers and two batches such that the first tagger has the higher F1 on
+# **Exercise 3.4 (explore).** Find two taggers and two batches such that the first tagger has the higher F1 on
 # *each* batch and the lower F1 on both together. (Search small counts at random.)
 
 # %% tags=["solution", "hide-cell"]
@@ -511,7 +572,8 @@ print("F1 on each batch:", parts.round(3).tolist(), " together:", total.round(3)
 # Simpson's paradox: through their false positives the batches weigh differently for the two.
 
 # %% [markdown]
-# **5 (explore).** Check [Eq. 3.1](eq-3-1) on the toy with hard predictions, then find the constant
+# **Exercise 3.5 (predict, then run).** Check [Eq. 3.1](eq-3-1) on the toy with hard predictions, for
+# both ways to count 0/0. Then write down, and only then find, the constant
 # prediction that maximises the mean of Eq. 5, and the one that minimises the loss of Eq. 6, γ = 1.
 
 # %% tags=["solution", "hide-cell"]
@@ -523,10 +585,14 @@ eq5 = dsc_of_example(p, y).nan_to_num(0.0).mean(1)
 eq6 = dice_loss_of_example(p, y).mean(1)
 best = [p[i].item() for i in (eq5.argmax(), eq6.argmin())]
 print("best constant for Eq. 5: p = {}, for Eq. 6: p = {}".format(*best))
-# Everything positive, or everything negative: neither is a tagger.
+accuracy = float((hard == y).double().mean())
+as_one = float(torch.nan_to_num(dsc_of_example(hard, y), nan=1.0).mean())
+print(f"with 0/0 = 1: {as_one:.4f}, accuracy: {accuracy:.4f}")
+assert (best, round(as_one, 9)) == ([1.0, 0.0], round(accuracy, 9))
+# Verdict: everything positive for Eq. 5, everything negative for Eq. 6. Neither is a tagger.
 
 # %% [markdown]
-# **6 (small research).** Since F1 is a statistic of a set, a test set gives it a sampling error.
+# **Exercise 3.6 (small research).** Since F1 is a statistic of a set, a test set gives it a sampling error.
 # How many *positives* must a test set hold before the F1 of the Bayes classifier on our toy is
 # known to ±.02 (half a 95% interval)? Estimate by bootstrap, for 1% and for 5% positives.
 
@@ -546,3 +612,11 @@ rows = [[s, n, int(n * s), half_width(n, s)] for s in (0.01, 0.05) for n in (200
 pd.DataFrame(rows, columns=["share", "examples", "positives", "half width"]).round(3)
 # What counts is the number of positives, not of examples: 320 and 400 of them give .046 and .040.
 # The width falls with their square root, and ±.02 takes about 1600 of them.
+
+# %% [markdown]
+# ## Further reading
+#
+# - {cite:t}`forman2010`: three ways to average F1 over the folds of a cross-validation, which disagree
+#   most where positives are rare: section 3.3 for scores.
+# - {cite:t}`opitz2019`: two formulas go by the name "macro F1"; how far they can lie apart.
+# - {cite:t}`dice1945`: three pages on how often two species are met together, and the coefficient.

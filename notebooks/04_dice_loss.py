@@ -752,6 +752,8 @@ claim(
     "the slope is below 0 for every class in the batch. A tiny γ does the same for the linear form",
     bool((frame.drop("linear, γ = 1") < 0).all(axis=None)),
 )
+
+# %% tags=["remove-cell"]
 start = [pulls["at the start", name] for name in forms]
 claim(
     "At the start all terms pull to `O`, its own the hardest",
