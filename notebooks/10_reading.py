@@ -18,8 +18,8 @@
 #   [chapter 07](07_all_losses.ipynb).
 # - **You will be able to** train a reader in two ways, say which of them has an imbalance problem,
 #   tune when it stays silent, and judge a gain in exact match.
-# - **Time** about a minute and a half on a CPU as it stands. On SQuAD with a real encoder, hours on
-#   a CPU and about ten minutes on a GPU.
+# - **Time** about four minutes on a CPU core as it stands. On SQuAD with a real encoder, hours on
+#   a CPU and about half an hour on a GPU.
 #
 # A reader gets a question and a paragraph and marks the words that answer. One position of hundreds
 # is the right start. That sounds like the most imbalanced task of this book. Whether it is depends
@@ -38,7 +38,7 @@
 corpus: str = "embedded-reading-en"  # a registered name, or a path to your own file
 encoder: str = "tiny"  # "tiny", "minilm", a local folder, or a model of the Hugging Face hub
 loss: str = "ce,dl"  # of the decisions: one or several of ce, wce, fl, dl, tl, dsc
-loss_options: dict = {"dsc": {"squared": True}}  # options by loss, as in chapter 09
+loss_options: dict = {}  # options by loss, such as {"dsc": {"alpha": 0.01}}
 seed: int = 0  # seeds weights, data order and dropout
 epochs: int = 5  # passes over the training questions
 max_steps: int = -1  # stop after so many steps; -1 for no such limit
@@ -70,6 +70,7 @@ import pandas as pd
 import torch
 
 from dicebook import corpora, figures
+from dicebook.claims import claim
 from dicebook.reproduce import paper, runs
 from dicebook.tasks import reading
 from dicebook.training.encoders import load_tokenizer
@@ -78,6 +79,17 @@ from dicebook.training.trainer import build_loss, train
 
 figures.use_style()
 pd.set_option("display.max_colwidth", 120)
+
+# %% tags=["remove-cell"]
+# What the text says of this chapter's own runs holds for the parameters as they stand above.
+printed = Experiment(
+    corpus="embedded-reading-en",
+    loss="ce,dl",
+    epochs=5,
+    learning_rate=2e-3,
+    max_length=128,
+)
+as_printed = replace(experiment, output_dir="") == printed and by_choice
 
 # %% [markdown]
 # ## 10.2 From a question to a score
@@ -99,12 +111,46 @@ for split, rows in questions.items():
 # %% [markdown]
 # Two scores are usual, after case, articles and punctuation are taken off. **Exact match** (EM)
 # counts an answer that is a gold answer word for word. **F1** gives credit for shared words. For a
-# question without an answer, only silence scores. Here is the reader that is always silent.
+# question without an answer, only silence scores.
+#
+# The rules differ by corpus. In SQuAD the gold answers are alternatives, and the best match counts.
+# In Quoref all of them are asked for: one of two names is not an exact match. CMRC 2018 is Chinese,
+# and its F1 counts shared characters, for there are no spaces to tell words by. The registry of
+# corpora knows which rule is whose.
+
+# %%
+one_of_two = [reading.Answer("Ada", 1.0)]
+both_wanted = [{"text": ["Ada", "Grace"], "answer_start": [0, 8]}]
+half_a_name = [reading.Answer("大学", 1.0)]
+whole_name = [{"text": ["北京大学"], "answer_start": [0]}]
+rules = {
+    "“Ada”, alternatives (SQuAD)": reading.score(one_of_two, both_wanted),
+    "“Ada”, all asked for (Quoref)": reading.score(one_of_two, both_wanted, all_of=True),
+    "“大学” for “北京大学”, words": reading.score(half_a_name, whole_name),
+    "“大学” for “北京大学”, characters (CMRC)": reading.score(
+        half_a_name, whole_name, language="zh"
+    ),
+}
+pd.DataFrame(rules).T.round(1)
+
+# %% tags=["remove-cell"]
+quoref, cmrc = (rules[name] for name in list(rules)[1::2])
+claim("one of two names is not an exact match", quoref["exact_match"] == 0, quoref["f1"] > 0)
+claim("its F1 counts shared characters", abs(cmrc["f1"] - 200 / 3) < 1e-9)
+
+# %%
+known = corpora.CORPORA.get(experiment.corpus)
+language = known.language if known else "en"
+all_of = known is not None and known.scorer == "quoref"  # all gold answers are asked for
+print(f"scored in {language}, {'all answers' if all_of else 'the best of the alternatives'}")
+
+# %% [markdown]
+# Here is the reader that is always silent.
 
 # %% tags=["nbval-check-output"]
 gold = {split: rows["answers"] for split, rows in questions.items()}
 nothing = [reading.Answer("", 0.0)] * len(questions["test"])
-majority = reading.score(nothing, gold["test"])
+majority = reading.score(nothing, gold["test"], language=language, all_of=all_of)
 print({name: round(value, 1) for name, value in majority.items()})
 
 # %% [markdown]
@@ -134,6 +180,18 @@ print(f"{negative / positive:.0f} negatives for each positive")
 # Two decisions a position, "does an answer start here?" and "does one end here?", and one yes among
 # some eighty no. SQuAD has paragraphs of 120 words, and [chapter 01](01_imbalance.ipynb) counts
 # about sixty words for each start or end.
+
+# %% tags=["remove-cell"]
+if as_printed:
+    claim("one yes among some eighty no", abs(negative / positive - 80) < 5)
+(squad,) = [
+    r["metrics"]
+    for r in runs.kept_records("imbalance")
+    if r["parameters"]["counted"].startswith("train-v1.1")
+]
+claim(
+    "about sixty words for each start or end", abs(squad["negative"] / squad["positive"] - 60) < 2
+)
 
 # %% [markdown]
 # ## 10.4 A choice, or many decisions
@@ -177,6 +235,9 @@ for name in experiment.losses:
 # The reader by choice, and one by decisions for each loss: the same encoder, weights, batches and
 # learning rate. The epoch with the best F1 on the validation questions is kept, each epoch with the
 # threshold of silence that suits it.
+#
+# Where a question wants all of several answers, as in Quoref, decisions give every span whose start
+# and end they say yes to. A choice has one span to give.
 
 
 # %%
@@ -185,13 +246,31 @@ def answers_of(logits, split, as_choice):
     return reading.decode(logits, encoded, split, as_choice=as_choice)
 
 
+def scores_at(threshold, logits, split, as_choice):
+    """Scores of a split, by the corpus's rules, with a threshold of silence."""
+    if all_of and not as_choice:
+        found = reading.decode_several(logits, encoded, split, threshold=threshold)
+        return reading.score(found, gold[split], all_of=True)
+    found = answers_of(logits, split, as_choice)
+    rules = {"language": language, "all_of": all_of}
+    return reading.score(found, gold[split], threshold=threshold, **rules)
+
+
+def tuned_threshold(logits, as_choice):
+    """The threshold of silence with the best F1, from logits of the validation split."""
+    if all_of and not as_choice:
+        return reading.tune_threshold_of_several(logits, encoded, "validation")
+    found = answers_of(logits, "validation", as_choice)
+    return reading.tune_threshold(found, gold["validation"], language)
+
+
+# %%
 def fit(experiment, criterion, as_choice):
     """Train one reader."""
 
     def evaluate(logits, split):
-        found = answers_of(logits, "validation", as_choice)
-        threshold = reading.tune_threshold(found, gold["validation"])
-        return reading.score(found, gold["validation"], threshold=threshold)
+        threshold = tuned_threshold(logits, as_choice)
+        return scores_at(threshold, logits, "validation", as_choice)
 
     return train(
         experiment,
@@ -219,7 +298,7 @@ for name, of_reader in readers.items():
         criterion = reading.Decisions(binary)
     trained[name] = fit(of_reader, criterion, as_choice=name == "choice")
 
-# %%
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 10.1. F1 on the validation questions after each pass, each reader at its best threshold of silence."}, "image": {"alt": "Three curves over five epochs, all starting near 35. Cross entropy over decisions stays flat at 33, the score of silence. Dice over decisions rises to nearly 50 by the third epoch and falls back a little; the reader by choice rises slowly and ends near it."}}
 for name, result in trained.items():
     steps = [entry["epoch"] for entry in result.history]
     f1 = [entry["validation_f1"] for entry in result.history]
@@ -234,7 +313,19 @@ plt.show()
 # The curve of cross entropy over decisions stays flat, at the score of silence. It has found the
 # valley in which everything is "no", and in it the loss is small: one position in eighty is wrong.
 # Dice over the same decisions leaves that valley in the first epochs. The reader by choice was
-# never in it.
+# never in it. Whether cross entropy would leave it with another start or with heavier positives,
+# this page does not try; exercise 5 begins there.
+
+# %% tags=["remove-cell"]
+if as_printed:
+    curve = {n: [e["validation_f1"] for e in t.history] for n, t in trained.items()}
+    silent = 100 * np.mean([not g["text"] for g in gold["validation"]])
+    claim("stays flat, at the score of silence", all(abs(x - silent) < 1e-6 for x in curve["ce"]))
+    claim(
+        "Dice over the same decisions leaves that valley in the first epochs",
+        curve["dl"][1] > silent + 5,
+    )
+    claim("The reader by choice was never in it", min(curve["choice"]) > silent)
 
 # %% [markdown]
 # ## 10.6 Scores, and when to stay silent
@@ -247,21 +338,48 @@ plt.show()
 table = {("always silent", ""): majority}
 found = {}
 for name, result in trained.items():
-    for split in ("validation", "test"):
-        found[name, split] = answers_of(result.logits[split], split, name == "choice")
-    best = reading.tune_threshold(found[name, "validation"], gold["validation"])
+    as_choice = name == "choice"
+    found[name] = answers_of(result.logits["test"], "test", as_choice)
+    best = tuned_threshold(result.logits["validation"], as_choice)
     for how, threshold in (("0", 0.0), ("tuned", best)):
-        scores = reading.score(found[name, "test"], gold["test"], threshold=threshold)
+        scores = scores_at(threshold, result.logits["test"], "test", as_choice)
         table[name, how] = {**scores, "threshold": threshold}
 pd.DataFrame(table).T.round(1)
 
 # %% [markdown]
 # Three things can be read off. The reader by choice, the one everybody uses, with plain cross
 # entropy, is not behind. Among the decisions the loss makes all the difference: with cross entropy
-# the reader learned nothing in this time, with dice it comes close to the choice. And the threshold
-# is worth several points to the decisions with dice, whose own zero is too ready to answer, hardly
-# any to the choice, and nothing to the reader that did not learn.
-#
+# the reader learned nothing in this time, with dice it comes within a few points of the choice. And
+# the threshold is worth more than five points to the decisions with dice, whose own zero is too
+# ready to answer, less than one to the choice, and nothing to the reader that did not learn.
+
+# %% tags=["remove-cell"]
+if as_printed:
+    score = pd.DataFrame(table).T
+    f1, em = score["f1"], score["exact_match"]
+    tuning = {n: f1[n, "tuned"] - f1[n, "0"] for n in trained}
+    claim("is not behind", f1["choice", "tuned"] >= f1["dl", "tuned"] - 0.05)
+    claim(
+        "with cross entropy the reader learned nothing in this time",
+        f1["ce", "tuned"] <= majority["f1"] + 1,
+    )
+    claim(
+        "with dice it comes within a few points of the choice",
+        f1["choice", "tuned"] - f1["dl", "tuned"] < 4,
+    )
+    claim(
+        "is worth more than five points to the decisions with dice",
+        tuning["dl"] > 5,
+        em["dl", "tuned"] - em["dl", "0"] > 5,
+    )
+    claim(
+        "less than one to the choice",
+        abs(tuning["choice"]) < 1,
+        abs(em["choice", "tuned"] - em["choice", "0"]) < 1,
+    )
+    claim("nothing to the reader that did not learn", abs(tuning["ce"]) < 0.05)
+
+# %% [markdown]#
 # So a gain of dice over cross entropy in reading says little before one knows which cross entropy
 # it was: over positions, or over decisions. The paper starts from BERT's reader, which chooses, and
 # writes its losses for binary decisions. It does not say which of the two its row "BERT" was.
@@ -269,16 +387,23 @@ pd.DataFrame(table).T.round(1)
 # %% [markdown]
 # ### Answered, and right
 
+
 # %%
+def matches(name, i, threshold=None):
+    """Whether a reader's best span of a test question is an exact match."""
+    rules = {"threshold": threshold, "language": language, "all_of": all_of}
+    return reading.score([found[name][i]], [gold["test"][i]], **rules)["exact_match"] == 100
+
+
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 10.2. Answered, and right: the share of exact matches among the answers that a reader is surest of."}, "image": {"alt": "Share answered from left to right against the share that matches. Decisions with dice start above .7 and fall steadily to .3. The choice starts near .2, rises to about .45 at four tenths of the questions and falls to .3, too. Decisions with cross entropy lie on the floor."}}
+precision = {}
 for name in trained:
-    best_first = sorted(range(len(gold["test"])), key=lambda i: -found[name, "test"][i].score)
-    em = [
-        reading.score([found[name, "test"][i]], [gold["test"][i]])["exact_match"] / 100
-        for i in best_first
-    ]
+    best_first = sorted(range(len(gold["test"])), key=lambda i: -found[name][i].score)
+    em = [matches(name, i) for i in best_first]
     asked = np.arange(1, len(em) + 1)
+    precision[name] = np.cumsum(em) / asked
     label = name if name == "choice" else f"decisions, {name}"
-    plt.plot(asked / len(em), np.cumsum(em) / asked, label=label, **figures.style(name))
+    plt.plot(asked / len(em), precision[name], label=label, **figures.style(name))
 plt.xlabel("share of the questions that are answered, surest first")
 plt.ylabel("share of these answers that match")
 plt.ylim(0, 1.03)
@@ -288,10 +413,23 @@ plt.show()
 # %% [markdown]
 # From left to right the readers answer more and more questions, the surest first. At the right end
 # all are answered, also those that have no answer, hence at most two thirds can match there. A
-# useful reader is right where it is sure: its curve starts high. The curve of the decisions with
-# dice does, that of the choice hardly falls at all: its surest answers are no better than its
-# others. A softmax over positions says which position is best, not whether it is any good. Here the
-# decisions have something that the table of scores does not show.
+# useful reader is right where it is sure: its curve starts high and falls. The curve of the
+# decisions with dice does. That of the choice *rises* over the first third, from below .3 to above
+# .4: its surest answers are worse than its others. A softmax over positions says which position is
+# best, not whether it is any good. Here the decisions have something that the table of scores does
+# not show.
+
+# %% tags=["remove-cell"]
+if as_printed:
+    at = {n: [p[int(len(p) * x) - 1] for x in (0.1, 0.4, 1)] for n, p in precision.items()}
+    has_answer = np.mean([bool(g["text"]) for g in gold["test"]])
+    claim("hence at most two thirds can match there", has_answer < 2 / 3 + 0.01)
+    claim("The curve of the decisions with dice does", at["dl"][0] > at["dl"][1] > at["dl"][2])
+    claim(
+        "That of the choice rises over the first third, from below .3 to above .4",
+        at["choice"][0] < 0.3,
+        max(precision["choice"][: len(gold["test"]) * 2 // 5]) > 0.4,
+    )
 
 # %% [markdown]
 # ## 10.7 Errors that one makes and the other does not
@@ -300,12 +438,9 @@ plt.show()
 first, last = next(iter(trained)), experiment.losses[-1]
 rows = []
 for i, row in enumerate(questions["test"]):
-    said = [
-        found[n, "test"][i].text if found[n, "test"][i].score > 0 else "–" for n in (first, last)
-    ]
-    right = [(row["answers"]["text"] or ["–"])[0] == text for text in said]
-    if right[0] != right[1]:
-        rows.append([row["question"], (row["answers"]["text"] or ["–"])[0], *said])
+    said = [found[n][i].text if found[n][i].score > 0 else "–" for n in (first, last)]
+    if matches(first, i, 0.0) != matches(last, i, 0.0):
+        rows.append([row["question"], ", ".join(row["answers"]["text"]) or "–", *said])
 print(f"{len(rows)} of {len(gold['test'])} questions on which exactly one of the two is right")
 pd.DataFrame(rows[:6], columns=["question", "gold", first, f"decisions, {last}"])
 
@@ -342,8 +477,25 @@ pd.DataFrame(rows).T if rows else None
 # %% [markdown]
 # On real questions, too, the choice is ahead: by eight points of exact match and ten of F1. All
 # these questions have an answer, so the order does not hang on a threshold of silence. It is one
-# seed and a short training, and chapter 08 saw dice start late. Yet whoever has a reader by choice
-# would not change it for this. The paper's comparison:
+# seed and a short training: in the second pass the F1 of the decisions on the validation article
+# fell, while that of the choice rose. Whether more passes would close the gap is open. Yet
+# whoever has a reader by choice would not change it for this. The paper's comparison:
+
+# %% tags=["remove-cell"]
+kept = {r["parameters"]["reader"]: r for r in records}
+if len(records) == 2 == len(kept):  # more runs want another text
+    by = {name: r["metrics"]["test"] for name, r in kept.items()}
+    claim(
+        "by eight points of exact match and ten of F1",
+        abs(by["choice"]["em"] - by["decisions"]["em"] - 8) < 0.5,
+        abs(by["choice"]["f1"] - by["decisions"]["f1"] - 10) < 0.5,
+    )
+    passes = {n: [e["validation_f1"] for e in r["history"]] for n, r in kept.items()}
+    claim(
+        "in the second pass the F1 of the decisions on the validation article fell, while that of the choice rose",
+        passes["decisions"][1] < passes["decisions"][0],
+        passes["choice"][1] > passes["choice"][0],
+    )
 
 # %% tags=["nbval-check-output"]
 printed = {}
@@ -359,17 +511,40 @@ pd.DataFrame(printed).T
 # A choice gives one span; decisions can give several. Part of that gain could be the way of asking,
 # and the table cannot tell.
 
+# %% tags=["remove-cell"]
+f1_of = {
+    where: {n: float(x.split(" / ")[1]) for n, x in row.items()} for where, row in printed.items()
+}
+gains = {where: row["dsc"] - row["ce"] for where, row in f1_of.items()}
+claim(
+    "lie between .7 and 2.6 points of F1, the largest on Quoref",
+    {".7": min(gains.values()), "2.6": max(gains.values())},
+    max(gains, key=gains.get)[0] == "quoref",
+)
+
 # %% [markdown]
 # ## Summary
 #
 # - A reader that chooses among positions has no imbalance problem. One that decides at each
 #   position has the largest one of this book.
-# - From nothing, cross entropy over decisions stays silent for long; a squared dice loss over the
-#   same decisions learns almost what the choice learns.
+# - *Made-up* text, encoder from nothing, one seed: cross entropy over decisions stays silent
+#   throughout; a squared dice loss over the same decisions learns almost what the choice learns.
+# - *Made-up* text, one seed: the choice does not know when it is right, the decisions do.
+# - *Real* text, one seed: on a part of SQuAD 1.1 the choice is ahead of the decisions with dice by
+#   ten points of F1. One seed ranks nothing finer than that.
 # - When to be silent is a threshold. Tune it for every reader before comparing them.
-# - A gain "over cross entropy" needs to say over which cross entropy.
-# - One seed, made-up paragraphs, an encoder from nothing: the order of the readers is nothing to
-#   carry home, the question to ask is.
+# - A gain "over cross entropy" needs to say over which cross entropy. So does a score: Quoref asks
+#   for all answers, CMRC counts characters.
+
+# %% tags=["remove-cell"]
+if as_printed:
+    claim("cross entropy over decisions stays silent throughout", max(curve["ce"]) < silent + 0.1)
+    claim("learns almost what the choice learns", f1["choice", "tuned"] - f1["dl", "tuned"] < 4)
+if len(records) == 2 == len(kept):
+    claim(
+        "the choice is ahead of the decisions with dice by ten points of F1",
+        abs(by["choice"]["f1"] - by["decisions"]["f1"] - 10) < 0.5,
+    )
 
 # %% [markdown]
 # ## Exercises
@@ -399,7 +574,9 @@ for p in (0.0, 1 / 81):
 short = reading.decode(
     trained[first].logits["test"], encoded, "test", as_choice=by_choice, max_answer_length=3
 )
-{name: round(value, 1) for name, value in reading.score(short, gold["test"], threshold=0).items()}
+rules = {"language": language, "all_of": all_of}
+scores = reading.score(short, gold["test"], threshold=0, **rules)
+{name: round(value, 1) for name, value in scores.items()}
 
 # %% [markdown]
 # **4.** Split the score of the reader by choice into questions with and without an answer. On which
@@ -411,9 +588,10 @@ for how in ("0", "tuned"):
     threshold = table[first, how]["threshold"]
     parts = {}
     for kind, chosen in (("answerable", has), ("unanswerable", ~has)):
-        some = [found[first, "test"][i] for i in np.flatnonzero(chosen)]
+        some = [found[first][i] for i in np.flatnonzero(chosen)]
         truth = [gold["test"][i] for i in np.flatnonzero(chosen)]
-        parts[kind] = round(reading.score(some, truth, threshold=threshold)["exact_match"], 1)
+        scores = reading.score(some, truth, threshold=threshold, **rules)
+        parts[kind] = round(scores["exact_match"], 1)
     print(how, parts)
 
 # %% [markdown]
