@@ -95,7 +95,7 @@ rows.drop_duplicates("loss").set_index("loss")["operations"]
 
 # %% [markdown]
 # A hundred launches are about half a millisecond of a GPU's time, beside the thousands of the
-# encoder. If that counts, `torch.compile(loss, fullgraph=True)` fuses them (section 18.4).
+# encoder. If that counts, `torch.compile(loss, fullgraph=True)` fuses some of them (section 18.4).
 
 # %% [markdown]
 # Memory: the peak of forward and backward, gradient included, in multiples of the logits.
@@ -247,20 +247,25 @@ beside(scale["training"]["time"])
 # And the loss?
 
 # %% tags=["nbval-check-output"]
-for name, taken in scale["losses"]["seconds to compile"].items():
-    print(f"compiling the loss {name} took {taken:.0f} seconds")
 beside(scale["losses"]["time"])
 
 # %% [markdown]
-# This is self-adjusting dice on 65,536 rows of nine classes: as one would write it down, the same
-# through `torch.compile`, and this package's, which is stable at any margin, plain and compiled.
-# Compiled, the package's loss is faster than the plain formula uncompiled. The compiler needs some
-# seconds and a C++ compiler.
+# This is self-adjusting dice on 65,536 rows of nine classes: as one would write it down, and this
+# package's, which is stable at any margin, each plain and compiled, in multiples of the first. The
+# compiler brings the plain formula to less than a quarter of its time. Ours costs twice the plain
+# formula and gains less by compiling, for it looks at the top class of each row apart. (It was
+# measured beside other work, so the ranges are wide.)
 
 # %% tags=["remove-cell"]
+of_loss = {name: middle for name, (middle, _, _) in scale["losses"]["time"].items()}
 claim(
-    "Compiled, the package's loss is faster than the plain formula uncompiled",
-    scale["losses"]["time"]["this package, compiled"][2] < 1,
+    "The compiler brings the plain formula to less than a quarter of its time",
+    of_loss["as written down, compiled"] < 0.25,
+)
+claim(
+    "Ours costs twice the plain formula and gains less by compiling",
+    1.5 < of_loss["this package"] < 2.5,
+    of_loss["this package, compiled"] < of_loss["this package"],
 )
 
 # %% [markdown]
