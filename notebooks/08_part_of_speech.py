@@ -42,7 +42,9 @@
 corpus: str = "embedded-pos-zh"  # a registered name, or a path to your own file
 encoder: str = "tiny"  # "tiny", "minilm", a local folder, or a model of the Hugging Face hub
 loss: str = "ce,wce,fl,dl,dsc,tl"  # one or several of these
-loss_options: dict = {"tl": {"squared": False}}  # options by loss; section 08.5 says why
+loss_options: dict = {
+    "tl": {"squared": False, "absent": "keep"}
+}  # options by loss; section 08.5 says why
 seed: int = 0  # seeds weights, data order and dropout
 epochs: int = 12  # passes over the training sentences
 max_steps: int = -1  # stop after so many steps; -1 for no such limit
@@ -92,7 +94,7 @@ figures.use_style()
 printed = Experiment(
     corpus="embedded-pos-zh",
     loss="ce,wce,fl,dl,dsc,tl",
-    loss_options={"tl": {"squared": False}},
+    loss_options={"tl": {"squared": False, "absent": "keep"}},
     epochs=12,
     learning_rate=3e-3,
     max_length=64,

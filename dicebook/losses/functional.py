@@ -289,9 +289,11 @@ def tversky(
 
     With ``squared=False`` they are the paper's: ``TP = Σ p·y``, ``FP = Σ p·(1 − y)``,
     ``FN = Σ (1 − p)·y``. The default has ``FP = Σ p² − TP`` and ``FN = Σ y² − TP``, which is the
-    same for hard predictions, and trains from a standing start. With both weights at one half,
-    either form is the dice loss of that form at twice the smoothing. It approximates ``1 − F_β``
-    only if the two weights sum to 1. The floor is 0, approached as the logits saturate.
+    same for hard predictions, and trains from a standing start. Keep ``fp_weight`` at most
+    ``fn_weight`` there: beyond it a right answer is best at ``p = sqrt(fn_weight / fp_weight)``.
+    With both weights at one half, either form is the dice loss of that form at twice the smoothing.
+    It approximates ``1 − F_β`` only if the two weights sum to 1. The floor is 0, approached as the
+    logits saturate.
     """
     batch = batches.multi_class(input, target, mask, ignore_index, soft=ohem_ratio is None)
     return _dice_family(
