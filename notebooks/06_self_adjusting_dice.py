@@ -50,6 +50,7 @@ from dicebook.toy import (
     train_logistic,
 )
 
+# %%
 use_style()
 torch.set_default_dtype(torch.float64)
 warnings.filterwarnings("ignore", message="alpha=")  # section 6.6 shows what it warns of

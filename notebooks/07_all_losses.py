@@ -51,6 +51,7 @@ from dicebook.toy import (
     train_logistic,
 )
 
+# %%
 use_style()
 torch.set_default_dtype(torch.float64)
 warnings.filterwarnings("ignore", message="alpha=")  # chapter 06 explains the warning

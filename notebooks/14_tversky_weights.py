@@ -279,7 +279,9 @@ def fit(loss_name, options, seed, passes, start, folder):
 # %%
 def weights_of(a):
     """The loss's options for one price."""
-    return {**experiment.loss_options, "fp_weight": a, "fn_weight": round(1 - a, 6)}
+    # Every class counts in every batch, as in Equation 9; the library would skip the absent ones.
+    prices = {"fp_weight": a, "fn_weight": round(1 - a, 6)}
+    return {"absent": "keep", **experiment.loss_options, **prices}
 
 
 trained, warm = {}, {}

@@ -293,6 +293,7 @@ of_pairs = plain()[:, :k, :k].flatten(1)
 torch.testing.assert_close(head(hidden, starts, ends), of_pairs, atol=1e-5, rtol=1e-4)
 
 
+# %%
 def seconds(call, repetitions=3):
     """Median time of a call."""
     taken = []
