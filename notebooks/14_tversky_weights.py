@@ -95,6 +95,7 @@ from dicebook.training.trainer import train
 
 figures.use_style()
 warnings.filterwarnings("ignore", message="squared=False")  # section 14.3 shows what it warns of
+warnings.filterwarnings("ignore", message="squared=True with")  # Eq. 14.2 is what it warns of
 
 # %% [markdown]
 # ## 14.2 Which weight is which?
