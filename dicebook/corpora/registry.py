@@ -1,7 +1,7 @@
 """Every corpus that dicebook knows by name: what it is, and who holds what else about it.
 
 The facts stand in ``registry.toml``, once. The scripts under ``data_scripts``,
-:func:`dicebook.corpora.load`, the grid and the scorers read them from here.
+``dicebook.corpora.load``, the grid and the scorers read them from here.
 """
 
 from __future__ import annotations
