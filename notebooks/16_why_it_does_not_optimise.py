@@ -797,7 +797,9 @@ asked = {
     "squared, absent skipped": {**linear_form, "squared": True, "absent": "skip"},
 }
 tried = {}
-for line in Path("results/first_try.jsonl").read_text(encoding="utf-8").splitlines():
+above = (Path.cwd(), *Path.cwd().parents)
+kept = next(folder / "results" for folder in above if (folder / "results").is_dir())
+for line in (kept / "first_try.jsonl").read_text(encoding="utf-8").splitlines():
     one_run = json.loads(line)
     given = one_run["parameters"]
     if (given["corpus"], given["seed"]) != ("wnut17", 0) or given["options"].get("warm_start"):
