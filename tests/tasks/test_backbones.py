@@ -54,7 +54,7 @@ def learn(model: Any, batch: dict[str, Any], loss: Callable[..., torch.Tensor]) 
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
-    for _ in range(200):
+    for _ in range(600):
         value = loss(model(**inputs), batch["labels"])
         optimizer.zero_grad()
         value.backward()
