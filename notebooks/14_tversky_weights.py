@@ -219,7 +219,7 @@ claim(
 # 09](09_named_entities.ipynb) explains the task and its score. The other half, Quoref, is machine
 # reading.
 
-# %% tags=["nbval-check-output"]
+# %%
 entities = sample(corpora.load(experiment.corpus, task="tagging"), experiment)
 count = corpora.imbalance(entities, task="tagging")
 truth = entities["test"]["tags"]

@@ -217,7 +217,7 @@ for way in ("mean of the parts", "two passes"):
 # **Padding.** A batch is as long as its longest sentence. How many positions are padding, if
 # sentences are taken as they come, padded to a fixed length, or grouped by length?
 
-# %% tags=["nbval-check-output"]
+# %%
 corpus = corpora.load("embedded-entities-en", task="tagging")
 texts = [" ".join(tokens) for tokens in corpus["train"]["tokens"]]
 tokenizer = load_tokenizer("tiny", texts, max_length=64)

@@ -45,7 +45,7 @@ def record(folder: Path, loss: str) -> dict[str, object]:
         ({"loss": "dise"}, "parameter 'loss': expected one of ce, wce, fl, dl, tl, dsc"),
         ({"corpus": "wnut7"}, "unknown corpus 'wnut7': expected a file, a folder, or"),
         ({"corpus": "conll03"}, "run: python -m data_scripts.conll03 --out"),
-        ({"encoder": "/nowhere"}, "expected 'tiny', a local folder with a model"),
+        ({"encoder": "/nowhere"}, "'minilm', a local folder with a model"),
     ],
 )
 def test_a_wrong_parameter_ends_in_one_clear_error(
