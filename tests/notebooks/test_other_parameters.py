@@ -13,6 +13,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 
 from dicebook.reproduce import runs
 
@@ -54,7 +55,8 @@ def run(chapter: Path, parameters: dict[str, object], out: Path) -> nbformat.Not
 
 
 def checked(notebook: nbformat.NotebookNode) -> list[tuple[str, list[Any]]]:
-    """The text of the cells to check and of their outputs."""
+    """The cells to check with their outputs; streams joined, for a kernel cuts them anywhere."""
+    notebook, _ = CoalesceStreamsPreprocessor(enabled=True)(notebook, {})
     return [
         (cell.source, [o.get("text") or o.data.get("text/plain") for o in cell.outputs])
         for cell in notebook.cells
