@@ -84,21 +84,29 @@ def read_records(*paths: Path | str) -> list[dict[str, Any]]:
     return records
 
 
-def kept_records(name: str) -> list[dict[str, Any]]:
-    """The records in ``results/NAME.jsonl``, from which a chapter draws its table.
-
-    Args:
-        name: such as ``"wnut17"``; the folder ``results`` is looked for in the working directory
-            and above it.
+def kept_folder() -> Path:
+    """The folder ``results`` of the working directory, or of the nearest one above that has it.
 
     Raises:
-        FileNotFoundError: if there is no such folder or file.
+        FileNotFoundError: if there is none.
     """
     here = Path.cwd()
     for folder in (here, *here.parents):
         if (folder / "results").is_dir():
-            return read_records(folder / "results" / f"{name}.jsonl")
+            return folder / "results"
     raise FileNotFoundError(f"no folder 'results' in {here} or above it")
+
+
+def kept_records(name: str) -> list[dict[str, Any]]:
+    """The records in ``results/NAME.jsonl``, from which a chapter draws its table.
+
+    Args:
+        name: such as ``"wnut17"``.
+
+    Raises:
+        FileNotFoundError: if there is no such folder or file.
+    """
+    return read_records(kept_folder() / f"{name}.jsonl")
 
 
 def append_record(path: Path | str, record: Mapping[str, Any]) -> None:
