@@ -57,8 +57,8 @@ notebooks: env  ## execute the chapters whose sources changed, into notebooks/
 DERIVATIONS := $(shell grep -L '"nbval-check-output"' notebooks/[0-9][0-9]_*.ipynb)
 # Two workers of one thread each: two of two threads on two cores wait for each other.
 PYTEST := $(BIN)/python -m pytest -n 2
-# The peers of the losses lie beside the environment: their own requirements (torchvision) would
-# come between transformers and torch.
+# Peers of the losses and the frameworks of the recipes lie beside the environment: their own
+# requirements (torchvision) would come between transformers and torch.
 $(VENV)/peers: tests/losses/peers.txt | $(VENV)/ready
 	$(BIN)/pip install --quiet --no-deps --upgrade --target $@ --requirement $<
 	touch $@

@@ -92,12 +92,13 @@ def optimal_logits(features: Tensor, *, positive: float = 0.05, separation: floa
     """The true log-odds of a positive in `imbalanced_blobs`: what cross entropy should find.
 
     For two Gaussians of one covariance the posterior is logistic in x (Bayes' rule):
-    log P(1|x)/P(0|x) = μ·x − |μ|²/2 + log(π/(1−π)) with μ the positives' centre and π their share.
+    ``log P(1|x)/P(0|x) = μ·x − |μ|²/2 + log(π/(1−π))``, μ being the positives' centre and π their
+    share.
 
     Args:
         features: [n, 2].
         positive: Share of positives π, as given to `imbalanced_blobs`.
-        separation: |μ|, as given to `imbalanced_blobs`.
+        separation: ``|μ|``, as given to `imbalanced_blobs`.
 
     Returns:
         Log-odds, [n].

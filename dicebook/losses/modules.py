@@ -219,6 +219,7 @@ _LOSSES: dict[str, type[Loss]] = {
     "binary_tl": BinaryTverskyLoss,
     "binary_dsc": BinarySelfAdjustingDiceLoss,
 }
+#: The names that `make_loss` takes, besides those of the printed equations.
 LOSS_NAMES = tuple(_LOSSES)
 
 # The paper's losses as printed, whatever the defaults are.
