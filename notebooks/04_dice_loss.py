@@ -45,7 +45,7 @@ from dicebook import binary_dice_statistics, make_loss
 from dicebook.claims import claim
 from dicebook.figures import style, use_style
 from dicebook.losses import equations
-from dicebook.losses.functional import binary_cross_entropy, dice
+from dicebook.losses.functional import binary_cross_entropy
 from dicebook.reproduce.runs import interval
 from dicebook.toy import (
     best_threshold,
@@ -514,7 +514,7 @@ for name, loss in forms.items():
 
 # %% [markdown]
 # The square switches the push off where the negative is easy, so that a positive is heard. That is
-# its true merit, and it returns twice below.
+# its true merit, and it returns below.
 #
 # ## 4.5 Small batches
 #
@@ -654,6 +654,9 @@ pd.DataFrame(zeros).T.loc[three]
 #   taggers that is a handful of sentences; for sentence pairs it is not.
 # - **if it cannot be that large, keep the squares**, or add the statistics of several batches
 #   before dividing (exercise 4.4).
+#
+# With several classes there is a third reason for squares: a linear loss holds a fresh tagger at the
+# majority class ([Eq. 7.2](eq-7-2)). Hence the library squares by default.
 
 # %% tags=["remove-cell"]
 ends = {key: np.mean(values) for key, values in by_batch.items()}
@@ -665,115 +668,6 @@ claim(
 claim("The squared loss never collapses", sum(zeros[eq8].values()) == 0)
 claim("at 16 it does worse than with more positives", ends[eq8, 16] < ends[eq8, 256] - 0.1)
 claim("cut at .5 here, never collapses either", sum(zeros["cross entropy"].values()) == 0)
-
-# %% [markdown]
-# ## 4.6 Why linear denominators stay at the majority
-#
-# A tagger has many classes. Its dice loss is the mean over classes of one loss each, `O` among
-# them, and a model starts by learning that nearly everything is `O`. What does the loss of a rare
-# class then ask for? Let a batch of $n$ tokens hold $A$ of the class, and let the model give it the
-# same small $p$ everywhere. With the two denominators its loss is
-#
-# $$ L_{\text{linear}} = 1 - \frac{2Ap + \gamma}{np + A + \gamma}, \qquad
-#    L_{\text{squared}} = 1 - \frac{2Ap + \gamma}{np^2 + A + \gamma} $$
-#
-# (eq-4-6)=
-# and its slope at $p = 0$ says whether the class wants to be said more often:
-#
-# $$ L'_{\text{linear}} = \frac{n\gamma - 2A(A+\gamma)}{(A+\gamma)^2}, \qquad
-#    L'_{\text{squared}} = -\frac{2A}{A+\gamma} \tag{4.6} $$
-
-# %%
-p, n, A, g = sp.symbols("p n A gamma", positive=True)
-slopes = {}
-for name, size in {"linear": n * p, "squared": n * p**2}.items():
-    slopes[name] = sp.diff(1 - (2 * A * p + g) / (size + A + g), p).subs(p, 0)
-assert sp.simplify(slopes["linear"] - (n * g - 2 * A * (A + g)) / (A + g) ** 2) == 0
-assert sp.simplify(slopes["squared"] + 2 * A / (A + g)) == 0
-
-rows = {}
-for name, gamma in product(slopes, (1, sp.Rational(1, 10_000))):
-    slope = sp.lambdify(A, slopes[name].subs({n: 600, g: gamma}))
-    rows[f"{name}, γ = {float(gamma):g}"] = {f"A = {a}": float(slope(a)) for a in (1, 3, 10, 20)}
-frame = pd.DataFrame(rows).T
-frame.round(2)
-
-# %% [markdown]
-# A positive slope pushes the class *down*. With linear denominators and γ = 1, a class with 1, 3
-# or 10 words among 600 is pushed down by its own loss: the γ above and below the fraction is the
-# reward for silence, and the $n p$ of all other words is the fine for speaking. Only with 20 words
-# does it rise. With squares $np^2$ costs nothing near 0, and the slope is below 0 for every class
-# in the batch. A tiny γ does the same for the linear form. So the trap is linear denominators
-# *together with* smoothing.
-#
-# And `O`'s own share in the mean? The gradient on the logit of `O`, term by term, for 600 words, 570
-# of them `O`, five classes with 10, 8, 6, 4 and 2 words and three that the batch does not hold:
-
-
-# %%
-counts = torch.tensor([570, 10, 8, 6, 4, 2, 0, 0, 0])
-tags = torch.repeat_interleave(torch.arange(9), counts)
-
-
-def pull_to_O(shift, **options):
-    """How hard each term pulls all words to O, when O's logit is `shift` and all others are 0."""
-    logit = torch.zeros(9).index_fill(0, torch.tensor(0), shift).requires_grad_()
-    words = logit.expand(600, 9)
-    of_class = dice(words, tags, absent="keep", reduction="none", **options) / 9
-    terms = [of_class[0], of_class[1:6].sum(), of_class[6:].sum()]
-    return [-torch.autograd.grad(t, logit, retain_graph=True)[0][0].item() for t in terms]
-
-
-forms = {"linear": {"squared": False}, "squared": {}}
-pulls = {
-    (when, name): pull_to_O(shift, **forms[name])
-    for (when, shift), name in product({"at the start": 0.0, "at all-O": 7.0}.items(), forms)
-}
-columns = ["O's own term", "classes present", "classes absent"]
-pd.DataFrame(pulls, index=columns).T.round(4)
-
-# %% [markdown]
-# At the start all terms pull to `O`, its own the hardest: it *brings* the model to all-O, under
-# either form (and cross entropy goes there too). Once there, its pull is nearly gone. What *holds*
-# the model is the other terms, those of absent classes most of all: under linear denominators they
-# pull on to `O` two hundred times as hard as O's own. Under squares the classes present pull away,
-# harder than the absent ones pull back, and the model leaves. Leaving `O` out of the mean
-# therefore does not cure it, and skipping absent classes leaves the pull of the present ones.
-#
-# A gradient is not a training. The [experiments on real text](09_named_entities.ipynb) train a
-# tagger with both forms. For this reason the library's default is the squared one, and it skips
-# absent classes.
-
-# %% tags=["remove-cell"]
-claim(
-    "a class with 1, 3 or 10 words among 600 is pushed down by its own loss",
-    bool((frame.loc["linear, γ = 1", ["A = 1", "A = 3", "A = 10"]] > 0).all()),
-)
-claim("Only with 20 words does it rise", frame.loc["linear, γ = 1", "A = 20"] < 0)
-claim(
-    "the slope is below 0 for every class in the batch. A tiny γ does the same for the linear form",
-    bool((frame.drop("linear, γ = 1") < 0).all(axis=None)),
-)
-
-# %% tags=["remove-cell"]
-start = [pulls["at the start", name] for name in forms]
-claim(
-    "At the start all terms pull to `O`, its own the hardest",
-    all(min(t) > 0 and t[0] == max(t) for t in start),
-)
-own, present, absent = pulls["at all-O", "linear"]
-claim("Once there, its pull is nearly gone", own < start[0][0] / 20)
-claim(
-    "under linear denominators they pull on to `O` two hundred times as hard as O's own",
-    150 < (present + absent) / own < 250,
-    absent > present > 0,
-)
-own, present, absent = pulls["at all-O", "squared"]
-claim(
-    "the classes present pull away, harder than the absent ones pull back",
-    present < 0 < absent < -present,
-    own + present + absent < 0,
-)
 
 # %% [markdown]
 # ## Summary
@@ -788,8 +682,6 @@ claim(
 #   with cross entropy.
 # - Where no line is right, Eq. 8 beats cross entropy with a tuned cut: it turned the line.
 # - At 1%, 85% of batches of 16 hold no positive. Larger batches, squares or summed statistics help.
-# - Linear denominators with smoothing push every class that is rare in its batch down
-#   ([Eq. 4.6](eq-4-6)) and hold a model at the majority class. Squares do not.
 
 # %% tags=["remove-cell"]
 claim(
@@ -907,4 +799,4 @@ print(f"λ = .2 minus λ = 0: [{difference.low:+.3f}, {difference.high:+.3f}]")
 # - {cite:t}`bertels2021`: what soft dice asks for where labels are uncertain, in theory and on
 #   scans. Its volumes are biased for the reason of section 4.3: dice moves the cut.
 # - {cite:t}`tilborghs2022`: absent classes, over what one sums, and the smoothing term; the
-#   derivative of dice is "the real motor", as in section 4.6.
+#   derivative of dice is "the real motor", as in section 7.5.
