@@ -130,8 +130,22 @@ CANDIDATES = {
     "tl, squared, absent skipped": replace(TVERSKY, squared=True, absent="skip"),
     "tl, warm start": replace(TVERSKY, warm_start=True),
 }
-SETUPS = {**WHY, **CANDIDATES, "ce, fp32": Setup("ce", precision="fp32")}
-SETUPS["dl, squared, fp32"] = replace(SQUARED, precision="fp32")
+#: What the library's defaults come to, for many classes and for decisions of yes or no.
+DEFAULTS = {
+    "ce": "ce",
+    "dl": "dl, squared, absent skipped",
+    "dsc": "dsc, squared, absent skipped",
+    "tl": "tl, squared, absent skipped",
+}
+BINARY_DEFAULTS = {"ce": "ce", "dl": "dl, squared", "dsc": "dsc, squared", "tl": "tl, squared"}
+#: Does the precision matter? Two cells again in float32.
+PRECISION = {
+    "ce, fp32": Setup("ce", precision="fp32"),
+    "dl, squared, absent skipped, fp32": replace(
+        CANDIDATES["dl, squared, absent skipped"], precision="fp32"
+    ),
+}
+SETUPS = {**WHY, **CANDIDATES, **PRECISION}
 
 
 @dataclass(frozen=True)
@@ -205,6 +219,10 @@ TASKS = {
     "mrpc": Task(mrpc, "pairs", 400, 300, 2, 16, 128, 35),
     "squad11": Task(squad11, "reading", 300, 100, 2, 12, 160, 60),
 }
+
+
+#: The tasks of the table of reasons; on the first of them precisions are compared.
+EXPLAINED = ("wnut17", "crossner_ai")
 
 
 def _parts(train: Dataset, validation: Dataset, test: Dataset) -> DatasetDict:
@@ -592,20 +610,31 @@ def fits(name: str, setup: Setup) -> bool:
     """Whether a setup says anything on a task that another does not: without O there is no O."""
     kind = TASKS[name].kind
     about_outside = not setup.outside or setup.outside_bias
-    if kind == "reading":
-        return not about_outside and setup.absent == "keep"
-    if kind == "pairs":
-        return not about_outside and setup.absent == "keep"
+    if kind == "reading" and setup.absent == "skip":
+        return False
     return kind == "tagging" or not about_outside
 
 
+def defaults(name: str) -> dict[str, str]:
+    """The setup that each loss's defaults come to on a task."""
+    return BINARY_DEFAULTS if TASKS[name].kind == "reading" else DEFAULTS
+
+
 def planned(options: argparse.Namespace) -> Iterator[tuple[str, str, int]]:
-    """Task, setup and seed of every run, in order: each seed through all before the next."""
-    for seed in options.seed:
-        for name in options.task:
-            for setup in options.setup:
-                if fits(name, SETUPS[setup]):
-                    yield name, setup, seed
+    """Task, setup and seed of every run, in order: each seed through all before the next.
+
+    Unless setups are asked for, the table of defaults comes first, then that of the reasons.
+    """
+    tasks, wanted = options.task, options.setup
+    every = options.seed
+    plans = [(every, {name: list(wanted or defaults(name).values()) for name in tasks})]
+    if not wanted:
+        plans += [(every, {name: list(WHY) for name in tasks if name in EXPLAINED})]
+        plans += [(every[:1], {name: list(PRECISION) for name in tasks if name in EXPLAINED[:1]})]
+    for seeds, plan in plans:
+        for seed in seeds:
+            for name, setups in plan.items():
+                yield from ((name, s, seed) for s in setups if fits(name, SETUPS[s]))
 
 
 def tables(records: Sequence[dict[str, Any]]) -> str:
@@ -658,7 +687,7 @@ def main() -> None:
     """Run what is planned and not yet recorded."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--task", nargs="+", choices=TASKS, default=list(TASKS))
-    parser.add_argument("--setup", nargs="+", choices=SETUPS, default=list(CANDIDATES))
+    parser.add_argument("--setup", nargs="+", choices=SETUPS, help="default: those of both tables")
     parser.add_argument("--seed", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--estimate", action="store_true", help="say what is left, run nothing")
     parser.add_argument("--table", action="store_true", help="show what is recorded, run nothing")
@@ -669,7 +698,8 @@ def main() -> None:
         print(tables(records))
         return
     done = {key(record["parameters"]) for record in records}
-    left = [r for r in planned(options) if key(parameters_of(r[0], SETUPS[r[1]], r[2])) not in done]
+    runs_planned = {key(parameters_of(r[0], SETUPS[r[1]], r[2])): r for r in planned(options)}
+    left = [r for name, r in runs_planned.items() if name not in done]
     taken: dict[str, list[float]] = {}
     for record in records:
         taken.setdefault(record["parameters"]["corpus"], []).append(
