@@ -49,28 +49,28 @@ const playground = (() => {
     const smooth = o.loss === "tl" ? o.smooth : o.smooth / 2;
     const q = x.map((xi) => Math.exp(logSigmoid(xi) + alpha * logSigmoid(-xi)));
     const dq = x.map((xi, i) => q[i] * (1 - (1 + alpha) * sigmoid(xi)));
-    const size = (qi) => (o.squared ? qi * qi : qi);
-    const dSize = (qi) => (o.squared ? 2 * qi : 1);
-    const index = (overlap, predicted, actual) => {
-      const above = overlap + smooth;
-      const below = overlap + fp * (predicted - overlap) + fn * (actual - overlap) + smooth;
-      if (below === 0) return { value: 1, byOverlap: 0, byPredicted: 0 };
+    // What an error costs: (1 - q) of a positive, q of a negative, linear or squared.
+    const error = q.map((qi, i) => (y[i] ? 1 - qi : qi));
+    const cost = error.map((e, i) => (y[i] ? fn : fp) * (o.squared ? e * e : e));
+    const dCost = error.map((e, i) => (y[i] ? -fn : fp) * (o.squared ? 2 * e : 1));
+    const index = (overlap, costs) => {
+      const [above, below] = [overlap + smooth, overlap + costs + smooth];
+      if (below === 0) return { value: 1, by: () => 0 };
       return {
         value: above / below,
-        byOverlap: 1 / below - (above * (1 - fp - fn)) / below ** 2,
-        byPredicted: (-above * fp) / below ** 2,
+        by: (i) => y[i] / below - (above * (y[i] + dCost[i])) / below ** 2,
       };
     };
-    const slopeOf = (t, i) => -(t.byOverlap * y[i] + t.byPredicted * dSize(q[i])) * dq[i];
+    const slopeOf = (t, i) => -t.by(i) * dq[i];
     if (o.level === "example") {
-      const each = q.map((qi, i) => index(qi * y[i], size(qi), y[i]));
+      const each = q.map((qi, i) => index(qi * y[i], cost[i]));
       const n = x.length;
       return {
         value: sum(each.map((t) => 1 - t.value)) / n,
         slope: each.map((t, i) => slopeOf(t, i) / n),
       };
     }
-    const t = index(sum(q.map((qi, i) => qi * y[i])), sum(q.map(size)), sum(y));
+    const t = index(sum(q.map((qi, i) => qi * y[i])), sum(cost));
     return { value: 1 - t.value, slope: q.map((_, i) => slopeOf(t, i)), coefficient: t.value };
   }
 

@@ -60,7 +60,7 @@ class Setup:
 
     Attributes:
         loss: ``ce``, ``dl``, ``tl`` or ``dsc``.
-        squared: squares in the denominator; for Tversky, false positives are ``Σ p² - TP``.
+        squared: squares in the denominator; for Tversky, of the errors.
         smooth: γ.
         absent: ``"keep"`` or ``"skip"`` classes that the batch does not hold.
         outside: whether ``O`` counts in the mean over classes.
@@ -338,7 +338,10 @@ def _terms(setup: Setup, x: Tensor, y: Tensor, outside: int) -> dict[str, Tensor
     statistics = functional.dice_statistics(x, y, alpha=setup.alpha, squared=setup.squared)
     weights = {"fp_weight": setup.fp_weight, "fn_weight": setup.fn_weight}
     each = statistics.loss(
-        smooth=setup.smooth, reduction="none", **(weights if setup.loss == "tl" else {})
+        smooth=setup.smooth,
+        absent="keep",
+        reduction="none",
+        **(weights if setup.loss == "tl" else {}),
     )
     present = torch.bincount(y, minlength=x.shape[-1]) > 0
     counted = present if setup.absent == "skip" else torch.ones_like(present)

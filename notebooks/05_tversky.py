@@ -108,15 +108,14 @@ plt.show()
 Markdown(f"```python\n{inspect.getsource(equations.tversky_index)}```")
 
 # %% [markdown]
-# TP is its overlap; what is predicted beyond it is FP, what is actual beyond it FN; γ is the
-# smoothing of chapter 03, here 0. On our two sets it must give the four numbers above, and so must
-# the loss that `make_loss` calls by the equation's number, which is 1 − TI:
+# γ is the smoothing of chapter 03, here 0. On our two sets it must give the four numbers above, and
+# so must the loss that `make_loss` calls by the equation's number, which is 1 − TI:
 
 # %%
-sizes = [torch.tensor(float(n)) for n in (len(said & gold), len(said), len(gold))]
+counts = [torch.tensor(float(len(s))) for s in (said & gold, said - gold, gold - said)]
 in_said, in_gold = (torch.tensor([float(i in s) for i in range(24)]) for s in (said, gold))
 for name, (a, b) in prices.items():
-    library = equations.tversky_index(*sizes, gamma=0.0, alpha=a, beta=b)
+    library = equations.tversky_index(*counts, gamma=0.0, alpha=a, beta=b)
     loss = make_loss("binary_eq9", fp_weight=a, fn_weight=b)(80 * in_said - 40, in_gold)
     torch.testing.assert_close(library, torch.tensor(index_of[name]))
     torch.testing.assert_close(1 - loss, torch.tensor(index_of[name]))
@@ -415,8 +414,8 @@ print(f"set-level loss {set_loss:.4f} = 1 − F2, with F2 = {5 * pre * rec / (4 
 # true.
 #
 # Both functions are what `dicebook` computes from logits; so we compare values and gradients. The
-# library squares by default: its FP is $\sum p^2 - \mathrm{TP}$, its FN $\sum y^2 - \mathrm{TP}$.
-# That is the same on hard predictions and trains more surely, as section 5.6 and chapter 07 show.
+# library squares the errors by default: its FP is $\sum p^2\,(1 - y)$, its FN $\sum (1 - p)^2\,y$.
+# That is the same on hard predictions and trains more surely, as chapter 07 shows.
 # `squared=False` gives the linear sums of Eq. 5.4, with which this chapter works.
 
 # %%
@@ -477,8 +476,8 @@ Math(rf"s = {sp.latex(match)}: \quad \text{{TL}} - \text{{Eq. 7}} = {sp.latex(le
 # table in which "Tversky, α = .5" and "DL" share a row compares three changes at once: linear for
 # squared, γ doubled, and maybe a level. Chapter 14 holds this against the paper's Table 10.
 #
-# The library's squared Tversky has no such gap: half of its FP and half of its FN are half of
-# $\sum p^2 + \sum y^2$ minus TP, which is the denominator of [Eq. 8](eq-8) again.
+# The library's squared Tversky has no such gap: FP and FN together are $\sum (p - y)^2$, and half of
+# that with TP is half of $\sum p^2 + \sum y^2$, the denominator of [Eq. 8](eq-8) again.
 
 # %%
 x, target = torch.linspace(-4, 4, 9), torch.tensor([0.0, 1, 0, 1, 0, 1, 0, 1, 0])
@@ -495,7 +494,7 @@ pd.DataFrame(rows, ["TL ½ ½, γ = 1", "DL, γ = 2"]).T.round(4)
 # %% tags=["remove-cell"]
 claim(
     "The library's squared Tversky has no such gap",
-    rows["set", "squared"][0] == rows["set", "squared"][1],
+    abs(rows["set", "squared"][0] - rows["set", "squared"][1]) < 1e-12,
 )
 claim("the two differ everywhere between 0 and 1", sp.solve(sp.numer(left), p) in ([1], [0, 1]))
 

@@ -95,7 +95,6 @@ from dicebook.training.trainer import train
 
 figures.use_style()
 warnings.filterwarnings("ignore", message="squared=False")  # section 14.3 shows what it warns of
-warnings.filterwarnings("ignore", message="squared=True with")  # Eq. 14.2 is what it warns of
 
 # %% [markdown]
 # ## 14.2 Which weight is which?
@@ -125,11 +124,11 @@ rows.rename_axis("alpha").round(2)
 # in the middle.
 
 # %% [markdown]
-# ## 14.3 Two forms, and where each goes wrong
+# ## 14.3 Two forms, and a third that goes wrong
 #
-# As printed, the loss has linear denominators. dicebook's default squares them: the false positives
-# are $\sum p^2 - \sum p y$ and the false negatives $\sum y^2 - \sum p y$, which are the same counts for
-# hard decisions. On the way there the two differ.
+# As printed, the loss has linear denominators. dicebook's default squares the errors: the false
+# positives are $\sum p^2\,(1 - y)$ and the false negatives $\sum (1 - p)^2\,y$, which are the same
+# counts for hard decisions. On the way there the two differ.
 #
 # (eq-14-1)=
 # **Linear.** A class with A gold words among n, to which a model gives the same small p everywhere, as
@@ -156,56 +155,85 @@ def slope_at_zero(A, n, a, **options):
 slopes = {}
 for A in (1, 6, 15, 16, 30):
     by_formula = (0.3 * 600 - A * (0.7 * A + 1)) / (0.7 * A + 1) ** 2
-    both = [slope_at_zero(A, 600, 0.3, squared=squared) for squared in (False, True)]
-    slopes[A] = [by_formula, *both]
-columns = ["Eq. 14.1", "linear", "squared"]
+    squared_formula = -0.7 * A * (A + 2) / (0.7 * A + 1) ** 2
+    linear, squared = (slope_at_zero(A, 600, 0.3, squared=form) for form in (False, True))
+    slopes[A] = [by_formula, linear, squared_formula, squared]
+columns = ["Eq. 14.1", "linear", "squared, formula", "squared"]
 slopes = pd.DataFrame(slopes, columns).T.rename_axis("A of 600, α = .3")
 slopes.round(2)
 
 # %% [markdown]
+# **Squared errors.** The slope at 0 is $-βA(A + 2γ) / (βA + γ)^2$, which is never positive: no class
+# starts by being pushed down. The smaller β, the price of a miss, the weaker the pull up.
+#
 # (eq-14-2)=
-# **Squared.** Its slope at 0 is never positive: no class starts by being pushed down. But look at the
-# other end. A model that is right and gives p to each of the A gold words, and 0 to all others, costs
-# $1 - p / (αp^2 + β)$ for large A. That is least not at p = 1 but at
+# **Squared sums.** It is tempting to square as dice does, the sums in the denominator: $\sum p^2 -
+# \sum py$ for the false positives and $\sum y^2 - \sum py$ for the false negatives. With α = β that is
+# the same loss. With other weights look at the other end: a model that is right and gives p to each of
+# A gold words, and 0 to all others, costs $1 - p / (αp^2 + β)$ for large A. That is least not at p = 1
+# but at
 #
 # $$ p^* = \sqrt{β / α} \tag{14.2} $$
 #
 # For α ≤ ½ that is 1 or beyond, and nothing happens. For α > ½ it lies *inside*: right answers are
 # pushed **down** to p*, and the loss of a right answer is negative, since $\sum p^2 - \sum py$ is below
-# zero there.
+# zero there. Squared errors cannot be, and are all 0 at p = 1.
+
 
 # %%
-z = torch.linspace(-6, 12, 3601)
+def squared_sums(p, a, gamma=1.0):
+    """The tempting form, for gold words only, all at probability p."""
+    hit = p.sum()
+    errors = a * ((p**2).sum() - hit) + (1 - a) * (len(p) - hit)
+    return 1 - (hit + gamma) / (hit + errors + gamma)
+
+
+z = torch.linspace(-6, 12, 3601, dtype=torch.float64)
+ones = torch.ones(1000, dtype=torch.float64)
 turning = {}
 for a in (0.1, 0.3, 0.5, 0.7, 0.9):
-    criterion = BinaryTverskyLoss(fp_weight=a, fn_weight=1 - a, squared=True)
-    ones = torch.ones(1000)
-    costs = torch.stack([criterion(ones * value, ones.long()) for value in z])
-    turning[a] = [min(1.0, ((1 - a) / a) ** 0.5), z[costs.argmin()].sigmoid(), costs.min()]
-columns = ["√(β/α), at most 1", "p with the least loss", "that loss"]
-turning = pd.DataFrame(turning, columns).T.astype(float).rename_axis("α")
+    squared_errors = BinaryTverskyLoss(fp_weight=a, fn_weight=1 - a)
+    row = [min(1.0, ((1 - a) / a) ** 0.5)]
+    for cost in (
+        lambda x, a=a: squared_sums(x.sigmoid(), a),
+        lambda x, f=squared_errors: f(x, ones.long()),
+    ):
+        costs = torch.stack([cost(ones * value) for value in z])
+        row += [z[costs.argmin()].sigmoid().item(), costs.min().item()]
+    turning[a] = row
+columns = ["√(β/α), at most 1", "sums: best p", "its loss", "errors: best p", "its loss "]
+turning = pd.DataFrame(turning, columns).T.rename_axis("α")
 turning.round(2)
 
 # %% [markdown]
-# At α = .9 a right answer is best off at p = ⅓, with the rest on `O`: the argmax then says `O`. So
-# with squares, an α above one half is no wish for precision but an order not to be sure. Use the
-# linear form for it, after a start by cross entropy; or a threshold.
+# With squared sums and α = .9 a right answer is best off at p = ⅓, with the rest on `O`: the argmax
+# then says `O`. An α above one half would be no wish for precision but an order not to be sure. With
+# squared errors a right answer is best off at 1 for every α. That is the form of the library.
 
 # %% tags=["remove-cell"]
 claim(
-    "At α = .9 a right answer is best off at p = ⅓",
-    abs(turning["p with the least loss"][0.9] - 1 / 3) < 0.01,
+    "With squared sums and α = .9 a right answer is best off at p = ⅓",
+    abs(turning["sums: best p"][0.9] - 1 / 3) < 0.01,
 )
 claim(
     "the loss of a right answer is negative",
-    turning["that loss"][0.9] < -0.5,
-    turning["that loss"][0.7] < 0,
+    turning["its loss"][0.9] < -0.5,
+    turning["its loss"][0.7] < 0,
 )
 claim(
     "For α ≤ ½ that is 1 or beyond, and nothing happens",
-    (turning["p with the least loss"][:0.5] > 0.99).all(),
+    (turning["sums: best p"][:0.5] > 0.99).all(),
 )
-claim("Its slope at 0 is never positive", (slopes["squared"] < 0).all())
+claim(
+    "With squared errors a right answer is best off at 1 for every α",
+    (turning["errors: best p"] > 0.9999).all(),
+    (turning["its loss "] > 0).all(),
+)
+claim(
+    "which is never positive: no class starts by being pushed down",
+    (slopes["squared"] < 0).all(),
+    (slopes["squared, formula"] - slopes["squared"]).abs().max() < 0.01,
+)
 claim(
     "While that is positive, the class is pushed down",
     (slopes["Eq. 14.1"] - slopes["linear"]).abs().max() < 0.05,
@@ -541,7 +569,8 @@ print("standard deviation of F1 over seeds, by alpha:", {a: f"{v:.1f}" for a, v 
 # - α prices false positives, β = 1 − α false negatives; b² = β/α tells which $F_b$ is trained.
 # - *Algebra*: linear Tversky pushes a class down while αnγ > A(βA + γ). That is what became of the
 #   recorded runs on *real text* (WNUT 2017), which found nothing.
-# - *Algebra*: squared Tversky with α > ½ pushes right answers down to √(β/α). Keep α ≤ ½ there.
+# - *Algebra*: with squared errors no class starts by being pushed down, and p = 1 is best for every
+#   α. With squared sums and α > ½ right answers are pushed down to √(β/α).
 # - *Made-up sentences*, three seeds: from α = .1 to .5 recall and precision follow the weights and F1
 #   stays level; α = .9 collapses. No weights were seen to beat a moved threshold.
 # - Compare a weighted loss with a tuned threshold by the score that the weights stand for.
@@ -607,28 +636,19 @@ print("points of F1 won by looking at the test split, by seed:", np.round(gain, 
 # It can never be below zero. Where it is 0, both splits happened to choose the same alpha.
 
 # %% [markdown]
-# **6 (small research).** Another squared form has no turning point: $\sum \alpha\, p^2$ over the
-# negatives for the false positives and $\sum \beta\, (1-p)^2$ over the positives for the false
-# negatives. Show that it is least at p = 1 for every α, and run it in place of `tl`. A start, for one
-# binary decision, against the linear form:
-
+# **6 (small research).** Which form wants more from a first step? Take one positive among twenty
+# negatives, all at log-odds −4, and compare the pull up on the positive with the push down on the
+# negatives, linear and squared. Then run the chapter with `{"squared": false}`.
 
 # %% tags=["solution", "hide-cell"]
-def squared_tversky(logits, y, a, gamma=1.0):
-    p = logits.sigmoid()
-    hit = (p * y).sum()
-    wrong = a * (p**2 * (1 - y)).sum() + (1 - a) * ((1 - p) ** 2 * y).sum()
-    return 1 - (hit + gamma) / (hit + wrong + gamma)
-
-
-y = torch.tensor([1.0] + [0.0] * 20)
+y = torch.tensor([1] + [0] * 20)
 for a in (0.5, 0.9):
-    x = torch.full((21,), -4.0, requires_grad=True)
-    squared_tversky(x, y, a).backward()
-    linear = torch.full((21,), -4.0, requires_grad=True)
-    BinaryTverskyLoss(squared=False, fp_weight=a, fn_weight=1 - a)(linear, y.long()).backward()
-    pull = [float(-g[0] / g[1:].sum()) for g in (x.grad, linear.grad)]
-    print(f"alpha {a}: pull up over push down, squared {pull[0]:.1f}, linear {pull[1]:.1f}")
+    pull = {}
+    for form in (True, False):
+        x = torch.full((21,), -4.0, requires_grad=True)
+        BinaryTverskyLoss(squared=form, fp_weight=a, fn_weight=1 - a)(x, y).backward()
+        pull[form] = float(-x.grad[0] / x.grad[1:].sum())
+    print(f"alpha {a}: pull up over push down, squared {pull[True]:.1f}, linear {pull[False]:.1f}")
 
 # %% [markdown]
 # ### The record

@@ -60,14 +60,14 @@ def dice_coefficient(overlap: Tensor, predicted: Tensor, actual: Tensor, gamma: 
 
 
 def tversky_index(
-    overlap: Tensor, predicted: Tensor, actual: Tensor, gamma: float, alpha: float, beta: float
+    TP: Tensor, FP: Tensor, FN: Tensor, gamma: float, alpha: float, beta: float
 ) -> Tensor:
     """``(TP + γ) / (TP + α·FP + β·FN + γ)``, Equations 9 (of a set) and 10; 1 where it is 0/0.
 
-    TP is the overlap, FP what is predicted beyond it, FN what is actual beyond it.
+    With ``p·y``, ``p·(1 − y)`` and ``(1 − p)·y`` of one example it is Equation 10, with their sums
+    over a set Equation 9.
     """
-    errors = alpha * (predicted - overlap) + beta * (actual - overlap)
-    return _ratio(overlap + gamma, overlap + errors + gamma)
+    return _ratio(TP + gamma, TP + alpha * FP + beta * FN + gamma)
 
 
 def self_adjusted(m: Tensor, alpha: float) -> Tensor:

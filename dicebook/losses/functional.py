@@ -288,12 +288,11 @@ def tversky(
     - ``level="example"``: the mean of the same for one example, Equation 10.
 
     With ``squared=False`` they are the paper's: ``TP = Σ p·y``, ``FP = Σ p·(1 − y)``,
-    ``FN = Σ (1 − p)·y``. The default has ``FP = Σ p² − TP`` and ``FN = Σ y² − TP``, which is the
-    same for hard predictions, and trains from a standing start. Keep ``fp_weight`` at most
-    ``fn_weight`` there: beyond it a right answer is best at ``p = sqrt(fn_weight / fp_weight)``.
-    With both weights at one half, either form is the dice loss of that form at twice the smoothing.
-    It approximates ``1 − F_β`` only if the two weights sum to 1. The floor is 0, approached as the
-    logits saturate.
+    ``FN = Σ (1 − p)·y``. The default squares the errors, ``FP = Σ p²·(1 − y)`` and
+    ``FN = Σ (1 − p)²·y`` (soft targets: ``(p − y)²`` for both squares), which is the same for hard
+    predictions, and trains from a standing start. With both weights at one half, either form is the
+    dice loss of that form at twice the smoothing. It approximates ``1 − F_β`` only if the two
+    weights sum to 1. The floor is 0, approached as the logits saturate.
     """
     batch = batches.multi_class(input, target, mask, ignore_index, soft=ohem_ratio is None)
     return _dice_family(
@@ -419,11 +418,6 @@ def binary_self_adjusting_dice(
     )
 
 
-def default_absent(count: int, classes: Sequence[int] | None) -> str:
-    """What ``absent=None`` means for this many classes, of which ``classes`` count."""
-    return "skip" if count > 1 and classes is None else "keep"
-
-
 def check_alpha(alpha: float) -> None:
     """Check ``alpha``, and warn once for each value whose turning point is low.
 
@@ -485,7 +479,13 @@ def _dice_family(
         ohem_ratio=ohem_ratio,
         process_group=process_group,
     )
-    numbers = of_examples(batch, alpha=alpha, squared=squared, ohem_ratio=ohem_ratio)
+    numbers = of_examples(
+        batch,
+        alpha=alpha,
+        squared=squared,
+        ohem_ratio=ohem_ratio,
+        unsure=fp_weight is not None,
+    )
     if level == "example":
         loss = numbers.loss_of_each(smooth=smooth, fp_weight=fp_weight, fn_weight=fn_weight)
         return batch.reduce(average_over_classes(loss, weight, classes), reduction)
@@ -498,7 +498,7 @@ def _dice_family(
             fn_weight=fn_weight,
             weight=weight,
             classes=classes,
-            absent=absent or default_absent(batch.logits.shape[0], classes),
+            absent=absent,
             reduction=reduction,
         )
     )

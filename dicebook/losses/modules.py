@@ -82,8 +82,6 @@ class SetLoss(Loss):
         every_class = "classes" in chosen and chosen["classes"] is None
         if every_class and not chosen["squared"] and chosen["smooth"] > 0:
             _warn_standing_start()
-        if chosen["squared"] and chosen.get("fp_weight", 0) > chosen.get("fn_weight", 0):
-            _warn_squared_tversky()
 
     def statistics(
         self, input: Tensor, target: Tensor, mask: Tensor | None = None
@@ -114,11 +112,8 @@ class SetLoss(Loss):
         Returns:
             The loss, reduced over classes by ``reduction``.
         """
-        options = self._some("smooth fp_weight fn_weight weight classes absent reduction")
-        if options.get("absent", "keep") is None:
-            count = len(statistics.actual)
-            options["absent"] = functional.default_absent(count, options["classes"])
-        return statistics.loss(**options)
+        options = "smooth fp_weight fn_weight weight classes absent reduction"
+        return statistics.loss(**self._some(options))
 
     def _some(self, names: str) -> dict[str, Any]:
         return {name: getattr(self, name) for name in names.split() if name in self.option_names}
@@ -131,16 +126,6 @@ def _warn_standing_start() -> None:
         "examples in the batch (A of n, as long as n * smooth > 2 * A * (A + smooth)), so a model "
         "may never leave its majority class. squared=True, the default, does not; neither does a "
         "WarmStart from cross entropy",
-        stacklevel=3,
-    )
-
-
-@functools.cache
-def _warn_squared_tversky() -> None:
-    warnings.warn(
-        "squared=True with fp_weight above fn_weight: the squared form rewards a right answer most "
-        "at p = sqrt(fn_weight / fp_weight), below 1, and its value may fall below 0. Take "
-        "squared=False (with a WarmStart from cross entropy, or smooth=0), or tune the threshold",
         stacklevel=3,
     )
 

@@ -1,10 +1,11 @@
 r"""Three sums a class, from which every loss of the dice family follows.
 
 Dice, Tversky and self-adjusting dice all need the same three numbers of a class: how much predicted
-mass falls on its gold examples, how much is predicted at all, and how much is gold. Example level
-and set level differ by one `sum`. The sums of two batches add up while their losses do not: the
-dice loss of a batch is *not* the mean of the dice losses of its halves. That is why the sums are a
-value of their own. Add them over micro-batches or processes first, take the loss last.
+mass falls on its gold examples, how much is predicted at all, and how much is gold. (A fourth tells
+squared false positives from squared false negatives.) Example level and set level differ by one
+`sum`. The sums of two batches add up while their losses do not: the dice loss of a batch is *not*
+the mean of the dice losses of its halves. That is why the sums are a value of their own. Add them
+over micro-batches or processes first, take the loss last.
 """
 
 from __future__ import annotations
@@ -26,40 +27,42 @@ Group = dist.ProcessGroup | Literal["world"] | None
 
 @dataclass(frozen=True)
 class DiceStatistics:
-    """The three numbers of each class; a value that can be added and all-reduced.
+    """The numbers of each class; a value that can be added and all-reduced.
 
     Attributes:
         overlap: ``Σ q·y``, predicted mass on gold examples, ``[C]`` (binary: ``[1]``). Before
             `sum`, one number an example: ``[C, N]``.
         predicted: ``Σ q`` (squared form: ``Σ q²``), of the same shape.
         actual: ``Σ y`` (squared form: ``Σ y²``), of the same shape.
+        unsure: In the squared form ``Σ y·(y − q)·(1 + q − y)``, for hard targets ``Σ q·(1 − q)``
+            of gold examples, of the same shape. Tversky's errors are ``Σ q²·(1 − y)``, which is
+            ``predicted − overlap + unsure``, and ``Σ (1 − q)²·y``, which is
+            ``actual − overlap − unsure``. None is 0, as in the linear form.
     """
 
     overlap: Tensor
     predicted: Tensor
     actual: Tensor
+    unsure: Tensor | None = None
 
     def sum(self) -> DiceStatistics:
         """From one number an example to those of the set, ``[C, N]`` to ``[C]``."""
-        return DiceStatistics(self.overlap.sum(-1), self.predicted.sum(-1), self.actual.sum(-1))
+        return DiceStatistics(*(number.sum(-1) for number in self._numbers()))
 
     def __add__(self, other: DiceStatistics) -> DiceStatistics:
         """The statistics of both sets of examples together."""
         if not isinstance(other, DiceStatistics):
             return NotImplemented
-        return DiceStatistics(
-            self.overlap + other.overlap,
-            self.predicted + other.predicted,
-            self.actual + other.actual,
-        )
+        pairs = zip(self._numbers(), other._numbers(), strict=True)
+        return DiceStatistics(*(mine + theirs for mine, theirs in pairs))
 
     def __radd__(self, other: object) -> DiceStatistics:
         """Lets the builtin ``sum`` start from 0."""
         return self if other == 0 else NotImplemented
 
     def stack(self) -> Tensor:
-        """The three sums as one tensor ``[3, C]``."""
-        return torch.stack([self.overlap, self.predicted, self.actual])
+        """The sums as one tensor, ``[3, C]`` (with ``unsure`` ``[4, C]``)."""
+        return torch.stack(self._numbers())
 
     @classmethod
     def unstack(cls, sums: Tensor) -> DiceStatistics:
@@ -69,7 +72,7 @@ class DiceStatistics:
     def all_reduce(self, group: Group = "world", *, gradients: str = "mean") -> DiceStatistics:
         """The statistics of all processes together, differentiable in this process's share.
 
-        Every process must call it. The forward communicates three numbers a class, the backward
+        Every process must call it. The forward communicates these numbers, the backward
         nothing: every process holds the same total, hence the same derivative of the loss with
         respect to it.
 
@@ -106,7 +109,7 @@ class DiceStatistics:
         fn_weight: float | None = None,
         weight: Tensor | None = None,
         classes: Sequence[int] | None = None,
-        absent: str = "keep",
+        absent: str | None = None,
         reduction: str = "mean",
     ) -> Tensor:
         """The set-level loss: dice (Equation 8), or Tversky if both its weights are given (9).
@@ -119,7 +122,8 @@ class DiceStatistics:
             weight: None or ``[C]``: weights of the mean over classes.
             classes: The classes that count; None for all.
             absent: What becomes of a class without gold mass: ``"keep"`` it, so that its false
-                positives cost something, or ``"skip"`` it.
+                positives cost something, or ``"skip"`` it. None skips it where there are several
+                classes and all of them count.
             reduction: ``"mean"`` over classes, ``"sum"`` over classes, or ``"none"``.
 
         Returns:
@@ -130,6 +134,8 @@ class DiceStatistics:
         """
         check_options(smooth=smooth, absent=absent, reduction=reduction)
         loss = self.loss_of_each(smooth=smooth, fp_weight=fp_weight, fn_weight=fn_weight)
+        if absent is None:
+            absent = "skip" if len(self.actual) > 1 and classes is None else "keep"
         present = self.actual > 0 if absent == "skip" else None
         return average_over_classes(loss, weight, classes, present, reduction)
 
@@ -147,13 +153,20 @@ class DiceStatistics:
             ValueError: An option out of range, or only one of the Tversky weights given.
         """
         check_options(smooth=smooth)
-        sums = (self.overlap, self.predicted, self.actual)
+        overlap, predicted, actual = self.overlap, self.predicted, self.actual
         if fp_weight is None and fn_weight is None:
-            return 1 - equations.dice_coefficient(*sums, smooth)
+            return 1 - equations.dice_coefficient(overlap, predicted, actual, smooth)
         if fp_weight is None or fn_weight is None:
             raise ValueError("give both fp_weight and fn_weight (Tversky) or neither (dice)")
         check_options(fp_weight=fp_weight, fn_weight=fn_weight)
-        return 1 - equations.tversky_index(*sums, smooth, fp_weight, fn_weight)
+        FP, FN = predicted - overlap, actual - overlap
+        if self.unsure is not None:
+            FP, FN = FP + self.unsure, FN - self.unsure
+        return 1 - equations.tversky_index(overlap, FP, FN, smooth, fp_weight, fn_weight)
+
+    def _numbers(self) -> list[Tensor]:
+        numbers = (self.overlap, self.predicted, self.actual, self.unsure)
+        return [tensor for tensor in numbers if tensor is not None]
 
 
 def average_over_classes(
@@ -194,15 +207,21 @@ def average_over_classes(
 
 
 def of_examples(
-    batch: Batch, *, alpha: float, squared: bool, ohem_ratio: float | None = None
+    batch: Batch,
+    *,
+    alpha: float,
+    squared: bool,
+    ohem_ratio: float | None = None,
+    unsure: bool = True,
 ) -> DiceStatistics:
-    """The three numbers of each class and example, ``[C, N]``; 0 where an example does not count.
+    """The numbers of each class and example, ``[C, N]``; 0 where an example does not count.
 
     Args:
         batch: A checked batch.
         alpha: The decay exponent of ``q = (1 − p)^alpha · p``; with 0, q is p.
-        squared: Whether ``predicted`` and ``actual`` are squares.
+        squared: Whether ``predicted``, ``actual`` and Tversky's errors are squares.
         ohem_ratio: None, or at most how many negatives count for each positive of a class.
+        unsure: Whether to compute what squared Tversky alone needs.
     """
     x, y = batch.logits, batch.target
     m = None if alpha == 0 and ohem_ratio is None else equations.margins(x)
@@ -212,7 +231,10 @@ def of_examples(
         kept = hardest(m, y, kept, ohem_ratio)
         y = torch.where(kept, y, 0.0)
     q = torch.where(kept, q, 0.0)
-    return DiceStatistics(q * y, q * q if squared else q, y * y if squared else y)
+    if not squared:
+        return DiceStatistics(q * y, q, y)
+    spread = y * (y - q) * (1 + q - y) if unsure else None
+    return DiceStatistics(q * y, q * q, y * y, spread)
 
 
 def hardest(m: Tensor, y: Tensor, kept: Tensor, ratio: float) -> Tensor:
@@ -253,7 +275,8 @@ def dice_statistics(
         target: Class indices ``[...]``, or class probabilities ``[..., C]`` (soft targets).
         mask: None or ``[...]``: examples with 0 or False do not count.
         alpha: The decay exponent of ``q = (1 − p)^alpha · p``; 0 for dice and Tversky.
-        squared: Whether ``predicted`` and ``actual`` sum squares (Equations 7 and 8).
+        squared: Whether ``predicted`` and ``actual`` (Equations 7 and 8) and Tversky's errors sum
+            squares.
         ignore_index: Examples with this class index do not count.
         ohem_ratio: None, or at most how many negatives count for each positive of a class, hardest
             (highest probability) first.

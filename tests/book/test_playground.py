@@ -22,6 +22,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"loss": "dl", "smooth": 1, "level": "example"},
     {"loss": "dl", "smooth": 1, "level": "example", "squared": False},
     {"loss": "tl", "smooth": 1, "fp": 0.3, "fn": 0.7},
+    {"loss": "tl", "smooth": 1, "fp": 0.9, "fn": 0.1, "level": "example"},
     {"loss": "tl", "smooth": 2, "fp": 0.2, "fn": 0.4, "squared": False, "level": "example"},
     {"loss": "dsc", "smooth": 1, "alpha": 0.1},
     {"loss": "dsc", "smooth": 1, "alpha": 1, "squared": False, "level": "example"},

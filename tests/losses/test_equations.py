@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -105,16 +106,46 @@ def test_self_adjusting_dice_is_equation_12(
 
 
 @pytest.mark.parametrize(("fp", "fn"), [(0.5, 0.5), (0.2, 0.8), (1.0, 0.0)])
-def test_squared_tversky_has_squares_in_place_of_sizes(
+def test_squared_tversky_squares_the_errors(
     batch: tuple[Tensor, Tensor], fp: float, fn: float
 ) -> None:
     losses = []
     for p, y in per_class(batch):
-        tp = math.fsum(a * b for a, b in zip(p, y, strict=True))
-        errors = fp * (math.fsum(a * a for a in p) - tp) + fn * (math.fsum(b * b for b in y) - tp)
+        pairs = list(zip(p, y, strict=True))
+        tp = math.fsum(a * b for a, b in pairs)
+        errors = math.fsum(fp * a**2 * (1 - b) + fn * (1 - a) ** 2 * b for a, b in pairs)
         losses.append(1 - (tp + 0.7) / (tp + errors + 0.7))
     actual = L.tversky(*batch, fp_weight=fp, fn_weight=fn, smooth=0.7, absent="keep")
     assert actual.item() == pytest.approx(mean(losses), rel=1e-12)
+
+
+@pytest.mark.parametrize("fp", [0.1, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("level", ["set", "example"])
+def test_right_answers_are_the_minimum_of_squared_tversky(fp: float, level: str) -> None:
+    y = torch.tensor([1, 1, 1, 0, 0])
+    right = torch.where(y == 1, 1.0, -1.0).double()
+    options = {"fp_weight": fp, "fn_weight": 1 - fp + 0.1, "level": level}
+    surety = torch.linspace(0.0, 20, 401, dtype=torch.float64)
+    losses = [L.binary_tversky(s * right, y, **options).item() for s in surety]
+    assert max(b - a for a, b in itertools.pairwise(losses)) < 1e-15
+    assert losses[-1] == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("soft", [False, True])
+def test_gradients_of_tversky_pass_gradcheck_twice(squared: bool, soft: bool) -> None:
+    torch.manual_seed(1)
+    x = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
+    y = torch.rand(6, 3, dtype=torch.float64).softmax(-1) if soft else torch.randint(3, (6,))
+    mask = torch.tensor([1, 1, 0, 1, 1, 1])
+    for level in ("set", "example"):
+        options = {"fp_weight": 0.8, "fn_weight": 0.3, "squared": squared, "level": level}
+
+        def loss(x: Tensor, o: dict[str, object] = options) -> Tensor:
+            return L.tversky(x, y, mask, **o)
+
+        assert torch.autograd.gradcheck(loss, (x,))
+        assert torch.autograd.gradgradcheck(loss, (x,))
 
 
 def equation_12(p: list[float], y: list[float]) -> float:
@@ -235,6 +266,12 @@ def symbolic() -> dict[str, tuple[sp.Expr, object]]:
             1 - (p * y + g) / tversky,
             lambda x, y: L.binary_tversky(x, y, fp_weight=0.3, fn_weight=0.7, **example),
         ),
+        "squared tversky": (
+            1 - (p * y + g) / (p * y + a * p**2 * (1 - y) + b * (1 - p) ** 2 * y + g),
+            lambda x, y: L.binary_tversky(
+                x, y, fp_weight=0.3, fn_weight=0.7, **(example | {"squared": True})
+            ),
+        ),
         "eq12": (
             1 - (2 * (1 - p) * p * y + g) / ((1 - p) * p + y + g),
             lambda x, y: L.binary_self_adjusting_dice(x, y, alpha=1, **example),
@@ -308,8 +345,11 @@ def test_focal_without_gamma_is_cross_entropy(batch: tuple[Tensor, Tensor]) -> N
 def test_tversky_of_halves_is_dice_at_twice_the_smoothing(
     batch: tuple[Tensor, Tensor], level: str, squared: bool
 ) -> None:
-    tversky = L.tversky(*batch, level=level, smooth=0.6, squared=squared)
-    torch.testing.assert_close(tversky, L.dice(*batch, level=level, smooth=1.2, squared=squared))
+    soft = torch.rand(12, 4, dtype=torch.float64).softmax(-1)
+    for target in (batch[1], soft):
+        tversky = L.tversky(batch[0], target, level=level, smooth=0.6, squared=squared)
+        dice = L.dice(batch[0], target, level=level, smooth=1.2, squared=squared)
+        torch.testing.assert_close(tversky, dice)
 
 
 @pytest.mark.parametrize("level", ["set", "example"])

@@ -17,7 +17,6 @@ import dicebook
 from dicebook import (
     LOSS_NAMES,
     BinaryDiceLoss,
-    BinaryTverskyLoss,
     CrossEntropyLoss,
     DiceLoss,
     FocalLoss,
@@ -85,20 +84,6 @@ def test_a_linear_form_over_every_class_warns_once_with_the_remedy() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make_loss("eq10")  # once is enough
-
-
-def test_squared_tversky_with_dear_false_positives_warns_of_its_minimum() -> None:
-    modules._warn_squared_tversky.cache_clear()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        TverskyLoss(fp_weight=0.3, fn_weight=0.7)
-        BinaryTverskyLoss(fp_weight=0.8, fn_weight=0.2, squared=False)
-    with pytest.warns(UserWarning, match=r"sqrt\(fn_weight / fp_weight\), below 1"):
-        loss = BinaryTverskyLoss(fp_weight=0.8, fn_weight=0.2, smooth=0.0)
-    p = torch.linspace(0.01, 0.99, 99, dtype=torch.float64)
-    values = torch.stack([loss(x[None], torch.ones(1)) for x in torch.logit(p)])
-    assert p[values.argmin()].item() == pytest.approx(0.5, abs=0.01)
-    assert values.min() < 0
 
 
 @pytest.mark.parametrize("smooth", [0.1, 1.0, 5.0])

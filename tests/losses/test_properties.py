@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -101,5 +103,6 @@ def test_a_better_logit_lowers_dice_and_tversky(
 ) -> None:
     x, y, _ = batch
     gold = torch.nn.functional.one_hot(y.clamp(min=0), x.shape[-1]) * (y >= 0).unsqueeze(-1)
-    for loss in (L.dice, L.tversky, L.cross_entropy, L.focal):
+    precise = functools.partial(L.tversky, fp_weight=0.9, fn_weight=0.1)
+    for loss in (L.dice, L.tversky, precise, L.cross_entropy, L.focal):
         assert loss(x + step * gold, y).item() <= loss(x, y).item() + 1e-12

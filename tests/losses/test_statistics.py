@@ -21,6 +21,7 @@ LOSSES = {
     "dice": DiceLoss(),
     "squared": DiceLoss(squared=True, weight=torch.tensor([1.0, 2.0, 0.5, 1.0])),
     "tversky": TverskyLoss(fp_weight=0.3, fn_weight=0.7, classes=[1, 2]),
+    "precise": TverskyLoss(fp_weight=0.8, fn_weight=0.2),
     "self-adjusting": SelfAdjustingDiceLoss(absent="skip"),
     "mined": SelfAdjustingDiceLoss(ohem_ratio=2.0, reduction="sum"),
 }
@@ -37,8 +38,9 @@ def test_the_sums_are_what_they_say() -> None:
     torch.testing.assert_close(stats.overlap, torch.stack([p[0, 0], p[1, 1]]))
     torch.testing.assert_close(stats.predicted, p.sum(0))
     assert stats.actual.tolist() == [1, 1]
+    assert stats.unsure is None
     squared = binary_dice_statistics(torch.zeros(3), torch.tensor([1, 0, 0.5]), squared=True)
-    assert squared.stack().flatten().tolist() == [0.75, 0.75, 1.25]
+    assert squared.stack().flatten().tolist() == [0.75, 0.75, 1.25, 0.25]
 
 
 @pytest.mark.parametrize("name", [n for n in LOSSES if n != "mined"])
