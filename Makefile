@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= $(shell $(PYTHON) -c "import os; print(os.cpu_count() or 1)")
-export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PATH := $(abspath $(BIN)):$(PATH)
 export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser slurm notebooks book test lint format types lab bench gpu reproduce smoke estimate evidence evidence-run clean
+.PHONY: help env lock browser slurm notebooks book test versions lint format types lab bench gpu reproduce smoke estimate evidence evidence-run repository clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -27,7 +27,7 @@ lock:  ## pin every package anew, for the oldest supported Python
 	$(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet pip-tools
 	echo "torch==2.13.0" > build/torch.txt
 	build/lock/bin/pip-compile --quiet --upgrade --extra all --constraint build/torch.txt --strip-extras --no-header --no-emit-index-url --no-emit-find-links --annotation-style=line --output-file requirements.lock pyproject.toml
-	sed -i -E 's/^(torch==[0-9.]+)\+cpu/\1/' requirements.lock
+	sed -i -E -e '/^dicebook @/d' -e 's/^(torch==[0-9.]+)\+cpu/\1/' requirements.lock
 
 # A chapter is stale when its script is newer than what was made of it, or anything it may read is.
 CHAPTERS := $(basename $(notdir $(wildcard notebooks/[0-9][0-9]_*.py)))
@@ -64,16 +64,21 @@ $(VENV)/peers: tests/losses/peers.txt | $(VENV)/ready
 	touch $@
 
 test: export OMP_NUM_THREADS := 1
-test: export PYTHONPATH := $(CURDIR)/$(VENV)/peers
+test: export PYTHONPATH := $(abspath $(VENV)/peers)
 test: env $(VENV)/peers browser slurm  ## everything that CI checks
 	$(MAKE) lint types
 	$(PYTEST) --dist loadgroup --durations=15
 	$(PYTEST) --dist loadscope --nbval --nbval-current-env $(DERIVATIONS)
 
-lint: env  ## style and spelling
+versions: env  ## the losses on the lowest and the newest torch and each Python: PYTHONS=3.13
+	$(BIN)/nox $(if $(PYTHONS),--pythons $(PYTHONS))
+
+lint: env  ## style, spelling, and the workflows of .github
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
+	$(BIN)/actionlint
+	$(BIN)/zizmor --offline --quiet .github
 
 types: env  ## the type checker
 	$(BIN)/mypy
@@ -120,5 +125,10 @@ evidence-run: export OMP_NUM_THREADS := 1
 evidence-run: env  ## run what is missing: STAGE=a|b, WORKERS=2; corpora in $$DICEBOOK_CORPORA
 	$(BIN)/python -m dicebook.reproduce.evidence $(STAGE) --workers $(WORKERS)
 
+# The address of [project.urls] is a placeholder; that of its pages follows from it.
+HERE = $(shell sed -n 's|^Repository = "https://github.com/\(.*\)"|\1|p' pyproject.toml)
+repository:  ## write another address of the repository everywhere: TO=you/dicebook
+	git grep -lE 'github\.com/$(HERE)|github\.io/$(notdir $(HERE))' | xargs sed -i -E 's#github\.com/$(HERE)#github.com/$(TO)#g; s#$(patsubst %/,%,$(dir $(HERE)))\.github\.io/$(notdir $(HERE))#$(patsubst %/,%,$(dir $(TO))).github.io/$(notdir $(TO))#g'
+
 clean:  ## remove what was built, not the environment
-	rm -rf _build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf _build build dist .nox .pytest_cache .mypy_cache .ruff_cache .hypothesis

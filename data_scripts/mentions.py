@@ -8,10 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from faker import Faker
-
 from dicebook.corpora.errors import CorpusError
 from dicebook.corpora.text import read_lines
+from dicebook.extras import need
 
 #: Entities drawn from Faker for each type.
 POOL = 1_000
@@ -155,6 +154,9 @@ def read_entities(path: str | os.PathLike[str]) -> dict[str, list[str]]:
 
 def faker_entities(seed: int) -> dict[str, list[str]]:
     """Entities by type, made up by Faker from a seed; types as spaCy and the rule name them."""
+    need("generate")
+    from faker import Faker
+
     fake = Faker("en_US")
     fake.seed_instance(seed)
     makers = {

@@ -10,11 +10,11 @@ import matplotlib.pyplot as plt
 ROOT = Path(__file__).parents[1]
 # From the ground up; a room may import from the floors below its own, never from above.
 FLOORS = [
-    ["losses", "diagnosis", "watchdog", "atomic", "claims", "toy"],
+    ["losses", "diagnosis", "watchdog", "atomic", "claims", "extras", "toy"],
     ["training", "corpora"],
     ["tasks"],
     ["reproduce"],
-    ["figures"],
+    ["figures", "__main__"],
 ]
 
 

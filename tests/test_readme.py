@@ -14,6 +14,8 @@ import papermill
 import pytest
 import yaml
 
+from dicebook.__main__ import main
+
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -40,7 +42,7 @@ def parameters(words: list[str]) -> dict[str, str]:
 
 
 def test_every_command_is_of_a_kind_that_is_checked_here() -> None:
-    assert {words[0] for words in README} == {"make", "papermill", "python"}
+    assert {words[0] for words in README} == {"dicebook", "make", "papermill"}
 
 
 @pytest.mark.parametrize("words", [w for w in README if w[0] == "make"], ids=shlex.join)
@@ -51,15 +53,15 @@ def test_make_target_exists(words: list[str]) -> None:
     assert question.returncode == 0, question.stderr
 
 
-@pytest.mark.parametrize("words", [w for w in README if w[0] == "python"], ids=shlex.join)
-def test_python_command_takes_these_arguments(words: list[str]) -> None:
-    assert words[1] == "-m"
-    shown = subprocess.run(
-        [sys.executable, *words[1:3], "--help"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert shown.returncode == 0, shown.stderr
+@pytest.mark.parametrize("words", [w for w in README if w[0] == "dicebook"], ids=shlex.join)
+def test_dicebook_takes_these_arguments(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert words[1] == "data"
+    assert main([*words[1:3], "--help"]) == 0
+    shown = capsys.readouterr().out
     for option in (word for word in words[3:] if word.startswith("--")):
-        assert option in shown.stdout
+        assert option in shown
 
 
 @pytest.mark.parametrize("words", PAPERMILL, ids=shlex.join)

@@ -9,6 +9,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from dicebook.extras import need
+
+need("train")
+
 _NAMES = {
     "conll": ("read_conll", "write_conll"),
     "conllu": ("read_conllu",),

@@ -14,7 +14,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+import dicebook
 from dicebook.atomic import write_json as write_json
+from dicebook.reproduce.report import write_record as write_record
 
 PACKAGES = ("dicebook", "torch", "transformers", "datasets", "tokenizers", "seqeval", "numpy")
 
@@ -85,16 +87,13 @@ def read_records(*paths: Path | str) -> list[dict[str, Any]]:
 
 
 def kept_folder() -> Path:
-    """The folder ``results`` of the working directory, or of the nearest one above that has it.
+    """The folder of the records that come with dicebook, wherever one works.
 
-    Raises:
-        FileNotFoundError: if there is none.
+    In an installed package it lies inside; in a checkout it is the project's ``results``.
     """
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (folder / "results").is_dir():
-            return folder / "results"
-    raise FileNotFoundError(f"no folder 'results' in {here} or above it")
+    package = Path(dicebook.__file__).parent
+    inside = package / "results"
+    return inside if inside.is_dir() else package.parent / "results"
 
 
 def kept_records(name: str) -> list[dict[str, Any]]:
@@ -104,7 +103,7 @@ def kept_records(name: str) -> list[dict[str, Any]]:
         name: such as ``"wnut17"``.
 
     Raises:
-        FileNotFoundError: if there is no such folder or file.
+        FileNotFoundError: if there is no such file.
     """
     return read_records(kept_folder() / f"{name}.jsonl")
 

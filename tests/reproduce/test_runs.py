@@ -92,14 +92,18 @@ def test_the_paired_test_needs_pairs() -> None:
         runs.paired_test([1.0], [1.0])
 
 
-def test_kept_records_are_found_from_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "notebooks").mkdir()
-    monkeypatch.chdir(tmp_path / "notebooks")
-    with pytest.raises(FileNotFoundError, match="no folder 'results'"):
-        runs.kept_records("corpus")
+def test_kept_records_are_found_in_the_package_or_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert (runs.kept_folder() / "benchmarks" / "scale.json").is_file(), "from any folder"
+    with pytest.raises(FileNotFoundError, match=r"results/none\.jsonl: no such record"):
+        runs.kept_records("none")
     record = {"parameters": {"seed": 0}, "metrics": {"test": {"f1": 40.0}}}
-    runs.append_record(tmp_path / "results" / "corpus.jsonl", record)
-    assert runs.kept_records("corpus") == [record]
+    monkeypatch.setattr("dicebook.__file__", str(tmp_path / "dicebook" / "__init__.py"))
+    for home in (tmp_path, tmp_path / "dicebook"):
+        runs.append_record(home / "results" / "corpus.jsonl", {**record, "home": str(home)})
+        assert runs.kept_records("corpus") == [{**record, "home": str(home)}]
 
 
 def recorded(loss: str, seed: int, f1: float, **parameters: object) -> dict:

@@ -1,0 +1,185 @@
+"""The wheel and the sdist as a user gets them, far from the project."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from email import message_from_string
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from dicebook.__main__ import main
+from dicebook.extras import MODULES, MissingExtra, need
+
+ROOT = Path(__file__).resolve().parents[1]
+TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout
+
+pytestmark = pytest.mark.slow
+
+
+def tracked(*folders: str) -> set[str]:
+    files = TRACKED.splitlines() or pytest.skip("not in a git checkout")
+    return {file for file in files if file.startswith(folders)}
+
+
+def test_the_wheel_holds_what_runs_and_the_records(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    expected = tracked("dicebook/") | {f"dicebook/{name}" for name in tracked("results/")}
+    expected |= {name for name in tracked("data_scripts/") if "/embedded/" not in name}
+    expected = {name for name in expected if not name.endswith(".md")}
+    assert {name for name in names if ".dist-info/" not in name} == expected
+    assert "dicebook/py.typed" in names
+
+
+def test_the_sdist_holds_the_project(wheel: Path) -> None:
+    (sdist,) = wheel.parent.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert names - {"PKG-INFO"} == tracked("")
+
+
+def test_the_index_would_take_both(wheel: Path) -> None:
+    files = [str(wheel), *map(str, wheel.parent.glob("*.tar.gz"))]
+    command = [sys.executable, "-m", "twine", "check", "--strict", *files]
+    checked = subprocess.run(command, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout
+    assert checked.stdout.count("PASSED") == 2
+
+
+def test_the_readme_s_links_work_away_from_the_project(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [n for n in archive.namelist() if n.endswith("METADATA")]
+        metadata = message_from_string(archive.read(name).decode())
+    urls = dict(line.split(", ") for line in metadata.get_all("Project-URL"))
+    body = re.sub(r"```.*?```", "", str(metadata.get_payload()), flags=re.DOTALL)
+    links = re.findall(r"\]\(([^)]+)\)", body)
+    assert len(links) > 5
+    for link in links:
+        assert link.startswith("https://"), link
+        ours = re.fullmatch(re.escape(urls["Repository"]) + r"/(?:blob|raw)/main/([^#]+).*", link)
+        assert ours is None or (ROOT / ours[1]).exists(), link
+
+
+def test_one_command_changes_the_address_everywhere(tmp_path: Path) -> None:
+    for name in tracked(""):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "--all"], cwd=tmp_path, check=True)
+    subprocess.run(["make", "repository", "TO=you/losses"], cwd=tmp_path, check=True)
+    addresses = r"github\.com/([\w-]+/(?:dicebook|losses))|(\w+)\.github\.io/(\w+)"
+    found = set()
+    for name in tracked("README.md", "pyproject.toml", "_config.yml", ".github/"):
+        found |= set(re.findall(addresses, (tmp_path / name).read_text("utf-8")))
+    assert found == {("you/losses", "", ""), ("", "you", "losses")}
+
+
+@pytest.fixture(scope="module")
+def bare(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """A Python that has the wheel and torch with what it requires, and nothing else."""
+    site, wanted, seen = tmp_path_factory.mktemp("bare"), ["torch"], set()
+    while wanted:
+        found = distribution(wanted.pop())
+        seen.add(found.name)
+        for file in found.files or ():
+            top = file.parts[0]
+            if top != ".." and not (site / top).exists():
+                (site / top).symlink_to(found.locate_file(top))
+        needs = (Requirement(text) for text in found.requires or ())
+        now = (n.name for n in needs if n.marker is None or n.marker.evaluate({"extra": ""}))
+        wanted += [name for name in now if name not in seen]
+    code = f"import sys; sys.path[:0] = [{str(installed)!r}, {str(site)!r}];"
+    return [sys.executable, "-I", "-S", "-c", code]
+
+
+def ask(bare: list[str], code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [*bare[:-1], f"{bare[-1]} {code}"]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+
+
+def test_with_torch_alone_the_losses_work(bare: list[str], installed: Path, tmp_path: Path) -> None:
+    code = (
+        "import dicebook, torch; x = torch.randn(8, 3, requires_grad=True);"
+        "dicebook.DiceLoss()(x, torch.arange(8) % 3).backward();"
+        "print(dicebook.__file__, x.grad.isfinite().all().item())"
+    )
+    done = ask(bare, code, tmp_path)
+    assert done.stdout == f"{installed / 'dicebook' / '__init__.py'} True\n", done.stderr
+
+
+ROOMS = {"corpora": "train", "training": "train", "tasks": "train", "reproduce": "train"}
+
+
+ROOMS = {"corpora": "train", "training": "train", "tasks": "train", "reproduce": "train"}
+
+
+@pytest.mark.parametrize(("room", "extra"), [*ROOMS.items(), ("figures", "book")])
+def test_a_missing_extra_is_named(bare: list[str], tmp_path: Path, room: str, extra: str) -> None:
+    done = ask(bare, f"import dicebook.{room}", tmp_path)
+    assert done.stderr.strip().endswith(f"not found here: pip install 'dicebook[{extra}]'")
+
+
+def test_what_an_extra_brings_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = extras["optional-dependencies"]
+    for extra, modules in MODULES.items():
+        names = {re.split(r"[^\w-]", text)[0] for text in extras[extra]}
+        assert {"scikit-learn" if m == "sklearn" else m for m in modules} <= names
+        need(extra)
+    monkeypatch.setitem(MODULES, "train", ("nowhere",))
+    with pytest.raises(MissingExtra, match=r"needs nowhere, not found here"):
+        need("train")
+
+
+def test_the_command_of_an_installed_package(
+    installed: Path, bare: list[str], tmp_path: Path
+) -> None:
+    def dicebook(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "dicebook", *words]
+        env = {"PYTHONPATH": str(installed), "PATH": ""}
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env)
+
+    assert "wnut17             tagging" in dicebook("data").stdout
+    helped = dicebook("data", "crossner_ai", "--help").stdout
+    assert "--mirror" in helped
+    mirror = dicebook("data", "wnut17", "--quiet", "--mirror", str(tmp_path / "none"))
+    assert (mirror.returncode, "wnut17: " in mirror.stderr) == (1, True)
+    missing = ask(bare, "from dicebook.__main__ import main; sys.exit(main(['data']))", tmp_path)
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert missing.stderr.startswith("dicebook: this part of dicebook needs accelerate, datasets")
+
+
+def test_the_command_s_words(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["data", "nowhere"]) == 1
+    assert "no script prepares 'nowhere'; corpora: conll03" in capsys.readouterr().err
+    assert main(["estimate", "5"]) == 0
+    assert capsys.readouterr().out.startswith("Table 5, profile default: ")
+    assert main(["estimate", "2"]) == 2
+    assert main(["paper", "5"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("Table 5. Named entities\ncorpus")
+    assert "92.87" in printed
+    assert main(["paper", "2"]) == 1
+    assert "expected the number of a table" in capsys.readouterr().err
+
+
+def test_the_command_diagnoses(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["diagnose", "binary_dl", "-o", "squared=True"]) == 0
+    assert capsys.readouterr().out.startswith("no problem found")
+    assert main(["diagnose", "dl", "-o", "gamme=1"]) == 1
+    assert "has no option 'gamme'" in capsys.readouterr().err
+    (tmp_path / "mine.py").write_text("def constant(x, y):\n    return x.sum() * 0\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert main(["diagnose", "mine:constant", "--binary"]) == 1
+    assert "problem gradient" in capsys.readouterr().out
