@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -39,50 +39,73 @@ _PIECE = re.compile(r"[()]|[^() \t]+")
 _MARKUP = re.compile(r"\s*<.*>\s*")
 
 
+_DEGREES = frozenset("01234")
+
+
 @dataclass
 class _Node:
-    """A bracket that is still open: its line, its atoms, and how many brackets it holds."""
+    """A bracket that is still open: its line, its atoms, and whether it holds brackets."""
 
     line: int
     atoms: list[str] = field(default_factory=list)
-    children: int = 0
+    phrase: bool = False
 
 
-def _nodes(
-    path: str | PathLike[str], lines: Iterable[tuple[int, str]]
-) -> Iterator[tuple[int, _Node, bool]]:
-    """Every bracket as it closes: the line it closes in, what it holds, whether it is outermost.
+def _trees(
+    path: str | PathLike[str],
+    lines: Iterable[tuple[int, str]],
+    labels: Collection[str] | None = None,
+) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """The label of each outermost bracket ("" for none), and the words in it with theirs.
 
-    One pass with a stack: no tree is too deep.
+    One pass with a stack: no tree is too deep. Every label must be one of ``labels``, if given.
     """
     stack: list[_Node] = []
+    words: list[tuple[str, str]] = []
     number = 0
     for number, line in lines:
         if "\0" in line:
             raise CorpusError.at(path, number, "expected plain text, got a NUL byte")
         if _MARKUP.fullmatch(line) and "(" not in line:
             if stack:
-                raise CorpusError.at(
-                    path,
-                    number,
-                    f"expected ')' for the bracket of line {stack[-1].line}, got {line[:60]!r}",
+                problem = (
+                    f"expected ')' for the bracket of line {stack[-1].line}, got {line[:60]!r}"
                 )
+                raise CorpusError.at(path, number, problem)
             continue
         for piece in _PIECE.findall(line):
             if piece == "(":
                 if stack:
-                    stack[-1].children += 1
+                    stack[-1].phrase = True
                 stack.append(_Node(number))
             elif not stack:
                 raise CorpusError.at(path, number, f"expected '(', got {piece[:60]!r}")
-            elif piece == ")":
-                yield number, stack.pop(), not stack
-            else:
+            elif piece != ")":
                 stack[-1].atoms.append(piece)
+            else:
+                node = stack.pop()
+                if problem := _problem(node, labels):
+                    raise CorpusError.at(path, number, problem)
+                if not node.phrase:
+                    words.append((node.atoms[0], node.atoms[1]))
+                if not stack:
+                    yield "".join(node.atoms[:1]), words
+                    words = []
     if stack:
-        raise CorpusError.at(
-            path, number, f"expected ')' for the bracket of line {stack[0].line}, got the end"
-        )
+        problem = f"expected ')' for the bracket of line {stack[0].line}, got the end"
+        raise CorpusError.at(path, number, problem)
+
+
+def _problem(node: _Node, labels: Collection[str] | None) -> str | None:
+    """What is wrong with a bracket: a word has a label, a phrase may have one, and nothing else."""
+    if labels is not None and (not node.atoms or node.atoms[0] not in labels):
+        expected = ", ".join(sorted(labels))
+        return f"expected a label of {expected} after '(', got {' '.join(node.atoms)[:40]!r}"
+    if node.phrase and len(node.atoms) > 1:
+        return f"expected '(' or ')' in a phrase, got {node.atoms[1][:60]!r}"
+    if not node.phrase and len(node.atoms) != 2:
+        return f"expected (label word), got ({' '.join(node.atoms)[:60]})"
+    return None
 
 
 def is_tree_file(path: str | PathLike[str]) -> bool:
@@ -119,7 +142,10 @@ def read_trees(
         if not line.strip():
             repairs[BLANK] += 1
             continue
-        label, words = _sentiment(path, number, line)
+        trees = list(_trees(path, [(number, line)], _DEGREES))
+        if len(trees) != 1:
+            raise CorpusError.at(path, number, f"expected one tree a line, got {len(trees)}")
+        label, words = int(trees[0][0]), [word for _, word in trees[0][1]]
         if classes == 2 and label == 2:
             repairs[NEUTRAL] += 1
             continue
@@ -131,29 +157,6 @@ def read_trees(
     if not columns["label"]:
         raise CorpusError.at(path, 0, "expected labelled trees, got none")
     return to_dataset(columns, task="sentences")
-
-
-def _sentiment(path: str | PathLike[str], number: int, line: str) -> tuple[int, list[str]]:
-    words: list[str] = []
-    root = None
-    for _, node, outermost in _nodes(path, [(number, line)]):
-        label, *inside = node.atoms or ["no label"]
-        if root is not None:
-            raise CorpusError.at(path, number, "expected one tree a line, got another after it")
-        if label not in ("0", "1", "2", "3", "4"):
-            raise CorpusError.at(
-                path, number, f"expected a label from 0 to 4 after '(', got {label[:40]!r}"
-            )
-        if len(inside) + bool(node.children) != 1:
-            got = " ".join(inside)[:40] + " and nodes" * bool(node.children)
-            raise CorpusError.at(
-                path, number, f"expected one word or nodes in a node, got {got or 'none'}"
-            )
-        words += inside
-        root = int(label) if outermost else None
-    if root is None:
-        raise CorpusError.at(path, number, "expected a tree, got none")
-    return root, words
 
 
 def read_treebank(
@@ -188,18 +191,15 @@ def read_treebank(
     columns: dict[str, list[list[str]]] = {"tokens": [], "tags": []}
     for path in paths:
         lines = _read_in_one_of(path, encodings, repairs)
-        trees, words = 0, []
-        for number, node, outermost in _nodes(path, enumerate(lines, 1)):
-            words += _leaf(path, number, node)
-            if outermost:
-                kept = [(word, tag) for tag, word in words if tag != "-NONE-"]
-                repairs["traces left out"] += len(words) - len(kept)
-                trees, words = trees + 1, []
-                if not kept:
-                    repairs["sentences of traces alone left out"] += 1
-                    continue
-                columns["tokens"].append([printed(word) if unescape else word for word, _ in kept])
-                columns["tags"].append([_bare(tag, repairs) for _, tag in kept])
+        trees = 0
+        for trees, (_, words) in enumerate(_trees(path, enumerate(lines, 1)), 1):  # noqa: B007
+            kept = [(word, tag) for tag, word in words if tag != "-NONE-"]
+            repairs["traces left out"] += len(words) - len(kept)
+            if not kept:
+                repairs["sentences of traces alone left out"] += 1
+                continue
+            columns["tokens"].append([printed(word) if unescape else word for word, _ in kept])
+            columns["tags"].append([_bare(tag, repairs) for _, tag in kept])
         if not trees:
             raise CorpusError.at(path, 0, "expected bracketed trees, got none")
     if not columns["tokens"]:
@@ -216,20 +216,6 @@ def _read_in_one_of(
         except CorpusError:
             continue
     return read_lines(path, repairs, encoding=encodings[-1])
-
-
-def _leaf(path: str | PathLike[str], number: int, node: _Node) -> list[tuple[str, str]]:
-    """The tag and the word of a bracket; nothing of a phrase, which has at most a label."""
-    if node.children:
-        if len(node.atoms) > 1:
-            raise CorpusError.at(
-                path, number, f"expected '(' or ')' in a phrase, got {node.atoms[1][:60]!r}"
-            )
-        return []
-    if len(node.atoms) != 2:
-        got = " ".join(node.atoms)[:60]
-        raise CorpusError.at(path, number, f"expected (TAG word), got ({got})")
-    return [(node.atoms[0], node.atoms[1])]
 
 
 def printed(word: str) -> str:
