@@ -1,8 +1,32 @@
-"""Losses for data-imbalanced NLP, after "Dice Loss for Data-imbalanced NLP Tasks" (ACL 2020)."""
+"""Losses for data-imbalanced NLP, after "Dice Loss for Data-imbalanced NLP Tasks" (ACL 2020).
 
-from dicebook.diagnosis import diagnose
-from dicebook.losses import *  # noqa: F403
-from dicebook.losses import __all__ as _losses
+The losses and `diagnose` are imported when one is first used: whoever reads a corpus or draws a
+table need not wait for torch.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dicebook.diagnosis import diagnose as diagnose
+    from dicebook.losses import *  # noqa: F403
 
 __version__ = "0.1.0"
-__all__ = [*_losses, "__version__", "diagnose"]
+
+
+def __getattr__(name: str) -> Any:
+    if find_spec(f"{__name__}.{name}"):
+        return import_module(f"{__name__}.{name}")
+    if not name.startswith("__") or name == "__all__":
+        losses = import_module("dicebook.losses")
+        public = {loss: getattr(losses, loss) for loss in losses.__all__}
+        public["diagnose"] = import_module("dicebook.diagnosis").diagnose
+        globals().update(public, __all__=[*public, "__version__"])
+        if name in globals():
+            return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__getattr__("__all__"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -35,7 +37,7 @@ def test_the_losses_import_torch_alone(house: ModuleType) -> None:
         for line in path.read_text(encoding="utf-8").splitlines():
             if line.startswith(("import ", "from ")):
                 package = line.split()[1].split(".")[0]
-                assert package in {"torch", "dicebook"} | set(__import__("sys").stdlib_module_names)
+                assert package in {"torch", "dicebook"} | set(sys.stdlib_module_names)
 
 
 def test_an_arrow_upwards_is_found(house: ModuleType, tmp_path: Path) -> None:
@@ -49,3 +51,19 @@ def test_the_losses_stay_small(house: ModuleType) -> None:
     files = list((ROOT / "dicebook" / "losses").glob("*.py"))
     assert len(files) <= 10
     assert house.rooms()["losses"][0] <= 1850
+
+
+def test_the_package_waits_for_torch_and_the_losses_for_nothing_else() -> None:
+    code = """
+import sys
+import dicebook, dicebook.corpora.registry, dicebook.reproduce.grid
+assert "torch" not in sys.modules
+loss = dicebook.DiceLoss()
+assert "torch" in sys.modules
+heavy = {"transformers", "datasets", "pandas", "scipy", "sklearn", "matplotlib", "pydantic"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+from dicebook import *
+assert type(loss) is DiceLoss and callable(diagnose) and {*dicebook.__all__} <= {*globals()}
+assert not hasattr(dicebook, "nothing")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
