@@ -10,7 +10,7 @@ from datasets import Dataset
 
 from data_scripts.corpus import Recipe, main
 from data_scripts.licensed import chosen, numbered, numbers
-from dicebook.corpora.trees import read_treebank
+from data_scripts.treebanks import read_treebank
 
 #: File numbers of each split (Jiang et al., 2008).
 SPLITS = {

@@ -11,7 +11,6 @@ from datasets import Dataset
 
 from dicebook.corpora.errors import CorpusError
 from dicebook.corpora.forms import to_dataset
-from dicebook.corpora.tags import from_spans
 from dicebook.corpora.text import read_lines
 from dicebook.corpora.trees import printed
 
@@ -198,3 +197,23 @@ def _parse_names(
     if opened is not None:
         raise CorpusError.at(path, number, "expected </ENAMEX>, got the end of the line")
     return words, entities
+
+
+def from_spans(entities: Iterable[tuple[str, int, int]], length: int) -> list[str]:
+    """The IOB2 tags of entities that do not overlap.
+
+    Args:
+        entities: Type, first token, token after the last.
+        length: How many tokens there are.
+
+    Raises:
+        CorpusError: An entity is empty, lies outside the tokens, or overlaps another.
+    """
+    tags = ["O"] * length
+    for kind, start, end in entities:
+        if not 0 <= start < end <= length:
+            raise CorpusError(f"expected a span within {length} tokens, got {start} to {end}")
+        if tags[start:end] != ["O"] * (end - start):
+            raise CorpusError(f"expected spans that do not overlap, got {kind} {start} to {end}")
+        tags[start:end] = [f"B-{kind}"] + [f"I-{kind}"] * (end - start - 1)
+    return tags

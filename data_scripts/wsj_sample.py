@@ -11,8 +11,8 @@ from datasets import Dataset
 from data_scripts.corpus import Recipe, main
 from data_scripts.fetch import RemoteFile, unpack
 from data_scripts.licensed import numbered
+from data_scripts.treebanks import read_treebank
 from dicebook.corpora.loading import with_missing_splits
-from dicebook.corpora.trees import read_treebank
 
 ARCHIVE = "treebank.zip"
 

@@ -24,7 +24,7 @@ _NAMES = {
     "registry": ("CORPORA", "EMBEDDED", "REGISTERED", "Corpus"),
     "squad": ("read_squad",),
     "tables": ("read_pairs", "read_sentences"),
-    "tags": ("spans", "tag_names", "to_iob2"),
+    "tags": ("spans", "to_iob2"),
     "trees": ("read_trees",),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}

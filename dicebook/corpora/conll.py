@@ -37,7 +37,6 @@ def read_conll(
     comments: bool = False,
     tags: Literal["auto", "entities", "plain"] = "auto",
     repairs: Counter[str] | None = None,
-    encoding: str = "utf-8",
 ) -> Dataset:
     r"""Read a file of tagged sentences; entity tags come out as IOB2 whatever they were.
 
@@ -58,15 +57,13 @@ def read_conll(
             as they are (part of speech); ``"auto"`` takes them as entity tags if any tag begins
             with ``B-`` or ``I-``, or all are ``O``.
         repairs: What was repaired or left out is added here, by kind.
-        encoding: The file's encoding, if not UTF-8.
 
     Returns:
         Rows of ``tokens`` and ``tags``.
 
     Raises:
         CorpusError: With file and line: a line with another number of columns, an empty token or
-            tag, a tag of no scheme among entity tags, bytes of another encoding, no sentence at
-            all.
+            tag, a tag of no scheme among entity tags, bytes that are not UTF-8, no sentence at all.
     """
     repairs = Counter() if repairs is None else repairs
     sentences: list[list[str]] = []
@@ -74,7 +71,10 @@ def read_conll(
     lines: list[list[int]] = []
     columns = first = 0
     broken = True
-    for number, line in enumerate(read_lines(path, repairs, encoding=encoding), start=1):
+    least = max(
+        2, *(column + 1 if column >= 0 else -column for column in (token_column, tag_column))
+    )
+    for number, line in enumerate(read_lines(path, repairs), start=1):
         blank = not line.strip(" \t")
         if blank or (comments and line.startswith("#")):
             broken = broken or blank
@@ -92,13 +92,11 @@ def read_conll(
             continue
         if not columns:
             columns, first = len(fields), number
-            _check_columns(path, number, line, columns, token_column, tag_column)
-        if len(fields) != columns:
-            raise CorpusError.at(
-                path,
-                number,
-                f"expected {columns} columns as in line {first}, got {len(fields)}: {line[:60]!r}",
-            )
+        if len(fields) != columns or columns < least:
+            expected = f"{least} or more columns" if columns < least else f"{columns} columns"
+            expected += f" as in line {first}" if number > first else ""
+            problem = f"expected {expected}, got {len(fields)}: {line[:60]!r}"
+            raise CorpusError.at(path, number, problem)
         token, tag = fields[token_column].strip(" "), fields[tag_column].strip(" ")
         if not token or not tag:
             missing = "tag" if token else "token"
@@ -119,16 +117,6 @@ def read_conll(
     if tags != "plain":
         tagged = _in_iob2(path, tagged, lines, repairs, entities=tags == "entities")
     return to_dataset({"tokens": sentences, "tags": tagged}, task="tagging")
-
-
-def _check_columns(
-    path: str | PathLike[str], number: int, line: str, columns: int, *wanted: int
-) -> None:
-    least = max(2, *(column + 1 if column >= 0 else -column for column in wanted))
-    if columns < least:
-        raise CorpusError.at(
-            path, number, f"expected {least} or more columns, got {columns}: {line[:60]!r}"
-        )
 
 
 def _in_iob2(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from os import PathLike
 from typing import Literal
@@ -14,8 +13,6 @@ from dicebook.corpora.forms import to_dataset
 from dicebook.corpora.text import read_lines
 
 _COLUMNS = {"upos": 3, "xpos": 4}
-_RANGE = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
-_EMPTY = re.compile(r"(\d{1,9})\.\d{1,9}", re.ASCII)
 
 
 def read_conllu(
@@ -39,7 +36,7 @@ def read_conllu(
 
     Raises:
         CorpusError: With file and line: not ten columns, word numbers that do not run 1, 2, 3, ...,
-            a range that does not fit its words, a word without form or tag, no sentence at all.
+            a word without form or tag, no sentence at all.
     """
     if column not in _COLUMNS:
         raise CorpusError(f"column: expected upos or xpos, got {column!r}")
@@ -49,19 +46,12 @@ def read_conllu(
     tagged: list[list[str]] = []
     words: list[str] = []
     tags: list[str] = []
-    reach = reach_line = 0
-    lines = read_lines(path, repairs)
-    for number, line in enumerate([*lines, ""], start=1):
+    for number, line in enumerate([*read_lines(path, repairs), ""], start=1):
         if not line.strip(" \t"):
-            if reach > len(words):
-                raise CorpusError.at(
-                    path, reach_line, f"expected a range within {len(words)} words, to {reach}"
-                )
             if words:
                 sentences.append(words)
                 tagged.append(tags)
                 words, tags = [], []
-            reach = 0
             continue
         if line.startswith("#"):
             continue
@@ -79,17 +69,9 @@ def read_conllu(
                 raise CorpusError.at(path, number, f"expected {missing}, got {line[:60]!r}")
             words.append(form)
             tags.append(tag)
-        elif found := _RANGE.fullmatch(fields[0]):
-            start, end = int(found[1]), int(found[2])
-            if start != len(words) + 1 or end < start or reach >= start:
-                raise CorpusError.at(
-                    path,
-                    number,
-                    f"expected a range from {len(words) + 1} on, got {fields[0]!r}",
-                )
-            reach, reach_line = end, number
+        elif fields[0].startswith(f"{len(words) + 1}-"):
             repairs["multiword ranges left out"] += 1
-        elif (found := _EMPTY.fullmatch(fields[0])) and int(found[1]) == len(words):
+        elif fields[0].startswith(f"{len(words)}."):
             repairs["empty nodes left out"] += 1
         else:
             raise CorpusError.at(

@@ -37,7 +37,6 @@ MOST_LABELS = 1000
 EMPTY = "pairs with an empty sentence"
 FRAGMENTS = "lines left out, for they have not the header's number of columns"
 BLANK = "blank lines skipped"
-QUOTED = "read with csv quoting, for some fields hold a tab or a line end"
 
 _Columns = Mapping[str, Sequence[str]]
 _Rows = list[tuple[int, list[str]]]
@@ -47,7 +46,6 @@ def read_pairs(
     path: str | PathLike[str],
     repairs: Counter[str] | None = None,
     *,
-    labels: Sequence[str] | None = None,
     quoting: bool | None = None,
     lenient: bool = False,
     errors: Literal["strict", "replace"] = "strict",
@@ -63,10 +61,8 @@ def read_pairs(
     Args:
         path: ``.jsonl``, ``.csv``, or anything else for a tab-separated file. UTF-8.
         repairs: What was repaired or left out is added here, by kind.
-        labels: The labels as the file writes them, the negative one first. Default: 0 and 1.
-        quoting: Whether double quotes enclose the fields (doubled inside). By default in ``.csv``;
-            in a tab-separated file only if its rows cannot be told otherwise (MRPC's sentences may
-            begin with a quote that nothing closes).
+        quoting: Whether double quotes enclose the fields (doubled inside). By default in ``.csv``
+            alone: MRPC's sentences may begin with a quote that nothing closes.
         lenient: Leave out lines of a table with another number of columns than its header, and
             keep pairs with an empty sentence, as everybody does who reports figures on QQP. Both
             are counted. In JSON lines, where ``""`` is no slip, empty sentences are always kept.
@@ -88,30 +84,21 @@ def read_pairs(
             if not keep_empty:
                 raise CorpusError.at(path, line, "expected two sentences, got an empty one")
             repairs[EMPTY] += 1
-        row = (*pair, _label(path, line, label, labels, 2))
-        for column, value in zip(columns.values(), row, strict=True):
-            column.append(value)
+        columns["sentence1"].append(pair[0])
+        columns["sentence2"].append(pair[1])
+        columns["label"].append(_label(path, line, label, 2))
     if not columns["label"]:
         raise CorpusError.at(path, 0, "expected pairs of sentences, got none")
     return to_dataset(columns, task="pairs")
 
 
-def read_sentences(
-    path: str | PathLike[str],
-    repairs: Counter[str] | None = None,
-    *,
-    labels: Sequence[str] | None = None,
-    quoting: bool | None = None,
-) -> Dataset:
+def read_sentences(path: str | PathLike[str], repairs: Counter[str] | None = None) -> Dataset:
     """Read labelled sentences from a TSV, CSV or JSON-lines file.
 
     Args:
         path: As for :func:`read_pairs`; the columns go by the names in :data:`SENTENCES`. A table
             without a header must have just the two columns sentence and label.
         repairs: What was repaired is added here, by kind.
-        labels: The labels as the file writes them, in the order of their numbers. By default the
-            file has the numbers themselves, from 0.
-        quoting: As for :func:`read_pairs`.
 
     Returns:
         One row a sentence, in the file's order: ``{"sentence": str, "label": int}``.
@@ -121,12 +108,12 @@ def read_sentences(
     """
     repairs = Counter() if repairs is None else repairs
     columns: dict[str, list[Any]] = {name: [] for name in SENTENCES}
-    for line, (value, label) in _read(path, SENTENCES, repairs, quoting, False):
+    for line, (value, label) in _read(path, SENTENCES, repairs):
         sentence = _text(path, line, "sentence", value)
         if not sentence.strip():
             raise CorpusError.at(path, line, "expected a sentence, got an empty one")
         columns["sentence"].append(sentence)
-        columns["label"].append(_label(path, line, label, labels, MOST_LABELS))
+        columns["label"].append(_label(path, line, label, MOST_LABELS))
     if not columns["label"]:
         raise CorpusError.at(path, 0, "expected sentences, got none")
     return to_dataset(columns, task="sentences")
@@ -136,8 +123,8 @@ def _read(
     path: str | PathLike[str],
     columns: _Columns,
     repairs: Counter[str],
-    quoting: bool | None,
-    lenient: bool,
+    quoting: bool | None = None,
+    lenient: bool = False,
     errors: Literal["strict", "replace"] = "strict",
 ) -> Iterator[tuple[int, list[Any]]]:
     """The line number of each row, and its values in the order of ``columns``."""
@@ -152,14 +139,6 @@ def _read(
     rows = [(number, line.split(separator)) for number, line in enumerate(lines, 1)]
     if quoting or (quoting is None and suffix == ".csv"):
         rows = _quoted(path, lines, separator)
-    elif quoting is None and not lenient and not _regular(rows):
-        try:
-            quoted = _quoted(path, lines, separator)
-        except CorpusError:
-            quoted = []
-        if len(quoted) > 1 and _regular(quoted):
-            repairs[QUOTED] += 1
-            rows = quoted
     first, names = rows[0]
     places = _header(path, first, names, columns)
     if places is not None:
@@ -178,10 +157,6 @@ def _read(
         else:
             problem = f"expected {len(names)} columns, as in line {first}, got {len(fields)}"
             raise CorpusError.at(path, line, problem)
-
-
-def _regular(rows: _Rows) -> bool:
-    return all(len(fields) == len(rows[0][1]) or fields in ([], [""]) for _, fields in rows)
 
 
 def _quoted(path: str | PathLike[str], lines: list[str], separator: str) -> _Rows:
@@ -256,21 +231,13 @@ def _text(path: str | PathLike[str], line: int, column: str, value: object) -> s
     return value
 
 
-def _label(
-    path: str | PathLike[str], line: int, value: object, names: Sequence[str] | None, limit: int
-) -> int:
-    """The label's number, from 0: its place among ``names``, or the number that stands there."""
-    if names is not None:
-        if value in names:
-            return list(names).index(str(value))
-        expected = f"one of {', '.join(names)}"
-    else:
-        if type(value) is int and 0 <= value < limit:
-            return value
-        shown = value.strip() if type(value) is str else ""
-        if shown.isascii() and shown.isdigit() and len(shown) < 9 and int(shown) < limit:
-            return int(shown)
-        expected = "0 or 1" if limit == 2 else f"an integer from 0 to {limit - 1}"
+def _label(path: str | PathLike[str], line: int, value: object, limit: int) -> int:
+    if type(value) is int and 0 <= value < limit:
+        return value
+    shown = value.strip() if type(value) is str else ""
+    if shown.isascii() and shown.isdigit() and len(shown) < 9 and int(shown) < limit:
+        return int(shown)
+    expected = "0 or 1" if limit == 2 else f"an integer from 0 to {limit - 1}"
     problem = f"expected as label {expected}, got {_shortened(repr(value))}"
     raise CorpusError.at(path, line, problem)
 

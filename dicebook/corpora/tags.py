@@ -129,43 +129,6 @@ def spans(tags: Sequence[str], *, strict: bool = False) -> list[Span]:
     return found
 
 
-def from_spans(entities: Iterable[tuple[str, int, int]], length: int) -> list[str]:
-    """The IOB2 tags of entities that do not overlap.
-
-    Args:
-        entities: Type, first token, token after the last.
-        length: How many tokens there are.
-
-    Raises:
-        CorpusError: An entity is empty, lies outside the tokens, or overlaps another.
-    """
-    tags = ["O"] * length
-    for kind, start, end in entities:
-        if not 0 <= start < end <= length:
-            raise CorpusError(f"expected a span within {length} tokens, got {start} to {end}")
-        if tags[start:end] != ["O"] * (end - start):
-            raise CorpusError(f"expected spans that do not overlap, got {kind} {start} to {end}")
-        tags[start:end] = [f"B-{kind}"] + [f"I-{kind}"] * (end - start - 1)
-    return tags
-
-
-def tag_names(sentences: Iterable[Sequence[str]]) -> list[str]:
-    """The label list of a corpus, in a fixed order.
-
-    Args:
-        sentences: The tags of each sentence: IOB2, or plain.
-
-    Returns:
-        For IOB2 ``O`` first, then ``B-`` and ``I-`` of every type by name, both even where one does
-        not occur; for plain tags all of them by name.
-    """
-    seen = {tag for tags in sentences for tag in tags}
-    if all(is_entity_tag(tag) for tag in seen):
-        kinds = sorted({tag[2:] for tag in seen if tag != "O"})
-        return ["O", *(f"{prefix}-{kind}" for kind in kinds for prefix in "BI")]
-    return sorted(seen)
-
-
 def by_character(words: Sequence[str], tags: Sequence[str]) -> tuple[list[str], list[str]]:
     """Words and their parts of speech, as characters with joint segmentation and tagging labels.
 

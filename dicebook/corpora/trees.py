@@ -1,4 +1,4 @@
-r"""Bracketed trees: sentiment trees (SST), and the Penn and Chinese Treebanks.
+r"""Bracketed trees: sentiment trees (SST), and those of which a treebank's readers are made.
 
 Words are split at blanks and tabs alone, never at other Unicode spaces: three trees of SST hold a
 no-break space within a word (``1\/2``).
@@ -37,8 +37,6 @@ BLANK = "blank lines skipped"
 _ESCAPE = re.compile("|".join(ESCAPES))
 _PIECE = re.compile(r"[()]|[^() \t]+")
 _MARKUP = re.compile(r"\s*<.*>\s*")
-
-
 _DEGREES = frozenset("01234")
 
 
@@ -51,14 +49,25 @@ class _Node:
     phrase: bool = False
 
 
-def _trees(
+def trees_in(
     path: str | PathLike[str],
     lines: Iterable[tuple[int, str]],
     labels: Collection[str] | None = None,
 ) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """The label of each outermost bracket ("" for none), and the words in it with theirs.
+    """Walk over bracketed trees, in one pass with a stack: none is too deep.
 
-    One pass with a stack: no tree is too deep. Every label must be one of ``labels``, if given.
+    Args:
+        path: The file, for errors.
+        lines: Its lines with their numbers. Lines of markup (``<S ID=1>``) are passed over.
+        labels: What the label of every bracket must be one of; None for any.
+
+    Yields:
+        Of each outermost bracket its label, "" where it has none, and the words in it, each a pair
+        of label and word.
+
+    Raises:
+        CorpusError: With file and line: a bracket that is not closed or not open, text outside the
+            brackets, a word without a label, an empty bracket, or another label.
     """
     stack: list[_Node] = []
     words: list[tuple[str, str]] = []
@@ -68,10 +77,8 @@ def _trees(
             raise CorpusError.at(path, number, "expected plain text, got a NUL byte")
         if _MARKUP.fullmatch(line) and "(" not in line:
             if stack:
-                problem = (
-                    f"expected ')' for the bracket of line {stack[-1].line}, got {line[:60]!r}"
-                )
-                raise CorpusError.at(path, number, problem)
+                opened = f"expected ')' for the bracket of line {stack[-1].line}"
+                raise CorpusError.at(path, number, f"{opened}, got {line[:60]!r}")
             continue
         for piece in _PIECE.findall(line):
             if piece == "(":
@@ -142,7 +149,7 @@ def read_trees(
         if not line.strip():
             repairs[BLANK] += 1
             continue
-        trees = list(_trees(path, [(number, line)], _DEGREES))
+        trees = list(trees_in(path, [(number, line)], _DEGREES))
         if len(trees) != 1:
             raise CorpusError.at(path, number, f"expected one tree a line, got {len(trees)}")
         label, words = int(trees[0][0]), [word for _, word in trees[0][1]]
@@ -159,73 +166,6 @@ def read_trees(
     return to_dataset(columns, task="sentences")
 
 
-def read_treebank(
-    paths: Iterable[str | PathLike[str]],
-    *,
-    unescape: bool = True,
-    encodings: tuple[str, ...] = ("utf-8",),
-    repairs: Counter[str] | None = None,
-) -> Dataset:
-    r"""Read the words and parts of speech of bracketed files, a sentence each outermost bracket.
-
-    Traces (tag ``-NONE-``) are left out, and a sentence of nothing else with them. Lines of markup
-    (``<S ID=1>``, in files of the Chinese Treebank) are passed over. A functional suffix of a tag
-    (``NN-SHORT``) is cut off.
-
-    Args:
-        paths: The files (``.mrg``, ``.fid``, ``.nw``, ...), in the order wanted.
-        unescape: Whether words come out as they were printed: ``(`` for ``-LRB-``, ``/`` for
-            ``\/``, ``*`` for ``\*``. Tags stay as they are.
-        encodings: Tried in turn for each file; ``("utf-8", "gb18030")`` suits the Chinese
-            Treebank 5.
-        repairs: What was repaired or left out is added here, by kind.
-
-    Returns:
-        Rows of ``tokens`` and ``tags``.
-
-    Raises:
-        CorpusError: With file and line: a bracket that is not closed or not open, text outside the
-            brackets, a word without a tag, an empty bracket; a file without a tree.
-    """
-    repairs = Counter() if repairs is None else repairs
-    columns: dict[str, list[list[str]]] = {"tokens": [], "tags": []}
-    for path in paths:
-        lines = _read_in_one_of(path, encodings, repairs)
-        trees = 0
-        for trees, (_, words) in enumerate(_trees(path, enumerate(lines, 1)), 1):  # noqa: B007
-            kept = [(word, tag) for tag, word in words if tag != "-NONE-"]
-            repairs["traces left out"] += len(words) - len(kept)
-            if not kept:
-                repairs["sentences of traces alone left out"] += 1
-                continue
-            columns["tokens"].append([printed(word) if unescape else word for word, _ in kept])
-            columns["tags"].append([_bare(tag, repairs) for _, tag in kept])
-        if not trees:
-            raise CorpusError.at(path, 0, "expected bracketed trees, got none")
-    if not columns["tokens"]:
-        raise CorpusError("expected files of bracketed trees, got no sentence")
-    return to_dataset(columns, task="tagging")
-
-
-def _read_in_one_of(
-    path: str | PathLike[str], encodings: tuple[str, ...], repairs: Counter[str]
-) -> list[str]:
-    for encoding in encodings[:-1]:
-        try:
-            return read_lines(path, repairs, encoding=encoding)
-        except CorpusError:
-            continue
-    return read_lines(path, repairs, encoding=encodings[-1])
-
-
 def printed(word: str) -> str:
     r"""A word as it was printed: ``(`` for ``-LRB-``, ``/`` for ``\/``, ``*`` for ``\*``."""
     return ESCAPES.get(word) or word.replace(r"\/", "/").replace(r"\*", "*")
-
-
-def _bare(tag: str, repairs: Counter[str]) -> str:
-    bare = tag.split("-", 1)[0]
-    if bare and bare != tag:
-        repairs["functional suffixes cut off tags"] += 1
-        return bare
-    return tag

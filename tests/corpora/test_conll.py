@@ -75,8 +75,6 @@ def test_other_layouts(write):
     universal_ner = "# text = 同樣\n1\t同樣\tB-PER\t-\t-\n\n# x\n1\t#\tO\t-\t-\n"
     assert rows(write(universal_ner), **UNIVERSAL_NER) == [(["同樣"], ["B-PER"]), (["#"], ["O"])]
     assert rows(write("x|A\ny|B\n"), separator="|") == [(["x", "y"], ["A", "B"])]
-    latin = "é\tNN\n".encode("latin-1")
-    assert rows(write(latin), encoding="latin-1") == [(["é"], ["NN"])]
 
 
 def test_tokens_keep_spaces_and_unicode_separators_within(write):

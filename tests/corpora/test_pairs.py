@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dicebook.corpora import CorpusError, validate
 from dicebook.corpora.forms import FORMS
-from dicebook.corpora.tables import BLANK, EMPTY, FRAGMENTS, QUOTED, read_pairs
+from dicebook.corpora.tables import BLANK, EMPTY, FRAGMENTS, read_pairs
 
 MRPC = (
     "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
@@ -62,17 +62,14 @@ def test_fragments_of_broken_rows_are_an_error_or_counted(tmp_path):
     assert repairs == {FRAGMENTS: 2, EMPTY: 1, BLANK: 1}
 
 
-def test_quoting_is_used_in_tab_separated_files_only_when_nothing_else_fits(tmp_path):
+def test_quoting_is_used_in_tab_separated_files_when_asked_for(tmp_path):
     rows = [["sentence1", "sentence2", "label"], ['say "a\tb"', "line\nend", "1"], ["x", "y", "0"]]
     text = io.StringIO(newline="")
     csv.writer(text, "excel-tab").writerows(rows)
-    repairs: Counter[str] = Counter()
-    read = read_pairs(save(tmp_path, "train.tsv", text.getvalue()), repairs)
+    read = read_pairs(save(tmp_path, "train.tsv", text.getvalue()), quoting=True)
     assert read[0] == {"sentence1": 'say "a\tb"', "sentence2": "line\nend", "label": 1}
-    assert repairs[QUOTED] == 1
     plain = save(tmp_path, "plain.tsv", '"a"\t"b"\t1\n"c"\td\t0\n')
     assert read_pairs(plain)[0]["sentence1"] == '"a"'
-    assert read_pairs(plain, quoting=True)[0]["sentence1"] == "a"
 
 
 def test_csv_is_quoted_unless_told_otherwise(tmp_path):
@@ -100,13 +97,6 @@ def test_json_lines(tmp_path):
 
 def test_a_table_without_header_has_its_columns_in_order(tmp_path):
     assert read_pairs(save(tmp_path, "x.tsv", "a\tb\t1\nc\td\t0\n"))["label"] == [1, 0]
-
-
-def test_named_labels(tmp_path):
-    path = save(tmp_path, "x.tsv", "sentence1\tsentence2\tlabel\na\tb\tyes\nc\td\tno\n")
-    assert read_pairs(path, labels=("no", "yes"))["label"] == [1, 0]
-    with pytest.raises(CorpusError, match=r"x.tsv:3: expected as label one of nein, yes, got 'no'"):
-        read_pairs(path, labels=("nein", "yes"))
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ import zipfile
 import pandas as pd
 import pytest
 
+from data_scripts.treebanks import read_treebank
 from dicebook.corpora import read_conllu, read_pairs, read_trees
-from dicebook.corpora.trees import printed, read_treebank
+from dicebook.corpora.trees import printed
 
 conllu = pytest.importorskip("conllu")
 nltk = pytest.importorskip("nltk")

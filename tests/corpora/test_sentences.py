@@ -29,8 +29,6 @@ def test_other_forms(tmp_path):
     assert read_sentences(save(tmp_path, "x.tsv", "good\t1\n"))["label"] == [1]
     assert read_sentences(save(tmp_path, "x.csv", 'text,label\n"a, b",1\n'))["sentence"] == ["a, b"]
     assert read_sentences(save(tmp_path, "x.jsonl", '{"text": "a", "label": 2}\n'))["label"] == [2]
-    named = save(tmp_path, "named.tsv", "good\tpos\nbad\tneg\n")
-    assert read_sentences(named, labels=("neg", "pos"))["label"] == [1, 0]
 
 
 @pytest.mark.parametrize(

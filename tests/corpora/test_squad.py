@@ -11,7 +11,7 @@ from datasets import Dataset
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dicebook.corpora import CorpusError, imbalance, validate
+from dicebook.corpora import CorpusError, validate
 from dicebook.corpora.forms import FORMS
 from dicebook.corpora.squad import (
     LOCATED,
@@ -332,14 +332,3 @@ def test_cmrc_2018(real_corpus):
     assert repairs == {SHIFTED: 12, NOT_FOUND: 193}
     validate(dev, task="reading")
     assert sum(len(answers["text"]) for answers in dev["answers"]) == 9657 - 193
-
-
-@pytest.mark.slow
-def test_squad_1_train_and_its_row_in_table_1(real_corpus):
-    repairs: Counter[str] = Counter()
-    rows = read_squad(real_corpus("squad11") / "train-v1.1.rebuilt.json", repairs)
-    assert len(rows) == 87_599
-    assert not repairs
-    counts = imbalance(rows, task="reading")
-    assert (counts.negative, counts.positive) == (10_315_932, 175_198)
-    assert round(counts.ratio, 2) == 58.88

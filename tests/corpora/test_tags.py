@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
 from seqeval.scheme import IOB2, IOBES, Entities
 
-from dicebook.corpora import CorpusError, spans, tag_names, to_iob2
-from dicebook.corpora.tags import by_character, from_spans, scheme_of
+from data_scripts.ontonotes_readers import from_spans
+from dicebook.corpora import CorpusError, spans, to_iob2
+from dicebook.corpora.tags import by_character, scheme_of
 
 TAGS = st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]), max_size=12)
 
@@ -124,11 +125,6 @@ def test_from_spans_refuses_what_does_not_fit():
     for start, end in [(0, 4), (2, 2), (-1, 1)]:
         with pytest.raises(CorpusError, match="within 3"):
             from_spans([("A", start, end)], 3)
-
-
-def test_labels_are_in_a_fixed_order():
-    assert tag_names([["O", "I-PER"], ["B-LOC"]]) == ["O", "B-LOC", "I-LOC", "B-PER", "I-PER"]
-    assert tag_names([["VBZ", "NN"], ["NN"]]) == ["NN", "VBZ"]
 
 
 @settings(deadline=None)

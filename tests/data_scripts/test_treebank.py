@@ -1,4 +1,4 @@
-"""The reader of bracketed trees, on small trees of our own in the formats of LDC."""
+"""The reader of treebanks, on small trees of our own in the formats of LDC."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutated_files import mutated
 
+from data_scripts.treebanks import read_treebank
 from dicebook.corpora import CorpusError
-from dicebook.corpora.trees import read_treebank
 
 ENGLISH = r"""
 ( (S
