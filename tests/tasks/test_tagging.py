@@ -151,7 +151,7 @@ def test_both_rules_on_many_random_sequences() -> None:
     draw = np.random.default_rng(0)
     tags = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
     gold, predicted = [], []
-    for _ in range(10_000):
+    for _ in range(4_000):
         row = draw.choice(tags, draw.integers(1, 12))
         noise = draw.choice(tags, len(row))
         gold.append(row.tolist())
@@ -162,7 +162,7 @@ def test_both_rules_on_many_random_sequences() -> None:
     assert found["f1"] == pytest.approx(100 * strict)
     assert abs(found["f1"] - found["f1_conlleval"]) > 1
     # Sentence by sentence, for sums can hide errors.
-    for g, p in list(zip(gold, predicted, strict=True))[:2000]:
+    for g, p in list(zip(gold, predicted, strict=True))[:1000]:
         if any(tag != "O" for tag in g + p):
             assert tagging.score([g], [p])["f1_conlleval"] == pytest.approx(conlleval([g], [p]))
 
