@@ -1,13 +1,9 @@
-"""A tagger without dropout on a corpus of one rule, for tests of the training layer.
-
-Run as a script under torchrun, it trains one process's share and rank 0 saves what came of it.
-"""
+"""A tagger without dropout on a corpus of one rule, for tests of the training layer."""
 
 from __future__ import annotations
 
 import os
 import random
-import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -22,8 +18,6 @@ from dicebook.training.encoders import load_tokenizer
 from dicebook.training.experiment import Experiment
 from dicebook.training.sampling import sample
 from dicebook.training.trainer import Trained, train
-
-WORKER = Path(__file__)
 
 
 def sentences(n: int, seed: int) -> list[dict[str, list[str]]]:
@@ -80,9 +74,10 @@ def train_tagger(
     )
 
 
-if __name__ == "__main__":
-    loss, out = sys.argv[1:]
+def train_share(loss: str, out: Path) -> None:
+    """Train one process's share; rank 0 saves what came of it."""
     trained = train_tagger(Experiment(corpus="x", loss=loss, epochs=2, batch_size=8, device="cpu"))
     if os.environ["RANK"] == "0":
         logits = torch.as_tensor(trained.logits["test"])
         torch.save({"history": trained.history, "logits": logits}, out)
+    torch.distributed.destroy_process_group()

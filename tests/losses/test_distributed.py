@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from losses.launch import torchrun
+from losses import distributed_worker
+from tests.processes import run_on
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", [2, 3])
 def test_gradients_equal_those_of_the_full_batch(processes: int) -> None:
-    assert "all equal" in torchrun("distributed_worker.py", processes)
+    run_on(processes, distributed_worker.main)

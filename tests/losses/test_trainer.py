@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from dicebook import CrossEntropyLoss, DiceLoss, SelfAdjustingDiceLoss, TrainerLoss, WeightedSum
-from losses.launch import torchrun
+from losses import trainer_worker
 from losses.trainer_worker import LOSSES, check
+from tests.processes import run_on
 
 
 @pytest.mark.slow
@@ -29,7 +30,7 @@ def test_gradient_checkpointing_changes_nothing() -> None:
 
 @pytest.mark.slow
 def test_a_trainer_on_two_processes_is_exact_too() -> None:
-    assert "all equal" in torchrun("trainer_worker.py", 2)
+    run_on(2, trainer_worker.main)
 
 
 def outputs(rows: int, seed: int = 0) -> SimpleNamespace:

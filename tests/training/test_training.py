@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +15,8 @@ from dicebook.tasks import mrc_ner, reading, tagging
 from dicebook.training import trainer as training
 from dicebook.training.encoders import load_tokenizer
 from dicebook.training.experiment import Experiment, ParameterError
-from tests.tiny_tagger import WORKER, prepared, train_tagger
+from tests.processes import run_on
+from tests.tiny_tagger import prepared, train_share, train_tagger
 
 pytestmark = pytest.mark.slow
 
@@ -204,24 +202,9 @@ def test_a_gpu_that_is_not_there_is_named() -> None:
 
 
 @pytest.mark.parametrize("loss", ["ce", "dl"])
-def test_two_processes_train_as_one(loss: str, tmp_path: Path, root: Path) -> None:
-    environment = {
-        **os.environ,
-        "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": str(root),
-        "CUDA_VISIBLE_DEVICES": "",
-    }
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+def test_two_processes_train_as_one(loss: str, tmp_path: Path) -> None:
     out = tmp_path / "two.pt"
-    done = subprocess.run(
-        [*torchrun, str(WORKER), loss, str(out)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    run_on(2, train_share, loss, out)
     two = torch.load(out)
     one = train_tagger(Experiment(corpus="x", loss=loss, epochs=2, batch_size=16, device="cpu"))
     assert [e["step"] for e in two["history"]] == [e["step"] for e in one.history]
