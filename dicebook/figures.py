@@ -8,7 +8,7 @@ who do not see red and green alike, the dashes in print without colour.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +21,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from dicebook.reproduce.runs import interval
+from dicebook.reproduce.evidence.analysis import WAYS, Runs
+from dicebook.reproduce.evidence.heads import CHECKPOINTS
+from dicebook.reproduce.runs import interval, loss_label
 
 NEGATIVE, POSITIVE = "#999999", "#D55E00"
 
@@ -188,6 +190,56 @@ def training_curves(
     ax.set(xlabel=xlabel, ylabel=ylabel)
     ax.legend()
     return ax
+
+
+def evidence(runs: Runs, task: str, axes: Sequence[Axes]) -> None:
+    """Cross entropy beside squared dice on a task of the evidence, means over finals.
+
+    Args:
+        runs: The records, with finals of both on the task.
+        task: The task's name.
+        axes: Two: validation F1 by training steps, threshold tuned; and precision against recall
+            on the test set, where circles mark argmax and diamonds the tuned threshold.
+    """
+    arms = {"cross entropy": "ce", "dice squared": "dice"}
+    curves = {name: runs.curves(task, arm) for name, arm in arms.items()}
+    training_curves(curves, CHECKPOINTS, xlabel="steps", ylabel="validation F1, %", ax=axes[0])
+    axes[0].set_xscale("log")
+    axes[0].set_xticks(CHECKPOINTS, [str(steps) for steps in CHECKPOINTS])
+    axes[0].minorticks_off()
+    swept = {name: runs.precision_recall(task, arm) for name, arm in arms.items()}
+    precision_recall(swept, ax=axes[1])
+    for name, arm in arms.items():
+        for how, marker in zip(WAYS, "oD", strict=True):
+            precision, recall = runs.operating_point(task, arm, how)
+            axes[1].plot(recall, precision, marker, color=style(name)["color"])
+
+
+def seeds(records: Iterable[Mapping[str, Any]], axes: Sequence[Axes]) -> None:
+    """Recorded runs of several losses and seeds.
+
+    Args:
+        records: Runs that differ in loss and seed alone.
+        axes: Two: F1 on the test split, every seed and the mean with its 95% interval; and the mean
+            F1 on the validation split after each pass.
+    """
+    by_loss: dict[str, list[Mapping[str, Any]]] = {}
+    for record in records:
+        name = loss_label(record).replace(", squared=True", "").replace("squared=False", "linear")
+        name = re.sub(r", fp_weight=(\S+), fn_weight=(\S+),", r" \1/\2", name)
+        by_loss.setdefault(name.replace("alpha=", "α "), []).append(record)
+    scores(
+        {name: [r["metrics"]["test"]["f1"] for r in runs] for name, runs in by_loss.items()},
+        xlabel="F1 on the test split, %",
+        ax=axes[0],
+    )
+    for name, runs in by_loss.items():
+        curves = [[entry["validation_f1"] for entry in r["history"]] for r in runs]
+        passes = min(map(len, curves))
+        means = np.mean([curve[:passes] for curve in curves], axis=0)
+        axes[1].plot(range(1, passes + 1), means, label=name, **style(name))
+    axes[1].set(xlabel="pass", ylabel="F1 on the validation split, %")
+    axes[1].legend(fontsize=8, ncols=2)
 
 
 def scores(

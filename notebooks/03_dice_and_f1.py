@@ -389,7 +389,7 @@ pd.DataFrame(rows).T.round(3)
 #
 # <div class="play" data-play="smoothing"><img src="../_static/play-smoothing.png"
 # alt="Left, the loss of a positive and of a negative against p; right, the slopes of both. With
-# γ = 1 a negative is pulled with 1 at p = 0, a positive with .75, and the dearest mistake costs .5."></div>
+# γ = 1 a negative is pulled with 1 at p = 0, a positive with .75, and the costliest mistake costs .5."></div>
 
 # %% [markdown]
 # Read down the columns. As γ shrinks, the pull of a negative at 0 grows without bound: it acts at $p

@@ -18,6 +18,7 @@ from dicebook.reproduce.evidence.scores import f1
 MARGIN = 0.5  # points of F1 within which two arms are held to be equivalent
 RESAMPLES = 4000
 Term = tuple[int, str, str]  # sign, arm, way of deciding
+WAYS = ("argmax", "tuned")
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,26 @@ class Runs:
                         raise ValueError(f"{' '.join(key)}: seed {seed} is recorded twice")
                     runs.finals[key][seed] = record
         return runs
+
+    def curves(self, task: str, arm: str) -> list[list[float]]:
+        """Validation F1 of every final at the steps of ``heads.CHECKPOINTS``, threshold tuned."""
+        return [r["curve"]["tuned"] for r in self.finals[task, arm, "tuned"].values()]
+
+    def precision_recall(self, task: str, arm: str) -> tuple[np.ndarray, np.ndarray]:
+        """Precision and recall on the test set, ``[101]`` each: means over finals.
+
+        The thresholds of a final call from an eighth to eight times as many as there are.
+        """
+        finals = list(self.finals[task, arm, "tuned"].values())
+        found, called = np.array([r["precision_recall"]["test"] for r in finals]).swapaxes(0, 1)
+        gold = finals[0]["test"]["tuned"]["gold"]
+        return (found / np.maximum(called, 1)).mean(0), (found / gold).mean(0)
+
+    def operating_point(self, task: str, arm: str, how: str) -> tuple[float, float]:
+        """Mean precision and recall on the test set where an arm decides."""
+        scores = [r["test"][how] for r in self.finals[task, arm, how].values()]
+        precision = [s["found"] / max(s["predicted"], 1) for s in scores]
+        return float(np.mean(precision)), float(np.mean([s["found"] / s["gold"] for s in scores]))
 
     def imbalance(self, task: str) -> float:
         """Negatives per positive of the training draw."""
@@ -320,6 +341,28 @@ def _within(fits: Sequence[tuple[np.ndarray, np.ndarray, float, float]]) -> floa
 def effects_of(runs: Runs, contrast: Contrast) -> list[Effect]:
     """A contrast on every task that has it."""
     return [e for task in runs.tasks if (e := effect(runs, contrast, task))]
+
+
+def compared(runs: Runs, tasks: Iterable[str], arm: str = "dice") -> dict[str, dict[str, str]]:
+    """An arm beside cross entropy, by task, as text: for the tasks on which both are done.
+
+    The best baseline, mean test F1 of both at argmax and tuned, and the differences with the 95%
+    interval of the two-way bootstrap.
+    """
+    rows = {}
+    for task in tasks:
+        found = {h: effect(runs, Contrast("", ((1, arm, h), (-1, "ce", h))), task) for h in WAYS}
+        if task not in runs.tasks or not all(found.values()):
+            continue
+        row = {"baseline": f"{max(runs.tasks[task]['baselines'].values()):.1f}"}
+        for how, e in found.items():
+            for name in ("ce", arm):
+                f1s = [r["test"][how]["f1"] for r in runs.finals[task, name, how].values()]
+                row[f"{name}, {how}"] = f"{np.mean(f1s):.1f}"
+            if e:
+                row[f"{arm} less ce, {how}"] = f"{e.mean:+.1f} [{e.low:+.1f}, {e.high:+.1f}]"
+        rows[task] = row
+    return rows
 
 
 def report(folder: Path) -> str:
