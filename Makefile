@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser slurm notebooks book test versions lint format types lab bench gpu reproduce smoke estimate evidence evidence-run repository clean
+.PHONY: help env lock browser axe slurm notebooks book test versions lint format types lab bench gpu reproduce smoke estimate evidence evidence-run repository clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -65,7 +65,7 @@ $(VENV)/peers: tests/losses/peers.txt | $(VENV)/ready
 
 test: export OMP_NUM_THREADS := 1
 test: export PYTHONPATH := $(abspath $(VENV)/peers)
-test: env $(VENV)/peers browser slurm  ## everything that CI checks
+test: env $(VENV)/peers browser axe slurm  ## everything that CI checks
 	$(MAKE) lint types
 	$(PYTEST) --dist loadgroup --durations=15
 	$(PYTEST) --dist loadscope --nbval --nbval-current-env $(DERIVATIONS)
@@ -89,6 +89,10 @@ format: env  ## rewrite to the project's style
 
 browser: env  ## a headless Chromium for the tests of the built pages
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && apt-get install -qq -y chromium > /dev/null; } || $(BIN)/playwright install chromium || echo "No Chromium: the tests of the built pages will be skipped."
+
+axe: $(VENV)/axe.min.js  ## axe-core, which looks for what keeps people out of the pages
+$(VENV)/axe.min.js: | $(VENV)/ready
+	@if command -v npm > /dev/null; then cd $(VENV) && npm pack --silent axe-core@4.14.1 > /dev/null && tar -xzOf axe-core-4.14.1.tgz package/axe.min.js > axe.part && mv axe.part axe.min.js; else echo "No npm: the test with axe-core will be skipped."; fi
 
 slurm:  ## a SLURM for the test of the workflow on a cluster
 	@command -v sbatch > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && apt-get install -qq -y slurm-wlm munge > /dev/null; } || echo "No SLURM: the test on a cluster will be skipped."

@@ -12,8 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 ROOT = Path(__file__).resolve().parents[2]
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
-ENTRIES = [entry for part in TOC["parts"] for entry in part["chapters"]]
-PAGES = ["index", *(e["file"] for entry in ENTRIES for e in [entry, *entry.get("sections", [])])]
+PAGES = ["index", *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 
 pytestmark = pytest.mark.slow
