@@ -1,4 +1,4 @@
-"""Every table of the paper as a grid of papermill runs; see docs/reproduce.md.
+"""Every table of the paper as a grid of runs; see docs/reproduce.md.
 
     snakemake --cores 2 --config table=5 profile=smoke
 """
@@ -11,26 +11,28 @@ from snakemake.exceptions import WorkflowError
 
 from dicebook.reproduce import grid, runs, tables
 
-TABLE = int(config.get("table", 5))
+TABLE = int(config.get("table", 9))
 PROFILE = config.get("profile", "default")
+CORPORA = [name for name in str(config.get("corpora", "")).split(",") if name]
 WORK = f"runs/grid/{PROFILE}/table{TABLE}"
 OUT = config.get("out", f"results/reproduced/{PROFILE}")
+DATA = Path(os.environ.get("DICEBOOK_DATA", "data"))
+# What carries a job out: `python -m RUNNER JOB RECORD [RATES]`.
+RUNNER = config.get("runner", "dicebook.reproduce.systems")
 
 try:
-    JOBS = {job.name: job for job in grid.jobs(TABLE, PROFILE)}
-    grid.check(JOBS.values(), Path(os.environ.get("DICEBOOK_DATA", "data")))
+    ALL = grid.jobs(TABLE, PROFILE)
+    JOBS = {job.name: job for job in grid.runnable(ALL, DATA, CORPORA)}
 except grid.GridError as error:
     raise WorkflowError(str(error)) from None
-
-
-def records():
-    """The record of every job."""
-    return [f"{WORK}/{job.name}/{job.record}" for job in JOBS.values()]
-
-
-def job_of(wildcards):
-    """The job that a folder belongs to."""
-    return JOBS[f"{wildcards.corpus}/{wildcards.loss}/{wildcards.seed}"]
+ABSENT = [] if CORPORA else grid.missing(ALL, DATA)
+if ABSENT:
+    print(f"Left out, for they are not in {DATA}:\n{grid.how_to_get(ABSENT, DATA)}", file=sys.stderr)
+SEARCHES = {job.searched: job for job in reversed(JOBS.values()) if job.searched}
+# A machine's threads are divided among the runs that go on at a time.
+GPUS = int(workflow.global_resources.get("gpu", 0)) if workflow.global_resources else 0
+AT_A_TIME = min(GPUS or workflow.cores or 1, len(JOBS))
+THREADS = max(1, (workflow.cores or 1) // AT_A_TIME)
 
 
 localrules:
@@ -38,38 +40,48 @@ localrules:
 
 
 wildcard_constraints:
-    corpus="[^/]+",
-    loss="[^/]+",
-    seed="[0-9]+",
+    name=".+/[0-9]+",
+    searched=".+",
 
 
 rule table:
     """The table beside the paper's."""
     input:
-        records(),
+        [f"{WORK}/{name}/record.json" for name in JOBS],
     output:
         expand("{out}/table{table}.{suffix}", out=OUT, table=TABLE, suffix=["jsonl", "md", "csv", "html"]),
     run:
-        tables.write_table(runs.read_records(*input), TABLE, Path(OUT))
+        tables.write_table(runs.read_records(*input), TABLE, Path(OUT), PROFILE)
         print(Path(output[1]).read_text())
 
 
-rule run_chapter:
-    """One loss, one corpus, one seed. A killed one goes on from its last checkpoint."""
-    input:
-        lambda wildcards: f"notebooks/{job_of(wildcards).chapter}.ipynb",
+rule search:
+    """The learning rate of one loss, by the validation split."""
     output:
-        f"{WORK}/{{corpus}}/{{loss}}/{{seed}}/{{name}}/record.json",
+        f"{WORK}/{{searched}}/rates.json",
     log:
-        notebook=f"{WORK}/{{corpus}}/{{loss}}/{{seed}}/{{name}}.ipynb",
+        f"{WORK}/{{searched}}/search.log",
     params:
-        arguments=lambda wildcards: job_of(wildcards).arguments(
-            f"{WORK}/{job_of(wildcards).name}"
-        ),
-        python=sys.executable,
+        job=lambda wildcards: SEARCHES[wildcards.searched].text,
     resources:
         gpu=1,
-    threads: 1
+    threads: THREADS
     shell:
-        "OMP_NUM_THREADS={threads} {params.python} -m papermill --no-progress-bar --cwd . "
-        "{input} {log.notebook} {params.arguments:q} > /dev/null"
+        "OMP_NUM_THREADS={threads} {sys.executable} -m {RUNNER} {params.job:q} {output} > {log} 2>&1"
+
+
+rule run_system:
+    """One system, one corpus, one loss, one seed. A killed one goes on from its last checkpoint."""
+    input:
+        lambda wildcards: [f"{WORK}/{s}/rates.json" for s in [JOBS[wildcards.name].searched] if s],
+    output:
+        f"{WORK}/{{name}}/record.json",
+    log:
+        f"{WORK}/{{name}}/run.log",
+    params:
+        job=lambda wildcards: JOBS[wildcards.name].text,
+    resources:
+        gpu=1,
+    threads: THREADS
+    shell:
+        "OMP_NUM_THREADS={threads} {sys.executable} -m {RUNNER} {params.job:q} {output} {input} > {log} 2>&1"

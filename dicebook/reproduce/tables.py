@@ -1,7 +1,7 @@
 """Our runs as tables: beside a table of the paper, and all that are kept as a page of the book.
 
 python -m dicebook.reproduce.tables table --table 5 FOLDER --out results/reproduced
-python -m dicebook.reproduce.tables page                   # docs/records.md, from results/
+python -m dicebook.reproduce.tables page         # docs/records.md and reproduced.md, from results/
 """
 
 from __future__ import annotations
@@ -32,66 +32,87 @@ LOSSES = {
 }
 OPTIONS = {"fp_weight": "false positives", "fn_weight": "false negatives", "alpha": "α"}
 ENCODERS = {"tiny": "a small encoder trained from nothing", "minilm": "all-MiniLM-L6-v2"}
+FLOORS = {"majority": "*the majority's answer*", "dictionary": "*words alone*"}
 
 
-def printed(record: Record, number: int) -> paper.Row | None:
-    """The paper's row for a run: the same corpus, model, variant and loss.
-
-    Args:
-        record: a run with one of the grid's corpora.
-        number: the table.
-
-    Returns:
-        The row, or None where the paper prints none, as for a corpus or a loss of our own.
-    """
-    parameters = record["parameters"]
-    corpus = next((c for c in grid.TABLES[number] if c.name == parameters["corpus"]), None)
-    if corpus is None:
-        return None
-    name, variant = corpus.printed_as or (corpus.name, "")
-    backbone = grid.BACKBONES[number]
-    if number == 10:
-        variant = f"alpha = {runs.loss_options(record).get('fp_weight')}"
-    return paper.table(number).row(name, backbone, parameters["loss"], variant)
-
-
-def table_of(records: Sequence[Record], number: int) -> pd.DataFrame:
+def table_of(records: Sequence[Record], number: int, profile: str = "default") -> pd.DataFrame:
     """Our runs beside the paper's table.
 
     Args:
         records: of the table's jobs.
         number: the table.
+        profile: the profile that they were run in.
 
     Returns:
-        A row for each corpus, setting and loss: seeds, mean and 95% interval of the test F1
-        (accuracy in Table 9) at argmax and tuned, the difference from cross entropy on the same
-        seeds with the p-value of a paired test, and the model and the number that the paper prints.
+        A row for each corpus, model and loss: seeds, mean and 95% interval of the test F1 (accuracy
+        in Table 9) at argmax and tuned, the difference from cross entropy on the same seeds with
+        the p-value of a paired test, and the model and the number that the paper prints. Below a
+        corpus what its test split gives away without a model.
     """
     metric = "accuracy" if number == 9 else "f1"
     title = metric.capitalize()
-    rows = []
-    for corpus in dict.fromkeys(record["parameters"]["corpus"] for record in records):
-        groups = runs.comparable(r for r in records if r["parameters"]["corpus"] == corpus)
-        for settings, group in groups:
-            argmax, tuned = (_over_seeds(group, split, metric) for split in ("test", "test_tuned"))
-            rows_of = {runs.loss_label(record): printed(record, number) for record in group}
-            for label, found in argmax.items():
-                row = rows_of[label]
-                rows.append(
-                    {
-                        "corpus": corpus,
-                        **({"settings": _settings(settings)} if len(groups) > 1 else {}),
-                        "loss": label,
-                        "seeds": len(found.scores),
-                        title: str(found.mean),
-                        "less ce": str(found.gain or ""),
-                        "p": "" if found.p_value is None else f"{found.p_value:.3f}",
-                        f"tuned {title}": f"{tuned[label].mean.mean:.1f}" if label in tuned else "",
-                        "the paper's": row.model or row.variant if row else "",
-                        "paper": row.printed.get(metric, "") if row else "",
-                    }
-                )
+    rows: list[dict[str, Any]] = []
+    groups: dict[tuple[str, ...], list[Record]] = {}
+    for record in records:
+        given = record["parameters"]
+        groups.setdefault((given["corpus"], given["backbone"], given["system"]), []).append(record)
+    last = ""
+    for (corpus, backbone, system), group in sorted(groups.items(), key=_first_of(records)):
+        if last and last != corpus:
+            rows += _floors(records, last, metric, title)
+        last = corpus
+        argmax, tuned = (_over_seeds(group, split, metric) for split in ("test", "test_tuned"))
+        of = {runs.loss_label(record): record for record in group}
+        for label, found in argmax.items():
+            row = grid.printed(of[label], profile)
+            rows.append(
+                {
+                    "corpus": corpus,
+                    "model": _model(backbone, system),
+                    "loss": _loss(of[label]),
+                    "seeds": str(len(found.scores)),
+                    title: str(found.mean),
+                    "less ce": str(found.gain or ""),
+                    "p": "" if found.p_value is None else f"{found.p_value:.3f}",
+                    f"tuned {title}": f"{tuned[label].mean.mean:.1f}" if label in tuned else "",
+                    "the paper's": _in_print(row) if row else "",
+                    "paper": row.printed.get(metric, "") if row else "",
+                }
+            )
+    rows += _floors(records, last, metric, title)
     return pd.DataFrame(rows).fillna("")
+
+
+def _first_of(records: Sequence[Record]) -> Any:
+    """Sorts groups by the first record of their corpus, so that a corpus stands together."""
+    corpora = list(dict.fromkeys(record["parameters"]["corpus"] for record in records))
+    return lambda item: corpora.index(item[0][0])
+
+
+def _floors(
+    records: Sequence[Record], corpus: str, metric: str, title: str
+) -> Iterator[dict[str, str]]:
+    of_corpus = [r["metrics"] for r in records if r["parameters"]["corpus"] == corpus]
+    for name, words in FLOORS.items():
+        values = [m[name][metric] for m in of_corpus if metric in m.get(name, {})]
+        if values:
+            yield {"corpus": corpus, "model": words, title: str(runs.interval(_distinct(values)))}
+
+
+def _distinct(values: Sequence[float]) -> list[float]:
+    """Records of one seed share a draw of the corpus, and so what it gives away."""
+    return [sum(set(values)) / len(set(values))]
+
+
+def _model(backbone: str, system: str) -> str:
+    how = {"choice": "by choice", "decisions": "by decisions", "mrc": "", "tagger": ""}
+    names = [backbone or {"mrc": "BERT-MRC", "decisions": "BERT"}.get(system, "")]
+    return ", ".join(filter(None, [*names, how.get(system, "")]))
+
+
+def _in_print(row: paper.Row) -> str:
+    corpus = f"{row.corpus_title} {row.variant}".strip()
+    return f"{row.model}, {corpus}" if row.model else corpus
 
 
 def _over_seeds(group: Sequence[Record], split: str, metric: str) -> dict[str, runs.OverSeeds]:
@@ -100,23 +121,26 @@ def _over_seeds(group: Sequence[Record], split: str, metric: str) -> dict[str, r
     return runs.over_seeds(group, split=split, metric=metric)
 
 
-def write_table(records: Sequence[Record], number: int, out: Path) -> list[Path]:
+def write_table(
+    records: Sequence[Record], number: int, out: Path, profile: str = "default"
+) -> list[Path]:
     """Write the records of a table as JSON lines, and the table as Markdown, CSV and HTML.
 
     Args:
         records: of the table's jobs.
         number: the table.
         out: the folder.
+        profile: the profile that they were run in.
 
     Returns:
         The files.
     """
-    frame = table_of(records, number)
+    frame = table_of(records, number, profile)
     title = f"Table {number}: {paper.table(number).title}"
     lines = (json.dumps(record, ensure_ascii=False, allow_nan=False) for record in records)
     texts = {
         "jsonl": "\n".join(lines) + "\n",
-        "md": f"# {title}\n\n{frame.to_markdown(index=False)}\n",
+        "md": f"# {title}\n\n{_table(frame.to_dict('records'))}\n",
         "csv": frame.to_csv(index=False),
         "html": frame.to_html(index=False),
     }
@@ -147,11 +171,10 @@ def page(results: Path) -> str:
     """All runs that are kept, as a page of the book.
 
     Args:
-        results: the folder ``results``: ``*.jsonl`` of runs, and below ``reproduced`` the tables
-            that the workflow has made (not those of ``smoke``).
+        results: the folder ``results``: ``*.jsonl`` of runs.
 
     Returns:
-        Markdown: every group of comparable runs, the other records as they are, the tables.
+        Markdown: every group of comparable runs, the other records as they are.
     """
     parts = [PAGE]
     for file in sorted(results.glob("*.jsonl")):
@@ -164,11 +187,58 @@ def page(results: Path) -> str:
         others = [record for record in records if "loss" not in record["parameters"]]
         if others:
             parts.append(f"## {_chapter(others[0])}\n\n{_table(list(_other_rows(others)))}\n")
-    made = sorted(results.glob("reproduced/*/table*.md"))
-    for file in [path for path in made if path.parent.name != "smoke"]:
-        title, _, table = file.read_text(encoding="utf-8").removeprefix("# ").partition("\n")
-        parts.append(f"## {title} (profile {file.parent.name})\n{table}")
     return "\n".join(parts)
+
+
+REPRODUCED = """\
+# The paper's tables, run again
+
+Each table below was made by `make reproduce`, see [](reproduce.md);
+`python -m dicebook.reproduce.tables page` writes this page from the records below
+`results/reproduced/`.
+
+Scores are in percent, on the test split: the mean over seeds with its 95% interval. *Less ce* is
+the difference from cross entropy on the same seeds, in points, *p* of a paired test, which with two
+seeds cannot fall below .5: it is a place to look at, no finding. *Tuned* has its threshold, or the
+bias of the tag `O`, chosen on the validation split. The last two columns are what the paper prints
+for the corpus of its own and a far larger encoder. *Words alone* is a dictionary of the training
+split for tags, a count of words for sentences, the share of common words for pairs.
+"""
+HOW = {
+    "laptop": "Parts of real corpora, small encoders, two seeds, on a CPU in bfloat16: what shows "
+    "here shows in minutes, and differences of a point or two do not show.",
+    "default": "The same budget for each loss, its learning rate found on the validation split.",
+    "paper": "Hyperparameters and habits of the paper's scripts.",
+}
+
+
+def reproduced(results: Path) -> str:
+    """The tables that the workflow has made, as a page of the book.
+
+    Args:
+        results: the folder ``results``; those of the profile ``smoke`` are left out.
+    """
+    parts = [REPRODUCED]
+    for profile, how in HOW.items():
+        files = (results / "reproduced" / profile / f"table{n}.jsonl" for n in grid.TABLES)
+        for file in filter(Path.is_file, files):
+            number, records = int(file.stem.removeprefix("table")), runs.read_records(file)
+            rows = table_of(records, number, profile).to_dict("records")
+            title = f"Table {number}: {paper.table(number).title}"
+            parts.append(f"## {title} (profile {profile})\n\n{how}\n\n{_table(rows)}\n")
+            parts += [f"{line}\n" for line in _footnotes(records)]
+    return "\n".join(parts)
+
+
+def _footnotes(records: Sequence[Record]) -> Iterator[str]:
+    """What a table's runs were: settings and sizes of each corpus, hours, machine."""
+    for corpus in dict.fromkeys(record["parameters"]["corpus"] for record in records):
+        (given, *_) = (r["parameters"] for r in records if r["parameters"]["corpus"] == corpus)
+        note = f" {given['corpus_note']}" if given.get("corpus_note") else ""
+        yield f"- {_corpus(corpus)}: {_settings(given)}.{note}"
+    hours = sum(record["measured"]["seconds"] for record in records) / 3600
+    device = ", ".join(dict.fromkeys(record["measured"]["device"] for record in records))
+    yield f"\n{len(records)} runs, {hours:.1f} hours of training on {device}."
 
 
 def _section(settings: Mapping[str, Any], group: Sequence[Record]) -> str:
@@ -283,17 +353,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made = commands.add_parser("table", help="the table that a folder of records makes")
     made.add_argument("records", type=Path, nargs="+")
     made.add_argument("--table", type=int, required=True)
+    made.add_argument("--profile", default="default", choices=grid.PROFILES)
     made.add_argument("--out", type=Path, default=Path("results/reproduced"))
     book = commands.add_parser("page", help="the kept runs as a page of the book")
     book.add_argument("--results", type=Path, default=Path("results"))
-    book.add_argument("--out", type=Path, default=Path("docs/records.md"))
+    book.add_argument("--out", type=Path, default=Path("docs"))
     given = parser.parse_args(arguments)
     try:
         if given.command == "page":
-            given.out.write_text(page(given.results), encoding="utf-8")
-            print(given.out)
+            texts = {"records.md": page(given.results), "reproduced.md": reproduced(given.results)}
+            for name, text in texts.items():
+                (given.out / name).write_text(text, encoding="utf-8")
+                print(given.out / name)
         else:
-            for path in write_table(runs.read_records(*given.records), given.table, given.out):
+            records = runs.read_records(*given.records)
+            for path in write_table(records, given.table, given.out, given.profile):
                 print(path)
     except FileNotFoundError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -60,6 +60,8 @@ class EntityReader(nn.Module):
             four times as many are taken: the number of candidates would otherwise limit how many
             entities of a type a sentence can have.
         dropout: applied to the hidden states.
+        answerable: whether a fourth head says from the first token if there is an entity at all; as
+            the paper's released code has it, which the paper does not mention.
         queries: the question for each type, which :func:`dicebook.tasks.mrc_ner.predict` asks.
     """
 
@@ -69,6 +71,7 @@ class EntityReader(nn.Module):
         *,
         candidates: int = 8,
         dropout: float = 0.1,
+        answerable: bool = False,
         queries: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
@@ -79,6 +82,7 @@ class EntityReader(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.boundaries = nn.Linear(width, 2)
         self.match = MatchHead(width)
+        self.answerable = nn.Linear(width, 1) if answerable else None
 
     @property
     def config(self) -> Any:
@@ -97,6 +101,7 @@ class EntityReader(nn.Module):
         options = {
             "candidates": self.candidates,
             "dropout": self.dropout.p,
+            "answerable": self.answerable is not None,
             "queries": self.queries,
         }
         text = json.dumps(options, ensure_ascii=False, indent=2) + "\n"
@@ -146,7 +151,8 @@ class EntityReader(nn.Module):
 
         Returns:
             ``logits`` ``[B, L, 2]`` of starts and ends; ``pairs`` ``[B, K, 2]``, the candidates,
-            -1 where there is none; ``match_logits`` ``[B, K]``; ``word_mask``.
+            -1 where there is none; ``match_logits`` ``[B, K]``; ``word_mask``; in training
+            ``answerable`` ``[B]``, if there is that head. Else it bounds ``match_logits``.
         """
         segments = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
         hidden = self.encoder(
@@ -169,12 +175,19 @@ class EntityReader(nn.Module):
             own = torch.arange(k, device=most.device) < most[:, None]
             real &= (own[:, :, None] & own[:, None]).flatten(1)
             pairs = torch.stack([starts, ends], -1).masked_fill(~real[..., None], -1)
-        return ModelOutput(
+        found = ModelOutput(
             logits=logits,
             pairs=pairs,
             match_logits=self.match(hidden, starts, ends),
             word_mask=word_mask,
         )
+        if self.answerable is not None:
+            any_at_all = self.answerable(hidden[:, 0]).squeeze(-1)
+            if self.training:
+                found["answerable"] = any_at_all
+            else:  # without an answer no pair is one
+                found["match_logits"] = torch.minimum(found.match_logits, any_at_all[:, None])
+        return found
 
 
 def marks(spans: Tensor, like: Tensor) -> Tensor:

@@ -137,19 +137,26 @@ def encode(
     return Encoded(splits, corpus, asked, cut, unseen)
 
 
-def model(encoder: str, tokenizer: PreTrainedTokenizerBase, **options: Any) -> EntityReader:
+def model(
+    encoder: str,
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    config: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> EntityReader:
     """An :class:`EntityReader` on an encoder by name.
 
     Args:
         encoder: see :class:`dicebook.training.experiment.Experiment`.
         tokenizer: the encoder's tokenizer.
+        config: further entries of the encoder's config, such as ``hidden_dropout_prob``.
         **options: of :class:`EntityReader`; give it ``queries=encoded.queries``, and the model
             knows what to ask wherever it is loaded.
 
     Raises:
         EncoderError: if there is no such encoder.
     """
-    return EntityReader(load_model(AutoModel, encoder, tokenizer), **options)
+    return EntityReader(load_model(AutoModel, encoder, tokenizer, **(config or {})), **options)
 
 
 def collator(
@@ -181,10 +188,12 @@ class MrcLoss(RowLoss):
     Attributes:
         loss: from logits and 0/1 targets to a scalar; targets of -100 do not count.
         weights: of starts, ends and pairs.
+        answerable: weight of whether there is an entity, for a reader with that head.
     """
 
     loss: Callable[[Tensor, Tensor], Tensor]
     weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    answerable: float = 0.0
     _held: list[list[tuple[Tensor, Tensor]]] = field(default_factory=list, init=False, repr=False)
 
     def __call__(
@@ -209,7 +218,8 @@ class MrcLoss(RowLoss):
                 return torch.zeros((), device=labels.device, requires_grad=True) + 0
             held, self._held = self._held, []
         total = torch.zeros((), device=labels.device)
-        for weight, parts in zip(self.weights, zip(*held, strict=True), strict=True):
+        weights = (*self.weights, *([self.answerable] if "answerable" in outputs else []))
+        for weight, parts in zip(weights, zip(*held, strict=True), strict=True):
             total = total + weight * self.loss(*_as_one(parts))
         return total
 
@@ -222,7 +232,10 @@ def _decisions(outputs: Any, labels: Tensor) -> list[tuple[Tensor, Tensor]]:
     equal = (pairs[:, :, None] == labels[:, None]).all(-1) & (labels[:, None, :, 0] >= 0)
     match = equal.any(-1).long().masked_fill(pairs[..., 0] < 0, IGNORED)
     sides = [(logits[..., side], target[..., side]) for side in (0, 1)]
-    return [*sides, (outputs["match_logits"], match)]
+    heads = [*sides, (outputs["match_logits"], match)]
+    if "answerable" in outputs:
+        heads.append((outputs["answerable"][:, None], (labels[:, :1, 0] >= 0).long()))
+    return heads
 
 
 def _as_one(parts: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:

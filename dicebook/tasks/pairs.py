@@ -82,13 +82,16 @@ def encode(
     return Encoded(splits.remove_columns("too_long"), labels, cut)
 
 
-def model(encoder: str, tokenizer: PreTrainedTokenizerBase, labels: Sequence[str]) -> Any:
+def model(
+    encoder: str, tokenizer: PreTrainedTokenizerBase, labels: Sequence[str], **config: Any
+) -> Any:
     """An encoder with a linear layer over the classes.
 
     Args:
         encoder: see :class:`dicebook.training.experiment.Experiment`.
         tokenizer: the encoder's tokenizer.
         labels: the classes, in the order of the logits.
+        **config: further entries of the model's config, such as ``hidden_dropout_prob``.
 
     Returns:
         A ``...ForSequenceClassification`` model whose logits have shape ``[B, len(labels)]``.
@@ -96,7 +99,9 @@ def model(encoder: str, tokenizer: PreTrainedTokenizerBase, labels: Sequence[str
     Raises:
         EncoderError: if there is no such encoder.
     """
-    return load_model(AutoModelForSequenceClassification, encoder, tokenizer, labels=labels)
+    return load_model(
+        AutoModelForSequenceClassification, encoder, tokenizer, labels=labels, **config
+    )
 
 
 def collator(

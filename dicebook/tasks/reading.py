@@ -98,7 +98,7 @@ def encode(
     return Encoded(splits, corpus, lost)
 
 
-def model(encoder: str, tokenizer: PreTrainedTokenizerBase) -> Any:
+def model(encoder: str, tokenizer: PreTrainedTokenizerBase, **config: Any) -> Any:
     """An encoder with two numbers at every position: to be a start, to be an end.
 
     Returns:
@@ -107,7 +107,7 @@ def model(encoder: str, tokenizer: PreTrainedTokenizerBase) -> Any:
     Raises:
         EncoderError: if there is no such encoder.
     """
-    return load_model(AutoModelForQuestionAnswering, encoder, tokenizer)
+    return load_model(AutoModelForQuestionAnswering, encoder, tokenizer, **config)
 
 
 def collator(
@@ -120,8 +120,9 @@ def collator(
 
     Args:
         tokenizer: the encoder's tokenizer.
-        as_choice: for :func:`choice`, mark a classification token that is not the first token
-            (XLNet's is the last). :class:`Decisions` has no use for the mark and refuses it.
+        as_choice: for :func:`choice` and :class:`ChoiceDecisions`, mark the classification token
+            with -101: the first token, XLNet's is the last. :class:`Decisions` has no use for the
+            mark and refuses it.
     """
 
     def collate(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -132,7 +133,7 @@ def collator(
             labels[i, first:last] = 0
             labels[i, row["starts"], 0] = 1
             labels[i, row["ends"], 1] = 1
-            if as_choice and row["no_answer"]:
+            if as_choice:
                 labels[i, row["no_answer"]] = NO_ANSWER
         return {**batch, "labels": labels}
 
@@ -204,6 +205,32 @@ class Choice(RowLoss):
 
 
 choice = Choice()
+
+
+class ChoiceDecisions(TrainerLoss):
+    """Any binary loss over the probabilities of a choice.
+
+    As in :class:`Choice` the positions of a window share a softmax with the classification token,
+    which is right where there is no answer. Each of its probabilities is then a decision for the
+    loss. With cross entropy that is not :class:`Choice`, for it also punishes each wrong position.
+    """
+
+    def __call__(
+        self, outputs: Any, labels: Tensor | None, num_items_in_batch: Tensor | int | None = None
+    ) -> Tensor:
+        """The loss of a batch; arguments as of :class:`Decisions`, labels marked for a choice."""
+        if labels is None:
+            raise ValueError("expected the labels in the batch under 'labels'; got None")
+        candidate = labels != IGNORED
+        null = labels == NO_ANSWER
+        gold = torch.where(null, ~(labels == 1).any(1, keepdim=True), labels == 1)
+        target = gold.long().masked_fill(~candidate, IGNORED)
+        scores = torch.stack([outputs.start_logits, outputs.end_logits], dim=-1).float()
+        log_p = scores.masked_fill(~candidate, -torch.inf).log_softmax(1)
+        # The log-odds of a probability; at 1 they would be infinite.
+        log_p = log_p.masked_fill(~candidate, -1.0).clamp(max=-1e-6)
+        log_odds = log_p - torch.log(-torch.expm1(log_p))
+        return super().__call__({"logits": log_odds}, target, num_items_in_batch)
 
 
 @dataclass(frozen=True)

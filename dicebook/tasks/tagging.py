@@ -104,6 +104,7 @@ def model(
     encoder: str,
     tokenizer: PreTrainedTokenizerBase,
     labels: Sequence[str],
+    **config: Any,
 ) -> Any:
     """An encoder with a linear layer over the labels at every position.
 
@@ -111,6 +112,7 @@ def model(
         encoder: see :class:`dicebook.training.experiment.Experiment`.
         tokenizer: the encoder's tokenizer.
         labels: the labels, in the order of the logits.
+        **config: further entries of the model's config, such as ``hidden_dropout_prob``.
 
     Returns:
         A ``...ForTokenClassification`` model whose logits have shape ``[B, L, len(labels)]``.
@@ -118,7 +120,7 @@ def model(
     Raises:
         EncoderError: if there is no such encoder.
     """
-    return load_model(AutoModelForTokenClassification, encoder, tokenizer, labels=labels)
+    return load_model(AutoModelForTokenClassification, encoder, tokenizer, labels=labels, **config)
 
 
 def collator(

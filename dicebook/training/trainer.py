@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,7 @@ def train(
     compute_loss: Callable[..., torch.Tensor],
     evaluate: Callable[[Any, Dataset], Scores],
     best: str = "f1",
+    arguments: Mapping[str, Any] | None = None,
 ) -> Trained:
     """Train a model with a loss; keep the epoch that is best on the validation split.
 
@@ -114,6 +115,8 @@ def train(
             Gradients accumulate exactly for these and for a :class:`RowLoss`.
         evaluate: from the logits of a split and the split to scores.
         best: the score that chooses the epoch.
+        arguments: of ``transformers.TrainingArguments``, in place of those that stand here, such as
+            ``weight_decay`` and ``lr_scheduler_type``.
 
     Returns:
         The model of the best epoch, with its logits on the validation and test splits. The test
@@ -144,7 +147,7 @@ def train(
             getattr(model, "activation_checkpointing_enable", old)()
         trainer = _Trainer(
             model=model,
-            args=_arguments(experiment, folder, best, exact),
+            args=_arguments(experiment, folder, best, exact, arguments or {}),
             train_dataset=_with_length(splits["train"]),
             eval_dataset=splits["validation"],
             data_collator=collator,
@@ -215,44 +218,47 @@ def _callbacks(
     return callbacks
 
 
-def _arguments(experiment: Experiment, folder: Path, best: str, exact: bool) -> TrainingArguments:
+def _arguments(
+    experiment: Experiment, folder: Path, best: str, exact: bool, other: Mapping[str, Any]
+) -> TrainingArguments:
     cuda = device_of(experiment).type == "cuda"
     precision = experiment.precision
     if precision == "auto":
         precision = "bf16" if cuda and torch.cuda.is_bf16_supported() else "fp32"
-    return TrainingArguments(
-        output_dir=str(folder),
-        num_train_epochs=experiment.epochs,
-        max_steps=experiment.max_steps,
-        per_device_train_batch_size=experiment.batch_size,
-        gradient_accumulation_steps=experiment.gradient_accumulation,
-        torch_compile=experiment.compile,
+    usual: dict[str, Any] = {
+        "output_dir": str(folder),
+        "num_train_epochs": experiment.epochs,
+        "max_steps": experiment.max_steps,
+        "per_device_train_batch_size": experiment.batch_size,
+        "gradient_accumulation_steps": experiment.gradient_accumulation,
+        "torch_compile": experiment.compile,
         # TrainerLoss divides by the labels of all processes; other losses are means of each.
-        average_tokens_across_devices=exact,
-        per_device_eval_batch_size=4 * experiment.batch_size,
-        learning_rate=experiment.learning_rate,
-        weight_decay=0.01,
-        warmup_steps=0.1,
-        seed=experiment.seed,
-        bf16=precision == "bf16",
-        fp16=precision == "fp16",
-        use_cpu=not cuda,
-        eval_strategy="epoch",
-        save_strategy="epoch",
-        logging_strategy="epoch",
-        logging_nan_inf_filter=False,
-        save_total_limit=2,
-        load_best_model_at_end=True,
-        metric_for_best_model=best,
-        greater_is_better=True,
-        restore_callback_states_from_checkpoint=True,
-        include_num_input_tokens_seen="non_padding",
-        report_to="tensorboard" if experiment.tensorboard else "none",
-        disable_tqdm=True,
+        "average_tokens_across_devices": exact,
+        "per_device_eval_batch_size": 4 * experiment.batch_size,
+        "learning_rate": experiment.learning_rate,
+        "weight_decay": 0.01,
+        "warmup_steps": 0.1,
+        "seed": experiment.seed,
+        "bf16": precision == "bf16",
+        "fp16": precision == "fp16",
+        "use_cpu": not cuda,
+        "eval_strategy": "epoch",
+        "save_strategy": "epoch",
+        "logging_strategy": "epoch",
+        "logging_nan_inf_filter": False,
+        "save_total_limit": 2,
+        "load_best_model_at_end": True,
+        "metric_for_best_model": best,
+        "greater_is_better": True,
+        "restore_callback_states_from_checkpoint": True,
+        "include_num_input_tokens_seen": "non_padding",
+        "report_to": "tensorboard" if experiment.tensorboard else "none",
+        "disable_tqdm": True,
         # The collators choose the columns, and the losses are computed outside of the models.
-        remove_unused_columns=False,
-        label_names=["labels"],
-    )
+        "remove_unused_columns": False,
+        "label_names": ["labels"],
+    }
+    return TrainingArguments(**{**usual, **other})
 
 
 def _check_sizes(experiment: Experiment, splits: DatasetDict) -> None:

@@ -1,0 +1,354 @@
+"""One run of the grid: a system of the paper, trained with one loss on one corpus, to a record.
+
+    python -m dicebook.reproduce.systems '{"system": "pairs", "corpus": "mrpc", ...}' OUT/record.json
+
+The workflow says which runs there are, see `dicebook.reproduce.grid`. A run that was killed goes on
+from its last checkpoint; a run that is done keeps its record and no checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from dicebook import TrainerLoss
+from dicebook.corpora import CORPORA, load
+from dicebook.corpora.loading import data_folder
+from dicebook.corpora.tags import spans
+from dicebook.reproduce import baselines, runs
+from dicebook.tasks import mrc_ner, pairs, reading, tagging
+from dicebook.training.encoders import load_tokenizer
+from dicebook.training.experiment import Experiment
+from dicebook.training.sampling import sample
+from dicebook.training.trainer import build_loss, train
+
+# What a job says besides the parameters of an experiment.
+BESIDES = ("system", "table", "backbone", "habits", "rates")
+SEARCH_SEED = 1000
+Scores = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A system on a corpus, ready to be trained and scored.
+
+    Attributes:
+        task: the module of the task, or what has its ``model`` and ``collator``.
+        encoded: the encoded corpus.
+        tokenizer: the encoder's.
+        build_model: makes the model.
+        collator: makes batches.
+        compute_loss: what the Trainer calls.
+        tune: from the logits of the validation split to the threshold with the best score.
+        scores: from logits, the name of their split and a threshold to scores.
+        best: the score that chooses the epoch.
+        by_tuned: whether an epoch is judged at its best threshold.
+        known: scores of the test split without a model.
+    """
+
+    encoded: Any
+    tokenizer: Any
+    build_model: Callable[[], Any]
+    collator: Any
+    compute_loss: Any
+    scores: Callable[[Any, str, float], Scores]
+    tune: Callable[[Any], float] | None = None
+    best: str = "f1"
+    by_tuned: bool = False
+    known: dict[str, Scores] = field(default_factory=dict)
+
+
+def run(job: Mapping[str, Any], output_dir: str = "", rate: float | None = None) -> dict[str, Any]:
+    """Train and score.
+
+    Args:
+        job: the parameters of `dicebook.training.experiment.Experiment` without ``output_dir``, and
+            ``system``, ``table``, ``backbone``, ``habits``; see `dicebook.reproduce.grid`.
+        output_dir: folder of checkpoints.
+        rate: a learning rate that a search has chosen.
+
+    Returns:
+        The record.
+    """
+    experiment = experiment_of(job, output_dir=output_dir)
+    if rate is not None:
+        experiment = replace(experiment, learning_rate=rate)
+    habits = dict(job.get("habits", {}))
+    setup = SYSTEMS[job["system"]](experiment, habits)
+    trained = _fit(experiment, setup, habits)
+    metrics: dict[str, Any] = {"test": setup.scores(trained.logits["test"], "test", 0.0)}
+    if setup.tune:
+        threshold = setup.tune(trained.logits["validation"])
+        tuned = setup.scores(trained.logits["test"], "test", threshold)
+        metrics["test_tuned"] = {**tuned, "threshold": threshold}
+    known = {name: job[name] for name in BESIDES if name in job}
+    sizes = {name: len(split) for name, split in setup.encoded.splits.items()}
+    return runs.make_record(
+        chapter="dicebook.reproduce",
+        parameters={
+            **asdict(experiment),
+            "encoder": Path(experiment.encoder).name,
+            "output_dir": "",
+            "rows": sizes,
+            "corpus_note": _note(experiment.corpus),
+            **known,
+        },
+        metrics={**metrics, **setup.known},
+        history=trained.history,
+        measured=trained.measured,
+    )
+
+
+def search(job: Mapping[str, Any]) -> dict[str, float]:
+    """The best validation score of each learning rate in ``job["rates"]``, in half the passes.
+
+    The seed is none of the seeds that are reported. Every loss gets the same rates.
+    """
+    found = {}
+    for rate in job["rates"]:
+        experiment = replace(
+            experiment_of(job),
+            learning_rate=rate,
+            seed=SEARCH_SEED,
+            epochs=max(1, job["epochs"] // 2),
+        )
+        habits = dict(job.get("habits", {}))
+        setup = SYSTEMS[job["system"]](experiment, habits)
+        history = _fit(experiment, setup, habits).history
+        found[str(rate)] = max(entry[f"validation_{setup.best}"] for entry in history)
+    return found
+
+
+def experiment_of(job: Mapping[str, Any], **more: Any) -> Experiment:
+    """The experiment of a job."""
+    return Experiment(**{name: v for name, v in job.items() if name not in BESIDES}, **more)
+
+
+def _fit(experiment: Experiment, setup: Setup, habits: Mapping[str, Any]) -> Any:
+    def evaluate(logits: Any, split: Any) -> Scores:
+        threshold = setup.tune(logits) if setup.tune and setup.by_tuned else 0.0
+        return setup.scores(logits, "validation", threshold)
+
+    return train(
+        experiment,
+        build_model=setup.build_model,
+        splits=setup.encoded.splits,
+        collator=setup.collator,
+        tokenizer=setup.tokenizer,
+        compute_loss=setup.compute_loss,
+        evaluate=evaluate,
+        best=setup.best,
+        arguments=habits.get("training"),
+    )
+
+
+def _note(corpus: str) -> str:
+    card = data_folder() / corpus / "card.json"
+    return str(json.loads(card.read_text("utf-8")).get("note", "")) if card.is_file() else ""
+
+
+def _corpus(experiment: Experiment) -> Any:
+    path = data_folder() / experiment.corpus
+    known = experiment.corpus in CORPORA
+    # The sets that augment_pairs makes of a corpus are no corpora of their own.
+    name = experiment.corpus if known or not path.is_dir() else str(path)
+    return sample(load(name, task=task_of(experiment.corpus)), experiment)
+
+
+def task_of(corpus: str) -> str:
+    """The task of a corpus; a set of `data_scripts.augment_pairs` is one of pairs."""
+    return CORPORA[corpus].task if corpus in CORPORA else "pairs"
+
+
+def _config(habits: Mapping[str, Any]) -> dict[str, float]:
+    dropout = habits.get("dropout")
+    return {} if dropout is None else {"hidden_dropout_prob": dropout}
+
+
+def _tagger(experiment: Experiment, habits: Mapping[str, Any]) -> Setup:
+    """One label at each word, or at each character of Chinese words."""
+    corpus = _corpus(experiment)
+    known = CORPORA[experiment.corpus]
+    entities = any(tagging.OUTSIDE in tags for tags in corpus["train"]["tags"])
+    if known.language == "zh" and not entities:
+        corpus = tagging.by_character(corpus)
+    by_word = known.scorer == "accuracy"
+    texts = (" ".join(tokens) for tokens in corpus["train"]["tokens"])
+    tokenizer = load_tokenizer(experiment.encoder, texts, max_length=experiment.max_length)
+    encoded = tagging.encode(corpus, tokenizer, max_length=experiment.max_length)
+    score = tagging.score_words if by_word else tagging.score
+
+    def scores(logits: Any, split: str, bias: float) -> Scores:
+        rows = encoded.splits[split]
+        tags = tagging.decode(logits, rows, encoded.labels, outside_bias=bias)
+        return score(rows["tags"], tags)
+
+    def tune(logits: Any) -> float:
+        return tagging.tune_outside_bias(logits, encoded.splits["validation"], encoded.labels)[0]
+
+    loss = build_loss(experiment, experiment.loss, encoded.counts())
+    return Setup(
+        encoded,
+        tokenizer,
+        lambda: tagging.model(experiment.encoder, tokenizer, encoded.labels, **_config(habits)),
+        tagging.collator(tokenizer),
+        TrainerLoss(loss),
+        scores,
+        tune if entities else None,
+        known=baselines.of_tags(corpus, by_word=by_word),
+    )
+
+
+def _mrc(experiment: Experiment, habits: Mapping[str, Any]) -> Setup:
+    """BERT-MRC: a question for each type of entity."""
+    corpus, language = _corpus(experiment), CORPORA[experiment.corpus].language
+    kinds = sorted({span.type for tags in corpus["train"]["tags"] for span in spans(tags)})
+    tiny = experiment.encoder == "tiny"
+    # An encoder that has never read gets the names of the types, which it can learn.
+    texts = [*(" ".join(tokens) for tokens in corpus["train"]["tokens"]), *kinds * 20]
+    tokenizer = load_tokenizer(experiment.encoder, texts, max_length=experiment.max_length)
+    encoded = mrc_ner.encode(
+        corpus,
+        tokenizer,
+        queries={kind: kind for kind in kinds} if tiny else None,
+        language=language,
+        max_length=min(experiment.max_length, tokenizer.model_max_length),
+    )
+
+    def scores(logits: Any, split: str, threshold: float) -> Scores:
+        gold = [spans(tags, strict=True) for tags in corpus[split]["tags"]]
+        return mrc_ner.score(gold, mrc_ner.decode(logits, encoded, split, threshold=threshold))
+
+    loss = build_loss(experiment, experiment.loss, encoded.counts(), binary=True)
+    answerable = habits.get("answerable", 0.0)
+    options = {"dropout": habits.get("dropout", 0.1), "answerable": answerable > 0}
+    return Setup(
+        encoded,
+        tokenizer,
+        lambda: mrc_ner.model(
+            experiment.encoder,
+            tokenizer,
+            queries=encoded.queries,
+            config=_config(habits),
+            **options,
+        ),
+        mrc_ner.collator(tokenizer),
+        mrc_ner.MrcLoss(loss, tuple(habits.get("weights", (1.0, 1.0, 1.0))), answerable),
+        scores,
+        lambda logits: mrc_ner.tune_threshold(logits, encoded, "validation"),
+        by_tuned=True,
+        known=baselines.of_tags(corpus, by_word=False),
+    )
+
+
+def _reading(by_choice: bool, experiment: Experiment, habits: Mapping[str, Any]) -> Setup:
+    """A span in a text, chosen among the positions or decided at each of them."""
+    corpus, known = _corpus(experiment), CORPORA[experiment.corpus]
+    all_of, rules = known.scorer == "quoref", {"language": known.language}
+    texts = (f"{row['question']} {row['context']}" for row in corpus["train"])
+    tokenizer = load_tokenizer(experiment.encoder, texts, max_length=experiment.max_length)
+    encoded = reading.encode(
+        corpus, tokenizer, max_length=experiment.max_length, stride=experiment.max_length // 3
+    )
+    gold = {name: corpus[name]["answers"][:] for name in ("validation", "test")}
+    several = all_of and not by_choice  # a choice has one span to give
+
+    def scores(logits: Any, split: str, threshold: float) -> Scores:
+        if several:
+            lists = reading.decode_several(logits, encoded, split, threshold=threshold)
+            found = reading.score(lists, gold[split], all_of=True)
+        else:
+            answers = reading.decode(logits, encoded, split, as_choice=by_choice)
+            found = reading.score(answers, gold[split], threshold=threshold, all_of=all_of, **rules)
+        return {**found, "em": found["exact_match"]}
+
+    def tune(logits: Any) -> float:
+        if several:
+            return reading.tune_threshold_of_several(logits, encoded, "validation")
+        answers = reading.decode(logits, encoded, "validation", as_choice=by_choice)
+        return reading.tune_threshold(answers, gold["validation"], known.language)
+
+    loss: Any = reading.choice
+    if not by_choice or experiment.loss != "ce":
+        binary = build_loss(experiment, experiment.loss, encoded.counts(), binary=True)
+        loss = reading.ChoiceDecisions(binary) if by_choice else reading.Decisions(binary)
+    return Setup(
+        encoded,
+        tokenizer,
+        lambda: reading.model(experiment.encoder, tokenizer, **_config(habits)),
+        reading.collator(tokenizer, as_choice=by_choice),
+        loss,
+        scores,
+        tune,
+        by_tuned=True,
+        known=baselines.of_questions(corpus, all_of=all_of, **rules),
+    )
+
+
+def _choice(experiment: Experiment, habits: Mapping[str, Any]) -> Setup:
+    return _reading(True, experiment, habits)
+
+
+def _decisions(experiment: Experiment, habits: Mapping[str, Any]) -> Setup:
+    return _reading(False, experiment, habits)
+
+
+def _pairs(experiment: Experiment, habits: Mapping[str, Any]) -> Setup:
+    """One label for a sentence or a pair."""
+    corpus = _corpus(experiment)
+    single = "sentence" in corpus["train"].column_names
+    columns = ("sentence",) if single else ("sentence1", "sentence2")
+    texts = (" ".join(row[name] for name in columns) for row in corpus["train"])
+    tokenizer = load_tokenizer(experiment.encoder, texts, max_length=experiment.max_length)
+    encoded = pairs.encode(corpus, tokenizer, max_length=experiment.max_length)
+    gold = {name: list(encoded.splits[name]["label"]) for name in ("validation", "test")}
+
+    def scores(logits: Any, split: str, threshold: float) -> Scores:
+        return pairs.score(gold[split], pairs.decode(logits, threshold=threshold).tolist())
+
+    loss = build_loss(experiment, experiment.loss, encoded.counts())
+    two = len(encoded.labels) == 2
+    return Setup(
+        encoded,
+        tokenizer,
+        lambda: pairs.model(experiment.encoder, tokenizer, encoded.labels, **_config(habits)),
+        pairs.collator(tokenizer),
+        TrainerLoss(loss),
+        scores,
+        (lambda logits: pairs.tune_threshold(logits, gold["validation"])) if two else None,
+        best="accuracy" if single else "f1",
+        known=baselines.of_labels(corpus),
+    )
+
+
+SYSTEMS: dict[str, Callable[[Experiment, Mapping[str, Any]], Setup]] = {
+    "tagger": _tagger,
+    "mrc": _mrc,
+    "choice": _choice,
+    "decisions": _decisions,
+    "pairs": _pairs,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one job, or search for its learning rate, and write the result."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    job, out = json.loads(given[0]), Path(given[1])
+    if out.name == "rates.json":
+        runs.write_json(out, search(job))
+        return 0
+    found = json.loads(Path(given[2]).read_text("utf-8")) if len(given) > 2 else {}
+    rate = float(max(found, key=lambda r: (found[r], -float(r)))) if found else None
+    record = run(job, str(out.parent), rate)
+    runs.write_json(out, record)
+    shutil.rmtree(out.parent / job["loss"])  # the checkpoints
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
