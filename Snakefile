@@ -30,7 +30,7 @@ if ABSENT:
     print(f"Left out, for they are not in {DATA}:\n{grid.how_to_get(ABSENT, DATA)}", file=sys.stderr)
 SEARCHES = {job.searched: job for job in reversed(JOBS.values()) if job.searched}
 # A machine's threads are divided among the runs that go on at a time.
-GPUS = int(workflow.global_resources.get("gpu", 0)) if workflow.global_resources else 0
+GPUS = int(config.get("gpus", 0))
 AT_A_TIME = min(GPUS or workflow.cores or 1, len(JOBS))
 THREADS = max(1, (workflow.cores or 1) // AT_A_TIME)
 

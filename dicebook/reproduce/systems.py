@@ -1,6 +1,6 @@
 """One run of the grid: a system of the paper, trained with one loss on one corpus, to a record.
 
-    python -m dicebook.reproduce.systems '{"system": "pairs", "corpus": "mrpc", ...}' OUT/record.json
+    python -m dicebook.reproduce.systems '{"system": "pairs", ...}' OUT/record.json
 
 The workflow says which runs there are, see `dicebook.reproduce.grid`. A run that was killed goes on
 from its last checkpoint; a run that is done keeps its record and no checkpoint.
