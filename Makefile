@@ -107,18 +107,19 @@ ENCODER ?= minilm
 gpu:  ## chapters 08 to 11 on a GPU and real corpora, without a network: ENCODER=minilm or a folder
 	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) benchmarks/gpu.py --encoder $(ENCODER) $(if $(ONLY),--only $(ONLY))
 
-TABLE ?= 5
+TABLE ?= 9
 PROFILE ?= default
+CORPORA ?=
 SNAKEMAKE = $(BIN)/snakemake --cores $(JOBS) --keep-going --rerun-incomplete
-reproduce: env  ## run a table of the paper: TABLE=5, PROFILE=default|paper|smoke, GPUS=1
-	$(SNAKEMAKE) $(if $(GPUS),--resources gpu=$(GPUS)) --config table=$(TABLE) profile=$(PROFILE)
+reproduce: env  ## a table of the paper: TABLE=9, PROFILE=laptop|default|paper|smoke, CORPORA=sst2,sst5, GPUS=1
+	$(SNAKEMAKE) $(if $(GPUS),--resources gpu=$(GPUS)) --config table=$(TABLE) profile=$(PROFILE) $(if $(CORPORA),corpora=$(CORPORA)) $(if $(GPUS),gpus=$(GPUS))
 	$(BIN)/python -m dicebook.reproduce.tables page
 
 smoke: env  ## see that the runs of every table work: tiny, embedded, minutes
 	for table in 3 4 5 6 7 8 9 10; do $(SNAKEMAKE) --config table=$$table profile=smoke || exit 1; done
 
-estimate: env  ## what a table costs: runs, hours, disk
-	$(BIN)/python -m dicebook.reproduce.grid estimate --table $(TABLE) --profile $(PROFILE)
+estimate: env  ## what a table costs here: speed measured, runs, hours, disk, missing corpora
+	$(BIN)/python -m dicebook.reproduce.estimate --table $(TABLE) --profile $(PROFILE) $(if $(CORPORA),--corpora $(CORPORA))
 
 STAGE ?= a
 WORKERS ?= 1

@@ -615,9 +615,9 @@ if as_printed:
 # ## 08.10 A real treebank
 #
 # The corpora above are made up. Universal Dependencies 1.4 for Chinese is real, free, and one of
-# the paper's three. The table is drawn from the records in `results/`. `dicebook.reproduce.seeds`
-# made them with this chapter's model and data and the same settings for every loss, over several
-# seeds; it scores micro F1 at argmax only, so neither τ nor the macro average is in them. The table
+# the paper's three. The table is drawn from the records in `results/`, made with this chapter's
+# model and data and the same settings for every loss, over several seeds; they have micro F1 at
+# argmax only, so neither τ nor the macro average is in them. The table
 # shows the mean with a 95% interval, the difference from cross entropy on the same seeds, and the
 # p-value of a paired test. The last two rows are the baselines of 08.4 on the same test split,
 # which look at no model.

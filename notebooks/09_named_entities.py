@@ -642,7 +642,7 @@ if as_printed:
 #
 # So far the sentences were made up. WNUT 2017 {cite}`derczynski2017wnut` is real and hard: tweets,
 # forum posts and comments, and hardly an entity of the test split occurs in training. The runs
-# below were made by `dicebook.reproduce.seeds` with this chapter's steps; within a group only the
+# below were made with this chapter's steps; within a group only the
 # loss and the seed differ. All that are kept in `results/` are shown.
 
 # %%

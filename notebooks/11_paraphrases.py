@@ -371,7 +371,7 @@ try:
     records = runs.kept_records("mrpc")
 except FileNotFoundError:
     records = []
-    print("no records of mrpc are kept yet: dicebook.reproduce.seeds makes them")
+    print("no records of mrpc are kept yet")
 common, comparable = next(iter(runs.comparable(records)), ({}, []))
 if comparable:
     print(", ".join(f"{name} {value}" for name, value in common.items()))

@@ -159,9 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--table", type=int, required=True)
     parser.add_argument("--profile", default="default")
     parser.add_argument("--corpora", default="", help="only these, with commas between")
-    parser.add_argument(
-        "--speed", type=float, default=None, help="sub-words a second, if known"
-    )
+    parser.add_argument("--speed", type=float, default=None, help="sub-words a second, if known")
     given = parser.parse_args(arguments)
     try:
         jobs = grid.jobs(given.table, given.profile)

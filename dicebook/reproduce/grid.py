@@ -139,7 +139,7 @@ TABLES = (3, 4, 5, 6, 7, 8, 9, 10)
 # `ohem` is the number of negatives kept for each positive by its dice losses. For the entity
 # corpora those scripts leave the match head out (start_and_end) though they set its weight to .3;
 # here it is trained with that weight, as the text has it.
-_QUESTIONS = {"weights": (1.0, 1.0, 0.3)}
+_QUESTIONS = {"weights": [1.0, 1.0, 0.3]}
 
 
 def _scripts(

@@ -285,3 +285,10 @@ def over_seeds(
             p_value = paired_test(first, second)
         found[label] = OverSeeds(scores, interval(list(scores.values())), gain, p_value)
     return found
+
+
+def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A table in Markdown in which an interval is never broken over two lines."""
+    frame = pd.DataFrame(rows).fillna("").map(lambda cell: str(cell).replace(" [", "\u00a0["))
+    frame = frame.map(lambda cell: cell.replace(", ", ",\u00a0") if "[" in cell else cell)
+    return str(frame.to_markdown(index=False, disable_numparse=True))

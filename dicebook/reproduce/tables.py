@@ -1,7 +1,7 @@
 """Our runs as tables: beside a table of the paper, and all that are kept as a page of the book.
 
 python -m dicebook.reproduce.tables table --table 5 FOLDER --out results/reproduced
-python -m dicebook.reproduce.tables page         # docs/records.md and reproduced.md, from results/
+python -m dicebook.reproduce.tables page                   # the pages in docs/, from results/
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import pandas as pd
 
 from dicebook.atomic import atomic
 from dicebook.corpora.registry import CORPORA
-from dicebook.reproduce import grid, paper, runs
+from dicebook.reproduce import grid, guide, paper, runs
+from dicebook.reproduce.runs import markdown
 
 Record = Mapping[str, Any]
 
@@ -140,7 +141,7 @@ def write_table(
     lines = (json.dumps(record, ensure_ascii=False, allow_nan=False) for record in records)
     texts = {
         "jsonl": "\n".join(lines) + "\n",
-        "md": f"# {title}\n\n{_table(frame.to_dict('records'))}\n",
+        "md": f"# {title}\n\n{markdown(frame.to_dict('records'))}\n",
         "csv": frame.to_csv(index=False),
         "html": frame.to_html(index=False),
     }
@@ -186,7 +187,7 @@ def page(results: Path) -> str:
             parts += [_section(*group) for group in runs.comparable(of_corpus)]
         others = [record for record in records if "loss" not in record["parameters"]]
         if others:
-            parts.append(f"## {_chapter(others[0])}\n\n{_table(list(_other_rows(others)))}\n")
+            parts.append(f"## {_chapter(others[0])}\n\n{markdown(list(_other_rows(others)))}\n")
     return "\n".join(parts)
 
 
@@ -225,7 +226,7 @@ def reproduced(results: Path) -> str:
             number, records = int(file.stem.removeprefix("table")), runs.read_records(file)
             rows = table_of(records, number, profile).to_dict("records")
             title = f"Table {number}: {paper.table(number).title}"
-            parts.append(f"## {title} (profile {profile})\n\n{how}\n\n{_table(rows)}\n")
+            parts.append(f"## {title} (profile {profile})\n\n{how}\n\n{markdown(rows)}\n")
             parts += [f"{line}\n" for line in _footnotes(records)]
     return "\n".join(parts)
 
@@ -268,7 +269,7 @@ def _section(settings: Mapping[str, Any], group: Sequence[Record]) -> str:
     return (
         f"{_chapter(group[0])}, {_settings(settings)}. {count.capitalize()}, {hours:.1f} hours on "
         f"{device.replace('1 threads', 'one thread')}; torch {versions['torch']}, transformers "
-        f"{versions['transformers']}.\n\n{_table(table)}\n" + "".join(f"\n{s}\n" for s in below)
+        f"{versions['transformers']}.\n\n{markdown(table)}\n" + "".join(f"\n{s}\n" for s in below)
     )
 
 
@@ -302,13 +303,6 @@ def _other_rows(records: Sequence[Record]) -> Iterator[dict[str, str]]:
         if not named:
             counts = {key: f"{value:,}" for key, value in record["metrics"].items()}
             yield {**corpus, "counted": record["parameters"].get("counted", ""), **counts}
-
-
-def _table(rows: Sequence[Mapping[str, str]]) -> str:
-    """Markdown in which an interval is never broken over two lines."""
-    frame = pd.DataFrame(rows).fillna("").map(lambda cell: str(cell).replace(" [", "\u00a0["))
-    frame = frame.map(lambda cell: cell.replace(", ", ",\u00a0") if "[" in cell else cell)
-    return str(frame.to_markdown(index=False, disable_numparse=True))
 
 
 def _chapter(record: Record) -> str:
@@ -361,7 +355,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         if given.command == "page":
-            texts = {"records.md": page(given.results), "reproduced.md": reproduced(given.results)}
+            texts = {
+                "records.md": page(given.results),
+                "reproduced.md": reproduced(given.results),
+                "from_here_to_the_paper.md": guide.page(),
+            }
             for name, text in texts.items():
                 (given.out / name).write_text(text, encoding="utf-8")
                 print(given.out / name)

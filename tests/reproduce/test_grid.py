@@ -1,81 +1,145 @@
-"""The grid: which runs there are, and what they cost."""
+"""The grid: which runs there are, beside which printed rows, and what they cost."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+import json
 from pathlib import Path
 
-import papermill
 import pytest
-import yaml
 
-from data_scripts.augment_pairs import PRINTED
-from dicebook.corpora.loading import EMBEDDED, REGISTERED
-from dicebook.reproduce import grid, paper, runs
-from dicebook.training.experiment import Experiment
+from data_scripts.augment_pairs import PRINTED, targets
+from dicebook.corpora.registry import CORPORA
+from dicebook.reproduce import estimate, grid, guide, paper
+from dicebook.reproduce.systems import BESIDES, SYSTEMS, experiment_of
 
 EVERY = [(table, profile) for table in grid.TABLES for profile in grid.PROFILES]
+ROWS = [row for table in grid.TABLES for row in paper.table(table).rows if row.loss]
 
 
 @pytest.mark.parametrize(("table", "profile"), EVERY)
-def test_every_run_is_a_valid_experiment_of_a_known_corpus(table: int, profile: str) -> None:
+def test_every_run_is_a_valid_experiment_of_a_known_system(table: int, profile: str) -> None:
     found = grid.jobs(table, profile)
     assert len({job.name for job in found}) == len(found)
+    augmented = {f"mrpc_{name}" for name in targets(2, 1)}
     for job in found:
-        own = {"reader_epochs", "seeds", "by_choice"}
-        parameters = {k: v for k, v in job.parameters.items() if k not in own}
-        Experiment(**parameters)
-        known = {**REGISTERED, **EMBEDDED, **{f"qqp_{name}": "pairs" for name in PRINTED}}
-        assert parameters["corpus"] in known
-        assert (Path("notebooks") / f"{job.chapter}.py").is_file()
+        experiment = experiment_of(job.parameters)
+        assert experiment.corpus in {*CORPORA, *augmented}
+        assert job.parameters["system"] in SYSTEMS
+        assert json.loads(job.text) == job.parameters
+        assert experiment.encoder in estimate.SHAPES
+        assert profile == "smoke" or experiment.corpus in estimate.SIZES
 
 
-def test_the_default_holds_all_else_equal_over_five_seeds() -> None:
+# Every printed row: the model's name in print is the oracle of the join.
+MODELS = {"": "", "FL": "fl", "DL": "dl", "DSC": "dsc", "CE": "ce"}
+SYSTEM = {3: {"tagger"}, 4: {"tagger"}, 6: {"choice", "decisions"}}
+SCORERS = {
+    "tagger": {"seqeval", "accuracy"},
+    "mrc": {"seqeval"},
+    "choice": {"squad", "quoref"},
+    "decisions": {"squad", "quoref"},
+    "pairs": {"f1", "accuracy"},
+}
+
+
+@pytest.mark.parametrize("profile", ["default", "paper"])
+@pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r.table}-{r.corpus}-{r.model}{r.variant}")
+def test_every_printed_row_has_its_job(row: paper.Row, profile: str) -> None:
+    found = guide.jobs_of(row, profile)
+    assert found, "no run stands beside this row"
+    given = [job.parameters for job in found]
+    systems = {parameters["system"] for parameters in given}
+    if row.table in (5, 10):
+        tagger = row.model == "BERT-Tagger"
+        expected = {"tagger"} if tagger else {"decisions" if row.corpus == "quoref" else "mrc"}
+    else:
+        expected = SYSTEM.get(row.table, {"pairs"})
+    assert systems == expected
+    assert {parameters["loss"] for parameters in given} == {row.loss}
+    name, _, added = row.model.partition("+")
+    if row.table != 10:
+        assert row.loss == (MODELS[added] or "ce")
+        assert {parameters["backbone"] for parameters in given} == {row.backbone}
+        assert row.backbone.startswith(name)
+    (encoder,) = {parameters["encoder"] for parameters in given}
+    chinese = CORPORA[found[0].line.corpus].language == "zh"
+    family = "xlnet" if "XLNet" in row.model else "bert"
+    size = "chinese" if chinese else "base-cased" if row.table == 4 else "large-cased"
+    assert encoder.startswith(family)
+    assert encoder.endswith(size)
+    corpora = {CORPORA[parameters["corpus"]] for parameters in given}
+    assert {corpus.paper for corpus in corpora} == {row.corpus_title}
+    assert {corpus.scorer for corpus in corpora} <= SCORERS[systems.pop()]
+    # What the row's gain is over has its jobs too.
+    if row.printed.get("delta"):
+        assert guide.jobs_of(paper.table(row.table).baseline(row), profile)
+
+
+def test_rows_of_other_systems_are_cited_and_not_run() -> None:
+    cited = [row for n in grid.TABLES for row in paper.table(n).rows if not row.loss]
+    assert len(cited) > 10
+    assert not any(guide.jobs_of(row) for row in cited)
+    assert all(row.source for row in cited)
+
+
+def test_the_default_gives_every_loss_the_same_budget_and_search() -> None:
     found = grid.jobs(7)
-    assert len(found) == 2 * len(grid.CONFIGURATIONS) * 5
-    for corpus in ("mrpc", "qqp"):
+    assert len(found) == 4 * len(grid.CONFIGURATIONS) * 5
+    for line in grid.lines(7):
         settings = {
-            tuple(job.parameters[name] for name in runs.SETTINGS[:-1])
+            json.dumps({k: v for k, v in job.parameters.items() if k not in loss_and_seed})
             for job in found
-            if job.parameters["corpus"] == corpus
+            if job.line == line
+            for loss_and_seed in [("loss", "loss_options", "seed")]
         }
         assert len(settings) == 1
+        assert "rates" in settings.pop()
+    searched = {job.searched for job in found}
+    assert len(searched) == 4 * len(grid.CONFIGURATIONS)  # one for all seeds of a loss
+    assert not any(job.searched for job in grid.jobs(7, "paper"))
 
 
-def test_the_corpora_are_those_of_the_papers_table() -> None:
-    for table, corpora in grid.TABLES.items():
-        assert {(corpus.printed_as or [corpus.name])[0] for corpus in corpora} == {
-            row.corpus for row in paper.table(table).rows
-        }
-    variants = {corpus.printed_as[1] for corpus in grid.TABLES[8] if corpus.printed_as}
-    assert variants == {row.variant for row in paper.table(8).rows}
+def test_the_profile_paper_has_the_habits_of_the_scripts() -> None:
+    by_corpus = {job.parameters["corpus"]: job.parameters for job in grid.jobs(5, "paper")}
+    conll = by_corpus["conll03"]["habits"]
+    assert (conll["dropout"], conll["answerable"], conll["weights"]) == (0.2, 0.4, [1, 1, 0.3])
+    assert conll["training"]["lr_scheduler_type"] == "polynomial"
+    assert conll["training"]["lr_scheduler_kwargs"]["lr_end"] == 3e-5 / 4
+    options = {
+        (job.parameters["corpus"], job.parameters["loss"]): job.parameters["loss_options"]
+        for job in grid.jobs(6, "paper")
+    }
+    assert options["squad11", "dsc"] == {"alpha": 0.01, "squared": True, "ohem_ratio": 0.3}
+    assert options["squad11", "ce"] == {}
+    assert "ohem_ratio" not in options["quoref", "dsc"]
 
 
 def test_the_sets_of_table_8_are_those_that_augment_pairs_makes() -> None:
-    assert [corpus.name for corpus in grid.TABLES[8]] == [f"qqp_{name}" for name in PRINTED]
+    assert [line.corpus for line in grid.lines(8)] == [f"qqp_{name}" for name in PRINTED]
+    # Of a corpus whose majority is positive it removes positives.
+    laptop = [line.corpus.removeprefix("mrpc_") for line in grid.lines(8, "laptop")]
+    assert (
+        laptop
+        == list(targets(2753, 1323))
+        == [
+            "original",
+            "plus_positive",
+            "plus_negative",
+            "minus_positive",
+            "plus_both",
+        ]
+    )
 
 
-def test_the_baseline_of_reading_is_the_reader_by_choice() -> None:
-    for job in grid.jobs(6):
-        is_baseline = job.parameters["loss"] == "ce"
-        assert job.parameters["by_choice"] == is_baseline
-        assert job.record.startswith("choice/") == is_baseline
-
-
-@pytest.mark.parametrize(("table", "profile"), EVERY)
-def test_every_run_sets_parameters_that_its_chapter_has(table: int, profile: str) -> None:
-    found = {job.chapter: job.parameters.keys() for job in grid.jobs(table, profile)}
-    for chapter, names in found.items():
-        known = papermill.inspect_notebook(str(Path("notebooks") / f"{chapter}.ipynb"))
-        assert names <= known.keys() | {field.name for field in fields(Experiment)}
-
-
-def test_papermill_gets_its_parameters_as_yaml() -> None:
-    (job, *_) = [job for job in grid.jobs(7) if job.parameters["loss_options"]]
-    texts = job.arguments("runs/x")
-    assert texts[::2] == ["-y"] * len(job.arguments("x")[::2])
-    found = {k: v for text in texts[1::2] for k, v in yaml.safe_load(text).items()}
-    assert found == {**job.parameters, "output_dir": "runs/x"}
+def test_the_laptop_trains_on_real_corpora_that_everybody_can_get() -> None:
+    for table in grid.TABLES:
+        found = grid.jobs(table, "laptop")
+        assert {job.parameters["seed"] for job in found} == {0, 1}
+        for job in found:
+            corpus = CORPORA.get(job.parameters["corpus"])
+            assert corpus is None or not corpus.place  # `place` says where licensed files go
+            assert job.parameters["encoder"] in ("minilm", "tiny")
+            assert job.parameters["precision"] == "bf16"
 
 
 @pytest.mark.parametrize(("table", "profile"), [(2, "default"), (5, "fast")])
@@ -84,27 +148,62 @@ def test_what_is_not_there_is_named(table: int, profile: str) -> None:
         grid.jobs(table, profile)
 
 
-def test_missing_corpora_are_named_with_their_commands(tmp_path: Path) -> None:
+def test_a_table_runs_with_the_corpora_that_are_there(tmp_path: Path) -> None:
+    wanted = grid.jobs(7)
+    with pytest.raises(grid.GridError, match=r"none of the table's corpora") as error:
+        grid.runnable(wanted, tmp_path)
+    assert "python -m data_scripts.mrpc --out" in str(error.value)
     (tmp_path / "mrpc").mkdir()
     (tmp_path / "mrpc" / "card.json").touch()
-    with pytest.raises(
-        grid.GridError, match=r"qqp.*\n  python -m data_scripts\.qqp --out"
-    ) as error:
-        grid.check(grid.jobs(7), tmp_path)
-    assert "mrpc" not in str(error.value)
-    with pytest.raises(grid.GridError) as error:
-        grid.check(grid.jobs(8), tmp_path)
-    assert str(error.value).count("python -m") == 1
-    assert "python -m data_scripts.augment_pairs --corpus qqp --out" in str(error.value)
-    grid.check(grid.jobs(7, "smoke"), tmp_path)
+    there = grid.runnable(wanted, tmp_path)
+    assert {job.parameters["corpus"] for job in there} == {"mrpc"}
+    assert grid.missing(wanted, tmp_path) == ["qqp"]
+    text = grid.how_to_get(["qqp", "conll03", "mrpc_plus_both"], tmp_path)
+    assert "Quora's terms" in text
+    assert "NIST" in text
+    assert "augment_pairs --corpus mrpc" in text
+    with pytest.raises(grid.GridError, match=r"expected corpora of mrpc, qqp; got sst2"):
+        grid.runnable(wanted, tmp_path, ["sst2"])
+    assert grid.runnable(grid.jobs(7, "smoke"), tmp_path)
 
 
 def test_an_estimate_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
-    found = grid.jobs(7)
-    cost = grid.estimate(found, tokens_per_second=1000)
-    of_mrpc = 35 * 4 * 0.2e6 * 3  # a large encoder
-    assert cost["hours"] == pytest.approx((of_mrpc + 35 * 4 * 11e6) / 1000 / 3600)
-    assert grid.main(["estimate", "--table", "7"]) == 0
-    assert "70 runs" in capsys.readouterr().out
-    assert grid.main(["estimate", "--table", "2"]) == 2
+    found = [job for job in grid.jobs(7, "paper") if job.line.corpus == "mrpc"]
+    examples, length = estimate.SIZES["mrpc"]
+    hours = len(found) * 5 * examples * length * estimate.SCORING / 1000 / 3600
+    assert estimate.cost(found, lambda _: 1000).hours == pytest.approx(hours)
+    # A search is half a run for each rate, once for five seeds.
+    few = [job for job in grid.jobs(9) if job.name.startswith("sst2/bert/ce/")]
+    examples, length = estimate.SIZES["sst2"]
+    tokens = (5 + 0.5 * len(grid.RATES)) * 4 * examples * length
+    assert estimate.cost(few, lambda _: 1e6).hours == pytest.approx(tokens * 1.3 / 1e6 / 3600)
+    command = ["--table", "7", "--corpora", "mrpc", "--speed", "15000"]
+    assert estimate.main(command) == 0
+    said = capsys.readouterr().out
+    assert "70 runs" in said
+    assert "as given" in said
+    assert estimate.main(["--table", "2"]) == 2
     assert "expected a table of" in capsys.readouterr().err
+
+
+def test_a_machines_speed_is_measured_in_a_moment() -> None:
+    assert estimate.measured("tiny", seconds=0.1) > 100
+
+
+def test_a_larger_model_and_batch_need_more_memory() -> None:
+    assert guide.memory("bert-base-cased", 32, 128) < guide.memory("bert-large-cased", 32, 128)
+    # Weights, gradients and AdamW of 334 million parameters alone.
+    assert guide.memory("bert-large-cased", 1, 1) == pytest.approx(5.3, abs=0.1)
+
+
+def test_the_guide_has_a_line_for_every_row_and_is_up_to_date(root: Path) -> None:
+    stored = (root / "docs" / "from_here_to_the_paper.md").read_text(encoding="utf-8")
+    assert stored == guide.page(), "run: python -m dicebook.reproduce.tables page"
+    assert stored.count("| `TABLE=") == len(ROWS)
+    for official in ("88.73", "87.98", "88.98", "84.40"):
+        assert official in stored
+
+
+def test_what_a_job_says_besides_its_experiment_is_known() -> None:
+    for job in (job for table in grid.TABLES for job in grid.jobs(table, "paper")):
+        assert {"system", "table", "backbone", "habits"} <= job.parameters.keys() & set(BESIDES)

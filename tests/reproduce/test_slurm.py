@@ -14,6 +14,7 @@ from dicebook.reproduce import runs
 
 pytest.importorskip("snakemake")
 pytestmark = pytest.mark.slow
+SMOKE = ("--config", "table=7", "profile=smoke", "runner=runner")
 DEFAULT = Path("/etc/slurm/slurm.conf")
 
 
@@ -40,7 +41,7 @@ def test_a_table_comes_out_of_slurm(slurm: list[str], project: Path) -> None:
     history = "squeue --all --states=all --Format=JobID,State,tres-per-job"
     then_history = ["bash", "-c", f'"$@" && {history}', "-"]
     done = subprocess.run(
-        [*slurm, *then_history, *command, *here, "--config", "table=7", "profile=smoke"],
+        [*slurm, *then_history, *command, *here, *SMOKE],
         cwd=project,
         capture_output=True,
         text=True,
@@ -52,4 +53,4 @@ def test_a_table_comes_out_of_slurm(slurm: list[str], project: Path) -> None:
     assert len(jobs) == 2
     assert all("gpu" in tres for _, _, tres in jobs)
     records = runs.read_records(project / "results" / "reproduced" / "smoke" / "table7.jsonl")
-    assert {record["parameters"]["loss"] for record in records} == {"ce", "dsc"}
+    assert {record["parameters"]["loss"] for record in records} == {"ce", "fl"}

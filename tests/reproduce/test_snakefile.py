@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from dicebook.reproduce import grid, runs
-from tests.reproduce.conftest import write_chapter
 
 pytest.importorskip("snakemake")
 pytestmark = pytest.mark.slow
@@ -36,26 +35,38 @@ def run(project: Path, *options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-SMOKE = ("--config", "table=7", "profile=smoke")
+SMOKE = ("--config", "table=7", "profile=smoke", "runner=runner")
 
 
-@pytest.mark.parametrize("table", [6, 8])  # the reader that chooses has a folder of its own
-def test_a_dry_run_lists_every_run_of_a_table(project: Path, table: int) -> None:
-    done = run(project, "--dry-run", "--config", f"table={table}", "profile=smoke")
+def test_a_dry_run_lists_every_run_of_a_table(project: Path) -> None:
+    done = run(project, "--dry-run", "--config", "table=6", "profile=smoke")
     assert done.returncode == 0, done.stderr
-    wanted = grid.jobs(table, "smoke")
+    wanted = grid.jobs(6, "smoke")
     listed = done.stdout + done.stderr
     for job in wanted:
-        assert f"table{table}/{job.name}/{job.record}" in listed
-    assert f"run_chapter {len(wanted):>8}".split() in [x.split() for x in listed.splitlines()]
+        assert f"table6/{job.name}/record.json" in listed
+    assert ["run_system", str(len(wanted))] in [x.split() for x in listed.splitlines()]
+
+
+def test_a_table_runs_with_what_is_there_and_says_what_is_missing(project: Path) -> None:
+    card = project / "data" / "sst2" / "card.json"
+    card.parent.mkdir(parents=True)
+    card.touch()
+    done = run(project, "--dry-run", "--config", "table=9")
+    assert done.returncode == 0, done.stderr
+    said = done.stdout + done.stderr
+    assert "sst2/bert/ce/rates.json" in said  # each loss's learning rate is looked for first
+    assert "sst5/bert" not in said
+    assert "python -m data_scripts.sst5 --out data" in said
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (("table=2",), "expected a table of 3, 4, 5, 6, 7, 8, 9, 10; got 2"),
-        (("table=7", "profile=fast"), "expected a profile of default, paper, smoke"),
+        (("table=7", "profile=fast"), "expected a profile of default, paper, laptop, smoke"),
         (("table=7",), "python -m data_scripts.qqp --out"),
+        (("table=7", "corpora=sst2"), "expected corpora of mrpc, qqp; got sst2"),
     ],
 )
 def test_what_cannot_run_says_so_before_it_starts(
@@ -78,7 +89,7 @@ def test_a_killed_table_goes_on_without_repeating_what_is_done(project: Path) ->
     records = project / "runs" / "grid" / "smoke" / "table7"
     for _ in range(1200):
         # One run is done, and the other one has begun.
-        if list(records.rglob("record.json")) and len(list(records.rglob("*.ipynb"))) == 2:
+        if list(records.rglob("record.json")) and len(list(records.rglob("run.log"))) == 2:
             break
         assert process.poll() is None, "the grid ended before it was killed"
         time.sleep(0.1)
@@ -93,14 +104,14 @@ def test_a_killed_table_goes_on_without_repeating_what_is_done(project: Path) ->
     assert done.returncode == 0, done.stderr
     assert done_before.stat().st_mtime_ns == seen
     found = runs.read_records(project / "results" / "reproduced" / "smoke" / "table7.jsonl")
-    assert {r["parameters"]["loss"] for r in found} == {"ce", "dsc"}
+    assert {r["parameters"]["loss"] for r in found} == {"ce", "fl"}
     assert "Nothing to be done" in run(project, *SMOKE).stderr
 
 
-def test_a_run_that_fails_names_its_notebook(project: Path) -> None:
-    write_chapter(project / "notebooks" / "11_paraphrases.ipynb", "raise OSError(5)")
+def test_a_run_that_fails_names_its_log(project: Path) -> None:
+    (project / "runner.py").write_text("raise OSError(5)")
     done = run(project, *SMOKE)
     assert done.returncode != 0
-    notebook = "runs/grid/smoke/table7/embedded-paraphrases-en/ce/0/ce.ipynb"
-    assert notebook in done.stderr
-    assert "OSError" in (project / notebook).read_text()
+    log = "runs/grid/smoke/table7/embedded-paraphrases-en/bert/ce/0/run.log"
+    assert log in done.stderr
+    assert "OSError" in (project / log).read_text()
