@@ -289,7 +289,12 @@ def lines(table: int, profile: str = "default") -> tuple[Line, ...]:
 
 def _of_profile(line: Line, profile: str) -> list[Line]:
     length = 384 if line.system in READERS else 256 if line.system != "pairs" else 128
-    settings = {"learning_rate": 3e-5, "batch_size": 32, "epochs": 4, "max_length": length}
+    settings: dict[str, Any] = {
+        "learning_rate": 3e-5,
+        "batch_size": 32,
+        "epochs": 4,
+        "max_length": length,
+    }
     if profile == "default":
         return [replace(line, settings={**settings, "rates": RATES})]
     if profile == "paper":
@@ -340,7 +345,7 @@ def _of_profile(line: Line, profile: str) -> list[Line]:
     found = []
     for corpus in corpora:
         zh = corpus in CORPORA and CORPORA[corpus].language == "zh"
-        change = {"encoder": "tiny", "settings": settings | tiny} if zh else {}
+        change: dict[str, Any] = {"encoder": "tiny", "settings": settings | tiny} if zh else {}
         small = replace(line, corpus=corpus, encoder="minilm", settings=settings, losses=losses)
         found.append(replace(small, **change))
     return found

@@ -191,7 +191,7 @@ def _tagger(experiment: Experiment, habits: Mapping[str, Any]) -> Setup:
     def tune(logits: Any) -> float:
         return tagging.tune_outside_bias(logits, encoded.splits["validation"], encoded.labels)[0]
 
-    loss = build_loss(experiment, experiment.loss, encoded.counts())
+    loss = build_loss(experiment, experiment.loss, encoded.counts().tolist())
     return Setup(
         encoded,
         tokenizer,
@@ -311,7 +311,7 @@ def _pairs(experiment: Experiment, habits: Mapping[str, Any]) -> Setup:
     def scores(logits: Any, split: str, threshold: float) -> Scores:
         return pairs.score(gold[split], pairs.decode(logits, threshold=threshold).tolist())
 
-    loss = build_loss(experiment, experiment.loss, encoded.counts())
+    loss = build_loss(experiment, experiment.loss, encoded.counts().tolist())
     two = len(encoded.labels) == 2
     return Setup(
         encoded,

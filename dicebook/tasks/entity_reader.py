@@ -186,7 +186,7 @@ class EntityReader(nn.Module):
             if self.training:
                 found["answerable"] = any_at_all
             else:  # without an answer no pair is one
-                found["match_logits"] = torch.minimum(found.match_logits, any_at_all[:, None])
+                found["match_logits"] = torch.minimum(found["match_logits"], any_at_all[:, None])
         return found
 
 

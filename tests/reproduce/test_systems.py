@@ -70,9 +70,8 @@ def test_xlnet_reads(system: str, loss: str, tmp_path: Path) -> None:
 def test_xlnet_compares_pairs(tmp_path: Path) -> None:
     rows = load("embedded-paraphrases-en", task="pairs")["train"].select(range(30))
     folder = save_backbone("xlnet", [row["sentence1"] for row in rows], tmp_path / "xlnet")
-    setup = systems.SYSTEMS["pairs"](
-        systems.experiment_of(job(7, "pairs", encoder=folder, loss="dl")), {}
-    )
+    given = job(7, "pairs", encoder=folder, loss="dl", max_length=256)
+    setup = systems.SYSTEMS["pairs"](systems.experiment_of(given), {})
     batch = setup.collator([setup.encoded.splits["train"][i] for i in range(4)])
     short = batch["attention_mask"].sum(1).argmin()
     # XLNet reads from the right: padding is on the left, the classification token last.

@@ -109,6 +109,29 @@ def test_gold_pairs_are_candidates_in_training_only(encoded, tokenizer, reader) 
     assert torch.equal(seen, blind)
 
 
+def test_a_fourth_head_says_whether_there_is_an_entity(encoded, tokenizer) -> None:
+    torch.manual_seed(0)
+    reader = mrc_ner.model("tiny", tokenizer, answerable=True, dropout=0.0)
+    batch = mrc_ner.collator(tokenizer)(list(encoded.splits["train"]))
+    inputs = {name: value for name, value in batch.items() if name != "labels"}
+    outputs = reader.train()(**inputs)
+    has = torch.tensor([float(bool(row["spans"])) for row in encoded.splits["train"]])
+    three, four = (
+        mrc_ner.MrcLoss(make_loss("binary_ce"), answerable=weight)(outputs, batch["labels"])
+        for weight in (0.0, 0.4)
+    )
+    expected = nn.functional.binary_cross_entropy_with_logits(outputs["answerable"], has)
+    torch.testing.assert_close(four - three, 0.4 * expected)
+    with torch.inference_mode():
+        reader.eval()
+        before = reader(**inputs)["match_logits"]
+        assert reader.answerable is not None
+        reader.answerable.bias.sub_(100)
+        after = reader(**inputs)["match_logits"]
+    assert (before > -50).all()
+    assert (after < -50).all()
+
+
 def test_the_loss_is_a_weighted_sum_of_three(encoded, tokenizer, reader) -> None:
     batch = mrc_ner.collator(tokenizer)(list(encoded.splits["train"]))
     outputs = reader.train()(**{n: v for n, v in batch.items() if n != "labels"})

@@ -91,7 +91,10 @@ def test_perfect_logits_give_the_answers_back(encoded) -> None:
 
 def test_labels_ignore_everything_but_the_context(encoded, tokenizer) -> None:
     rows = [encoded.splits["train"][i] for i in range(3)]
-    labels = reading.collator(tokenizer)(rows)["labels"]
+    labels = reading.collator(tokenizer, as_choice=False)(rows)["labels"]
+    marked = reading.collator(tokenizer)(rows)["labels"]
+    assert (marked[:, 0] == reading.NO_ANSWER).all()
+    assert (marked[:, 1:] == labels[:, 1:]).all()
     for i, window in enumerate(rows):
         first, last = window["context_span"]
         inside = torch.zeros(labels.shape[1], dtype=torch.bool)
@@ -133,6 +136,35 @@ def test_a_choice_of_parts_adds_up_to_the_choice_of_the_whole() -> None:
     parts = [slice(0, 2), slice(2, 3), slice(3, 5)]
     total = sum(reading.choice(outputs(rows), labels[rows], 5) for rows in parts)
     torch.testing.assert_close(total, whole)
+
+
+def test_any_loss_can_look_at_the_probabilities_of_a_choice() -> None:
+    """The oracle: a softmax over the context and the token of "no answer", then the plain sums."""
+    torch.manual_seed(0)
+    labels = torch.full((2, 6, 2), -100)
+    labels[:, 2:5] = 0
+    labels[:, 0] = reading.NO_ANSWER
+    labels[0, 3, 0] = labels[0, 4, 1] = 1  # the second window has no answer
+    logits = torch.randn(2, 2, 6, requires_grad=True)
+    allowed = [0, 2, 3, 4]
+    y = torch.zeros(2, 2, 4)
+    y[0, 0, 2] = y[1, 0, 3] = y[:, 1, 0] = 1  # side, window, place among the allowed
+    p = logits[..., allowed].softmax(-1)
+    dice = 1 - (2 * (p * y).sum() + 1) / (p.square().sum() + y.sum() + 1)
+    (slope,) = torch.autograd.grad(dice, logits)
+
+    loss = reading.ChoiceDecisions(make_loss("binary_dl"))
+    outputs = SimpleNamespace(start_logits=logits[0], end_logits=logits[1])
+    found = loss(outputs, labels, num_items_in_batch=16)
+    torch.testing.assert_close(found, dice)
+    torch.testing.assert_close(torch.autograd.grad(found, logits)[0], slope)
+    # A choice that is certain, rightly or wrongly, leaves numbers that are finite.
+    sure = torch.zeros(2, 2, 6).index_fill(2, torch.tensor([3]), 99.0).requires_grad_()
+    for name in ("ce", "fl", "dl", "dsc", "tl"):
+        certain = reading.ChoiceDecisions(make_loss(f"binary_{name}"))
+        value = certain(SimpleNamespace(start_logits=sure[0], end_logits=sure[1]), labels)
+        assert value.isfinite()
+        assert torch.autograd.grad(value, sure)[0].isfinite().all()
 
 
 def test_decisions_are_one_set_of_starts_and_ends() -> None:
