@@ -58,9 +58,9 @@ def data(words: Sequence[str]) -> int:
 
 def estimate(given: argparse.Namespace) -> int:
     """Print what a table costs."""
-    from dicebook.reproduce import grid
+    from dicebook.reproduce import estimate
 
-    return grid.main(["estimate", f"--table={given.table}", f"--profile={given.profile}"])
+    return estimate.main([f"--table={given.table}", f"--profile={given.profile}"])
 
 
 def diagnose(given: argparse.Namespace) -> int:
