@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
+import runpy
 import sys
 from collections import Counter
 from importlib import import_module
@@ -52,10 +52,11 @@ def test_every_registered_corpus_has_its_script():
 
 
 @pytest.mark.parametrize("domain", ["ai", "science"])
-def test_crossner_is_one_script_for_five_domains(real_corpus, domain, tmp_path):
+def test_crossner_is_one_script_for_five_domains(real_corpus, domain, tmp_path, monkeypatch):
     argv = ["--domain", domain, "--mirror", str(real_corpus("crossner").parent), "--quiet"]
-    command = [sys.executable, "-m", "data_scripts.crossner", "--out", str(tmp_path), *argv]
-    subprocess.run(command, check=True, cwd=ROOT, capture_output=True)
+    monkeypatch.setattr(sys, "argv", ["crossner", "--out", str(tmp_path), *argv])
+    with pytest.raises(SystemExit, match=r"^0$"):
+        runpy.run_path(str(ROOT / "data_scripts" / "crossner.py"), run_name="__main__")
     corpus = load(f"crossner_{domain}", task="tagging", root=tmp_path)
     assert {split: len(rows) for split, rows in corpus.items()} == dict(
         zip(corpus, {"ai": (100, 350, 431), "science": (200, 450, 543)}[domain], strict=True)

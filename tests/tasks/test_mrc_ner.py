@@ -244,7 +244,7 @@ def test_accumulated_parts_make_the_loss_of_the_whole(encoded, tokenizer, reader
 def test_the_tuned_threshold_is_the_best_there_is(encoded) -> None:
     draw = np.random.default_rng(0)
     gold = [set(spans(row["tags"])) for row in ROWS]
-    for _ in range(20):
+    for _ in range(10):
         split = encoded.splits["test"]
         width = max(map(len, split["input_ids"]))
         positions = [list(row["first_subword"]) for row in split]
