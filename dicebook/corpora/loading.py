@@ -10,9 +10,15 @@ from pathlib import Path
 import numpy as np
 from datasets import Dataset, DatasetDict
 
+from dicebook.corpora import embedded
+from dicebook.corpora.conll import UNIVERSAL_NER, read_conll
+from dicebook.corpora.conllu import read_conllu
 from dicebook.corpora.errors import CorpusError
 from dicebook.corpora.forms import check_task
 from dicebook.corpora.registry import CORPORA, EMBEDDED, REGISTERED, SPLITS, known
+from dicebook.corpora.squad import read_squad
+from dicebook.corpora.tables import read_pairs, read_sentences
+from dicebook.corpora.trees import is_tree_file, read_trees
 
 #: task -> the suffixes of its files; some corpora have their split as suffix (``eng.testa``).
 _SUFFIXES = {
@@ -74,8 +80,6 @@ def load(
     if name in CORPORA:
         corpus = known(name, task=task)
         if name in EMBEDDED:
-            from dicebook.corpora import embedded
-
             return embedded.load(name)
         if not _is_prepared(data / name, task):
             raise CorpusError(f"the corpus {name!r} is not in {data}; run: {corpus.command(data)}")
@@ -122,22 +126,15 @@ def read_file(path: str | PathLike[str], *, task: str) -> Dataset:
         raise CorpusError(
             f"{path}: expected for {task} a file ending in {', '.join(_SUFFIXES[task])}"
         )
-    # Imported here, so that one kind of corpus never waits for the readers of another.
+    if suffix == ".conllu":
+        return read_conllu(path)
     if task == "tagging":
-        from dicebook.corpora import conll, conllu
-
-        if suffix == ".conllu":
-            return conllu.read_conllu(path)
-        return conll.read_conll(path, **(conll.UNIVERSAL_NER if suffix == ".iob2" else {}))
+        return read_conll(path, **(UNIVERSAL_NER if suffix == ".iob2" else {}))
     if task == "reading":
-        from dicebook.corpora.squad import read_squad
-
         return read_squad(path)
-    from dicebook.corpora import tables, trees
-
     if task == "pairs":
-        return tables.read_pairs(path)
-    return trees.read_trees(path) if trees.is_tree_file(path) else tables.read_sentences(path)
+        return read_pairs(path)
+    return read_trees(path) if is_tree_file(path) else read_sentences(path)
 
 
 def _split_files(folder: Path, task: str) -> dict[str, Path]:
