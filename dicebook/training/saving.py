@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -88,26 +88,16 @@ def model_card(
         tags=["dicebook"],
         pipeline_tag=next((tag for end, tag in PIPELINES.items() if name.endswith(end)), None),
     )
-    shown = {
-        **asdict(experiment.only(experiment.loss)),
-        "corpus": _shown(experiment.corpus),
-        "encoder": _shown(experiment.encoder),
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-    }
+    shown = asdict(experiment.only(experiment.loss))
     del shown["output_dir"]
-    tables = {"Parameters": ((key, f"`{value}`") for key, value in shown.items())}
+    for key in ("corpus", "encoder"):
+        path = Path(shown[key])
+        shown[key] = path.name if path.exists() or path.is_absolute() else shown[key]
+    shown |= {"torch": torch.__version__, "transformers": transformers.__version__}
+    rows = [f"| {key} | `{value}` |" for key, value in shown.items()]
     for split, scores in metrics.items():
-        tables[f"Scores: {split}"] = ((key, f"{value:.2f}") for key, value in scores.items())
-    lines = ["---", data.to_yaml(), "---", "", f"# {shown['corpus']}, trained with dicebook"]
-    for title, rows in tables.items():
-        lines += ["", f"## {title}", "", *_table(rows)]
-    return ModelCard("\n".join([*lines, ""]))
-
-
-def _table(rows: Iterable[tuple[str, str]]) -> list[str]:
-    return ["| name | value |", "| --- | --- |", *(f"| {key} | {value} |" for key, value in rows)]
-
-
-def _shown(name: str) -> str:
-    return Path(name).name if Path(name).exists() or Path(name).is_absolute() else name
+        rows += [f"| {split} {key} | {value:.2f} |" for key, value in scores.items()]
+    return ModelCard(
+        f"---\n{data.to_yaml()}\n---\n\n# {shown['corpus']}, trained with dicebook\n\n"
+        + "\n".join(["| name | value |", "| --- | --- |", *rows, ""])
+    )

@@ -94,7 +94,7 @@ def test_the_card_says_where_a_model_comes_from(tmp_path: Path, models, tokenize
         "| loss | `dsc` |",
         "| loss_options | `{'squared': True}` |",
         "| corpus | `x` |",
-        "| f1 | 48.12 |",
+        "| test f1 | 48.12 |",
         f"| torch | `{torch.__version__}` |",
         "| learning_rate | `0.0002` |",
     ):
