@@ -15,14 +15,14 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Under ``--dist loadgroup``, files stay together for their fixtures, the book's altogether.
+    """Under ``--dist loadgroup``, files stay together for their fixtures.
 
     Tests of the chapters and of the workflow start processes of their own and are spread.
     """
     for item in items:
         folder = item.path.parent.name
         if folder not in ("notebooks", "reproduce"):
-            item.add_marker(pytest.mark.xdist_group(folder if folder == "book" else item.path.stem))
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,11 +31,21 @@ FLAGS = [
 
 
 @pytest.fixture(scope="session")
-def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of the built pages."""
-    out = tmp_path_factory.mktemp("book")
+def html(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Folder of the built pages, built once however many workers there are."""
+    temporary = tmp_path_factory.getbasetemp()
+    out = (temporary if worker_id == "master" else temporary.parent) / "book"
+    with FileLock(f"{out}.lock"):
+        if not (out / "built").exists():
+            shutil.rmtree(out, ignore_errors=True)
+            _build(out)
+            (out / "built").touch()
+    return out / "_build" / "html"
+
+
+def _build(out: Path) -> None:
     source = out / "src"
-    source.mkdir()
+    source.mkdir(parents=True)
     for name in SOURCES:
         shutil.copy(ROOT / name, source)
     for name in ("docs", "_static", "notebooks"):
@@ -45,7 +56,6 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
     strict = ["-n", "-W", "--keep-going", "-q"]
     built = subprocess.run([*command, *strict], capture_output=True, text=True)
     assert built.returncode == 0, built.stdout + built.stderr
-    return out / "_build" / "html"
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
