@@ -156,7 +156,7 @@ class Watchdog:
         """A ``TrainerCallback`` that reports at the end of each epoch.
 
         Args:
-            say: Called with the report, if there is one.
+            say: Called with the report, if there is one, on the first of several processes.
         """
         from transformers import TrainerCallback
 
@@ -165,7 +165,7 @@ class Watchdog:
         class TrainingWatchdog(TrainerCallback):
             def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
                 text = watch.report()
-                if text is not None:
+                if text is not None and state.is_world_process_zero:
                     say(text)
 
         return TrainingWatchdog()
@@ -182,8 +182,8 @@ def _remedy(loss: Any) -> str:
     inner = getattr(loss, "loss", loss)
     if getattr(inner, "squared", None) is False:
         return (
-            "Try squared denominators (squared=True), or leave that class out of the mean "
-            "(classes=[the others], absent='skip')."
+            "Try squared denominators (squared=True), a small smoothing (smooth=1e-4), or some "
+            "hundred steps of cross entropy first (WarmStart)."
         )
     return (
         "Try some hundred steps of cross entropy first (WarmStart), a higher learning rate, or "

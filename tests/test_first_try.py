@@ -20,6 +20,7 @@ from dicebook import (
     DiceLoss,
     SelfAdjustingDiceLoss,
     TverskyLoss,
+    WarmStart,
     WeightedSum,
     make_loss,
 )
@@ -72,6 +73,8 @@ def f1_after_training(loss, *, binary=False, seed=0):
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             schedule.step()
+            if isinstance(loss, WarmStart):
+                loss.advance()
     with torch.no_grad():
         logits, target = (x.numpy() for x in logits_and_target(list(model.eval() and validation)))
     if binary:
@@ -86,6 +89,8 @@ SHOWN = {
     "Tversky": lambda: TverskyLoss(),
     "self-adjusting": lambda: SelfAdjustingDiceLoss(alpha=0.1),
     "with cross entropy": lambda: WeightedSum(CrossEntropyLoss(), DiceLoss()),
+    "after cross entropy": lambda: WarmStart(CrossEntropyLoss(), DiceLoss(), start=5, end=15),
+    "without the majority class": lambda: DiceLoss(classes=range(1, len(prepared()[1].labels))),
 }
 SHOWN_BINARY = {
     "dice": lambda: BinaryDiceLoss(),

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
+from datasets import DatasetDict
 from torch import Tensor, nn
 from transformers import Trainer, TrainingArguments, set_seed
 
@@ -15,6 +19,8 @@ from dicebook import DiceLoss, TrainerLoss, TverskyLoss, make_loss
 from dicebook.corpora import load
 from dicebook.tasks import tagging
 from dicebook.training.encoders import load_tokenizer
+from dicebook.training.experiment import Experiment
+from dicebook.training.trainer import train
 from dicebook.watchdog import Watchdog
 
 GOLD = torch.tensor([0] * 90 + [1] * 5 + [2] * 5)
@@ -76,7 +82,7 @@ def test_shapes_that_do_not_belong_together() -> None:
     ("loss", "remedy"),
     [
         (DiceLoss(squared=False), "squared=True"),
-        (TverskyLoss(squared=False), "classes="),
+        (TverskyLoss(squared=False), "smooth=1e-4"),
         (TrainerLoss(DiceLoss(squared=False)), "squared=True"),
         (DiceLoss(squared=True), "WarmStart"),
         (F.cross_entropy, "WarmStart"),
@@ -109,61 +115,100 @@ def test_torch_alone_is_enough() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def train(loss: nn.Module, folder: str, *, epochs: int = 1) -> tuple[list[str], float]:
-    """Train a tiny tagger; what the watchdog says, and the last share of other classes."""
+SENTENCES = 320
+
+
+@cache
+def prepared() -> tuple[Any, tagging.Encoded]:
     corpus = load("embedded-entities-en", task="tagging")
+    sizes = {"train": SENTENCES, "validation": 60, "test": 60}
+    corpus = DatasetDict({name: corpus[name].select(range(n)) for name, n in sizes.items()})
     texts = [" ".join(tokens) for tokens in corpus["train"]["tokens"]]
-    tokenizer = load_tokenizer("tiny", texts, max_length=32)
-    encoded = tagging.encode(corpus, tokenizer, max_length=32)
+    tokenizer = load_tokenizer("tiny", texts, max_length=48)
+    return tokenizer, tagging.encode(corpus, tokenizer, max_length=48)
+
+
+def train_tagger(loss: nn.Module, epochs: int) -> float:
+    """Train a tiny tagger by the project's trainer; the last share of classes other than O."""
+    tokenizer, encoded = prepared()
+    trained = train(
+        Experiment(
+            corpus="embedded-entities-en",
+            epochs=epochs,
+            batch_size=16,
+            learning_rate=3e-3,
+            max_length=48,
+            device="cpu",
+        ),
+        build_model=lambda: tagging.model("tiny", tokenizer, encoded.labels),
+        splits=encoded.splits,
+        collator=tagging.collator(tokenizer),
+        tokenizer=tokenizer,
+        compute_loss=TrainerLoss(loss),
+        evaluate=lambda logits, split: {"f1": float((logits.argmax(-1) != 0).mean())},
+    )
+    return float((trained.logits["test"].argmax(-1) != 0).mean())
+
+
+@pytest.mark.parametrize("name", ["ce", "fl", "dl", "tl", "dsc"])
+def test_no_alarm_where_a_tagger_trains(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    others = train_tagger(make_loss(name), 4)
+    assert "watchdog" not in capsys.readouterr().out
+    assert others > 0.01
+
+
+@pytest.mark.filterwarnings("ignore:squared=False")
+def test_the_trainer_calls_out_linear_dice_that_finds_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    others = train_tagger(DiceLoss(squared=False, absent="keep"), 2)
+    said = capsys.readouterr().out
+    assert others == 0
+    assert "watchdog: the model predicts one class nearly everywhere: class 0" in said
+    assert "The gradient of the loss there is" in said
+    assert "Try squared denominators (squared=True)" in said
+
+
+class SaysNever(nn.Module):
+    """Cross entropy with class 0 for every label: it teaches a model to say nothing else."""
+
+    def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return F.cross_entropy(logits, torch.zeros_like(labels))
+
+
+class Linear(nn.Module):
+    """A classifier as the Trainer calls it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 3)
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        return {"logits": self.layer(x)}
+
+
+def test_in_the_trainer_of_transformers(tmp_path: Path) -> None:
     set_seed(0)
-    model = tagging.model("tiny", tokenizer, encoded.labels)
+    rows = [{"x": torch.randn(4), "labels": int(gold)} for gold in GOLD.repeat(8)]
     said: list[str] = []
-    watch = Watchdog(loss, labels=encoded.labels)
-    trainer = Trainer(
-        model=model,
+    watch = Watchdog(labels=["O", "B", "I"])
+    Trainer(
+        model=Linear(),
         args=TrainingArguments(
-            output_dir=folder,
-            num_train_epochs=epochs,
+            output_dir=str(tmp_path),
+            num_train_epochs=1,
             per_device_train_batch_size=16,
-            learning_rate=1e-3,
+            learning_rate=0.1,
             use_cpu=True,
             report_to="none",
             save_strategy="no",
             disable_tqdm=True,
             remove_unused_columns=False,
-            label_names=["labels"],
         ),
-        train_dataset=encoded.splits["train"],
-        data_collator=tagging.collator(tokenizer),
-        compute_loss_func=watch.watching(TrainerLoss(loss)),
+        train_dataset=rows,
+        compute_loss_func=watch.watching(TrainerLoss(SaysNever())),
         callbacks=[watch.callback(said.append)],
-    )
-    trainer.train()
-    split = encoded.splits["validation"]
-    rows = torch.as_tensor(trainer.predict(split).predictions)
-    predicted: Tensor = rows.argmax(-1)
-    return said, float((predicted != 0).float().mean())
-
-
-@pytest.mark.parametrize("name", ["ce", "dl", "dsc"])
-def test_no_alarm_where_a_tagger_trains(name: str, tmp_path: object) -> None:
-    options = {} if name == "ce" else {"squared": True}
-    said, others = train(make_loss(name, **options), str(tmp_path), epochs=3)
-    assert said == []
-    assert others > 0.01
-
-
-class SaysNever(nn.Module):
-    """Cross entropy with O for every label: it teaches a model to say nothing else."""
-
-    def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
-        labels = torch.where(labels > 0, 0, labels)
-        return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
-
-
-def test_an_alarm_where_a_tagger_stays_at_one_class(tmp_path: object) -> None:
-    said, others = train(SaysNever(), str(tmp_path))
-    assert others == 0
+    ).train()
     assert len(said) == 1
     assert "predicts one class nearly everywhere: O" in said[0]
     assert "The gradient of the loss there is" in said[0]

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -38,6 +38,7 @@ from transformers.utils.notebook import NotebookProgressCallback
 from dicebook.atomic import write_json
 from dicebook.losses import TrainerLoss, log_ratio_weights, make_loss
 from dicebook.training.experiment import Experiment, ParameterError
+from dicebook.watchdog import Watchdog
 
 COMPLETE = "complete"
 PARAMETERS = "parameters.json"
@@ -99,6 +100,7 @@ def train(
 ) -> Trained:
     """Train a model with a loss; keep the epoch that is best on the validation split.
 
+    A :class:`dicebook.watchdog.Watchdog` says after an epoch if the model stays at one class.
     Batches are grouped by length. On a GPU with bf16, training runs in bf16 autocast. With
     ``experiment.output_dir`` set, each epoch leaves a checkpoint, and the same call goes on from
     the last complete one.
@@ -145,7 +147,9 @@ def train(
         if experiment.gradient_checkpointing:
             old = model.gradient_checkpointing_enable  # the name in earlier versions
             getattr(model, "activation_checkpointing_enable", old)()
+        watchdog = Watchdog(compute_loss)
         trainer = _Trainer(
+            watchdog,
             model=model,
             args=_arguments(experiment, folder, best, exact, arguments or {}),
             train_dataset=_with_length(splits["train"]),
@@ -154,7 +158,10 @@ def train(
             processing_class=tokenizer,
             compute_loss_func=compute_loss,
             compute_metrics=lambda seen: evaluate(seen.predictions, splits["validation"]),
-            callbacks=_callbacks(experiment, compute_loss, best),
+            callbacks=[
+                *_callbacks(experiment, compute_loss, best),
+                watchdog.callback(lambda text: print(f"  watchdog: {text}")),
+            ],
         )
         for callback in (NotebookProgressCallback, PrinterCallback, ProgressCallback):
             trainer.remove_callback(callback)
@@ -335,6 +342,25 @@ class _Trainer(Trainer):
     counted in rows.
     """
 
+    def __init__(self, watchdog: Watchdog, **options: Any) -> None:
+        super().__init__(**options)
+        self.watchdog = watchdog
+
+    def compute_loss(
+        self,
+        model: Any,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Any = None,
+    ) -> Any:
+        """The Trainer's own; a training batch is shown to the watchdog."""
+        labels = inputs["labels"]
+        loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
+        # A RowLoss has labels that are no labels of the logits.
+        if model.training and not isinstance(self.compute_loss_func, RowLoss):
+            self.watchdog.observe(_logits(outputs), labels, loss)
+        return (loss, outputs) if return_outputs else loss
+
     def _get_num_items_in_batch(self, batch_samples: list[Any], device: torch.device) -> Any:
         if isinstance(self.compute_loss_func, RowLoss):
             return torch.tensor(sum(len(b["labels"]) for b in batch_samples), device=device)
@@ -345,6 +371,12 @@ class _Trainer(Trainer):
         step = args.train_batch_size * args.gradient_accumulation_steps * args.world_size
         split: Any = self.train_dataset
         return LengthGroupedSampler(step, lengths=split["length"])
+
+
+def _logits(outputs: Any) -> torch.Tensor:
+    if "logits" in outputs:
+        return cast(torch.Tensor, outputs["logits"])
+    return torch.stack([outputs["start_logits"], outputs["end_logits"]], dim=-1)
 
 
 class _MarkComplete(TrainerCallback):
