@@ -784,8 +784,8 @@ rows = {name: [finding.verdict, round(finding.number)] for name, finding in toy.
 pd.DataFrame(rows, ["verdict", "F1 of the toy"]).transpose()
 
 # %% [markdown]
-# And real training: MiniLM on a thousand sentences of WNUT 2017, three passes, one seed, from the
-# records in `results/first_try.jsonl`.
+# And real training: MiniLM on a thousand sentences of WNUT 2017, three passes, from the records in
+# `results/first_try.jsonl`; means over the seeds that there are, and the range of F1.
 
 # %% tags=["hide-input"]
 linear_form = {"squared": False, "smooth": 1.0, "absent": "keep", "outside": True}
@@ -802,20 +802,28 @@ kept = next(folder / "results" for folder in above if (folder / "results").is_di
 for line in (kept / "first_try.jsonl").read_text(encoding="utf-8").splitlines():
     one_run = json.loads(line)
     given = one_run["parameters"]
-    if (given["corpus"], given["seed"]) != ("wnut17", 0) or given["options"].get("warm_start"):
+    usual = (given["corpus"], given["learning_rate"], given["batch_size"], given["precision"])
+    moved = given["options"]["warm_start"] or given["options"]["outside_bias"]
+    if usual != ("wnut17", 2e-4, 32, "bf16") or moved:
         continue
     options = {key: value for key, value in given["options"].items() if key in linear_form}
     named = [name for name, wanted in asked.items() if given["loss"] == "dl" and wanted == options]
     for name in named + ["cross entropy"] * (given["loss"] == "ce"):
-        tried[name] = one_run["metrics"]["test"]
-real = pd.DataFrame(tried).T[["f1", "accuracy"]].reindex([name for name in toy if name in tried])
-real.rename(columns={"f1": "test F1, %", "accuracy": "tags right, %"}).round(1)
+        tried.setdefault(name, []).append(one_run["metrics"]["test"])
+scores = {name: pd.DataFrame(tried[name])[["f1", "accuracy"]] for name in toy if name in tried}
+real = pd.DataFrame({name: seeds.mean() for name, seeds in scores.items()}).T
+shown = real.rename(columns={"f1": "test F1, %", "accuracy": "tags right, %"}).round(1)
+shown["F1 from"], shown["to"] = zip(
+    *((s.f1.min().round(1), s.f1.max().round(1)) for s in scores.values()), strict=True
+)
+shown["seeds"] = [len(seeds) for seeds in scores.values()]
+shown
 
 # %% [markdown]
 # Linear dice as printed finds nothing, in the toy and in earnest, and still has 93% of the tags
 # right, all of them O. Squares or a small γ mend it.
 #
-# Look at the row without O. Its F1 of 24.8 is above cross entropy's, and **2% of its tags are right**.
+# Look at the row without O. Its F1 is above cross entropy's, and **2% of its tags are right**.
 # No class is asked to hold the words that are no entity, so the model parks them in some I- tag that
 # most batches do not hold. Strict scoring of IOB2 tags ignores an I- that continues nothing, and the
 # F1 never sees them. A score that cannot see 98% of the errors is a good reason to print two.
@@ -841,17 +849,17 @@ claim(
     "Linear dice as printed finds nothing, in the toy and in earnest, and still has 93% of the "
     "tags right",
     {"93%": real.accuracy["dice, linear"] / 100},
-    real.f1["dice, linear"] == 0,
+    scores["dice, linear"].f1.max() == 0,
     toy["dice, linear"].verdict == "problem",
 )
 claim(
     "Squares or a small γ mend it",
-    min(real.f1[name] for name in ("dice, squared", "linear, γ = 10⁻⁴")) > 30,
+    min(scores[name].f1.min() for name in ("dice, squared", "linear, γ = 10⁻⁴")) > 25,
 )
 odd = real.loc["linear, absent skipped, without O"]
 claim(
-    "Its F1 of 24.8 is above cross entropy's, and 2% of its tags are right",
-    {"24.8": odd.f1, "2%": odd.accuracy / 100},
+    "Its F1 is above cross entropy's, and 2% of its tags are right",
+    {"2%": odd.accuracy / 100},
     odd.f1 > real.f1["cross entropy"],
 )
 
