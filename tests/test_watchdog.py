@@ -115,7 +115,7 @@ def test_torch_alone_is_enough() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-SENTENCES = 320
+SENTENCES = 240
 
 
 @cache
