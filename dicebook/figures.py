@@ -12,10 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from dicebook.extras import need
-
-need("book")
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
@@ -239,6 +235,7 @@ def seeds(records: Iterable[Mapping[str, Any]], axes: Sequence[Axes]) -> None:
         means = np.mean([curve[:passes] for curve in curves], axis=0)
         axes[1].plot(range(1, passes + 1), means, label=name, **style(name))
     axes[1].set(xlabel="pass", ylabel="F1 on the validation split, %")
+    axes[1].locator_params(axis="x", integer=True)
     axes[1].legend(fontsize=8, ncols=2)
 
 
