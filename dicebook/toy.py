@@ -7,20 +7,10 @@ possible answer is known in closed form, and a run takes a fraction of a second.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
-
-__all__ = [
-    "Fit",
-    "best_threshold",
-    "f1_score",
-    "imbalanced_blobs",
-    "misspecified_blobs",
-    "optimal_logits",
-    "train_from_starts",
-    "train_logistic",
-]
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -254,9 +244,7 @@ def train_from_starts(
     n: int = 2000,
     positive: float = 0.05,
     separation: float = 2.0,
-    steps: int = 200,
-    learning_rate: float = 0.3,
-    batch_size: int | None = None,
+    **training: Any,
 ) -> dict[tuple[str, float], list[dict[str, float]]]:
     """Trains every loss from every starting bias on every seed, all else equal.
 
@@ -271,9 +259,7 @@ def train_from_starts(
         n: Examples in each of the two sets.
         positive: Share of positives.
         separation: Distance of the blobs.
-        steps: Updates a run.
-        learning_rate: Adam's step size.
-        batch_size: Examples an update; None takes all.
+        **training: Options of `train_logistic`: ``steps``, ``learning_rate``, ``batch_size``.
 
     Returns:
         (name, bias) → one row a seed, each with "f1" (test F1 at probability .5), "tuned" (test
@@ -290,16 +276,7 @@ def train_from_starts(
         for bias in biases:
             rows[name, bias] = []
             for seed, (x, y), (x_test, y_test) in data:
-                fit = train_logistic(
-                    loss,
-                    x,
-                    y,
-                    bias=bias,
-                    steps=steps,
-                    learning_rate=learning_rate,
-                    batch_size=batch_size,
-                    seed=seed,
-                )
+                fit = train_logistic(loss, x, y, bias=bias, seed=seed, **training)
                 scores = fit.predict(x_test)
                 cut, _ = best_threshold(fit.predict(x), y)
                 rows[name, bias].append(
