@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser axe slurm notebooks book test versions lint format types lab bench gpu reproduce smoke estimate evidence evidence-run repository clean
+.PHONY: help env lock browser axe slurm notebooks book pdf epub test versions lint format types lab bench gpu reproduce smoke estimate evidence evidence-run repository clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -48,6 +48,12 @@ book: env  ## execute the chapters and build the pages: _build/html/index.html
 	cp -r _config.yml _toc.yml index.md references.bib requirements.lock docs _static $(BOOK)/
 	$(BIN)/jupyter-book build $(BOOK) --path-output . -n -W --keep-going -q
 	@echo "The book is in _build/html/index.html"
+
+pdf: book browser  ## the whole book as a PDF, solutions at its end: _build/dicebook.pdf
+	$(BIN)/python docs/press.py pdf
+
+epub: book browser  ## the whole book as an ePub: _build/dicebook.epub
+	$(BIN)/python docs/press.py epub
 
 notebooks: env  ## execute the chapters whose sources changed, into notebooks/
 	$(EACH) $(CHAPTERS:%=_build/executed/%)

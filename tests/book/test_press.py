@@ -1,0 +1,104 @@
+"""The book as one file: chapters, bookmarks, equations, pictures, solutions at the end."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from playwright.sync_api import Browser
+
+ROOT = Path(__file__).resolve().parents[2]
+# A few pages stand for all: a chapter with equations, a page with a table.
+TOC = {
+    "root": "index",
+    "parts": [
+        {"caption": "The problem", "chapters": [{"file": "notebooks/01_imbalance"}]},
+        {"caption": "Appendices", "chapters": [{"file": "docs/notation"}]},
+    ],
+}
+XHTML = "{http://www.w3.org/1999/xhtml}"
+MATH = "{http://www.w3.org/1998/Math/MathML}"
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def press() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("press", ROOT / "docs" / "press.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def pressed(
+    press: ModuleType,
+    browser: Browser,
+    html: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[str], Path]:
+    """``pressed("pdf")`` is the file of a few pages."""
+    (tmp_path / "_toc.yml").write_text(yaml.safe_dump(TOC))
+    monkeypatch.setattr(press, "ROOT", tmp_path)
+
+    def make(kind: str) -> Path:
+        press.press(kind, html, tmp_path / f"book.{kind}", browser)
+        return tmp_path / f"book.{kind}"
+
+    return make
+
+
+def test_pdf_has_bookmarks_and_equations(pressed: Callable[[str], Path]) -> None:
+    data = pressed("pdf").read_bytes()
+    assert data.startswith(b"%PDF")
+    titles = re.findall(rb"/Title \((.*?)\)", data)
+    chapter, section, solution = b"01 Imbalance", b"1.1 What is a negative?", b"Exercise 1.1"
+    for title in (b"The problem", chapter, section, b"Notation", b"Solutions", solution):
+        assert any(found.startswith(title) for found in titles), title
+    assert b"MathJax_Main" in data  # the font of the equations
+    assert len(re.findall(rb"/Type /Page\b", data)) > 10
+
+
+def test_epub_has_chapters_equations_and_pictures(
+    press: ModuleType, pressed: Callable[[str], Path], html: Path
+) -> None:
+    with zipfile.ZipFile(pressed("epub")) as book:
+        assert book.infolist()[0].filename == "mimetype"
+        assert book.infolist()[0].compress_type == zipfile.ZIP_STORED
+        names = set(book.namelist())
+        texts = {n: ElementTree.fromstring(book.read(n)) for n in names if n.endswith(".xhtml")}
+    chapter = texts["EPUB/notebooks-01_imbalance.xhtml"]
+    page = (html / "notebooks" / "01_imbalance.html").read_text(encoding="utf-8")
+    equations = sum(len(list(text.iter(f"{MATH}math"))) for text in texts.values())
+    assert equations >= page.count('class="math ') > 5
+    for text in texts.values():
+        for picture in text.iter(f"{XHTML}img"):
+            assert f"EPUB/{picture.attrib['src']}" in names
+            assert picture.attrib["alt"]
+        for link in text.iter(f"{XHTML}a"):
+            target = link.attrib.get("href", "https:")
+            file, _, anchor = target.partition("#")
+            if ":" not in target:
+                there = texts[f"EPUB/{file}"]
+                assert not anchor or any(e.get("id") == anchor for e in there.iter()), target
+    said = "".join(chapter.itertext())
+    solution = "".join(texts["EPUB/solutions.xhtml"].itertext())
+    assert "Exercise 1.1" in said
+    assert "Exercise 1.1" in solution
+    assert page.count("tag_solution") == said.count("Its solution")
+
+
+def test_every_page_of_the_book_is_pressed(press: ModuleType, html: Path) -> None:
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
+    files = [c["file"] for part in toc["parts"] for c in part["chapters"]]
+    assert [c.name for c in press.chapters(html)] == ["index", *files, "solutions"]
