@@ -60,7 +60,8 @@ def estimate(given: argparse.Namespace) -> int:
     """Print what a table costs."""
     from dicebook.reproduce import estimate
 
-    return estimate.main([f"--table={given.table}", f"--profile={given.profile}"])
+    known = [f"--speed={given.speed}"] if given.speed else []
+    return estimate.main([f"--table={given.table}", f"--profile={given.profile}", *known])
 
 
 def diagnose(given: argparse.Namespace) -> int:
@@ -114,7 +115,8 @@ def _parser() -> argparse.ArgumentParser:
 
     cost = commands.add_parser("estimate", help="runs, hours and disk of a table of the paper")
     cost.add_argument("table", type=int)
-    cost.add_argument("--profile", default="default", help="default, paper or smoke")
+    cost.add_argument("--profile", default="default", help="default, paper, laptop or smoke")
+    cost.add_argument("--speed", type=float, help="sub-words a second; otherwise measured")
     cost.set_defaults(run=estimate)
 
     check = commands.add_parser("diagnose", help="does a loss train? by what it does")

@@ -119,6 +119,40 @@ def read_conll(
     return to_dataset({"tokens": sentences, "tags": tagged}, task="tagging")
 
 
+def read_parallel(
+    sentences: str | PathLike[str],
+    tags: str | PathLike[str],
+    *,
+    repairs: Counter[str] | None = None,
+) -> Dataset:
+    """Read two files with a sentence a line: its tokens in one, its tags in the other.
+
+    Args:
+        sentences: Tokens, with spaces between.
+        tags: As many tags in each line.
+        repairs: See :func:`read_conll`, as for the result and how tags are taken.
+
+    Raises:
+        CorpusError: The files differ in the number of lines, or a line in that of its tokens.
+    """
+    repairs = Counter() if repairs is None else repairs
+    left, right = (
+        [_SPACES.split(line.strip(" \t")) for line in read_lines(path, repairs)]
+        for path in (sentences, tags)
+    )
+    if len(left) != len(right):
+        raise CorpusError.at(tags, 0, f"expected {len(left)} lines, got {len(right)}")
+    for number, (tokens, row) in enumerate(zip(left, right, strict=True), start=1):
+        if len(tokens) != len(row):
+            raise CorpusError.at(tags, number, f"expected {len(tokens)} tags, got {len(row)}")
+    kept = [n for n, tokens in enumerate(left) if tokens != [""]]
+    if not kept:
+        raise CorpusError.at(sentences, 0, "expected tagged sentences, got none")
+    numbers = [[n + 1] * len(left[n]) for n in kept]
+    tagged = _in_iob2(tags, [right[n] for n in kept], numbers, repairs, entities=False)
+    return to_dataset({"tokens": [left[n] for n in kept], "tags": tagged}, task="tagging")
+
+
 def _in_iob2(
     path: str | PathLike[str],
     tagged: list[list[str]],

@@ -31,6 +31,9 @@ _SUFFIXES = {
     "sentences": (".tsv", ".csv", ".jsonl", ".txt"),
 }
 
+#: A split as a folder of two files, a sentence a line.
+_PARALLEL = ("sentences.txt", "tags.txt")
+
 _SPLIT_NAMES = {
     **dict.fromkeys(("train", "training"), "train"),
     **dict.fromkeys(("validation", "valid", "val", "dev", "development", "testa"), "validation"),
@@ -58,8 +61,9 @@ def load(
         name_or_path: An embedded corpus (``"embedded-entities-en"``), a registered one
             (``"wnut17"``; prepared before by ``python -m data_scripts.wnut17 --out data``), or a
             path of the reader's own. A path is one file, or a folder with a file a split whose
-            names say which (``train.conll``, ``en_ewt-ud-dev.conllu``, ``eng.testa``) and nothing
-            else but notes and licences. A split that is not there gets one tenth of train, drawn
+            names say which (``train.conll``, ``en_ewt-ud-dev.conllu``, ``eng.testa``), or for
+            tagging a folder a split with ``sentences.txt`` and ``tags.txt``, and nothing else but
+            notes and licences. A split that is not there gets one tenth of train, drawn
             by the seed; questions on the same paragraph stay together.
         task: ``"tagging"``, ``"reading"``, ``"pairs"`` or ``"sentences"``.
         root: Folder of the registered corpora; by default ``$DICEBOOK_DATA``, else ``./data``,
@@ -121,6 +125,10 @@ def read_file(path: str | PathLike[str], *, task: str) -> Dataset:
     """
     check_task(task)
     path = Path(path)
+    if task == "tagging" and path.is_dir():
+        from dicebook.corpora import conll
+
+        return conll.read_parallel(*(path / name for name in _PARALLEL))
     suffix = path.suffix.lower()
     if suffix not in _SUFFIXES[task]:
         raise CorpusError(
@@ -142,11 +150,13 @@ def _split_files(folder: Path, task: str) -> dict[str, Path]:
     found: dict[str, Path] = {}
     unknown: list[str] = []
     for path in sorted(folder.iterdir()):
-        if not path.is_file() or _BESIDE.fullmatch(path.name):
+        parallel = task == "tagging" and all((path / name).is_file() for name in _PARALLEL)
+        if not parallel and (not path.is_file() or _BESIDE.fullmatch(path.name)):
             continue
         words = re.split(r"[^a-z]+", path.name.lower())
         splits = {_SPLIT_NAMES[word] for word in words if word in _SPLIT_NAMES}
-        if path.suffix.lower() not in _SUFFIXES[task] or len(splits) != 1:
+        readable = parallel or path.suffix.lower() in _SUFFIXES[task]
+        if not readable or len(splits) != 1:
             unknown.append(path.name)
             continue
         (split,) = splits

@@ -281,7 +281,7 @@ def _reading(by_choice: bool, experiment: Experiment, habits: Mapping[str, Any])
         encoded,
         tokenizer,
         lambda: reading.model(experiment.encoder, tokenizer, **_config(habits)),
-        reading.collator(tokenizer, as_choice=by_choice),
+        reading.collator(tokenizer, as_choice=by_choice, marked=by_choice),
         loss,
         scores,
         tune,

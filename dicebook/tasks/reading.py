@@ -111,7 +111,7 @@ def model(encoder: str, tokenizer: PreTrainedTokenizerBase, **config: Any) -> An
 
 
 def collator(
-    tokenizer: PreTrainedTokenizerBase, *, as_choice: bool = True
+    tokenizer: PreTrainedTokenizerBase, *, as_choice: bool = True, marked: bool = False
 ) -> Callable[[list[dict[str, Any]]], dict[str, Any]]:
     """Pads windows and makes ``labels`` ``[B, L, 2]``.
 
@@ -120,9 +120,10 @@ def collator(
 
     Args:
         tokenizer: the encoder's tokenizer.
-        as_choice: for :func:`choice` and :class:`ChoiceDecisions`, mark the classification token
-            with -101: the first token, XLNet's is the last. :class:`Decisions` has no use for the
-            mark and refuses it.
+        as_choice: for :func:`choice`, mark a classification token that is not the first token
+            (XLNet's is the last) with -101. :class:`Decisions` has no use for the mark and refuses
+            it.
+        marked: for :class:`ChoiceDecisions`, mark it wherever it is.
     """
 
     def collate(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -133,7 +134,7 @@ def collator(
             labels[i, first:last] = 0
             labels[i, row["starts"], 0] = 1
             labels[i, row["ends"], 1] = 1
-            if as_choice:
+            if marked or (as_choice and row["no_answer"]):
                 labels[i, row["no_answer"]] = NO_ANSWER
         return {**batch, "labels": labels}
 
@@ -218,9 +219,13 @@ class ChoiceDecisions(TrainerLoss):
     def __call__(
         self, outputs: Any, labels: Tensor | None, num_items_in_batch: Tensor | int | None = None
     ) -> Tensor:
-        """The loss of a batch; arguments as of :class:`Decisions`, labels marked for a choice."""
-        if labels is None:
-            raise ValueError("expected the labels in the batch under 'labels'; got None")
+        """The loss of a batch; arguments as of :class:`Decisions`.
+
+        Raises:
+            ValueError: if the labels do not mark the position of "no answer" in each window.
+        """
+        if labels is None or not bool((labels == NO_ANSWER).any(1).all()):
+            raise ValueError("expected labels of collator(tokenizer, marked=True)")
         candidate = labels != IGNORED
         null = labels == NO_ANSWER
         gold = torch.where(null, ~(labels == 1).any(1, keepdim=True), labels == 1)

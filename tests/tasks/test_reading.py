@@ -91,8 +91,8 @@ def test_perfect_logits_give_the_answers_back(encoded) -> None:
 
 def test_labels_ignore_everything_but_the_context(encoded, tokenizer) -> None:
     rows = [encoded.splits["train"][i] for i in range(3)]
-    labels = reading.collator(tokenizer, as_choice=False)(rows)["labels"]
-    marked = reading.collator(tokenizer)(rows)["labels"]
+    labels = reading.collator(tokenizer)(rows)["labels"]
+    marked = reading.collator(tokenizer, marked=True)(rows)["labels"]
     assert (marked[:, 0] == reading.NO_ANSWER).all()
     assert (marked[:, 1:] == labels[:, 1:]).all()
     for i, window in enumerate(rows):
@@ -158,6 +158,8 @@ def test_any_loss_can_look_at_the_probabilities_of_a_choice() -> None:
     found = loss(outputs, labels, num_items_in_batch=16)
     torch.testing.assert_close(found, dice)
     torch.testing.assert_close(torch.autograd.grad(found, logits)[0], slope)
+    with pytest.raises(ValueError, match=r"collator\(tokenizer, marked=True\)"):
+        loss(outputs, labels.masked_fill(labels == reading.NO_ANSWER, -100))
     # A choice that is certain, rightly or wrongly, leaves numbers that are finite.
     sure = torch.zeros(2, 2, 6).index_fill(2, torch.tensor([3]), 99.0).requires_grad_()
     for name in ("ce", "fl", "dl", "dsc", "tl"):
