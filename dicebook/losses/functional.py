@@ -479,13 +479,7 @@ def _dice_family(
         ohem_ratio=ohem_ratio,
         process_group=process_group,
     )
-    numbers = of_examples(
-        batch,
-        alpha=alpha,
-        squared=squared,
-        ohem_ratio=ohem_ratio,
-        unsure=fp_weight is not None,
-    )
+    numbers = of_examples(batch, alpha, squared, ohem_ratio, unsure=fp_weight is not None)
     if level == "example":
         loss = numbers.loss_of_each(smooth=smooth, fp_weight=fp_weight, fn_weight=fn_weight)
         return batch.reduce(average_over_classes(loss, weight, classes), reduction)

@@ -207,12 +207,7 @@ def average_over_classes(
 
 
 def of_examples(
-    batch: Batch,
-    *,
-    alpha: float,
-    squared: bool,
-    ohem_ratio: float | None = None,
-    unsure: bool = True,
+    batch: Batch, alpha: float, squared: bool, ohem_ratio: float | None, *, unsure: bool = True
 ) -> DiceStatistics:
     """The numbers of each class and example, ``[C, N]``; 0 where an example does not count.
 
@@ -291,7 +286,7 @@ def dice_statistics(
     """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
     batch = batches.multi_class(input, target, mask, ignore_index, soft=ohem_ratio is None)
-    return of_examples(batch, alpha=alpha, squared=squared, ohem_ratio=ohem_ratio).sum()
+    return of_examples(batch, alpha, squared, ohem_ratio).sum()
 
 
 def binary_dice_statistics(
@@ -311,4 +306,4 @@ def binary_dice_statistics(
     """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
     batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
-    return of_examples(batch, alpha=alpha, squared=squared, ohem_ratio=ohem_ratio).sum()
+    return of_examples(batch, alpha, squared, ohem_ratio).sum()
