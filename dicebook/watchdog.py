@@ -182,8 +182,8 @@ def _remedy(loss: Any) -> str:
     inner = getattr(loss, "loss", loss)
     if getattr(inner, "squared", None) is False:
         return (
-            "Try squared denominators (squared=True), a small smoothing (smooth=1e-4), or some "
-            "hundred steps of cross entropy first (WarmStart)."
+            "Try squared denominators (squared=True), a small smoothing (smooth=1e-4), or leave "
+            "that class out of the mean (classes=[the others], absent='keep')."
         )
     return (
         "Try some hundred steps of cross entropy first (WarmStart), a higher learning rate, or "

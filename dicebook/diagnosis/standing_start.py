@@ -39,8 +39,8 @@ _LEFT = 5.0  # an F1 that says: it has left the majority class
 _SEEDS = (0, 1, 2)
 REMEDY = (
     "three that work: squared denominators (squared=True); a smoothing that is small beside the "
-    "gold examples of a class (smooth=1e-4); or some hundred steps of cross entropy first "
-    "(WarmStart)"
+    "gold examples of a class (smooth=1e-4); or the majority class left out of the mean "
+    "(classes=[the others], absent='keep')"
 )
 
 

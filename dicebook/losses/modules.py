@@ -124,8 +124,8 @@ def _warn_standing_start() -> None:
     warnings.warn(
         "squared=False: with smooth > 0, linear denominators push down a class that has few gold "
         "examples in the batch (A of n, as long as n * smooth > 2 * A * (A + smooth)), so a model "
-        "may never leave its majority class. squared=True, the default, does not; neither does a "
-        "WarmStart from cross entropy",
+        "may never leave its majority class. squared=True, the default, does not; smooth=1e-4, or "
+        "leaving that class out of the mean (classes=[the others]), has cured it, too",
         stacklevel=3,
     )
 
