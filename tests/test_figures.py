@@ -9,6 +9,8 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from dicebook import figures
+from dicebook.reproduce.evidence.analysis import WAYS, Runs, compared
+from dicebook.reproduce.evidence.heads import CHECKPOINTS
 
 
 @pytest.fixture(autouse=True)
@@ -91,3 +93,70 @@ def test_shares_add_up_and_name_the_ratio(axes) -> None:
     figures.shares({"a": (3, 1)})
     assert [bar.get_width() for bar in axes.patches] == [25, 75]
     assert axes.texts[0].get_text() == "3.0 : 1"
+
+
+def _final(seed: int, hits: int, called: int) -> dict:
+    scored = {"f1": 200 * hits / (called + 50), "found": hits, "predicted": called, "gold": 50}
+    scored["blocks"] = [[hits], [called]]
+    sweep = [[hits, 2 * hits], [called, 4 * called]]
+    return {
+        "kind": "final",
+        "task": "toy",
+        "seed": seed,
+        "chosen_for": ["argmax", "tuned"],
+        "test": {"argmax": scored, "tuned": scored},
+        "curve": {"tuned": [float(seed)] * len(CHECKPOINTS)},
+        "precision_recall": {"test": sweep},
+    }
+
+
+def _evidence() -> Runs:
+    told = {"blocks": [50], "corpus": "toy", "form": "pair", "baselines": {"majority": 7.0}}
+    told["sizes"] = {"train": {"rows": 100, "positive": 10}}
+    finals = {
+        ("toy", arm, how): {seed: _final(seed, hits, 20) for seed in (0, 1)}
+        for arm, hits in (("ce", 10), ("dice", 20))
+        for how in WAYS
+    }
+    return Runs(tasks={"toy": told}, finals=finals)
+
+
+def test_evidence_draws_means_over_finals_and_where_each_loss_decides(axes) -> None:
+    runs = _evidence()
+    precision, recall = runs.precision_recall("toy", "ce")
+    np.testing.assert_allclose(precision, [0.5, 0.25])
+    np.testing.assert_allclose(recall, [0.2, 0.4])
+    assert runs.operating_point("toy", "dice", "tuned") == pytest.approx((1.0, 0.4))
+    _, both = plt.subplots(2)
+    figures.evidence(runs, "toy", both)
+    np.testing.assert_allclose(both[0].lines[0].get_ydata(), 0.5)  # of seeds 0 and 1
+    points = {tuple(line.get_xydata()[0]) for line in both[1].lines if len(line.get_xdata()) == 1}
+    assert points == {(0.2, 0.5), (0.4, 1.0)}
+
+
+def test_compared_is_for_tasks_that_both_have_finished() -> None:
+    runs = _evidence()
+    row = compared(runs, ["toy", "other"])["toy"]
+    assert row["baseline"] == "7.0"
+    assert row["ce, tuned"] == "28.6"  # 2 · 10 / (20 + 50)
+    assert row["dice less ce, argmax"].startswith("+28.6")
+    del runs.finals["toy", "dice", "tuned"]
+    assert compared(runs, ["toy"]) == {}
+
+
+def test_seeds_shows_every_run_under_a_short_name(axes) -> None:
+    options = {"dsc": {"alpha": 0.1, "squared": True}, "tl": {"squared": False}, "ce": {}}
+    runs = [
+        {
+            "parameters": {"loss": loss, "loss_options": options[loss]},
+            "metrics": {"test": {"f1": 40.0 + seed}},
+            "history": [{"validation_f1": 10.0 + seed}, {"validation_f1": 30.0 + seed}],
+        }
+        for loss in options
+        for seed in (0, 2)
+    ]
+    _, both = plt.subplots(2)
+    figures.seeds(runs, both)
+    named = [label.get_text() for label in both[0].get_yticklabels()]
+    assert named == ["dsc, α 0.1", "tl, linear", "ce"]
+    np.testing.assert_allclose(both[1].lines[2].get_ydata(), [11.0, 31.0])
