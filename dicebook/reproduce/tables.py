@@ -228,6 +228,8 @@ def reproduced(results: Path) -> str:
             title = f"Table {number}: {paper.table(number).title}"
             parts.append(f"## {title} (profile {profile})\n\n{how}\n\n{markdown(rows)}\n")
             parts += [f"{line}\n" for line in _footnotes(records)]
+    if len(parts) == 1:
+        parts.append("No table is kept here yet.\n")
     return "\n".join(parts)
 
 
