@@ -233,3 +233,88 @@ def test_the_primary_effects_again_from_the_raw_records() -> None:
         assert found.low < found.mean < found.high
         theirs = stats.ttest_1samp(pairs, 0).confidence_interval()
         assert found.student == pytest.approx((theirs.high - theirs.low) / 2, abs=1e-6)
+
+
+@pytest.mark.skipif(not any(RECORDS.glob("a-*.jsonl")), reason="no records are kept yet")
+def test_the_primary_result_again_from_the_raw_records() -> None:
+    """Blocks and seeds drawn by a loop; the restricted likelihood as a density of contrasts."""
+    lines = [
+        json.loads(line)
+        for path in sorted(RECORDS.glob("a-*.jsonl"))
+        for line in path.read_text().splitlines()
+    ]
+    told = {r["task"]: r for r in lines if r["kind"] == "task"}
+    blocks: dict[tuple[str, str], dict[int, np.ndarray]] = {}
+    for r in lines:
+        if r["kind"] == "final" and "tuned" in r["test"]:
+            of = blocks.setdefault((r["task"], r["arm"]), {})
+            of[r["seed"]] = np.array(r["test"]["tuned"]["blocks"])
+    rng = np.random.default_rng(11)
+    means, noises, slopes, corpora = [], [], [], []
+    for task, about in told.items():
+        one, other = blocks.get((task, "dice"), {}), blocks.get((task, "ce"), {})
+        seeds = sorted(one.keys() & other.keys())
+        if len(seeds) < 2:
+            continue
+        gold = np.array(about["blocks"])
+        a, b = (np.stack([of[seed] for seed in seeds]) for of in (one, other))
+
+        def gain(s: np.ndarray, k: np.ndarray, a=a, b=b, gold=gold) -> float:
+            def score(x: np.ndarray) -> np.ndarray:
+                drawn = x[s][:, :, k].sum(-1)
+                return 200 * drawn[:, 0] / (drawn[:, 1] + gold[k].sum())
+
+            return float((score(a) - score(b)).mean())
+
+        n, m = len(seeds), len(gold)
+        means.append(gain(np.arange(n), np.arange(m)))
+        drawn = [gain(rng.integers(n, size=n), rng.integers(m, size=m)) for _ in range(600)]
+        noises.append(np.std(drawn))
+        size = about["sizes"]["train"]
+        slopes.append(np.log((size["rows"] / size["positive"] - 1) / 10))
+        corpora.append(about["corpus"])
+    d, x = np.array(means), np.stack([np.ones(len(means)), slopes], 1)
+    alike = np.array([[c == other for other in corpora] for c in corpora], dtype=float)
+    free = np.linalg.svd(x)[0][:, 2:]  # what is left of the scores without the fixed part
+
+    def unlikely(tau: float) -> float:
+        cover = np.diag(np.square(noises)) + tau**2 * alike
+        return -float(stats.multivariate_normal.logpdf(d @ free, cov=free.T @ cover @ free))
+
+    tau = min(np.linspace(0, 8, 801), key=unlikely)
+    root = np.linalg.inv(np.linalg.cholesky(np.diag(np.square(noises)) + tau**2 * alike))
+    mu = np.linalg.lstsq(root @ x, root @ d)[0][0]
+    found = analysis.pool(analysis.effects_of(Runs.read(RECORDS), PRIMARY))
+    assert found is not None
+    assert found.tasks == len(d)
+    assert found.mu == pytest.approx(mu, abs=0.05)
+    assert found.tau == pytest.approx(tau, abs=0.1)
+    assert found.mu_low < mu < found.mu_high
+
+
+@pytest.mark.skipif(not any(RECORDS.glob("a-*.jsonl")), reason="no records are kept yet")
+def test_the_readme_and_the_guide_say_what_the_records_say() -> None:
+    runs = Runs.read(RECORDS)
+    argmax = next(c for c in analysis.SECONDARY if c.name == "dice less ce, argmax")
+    tuned, at_half = (
+        analysis.pool(analysis.effects_of(runs, c)) for c in (analysis.PRIMARY, argmax)
+    )
+    assert tuned is not None
+    assert at_half is not None
+    assert (tuned.tasks, tuned.corpora) == (17, 13)
+
+    def told(p: analysis.Pooled, digits: int) -> list[str]:
+        return [f"{x:.{digits}f}".replace("-", "−") for x in (p.mu, p.mu_low, p.mu_high)]
+
+    root = RECORDS.parents[1]
+    readme = " ".join((root / "README.md").read_text(encoding="utf-8").split())
+    mean, low, high = told(tuned, 1)
+    assert f"the difference is {mean} [{low}, {high}]" in readme
+    assert f"one of {tuned.detectable:.1f} would probably have been seen" in readme
+    mean, low, high = told(at_half, 1)
+    assert f"dice is {mean} points of F1 ahead of cross entropy [{low}, {high}]" in readme
+    guide = " ".join((root / "docs" / "what_to_do.md").read_text(encoding="utf-8").split())
+    mean, low, high = (x.replace("0.", ".") for x in told(tuned, 2))
+    assert f"{mean} points [{low}, {high}]" in guide
+    mean, low, high = told(at_half, 1)
+    assert f"{mean} points [{low.removeprefix('0')}, {high}] over the seventeen tasks" in guide

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -191,15 +192,20 @@ def two_way_bootstrap(
     Returns:
         The contrast's mean over seeds in each resample.
     """
-    rng = np.random.default_rng(0)
-    _, seeds, _, size = blocks.shape
-    of_blocks = rng.multinomial(size, np.full(size, 1 / size), resamples)
-    of_seeds = rng.multinomial(seeds, np.full(seeds, 1 / seeds), resamples) / seeds
+    of_blocks, of_seeds = _drawn(blocks.shape[3], blocks.shape[1], resamples)
     total = np.zeros(resamples)
     for sign, term in zip(signs, blocks, strict=True):
         found, predicted = of_blocks @ term[:, 0].T, of_blocks @ term[:, 1].T
         total += sign * (f1(found, predicted, (of_blocks @ gold)[:, None]) * of_seeds).sum(1)
     return total
+
+
+@lru_cache(maxsize=4)
+def _drawn(size: int, seeds: int, resamples: int) -> tuple[np.ndarray, np.ndarray]:
+    """How often each block, and what share of the time each seed, is in each resample."""
+    rng = np.random.default_rng(0)
+    of_blocks = rng.multinomial(size, np.full(size, 1 / size), resamples).astype(float)
+    return of_blocks, rng.multinomial(seeds, np.full(seeds, 1 / seeds), resamples) / seeds
 
 
 def welch(a: np.ndarray, b: np.ndarray) -> float:
