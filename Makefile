@@ -129,7 +129,7 @@ estimate: env  ## what a table costs here: speed measured, runs, hours, disk, mi
 
 STAGE ?= a
 WORKERS ?= 1
-evidence: env  ## the analysis of docs/protocol.md from its records, in seconds
+evidence: env  ## docs/evidence.md, the analysis of docs/protocol.md, from its records, in seconds
 	$(BIN)/python -m dicebook.reproduce.evidence tables
 
 evidence-run: export OMP_NUM_THREADS := 1

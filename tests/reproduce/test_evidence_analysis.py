@@ -318,3 +318,9 @@ def test_the_readme_and_the_guide_say_what_the_records_say() -> None:
     assert f"{mean} points [{low}, {high}]" in guide
     mean, low, high = told(at_half, 1)
     assert f"{mean} points [{low.removeprefix('0')}, {high}] over the seventeen tasks" in guide
+
+
+@pytest.mark.skipif(not any(RECORDS.glob("a-*.jsonl")), reason="no records are kept yet")
+def test_the_page_of_the_evidence_is_that_of_the_records() -> None:
+    page = RECORDS.parents[1] / "docs" / "evidence.md"
+    assert page.read_text(encoding="utf-8") == analysis.report(RECORDS), "run make evidence"

@@ -5,12 +5,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from dicebook.atomic import atomic
+
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m dicebook.reproduce.evidence")
     parser.add_argument("what", choices=("features", "a", "b", "tables"))
     parser.add_argument("--folder", type=Path, default=Path("results/evidence"))
+    parser.add_argument(
+        "--out", type=Path, default=Path("docs/evidence.md"), help="the page (tables)"
+    )
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--only", default="", help="tasks (a) or corpora (b), with commas between")
     given = parser.parse_args()
@@ -18,7 +23,9 @@ def main() -> None:
     if given.what == "tables":
         from dicebook.reproduce.evidence import analysis
 
-        print(analysis.report(given.folder))
+        with atomic(given.out) as part:
+            part.write_text(analysis.report(given.folder), encoding="utf-8")
+        print(f"written: {given.out}")
     elif given.what == "b":
         from dicebook.reproduce.evidence import stage_b
 

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import optimize, stats
 
 from dicebook.reproduce.evidence import records
+from dicebook.reproduce.evidence.heads import ARMS
 from dicebook.reproduce.evidence.records import Record
 from dicebook.reproduce.evidence.scores import f1
 
@@ -371,12 +372,28 @@ def compared(runs: Runs, tasks: Iterable[str], arm: str = "dice") -> dict[str, d
     return rows
 
 
+HEAD = """# The records of the evidence
+
+What chapter 17 rests on, whole: `make evidence` writes this page from `results/evidence`. The
+[protocol](protocol.md) says what an arm, a trial and a final run are. Scores and differences are F1
+in percent."""
+
+
 def report(folder: Path) -> str:
-    """The tables, as Markdown."""
+    """The page of the evidence, as Markdown.
+
+    Args:
+        folder: The records.
+    """
     runs = Runs.read(folder)
-    parts = [f"# Stage A: {len(runs.tasks)} tasks", _counts(runs), "## Scores", _scores(runs)]
+    finals = Counter(arm for (_, arm, how), r in runs.finals.items() for _ in r if how == "tuned")
+    told = ", ".join(f"{arm} {n}" for arm, n in finals.items())
+    parts = [HEAD, f"{len(runs.tasks)} tasks, {sum(map(len, runs.search.values()))} trials."]
+    parts.append(f"Final runs, tuned: {told}.")
+    for how in ("argmax", "tuned"):
+        parts += [f"## Test F1, {how}: mean of the final runs", _table(_scores(runs, how))]
     effects = effects_of(runs, PRIMARY)
-    parts += [f"## {PRIMARY.name}, points of F1", _table(map(vars, effects))]
+    parts += [f"## {PRIMARY.name}", _table(map(vars, effects))]
     pooled = {c.name: pool(effects_of(runs, c)) for c in (PRIMARY, *SECONDARY)}
     known = {name: p for name, p in pooled.items() if p}
     if known:
@@ -390,43 +407,48 @@ def report(folder: Path) -> str:
     missing = [name for name, p in pooled.items() if p is None]
     if missing:
         parts.append(f"Not yet on four corpora: {'; '.join(missing)}.")
-    parts += ["## The best validation F1 to expect after n trials, tuned", _budget(runs)]
-    return "\n\n".join(parts)
+    parts += ["## Search", SEARCH, _table(_searches(runs))]
+    return "\n\n".join(parts) + "\n"
 
 
-def _counts(runs: Runs) -> str:
-    searches = sum(map(len, runs.search.values()))
-    finals = Counter(arm for (_, arm, how), r in runs.finals.items() for _ in r if how == "tuned")
-    told = ", ".join(f"{arm} {n}" for arm, n in finals.items())
-    return f"{searches} trials; finals, tuned: {told or 'none'}."
-
-
-def _scores(runs: Runs) -> str:
+def _scores(runs: Runs, how: str) -> list[dict[str, Any]]:
     rows = []
     for task, told in runs.tasks.items():
-        row: dict[str, Any] = {"task": task, "imbalance": runs.imbalance(task)}
-        row["baseline"] = max(told["baselines"].values())
-        for (name, arm, how), found in runs.finals.items():
-            if name == task:
-                row[f"{arm}, {how}"] = float(
-                    np.mean([r["test"][how]["f1"] for r in found.values()])
-                )
+        row = {"task": task, "negatives per positive": runs.imbalance(task)}
+        row["best baseline"] = max(told["baselines"].values())
+        for arm in ("ce", "dice", *OTHERS):
+            if found := runs.finals.get((task, arm, how)):
+                row[arm] = float(np.mean([r["test"][how]["f1"] for r in found.values()]))
         rows.append(row)
-    return _table(rows)
+    return rows
 
 
-def _budget(runs: Runs) -> str:
+SEARCH = """The trial that each arm chose, tuned: learning rate, dropout, the arm's own parameter;
+the median of the steps that its final runs took; and the best validation F1 to expect after so
+many trials."""
+
+
+def _searches(runs: Runs) -> list[dict[str, Any]]:
     rows = []
     for (task, arm), found in runs.search.items():
         best = expected_best([r["validation"]["tuned"]["f1"] for r in found])
-        budgets = (n for n in (1, 2, 4, 8, 16) if n <= len(best))
-        rows.append({"task": task, "arm": arm, **{str(n): best[n - 1] for n in budgets}})
-    return _table(rows)
+        row: dict[str, Any] = {"task": task, "arm": arm}
+        if finals := runs.finals.get((task, arm, "tuned")):
+            told = next(iter(finals.values()))["parameters"]
+            row |= {"rate": f"{told['learning_rate']:.4f}", "dropout": told["dropout"]}
+            row["parameter"] = told["value"] if ARMS[arm].sample(0.9) else ""
+            row["steps"] = int(
+                np.median([r["validation"]["tuned"]["steps"] for r in finals.values()])
+            )
+        rows.append(row | {str(n): best[n - 1] for n in (1, 2, 4, 8, 16) if n <= len(best)})
+    return rows
 
 
 def _table(rows: Iterable[dict[str, Any]]) -> str:
     rows = list(rows)
     names = list(dict.fromkeys(name for row in rows for name in row))
+    if not rows:
+        return "None yet."
     lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
     for row in rows:
         cells = (row.get(name, "") for name in names)
