@@ -59,7 +59,7 @@ def learn(model: Any, batch: dict[str, Any], loss: Callable[..., torch.Tensor]) 
         optimizer.zero_grad()
         value.backward()
         optimizer.step()
-        if value < 0.01:
+        if value < 0.001:
             break
     return value.item()
 
