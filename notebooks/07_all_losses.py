@@ -802,7 +802,7 @@ claim(
 # classes most of all: under linear denominators they pull on to `O` two hundred times as hard as O's
 # own. Under squares the classes present pull away, harder than the absent ones pull back. By these
 # gradients leaving `O` out of the mean would be no cure. But a gradient is not a training: on WNUT
-# 2017, with one seed, it is one ([chapter 09](09_named_entities.ipynb), 9.4).
+# 2017, with one seed, it is one ([chapter 09](09_named_entities.ipynb), 9.9).
 #
 # On real text it shows. WNUT 2017, MiniLM with two of its six layers trained, 1,000 sentences, three
 # passes from a standing start, one seed; `results/first_try.jsonl`:
