@@ -17,7 +17,7 @@ import pandas as pd
 
 from dicebook.atomic import atomic
 from dicebook.corpora.registry import CORPORA
-from dicebook.reproduce import grid, guide, paper, runs
+from dicebook.reproduce import grid, paper, runs
 from dicebook.reproduce.runs import markdown
 
 Record = Mapping[str, Any]
@@ -357,6 +357,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         if given.command == "page":
+            from dicebook.reproduce import guide  # it needs torch, the workflow does not
+
             texts = {
                 "records.md": page(given.results),
                 "reproduced.md": reproduced(given.results),
