@@ -58,8 +58,10 @@ epub: book browser  ## the whole book as an ePub: _build/dicebook.epub
 notebooks: env  ## execute the chapters whose sources changed, into notebooks/
 	$(EACH) $(CHAPTERS:%=_build/executed/%)
 
-# Every chapter is executed once: here the derivations, where each output must be the stored one;
-# by tests/notebooks, shortened, those that mark the outputs to compare.
+# Every chapter is executed once, with the wheel and far from the project: here the derivations,
+# where each output must be the stored one; by tests/notebooks, shortened, those that mark the
+# outputs to compare.
+AWAY := build/away
 DERIVATIONS := $(shell grep -L '"nbval-check-output"' notebooks/[0-9][0-9]_*.ipynb)
 # Two workers of one thread each: two of two threads on two cores wait for each other.
 PYTEST := $(BIN)/python -m pytest -n 2
@@ -74,7 +76,10 @@ test: export PYTHONPATH := $(abspath $(VENV)/peers)
 test: env $(VENV)/peers browser axe slurm  ## everything that CI checks
 	$(MAKE) lint types
 	$(PYTEST) --dist loadgroup --durations=15
-	$(PYTEST) --dist loadscope --nbval --nbval-current-env $(DERIVATIONS)
+	rm -rf $(AWAY) && $(BIN)/hatchling build -t wheel -d $(AWAY)
+	$(BIN)/pip install --quiet --no-deps --no-index --target $(AWAY)/site $(AWAY)/*.whl
+	cp $(DERIVATIONS) $(AWAY)
+	PYTHONPATH=$(abspath $(AWAY)/site) $(PYTEST) --dist loadscope --nbval --nbval-current-env $(AWAY)/*.ipynb
 
 versions: env  ## the losses on the lowest and the newest torch and each Python: PYTHONS=3.13
 	$(BIN)/nox $(if $(PYTHONS),--pythons $(PYTHONS))

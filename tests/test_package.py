@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -115,16 +116,26 @@ def test_with_torch_alone_the_losses_work(bare: list[str], installed: Path, tmp_
     assert done.stdout == f"{installed / 'dicebook' / '__init__.py'} True\n", done.stderr
 
 
-ROOMS = {"corpora": "train", "training": "train", "tasks": "train", "reproduce": "train"}
-
-
-ROOMS = {"corpora": "train", "training": "train", "tasks": "train", "reproduce": "train"}
-
-
-@pytest.mark.parametrize(("room", "extra"), [*ROOMS.items(), ("figures", "book")])
-def test_a_missing_extra_is_named(bare: list[str], tmp_path: Path, room: str, extra: str) -> None:
-    done = ask(bare, f"import dicebook.{room}", tmp_path)
-    assert done.stderr.strip().endswith(f"not found here: pip install 'dicebook[{extra}]'")
+def test_a_missing_extra_is_named(bare: list[str], tmp_path: Path) -> None:
+    rooms = {"corpora": "train", "training": "train", "tasks": "train", "reproduce": "train"}
+    rooms["figures"] = "book"
+    (tmp_path / "each.py").write_text(
+        "import dicebook\n"
+        f"for room in {list(rooms)}:\n"
+        "    try:\n"
+        "        __import__(f'dicebook.{room}')\n"
+        "    except dicebook.extras.MissingExtra as error:\n"
+        "        print(room, error)\n"
+        "from dicebook.__main__ import main\n"
+        "print('returns', main(['data']))\n"
+    )
+    done = ask(bare, "import dicebook.extras; exec(open('each.py').read())", tmp_path)
+    *errors, returned = done.stdout.splitlines()
+    for (room, extra), error in zip(rooms.items(), errors, strict=True):
+        assert error.startswith(f"{room} this part of dicebook needs ")
+        assert error.endswith(f"not found here: pip install 'dicebook[{extra}]'")
+    assert returned == "returns 1"
+    assert "\ndicebook: this part of dicebook needs accelerate" in "\n" + done.stderr
 
 
 def test_what_an_extra_brings_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,22 +150,20 @@ def test_what_an_extra_brings_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> N
         need("train")
 
 
-def test_the_command_of_an_installed_package(
-    installed: Path, bare: list[str], tmp_path: Path
-) -> None:
-    def dicebook(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "dicebook", *words]
-        env = {"PYTHONPATH": str(installed), "PATH": ""}
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env)
-
-    assert "wnut17             tagging" in dicebook("data").stdout
-    helped = dicebook("data", "crossner_ai", "--help").stdout
-    assert "--mirror" in helped
-    mirror = dicebook("data", "wnut17", "--quiet", "--mirror", str(tmp_path / "none"))
-    assert (mirror.returncode, "wnut17: " in mirror.stderr) == (1, True)
-    missing = ask(bare, "from dicebook.__main__ import main; sys.exit(main(['data']))", tmp_path)
-    assert (missing.returncode, missing.stdout) == (1, "")
-    assert missing.stderr.startswith("dicebook: this part of dicebook needs accelerate, datasets")
+def test_the_command_of_an_installed_package(installed: Path, tmp_path: Path) -> None:
+    code = (
+        "from dicebook.__main__ import main; from dicebook.reproduce import runs;"
+        "main(['data']); main(['data', 'crossner_ai', '--help']); print(runs.kept_folder());"
+        "print(main(['data', 'wnut17', '--quiet', '--mirror', 'none']))"
+    )
+    env = {**os.environ, "PYTHONPATH": str(installed)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env)
+    assert "wnut17             tagging" in done.stdout
+    assert "usage: python -m data_scripts.crossner --domain ai" in done.stdout
+    assert str(installed / "dicebook" / "results") in done.stdout
+    assert done.stdout.endswith("\n1\n")
+    assert "\nwnut17: " in "\n" + done.stderr
 
 
 def test_the_command_s_words(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

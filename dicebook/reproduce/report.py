@@ -44,7 +44,8 @@ def page(record: Mapping[str, Any]) -> str:
         versions.
     """
     parameters = record["parameters"]
-    title = html.escape(f"{record['chapter']}: {parameters['loss']} on {parameters['corpus']}")
+    what = [str(parameters[name]) for name in ("loss", "corpus") if name in parameters]
+    title = html.escape(f"{record['chapter']}: {' on '.join(what)}")
     scores = {split: found for split, found in record["metrics"].items() if isinstance(found, dict)}
     parts = ["<h2>Scores</h2>", _table(pd.DataFrame(scores).T)]
     if history := record["history"]:

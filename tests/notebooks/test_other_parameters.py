@@ -1,11 +1,17 @@
 """Each experiment chapter runs by papermill, shortened: its records, and the outputs that stay.
 
-The cells tagged ``nbval-check-output`` do not depend on how long one trains. They must give again
-what the committed notebook holds.
+They run as a reader has them: in an empty folder, with the wheel of the package and not with the
+project around them. The cells tagged ``nbval-check-output`` do not depend on how long one trains.
+They must give again what the committed notebook holds.
 """
 
 from __future__ import annotations
 
+import logging
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +44,15 @@ PARAMETERS: dict[str, dict[str, object]] = {
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture
+def elsewhere(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, where Python finds the package that the wheel installed."""
+    monkeypatch.setenv("PYTHONPATH", str(installed), prepend=os.pathsep)
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    return folder
+
+
 def checked(notebook: nbformat.NotebookNode) -> list[tuple[str, list[Any]]]:
     """The cells to check with their outputs; streams joined, for a kernel cuts them anywhere."""
     notebook, _ = CoalesceStreamsPreprocessor(enabled=True)(notebook, {})
@@ -50,7 +65,7 @@ def checked(notebook: nbformat.NotebookNode) -> list[tuple[str, list[Any]]]:
 
 @pytest.mark.parametrize("chapter", EXPERIMENTS, ids=lambda path: path.stem)
 def test_a_shortened_chapter_records_its_run_and_repeats_the_stored_outputs(
-    chapter: Path, tmp_path: Path
+    chapter: Path, elsewhere: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     parameters = dict(PARAMETERS.get(chapter.stem, {}))
     if "corpus" in parameters:
@@ -62,9 +77,16 @@ def test_a_shortened_chapter_records_its_run_and_repeats_the_stored_outputs(
     if parameters:
         parameters["output_dir"] = str(tmp_path / "run")
 
-    out = tmp_path / "out.ipynb"
-    executed = papermill.execute_notebook(chapter, out, parameters, cwd=ROOT, progress_bar=False)
+    options = {"cwd": elsewhere, "progress_bar": False, "log_output": True}
+    with caplog.at_level(logging.INFO, logger="papermill"):
+        executed = papermill.execute_notebook(
+            chapter, elsewhere / "out.ipynb", parameters, **options
+        )
     assert checked(executed) == checked(nbformat.read(chapter, as_version=4))
+    assert [path.name for path in elsewhere.iterdir()] == ["out.ipynb"]
+    assert "unknown parameter" not in caplog.text
+    if "epochs" in parameters:  # what one sees while it runs, with papermill's --log-output
+        assert re.search(r"epoch [\d.]+: loss [\d.]+, validation \w+ [\d.]+", caplog.text)
     records = runs.read_records(tmp_path / "run") if parameters else []
     assert bool(records) == bool(parameters)
     for record in records:
@@ -72,3 +94,11 @@ def test_a_shortened_chapter_records_its_run_and_repeats_the_stored_outputs(
         for name in {"seed", "max_steps", "corpus", "steps"} & parameters.keys():
             assert record["parameters"][name] == parameters[name]
         assert record["metrics"]
+    pages = [path.parent for path in (tmp_path / "run").rglob("report.html")]
+    assert sorted(pages) == sorted(p.parent for p in (tmp_path / "run").rglob("record.json"))
+
+
+def test_elsewhere_the_package_is_the_wheel_s(elsewhere: Path, installed: Path) -> None:
+    code = "import dicebook, data_scripts; print(dicebook.__file__, data_scripts.__file__)"
+    found = subprocess.check_output([sys.executable, "-c", code], cwd=elsewhere, text=True)
+    assert [Path(file).parents[1] for file in found.split()] == [installed, installed]
