@@ -90,3 +90,21 @@ def test_chapter_has_its_form(script: Path) -> None:
     solutions = [c for c in all_cells if "solution" in c.metadata.get("tags", [])]
     assert 4 <= len(solutions) <= 6
     assert all("hide-cell" in c.metadata.tags for c in solutions)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=by_name)
+def test_the_first_cell_installs_what_is_missing_and_says_nothing(
+    script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = next(c for c in jupytext.read(script).cells if c.cell_type == "code")
+    assert first.metadata["tags"] == ["remove-cell"]
+    commands: list[list[str]] = []
+    monkeypatch.setattr("subprocess.check_call", commands.append)
+    exec(first.source, {})
+    assert commands == []
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    exec(first.source, {})
+    assert [command[1:] for command in commands] == [
+        ["-m", "pip", "install", "--quiet", "dicebook[book]"]
+    ]
+    assert capsys.readouterr() == ("", "")
