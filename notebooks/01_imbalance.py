@@ -27,9 +27,16 @@
 # chapter counts how many corpora are like that, and looks for a number that such a tagger cannot
 # please.
 
-# %%
-from pathlib import Path
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
 
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
+# %%
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -39,7 +46,7 @@ from dicebook import corpora
 from dicebook.claims import claim
 from dicebook.figures import shares, use_style
 from dicebook.reproduce import paper
-from dicebook.reproduce.runs import read_records
+from dicebook.reproduce.runs import kept_records
 
 use_style()
 
@@ -110,8 +117,7 @@ embedded = {}
 for name in names:  # in part of speech, left out here, no token is a negative
     task = corpora.EMBEDDED[name]
     embedded[name] = corpora.imbalance(corpora.load(name, task=task), task=task)
-root = next(p for p in (Path.cwd(), *Path.cwd().parents) if (p / "results").is_dir())
-records = read_records(root / "results" / "imbalance.jsonl")
+records = kept_records("imbalance")
 real = {
     record["parameters"]["corpus"]: corpora.Imbalance(
         record["metrics"]["negative"], record["metrics"]["positive"]

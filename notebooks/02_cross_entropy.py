@@ -27,6 +27,15 @@
 # what cross entropy does without either, where the threshold of one half comes in, and that for a
 # model that can be honest a weight is a threshold chosen before training.
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %%
 import inspect
 import math

@@ -25,6 +25,15 @@
 # asks of a negative example: nothing. This chapter shows why, what the usual repair does, and what
 # the repair costs.
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %%
 import inspect
 from itertools import product

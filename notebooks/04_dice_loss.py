@@ -27,6 +27,15 @@
 # rate, which one wanted to get away from; the second is one minus F1. This chapter tells them
 # apart, asks what each wants from a model, and finds which of them can be trained, and why.
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %%
 import inspect
 from itertools import product

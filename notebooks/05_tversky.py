@@ -28,6 +28,15 @@
 # the same. This chapter puts the two prices into the loss, reads off what they buy, and finds one
 # surprise: on single examples the prices mean something else than on a set.
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %%
 import inspect
 

@@ -26,6 +26,15 @@
 # does the opposite for half of all probabilities. We find out where and why, what one exponent
 # changes, and which training runs collapse.
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %%
 import inspect
 import json

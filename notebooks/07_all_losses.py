@@ -26,6 +26,15 @@
 # from its parts. Which to choose is the subject of the book's last page, [What to do on
 # Monday](../docs/what_to_do.md).
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %%
 import inspect
 import warnings

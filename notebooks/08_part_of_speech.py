@@ -26,6 +26,15 @@
 # What is imbalanced here, then? This chapter counts it, trains one tagger with six losses, and
 # looks at common and rare tags apart.
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %% [markdown]
 # ## The mechanics
 #
@@ -61,6 +70,7 @@ train_size: int = 0  # training sentences used, drawn by the seed; 0 for all
 eval_size: int = 0  # sentences of each split that is scored; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
+tensorboard: bool = False  # curves for TensorBoard, into output_dir
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
 
 # %% [markdown]
@@ -925,6 +935,6 @@ for name, result in trained.items():
         measured=result.measured,
     )
     if experiment.output_dir:
-        runs.write_json(Path(experiment.output_dir) / name / "record.json", record)
+        runs.write_record(Path(experiment.output_dir) / name, record)
     shown = record["metrics"]["test"]
     print(f"{name}: F1 {shown['f1']:.1f}, macro F1 {shown['macro_f1']:.1f}")

@@ -27,6 +27,15 @@
 # else equal, and asks which of them finds the entities. Then it does the same with the model of
 # the paper's Table 5, which asks one question for each type of entity.
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %% [markdown]
 # ## The mechanics
 #
@@ -59,6 +68,7 @@ train_size: int = 0  # training sentences used, drawn by the seed; 0 for all
 eval_size: int = 0  # sentences of each split that is scored; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
+tensorboard: bool = False  # curves for TensorBoard, into output_dir
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
 reader_epochs: int = 6  # passes of the reader of section 9.8; 0 leaves it out
 
@@ -1061,7 +1071,7 @@ for name, result in trained.items():
         measured=result.measured,
     )
     if experiment.output_dir:
-        runs.write_json(Path(experiment.output_dir) / name / "record.json", record)
+        runs.write_record(Path(experiment.output_dir) / name, record)
     print(f"{name}: F1 {record['metrics']['test']['f1']:.1f}")
 
 # %%
@@ -1078,5 +1088,5 @@ for name, result in readers.items():
         measured=result.measured,
     )
     if experiment.output_dir:
-        runs.write_json(Path(experiment.output_dir) / "reader" / name / "record.json", record)
+        runs.write_record(Path(experiment.output_dir) / "reader" / name, record)
     print(f"reader, {name}: F1 {record['metrics']['test']['f1']:.1f}")

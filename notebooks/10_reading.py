@@ -26,6 +26,15 @@
 # on how one asks: a usual reader *chooses* one position among all, and a choice has no negatives to
 # drown in. The paper trains yes-or-no *decisions* at each position. This chapter trains both.
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %% [markdown]
 # ## The mechanics
 #
@@ -56,6 +65,7 @@ train_size: int = 0  # training questions used, drawn by the seed; 0 for all
 eval_size: int = 0  # questions of each split that is scored; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
+tensorboard: bool = False  # curves for TensorBoard, into output_dir
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
 by_choice: bool = True  # train the reader by choice, too
 
@@ -721,5 +731,5 @@ for name, result in trained.items():
     )
     if experiment.output_dir:
         of_reader = readers[name]
-        runs.write_json(Path(of_reader.output_dir) / of_reader.loss / "record.json", record)
+        runs.write_record(Path(of_reader.output_dir) / of_reader.loss, record)
     print(f"{name}: F1 {record['metrics']['test']['f1']:.1f}")

@@ -26,6 +26,15 @@
 # paper reports gains all the same. This chapter asks what F1 measures when imbalance is mild, and
 # how much of it a classifier gets without looking at the sentences.
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %% [markdown]
 # ## The mechanics
 #
@@ -55,6 +64,7 @@ train_size: int = 0  # training pairs used, drawn by the seed; 0 for all
 eval_size: int = 0  # pairs of each split that is scored; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
+tensorboard: bool = False  # curves for TensorBoard, into output_dir
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
 
 # %%
@@ -690,5 +700,5 @@ for name, result in trained.items():
         measured=result.measured,
     )
     if experiment.output_dir:
-        runs.write_json(Path(experiment.output_dir) / name / "record.json", record)
+        runs.write_record(Path(experiment.output_dir) / name, record)
     print(f"{name}: F1 {record['metrics']['test']['f1']:.1f}")

@@ -25,6 +25,15 @@
 # ratio, and the size. This chapter first looks at what that design can show, then changes the ratio
 # at one size.
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %% [markdown]
 # ## 12.1 The parameters
 #
@@ -48,6 +57,7 @@ train_size: int = 800  # pairs of every training set, whatever its ratio
 eval_size: int = 0  # pairs of each split that is scored; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
+tensorboard: bool = False  # curves for TensorBoard, into output_dir
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
 degrees: str = "1,4,12"  # negatives for each positive, one training set each
 
@@ -379,5 +389,5 @@ for (ratio, name), (one, result) in trained.items():
         measured=result.measured,
     )
     if one.output_dir:
-        runs.write_json(Path(one.output_dir) / name / "record.json", record)
+        runs.write_record(Path(one.output_dir) / name, record)
     print(f"ratio {ratio:g}, {name}: F1 {record['metrics']['test']['f1']:.1f}")

@@ -24,6 +24,15 @@
 # slightly worse than cross entropy, and concludes that they should not be used there. Is the
 # reason right, and is the evidence enough?
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %% [markdown]
 # ## 13.1 The parameters
 #
@@ -47,6 +56,7 @@ train_size: int = 0  # training sentences used, drawn by the seed; 0 for all
 eval_size: int = 0  # sentences of each split that is scored; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
+tensorboard: bool = False  # curves for TensorBoard, into output_dir
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
 seeds: int = 3  # how many seeds, from `seed` on
 
@@ -439,5 +449,5 @@ for (name, number), (one, result) in trained.items():
         measured=result.measured,
     )
     if one.output_dir:
-        runs.write_json(Path(one.output_dir) / name / "record.json", record)
+        runs.write_record(Path(one.output_dir) / name, record)
     print(f"{name}, seed {number}: accuracy {record['metrics']['test']['accuracy']:.1f}")

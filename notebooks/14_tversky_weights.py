@@ -26,6 +26,15 @@
 # on another. It concludes that the weights "play an important role". They do something, certainly.
 # This chapter asks what, and whether a threshold does it as well.
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %% [markdown]
 # ## 14.1 The parameters
 #
@@ -47,6 +56,7 @@ train_size: int = 400  # training sentences used, drawn by the seed; 0 for all
 eval_size: int = 0  # sentences of each split that is scored; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
+tensorboard: bool = False  # curves for TensorBoard, into output_dir
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
 alphas: str = "0.1,0.3,0.5,0.9"  # prices of a false positive; beta is 1 - alpha
 seeds: int = 3  # how many seeds, from `seed` on
@@ -663,6 +673,5 @@ for (name, s), result in trained.items():
     )
     if experiment.output_dir:
         folder = "ce" if name == "ce" else f"alpha-{name}"
-        path = Path(experiment.output_dir) / folder / f"seed-{s}" / "record.json"
-        runs.write_json(path, record)
+        runs.write_record(Path(experiment.output_dir) / folder / f"seed-{s}", record)
 print(f"{len(trained)} runs")

@@ -26,6 +26,15 @@
 # claims in its text. We check them all. Nobody's intentions are on trial here. Tables are typed by
 # hand, and most of these numbers are right.
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %%
 import itertools
 

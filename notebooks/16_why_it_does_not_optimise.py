@@ -65,10 +65,17 @@
 # Its `focal_loss.py` (commit d7704c1) has a fault of another kind, in a *baseline*: for one logit it
 # takes log(p + 10⁻⁴), so that a surely wrong example hardly has a gradient (16.12).
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %%
-import json
 import warnings
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -78,6 +85,7 @@ import torch.nn.functional as F
 from dicebook import BinaryDiceLoss, DiceLoss, SelfAdjustingDiceLoss, diagnose, make_loss
 from dicebook.claims import claim
 from dicebook.figures import use_style
+from dicebook.reproduce.runs import kept_records
 
 use_style()
 warnings.filterwarnings("ignore", message="squared=False")  # section 16.14 shows what it warns of
@@ -797,10 +805,7 @@ asked = {
     "squared, absent skipped": {**linear_form, "squared": True, "absent": "skip"},
 }
 tried = {}
-above = (Path.cwd(), *Path.cwd().parents)
-kept = next(folder / "results" for folder in above if (folder / "results").is_dir())
-for line in (kept / "first_try.jsonl").read_text(encoding="utf-8").splitlines():
-    one_run = json.loads(line)
+for one_run in kept_records("first_try"):
     given = one_run["parameters"]
     usual = (given["corpus"], given["learning_rate"], given["batch_size"], given["precision"])
     moved = given["options"]["warm_start"] or given["options"]["outside_bias"]

@@ -23,6 +23,15 @@
 # loss is a small part of a training step, and *set level* over several processes is exact if the
 # sums are added before the fraction is taken.
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %%
 import json
 import subprocess
@@ -39,13 +48,14 @@ import torch.nn.functional as F
 
 from dicebook import DiceLoss, backward_in_two_passes, corpora, figures
 from dicebook.claims import claim
+from dicebook.reproduce.runs import kept_folder
 from dicebook.tasks import tagging
 from dicebook.tasks.mrc_ner import MatchHead
 from dicebook.training.encoders import load_tokenizer
 
 figures.use_style()
 torch.set_num_threads(1)
-root = next(folder for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "results").is_dir())
+kept = kept_folder() / "benchmarks"
 
 # %% [markdown]
 # ## 18.1 What a loss costs
@@ -56,7 +66,7 @@ root = next(folder for folder in (Path.cwd(), *Path.cwd().parents) if (folder / 
 # and of classes.
 
 # %% tags=["nbval-check-output", "hide-input"]
-bench = json.loads((root / "results" / "benchmarks" / "losses.json").read_text())
+bench = json.loads((kept / "losses.json").read_text())
 rows = pd.DataFrame(bench["rows"])
 rows["shape"] = pd.Categorical(rows["shape"], rows["shape"].unique())
 names = rows["loss"].unique()
@@ -173,7 +183,7 @@ with tempfile.TemporaryDirectory() as folder:
         "--nproc_per_node",
         "2",
     ]
-    done = subprocess.run([*launch, script], cwd=root, capture_output=True, text=True, check=True)
+    done = subprocess.run([*launch, script], capture_output=True, text=True, check=True)
 print(done.stdout)
 
 # %% [markdown]
@@ -242,7 +252,7 @@ for name, found in batches.items():
 # compares the seconds for each sub-word that is no padding. Its recorded run:
 
 # %% tags=["nbval-check-output"]
-scale = json.loads((root / "results" / "benchmarks" / "scale.json").read_text())
+scale = json.loads((kept / "scale.json").read_text())
 
 
 def beside(times):

@@ -27,6 +27,15 @@
 # of code. Each is written here in that line or two; none of them is in the library. We ask all of
 # them the same two questions: *where do you cut, and what else do you do?*
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %%
 import math
 from functools import partial
