@@ -108,7 +108,9 @@ $(VENV)/axe.min.js: | $(VENV)/ready
 slurm:  ## a SLURM for the test of the workflow on a cluster
 	@command -v sbatch > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && apt-get install -qq -y slurm-wlm munge > /dev/null; } || echo "No SLURM: the test on a cluster will be skipped."
 
-lab: env  ## open the chapters in JupyterLab
+LAB := $(VENV)/share/jupyter/lab/settings
+lab: env  ## open the book's index in JupyterLab
+	mkdir -p $(LAB) && echo '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}}}' > $(LAB)/overrides.json
 	$(BIN)/jupyter lab index.md
 
 bench: env  ## compare the speed of the losses
