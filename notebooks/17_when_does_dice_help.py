@@ -27,6 +27,15 @@
 # papermill notebooks/17_when_does_dice_help.ipynb out.ipynb -p corpus my.conll -p seeds 20
 # ```
 
+# %% tags=["remove-cell"]
+# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("dicebook") is None:
+    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+
 # %% tags=["parameters"]
 evidence: str = ""  # folder of the records; "" for those that come with the book
 corpus: str = "embedded-entities-en"  # of section 17.10: a tagged corpus, by name or path
@@ -657,7 +666,7 @@ if output_dir:
         history=[],
         measured={},
     )
-    runs.write_json(Path(output_dir) / "significance" / "record.json", record)
+    runs.write_record(Path(output_dir) / "significance", record)
 
 # %% [markdown]
 # ## 17.11 How many runs does a claim need?
