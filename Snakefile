@@ -31,8 +31,9 @@ if ABSENT:
 SEARCHES = {job.searched: job for job in reversed(JOBS.values()) if job.searched}
 # A machine's threads are divided among the runs that go on at a time.
 GPUS = int(config.get("gpus", 0))
-AT_A_TIME = min(GPUS or workflow.cores or 1, len(JOBS))
-THREADS = max(1, (workflow.cores or 1) // AT_A_TIME)
+CORES = workflow.resource_settings.cores or 1  # a cluster has no number of its own
+AT_A_TIME = min(GPUS or CORES, len(JOBS))
+THREADS = max(1, CORES // AT_A_TIME)
 
 
 localrules:

@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from dicebook.extras import need
+
+need("book")
+
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes

@@ -356,8 +356,9 @@ class _Trainer(Trainer):
         """The Trainer's own; a training batch is shown to the watchdog."""
         labels = inputs["labels"]
         loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
-        # A RowLoss has labels that are no labels of the logits.
-        if model.training and not isinstance(self.compute_loss_func, RowLoss):
+        # Reading's labels mark more than the classes of the logits; those of a RowLoss are places.
+        told = labels is not None and bool((labels >= self.watchdog.ignore_index).all())
+        if model.training and told and not isinstance(self.compute_loss_func, RowLoss):
             self.watchdog.observe(_logits(outputs), labels, loss)
         return (loss, outputs) if return_outputs else loss
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mutated_files import mutated
 
@@ -143,6 +144,8 @@ def test_what_is_written_reads_back(tmp_path_factory, sentences):
     made = [{"tokens": [t for t, _ in s], "tags": [g for _, g in s]} for s in sentences]
     # A byte order mark at the very start of a file cannot be told from a token's first character.
     made[0]["tokens"][0] = made[0]["tokens"][0].lstrip("\ufeff") or "x"
+    # Nor a corpus of such tokens alone from one whose characters carry their place in the word.
+    assume(any(not re.fullmatch(r".[0-9]", t, re.DOTALL) for s in made for t in s["tokens"]))
     write_conll(made, path)
     assert read_conll(path).to_list() == made
 
