@@ -815,6 +815,8 @@ for one_run in kept_records("first_try"):
     named = [name for name, wanted in asked.items() if given["loss"] == "dl" and wanted == options]
     for name in named + ["cross entropy"] * (given["loss"] == "ce"):
         tried.setdefault(name, []).append(one_run["metrics"]["test"])
+
+# %% tags=["hide-input"]
 scores = {name: pd.DataFrame(tried[name])[["f1", "accuracy"]] for name in toy if name in tried}
 real = pd.DataFrame({name: seeds.mean() for name, seeds in scores.items()}).T
 shown = real.rename(columns={"f1": "test F1, %", "accuracy": "tags right, %"}).round(1)

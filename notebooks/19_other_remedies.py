@@ -456,8 +456,6 @@ claim(
 
 
 # %%
-
-# %%
 rows = {}
 for r in (1, 3, 6.7, 12, 19):
     k, scores = r / 19, []
