@@ -16,7 +16,6 @@ EXPORTING = (
     "dicebook.losses",
     "dicebook.losses.functional",
     "dicebook.tasks.mrc_ner",
-    "dicebook.toy",
 )
 
 
@@ -32,7 +31,8 @@ def test_every_package_that_exports_is_looked_at() -> None:
     root = Path(__file__).resolve().parents[2]
     found = [p for p in (root / "dicebook").rglob("*.py") if "\n__all__ = " in p.read_text("utf-8")]
     names = {".".join(p.relative_to(root).with_suffix("").parts) for p in found}
-    assert {name.removesuffix(".__init__") for name in names} == set(EXPORTING)
+    lazily = {"dicebook"}  # makes its list when a loss is first asked for
+    assert {name.removesuffix(".__init__") for name in names} | lazily == set(EXPORTING)
 
 
 @pytest.mark.parametrize("module", EXPORTING)
