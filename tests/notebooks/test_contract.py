@@ -49,12 +49,11 @@ def execute(root: Path, monkeypatch: pytest.MonkeyPatch, **parameters: object) -
     monkeypatch.chdir(root)
     monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
     chapter = nbformat.read(root / "notebooks" / "09_named_entities.ipynb", as_version=4)
-    first, *rest = (cell.source for cell in chapter.cells if cell.cell_type == "code")
     namespace: dict[str, object] = {}
-    exec(first, namespace)
-    namespace.update(parameters)
-    for source in rest:
-        exec(source, namespace)
+    for cell in (cell for cell in chapter.cells if cell.cell_type == "code"):
+        exec(cell.source, namespace)
+        if "parameters" in cell.metadata.get("tags", []):
+            namespace.update(parameters)
 
 
 def test_papermill_ends_in_the_error_of_a_wrong_parameter(root: Path, tmp_path: Path) -> None:
