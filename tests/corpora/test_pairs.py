@@ -148,7 +148,9 @@ pairs = st.lists(st.tuples(cells, cells, st.sampled_from([0, 1])), min_size=1, m
 
 @given(rows=pairs)
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_csv_and_json_lines_keep_any_text(rows, tmp_path):
     rows = [row for row in rows if row[0].strip() and row[1].strip()] or [("a", "b", 1)]
@@ -183,7 +185,9 @@ SAMPLES = {
     quoting=st.sampled_from([None, False, True]),
 )
 @settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=300,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_a_damaged_file_ends_in_a_value_or_in_a_corpus_error(
     name, edits, lenient, quoting, tmp_path

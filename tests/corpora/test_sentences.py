@@ -51,7 +51,9 @@ def test_a_wrong_file_is_reported_with_its_line(tmp_path, text, message):
 
 @given(content=st.binary(max_size=40) | st.text('sentence,label\t\n"01{}:ä', max_size=40))
 @settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @pytest.mark.parametrize("name", ["x.tsv", "x.csv", "x.jsonl"])
 def test_any_bytes_end_in_a_value_or_in_a_corpus_error(name, content, tmp_path):

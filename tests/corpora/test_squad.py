@@ -143,7 +143,9 @@ rows_of_questions = st.lists(
 
 @given(rows=rows_of_questions, data=st.data())
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_what_is_written_is_read_back(rows, data, tmp_path):
     made = []
@@ -276,7 +278,9 @@ SAMPLE = json.dumps(corpus(question("a"), question("ü", [], is_impossible=True)
     )
 )
 @settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_a_damaged_file_ends_in_a_value_or_in_a_corpus_error(edits, tmp_path):
     content = bytearray(SAMPLE)
@@ -296,7 +300,9 @@ json_values = st.recursive(
 
 @given(data=st.data())
 @settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_any_value_in_any_place_ends_in_a_value_or_in_a_corpus_error(data, tmp_path):
     value = corpus(question("a"), question("b", [], is_impossible=True))

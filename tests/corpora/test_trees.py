@@ -111,7 +111,9 @@ def leaves(tree) -> list[str]:
 
 @given(drawn=st.lists(trees, min_size=1, max_size=4))
 @settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=80,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_any_tree_is_read(drawn, tmp_path):
     path = tmp_path / "trees.txt"
@@ -133,7 +135,9 @@ def test_any_tree_is_read(drawn, tmp_path):
     )
 )
 @settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_a_damaged_file_ends_in_a_value_or_in_a_corpus_error(edits, tmp_path):
     content = bytearray(TREES.encode())
