@@ -38,7 +38,6 @@ class Setup:
     """A system on a corpus, ready to be trained and scored.
 
     Attributes:
-        task: the module of the task, or what has its ``model`` and ``collator``.
         encoded: the encoded corpus.
         tokenizer: the encoder's.
         build_model: makes the model.

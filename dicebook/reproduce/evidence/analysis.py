@@ -109,6 +109,11 @@ class Runs:
         precision = [s["found"] / max(s["predicted"], 1) for s in scores]
         return float(np.mean(precision)), float(np.mean([s["found"] / s["gold"] for s in scores]))
 
+    def mean_f1(self, task: str, arm: str, how: str) -> float:
+        """Mean F1 on the test set over finals."""
+        finals = self.finals[task, arm, how].values()
+        return float(np.mean([r["test"][how]["f1"] for r in finals]))
+
     def imbalance(self, task: str) -> float:
         """Negatives per positive of the training draw."""
         size = self.tasks[task]["sizes"]["train"]
@@ -364,8 +369,7 @@ def compared(runs: Runs, tasks: Iterable[str], arm: str = "dice") -> dict[str, d
         row = {"baseline": f"{max(runs.tasks[task]['baselines'].values()):.1f}"}
         for how, e in found.items():
             for name in ("ce", arm):
-                f1s = [r["test"][how]["f1"] for r in runs.finals[task, name, how].values()]
-                row[f"{name}, {how}"] = f"{np.mean(f1s):.1f}"
+                row[f"{name}, {how}"] = f"{runs.mean_f1(task, name, how):.1f}"
             if e:
                 row[f"{arm} less ce, {how}"] = f"{e.mean:+.1f} [{e.low:+.1f}, {e.high:+.1f}]"
         rows[task] = row
@@ -390,7 +394,7 @@ def report(folder: Path) -> str:
     told = ", ".join(f"{arm} {n}" for arm, n in finals.items())
     parts = [HEAD, f"{len(runs.tasks)} tasks, {sum(map(len, runs.search.values()))} trials."]
     parts.append(f"Final runs, tuned: {told}.")
-    for how in ("argmax", "tuned"):
+    for how in WAYS:
         parts += [f"## Test F1, {how}: mean of the final runs", _table(_scores(runs, how))]
     effects = effects_of(runs, PRIMARY)
     parts += [f"## {PRIMARY.name}", _table(map(vars, effects))]
@@ -417,8 +421,8 @@ def _scores(runs: Runs, how: str) -> list[dict[str, Any]]:
         row = {"task": task, "negatives per positive": runs.imbalance(task)}
         row["best baseline"] = max(told["baselines"].values())
         for arm in ("ce", "dice", *OTHERS):
-            if found := runs.finals.get((task, arm, how)):
-                row[arm] = float(np.mean([r["test"][how]["f1"] for r in found.values()]))
+            if (task, arm, how) in runs.finals:
+                row[arm] = runs.mean_f1(task, arm, how)
         rows.append(row)
     return rows
 
