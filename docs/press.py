@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -265,18 +266,19 @@ def press(kind: str, html: Path, out: Path, browser: Browser) -> None:
         browser: a Chromium.
     """
     pages = list(chapters(html))
-    source = html / "press.html"
-    source.write_text(whole(html, pages), encoding="utf-8")
-    page = browser.new_page()
-    page.set_default_timeout(0)
-    page.goto(source.as_uri())
-    page.evaluate("() => MathJax.startup.promise")
-    if kind == "pdf":
-        pdf(page, out)
-    else:
-        epub(page, pages, out)
-    page.close()
-    source.unlink()
+    # Beside the pages, for their pictures' sake; each call in a file of its own.
+    with NamedTemporaryFile("w", dir=html, suffix=".html", encoding="utf-8") as file:
+        file.write(whole(html, pages))
+        file.flush()
+        page = browser.new_page()
+        page.set_default_timeout(0)
+        page.goto(Path(file.name).as_uri())
+        page.evaluate("() => MathJax.startup.promise")
+        if kind == "pdf":
+            pdf(page, out)
+        else:
+            epub(page, pages, out)
+        page.close()
 
 
 def main(arguments: list[str]) -> int:
