@@ -46,6 +46,7 @@ from dicebook.reproduce import runs
 from dicebook.tasks import pairs, reading, tagging
 from dicebook.training.encoders import load_tokenizer
 from dicebook.training.experiment import Experiment
+from dicebook.training.frozen import freeze_lower
 from dicebook.training.trainer import Trained, train
 
 RATE = 2e-4
@@ -358,46 +359,6 @@ def _terms(setup: Setup, x: Tensor, y: Tensor, outside: int) -> dict[str, Tensor
 # A run.
 
 
-class Lower(torch.nn.Module):
-    """The embeddings and lower layers of a BERT, frozen, their output kept for each input.
-
-    It takes the place of the embeddings, so that only the layers above it are run and trained.
-
-    Args:
-        bert: gives away its embeddings and lower layers.
-        layers: how many of them.
-        known: from an input to its output, shared by the runs of a process.
-    """
-
-    def __init__(self, bert: Any, layers: int, known: dict[bytes, Tensor]) -> None:
-        super().__init__()
-        self.position_embeddings = torch.nn.Embedding(1, 1)  # looked for by the encoder's class
-        self.frozen = (bert.embeddings.eval(), bert.encoder.layer[:layers].eval())
-        bert.encoder.layer = bert.encoder.layer[layers:]
-        bert.embeddings = self
-        self.known = known
-
-    def forward(self, input_ids: Tensor, token_type_ids: Tensor | None = None, **_: Any) -> Tensor:
-        """The hidden states ``[B, L, width]`` below the trained layers, 0 at padding."""
-        types = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
-        precision = bytes([torch.is_autocast_enabled("cpu")])
-        rows = []
-        for ids, kinds in zip(input_ids, types, strict=True):
-            length = int((ids != 0).sum())
-            ids, kinds = ids[:length], kinds[:length]
-            name = ids.numpy().tobytes() + kinds.numpy().tobytes() + precision
-            if name not in self.known:
-                embeddings, layers = self.frozen
-                with torch.no_grad():
-                    state = embeddings(input_ids=ids[None], token_type_ids=kinds[None])
-                    for layer in layers:
-                        out = layer(state)
-                        state = out[0] if isinstance(out, tuple) else out
-                self.known[name] = state[0].float()
-            rows.append(self.known[name])
-        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
-
-
 KNOWN: dict[bytes, Tensor] = {}
 
 
@@ -407,7 +368,7 @@ def upper_layers_only(model: Any) -> Any:
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
-    Lower(model.bert, model.config.num_hidden_layers - TRAINED_LAYERS, KNOWN)
+    freeze_lower(model, model.config.num_hidden_layers - TRAINED_LAYERS, KNOWN)
     return model
 
 

@@ -50,7 +50,12 @@ from scipy import stats
 from sklearn.metrics import f1_score as sklearn_f1
 
 # %%
-from dicebook import binary_dice_statistics, make_loss
+from dicebook import (
+    BinaryDiceLoss,
+    backward_in_two_passes,
+    binary_dice_statistics,
+    make_loss,
+)
 from dicebook.claims import claim
 from dicebook.figures import style, use_style
 from dicebook.losses import equations
@@ -359,6 +364,56 @@ claim(
 )
 
 # %% [markdown]
+# The same question to three losses of other chapters. Weighted cross entropy with a weight of $w$
+# for positives asks for $p = w\eta/(w\eta + 1 - \eta)$, and so cuts at $\eta = 1/(1+w)$. Focal loss
+# cuts at one half, as cross entropy does, but draws every $p$ towards that half: below, γ = 2 turns
+# an honest .1 into .31. Its $p$ sorts the examples and is no probability. Tversky's loss cuts at
+# $\alpha$ times its own index where its prices add up to one; at ½ and ½ that is $D/2$ again
+# ([chapter 05](05_tversky.ipynb)).
+
+# %%
+inside = torch.linspace(0.0005, 0.9995, 2000)
+TENTHS = torch.linspace(0.1, 0.9, 9)[:, None]
+costs = {
+    "weighted, w = 4": -(4 * TENTHS * inside.log() + (1 - TENTHS) * (1 - inside).log()),
+    "focal, γ = 2": -(TENTHS * (1 - inside) ** 2 * inside.log())
+    - (1 - TENTHS) * inside**2 * (1 - inside).log(),
+}
+wanted = {name: inside[cost.argmin(1)].tolist() for name, cost in costs.items()}
+pd.DataFrame(wanted, index=[f"η = {e:.1f}" for e in TENTHS[:, 0]]).T.round(2)
+
+# %% tags=["remove-cell"]
+weighted = [4 * e / (4 * e + 1 - e) for e in TENTHS[:, 0].tolist()]
+claim(
+    "asks for $p = w\\eta/(w\\eta + 1 - \\eta)$",
+    np.allclose(wanted["weighted, w = 4"], weighted, atol=0.001),
+)
+focal = np.array(wanted["focal, γ = 2"])
+claim("γ = 2 turns an honest .1 into .31", {".31": focal[0]})
+claim(
+    "Focal loss cuts at one half, as cross entropy does, but draws every $p$ towards that half",
+    abs(focal[4] - 0.5) < 0.001,
+    (abs(focal - 0.5) <= abs(TENTHS[:, 0].numpy() - 0.5) + 0.001).all(),
+)
+honest_here, prices = torch.tensor([0.05, 0.2, 0.6, 0.9]), (0.3, 0.7)
+
+
+def tversky_index(p):
+    """Of four groups of equal size, each at its p."""
+    hit = (p * honest_here).sum()
+    wrong_at = prices[0] * p * (1 - honest_here) + prices[1] * (1 - p) * honest_here
+    return hit / (hit + wrong_at.sum())
+
+
+each = torch.full((4,), 0.4, requires_grad=True)
+index = tversky_index(each)
+(towards,) = torch.autograd.grad(index, each)
+claim(
+    "cuts at $\\alpha$ times its own index where its prices add up to one",
+    ((towards > 0) == (honest_here > prices[0] * index)).all(),
+)
+
+# %% [markdown]
 # ## 4.4 Which losses train?
 #
 # Asking for the right thing is not yet getting it. We train every loss from three starting biases:
@@ -543,6 +598,11 @@ pd.DataFrame(shares, index=[f"batch of {b}" for b in sizes]).T.round(3)
 # At 1%, 85% of the batches of 16 hold none. At one in a thousand even a batch of a thousand often
 # holds none.
 #
+# An empty batch is not silent. Its linear loss is $1 - \gamma/(\sum p + \gamma)$, so every $p$ in it
+# is pushed down, with $\gamma/(\sum p + \gamma)^2$, the harder the lower they stand already; squared,
+# with $2\gamma p/(\sum p^2 + \gamma)^2$, which fades with $p$. With γ = 0 the loss is the constant 1,
+# and an empty batch has no gradient.
+#
 # ### The dice of a batch is not the dice of the set
 #
 # Fix a classifier: the honest probabilities of a problem with 1% positives, cut at some threshold.
@@ -587,6 +647,18 @@ print(f"always negative: {expected_batch_dice(16, 0.0, 0.01):.4f}")
 
 # %% tags=["remove-cell"]
 claim("85% of the batches of 16 hold none", {"85%": shares["1.0% positives"][0]})
+empty, no_gold = torch.tensor([0.2, 0.4, 0.05, 0.1], requires_grad=True), torch.zeros(4)
+for square, wanted_slope in {
+    False: 2.0 / (empty.sum() + 2) ** 2 * torch.ones(4),
+    True: 4.0 * empty / ((empty**2).sum() + 2) ** 2,
+}.items():
+    dice_now = 2.0 / ((empty**2 if square else empty).sum() + 2)
+    library = make_loss("binary_dl", squared=square, smooth=2.0)(empty.logit(), no_gold)
+    torch.testing.assert_close(library, 1 - dice_now)
+    (slope,) = torch.autograd.grad(1 - dice_now, empty)
+    torch.testing.assert_close(slope, wanted_slope.detach())
+constant = dice_loss_of_set(empty, no_gold, gamma=0.0)
+claim("With γ = 0 the loss is the constant 1", constant == 1)
 claim("even a batch of a thousand often holds none", shares["0.1% positives"][-1] > 1 / 3)
 said, silent = expected_batch_dice(16, tp, wrong), expected_batch_dice(16, 0.0, 0.01)
 claim("The set has an F1 of .63", {".63": 2 * tp / (2 * tp + wrong)})
@@ -745,17 +817,31 @@ pd.DataFrame(rows).T.rename(columns={1: "one positive", 5: "five positives"})
 
 # %% [markdown]
 # **Exercise 4.4 (apply).** You can only fit 16 examples into memory. Compute the dice loss of 2000
-# examples in 125 pieces: as the mean of the pieces' losses, and by adding `dice_statistics` and
-# dividing once. Compare with the loss of all at once.
+# examples in 125 pieces: as the mean of the pieces' losses, and by adding `binary_dice_statistics`
+# and dividing once. Compare with the loss of all at once, and with what the same mean does to cross
+# entropy. Then get the *gradient* of the whole with one piece in memory at a time.
 
 # %% tags=["solution", "hide-cell"]
-z = optimal_logits(x)
-pieces = [binary_dice_statistics(a, b) for a, b in zip(z.split(16), y.split(16), strict=True)]
-whole = binary_dice_statistics(z, y).loss()
-mean = torch.stack([piece.loss() for piece in pieces]).mean()
-total = sum(pieces[1:], start=pieces[0]).loss()
+z = optimal_logits(x).requires_grad_()
+pieces = list(zip(z.split(16), y.split(16), strict=True))
+whole = binary_dice_statistics(z, y, squared=True).loss()
+mean = torch.stack([binary_dice_statistics(a, b, squared=True).loss() for a, b in pieces]).mean()
+summed = [binary_dice_statistics(a, b, squared=True) for a, b in pieces]
+total = sum(summed[1:], start=summed[0]).loss()
 print(f"at once {whole:.4f}, mean of pieces {mean:.4f}, sum of statistics {total:.4f}")
 torch.testing.assert_close(total, whole)
+# A mean of means is a mean: the pieces of cross entropy lose nothing.
+ce_pieces = torch.stack([binary_cross_entropy(a, b) for a, b in pieces]).mean()
+torch.testing.assert_close(ce_pieces, binary_cross_entropy(z, y))
+# The sum above keeps the graphs of all pieces. In two passes one is enough: first the sums, without
+# a gradient; then the slope of the loss by the sums, sent back through each piece.
+(exact,) = torch.autograd.grad(whole, z, retain_graph=True)
+(of_mean,) = torch.autograd.grad(mean, z)
+backward_in_two_passes(BinaryDiceLoss(), lambda part: part, pieces)
+torch.testing.assert_close(z.grad, exact)
+print(f"cosine of the mean's gradient with the exact one: "
+      f"{torch.cosine_similarity(of_mean, exact, dim=0):.2f}; in two passes: "
+      f"{torch.cosine_similarity(z.grad, exact, dim=0):.2f}")  # fmt: skip
 
 # %% [markdown]
 # **Exercise 4.5 (predict, then run).** The paper squares "for faster convergence". Write down for

@@ -226,9 +226,9 @@ claim("its loss falls from .2 at p = .5 to nothing at p = 1", {".2": of_negative
       dsc_loss(torch.tensor(1.0), torch.tensor(0.0)) == 0)  # fmt: skip
 
 # %% [markdown]
-# A negative at p = .9, a plain false positive, has the derivative −.673: it is pushed *up*, towards
-# 1. And its loss falls from .2 at p = .5 to nothing at p = 1. A false positive with p = 1 is, to
-# this loss, as good as a true negative with p = 0.
+# A negative at p = .9, a plain false positive, has the derivative −.673: it is pushed *up*. On its
+# way its loss falls from .2 at p = .5 to nothing at p = 1. A false positive with p = 1 is, to this
+# loss, as good as a true negative with p = 0.
 #
 # Where does that lead? Let six examples of each label follow the gradient, each with a logit of
 # its own.

@@ -82,6 +82,11 @@ class Cost(NamedTuple):
     gigabytes: float
 
 
+def encoder_of(job: grid.Job) -> tuple[str, int]:
+    """A job's encoder, and how many of its layers are frozen."""
+    return job.parameters["encoder"], job.parameters["habits"].get("frozen_layers", 0)
+
+
 def million_tokens(job: grid.Job) -> float:
     """The sub-words that a job trains on, in millions."""
     given = job.parameters
@@ -93,16 +98,17 @@ def million_tokens(job: grid.Job) -> float:
     return examples * length * given["epochs"] / 1e6
 
 
-def cost(jobs: Sequence[grid.Job], speed: Callable[[str], float]) -> Cost:
+def cost(jobs: Sequence[grid.Job], speed: Callable[[str, int], float]) -> Cost:
     """What jobs cost, searches for learning rates included.
 
     Args:
         jobs: the jobs.
-        speed: sub-words that an encoder trains on in a second.
+        speed: from an encoder and how many of its layers are frozen to the sub-words that it trains
+            on in a second.
     """
     seconds, searched = 0.0, set()
     for job in jobs:
-        once = million_tokens(job) * 1e6 * SCORING / speed(job.parameters["encoder"])
+        once = million_tokens(job) * 1e6 * SCORING / speed(*encoder_of(job))
         seconds += once
         if job.searched and job.searched not in searched:
             searched.add(job.searched)
@@ -112,11 +118,14 @@ def cost(jobs: Sequence[grid.Job], speed: Callable[[str], float]) -> Cost:
     return Cost(len(jobs), seconds / 3600, 2 * 12 * largest / 1e3)
 
 
-def measured(encoder: str, precision: str = "auto", seconds: float = 8.0) -> float:
+def measured(
+    encoder: str, frozen: int = 0, *, precision: str = "auto", seconds: float = 8.0
+) -> float:
     """The sub-words that this machine trains on in a second, measured on random weights.
 
     Args:
         encoder: one of `SHAPES`.
+        frozen: layers of it that are not trained; their output is kept and costs next to nothing.
         precision: ``"bf16"`` for autocast on the CPU; on a GPU it is used anyway.
         seconds: for how long, after one step to warm up.
     """
@@ -124,7 +133,7 @@ def measured(encoder: str, precision: str = "auto", seconds: float = 8.0) -> flo
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     config: Any = BertConfig(
         hidden_size=width,
-        num_hidden_layers=layers,
+        num_hidden_layers=layers - frozen,
         num_attention_heads=max(2, width // 64),
         intermediate_size=4 * width,
     )
@@ -168,13 +177,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     precision = wanted[0].parameters.get("precision", "auto")
-    encoders = dict.fromkeys(job.parameters["encoder"] for job in wanted)
+    encoders = dict.fromkeys(map(encoder_of, wanted))
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "the CPU"
-    speeds = {name: given.speed or measured(name, precision) for name in encoders}
-    for name, speed in speeds.items():
+    speeds = {each: given.speed or measured(*each, precision=precision) for each in encoders}
+    for (name, frozen), speed in speeds.items():
         how = "as given" if given.speed else f"measured on {device}"
-        print(f"{name}: {speed:,.0f} sub-words a second, {how}")
-    total = cost(wanted, speeds.__getitem__)
+        part = f", {frozen} layers frozen" if frozen else ""
+        print(f"{name}{part}: {speed:,.0f} sub-words a second, {how}")
+    total = cost(wanted, lambda *encoder: speeds[encoder])
     print(
         f"Table {given.table}, profile {given.profile}: {total.runs} runs, about {total.hours:.1f} "
         f"hours one after the other, {total.gigabytes:.1f} GB of checkpoints for each run at a time"

@@ -91,7 +91,7 @@ def rows(number: int) -> Iterator[dict[str, str]]:
         given, corpus = job.parameters, CORPORA[job.line.corpus]
         encoder = job.line.encoder
         speed = SPEED["large" if "large" in encoder else "base"]
-        cost = estimate.cost([job], {encoder: speed}.__getitem__)
+        cost = estimate.cost([job], lambda *_: speed)  # noqa: B023 - called at once
         cells = {"f1": "F1", "em": "EM", "accuracy": "accuracy"}
         expected = (f"{name} {row.printed[c]}" for c, name in cells.items() if c in row.printed)
         yield {

@@ -24,6 +24,7 @@ from dicebook.reproduce import baselines, runs
 from dicebook.tasks import mrc_ner, pairs, reading, tagging
 from dicebook.training.encoders import load_tokenizer
 from dicebook.training.experiment import Experiment
+from dicebook.training.frozen import freeze_lower
 from dicebook.training.sampling import sample
 from dicebook.training.trainer import build_loss, train
 
@@ -133,9 +134,15 @@ def _fit(experiment: Experiment, setup: Setup, habits: Mapping[str, Any]) -> Any
         threshold = setup.tune(logits) if setup.tune and setup.by_tuned else 0.0
         return setup.scores(logits, "validation", threshold)
 
+    def build_model() -> Any:
+        model = setup.build_model()
+        if layers := habits.get("frozen_layers"):
+            freeze_lower(model, layers)
+        return model
+
     return train(
         experiment,
-        build_model=setup.build_model,
+        build_model=build_model,
         splits=setup.encoded.splits,
         collator=setup.collator,
         tokenizer=setup.tokenizer,
@@ -165,8 +172,8 @@ def task_of(corpus: str) -> str:
 
 
 def _config(habits: Mapping[str, Any]) -> dict[str, float]:
-    dropout = habits.get("dropout")
-    return {} if dropout is None else {"hidden_dropout_prob": dropout}
+    names = {"dropout": "hidden_dropout_prob", "attention_dropout": "attention_probs_dropout_prob"}
+    return {names[key]: habits[key] for key in names if key in habits}
 
 
 def _tagger(experiment: Experiment, habits: Mapping[str, Any]) -> Setup:

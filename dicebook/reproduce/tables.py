@@ -331,9 +331,10 @@ def _loss(record: Record) -> str:
 def _settings(settings: Mapping[str, Any]) -> str:
     """The settings of a group in words, with their units."""
     size, encoder = settings["train_size"], str(settings["encoder"])
+    frozen = settings.get("habits", {}).get("frozen_layers", 0)
     return ", ".join(
         [
-            ENCODERS.get(encoder, encoder),
+            ENCODERS.get(encoder, encoder) + f", {frozen} layers frozen" * bool(frozen),
             f"{size:,} training examples" if size else "all training examples",
             f"{settings['epochs']} passes in batches of {settings['batch_size']}",
             f"learning rate {settings['learning_rate']:g}",

@@ -171,12 +171,12 @@ def test_an_estimate_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
     found = [job for job in grid.jobs(7, "paper") if job.line.corpus == "mrpc"]
     examples, length = estimate.SIZES["mrpc"]
     hours = len(found) * 5 * examples * length * estimate.SCORING / 1000 / 3600
-    assert estimate.cost(found, lambda _: 1000).hours == pytest.approx(hours)
+    assert estimate.cost(found, lambda *_: 1000).hours == pytest.approx(hours)
     # A search is half a run for each rate, once for five seeds.
     few = [job for job in grid.jobs(9) if job.name.startswith("sst2/bert/ce/")]
     examples, length = estimate.SIZES["sst2"]
     tokens = (5 + 0.5 * len(grid.RATES)) * 4 * examples * length
-    assert estimate.cost(few, lambda _: 1e6).hours == pytest.approx(tokens * 1.3 / 1e6 / 3600)
+    assert estimate.cost(few, lambda *_: 1e6).hours == pytest.approx(tokens * 1.3 / 1e6 / 3600)
     command = ["--table", "7", "--corpora", "mrpc", "--speed", "15000"]
     assert estimate.main(command) == 0
     said = capsys.readouterr().out
@@ -188,6 +188,7 @@ def test_an_estimate_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_machines_speed_is_measured_in_a_moment() -> None:
     assert estimate.measured("tiny", seconds=0.1) > 100
+    assert estimate.measured("tiny", 1, seconds=0.1) > 100
 
 
 def test_a_larger_model_and_batch_need_more_memory() -> None:

@@ -102,7 +102,7 @@ def test_reproduced_tables_have_a_page_of_their_own(tmp_path: Path) -> None:
     text = tables.reproduced(tmp_path)
     assert text.count("## Table 9: Sentiment, scored by accuracy (profile ") == 2
     assert "(profile smoke)" not in text
-    assert "- Stanford Sentiment Treebank: all-MiniLM-L6-v2, 2,500 training examples" in text
+    assert "Treebank: all-MiniLM-L6-v2, 4 layers frozen, 1,500 training examples" in text
     assert "16 runs, 0.2 hours of training on cpu, 1 threads" in text
 
 

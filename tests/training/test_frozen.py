@@ -1,0 +1,83 @@
+"""Frozen lower layers: the same model, of which the upper layers alone learn."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from transformers import BertConfig, BertForTokenClassification, XLNetConfig, XLNetModel
+
+from dicebook.training.frozen import freeze_lower
+
+IDS = torch.tensor([[5, 6, 7, 8, 9], [10, 11, 12, 0, 0]])
+TYPES = torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, 0, 0]])
+
+
+def small_bert() -> BertForTokenClassification:
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=20,
+        hidden_size=8,
+        num_hidden_layers=3,
+        num_attention_heads=2,
+        intermediate_size=16,
+        pad_token_id=0,
+    )
+    return BertForTokenClassification(config)
+
+
+def logits(model: nn.Module) -> torch.Tensor:
+    mask = (IDS != 0).long()
+    return model(input_ids=IDS, token_type_ids=TYPES, attention_mask=mask).logits[IDS != 0]
+
+
+def test_it_says_what_the_whole_model_says() -> None:
+    whole, upper = small_bert().eval(), small_bert().eval()
+    freeze_lower(upper, 2)
+    torch.testing.assert_close(logits(upper), logits(whole))
+    torch.testing.assert_close(logits(upper), logits(whole))  # now from what is kept
+
+
+def test_the_upper_layers_get_the_same_gradients_and_the_lower_ones_none() -> None:
+    whole, upper = small_bert().eval(), small_bert().eval()
+    lower = list(upper.bert.encoder.layer[:2].parameters())
+    freeze_lower(upper, 2)
+    for model in (whole, upper):
+        logits(model).square().sum().backward()
+    for ours, theirs in (
+        (upper.bert.encoder.layer[0], whole.bert.encoder.layer[2]),
+        (upper.classifier, whole.classifier),
+    ):
+        for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+            torch.testing.assert_close(a.grad, b.grad)
+    assert all(weight.grad is None for weight in lower)
+    trained = {id(weight) for weight in upper.parameters()}
+    assert trained.isdisjoint(map(id, lower))
+
+
+def test_an_input_is_run_once_and_stays_without_dropout() -> None:
+    known: dict[bytes, torch.Tensor] = {}
+    model = small_bert().train()
+    freeze_lower(model, 1, known)
+    logits(model)
+    first = {name: states.clone() for name, states in known.items()}
+    logits(model)
+    assert len(known) == 2
+    for name, states in known.items():
+        torch.testing.assert_close(states, first[name])
+    other = small_bert().eval()
+    freeze_lower(other, 1)
+    logits(other)
+    assert {tuple(v.shape) for v in known.values()} == {(5, 8), (3, 8)}
+    own = other.bert.embeddings.known
+    for name, states in known.items():
+        torch.testing.assert_close(states, own[name])
+
+
+def test_what_cannot_be_frozen_is_told() -> None:
+    for layers in (0, 3):
+        with pytest.raises(ValueError, match=f"layers: expected 1 to 2; got {layers}"):
+            freeze_lower(small_bert(), layers)
+    xlnet = XLNetModel(XLNetConfig(vocab_size=20, d_model=8, n_layer=1, n_head=2, d_inner=16))
+    with pytest.raises(ValueError, match="expected a model with a BertModel in it; got XLNetModel"):
+        freeze_lower(xlnet, 1)
