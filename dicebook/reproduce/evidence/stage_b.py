@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -103,8 +104,9 @@ def run(tasks: Sequence[str], folder: Path, workers: int = 1) -> None:
     tasks = list(tasks) or list(CORPORA)
     if not set(tasks) <= set(CORPORA):
         raise ValueError(f"expected some of {', '.join(CORPORA)}, got {', '.join(tasks)}")
+    # An executor, not a Pool, which waits for ever for a worker that was killed.
     context = get_context("spawn")
-    with context.Pool(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+    with ProcessPoolExecutor(workers, context, torch.set_num_threads, (1,)) as pool:
         for stage in ("search", "finals"):
             plan = searches(tasks) if stage == "search" else list(finals(tasks, folder))
             known = [r for task in tasks for r in records.read(file_of(folder, task))]
@@ -112,7 +114,7 @@ def run(tasks: Sequence[str], folder: Path, workers: int = 1) -> None:
             todo = [(r, folder) for r in plan if tuple(r) not in done]
             print(f"Stage B, {stage}: {len(todo)} of {len(plan)} runs; {estimate(todo, known)}")
             with tqdm(total=len(todo), desc=f"Stage B, {stage}", unit="run") as bar:
-                for told in pool.imap(run_one, todo):
+                for told in pool.map(run_one, todo):
                     bar.set_postfix_str(told)
                     bar.update()
 
