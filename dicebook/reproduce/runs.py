@@ -143,7 +143,15 @@ def loss_label(record: Mapping[str, Any]) -> str:
     return ", ".join([record["parameters"]["loss"], *options])
 
 
-SETTINGS = ("encoder", "epochs", "batch_size", "learning_rate", "max_length", "train_size")
+SETTINGS = (
+    "encoder",
+    "epochs",
+    "batch_size",
+    "learning_rate",
+    "max_length",
+    "train_size",
+    "ratio",
+)
 
 
 def comparable(

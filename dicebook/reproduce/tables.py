@@ -332,15 +332,21 @@ def _settings(settings: Mapping[str, Any]) -> str:
     """The settings of a group in words, with their units."""
     size, encoder = settings["train_size"], str(settings["encoder"])
     frozen = settings.get("habits", {}).get("frozen_layers", 0)
-    return ", ".join(
-        [
-            ENCODERS.get(encoder, encoder) + f", {frozen} layers frozen" * bool(frozen),
-            f"{size:,} training examples" if size else "all training examples",
+    words = [
+        ENCODERS.get(encoder, encoder) + f", {frozen} layers frozen" * bool(frozen),
+        f"{size:,} training examples" if size else "all training examples",
+    ]
+    if settings.get("ratio"):
+        words.append(f"{settings['ratio']:g} negatives for each positive")
+    if settings["epochs"]:
+        words += [
             f"{settings['epochs']} passes in batches of {settings['batch_size']}",
             f"learning rate {settings['learning_rate']:g}",
             f"at most {settings['max_length']} sub-words",
         ]
-    )
+    else:
+        words.append("learning rate and steps chosen on validation")
+    return ", ".join(words)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
