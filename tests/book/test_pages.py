@@ -87,6 +87,10 @@ def test_page_fits_a_phone(site: str, browser: Browser, name: str) -> None:
         watched = Watched(context.new_page())
         watched.goto(f"{site}{name}.html")
         assert watched.page.evaluate("document.documentElement.scrollWidth") <= 390
+        # What lies left of its box cannot be scrolled to.
+        lost = """boxes => boxes.filter(box => [...box.querySelectorAll("mjx-math")].some(math =>
+            math.getBoundingClientRect().left < box.getBoundingClientRect().left - 1)).length"""
+        assert watched.page.locator("div.math").evaluate_all(lost) == 0
 
 
 def test_search_finds_a_word(site: str, watched: Watched) -> None:
