@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser axe slurm notebooks book pdf epub test versions lint format types lab bench gpu reproduce smoke estimate evidence evidence-run repository clean
+.PHONY: help env lock browser axe fonts slurm notebooks book pdf epub test versions lint format types lab bench gpu reproduce smoke estimate evidence evidence-run repository clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -49,7 +49,7 @@ book: env  ## execute the chapters and build the pages: _build/html/index.html
 	$(BIN)/jupyter-book build $(BOOK) --path-output . -n -W --keep-going -q
 	@echo "The book is in _build/html/index.html"
 
-pdf: book browser  ## the whole book as a PDF, solutions at its end: _build/dicebook.pdf
+pdf: book browser fonts  ## the whole book as a PDF, solutions at its end: _build/dicebook.pdf
 	$(BIN)/python docs/press.py pdf
 
 epub: book browser  ## the whole book as an ePub: _build/dicebook.epub
@@ -100,6 +100,9 @@ format: env  ## rewrite to the project's style
 
 browser: env  ## a headless Chromium for the tests of the built pages
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && apt-get install -qq -y chromium > /dev/null; } || $(BIN)/playwright install chromium || echo "No Chromium: the tests of the built pages will be skipped."
+
+fonts:  ## Chinese letters for the PDF
+	@command -v fc-list > /dev/null && [ -n "$$(fc-list :lang=zh)" ] || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && apt-get install -qq -y fonts-wqy-microhei > /dev/null; } || echo "No Chinese font: its letters will be boxes in the PDF."
 
 axe: $(VENV)/axe.min.js  ## axe-core, which looks for what keeps people out of the pages
 $(VENV)/axe.min.js: | $(VENV)/ready

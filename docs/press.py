@@ -26,8 +26,8 @@ ROOT = Path(__file__).parents[1]
 TITLE = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["title"]
 AUTHOR = "The dicebook authors"
 STYLE = (ROOT / "docs" / "press.css").read_text(encoding="utf-8")
-# Controls and whatever a reader without a mouse cannot use.
-CONTROLS = "script, button, nav, .headerlink, .viewcode-link, summary"
+# Controls and whatever a reader without a mouse cannot use; styles of single tables.
+CONTROLS = "script, style, button, nav, .film, .headerlink, .viewcode-link, summary"
 BROWSER = ["--no-sandbox", "--disable-gpu"]
 
 
@@ -57,6 +57,9 @@ def chapters(html: Path) -> Iterator[Chapter]:
             control.decompose()
         for folded in article.select("details"):
             folded.unwrap()
+        for cell in article.select("th, td, tr, table"):
+            for old in ("valign", "halign", "border"):  # of the days before CSS, no XHTML
+                del cell[old]
         _localise(article, name, known, html)
         for level in (5, 4, 3, 2, 1):
             for heading in article.find_all(f"h{level}"):
@@ -65,25 +68,31 @@ def chapters(html: Path) -> Iterator[Chapter]:
         title = heading.get_text().strip()
         if cells := article.select(".tag_solution"):
             solutions.append(f'<section><h2 id="solutions--{_slug(name)}">{escape(title)}</h2>')
+            chapter = title.partition(" ")[0].lstrip("0")
             for cell in cells:
-                solutions.append(_moved(soup, cell, name, len(solutions)))
+                solutions.append(_moved(soup, cell, name, chapter))
             solutions.append("</section>")
         yield Chapter(part, name, title, article.decode_contents())
     yield Chapter("Solutions", "solutions", "Solutions of the exercises", "".join(solutions))
 
 
-def _moved(soup: BeautifulSoup, cell: Tag, name: str, number: int) -> str:
+# "Exercise 7.1 (recall).", "17.1" or "1.": the last of the numbers counts within the chapter.
+EXERCISE = re.compile(r"^(?:Exercise )?(?:\d+\.)?(\d+)(?:\.| \(|$)")
+
+
+def _moved(soup: BeautifulSoup, cell: Tag, name: str, chapter: str) -> str:
     """A solution, taken out of its chapter, with a link either way."""
-    before = cell.find_previous("strong", string=re.compile(r"Exercise \S+"))
-    label = re.search(r"Exercise (\d+\.\d+)", before.get_text()) if before else None
-    text = f"Exercise {label[1]}" if label else "Solution"
+    before = cell.find_previous("strong", string=EXERCISE)
+    found = EXERCISE.match(before.get_text()) if before else None
+    assert found, f"{name}: a solution without an exercise"
+    number = found[1]
     there, here = f"solution--{_slug(name)}-{number}", f"exercise--{_slug(name)}-{number}"
     link = soup.new_tag("p", id=here)
     back = soup.new_tag("a", href=f"#{there}")
     back.string = "Its solution"
     link.append(back)
     cell.replace_with(link)
-    return f'<h3 id="{there}"><a href="#{here}">{text}</a></h3>{cell}'
+    return f'<h3 id="{there}"><a href="#{here}">Exercise {chapter}.{number}</a></h3>{cell}'
 
 
 def _slug(name: str) -> str:
@@ -189,8 +198,9 @@ def epub(page: Page, pages: list[Chapter], out: Path) -> None:
         part = f"<h1>{escape(chapter.part)}</h1>" if chapter.part else ""
         files[f"{slug}.xhtml"] = _xhtml(chapter.title, part + text)
     files["nav.xhtml"] = _xhtml("Contents", _contents(pages))
-    files["book.css"] = STYLE
-    items = [(name, _media(name)) for name in (*files, *(f"images/{p}" for p in pictures))]
+    files["book.css"] = re.sub(r"@page {.*?\n}", "", STYLE, flags=re.DOTALL)
+    items = [(name, _media(name), "<math" in text) for name, text in files.items()]
+    items += [(name, _media(name), False) for name in (f"images/{p}" for p in pictures)]
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as book:
         book.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
         book.writestr("META-INF/container.xml", CONTAINER)
@@ -198,7 +208,10 @@ def epub(page: Page, pages: list[Chapter], out: Path) -> None:
         for name, text in files.items():
             book.writestr(f"EPUB/{name}", text)
         for name, path in pictures.items():
-            book.write(path, f"EPUB/images/{name}")
+            data = path.read_bytes()
+            if path.suffix == ".svg":  # an ePub must not ask for what lies outside of it
+                data = re.sub(rb"<!DOCTYPE[^>]*>", b"", data)
+            book.writestr(f"EPUB/images/{name}", data)
 
 
 CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
@@ -236,14 +249,13 @@ def _media(name: str) -> str:
     return kinds.get(suffix, f"image/{suffix.replace('jpg', 'jpeg')}")
 
 
-def _package(items: list[tuple[str, str]], order: list[str]) -> str:
+def _package(items: list[tuple[str, str, bool]], order: list[str]) -> str:
     extra = {"nav.xhtml": ' properties="nav"', "images/cover.png": ' properties="cover-image"'}
     manifest = ""
-    for number, (name, media) in enumerate(items):
-        is_text = media.endswith("xhtml+xml")
-        properties = extra.get(name, ' properties="mathml"' if is_text else "")
+    for number, (name, media, has_equations) in enumerate(items):
+        properties = extra.get(name, ' properties="mathml"' if has_equations else "")
         manifest += f'<item id="i{number}" href="{name}" media-type="{media}"{properties}/>'
-    place = {name: f"i{n}" for n, (name, _) in enumerate(items)}
+    place = {name: f"i{n}" for n, (name, *_) in enumerate(items)}
     spine = "".join(f'<itemref idref="{place[name]}"/>' for name in order)
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n<package version="3.0" unique-identifier="id" '

@@ -77,11 +77,21 @@ def test_epub_has_chapters_equations_and_pictures(
         assert book.infolist()[0].compress_type == zipfile.ZIP_STORED
         names = set(book.namelist())
         texts = {n: ElementTree.fromstring(book.read(n)) for n in names if n.endswith(".xhtml")}
+        package = ElementTree.fromstring(book.read("EPUB/book.opf"))
+        assert not any(b"<!DOCTYPE" in book.read(name) for name in names if name.endswith(".svg"))
     chapter = texts["EPUB/notebooks-01_imbalance.xhtml"]
     page = (html / "notebooks" / "01_imbalance.html").read_text(encoding="utf-8")
     equations = sum(len(list(text.iter(f"{MATH}math"))) for text in texts.values())
     assert equations >= page.count('class="math ') > 5
+    # What epubcheck would not let pass.
+    for item in package.iter("{http://www.idpf.org/2007/opf}item"):
+        text = texts.get(f"EPUB/{item.attrib['href']}")
+        if text is not None and item.get("properties") != "nav":
+            has_equations = next(text.iter(f"{MATH}math"), None) is not None
+            assert (item.get("properties") == "mathml") == has_equations, item.attrib["href"]
     for text in texts.values():
+        assert next(text.iter(f"{XHTML}style"), None) is None
+        assert not any({"valign", "halign", "border"}.intersection(e.attrib) for e in text.iter())
         for picture in text.iter(f"{XHTML}img"):
             assert f"EPUB/{picture.attrib['src']}" in names
             assert picture.attrib["alt"]
@@ -102,3 +112,9 @@ def test_every_page_of_the_book_is_pressed(press: ModuleType, html: Path) -> Non
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
     files = [c["file"] for part in toc["parts"] for c in part["chapters"]]
     assert [c.name for c in press.chapters(html)] == ["index", *files, "solutions"]
+
+
+@pytest.mark.parametrize("said", ["Exercise 7.3 (recall).", "3.", "3 (a project).", "17.3"])
+def test_exercises_are_known_by_their_number(press: ModuleType, said: str) -> None:
+    assert press.EXERCISE.match(said)[1] == "3"
+    assert not press.EXERCISE.match("2% of the data")
