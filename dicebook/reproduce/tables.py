@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -239,21 +240,29 @@ def _footnotes(records: Sequence[Record]) -> Iterator[str]:
         (given, *_) = (r["parameters"] for r in records if r["parameters"]["corpus"] == corpus)
         note = f" {given['corpus_note']}" if given.get("corpus_note") else ""
         yield f"- {_corpus(corpus)}: {_settings(given)}.{note}"
-    hours = sum(record["measured"]["seconds"] for record in records) / 3600
     device = ", ".join(dict.fromkeys(record["measured"]["device"] for record in records))
-    yield f"\n{len(records)} runs, {hours:.1f} hours of training on {device}."
+    yield f"\n{len(records)} runs, {_time(records)} of training on {device}."
+
+
+def _time(records: Sequence[Record]) -> str:
+    seconds = sum(record["measured"]["seconds"] for record in records)
+    minutes = max(1, round(seconds / 60))
+    if minutes >= 60:
+        return f"{seconds / 3600:.1f} hours"
+    return f"{minutes} minute{'s' if minutes > 1 else ''}"
 
 
 def _section(settings: Mapping[str, Any], group: Sequence[Record]) -> str:
     """A group of runs: where they come from, their table, and what it could not have shown."""
     versions, count = group[0]["versions"], "one run" if len(group) == 1 else f"{len(group)} runs"
     device = ", ".join(dict.fromkeys(record["measured"]["device"] for record in group))
-    hours = sum(record["measured"]["seconds"] for record in group) / 3600
+    usual = _usual(group)
+    unless = f" Unless a row says otherwise: {', '.join(_options(usual))}." if usual else ""
     if "13" in group[0]["chapter"]:
         scores = {"accuracy": ("test", "accuracy"), "tuned accuracy": ("test_tuned", "accuracy")}
     else:
         scores = {"F1": ("test", "f1"), "tuned F1": ("test_tuned", "f1"), "EM": ("test", "em")}
-    words = {runs.loss_label(record): _loss(record) for record in group}
+    words = {runs.loss_label(record): _loss(record, usual) for record in group}
     rows: dict[str, dict[str, str]] = {label: {"loss": words[label]} for label in words}
     floor = {"loss": "*the majority's answer*"}
     below: list[str] = []
@@ -267,11 +276,11 @@ def _section(settings: Mapping[str, Any], group: Sequence[Record]) -> str:
         if found and split == "test" and majority:
             floor[f"{title}, %"] = f"{max(majority):.1f}"
         below += seen(title, {words[label]: r.gain for label, r in found.items() if r.gain})
-    table = [*rows.values(), *([floor] if len(floor) > 1 else [])]
+    table = markdown([*rows.values(), *([floor] if len(floor) > 1 else [])])
     return (
-        f"{_chapter(group[0])}, {_settings(settings)}. {count.capitalize()}, {hours:.1f} hours on "
+        f"{_chapter(group[0])}, {_settings(settings)}. {count.capitalize()}, {_time(group)} on "
         f"{device.replace('1 threads', 'one thread')}; torch {versions['torch']}, transformers "
-        f"{versions['transformers']}.\n\n{markdown(table)}\n" + "".join(f"\n{s}\n" for s in below)
+        f"{versions['transformers']}.{unless}\n\n{table}\n" + "".join(f"\n{s}\n" for s in below)
     )
 
 
@@ -301,7 +310,8 @@ def _other_rows(records: Sequence[Record]) -> Iterator[dict[str, str]]:
         named = {key: v for key, v in record["metrics"].items() if isinstance(v, Mapping)}
         for contrast, values in named.items():
             words = [LOSSES.get(word, word) for word in contrast.replace(",", " ,").split()]
-            yield {**corpus, "contrast": " ".join(words).replace(" ,", ","), **values}
+            scores = {title.replace("less ce", "less CE"): score for title, score in values.items()}
+            yield {**corpus, "contrast": " ".join(words).replace(" ,", ","), **scores}
         if not named:
             counts = {key: f"{value:,}" for key, value in record["metrics"].items()}
             yield {**corpus, "counted": record["parameters"].get("counted", ""), **counts}
@@ -316,16 +326,30 @@ def _corpus(name: str) -> str:
     return CORPORA[name].title.partition(",")[0] if name in CORPORA else f"`{name}`"
 
 
-def _loss(record: Record) -> str:
-    """A loss in words, such as ``"dice, squared"``."""
-    parts = [LOSSES[record["parameters"]["loss"]]]
-    for name, value in runs.loss_options(record).items():
-        name = OPTIONS.get(name, name.replace("_", " "))
-        switch = {"True": name, "False": f"not {name}"}
-        parts.append(switch.get(str(value), f"{name} {value}"))
+def _loss(record: Record, usual: Mapping[str, Any] | None = None) -> str:
+    """A loss in words, such as ``"dice, squared"``, without the options that are as usual."""
+    options = runs.loss_options(record).items()
+    said = {name: value for name, value in options if (name, value) not in (usual or {}).items()}
+    parts = [LOSSES[record["parameters"]["loss"]], *_options(said)]
     if reader := record["parameters"].get("reader"):
         parts.append(f"read by {reader}")
     return ", ".join(parts)
+
+
+def _options(options: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in options.items():
+        name = OPTIONS.get(name, name.replace("_", " "))
+        switch = {"True": name, "False": f"not {name}"}
+        yield switch.get(str(value), f"{name} {value}")
+
+
+def _usual(group: Sequence[Record]) -> dict[str, Any]:
+    """The commonest values of the options that all losses have, cross entropy aside."""
+    if len({runs.loss_label(record) for record in group}) == 1:
+        return {}
+    rows = [runs.loss_options(r) for r in group if r["parameters"]["loss"] != "ce"]
+    shared = [name for name in rows[0] if all(name in row for row in rows)] if rows else []
+    return {name: Counter(row[name] for row in rows).most_common(1)[0][0] for name in shared}
 
 
 def _settings(settings: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,7 +104,7 @@ def test_reproduced_tables_have_a_page_of_their_own(tmp_path: Path) -> None:
     assert text.count("## Table 9: Sentiment, scored by accuracy (profile ") == 2
     assert "(profile smoke)" not in text
     assert "Treebank: all-MiniLM-L6-v2, 4 layers frozen, 1,500 training examples" in text
-    assert "16 runs, 0.2 hours of training on cpu, 1 threads" in text
+    assert "16 runs, 10 minutes of training on cpu, 1 threads" in text
 
 
 def test_the_page_of_reproduced_tables_is_up_to_date(root: Path) -> None:
@@ -125,11 +126,30 @@ def test_a_page_shows_every_kept_run(tmp_path: Path) -> None:
     text = tables.page(tmp_path)
     assert "## Microsoft Research Paraphrase Corpus\n\nChapter 11, bert-large-cased, all" in text
     assert "34 runs, 3.4 hours on cpu; torch 2" in text
-    assert "One run, 0.1 hours" in text
+    assert "One run, 6 minutes" in text
     assert str(runs.interval([80.0, 80.1, 80.2, 80.3, 80.4])).replace(" ", "\u00a0") in text
     assert "| self-adjusting dice, α 0.1, squared" in text
     assert "WNUT 2017 |" in text
     assert "3,394" in text
+
+
+def test_options_that_all_rows_share_are_said_once() -> None:
+    def record(loss: str, **options: object) -> dict[str, Any]:
+        return {"parameters": {"loss": loss, "options": options}}
+
+    group = [
+        record("ce"),
+        record("dl", smooth=1.0, warm_start=False),
+        record("dl", smooth=1.0, warm_start=True),
+        record("dsc", smooth=1.0, warm_start=False, alpha=0.1),
+    ]
+    usual = tables._usual(group)
+    assert usual == {"smooth": 1.0, "warm_start": False}
+    said = [tables._loss(one, usual) for one in group]
+    assert said == ["cross entropy", "dice", "dice, warm start", "self-adjusting dice, α 0.1"]
+    assert not tables._usual(group[1:2])  # a single row says all
+    # An option that a loss does not state is not known of it.
+    assert not tables._usual([record("dl"), record("dsc", squared=True)])
 
 
 def test_the_words_below_a_table_say_what_its_intervals_say() -> None:
