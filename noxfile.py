@@ -21,6 +21,7 @@ NEEDED = [
     "pytest",
     "pytest-xdist",
     "scikit-learn",
+    "setuptools",  # torch 2.9 compiles with it, and asks for it on Python 3.12 and later alone
     "sympy",
     "transformers",
 ]
