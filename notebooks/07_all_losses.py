@@ -811,20 +811,21 @@ claim(
 # classes most of all: under linear denominators they pull on to `O` two hundred times as hard as O's
 # own. Under squares the classes present pull away, harder than the absent ones pull back. By these
 # gradients leaving `O` out of the mean would be no cure. But a gradient is not a training: on WNUT
-# 2017, with one seed, it is one ([chapter 09](09_named_entities.ipynb), 9.9).
+# 2017 it is one, on CrossNER it is none ([chapter 09](09_named_entities.ipynb), 9.9).
 #
 # On real text it shows. WNUT 2017, MiniLM with two of its six layers trained, 1,000 sentences, three
-# passes from a standing start, one seed; `results/first_try.jsonl`:
+# passes from a standing start; the mean of three seeds, and their range; `results/first_try.jsonl`:
 
 # %% tags=["hide-input"]
 tried = {}
 for record in kept_records("first_try"):
     chosen = record["parameters"]
-    if chosen["corpus"] == "wnut17" and chosen["seed"] == 0 and chosen["loss"] in ("ce", "dl"):
+    usual = (chosen["corpus"], chosen["learning_rate"], chosen["batch_size"], chosen["precision"])
+    if usual == ("wnut17", 2e-4, 32, "bf16") and chosen["loss"] in ("ce", "dl"):
         o = chosen["options"]
         key = (o.get("squared"), o.get("smooth"), o.get("absent"), o.get("outside"))
         if not (o.get("warm_start") or o.get("outside_bias")):
-            tried.setdefault(key, record["metrics"]["test"])
+            tried.setdefault(key, []).append(record["metrics"]["test"])
 shown = {
     "cross entropy": (None, None, None, None),
     "linear dice, γ = 1": (False, 1.0, "keep", True),
@@ -833,39 +834,49 @@ shown = {
     "squared dice, γ = 1, absent skipped": (True, 1.0, "skip", True),
     "linear dice, absent skipped, no O": (False, 1.0, "skip", False),
 }
-rows = {name: [tried[key]["f1"], tried[key]["accuracy"]] for name, key in shown.items()}
-columns = ["entity F1, %", "tags right, %"]
-pd.DataFrame.from_dict(rows, orient="index", columns=columns).round(1)
+of_seeds = {name: pd.DataFrame(tried[key])[["f1", "accuracy"]] for name, key in shown.items()}
+rows = {
+    name: [f"{v.mean():.1f} [{v.min():.1f}, {v.max():.1f}]" for _, v in seeds.items()]
+    for name, seeds in of_seeds.items()
+}
+pd.DataFrame.from_dict(rows, orient="index", columns=["entity F1, %", "tags right, %"])
 
 # %% tags=["remove-cell"]
-claim("Linear dice finds nothing; with γ = .0001, and nothing else changed, it finds as much as the squared form",
-      rows["linear dice, γ = 1"][0] == 0, abs(rows["linear dice, γ = .0001"][0] - rows["squared dice, γ = 1"][0]) < 2)  # fmt: skip
 claim(
-    "ahead of cross entropy after as many steps",
-    min(rows["linear dice, γ = .0001"][0], rows["squared dice, γ = 1"][0])
-    > rows["cross entropy"][0],
+    "the mean of three seeds, and their range", all(len(seeds) == 3 for seeds in of_seeds.values())
+)
+f1_of = {name: seeds["f1"] for name, seeds in of_seeds.items()}
+small, squares = f1_of["linear dice, γ = .0001"], f1_of["squared dice, γ = 1"]
+claim("Linear dice finds nothing, with any seed", f1_of["linear dice, γ = 1"].max() == 0)
+claim(
+    "with γ = .0001, and nothing else changed, it finds about as much as the squared form",
+    abs(small.mean() - squares.mean()) < 3,
 )
 claim(
-    "an F1 of 25 with 2 tags in a hundred right",
-    {
-        "25": rows["linear dice, absent skipped, no O"][0],
-        "2": rows["linear dice, absent skipped, no O"][1],
-    },
+    "Both are ahead of cross entropy after as many steps",
+    (small > f1_of["cross entropy"]).all(),
+    (squares > f1_of["cross entropy"]).all(),
+)
+lost = of_seeds["linear dice, absent skipped, no O"].sort_values("accuracy").round(1)
+claim(
+    "With one seed of the three it has an F1 of 25 with 2 tags in a hundred right",
+    {"25": lost["f1"].iloc[0], "2": lost["accuracy"].iloc[0]},
+    lost["accuracy"].iloc[1] > 90,
 )
 
 # %% tags=["remove-cell"]
-claim("On WNUT 2017 linear dice with γ = 1 finds nothing", rows["linear dice, γ = 1"][0] == 0)
+claim("On WNUT 2017 linear dice with γ = 1 finds nothing", f1_of["linear dice, γ = 1"].max() == 0)
 
 # %% [markdown]
-# Linear dice finds nothing; with γ = .0001, and nothing else changed, it finds as much as the squared
-# form, as [Eq. 7.2](eq-7-2) has it: nγ is then next to nothing. Both are ahead of cross entropy after
-# as many steps. That is why dicebook squares by default, and warns where a linear form over all
-# classes is made. (One seed; what more is known stands in [What to do on
+# Linear dice finds nothing, with any seed; with γ = .0001, and nothing else changed, it finds about as
+# much as the squared form, as [Eq. 7.2](eq-7-2) has it: nγ is then next to nothing. Both are ahead of
+# cross entropy after as many steps. That is why dicebook squares by default, and warns where a linear
+# form over all classes is made. (What more is known stands in [What to do on
 # Monday](../docs/what_to_do.md).)
 #
-# The last row is a warning about scores. With O left out of the loss and absent classes skipped,
-# linear dice has an F1 of 25 with 2 tags in a hundred right: no class asks for the O tokens, so the
-# model puts them where strict entity F1 does not look.
+# The last row is a warning about scores. O is left out of the loss and absent classes are skipped. With
+# one seed of the three it has an F1 of 25 with 2 tags in a hundred right: no class asks for the O
+# tokens, so the model puts them where strict entity F1 does not look.
 #
 # A class *without* a gold token in the batch is the case A = 0. `absent="skip"` leaves such classes
 # out of the mean; here is a batch without LOC.

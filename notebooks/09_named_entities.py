@@ -614,14 +614,18 @@ cells.fillna("")
 # charges almost nothing for small probabilities. A small γ mends the linear form as well.
 #
 # One row is a false friend. Without `O` among the classes and with the classes skipped that a batch
-# lacks, the linear form has an F1 that looks healthy, and all but a few of the tags are wrong. No
-# class is asked to hold the words outside, so the model parks them in an `I-` tag that continues
-# nothing, and strict IOB2 does not count those. The column of right tags gives it away.
+# lacks, linear dice trains with two seeds of three. With the third its F1 looks no worse, on either
+# corpus, and nine tags in ten or more are wrong. No class is asked to hold the words outside, so the
+# model parks them in an `I-` tag that continues nothing, and strict IOB2 does not count those. The
+# column of right tags gives it away.
 #
-# One change at a time, from linear dice over all classes: squares, a γ of .0001, and leaving `O` out of
-# the mean each cure it. Skipping the absent classes alone does not, nor a larger γ, nor three times the
-# learning rate, nor a bias of `O` at the start, in either direction. Nor does a warm start of one pass,
-# in which cross entropy itself finds nothing yet: the start has to last until it does.
+# One change at a time, from linear dice over all classes, three seeds on two corpora. Squares and a γ
+# of .0001 cure it on both. Leaving `O` out of the mean cures it on WNUT 2017 and does nothing on
+# CrossNER. Skipping the absent classes alone is no cure, nor a larger γ, three times the learning rate,
+# batches of 8, or a start with the bias of `O` at its log-odds. Batches of 128 hold enough gold words
+# of a class to find a few entities. A bias against `O` cures one seed of three on WNUT 2017, mislabels
+# nearly every word with the other two, and cures none on CrossNER. A warm start of one pass cures nothing, for in it cross entropy itself finds next to nothing:
+# the start has to last until it does.
 #
 # So the library squares by default, and skips the classes that a batch lacks. With nothing but
 # defaults, how far are the losses from cross entropy, seed by seed?
@@ -679,31 +683,66 @@ claim(
     "A small γ mends the linear form as well",
     (wnut.loc[["dl, linear, smooth 0.0001"], "f1"] > 20).all(),
 )
-cures = ["dl, squared", "dl, linear, smooth 0.0001", "dl, linear, without O"]
+three_seeds = tried[tried["corpus"].isin(["wnut17", "crossner_ai"])]
+why = three_seeds.groupby(["setup", "corpus"])[["f1", "tags"]].agg(["mean", "min", "max", "count"])
+
+
+def linear_with(*changes, of="f1", how="max"):
+    """Of both corpora, the statistic over seeds of linear dice with some changes."""
+    names = [", ".join(filter(None, ["dl, linear", change])) for change in changes]
+    assert all((why.loc[name, ("f1", "count")] == 3).all() for name in names)
+    return {corpus: [why.loc[(n, corpus), (of, how)] for n in names] for corpus in real[:2]}
+
+
+cured = pd.concat([why.loc["dl, squared"], why.loc["dl, linear, smooth 0.0001"]])["f1"]
 claim(
-    "squares, a γ of .0001, and leaving `O` out of the mean each cure it",
-    (wnut.loc[cures, "f1"] > 25).all(),
-    (wnut.loc[cures, "tags"] > 90).all(),
+    "three seeds on two corpora. Squares and a γ of .0001 cure it on both",
+    linear_with("") == {"wnut17": [0], "crossner_ai": [0]},
+    (cured["count"] == 3).all(),
+    (cured["min"] > 15).all(),
+)
+without = linear_with("without O", how="mean")
+claim(
+    "Leaving `O` out of the mean cures it on WNUT 2017 and does nothing on CrossNER",
+    without["wnut17"][0] > 30,
+    without["crossner_ai"][0] < 2,
+)
+never = linear_with(
+    "absent classes skipped",
+    "smooth 100",
+    "learning_rate 0.0006",
+    "batch_size 8",
+    "bias of O +1",
+    "warm start",
 )
 claim(
-    "Skipping the absent classes alone does not, nor a larger γ, nor three times the learning rate, nor a bias of `O` at the start, in either direction. Nor does a warm start of one pass",
-    wnut.loc[["dl, linear, absent classes skipped", "dl, linear, warm start"], "f1"].max() == 0,
-    wnut.loc[["dl, linear, smooth 100", "dl, linear, learning_rate 0.0006"], "f1"].max() == 0,
-    wnut.loc[["dl, linear, bias of O +1", "dl, linear, bias of O -1"], "f1"].max() < 5,
+    "Skipping the absent classes alone is no cure, nor a larger γ, three times the learning rate, batches of 8, or a start with the bias of `O` at its log-odds",
+    max(map(max, never.values())) < 2,
 )
 claim(
-    "in which cross entropy itself finds nothing yet",
+    "Batches of 128 hold enough gold words of a class to find a few entities",
+    all(0 < found[0] < 12 for found in linear_with("batch_size 128", how="mean").values()),
+)
+against = three_seeds[three_seeds["setup"] == "dl, linear, bias of O -1"].set_index("corpus")
+claim(
+    "A bias against `O` cures one seed of three on WNUT 2017, mislabels nearly every word with the other two, and cures none on CrossNER",
+    sorted(against.loc["wnut17", "f1"] > 30) == [False, False, True],
+    sorted(against.loc["wnut17", "tags"] < 10) == [False, True, True],
+    (against.loc["crossner_ai", "f1"] < 3).all(),
+)
+claim(
+    "A warm start of one pass cures nothing, for in it cross entropy itself finds next to nothing",
     max(
         r["history"][0]["validation_f1"]
         for r in first_try
-        if r["parameters"]["corpus"] == "wnut17" and setup(r["parameters"]) == "ce"
+        if r["parameters"]["corpus"] in ("wnut17", "crossner_ai") and setup(r["parameters"]) == "ce"
     )
-    < 5,
+    < 2,
 )
 claim(
     "With no seed and on no corpus does a default cost five points against cross entropy",
     min(gap.min() for gap in gaps.values()) > -5,
-    all(len(gap) >= 2 for gap in gaps.values()),
+    all(len(gap) == 3 for gap in gaps.values()),
 )
 claim(
     "On WNUT 2017, CrossNER and SQuAD all three are ahead",
@@ -715,12 +754,14 @@ claim(
     abs(by_default("ce", "mrpc") - everyone["f1"]).max() < 2,
     max(abs(gaps[n, "mrpc"]).max() for n in ("dl", "dsc", "tl")) < 2,
 )
-friend = wnut.loc[["dl, linear, without O, absent classes skipped"]]
-claim(
-    "an F1 that looks healthy, and all but a few of the tags are wrong",
-    (friend["f1"] > 30).all(),
-    (friend["tags"] < 10).all(),
-)
+friend = three_seeds[three_seeds["setup"] == "dl, linear, without O, absent classes skipped"]
+for _, seeds in friend.groupby("corpus"):
+    wrong = seeds["tags"] < 10
+    claim(
+        "With the third its F1 looks no worse, on either corpus, and nine tags in ten or more are wrong",
+        sorted(wrong) == [False, False, True],
+        seeds.loc[wrong, "f1"].min() > seeds.loc[~wrong, "f1"].min() - 2,
+    )
 
 # %% [markdown]
 # ### 9.10 WNUT 2017, a small encoder, several seeds
@@ -734,7 +775,8 @@ records = [r for r in runs.kept_records("wnut17") if r["chapter"] == "09_named_e
 groups = runs.comparable(records)
 for number, (common, group) in enumerate(groups, start=1):
     size = common["train_size"] or "all"
-    rest = ", ".join(f"{name} {value}" for name, value in common.items() if name != "train_size")
+    given = {k: v for k, v in common.items() if k != "train_size" and v is not None}
+    rest = ", ".join(f"{name} {value}" for name, value in given.items())
     print(f"group {number}: {len(group)} runs on {size} of the training sentences; {rest}")
 
 # %% [markdown]

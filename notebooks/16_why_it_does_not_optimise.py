@@ -793,7 +793,7 @@ pd.DataFrame(rows, ["verdict", "F1 of the toy"]).transpose()
 
 # %% [markdown]
 # And real training: MiniLM on a thousand sentences of WNUT 2017, three passes, from the records in
-# `results/first_try.jsonl`; means over the seeds that there are, and the range of F1.
+# `results/first_try.jsonl`; means of three seeds, and the ranges.
 
 # %% tags=["hide-input"]
 linear_form = {"squared": False, "smooth": 1.0, "absent": "keep", "outside": True}
@@ -823,17 +823,20 @@ shown = real.rename(columns={"f1": "test F1, %", "accuracy": "tags right, %"}).r
 shown["F1 from"], shown["to"] = zip(
     *((s.f1.min().round(1), s.f1.max().round(1)) for s in scores.values()), strict=True
 )
-shown["seeds"] = [len(seeds) for seeds in scores.values()]
+shown["tags right from"], shown["to "] = zip(
+    *((s.accuracy.min().round(1), s.accuracy.max().round(1)) for s in scores.values()), strict=True
+)
 shown
 
 # %% [markdown]
 # Linear dice as printed finds nothing, in the toy and in earnest, and still has 93% of the tags
 # right, all of them O. Squares or a small γ mend it.
 #
-# Look at the row without O. Its F1 is above cross entropy's, and **2% of its tags are right**.
-# No class is asked to hold the words that are no entity, so the model parks them in some I- tag that
-# most batches do not hold. Strict scoring of IOB2 tags ignores an I- that continues nothing, and the
-# F1 never sees them. A score that cannot see 98% of the errors is a good reason to print two.
+# Look at the row without O. Two seeds of the three train. With the other the F1 is above cross
+# entropy's with that seed, and **2% of the tags are right**. No class is asked to hold the words that
+# are no entity, so the model parks them in some I- tag that most batches do not hold. Strict scoring of
+# IOB2 tags ignores an I- that continues nothing, and the F1 never sees them. A score that cannot see 98%
+# of the errors is a good reason to print two.
 
 # %% tags=["remove-cell"]
 in_batch = 600 * label_counts[1] / sum(label_counts)
@@ -863,11 +866,14 @@ claim(
     "Squares or a small γ mend it",
     min(scores[name].f1.min() for name in ("dice, squared", "linear, γ = 10⁻⁴")) > 25,
 )
-odd = real.loc["linear, absent skipped, without O"]
+claim("means of three seeds, and the ranges", all(len(seeds) == 3 for seeds in scores.values()))
+odd = scores["linear, absent skipped, without O"]
+worst = odd.accuracy.idxmin()
 claim(
-    "Its F1 is above cross entropy's, and 2% of its tags are right",
-    {"2%": odd.accuracy / 100},
-    odd.f1 > real.f1["cross entropy"],
+    "With the other the F1 is above cross entropy's with that seed, and 2% of the tags are right",
+    {"2%": odd.accuracy[worst] / 100},
+    odd.f1[worst] > scores["cross entropy"].f1[worst],
+    (odd.accuracy > 90).sum() == 2,
 )
 
 # %% [markdown]

@@ -151,6 +151,7 @@ SETTINGS = (
     "max_length",
     "train_size",
     "ratio",
+    "precision",
 )
 
 
@@ -169,6 +170,8 @@ def comparable(
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for record in records:
         parameters = {**record["parameters"], "encoder": Path(record["parameters"]["encoder"]).name}
+        if parameters.get("precision") == "auto":
+            del parameters["precision"]  # the device's own
         groups.setdefault(tuple(parameters.get(name) for name in SETTINGS), []).append(record)
     largest_first = sorted(groups.items(), key=lambda item: -len(item[1]))
     return [(dict(zip(SETTINGS, key, strict=True)), group) for key, group in largest_first]

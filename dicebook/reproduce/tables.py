@@ -367,6 +367,7 @@ def _settings(settings: Mapping[str, Any]) -> str:
             f"{settings['epochs']} passes in batches of {settings['batch_size']}",
             f"learning rate {settings['learning_rate']:g}",
             f"at most {settings['max_length']} sub-words",
+            *filter(None, [settings.get("precision")]),
         ]
     else:
         words.append("learning rate and steps chosen on validation")
