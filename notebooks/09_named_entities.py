@@ -601,8 +601,8 @@ def spread(f1):
 
 
 cells = by_setup.agg(spread).unstack().reindex(columns=real)
-right_tags = tried[tried["corpus"] == "wnut17"].groupby("setup")["tags"].mean()
-cells.insert(1, "wnut17: tags right", right_tags.map("{:.1f}".format))
+right_tags = tried[tried["corpus"] == "wnut17"].groupby("setup")["tags"].agg(spread)
+cells.insert(1, "wnut17: tags right", right_tags)
 cells.fillna("")
 
 # %% [markdown]
@@ -624,8 +624,8 @@ cells.fillna("")
 # CrossNER. Skipping the absent classes alone is no cure, nor a larger γ, three times the learning rate,
 # batches of 8, or a start with the bias of `O` at its log-odds. Batches of 128 hold enough gold words
 # of a class to find a few entities. A bias against `O` cures one seed of three on WNUT 2017, mislabels
-# nearly every word with the other two, and cures none on CrossNER. A warm start of one pass cures nothing, for in it cross entropy itself finds next to nothing:
-# the start has to last until it does.
+# nearly every word with the other two, and cures none on CrossNER. A warm start of one pass cures
+# nothing, for in it cross entropy itself finds next to nothing: the start has to last until it does.
 #
 # So the library squares by default, and skips the classes that a batch lacks. With nothing but
 # defaults, how far are the losses from cross entropy, seed by seed?

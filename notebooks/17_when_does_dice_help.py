@@ -106,13 +106,6 @@ NAMES = {
     "negative_sampling": "negative sampling",
 }
 
-
-def mean_f1(task, arm, how):
-    """Mean test F1 over the final runs."""
-    found = read.finals.get((task, arm, how), {})
-    return np.mean([r["test"][how]["f1"] for r in found.values()]) if found else np.nan
-
-
 # %% tags=["hide-input"]
 tasks.sort(key=read.imbalance)
 pd.DataFrame(
@@ -122,7 +115,7 @@ pd.DataFrame(
             "negatives per positive": round(read.imbalance(task), 1),
             "best baseline": round(max(read.tasks[task]["baselines"].values()), 1),
             **{
-                f"{NAMES[arm]}, {how}": round(mean_f1(task, arm, how), 1)
+                f"{NAMES[arm]}, {how}": round(read.mean_f1(task, arm, how), 1)
                 for how in ("argmax", "tuned")
                 for arm in ("ce", "dice")
             },
@@ -145,7 +138,7 @@ if stands:
     claim(
         "cross entropy at argmax has an F1 of 17.0",
         tasks[-1] == "sst2_02",
-        {"17.0": mean_f1("sst2_02", "ce", "argmax")},
+        {"17.0": read.mean_f1("sst2_02", "ce", "argmax")},
     )
     claim(
         "calls everything positive, 18.2",
@@ -153,7 +146,7 @@ if stands:
     )
     claim(
         "With its threshold tuned the same loss has 53.3",
-        {"53.3": mean_f1("sst2_02", "ce", "tuned")},
+        {"53.3": read.mean_f1("sst2_02", "ce", "tuned")},
     )
 
 
@@ -365,7 +358,7 @@ plt.show()
 # %%
 pooled_argmax = analysis.pool(list(argmax_effects.values()))
 pooled_interaction = analysis.pool(analysis.effects_of(read, interaction))
-worth = [mean_f1(t, "ce", "tuned") - mean_f1(t, "ce", "argmax") for t in tasks]
+worth = [read.mean_f1(t, "ce", "tuned") - read.mean_f1(t, "ce", "argmax") for t in tasks]
 for name, p in (("at argmax", pooled_argmax), ("argmax less tuned", pooled_interaction)):
     print(f"dice less ce, {name}: {p.mu:+.2f} [{p.mu_low:+.2f}, {p.mu_high:+.2f}]")
 print(f"cross entropy, tuned less argmax: {runs.interval(worth)} over {len(worth)} tasks")
