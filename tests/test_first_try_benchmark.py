@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks import first_try
+from dicebook.reproduce import runs
 
+ROOT = Path(__file__).resolve().parents[1]
 WORDS, ENTITIES, CLASSES = 600, 3, 13
 
 
@@ -66,3 +69,58 @@ def test_records_tell_setups_apart_and_name_every_option():
     }
     distinct = len(set(map(repr, first_try.SETUPS.values())))
     assert len(keys) == 2 * distinct * len(first_try.TASKS)
+
+
+def test_the_guide_says_what_the_records_hold():
+    records = runs.read_records(ROOT / "results" / "first_try.jsonl")
+    found = {}
+    for record in records:
+        found[first_try.key(record["parameters"])] = record["metrics"]["test"]["f1"]
+    guide = " ".join((ROOT / "docs" / "what_to_do.md").read_text(encoding="utf-8").split())
+
+    def f1(task, setup, seeds=range(3)):
+        given = first_try.SETUPS[setup]
+        return [found[first_try.key(first_try.parameters_of(task, given, seed))] for seed in seeds]
+
+    squared, small = f1("wnut17", "dl, squared"), f1("wnut17", "dl, smooth 1e-4")
+    assert f1("wnut17", "dl") == [0, 0, 0]
+    assert f"nothing else changed, {min(squared):.0f} to {max(squared):.0f}" in guide
+    assert f"γ = .0001, {min(small):.0f} to {max(small):.0f}" in guide
+    default, ce = (np.mean(f1("wnut17", s)) for s in ("dl, squared, absent skipped", "ce"))
+    assert f"default has {default:.0f} and cross entropy {ce:.0f} after as many steps" in guide
+    for task, words in {"wnut17": "WNUT 2017", "crossner_ai": "CrossNER"}.items():
+        kept, skipped = (
+            np.mean(f1(task, setup)) for setup in ("dl, squared", "dl, squared, absent skipped")
+        )
+        assert f"from {kept:.1f} to {skipped:.1f} on {words}" in guide
+    one, other, small, ce = (
+        f1("ud_en_ewt", setup, seeds=[0])[0]
+        for setup in (
+            "dl, squared",
+            "dl, squared, absent skipped",
+            "dl, squared, smooth 1e-4",
+            "ce",
+        )
+    )
+    assert f"from {one:.0f} to {other:.0f} on English parts of speech (one)" in guide
+    assert f"squared dice has {one:.0f} with γ = 1 and {small:.0f} with .0001" in guide
+    assert f"cross entropy {ce:.0f}." in guide
+
+
+def test_no_default_costs_five_points_anywhere():
+    """The promise of the README, on the records: validation F1, every corpus, every seed."""
+    records = runs.read_records(ROOT / "results" / "first_try.jsonl")
+    found = {
+        first_try.key(record["parameters"]): record["metrics"]["validation"]["f1"]
+        for record in records
+    }
+    for task in first_try.TASKS:
+        setups = first_try.defaults(task)
+        for seed in range(3):
+            f1 = {
+                loss: found[
+                    first_try.key(first_try.parameters_of(task, first_try.SETUPS[setup], seed))
+                ]
+                for loss, setup in setups.items()
+            }
+            assert min(f1.values()) > f1["ce"] - 5, (task, seed, f1)
