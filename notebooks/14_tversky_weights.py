@@ -605,7 +605,7 @@ rows = {}
 for r in first:
     if r["parameters"]["loss"] in ("ce", "tl"):
         rows.setdefault(called(r), {})[r["parameters"]["seed"]] = r["metrics"]["test"]["f1"]
-pd.DataFrame(rows).T.sort_index(axis=1).round(1).fillna("")
+pd.DataFrame(rows).T.sort_index(axis=1).round(1).astype(object).fillna("")
 
 # %% [markdown]
 # The linear loss finds nothing. The squared one finds as much as cross entropy or more, with either
