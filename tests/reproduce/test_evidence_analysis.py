@@ -318,6 +318,13 @@ def test_the_readme_and_the_guide_say_what_the_records_say() -> None:
     assert f"{mean} points [{low}, {high}]" in guide
     mean, low, high = told(at_half, 1)
     assert f"{mean} points [{low.removeprefix('0')}, {high}] over the seventeen tasks" in guide
+    family = {c.name: analysis.pool(analysis.effects_of(runs, c)) for c in analysis.SECONDARY}
+    found = {name: p.p for name, p in family.items() if p}
+    adjusted = dict(zip(found, analysis.holm(list(found.values())), strict=True))
+    corrected = f"{adjusted[argmax.name]:.2f}"
+    assert len(found) == 14
+    assert f"for the fourteen contrasts looked at, its p is {corrected}" in readme
+    assert f"p = {corrected[1:]} after correction for the fourteen contrasts looked at" in guide
 
 
 @pytest.mark.skipif(not any(RECORDS.glob("a-*.jsonl")), reason="no records are kept yet")
