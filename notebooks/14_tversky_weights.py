@@ -368,11 +368,50 @@ if as_given:
 # The [evidence](../docs/protocol.md) has an arm `tversky`: the linear loss of [Eq. 10](eq-10) with γ = 1
 # and α = 1 − β, after a warm start of 60 steps of cross entropy. The encoder is frozen and a head is
 # trained. β is searched like a learning rate: sixteen trials, β between .3 and .9, and the best trial
-# on validation goes into twenty finals on fresh draws. Cross entropy has as many trials. Three corpora
-# of entities have this arm so far:
+# on validation goes into twenty finals on fresh draws. Cross entropy has as many trials. The nine tagging
+# tasks have this arm. Test F1 of Tversky less cross entropy, with 95% intervals:
 
 # %% tags=["hide-input"]
 evidence = analysis.Runs.read(runs.kept_folder() / "evidence")
+tagging_tasks = [t for t, task in evidence.tasks.items() if task["form"] == "tags"]
+tagging_tasks = [t for t in tagging_tasks if (t, "tversky", "tuned") in evidence.finals]
+difference = {
+    how: {
+        t: analysis.effect(
+            evidence, analysis.Contrast("", ((1, "tversky", how), (-1, "ce", how))), t
+        )
+        for t in tagging_tasks
+    }
+    for how in analysis.WAYS
+}
+pd.DataFrame(
+    {
+        how: {t: f"{e.mean:+.1f} [{e.low:+.1f}, {e.high:+.1f}]" for t, e in of_task.items()}
+        for how, of_task in difference.items()
+    }
+)
+
+# %% [markdown]
+# No gain was seen whose interval excludes zero, on any of the nine and in either way. On four of the five
+# CrossNER domains Tversky is two points or more *behind* with both thresholds tuned, on politics six.
+# The three corpora below are looked at more closely; on them a gain of a point, tuned, could hide, and
+# one of four could not.
+
+# %% tags=["remove-cell"]
+if len(tagging_tasks) == 9:
+    claim(
+        "No gain was seen whose interval excludes zero, on any of the nine and in either way",
+        all(e.low < 0 for of_task in difference.values() for e in of_task.values()),
+    )
+    crossner = {t: e for t, e in difference["tuned"].items() if t.startswith("crossner")}
+    claim(
+        "On four of the five CrossNER domains Tversky is two points or more *behind* with both thresholds tuned, on politics six",
+        len(crossner) == 5,
+        sum(e.mean < -2 and e.high < 0 for e in crossner.values()) == 4,
+        round(-crossner["crossner_politics"].mean) == 6,
+    )
+
+# %% tags=["hide-input"]
 on = [
     t
     for t in ("wnut17", "wikigold", "uner_en_ewt")
@@ -391,50 +430,19 @@ for task in on:
 pd.DataFrame(chosen).T
 
 # %% [markdown]
-# No gain was seen whose interval excludes zero. On WNUT 2017 and Wikigold the differences at argmax
-# are half a point or less. On UNER Tversky is 2.4 points *behind* at argmax, and that interval does
-# exclude zero. With both thresholds tuned it is between 1.4 points ahead and 1.2 behind, and all three
-# intervals hold zero. They reach two to three points to a side: a gain of a point could hide there, a
-# gain of four could not. The table also says which β the search took, though F1 was the score in every
-# trial: never one half, always .7 to .9. The next section asks why.
+# Which β did the search take? F1 was the score in every trial, and yet on these three it is never one
+# half, always .7 to .9. The next section asks why.
 
 # %% tags=["remove-cell"]
-of_way = {
-    how: {
-        t: analysis.effect(
-            evidence, analysis.Contrast("", ((1, "tversky", how), (-1, "ce", how))), t
-        )
-        for t in on
-    }
-    for how in analysis.WAYS
-}
 complete = on == ["wnut17", "wikigold", "uner_en_ewt"]
 if complete:
     claim(
-        "No gain was seen whose interval excludes zero",
-        all(e.low < 0 for of_task in of_way.values() for e in of_task.values()),
+        "on them a gain of a point, tuned, could hide, and one of four could not",
+        any(difference["tuned"][t].high > 1 for t in on),
+        max(difference["tuned"][t].high for t in on) < 4,
     )
     claim(
-        "On WNUT 2017 and Wikigold the differences at argmax are half a point or less",
-        all(abs(of_way["argmax"][t].mean) < 0.55 for t in ("wnut17", "wikigold")),
-    )
-    claim(
-        "On UNER Tversky is 2.4 points behind at argmax, and that interval does exclude zero",
-        {"2.4": -of_way["argmax"]["uner_en_ewt"].mean},
-        of_way["argmax"]["uner_en_ewt"].high < 0,
-    )
-    tuned = of_way["tuned"].values()
-    claim(
-        "it is between 1.4 points ahead and 1.2 behind, and all three intervals hold zero",
-        {"1.4": max(e.mean for e in tuned), "1.2": -min(e.mean for e in tuned)},
-        all(e.low < 0 < e.high for e in tuned),
-    )
-    claim(
-        "a gain of a point could hide there, a gain of four could not",
-        max(e.high for e in tuned) < 4,
-    )
-    claim(
-        "never one half, always .7 to .9",
+        "on these three it is never one half, always .7 to .9",
         all(0.7 < row["β"] < 0.9 for row in chosen.values()),
     )
 
@@ -700,8 +708,9 @@ if complete:
 # - *Real* text, sixteen trials each beside its twin: where tags are rare in a batch, linear Tversky with
 #   β at one half or below loses ten points and more, warm start or not, and no threshold brings them
 #   back. A large β does, up to the level of cross entropy.
-# - *Real* text, each loss with its own search, twenty draws, three corpora: no gain of linear Tversky
-#   over cross entropy was seen. The chosen weights bought recall and paid with precision.
+# - *Real* text, each loss with its own search, twenty draws, nine tagging tasks: no gain of linear
+#   Tversky over cross entropy was seen, and on four it is two points behind or more, tuned. The chosen
+#   weights bought recall and paid with precision.
 # - *Real* text, few runs: squared Tversky learns from a standing start where linear Tversky does not.
 # - *Printed* numbers: in Table 10 weights far from the middle lose four or five points. Which α from .3
 #   to .6 is best, the table does not show.
