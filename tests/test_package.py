@@ -33,9 +33,10 @@ def tracked(*folders: str) -> set[str]:
 
 def test_the_wheel_holds_what_runs_and_the_records(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    expected = tracked("dicebook/") | {f"dicebook/{name}" for name in tracked("results/")}
-    expected |= {name for name in tracked("data_scripts/") if "/embedded/" not in name}
-    expected = {name for name in expected if not name.endswith(".md")}
+    code = tracked("dicebook/")
+    code |= {name for name in tracked("data_scripts/") if "/embedded/" not in name}
+    expected = {name for name in code if not name.endswith(".md")}
+    expected |= {f"dicebook/{name}" for name in tracked("results/")}
     assert {name for name in names if ".dist-info/" not in name} == expected
     assert "dicebook/py.typed" in names
 
