@@ -246,9 +246,9 @@ for what, values in {"distance from balance": imbalance, "number of pairs": sets
     print(f"gain of DSC against {what}: rank correlation {tau.statistic:+.2f}")
 
 # %% [markdown]
-# Five sets are no proof of anything, neither of an order nor of none. But the design could not have given one: where size and ratio
-# change together, an effect of either looks like an effect of the other. The sets themselves can be
-# made for any corpus of pairs by `python -m data_scripts.augment_pairs`.
+# Five sets are no proof of anything, neither of an order nor of none. But the design could not have
+# given one: where size and ratio change together, an effect of either looks like an effect of the other.
+# The sets themselves can be made for any corpus of pairs by `python -m data_scripts.augment_pairs`.
 
 # %% tags=["remove-cell"]
 gains_printed = sets["dsc less ce"]
@@ -425,11 +425,12 @@ for line, corpus_name in zip(axes, ("qqp", "sst2"), strict=True):
             level[corpus_name, design, way] = dict(zip(steps, values, strict=True))
             ax.plot(steps, values, marker=marker, label=way)
         ax.axhline(kept[0]["metrics"]["majority"]["f1"], color="#7F7F7F", linewidth=1)
-        ax.set(title=f"{corpus_name}, {design}", xscale="log", ylim=(0, None))
+        ax.set(title=f"{corpus_name}, {design}", xscale="log")
         ax.set_xticks(steps, [str(ratio) for ratio in steps])
         ax.minorticks_off()
 for ax in axes[:, 0]:
     ax.set_ylabel("F1 of cross entropy, %")
+axes[0, 0].set_ylim(bottom=0)
 axes[0, 0].legend()
 plt.show()
 
