@@ -13,22 +13,20 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import time
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import torch
 from datasets import disable_progress_bars
 
-from benchmarks.first_try import RATE, TASKS, TRAINED_LAYERS, drawn, squad11, upper_layers_only
+from benchmarks import first_try
+from benchmarks.first_try import TASKS, TRAINED_LAYERS, upper_layers_only
 from dicebook import log_ratio_weights
 from dicebook.losses import make_loss
 from dicebook.reproduce import runs
 from dicebook.tasks import reading
-from dicebook.training.encoders import load_tokenizer
 from dicebook.training.experiment import Experiment
 from dicebook.training.trainer import train
 
@@ -62,29 +60,9 @@ SETUPS = {
 }
 
 
-@lru_cache(maxsize=1)
-def prepare(seed: int) -> tuple[Any, reading.Encoded]:
-    """Tokenizer and the encoded parts."""
-    corpus = drawn(squad11(Path(os.environ["DICEBOOK_CORPORA"])), QUESTIONS, seed)
-    tokenizer = load_tokenizer("minilm", [], max_length=QUESTIONS.max_length)
-    length = QUESTIONS.max_length
-    return tokenizer, reading.encode(corpus, tokenizer, max_length=length, stride=48)
-
-
 def experiment_of(setup: Setup, seed: int) -> Experiment:
-    """What dicebook's trainer is told."""
-    return Experiment(
-        corpus="squad11",
-        encoder="minilm",
-        loss=setup.loss,
-        seed=seed,
-        epochs=QUESTIONS.epochs,
-        batch_size=QUESTIONS.batch_size,
-        learning_rate=RATE,
-        max_length=QUESTIONS.max_length,
-        device="cpu",
-        precision="bf16",
-    )
+    """What first_try.py tells the trainer of cross entropy, but for the loss."""
+    return first_try.experiment_of("squad11", first_try.Setup(setup.loss), seed)
 
 
 def parameters_of(setup: Setup, seed: int) -> dict[str, Any]:
@@ -114,7 +92,7 @@ def criterion_of(setup: Setup, counts: tuple[int, int]) -> Any:
 
 def run(setup: Setup, seed: int) -> dict[str, Any]:
     """One run's record."""
-    (tokenizer, encoded), began = prepare(seed), time.process_time()
+    (tokenizer, encoded, _), began = first_try.prepare("squad11", seed), time.process_time()
     negative, positive = encoded.counts()
 
     def build_model() -> Any:

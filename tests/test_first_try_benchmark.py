@@ -71,16 +71,22 @@ def test_records_tell_setups_apart_and_name_every_option():
     assert len(keys) == 2 * distinct * len(first_try.TASKS)
 
 
-def test_the_guide_says_what_the_records_hold():
+def recorded(split):
+    """F1 of a split by the key of the run."""
     records = runs.read_records(ROOT / "results" / "first_try.jsonl")
-    found = {}
-    for record in records:
-        found[first_try.key(record["parameters"])] = record["metrics"]["test"]["f1"]
+    return {first_try.key(r["parameters"]): r["metrics"][split]["f1"] for r in records}
+
+
+def key_of(task, setup, seed):
+    return first_try.key(first_try.parameters_of(task, first_try.SETUPS[setup], seed))
+
+
+def test_the_guide_says_what_the_records_hold():
+    found = recorded("test")
     guide = " ".join((ROOT / "docs" / "what_to_do.md").read_text(encoding="utf-8").split())
 
     def f1(task, setup, seeds=range(3)):
-        given = first_try.SETUPS[setup]
-        return [found[first_try.key(first_try.parameters_of(task, given, seed))] for seed in seeds]
+        return [found[key_of(task, setup, seed)] for seed in seeds]
 
     squared, small = f1("wnut17", "dl, squared"), f1("wnut17", "dl, smooth 1e-4")
     assert f1("wnut17", "dl") == [0, 0, 0]
@@ -109,18 +115,9 @@ def test_the_guide_says_what_the_records_hold():
 
 def test_no_default_costs_five_points_anywhere():
     """The promise of the README, on the records: validation F1, every corpus, every seed."""
-    records = runs.read_records(ROOT / "results" / "first_try.jsonl")
-    found = {
-        first_try.key(record["parameters"]): record["metrics"]["validation"]["f1"]
-        for record in records
-    }
+    found = recorded("validation")
     for task in first_try.TASKS:
         setups = first_try.defaults(task)
         for seed in range(3):
-            f1 = {
-                loss: found[
-                    first_try.key(first_try.parameters_of(task, first_try.SETUPS[setup], seed))
-                ]
-                for loss, setup in setups.items()
-            }
+            f1 = {loss: found[key_of(task, setup, seed)] for loss, setup in setups.items()}
             assert min(f1.values()) > f1["ce"] - 5, (task, seed, f1)
