@@ -140,11 +140,11 @@ estimate: env  ## what a table costs here: speed measured, runs, hours, disk, mi
 STAGE ?= a
 WORKERS ?= 1
 evidence: env  ## docs/evidence.md, the analysis of docs/protocol.md, from its records, in seconds
-	$(BIN)/python -m dicebook.reproduce.evidence tables
+	$(BIN)/python -m benchmarks.evidence tables
 
 evidence-run: export OMP_NUM_THREADS := 1
 evidence-run: env  ## run what is missing: STAGE=a|b, WORKERS=2; corpora in $$DICEBOOK_CORPORA
-	$(BIN)/python -m dicebook.reproduce.evidence $(STAGE) --workers $(WORKERS)
+	$(BIN)/python -m benchmarks.evidence $(STAGE) --workers $(WORKERS)
 
 # The address of [project.urls] is a placeholder; that of its pages follows from it.
 HERE = $(shell sed -n 's|^Repository = "https://github.com/\(.*\)"|\1|p' pyproject.toml)

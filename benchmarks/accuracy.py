@@ -22,9 +22,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from benchmarks.evidence import heads, tasks
 from dicebook.corpora.trees import read_trees
 from dicebook.reproduce import runs
-from dicebook.reproduce.evidence import heads, tasks
 
 RATES, STEPS = (0.001, 0.003, 0.01), (30, 60, 120, 240, 480)
 SEEDS = tuple(range(10))

@@ -29,9 +29,9 @@ import numpy as np
 import torch
 from datasets import Dataset
 
+from benchmarks.evidence import heads, scores, tasks
 from dicebook.corpora import rebalance
 from dicebook.reproduce import runs
-from dicebook.reproduce.evidence import heads, scores, tasks
 
 CORPORA = {"qqp": "qqp_10", "sst2": "sst2_10"}
 RATIOS = (1, 3, 10, 30)

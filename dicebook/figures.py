@@ -21,8 +21,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from dicebook.reproduce.evidence.analysis import WAYS, Runs
-from dicebook.reproduce.evidence.heads import CHECKPOINTS
+from dicebook.reproduce.analysis import CHECKPOINTS, WAYS, Runs
 from dicebook.reproduce.runs import interval, loss_label
 
 NEGATIVE, POSITIVE = "#999999", "#D55E00"

@@ -96,9 +96,8 @@ import torch
 
 from dicebook import TrainerLoss, corpora, figures, log_ratio_weights
 from dicebook.claims import claim
-from dicebook.reproduce import paper, runs
-from dicebook.reproduce.evidence import analysis
-from dicebook.reproduce.evidence.heads import CHECKPOINTS
+from dicebook.reproduce import analysis, paper, runs
+from dicebook.reproduce.analysis import CHECKPOINTS
 from dicebook.tasks import tagging
 from dicebook.training.encoders import load_tokenizer
 from dicebook.training.sampling import sample

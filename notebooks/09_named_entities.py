@@ -95,9 +95,8 @@ import pandas as pd
 
 from dicebook import TrainerLoss, corpora, figures, log_ratio_weights
 from dicebook.claims import claim
-from dicebook.reproduce import paper, runs
-from dicebook.reproduce.evidence import analysis
-from dicebook.reproduce.evidence.heads import CHECKPOINTS
+from dicebook.reproduce import analysis, paper, runs
+from dicebook.reproduce.analysis import CHECKPOINTS
 from dicebook.tasks import mrc_ner, tagging
 from dicebook.tasks.entity_queries import query
 from dicebook.training.encoders import load_tokenizer

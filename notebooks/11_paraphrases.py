@@ -85,9 +85,8 @@ from scipy.special import expit
 
 from dicebook import TrainerLoss, corpora, figures
 from dicebook.claims import claim
-from dicebook.reproduce import paper, runs
-from dicebook.reproduce.evidence import analysis
-from dicebook.reproduce.evidence.heads import CHECKPOINTS
+from dicebook.reproduce import analysis, paper, runs
+from dicebook.reproduce.analysis import CHECKPOINTS
 from dicebook.tasks import pairs
 from dicebook.training.encoders import load_tokenizer
 from dicebook.training.sampling import sample

@@ -88,8 +88,7 @@ from scipy import stats
 
 from dicebook import TrainerLoss, corpora, figures
 from dicebook.claims import claim
-from dicebook.reproduce import paper, runs
-from dicebook.reproduce.evidence import analysis
+from dicebook.reproduce import analysis, paper, runs
 from dicebook.tasks import pairs
 from dicebook.training.encoders import load_tokenizer
 from dicebook.training.sampling import sample

@@ -102,8 +102,7 @@ import torch
 
 from dicebook import BinaryTverskyLoss, TrainerLoss, corpora, figures, make_loss
 from dicebook.claims import claim
-from dicebook.reproduce import paper, runs
-from dicebook.reproduce.evidence import analysis
+from dicebook.reproduce import analysis, paper, runs
 from dicebook.tasks import tagging
 from dicebook.training.encoders import load_tokenizer
 from dicebook.training.sampling import sample

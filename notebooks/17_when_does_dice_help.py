@@ -55,9 +55,8 @@ import torch
 from dicebook import corpora, figures
 from dicebook.claims import claim
 from dicebook.losses.functional import binary_cross_entropy, binary_dice
-from dicebook.reproduce import runs
-from dicebook.reproduce.evidence import analysis
-from dicebook.reproduce.evidence.scores import f1
+from dicebook.reproduce import analysis, runs
+from dicebook.reproduce.analysis import f1
 
 figures.use_style()
 if seeds < 2:

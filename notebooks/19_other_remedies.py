@@ -52,8 +52,7 @@ from scipy.optimize import brentq
 from dicebook import make_loss
 from dicebook.claims import claim
 from dicebook.figures import style, use_style
-from dicebook.reproduce.evidence import analysis
-from dicebook.reproduce.evidence.tasks import TASKS
+from dicebook.reproduce import analysis
 from dicebook.reproduce.runs import interval, kept_folder
 from dicebook.toy import (
     best_threshold,
@@ -625,7 +624,11 @@ plt.show()
 # %% tags=["hide-input"]
 for arm in ARMS:
     have = {e.task for e in effects[arm, "argmax"]}
-    meant = [t for t in TASKS if arm != "negative_sampling" or TASKS[t].kind != "tags"]
+    meant = [
+        t
+        for t in evidence.tasks
+        if arm != "negative_sampling" or evidence.tasks[t]["form"] != "tags"
+    ]
     lacking = [t for t in meant if t not in have]
     print(
         f"{ARMS[arm]}: {len(have)} of {len(meant)} tasks; not yet: {', '.join(lacking) or 'none'}"

@@ -9,8 +9,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from dicebook import figures
-from dicebook.reproduce.evidence.analysis import WAYS, Runs, compared
-from dicebook.reproduce.evidence.heads import CHECKPOINTS
+from dicebook.reproduce.analysis import CHECKPOINTS, WAYS, Runs, compared
 
 
 @pytest.fixture(autouse=True)

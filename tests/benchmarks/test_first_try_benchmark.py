@@ -11,7 +11,7 @@ import pytest
 from benchmarks import first_try
 from dicebook.reproduce import runs
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 WORDS, ENTITIES, CLASSES = 600, 3, 13
 
 

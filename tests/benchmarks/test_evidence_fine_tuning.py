@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dicebook.reproduce.evidence import records, stage_b
-from dicebook.reproduce.evidence.stage_b import Run
-from dicebook.reproduce.evidence.tasks import NO, YES, Row
+from benchmarks.evidence import records, stage_b
+from benchmarks.evidence.stage_b import Run
+from benchmarks.evidence.tasks import NO, YES, Row
 from dicebook.tasks import pairs, tagging
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,15 +13,27 @@ from typing import Any
 import numpy as np
 from scipy import optimize, stats
 
-from dicebook.reproduce.evidence import records
-from dicebook.reproduce.evidence.heads import ARMS
-from dicebook.reproduce.evidence.records import Record
-from dicebook.reproduce.evidence.scores import f1
-
+Record = dict[str, Any]
+CHECKPOINTS = (30, 60, 120, 240, 480, 960)  # the steps at which a run of Stage A is scored
 MARGIN = 0.5  # points of F1 within which two arms are held to be equivalent
 RESAMPLES = 4000
 Term = tuple[int, str, str]  # sign, arm, way of deciding
 WAYS = ("argmax", "tuned")
+
+
+def read(path: Path) -> list[Record]:
+    """The records of a file; none if there is no file.
+
+    A last line without its end is a run that was killed while it wrote: it is left out.
+    """
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+
+
+def f1(found: np.ndarray, predicted: np.ndarray, gold: np.ndarray | float) -> np.ndarray:
+    """F1 in percent from counts; 0 where nothing is found."""
+    return 200 * found / np.maximum(predicted + gold, 1)
 
 
 @dataclass(frozen=True)
@@ -75,7 +88,7 @@ class Runs:
             ValueError: A run is recorded twice.
         """
         runs = cls()
-        for record in (r for path in sorted(folder.glob("a-*.jsonl")) for r in records.read(path)):
+        for record in (r for path in sorted(folder.glob("a-*.jsonl")) for r in read(path)):
             task = record["task"]
             if record["kind"] == "task":
                 runs.tasks[task] = record
@@ -90,7 +103,7 @@ class Runs:
         return runs
 
     def curves(self, task: str, arm: str) -> list[list[float]]:
-        """Validation F1 of every final at the steps of ``heads.CHECKPOINTS``, threshold tuned."""
+        """Validation F1 of every final at the steps of ``CHECKPOINTS``, threshold tuned."""
         return [r["curve"]["tuned"] for r in self.finals[task, arm, "tuned"].values()]
 
     def precision_recall(self, task: str, arm: str) -> tuple[np.ndarray, np.ndarray]:
@@ -440,7 +453,7 @@ def _searches(runs: Runs) -> list[dict[str, Any]]:
         if finals := runs.finals.get((task, arm, "tuned")):
             told = next(iter(finals.values()))["parameters"]
             row |= {"rate": f"{told['learning_rate']:.4f}", "dropout": told["dropout"]}
-            row["parameter"] = told["value"] if ARMS[arm].sample(0.9) else ""
+            row["parameter"] = told["value"] or ""
             row["steps"] = int(
                 np.median([r["validation"]["tuned"]["steps"] for r in finals.values()])
             )

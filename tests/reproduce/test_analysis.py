@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dicebook.reproduce.evidence import analysis
-from dicebook.reproduce.evidence.analysis import PRIMARY, Effect, Runs
+from dicebook.reproduce import analysis
+from dicebook.reproduce.analysis import PRIMARY, Effect, Runs
 
 RECORDS = Path(__file__).parents[2] / "results" / "evidence"
 

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
+from benchmarks.evidence import heads, records, stage_a, tasks
+from benchmarks.evidence.heads import ARMS, Trial
+from benchmarks.evidence.scores import Gold, best_threshold, candidates, f1
+from benchmarks.evidence.tasks import Data, Row, Task
 from dicebook.losses import functional
-from dicebook.reproduce.evidence import heads, records, stage_a, tasks
-from dicebook.reproduce.evidence.heads import ARMS, Trial
-from dicebook.reproduce.evidence.scores import Gold, best_threshold, candidates, f1
-from dicebook.reproduce.evidence.tasks import Data, Row, Task
 from dicebook.tasks.tagging import score
 
 NAMES = ["O", "B-LOC", "I-LOC", "B-PER", "I-PER"]

@@ -13,13 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from dicebook.reproduce.analysis import f1
+
 POINTS = 101
 BLOCKS = 100
-
-
-def f1(found: np.ndarray, predicted: np.ndarray, gold: np.ndarray | float) -> np.ndarray:
-    """F1 in percent from counts; 0 where nothing is found."""
-    return 200 * found / np.maximum(predicted + gold, 1)
 
 
 @dataclass(frozen=True)

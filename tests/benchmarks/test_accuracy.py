@@ -7,9 +7,9 @@ from pathlib import Path
 import torch
 
 from benchmarks import accuracy
+from benchmarks.evidence import heads
 from dicebook import BinaryDiceLoss, DiceLoss
 from dicebook.reproduce import runs
-from dicebook.reproduce.evidence import heads
 
 
 def test_dice_of_all_classes_and_of_the_positives_are_those_of_the_library() -> None:

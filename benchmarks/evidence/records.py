@@ -10,20 +10,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dicebook.reproduce.analysis import Record as Record
+from dicebook.reproduce.analysis import read as read
 from dicebook.reproduce.runs import versions
 
-Record = dict[str, Any]
 FROZEN = ("tasks.py", "scores.py", "heads.py", "stage_a.py")
-
-
-def read(path: Path) -> list[Record]:
-    """The records of a file; none if there is no file.
-
-    A last line without its end is a run that was killed while it wrote: it is left out.
-    """
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
 
 
 def append(path: Path, records: Iterable[Mapping[str, Any]]) -> None:

@@ -15,8 +15,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from dicebook.reproduce.analysis import CHECKPOINTS
+
 HIDDEN, BATCH, WARM_UP, WARM_START = 64, 256, 20, 60
-CHECKPOINTS = (30, 60, 120, 240, 480, 960)
 EPSILON, DECAY = 1e-8, 0.01
 
 

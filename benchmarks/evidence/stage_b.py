@@ -15,10 +15,10 @@ import torch
 from datasets import Dataset, DatasetDict
 from tqdm import tqdm
 
+from benchmarks.evidence import records
+from benchmarks.evidence.scores import Gold, best_threshold, f1, precision_recall, scored
+from benchmarks.evidence.tasks import TASKS, YES, Parts, Row, corpora_root
 from dicebook.losses import TrainerLoss
-from dicebook.reproduce.evidence import records
-from dicebook.reproduce.evidence.scores import Gold, best_threshold, f1, precision_recall, scored
-from dicebook.reproduce.evidence.tasks import TASKS, YES, Parts, Row, corpora_root
 from dicebook.tasks import pairs, tagging
 from dicebook.training.encoders import load_tokenizer
 from dicebook.training.experiment import Experiment

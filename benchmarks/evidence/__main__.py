@@ -1,4 +1,4 @@
-"""``python -m dicebook.reproduce.evidence a|b|tables``: run a stage, or draw the tables."""
+"""``python -m benchmarks.evidence a|b|tables``: run a stage, or draw the tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dicebook.atomic import atomic
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m dicebook.reproduce.evidence")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.evidence")
     parser.add_argument("what", choices=("features", "a", "b", "tables"))
     parser.add_argument("--folder", type=Path, default=Path("results/evidence"))
     parser.add_argument(
@@ -21,17 +21,17 @@ def main() -> None:
     given = parser.parse_args()
     only = [name for name in given.only.split(",") if name]
     if given.what == "tables":
-        from dicebook.reproduce.evidence import analysis
+        from dicebook.reproduce import analysis
 
         with atomic(given.out) as part:
             part.write_text(analysis.report(given.folder), encoding="utf-8")
         print(f"written: {given.out}")
     elif given.what == "b":
-        from dicebook.reproduce.evidence import stage_b
+        from benchmarks.evidence import stage_b
 
         stage_b.run(only, given.folder, given.workers)
     else:
-        from dicebook.reproduce.evidence import stage_a, tasks
+        from benchmarks.evidence import stage_a, tasks
 
         unknown = set(only) - set(tasks.TASKS)
         if unknown:

@@ -13,17 +13,17 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from dicebook.reproduce.evidence import heads, records
-from dicebook.reproduce.evidence.heads import ARMS, CHECKPOINTS, Trial
-from dicebook.reproduce.evidence.records import Record
-from dicebook.reproduce.evidence.scores import (
+from benchmarks.evidence import heads, records
+from benchmarks.evidence.heads import ARMS, CHECKPOINTS, Trial
+from benchmarks.evidence.records import Record
+from benchmarks.evidence.scores import (
     Gold,
     best_threshold,
     f1,
     precision_recall,
     scored,
 )
-from dicebook.reproduce.evidence.tasks import TASKS, Data, draw, load
+from benchmarks.evidence.tasks import TASKS, Data, draw, load
 
 TRIALS, FINALS, SEARCH_SEED = 16, 20, 1000
 WAYS = ("argmax", "tuned")

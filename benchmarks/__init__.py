@@ -1,0 +1,1 @@
+"""Scripts that measure, and the runs of the evidence; see ``README.md``."""
