@@ -200,6 +200,28 @@ def test_the_report_finds_what_was_put_in(folder: Path) -> None:
     assert "Not yet on four corpora: " in text
 
 
+def test_the_second_stage_is_read_cell_by_cell(folder: Path) -> None:
+    cell = {"size": 0, "passes": 4}
+    gains = {0: 3, 1: 5, 2: 1}
+    lines = []
+    for seed, gain in gains.items():
+        for arm, found in (("ce", [5] * 100), ("dice", [5] * 99 + [5 + gain])):
+            lines.append({**_record("t0", arm, seed, found), **cell})
+    lines.append({**_record("t0", "dice", 3, [10] * 100), "size": 300, "passes": 4})
+    for arm in ("ce", "dice"):
+        lines.append({**_record("t0", arm, 4, [10] * 100), **cell, "kind": "search"})
+    (folder / "b-t0.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    runs = Runs.read_fine_tuned(folder)
+    assert list(runs.tasks) == ["t0"]
+    found = analysis.effect(runs, PRIMARY, "t0")
+    assert found is not None
+    assert found.seeds == 3
+    assert found.mean == pytest.approx(100 * 3 / 1000)
+    assert len(Runs.read_fine_tuned(folder, size=300).finals["t0", "dice", "tuned"]) == 1
+    assert "| t0 | all | 4 | argmax | dice |" in analysis.report(folder)
+    assert "| t0 | 300 | 4 | argmax | dice |" in analysis.report(folder)
+
+
 def test_a_run_recorded_twice_is_refused(folder: Path) -> None:
     path = folder / "a-t0.jsonl"
     path.write_text(path.read_text() + path.read_text().splitlines()[-1] + "\n")
