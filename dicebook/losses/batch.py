@@ -14,15 +14,16 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+Weight = Tensor | Sequence[float] | None
+
 CHOICES = {
     "reduction": ("none", "mean", "sum"),
     "level": ("set", "example"),
     "absent": (None, "keep", "skip"),
     "gradients": ("mean", "sum"),
+    "squared": (True, False),
 }
-NON_NEGATIVE = {
-    *("smooth", "alpha", "gamma", "fp_weight", "fn_weight", "first_weight", "second_weight")
-}
+AT_LEAST_0 = ("smooth", "alpha", "gamma", "fp_weight", "fn_weight", "first_weight", "second_weight")
 
 
 class Batch(NamedTuple):
@@ -65,6 +66,7 @@ def multi_class(
         TypeError: A dtype that the loss does not take.
         ValueError: Shapes that do not belong together, or a label outside ``0..C-1``.
     """
+    check_options(ignore_index=ignore_index)
     _check_logits(input)
     if input.ndim == 0 or input.shape[-1] < 2:
         raise ValueError(
@@ -107,6 +109,7 @@ def binary(
         ValueError: Shapes that do not belong together, or a target that is not 0/1 (soft: outside
             0..1).
     """
+    check_options(ignore_index=ignore_index)
     _check_logits(input)
     _check_hard(target, input.shape, input.shape)
     kept = _kept(mask, input.shape, target)
@@ -120,10 +123,10 @@ def binary(
 
 
 def check_options(**options: Any) -> None:
-    """Check the options that have a fixed range, whatever the loss.
+    """Check the options whose range does not depend on the batch, whatever the loss.
 
     Args:
-        **options: Options by name; those without a fixed range pass.
+        **options: Options by name; those that only a batch can judge pass.
 
     Raises:
         ValueError: An option lies outside its range (the message names the option, the range and
@@ -133,10 +136,14 @@ def check_options(**options: Any) -> None:
         if name in CHOICES and value not in CHOICES[name]:
             expected = ", ".join(repr(choice) for choice in CHOICES[name])
             raise ValueError(f"{name} must be one of {expected}; got {value!r}")
-        if name in NON_NEGATIVE and not (_is_number(value) and value >= 0):
+        if name in AT_LEAST_0 and not (_is_number(value) and value >= 0):
             raise ValueError(f"{name} must be a finite number of at least 0; got {value!r}")
         if name == "ohem_ratio" and value is not None and not (_is_number(value) and value > 0):
             raise ValueError(f"ohem_ratio must be None or a number above 0; got {value!r}")
+        if name == "ignore_index" and not isinstance(value, int):
+            raise ValueError(f"ignore_index must be an integer; got {value!r}")
+        if name == "process_group" and isinstance(value, (str, int)) and value != "world":
+            raise ValueError(f"process_group must be None, 'world' or a group; got {value!r}")
     if options.get("fp_weight") == 0 and options.get("fn_weight") == 0:
         raise ValueError("fp_weight and fn_weight must not both be 0: no error would cost anything")
     if options.get("level") == "example":
@@ -145,31 +152,43 @@ def check_options(**options: Any) -> None:
                 raise ValueError(f"{name}={options[name]!r} needs level='set'; got level='example'")
 
 
-def check_weight(weight: Tensor | None, classes: int) -> None:
-    """Check that class weights are a floating tensor with one value a class.
+def class_weights(weight: Any, classes: int | None = None) -> Tensor | None:
+    """Class weights as a floating tensor: a real tensor, list or array, one finite number a class.
+
+    Args:
+        weight: The weights, or None, which stays None.
+        classes: How many there must be; None where that is not known yet.
 
     Raises:
-        ValueError: ``weight`` is not a floating tensor of shape ``[classes]``.
+        ValueError: ``weight`` is something else, or of another length.
     """
     if weight is None:
-        return
-    if not isinstance(weight, Tensor) or not weight.is_floating_point():
-        raise ValueError(f"weight must be a floating tensor of shape [{classes}]; got {weight!r}")
-    if weight.shape != (classes,):
-        raise ValueError(f"weight must have shape [{classes}]; got {list(weight.shape)}")
+        return None
+    numbers = weight
+    if not isinstance(weight, Tensor):
+        values = weight.tolist() if hasattr(weight, "tolist") else weight
+        if isinstance(values, (list, tuple)) and all(_is_number(value) for value in values):
+            numbers = torch.tensor(values, dtype=torch.float32)
+    real = isinstance(numbers, Tensor) and not numbers.is_complex()
+    if not real or numbers.ndim != 1 or classes not in (None, len(numbers)):
+        expected = f"one number a class, a list or tensor of shape [{classes or 'C'}]"
+        got = f"shape {list(numbers.shape)}" if real else repr(weight)
+        raise ValueError(f"weight must be None or {expected}; got {got}")
+    return numbers if numbers.is_floating_point() else numbers.float()
 
 
-def check_classes(classes: Sequence[int] | None, count: int) -> None:
-    """Check that ``classes`` are distinct class indices below ``count``.
+def check_classes(classes: Any, count: int | None = None) -> None:
+    """Check that ``classes`` are distinct class indices, below ``count`` if that is known.
 
     Raises:
-        ValueError: ``classes`` is empty, repeats a class or names one that does not exist.
+        ValueError: ``classes`` is no such list, tuple or range, or is empty.
     """
     if classes is None:
         return
-    if not classes or len(set(classes)) != len(classes):
-        raise ValueError(f"classes must be distinct class indices, at least one; got {classes!r}")
-    if min(classes) < 0 or max(classes) >= count:
+    whole = isinstance(classes, (list, tuple, range)) and all(type(c) is int for c in classes)
+    if not whole or not classes or len(set(classes)) != len(classes):
+        raise ValueError(f"classes must be a list of one or more distinct indices; got {classes!r}")
+    if count is not None and not 0 <= min(classes) <= max(classes) < count:
         raise ValueError(f"classes must lie in 0..{count - 1}; got {classes!r}")
 
 

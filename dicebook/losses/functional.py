@@ -18,10 +18,10 @@ logit an example, that of the positive class.
     ``"mean"``; ``"sum"``: over examples, in the dice family at set level over classes; ``"none"``:
     one loss an example ``[...]``, at set level one a class, ``[C]`` or ``[len(classes)]``.
 ``weight``
-    None or ``[C]``, floating. Cross entropy and focal: the weight of each class (binary: ``[2]``,
-    of the negative and the positive class); the mean divides by the *number* of examples, as the
-    equations do, where ``torch.nn.CrossEntropyLoss`` divides by the sum of their weights. Dice
-    family: the weights of the mean over classes.
+    None or ``[C]``, a list or tensor. Cross entropy and focal: the weight of each class (binary:
+    ``[2]``, of the negative and the positive class); the mean divides by the *number* of examples,
+    as the equations do, where ``torch.nn.CrossEntropyLoss`` divides by the sum of their weights.
+    Dice family: the weights of the mean over classes.
 ``gamma``
     The focusing exponent of focal loss; 2 as in Lin et al. (2017); 0 is cross entropy.
 ``smooth``
@@ -73,7 +73,7 @@ from torch import Tensor
 
 from dicebook.losses import batch as batches
 from dicebook.losses import equations
-from dicebook.losses.batch import Batch, check_options, check_weight
+from dicebook.losses.batch import Batch, Weight, check_options, class_weights
 from dicebook.losses.statistics import (
     Group,
     average_over_classes,
@@ -130,14 +130,14 @@ def cross_entropy(
     target: Tensor,
     mask: Tensor | None = None,
     *,
-    weight: Tensor | None = None,
+    weight: Weight = None,
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Tensor:
     """Cross entropy, weighted if ``weight`` is given (Equations 1 and 2). The floor is 0."""
     batch = batches.multi_class(input, target, mask, ignore_index, soft=True)
     log_p = torch.log_softmax(batch.logits, dim=0)
-    loss = equations.cross_entropy(log_p, batch.target, _class_weights(weight, log_p))
+    loss = equations.cross_entropy(log_p, batch.target, _weight_of_each(weight, log_p))
     check_options(reduction=reduction)
     return batch.reduce(loss, reduction)
 
@@ -147,14 +147,14 @@ def binary_cross_entropy(
     target: Tensor,
     mask: Tensor | None = None,
     *,
-    weight: Tensor | None = None,
+    weight: Weight = None,
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Tensor:
     """Cross entropy of the two logits ``[0, input]`` (Equations 1 and 2). The floor is 0."""
     batch = _both_classes(batches.binary(input, target, mask, ignore_index, soft=True))
     log_p = F.logsigmoid(batch.logits)
-    loss = equations.cross_entropy(log_p, batch.target, _class_weights(weight, log_p))
+    loss = equations.cross_entropy(log_p, batch.target, _weight_of_each(weight, log_p))
     check_options(reduction=reduction)
     return batch.reduce(loss, reduction)
 
@@ -165,7 +165,7 @@ def focal(
     mask: Tensor | None = None,
     *,
     gamma: float = 2.0,
-    weight: Tensor | None = None,
+    weight: Weight = None,
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Tensor:
@@ -185,7 +185,7 @@ def binary_focal(
     mask: Tensor | None = None,
     *,
     gamma: float = 2.0,
-    weight: Tensor | None = None,
+    weight: Weight = None,
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Tensor:
@@ -203,7 +203,7 @@ def dice(
     smooth: float = 1.0,
     squared: bool = True,
     level: str = "set",
-    weight: Tensor | None = None,
+    weight: Weight = None,
     classes: Sequence[int] | None = None,
     absent: str | None = None,
     ohem_ratio: float | None = None,
@@ -274,7 +274,7 @@ def tversky(
     smooth: float = 1.0,
     squared: bool = True,
     level: str = "set",
-    weight: Tensor | None = None,
+    weight: Weight = None,
     classes: Sequence[int] | None = None,
     absent: str | None = None,
     ohem_ratio: float | None = None,
@@ -350,7 +350,7 @@ def self_adjusting_dice(
     smooth: float = 1.0,
     squared: bool = True,
     level: str = "set",
-    weight: Tensor | None = None,
+    weight: Weight = None,
     classes: Sequence[int] | None = None,
     absent: str | None = None,
     ohem_ratio: float | None = None,
@@ -439,9 +439,9 @@ def _warn_turning_point(alpha: float) -> None:
     )
 
 
-def _class_weights(weight: Tensor | None, like: Tensor) -> Tensor | float:
-    check_weight(weight, like.shape[0])
-    return 1.0 if weight is None else weight.to(like).unsqueeze(-1)
+def _weight_of_each(weight: Weight, like: Tensor) -> Tensor | float:
+    numbers = class_weights(weight, like.shape[0])
+    return 1.0 if numbers is None else numbers.to(like).unsqueeze(-1)
 
 
 def _both_classes(batch: Batch) -> Batch:
@@ -450,8 +450,8 @@ def _both_classes(batch: Batch) -> Batch:
     return batch._replace(logits=torch.cat([-x, x]), target=torch.cat([1 - y, y]))
 
 
-def _focal(batch: Batch, m: Tensor, gamma: float, weight: Tensor | None, reduction: str) -> Tensor:
-    a = _class_weights(weight, m)
+def _focal(batch: Batch, m: Tensor, gamma: float, weight: Weight, reduction: str) -> Tensor:
+    a = _weight_of_each(weight, m)
     loss = equations.focal(F.logsigmoid(m), F.logsigmoid(-m), batch.target, gamma, a)
     return batch.reduce(loss, reduction)
 
@@ -468,11 +468,12 @@ def _dice_family(
     alpha: float = 0.0,
     fp_weight: float | None = None,
     fn_weight: float | None = None,
-    weight: Tensor | None = None,
+    weight: Weight = None,
     classes: Sequence[int] | None = None,
     absent: str | None = None,
 ) -> Tensor:
     check_options(
+        squared=squared,
         level=level,
         reduction=reduction,
         absent=absent,

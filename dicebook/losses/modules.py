@@ -13,11 +13,10 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor, nn
 
 from dicebook.losses import functional
-from dicebook.losses.batch import check_options
+from dicebook.losses.batch import check_classes, check_options, class_weights
 from dicebook.losses.statistics import DiceStatistics, Group
 
 
@@ -45,11 +44,10 @@ class Loss(nn.Module):
         check_options(**bound.arguments)
         if "alpha" in bound.arguments:
             functional.check_alpha(bound.arguments["alpha"])
+        check_classes(bound.arguments.get("classes"))
         for name, value in bound.arguments.items():
             if name == "weight":
-                if isinstance(value, (list, tuple)):
-                    value = torch.tensor(value, dtype=torch.float32)
-                self.register_buffer(name, value)
+                self.register_buffer(name, class_weights(value))
             else:
                 setattr(self, name, value)
 
@@ -228,7 +226,6 @@ def make_loss(name: str, **options: Any) -> Loss:
             what is printed there (of 6 and 9 one minus it). With the prefix ``"binary_"`` the
             binary form.
         **options: Keyword options of the loss; those that an equation fixes cannot be given.
-            ``weight`` may be a list of numbers.
 
     Returns:
         The module.

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from dicebook.losses import batch as batches
 from dicebook.losses import equations
-from dicebook.losses.batch import Batch, check_classes, check_options, check_weight
+from dicebook.losses.batch import Batch, Weight, check_classes, check_options, class_weights
 
 Group = dist.ProcessGroup | Literal["world"] | None
 
@@ -107,7 +107,7 @@ class DiceStatistics:
         smooth: float = 1.0,
         fp_weight: float | None = None,
         fn_weight: float | None = None,
-        weight: Tensor | None = None,
+        weight: Weight = None,
         classes: Sequence[int] | None = None,
         absent: str | None = None,
         reduction: str = "mean",
@@ -171,7 +171,7 @@ class DiceStatistics:
 
 def average_over_classes(
     loss: Tensor,
-    weight: Tensor | None,
+    weight: Weight,
     classes: Sequence[int] | None,
     present: Tensor | None = None,
     reduction: str = "mean",
@@ -189,8 +189,8 @@ def average_over_classes(
         ``[]`` or ``[N]``; with ``"none"`` one loss for each class that counts, weighted.
     """
     check_classes(classes, loss.shape[0])
-    check_weight(weight, loss.shape[0])
-    share = loss.new_ones(loss.shape[0]) if weight is None else weight.to(loss)
+    numbers = class_weights(weight, loss.shape[0])
+    share = loss.new_ones(loss.shape[0]) if numbers is None else numbers.to(loss)
     if present is not None:
         share = share * present
     if classes is not None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import pickle
 import re
 import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -142,6 +144,53 @@ def test_errors_come_when_the_module_is_made() -> None:
     for option in ({"absent": "skip"}, {"ohem_ratio": 1.0}, {"process_group": "world"}):
         with pytest.raises(ValueError, match="needs level='set'"):
             DiceLoss(level="example", **option)  # type: ignore[arg-type]
+
+
+WEIGHTED = [kind for kind in MODULES if "weight" in kind.option_names]
+
+
+@pytest.mark.parametrize("kind", WEIGHTED)
+def test_a_module_and_its_function_take_the_same_weights(kind: type[Loss]) -> None:
+    torch.manual_seed(0)
+    binary = "Binary" in kind.__name__
+    x, y = torch.randn(6) if binary else torch.randn(6, 3), torch.randint(2, (6,))
+    numbers = [1, 4] if binary else [1, 2, 5]
+    expected = kind(weight=torch.tensor(numbers).double())(x, y)
+    assert not torch.equal(expected, kind()(x, y))
+    for weight in (numbers, tuple(numbers), torch.tensor(numbers), np.float32(numbers)):
+        torch.testing.assert_close(kind(weight=weight)(x, y), expected)
+        torch.testing.assert_close(kind.function(x, y, weight=weight), expected)
+    torch.testing.assert_close(kind(weight=None)(x, y), kind.function(x, y, weight=None))
+    said = r"weight must be None or one number a class, a list or tensor of shape \[\w\]; got "
+    for weight in ("ab", 2.0, {0: 1.0}, [1.0, "2"], [True, False], [math.nan, 1.0], torch.eye(2)):
+        got = "shape [2, 2]" if isinstance(weight, torch.Tensor) else repr(weight)
+        for call in (lambda w: kind(weight=w), lambda w: kind.function(x, y, weight=w)):
+            with pytest.raises(ValueError, match=said + re.escape(got)):
+                call(weight)
+    for call in (lambda w: kind(weight=w)(x, y), lambda w: kind.function(x, y, weight=w)):
+        with pytest.raises(ValueError, match=rf"shape \[{len(numbers)}\]; got shape \[4\]"):
+            call([1.0, 2.0, 3.0, 4.0])
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        *(
+            ("classes", bad, "must be a list of one or more distinct")
+            for bad in ("ab", 1, [0.5], [1, 1])
+        ),
+        ("squared", "no", "must be one of True, False; got 'no'"),
+        ("ignore_index", "O", "must be an integer; got 'O'"),
+        ("process_group", "wrld", "must be None, 'world' or a group; got 'wrld'"),
+    ],
+)
+def test_a_module_and_its_function_refuse_the_same_options(
+    option: str, value: object, said: str
+) -> None:
+    x, y = torch.randn(4, 3), torch.tensor([0, 1, 2, 1])
+    for call in (lambda **o: DiceLoss(**o), lambda **o: functional.dice(x, y, **o)):
+        with pytest.raises(ValueError, match=f"{option} {said}"):
+            call(**{option: value})
 
 
 def test_make_loss_says_what_is_valid() -> None:
