@@ -45,16 +45,17 @@ class Contrast:
     tags_only: bool = False
 
 
-def _less_ce(arm: str, how: str) -> Contrast:
+def less_ce(arm: str, how: str) -> Contrast:
+    """An arm less cross entropy, both decided at ``"argmax"`` or both ``"tuned"``."""
     name, terms = f"{arm} less ce, {how}", ((1, arm, how), (-1, "ce", how))
     return Contrast(name, terms, tags_only=(arm, how) == ("ce_prior", "tuned"))
 
 
-PRIMARY = _less_ce("dice", "tuned")
+PRIMARY = less_ce("dice", "tuned")
 OTHERS = ("ce_prior", "logit_adjustment", "wce", "focal", "dsc", "tversky", "negative_sampling")
 SECONDARY = (
-    *(_less_ce(arm, "tuned") for arm in OTHERS),
-    *(_less_ce(arm, "argmax") for arm in ("dice", *OTHERS)),
+    *(less_ce(arm, "tuned") for arm in OTHERS),
+    *(less_ce(arm, "argmax") for arm in ("dice", *OTHERS)),
     Contrast(
         "dice less ce, argmax less tuned",
         tuple(
@@ -395,7 +396,7 @@ def compared(runs: Runs, tasks: Iterable[str], arm: str = "dice") -> dict[str, d
     """
     rows = {}
     for task in tasks:
-        found = {h: effect(runs, Contrast("", ((1, arm, h), (-1, "ce", h))), task) for h in WAYS}
+        found = {h: effect(runs, less_ce(arm, h), task) for h in WAYS}
         if task not in runs.tasks or not all(found.values()):
             continue
         row = {"baseline": f"{max(runs.tasks[task]['baselines'].values()):.1f}"}
@@ -463,7 +464,7 @@ def _fine_tuned(folder: Path) -> list[dict[str, Any]]:
             row = {"task": task, "training sentences": size or "all", "passes": passes}
             row |= {"way": how, "arm": arm, "F1": runs.mean_f1(task, arm, how)}
             row["seeds"] = len(runs.finals[task, arm, how])
-            found = effect(runs, _less_ce(arm, how), task) if arm != "ce" else None
+            found = effect(runs, less_ce(arm, how), task) if arm != "ce" else None
             names = ("mean", "low", "high", "detectable") if found else ()
             rows.append(row | {name: getattr(found, name) for name in names})
     return rows
