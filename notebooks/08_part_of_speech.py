@@ -182,7 +182,7 @@ if as_printed:
         most == "NOUN",
     )
     claim(
-        "three tags with about a hundred or more negatives for each positive",
+        "three tags have about a hundred or more negatives for each positive",
         (count["negatives a positive"] > 95).sum() == 3,
     )
 
