@@ -174,9 +174,8 @@ print({name: round(value, 1) for name, value in majority.items()})
 # %% [markdown]
 # ### 10.3 Windows, and what is imbalanced
 #
-# Question and paragraph go into the encoder as one sequence. A paragraph that is too long is cut
-# into windows that overlap, so that an answer at an edge is whole in one of them. A window without
-# the answer is a window without an answer.
+# Question and paragraph go into the encoder as one sequence. A paragraph that is too long is cut into
+# windows that overlap, so that an answer at an edge is whole in one of them.
 
 # %%
 texts = (f"{r['question']} {r['context']}" for r in questions["train"])
@@ -328,22 +327,16 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# The curve of cross entropy over decisions stays flat, at the score of silence. It has found the
-# valley in which everything is "no", and in it the loss is small: one position in eighty is wrong.
-# Dice over the same decisions leaves that valley in the first epochs. The reader by choice was
-# never in it. Whether cross entropy leaves it with another start or with heavier positives is asked on
-# real text, in section 10.9.
+# The curve of cross entropy over decisions stays flat, at the score of silence: in the valley where
+# everything is "no" the loss is small. Dice leaves that valley in the first epochs. What another start
+# or heavier positives do for cross entropy is asked on real text, in section 10.9.
 
 # %% tags=["remove-cell"]
 if as_printed:
     curve = {n: [e["validation_f1"] for e in t.history] for n, t in trained.items()}
     silent = 100 * np.mean([not g["text"] for g in gold["validation"]])
     claim("stays flat, at the score of silence", all(abs(x - silent) < 1e-6 for x in curve["ce"]))
-    claim(
-        "Dice over the same decisions leaves that valley in the first epochs",
-        curve["dl"][1] > silent + 5,
-    )
-    claim("The reader by choice was never in it", min(curve["choice"]) > silent)
+    claim("Dice leaves that valley in the first epochs", curve["dl"][1] > silent + 5)
 
 # %% [markdown]
 # ### 10.6 Scores, and when to stay silent
@@ -365,39 +358,19 @@ for name, result in trained.items():
 pd.DataFrame(table).T.round(1)
 
 # %% [markdown]
-# Three things can be read off. The reader by choice, the one everybody uses, with plain cross
-# entropy, is not behind. Among the decisions the loss makes all the difference: with cross entropy
-# the reader learned nothing in this time, with dice it comes within a few points of the choice. And
-# the threshold is worth more than five points to the decisions with dice, whose own zero is too
-# ready to answer, less than one to the choice, and nothing to the reader that did not learn.
+# The reader by choice is not behind, and the threshold moves each reader differently: compare tuned
+# with tuned.
 
 # %% tags=["remove-cell"]
 if as_printed:
-    score = pd.DataFrame(table).T
-    f1, em = score["f1"], score["exact_match"]
+    f1 = pd.DataFrame(table).T["f1"]
     tuning = {n: f1[n, "tuned"] - f1[n, "0"] for n in trained}
-    claim("is not behind", f1["choice", "tuned"] >= f1["dl", "tuned"] - 0.05)
+    claim("The reader by choice is not behind", f1["choice", "tuned"] >= f1["dl", "tuned"] - 0.05)
     claim(
-        "with cross entropy the reader learned nothing in this time",
-        f1["ce", "tuned"] <= majority["f1"] + 1,
+        "the threshold moves each reader differently", tuning["dl"] > 5, abs(tuning["choice"]) < 1
     )
-    claim(
-        "with dice it comes within a few points of the choice",
-        f1["choice", "tuned"] - f1["dl", "tuned"] < 4,
-    )
-    claim(
-        "is worth more than five points to the decisions with dice",
-        tuning["dl"] > 5,
-        em["dl", "tuned"] - em["dl", "0"] > 5,
-    )
-    claim(
-        "less than one to the choice",
-        abs(tuning["choice"]) < 1,
-        abs(em["choice", "tuned"] - em["choice", "0"]) < 1,
-    )
-    claim("nothing to the reader that did not learn", abs(tuning["ce"]) < 0.05)
 
-# %% [markdown]#
+# %% [markdown]
 # So a gain of dice over cross entropy in reading says little before one knows which cross entropy
 # it was: over positions, or over decisions. The paper starts from BERT's reader, which chooses, and
 # writes its losses for binary decisions. It does not say which of the two its row "BERT" was.
@@ -429,25 +402,16 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# From left to right the readers answer more and more questions, the surest first. At the right end
-# all are answered, also those that have no answer, hence at most two thirds can match there. A
-# useful reader is right where it is sure: its curve starts high and falls. The curve of the
-# decisions with dice does. That of the choice *rises* over the first third, from below .3 to above
-# .4: its surest answers are worse than its others. A softmax over positions says which position is
-# best, not whether it is any good. Here the decisions have something that the table of scores does
-# not show.
+# From left to right the readers answer more and more questions, the surest first; at the right end all,
+# also those that have no answer. A useful reader is right where it is sure: its curve starts high and
+# falls, as that of the decisions with dice does. That of the choice *rises* at first: a softmax over
+# positions says which position is best, not whether it is any good.
 
 # %% tags=["remove-cell"]
 if as_printed:
     at = {n: [p[int(len(p) * x) - 1] for x in (0.1, 0.4, 1)] for n, p in precision.items()}
-    has_answer = np.mean([bool(g["text"]) for g in gold["test"]])
-    claim("hence at most two thirds can match there", has_answer < 2 / 3 + 0.01)
-    claim("The curve of the decisions with dice does", at["dl"][0] > at["dl"][1] > at["dl"][2])
-    claim(
-        "That of the choice rises over the first third, from below .3 to above .4",
-        at["choice"][0] < 0.3,
-        max(precision["choice"][: len(gold["test"]) * 2 // 5]) > 0.4,
-    )
+    claim("as that of the decisions with dice does", at["dl"][0] > at["dl"][1] > at["dl"][2])
+    claim("That of the choice *rises* at first", at["choice"][1] > at["choice"][0] + 0.05)
 
 # %% [markdown]
 # ### 10.7 Errors that one makes and the other does not
@@ -463,8 +427,7 @@ print(f"{len(rows)} of {len(gold['test'])} questions on which exactly one of the
 pd.DataFrame(rows[:6], columns=["question", "gold", first, f"decisions, {last}"])
 
 # %% [markdown]
-# A dash is silence. Look at which kinds of questions the two lose: an answer of the right kind
-# about the wrong object, a name cut short, an answer where there is none.
+# A dash is silence.
 
 # %% [markdown]
 # ## On real text
