@@ -63,8 +63,10 @@ notebooks: env  ## execute the chapters whose sources changed, into notebooks/
 # outputs to compare.
 AWAY := build/away
 DERIVATIONS := $(shell grep -L '"nbval-check-output"' notebooks/[0-9][0-9]_*.ipynb)
-# Two workers of one thread each: two of two threads on two cores wait for each other.
-PYTEST := $(BIN)/python -m pytest -n 2
+# Workers of one thread each; one more than there are cores, for some wait for SLURM, a browser or a
+# process that starts.
+TESTERS := $(shell expr $(JOBS) + 1)
+PYTEST := $(BIN)/python -m pytest -n $(TESTERS)
 # Peers of the losses and the frameworks of the recipes lie beside the environment: their own
 # requirements (torchvision) would come between transformers and torch.
 $(VENV)/peers: tests/losses/peers.txt | $(VENV)/ready
@@ -75,7 +77,7 @@ test: export OMP_NUM_THREADS := 1
 test: export PYTHONPATH := $(abspath $(VENV)/peers)
 test: env $(VENV)/peers browser axe slurm  ## everything that CI checks
 	$(MAKE) lint types
-	$(PYTEST) --dist loadgroup --durations=15
+	$(PYTEST) --durations=15
 	rm -rf $(AWAY) && $(BIN)/hatchling build -t wheel -d $(AWAY)
 	$(BIN)/pip install --quiet --no-deps --no-index --target $(AWAY)/site $(AWAY)/*.whl
 	cp $(DERIVATIONS) $(AWAY)

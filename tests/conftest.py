@@ -7,9 +7,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -18,16 +20,38 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Under ``--dist loadgroup``, files stay together for their fixtures.
+# What these hold starts processes of its own: each test goes to whichever worker is free.
+SPREAD = ("notebooks", "reproduce")
 
-    Tests of the chapters and of the workflow start processes of their own and are spread.
+
+def unit(nodeid: str) -> str:
+    """What stays on one worker for its fixtures: a file, or all that look at the built pages."""
+    path = nodeid.partition("::")[0]
+    folder = path.split("/")[-2]
+    return nodeid if folder in SPREAD else folder if folder == "book" else path
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first, so that no worker is left alone with it at the end."""
+    slow = {unit(item.nodeid) for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.path.parent.name != "book", unit(item.nodeid) not in slow))
+
+
+class ByUnit(LoadScopeScheduling):
+    """Workers take units of tests in the order of collection.
+
+    Not ``--dist loadgroup``: with pytest 9.2, pytest-xdist 3.8 forgets the groups
+    (https://github.com/pytest-dev/pytest-xdist/issues/1386).
     """
-    for item in items:
-        folder = item.path.parent.name
-        if folder not in ("notebooks", "reproduce"):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByUnit:
+    """Called where there are workers, whatever ``--dist`` says."""
+    config.option.loadscopereorder = False
+    return ByUnit(config, log)
 
 
 @pytest.fixture(scope="session")
