@@ -430,6 +430,8 @@ for line, corpus_name in zip(axes, ("qqp", "sst2"), strict=True):
         ax.minorticks_off()
 for ax in axes[:, 0]:
     ax.set_ylabel("F1 of cross entropy, %")
+for ax in axes[1]:
+    ax.set_xlabel("negatives for each positive")
 axes[0, 0].set_ylim(bottom=0)
 axes[0, 0].legend()
 plt.show()
