@@ -369,10 +369,9 @@ print(f"cross entropy, tuned less argmax: {runs.interval(worth)} over {len(worth
 # between 1.0 and 4.9, is the interaction that the protocol asked for, and it is above zero.
 #
 # One caution, in the same size of letters. The protocol corrects the secondary contrasts together, since
-# one of many will look good by chance. Alone these two have $p$ = .012 and .006. Among the fourteen that
-# have been looked at they have .159 and .083 (17.7). By that rule neither mean is established yet. What
-# does not rest on it is the slope: at argmax the gain rises by 2.7 points for each factor $e$ of
-# imbalance, between 1.9 and 3.5.
+# one of many will look good by chance. Alone these two have $p$ = .012 and .006. Among all sixteen they
+# have .183 and .095 (17.7). By that rule neither mean is established. What does not rest on it is the
+# slope: at argmax the gain rises by 2.7 points for each factor $e$ of imbalance, between 1.9 and 3.5.
 #
 # So both halves are true. A loss made for F1 does raise F1 at argmax on imbalanced data. And it does so
 # by moving the border, for where the border is tuned for both nothing of that gain is left to see.
@@ -420,7 +419,7 @@ rivals = pd.DataFrame(
 ).T
 rivals
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 17.4. Each arm less cross entropy, over the tasks that it has so far."}, "image": {"alt": "Two panels, tuned and at argmax, a line for each arm with its interval where it has runs on four corpora."}}
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 17.4. Each arm less cross entropy, over its tasks, at ten negatives to a positive."}, "image": {"alt": "Two panels, a line for each arm. Tuned, all means lie within half a point of zero but negative sampling, whose interval is by far the widest. At argmax dice, self-adjusting dice, the prior, logit adjustment, weights and negative sampling lie right of zero with wide intervals, weights farthest of those on all tasks; focal loss lies at zero."}}
 fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.6), sharey=True)
 for ax, how in zip(axes, ("tuned", "argmax"), strict=True):
     for row, arm in enumerate([a for a in reversed(NAMES) if a != "ce"]):
@@ -437,43 +436,162 @@ axes[0].set_yticks(range(len(NAMES) - 1), [NAMES[a] for a in reversed(NAMES) if 
 plt.show()
 
 # %% [markdown]
-# These runs come after those of the primary contrast, task by task; the last column says how many tasks
-# an arm has so far. The nine tagging tasks are done, the eight yes-or-no tasks, where dice gained most
-# at argmax, are not. On tags no rival is told apart from cross entropy, neither tuned nor at argmax: every
-# interval holds 0, and every one is wide enough to hide a gain or a loss of a point. Until all seventeen
-# tasks are there the table is a progress report, and nothing is concluded from it.
+# Every arm is on all seventeen tasks, with two exceptions. The prior, tuned, counts on tags alone: on a
+# yes-or-no task a threshold undoes it. Negative sampling is for yes-or-no tasks, and their four
+# corpora leave it an interval of five points to either side.
+#
+# **With thresholds tuned no rival is told apart from cross entropy.** Every interval holds 0. The means
+# of the arms on all tasks lie within half a point of it. But these experiments are blunter than the
+# primary one: they would have seen gains of 1.0 (self-adjusting dice) to 1.6 points (Tversky).
+#
+# Self-adjusting dice is level with dice here: its mean is −.1, where dice has −.2. The exponent that
+# gives it its name buys nothing that seventeen tasks can show.
 
 # %% tags=["remove-cell"]
-rows_of_rivals = {n: p for n, p in pooled.items() if not n.startswith("dice ")}
-tags_done = [t for t in tasks if read.tasks[t]["form"] == "tags"]
 done = [
     t
     for t in tasks
     if all((t, a, "tuned") in read.finals for a in NAMES if a != "negative_sampling")
 ]
-claim(
-    "The nine tagging tasks are done, the eight yes-or-no tasks",
-    sorted(done) == sorted(tags_done),
-    len(tags_done) == 9,
-    len(tasks) - len(tags_done) == 8,
-)
-p_of = {name: (pooled[name].p, adjusted[name]) for name in pooled if name.startswith("dice ")}
-claim(
-    "Alone these two have $p$ = .012 and .006. Among the fourteen that have been looked at they have .159 and .083",
-    dict(zip((".012", ".159"), p_of["dice less ce, argmax"], strict=True)),
-    dict(zip((".006", ".083"), p_of["dice less ce, argmax less tuned"], strict=True)),
-    len(pooled) == 14,
-)
-claim(
-    "the gain rises by 2.7 points for each factor $e$ of imbalance, between 1.9 and 3.5",
-    {"2.7": pooled_argmax.beta, "1.9": pooled_argmax.beta_low, "3.5": pooled_argmax.beta_high},
-)
-claim(
-    "every interval holds 0, and every one is wide enough to hide a gain or a loss of a point",
-    len(rows_of_rivals) == 12,
-    all(p.mu_low < 0 < p.mu_high for p in rows_of_rivals.values()),
-    all(max(-p.mu_low, p.mu_high) > 1 for p in rows_of_rivals.values()),
-)
+binary = [t for t in tasks if read.tasks[t]["form"] != "tags"]
+everywhere = {a for a in NAMES if a not in ("ce", "ce_prior", "negative_sampling")}
+at_tuned = {a: pooled[f"{a} less ce, tuned"] for a in NAMES if f"{a} less ce, tuned" in pooled}
+if stands:
+    claim(
+        "Every arm is on all seventeen tasks, with two exceptions",
+        done == tasks,
+        all(p.tasks == 17 for a, p in at_tuned.items() if a in everywhere),
+        at_tuned["ce_prior"].tasks == 9,
+        sorted(
+            e.task
+            for e in analysis.effects_of(read, analysis.less_ce("negative_sampling", "tuned"))
+        )
+        == sorted(binary),
+    )
+    sampled = at_tuned["negative_sampling"]
+    claim(
+        "an interval of five points to either side",
+        sampled.corpora == 4,
+        abs((sampled.mu_high - sampled.mu_low) / 2 - 5) < 0.5,
+    )
+    claim("Every interval holds 0", all(p.mu_low < 0 < p.mu_high for p in at_tuned.values()))
+    claim(
+        "The means of the arms on all tasks lie within half a point of it",
+        all(abs(p.mu) < 0.5 for a, p in at_tuned.items() if a in everywhere),
+    )
+    seen = {a: p.detectable for a, p in at_tuned.items() if a in everywhere}
+    claim(
+        "gains of 1.0 (self-adjusting dice) to 1.6 points (Tversky)",
+        {"1.0": seen["dsc"], "1.6": seen["tversky"]},
+        min(seen, key=seen.get) == "dsc",
+        max(seen, key=seen.get) == "tversky",
+    )
+    claim("its mean is −.1, where dice has −.2", {"−.1": at_tuned["dsc"].mu, "−.2": over_tasks.mu})
+    p_of = {name: (pooled[name].p, adjusted[name]) for name in pooled if name.startswith("dice ")}
+    claim(
+        "Alone these two have $p$ = .012 and .006. Among all sixteen they have .183 and .095",
+        dict(zip((".012", ".183"), p_of["dice less ce, argmax"], strict=True)),
+        dict(zip((".006", ".095"), p_of["dice less ce, argmax less tuned"], strict=True)),
+        len(pooled) == 16,
+    )
+    claim(
+        "the gain rises by 2.7 points for each factor $e$ of imbalance, between 1.9 and 3.5",
+        {"2.7": pooled_argmax.beta, "1.9": pooled_argmax.beta_low, "3.5": pooled_argmax.beta_high},
+    )
+
+# %% [markdown]
+# **At argmax the old remedies gain more than dice, and where it matters most.** Their means over tasks
+# scatter too much to be told from zero after correction: the smallest of the sixteen corrected $p$ is
+# the .095 above. So look at the slopes, and at the two tasks with 49 negatives to a positive.
+
+# %% tags=["hide-input"]
+RARE = ("qqp_02", "sst2_02")
+slopes = {}
+for arm in ("dice", "dsc", "tversky", "focal", "ce_prior", "logit_adjustment", "wce"):
+    p = pooled[f"{arm} less ce, argmax"]
+    row = {"points per factor e": f"{p.beta:+.1f} [{p.beta_low:+.1f}, {p.beta_high:+.1f}]"}
+    for task in RARE:
+        row[f"F1 on {task}"] = f"{read.mean_f1(task, arm, 'argmax'):.1f}"
+    slopes[f"{NAMES[arm]}, argmax"] = row
+for how in ("argmax", "tuned"):
+    slopes[f"cross entropy, {how}"] = {
+        f"F1 on {task}": f"{read.mean_f1(task, 'ce', how):.1f}" for task in RARE
+    }
+pd.DataFrame(slopes).T.fillna("")
+
+# %% [markdown]
+# For each factor $e$ of imbalance prior, logit adjustment and weights gain 6.6 to 7.4 points at argmax,
+# dice 2.7, focal loss nothing that can be seen. On `qqp_02` dice lifts cross entropy from 15 to 26; the three
+# reach 38 to 43, where cross entropy with a tuned threshold has 39. On `sst2_02` it is 17, 21, and 47 to
+# 52, tuned 53. On both tasks each of the three is more than ten points ahead of dice, and the intervals
+# stay above six.
+#
+# That comparison is not in the protocol; it was looked for after the runs, and on tasks with ten
+# negatives to a positive or fewer nothing like it is seen. But its reason was there before: these three
+# have one number that says how far the border goes, and the search set it. Dice goes as far as it goes.
+# On tags the old remedies have a price: on CrossNER literature prior and logit adjustment are some four
+# points *behind* cross entropy at argmax.
+
+# %% tags=["remove-cell"]
+if stands:
+    old = ("ce_prior", "logit_adjustment", "wce")
+    claim(
+        "the smallest of the sixteen corrected $p$ is the .095 above",
+        {".095": min(adjusted.values())},
+    )
+    steep = {a: pooled[f"{a} less ce, argmax"] for a in (*old, "dice", "focal")}
+    betas = [steep[a].beta for a in old]
+    claim(
+        "prior, logit adjustment and weights gain 6.6 to 7.4 points at argmax, dice 2.7",
+        {"6.6": min(betas), "7.4": max(betas), "2.7": steep["dice"].beta},
+        min(steep[a].beta_low for a in old) > steep["dice"].beta_high,
+    )
+    claim(
+        "focal loss nothing that can be seen",
+        steep["focal"].beta_low < 0 < steep["focal"].beta_high,
+    )
+    on = {
+        t: {
+            **{a: read.mean_f1(t, a, "argmax") for a in ("ce", "dice", *old)},
+            "tuned": read.mean_f1(t, "ce", "tuned"),
+        }
+        for t in RARE
+    }
+    of_old = {t: [on[t][a] for a in old] for t in RARE}
+    claim(
+        "from 15 to 26; the three reach 38 to 43, where cross entropy with a tuned threshold has 39",
+        {"15": on["qqp_02"]["ce"], "26": on["qqp_02"]["dice"], "39": on["qqp_02"]["tuned"]},
+        {"38": min(of_old["qqp_02"]), "43": max(of_old["qqp_02"])},
+    )
+    claim(
+        "On `sst2_02` it is 17, 21, and 47 to 52, tuned 53",
+        {"17": on["sst2_02"]["ce"], "21": on["sst2_02"]["dice"], "53": on["sst2_02"]["tuned"]},
+        {"47": min(of_old["sst2_02"]), "52": max(of_old["sst2_02"])},
+    )
+
+    def ahead_of_dice(arm, task):
+        both = analysis.Contrast("", ((1, arm, "argmax"), (-1, "dice", "argmax")))
+        return analysis.effect(read, both, task)
+
+    ahead = [ahead_of_dice(a, t) for a in old for t in RARE]
+    claim(
+        "each of the three is more than ten points ahead of dice, and the intervals stay above six",
+        all(e.mean > 10 for e in ahead),
+        6 < min(e.low for e in ahead) < 7,
+    )
+    milder = [t for t in binary if t not in RARE]
+    claim(
+        "ten negatives to a positive or fewer nothing like it is seen",
+        all(read.imbalance(t) < 10 for t in milder),
+        all(ahead_of_dice(a, t).mean < 1.5 for a in old for t in milder),
+    )
+    literature = [
+        analysis.effect(read, analysis.less_ce(a, "argmax"), "crossner_literature") for a in old[:2]
+    ]
+    claim(
+        "on CrossNER literature prior and logit adjustment are some four points *behind*",
+        all(abs(e.mean + 4) < 0.5 and e.high < 0 for e in literature),
+    )
 
 # %% [markdown]
 # ## 17.8 How much search, how much training
@@ -482,7 +600,7 @@ claim(
 # search tells the first: the best validation F1 that $n$ of its sixteen trials would have found. The
 # second is in the final runs, read off after 30, 60, ... 960 steps.
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 17.5. Validation F1, both tuned, mean over tasks. Left: the best of n trials. Right: after so many steps of the chosen trial."}, "image": {"alt": "Left, two rising curves, cross entropy about a quarter to half a point above dice throughout. Right, dice starts above cross entropy at 30 steps, meets it at 60, and stays about a point below until 960 steps, where they nearly meet."}}
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 17.5. Validation F1, both tuned, mean over tasks. Left: the best of n trials. Right: after so many steps of the chosen trial."}, "image": {"alt": "Left, five rising curves, cross entropy above the other four throughout, by a quarter to half a point. Right, self-adjusting dice and dice start above cross entropy at 30 steps; dice meets it at 60, self-adjusting dice at 120; at 960 steps all lie within half a point, cross entropy on top."}}
 STEPS = (30, 60, 120, 240, 480, 960)
 searched, trained = {}, {}
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.3))
@@ -511,8 +629,10 @@ plt.show()
 
 # %% [markdown]
 # Dice needs no less search: with one trial it is half a point behind cross entropy, with sixteen a
-# quarter. It is ahead early in training, by 1.5 points after 30 steps, and level after 60; from there on
-# cross entropy leads. Each curve is that of the trial that validation chose, at its own learning rate,
+# quarter. Nor does any other: after every number of trials cross entropy is ahead of all four. Dice is
+# ahead early in training, by 1.5 points after 30 steps, and level after 60; self-adjusting dice by 2.5
+# and level after 120; from there on cross entropy leads. Each curve is that of the trial that validation
+# chose, at its own learning rate,
 # so "early" is not the same as "at a learning rate that suits cross entropy".
 
 # %% tags=["remove-cell"]
@@ -522,12 +642,20 @@ if stands:
         abs(searched["ce"][0] - searched["dice"][0] - 0.5) < 0.1,
         abs(searched["ce"][-1] - searched["dice"][-1] - 0.25) < 0.05,
     )
-    lead = trained["dice"] - trained["ce"]
-    claim("by 1.5 points after 30 steps", {"1.5": lead[0]})
     claim(
-        "level after 60; from there on cross entropy leads",
-        abs(lead[1]) < 0.3,
+        "after every number of trials cross entropy is ahead of all four",
+        len(searched) == 5,
+        all((searched["ce"] >= found).all() for found in searched.values()),
+    )
+    lead = trained["dice"] - trained["ce"]
+    claim("by 1.5 points after 30 steps, and level after 60", {"1.5": lead[0]}, abs(lead[1]) < 0.3)
+    of_dsc = trained["dsc"] - trained["ce"]
+    claim(
+        "self-adjusting dice by 2.5 and level after 120; from there on cross entropy leads",
+        {"2.5": of_dsc[0]},
+        abs(of_dsc[2]) < 0.5,
         (lead[2:] < 0).all(),
+        (of_dsc[3:] < 0).all(),
     )
 
 
@@ -757,8 +885,10 @@ if stands:
 #   [−.75, .38]. A gain of .79 would probably have been seen. Equivalence within half a point is likely,
 #   .87, and not proved.
 # - At argmax dice is 2.8 points ahead [.7, 4.9], the more the rarer the positives. Corrected for the
-#   fourteen contrasts that were looked at, the mean has $p$ = .159. The threshold is where that gain
-#   comes from.
+#   sixteen secondary contrasts, the mean has $p$ = .183. The threshold is where that gain comes from.
+# - With thresholds tuned no rival is told apart from cross entropy, self-adjusting dice included.
+# - At argmax and 49 negatives to a positive, prior, logit adjustment and weights are more than ten
+#   points ahead of dice: they have a number for how far the border goes, and dice has none.
 # - Corpora differ by half a point. Compare on yours, with a search for both and a threshold for both.
 # - Sixteen trials for a loss and one for its baseline make a "gain" of 1.7 points by search alone
 #   (exercise 17.1). Report the search.
