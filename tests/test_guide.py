@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
+from papermill import inspect_notebook
 
 from benchmarks import first_try, readers
-from dicebook.reproduce import runs
-from dicebook.reproduce.analysis import Runs
+from dicebook.reproduce import analysis, runs
+from dicebook.reproduce.analysis import Runs, effect, less_ce
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +65,57 @@ def test_what_linear_tversky_with_a_small_beta_loses(root: Path, guide: str) -> 
     assert "every trial with β ≤ .5 is thirteen points or more behind" in guide
     assert max(map(abs, large)) < 5
     assert "With β above .8 it comes near cross entropy" in guide
+
+
+def test_what_the_rivals_do(root: Path, guide: str) -> None:
+    evidence = Runs.read(root / "results" / "evidence")
+    old = ("wce", "logit_adjustment", "ce_prior")
+    binary = {
+        t: evidence.imbalance(t) for t, told in evidence.tasks.items() if told["form"] != "tags"
+    }
+
+    def ahead(arm: str, other: str, task: str) -> float:
+        contrast = analysis.Contrast("", ((1, arm, "argmax"), (-1, other, "argmax")))
+        found = effect(evidence, contrast, task)
+        assert found is not None
+        return found.mean
+
+    rare = [task for task, ratio in binary.items() if round(ratio) == 49]
+    assert len(rare) == 2
+    low, high = sorted(ahead("dice", "ce", task) for task in rare)
+    assert f"dice was {low:.0f} and {high:.0f} points ahead of cross entropy" in guide
+    others = [ahead(arm, "dice", task) for arm in old for task in rare]
+    assert f"the three others {min(others):.0f} to {max(others):.0f} points ahead of dice" in guide
+    assert all(ratio < 10 for task, ratio in binary.items() if task not in rare)
+    milder = max(ahead(arm, "dice", task) for arm in old for task in binary if task not in rare)
+    assert 1.0 < milder < 1.1
+    assert "ahead of it by more than 1.1 points on a yes-or-no task" in guide
+    halves = []
+    for arm in ("wce", "focal", "logit_adjustment", "ce_prior", "dsc", "tversky"):
+        pooled = analysis.pool(analysis.effects_of(evidence, less_ce(arm, "tuned")))
+        assert pooled is not None
+        assert abs(pooled.mu) < 0.5
+        halves.append((pooled.mu_high - pooled.mu_low) / 2)
+        if arm == "dsc":
+            told = [f"{x:.2f}" for x in (pooled.mu, pooled.mu_low, pooled.mu_high)]
+            mu, low, high = (x.replace("-", "−").replace("0.", ".") for x in told)
+            assert f"{mu} points to cross entropy [{low}, {high}]" in guide
+    least, most = (f"{x:.1f}".removeprefix("0") for x in (min(halves), max(halves)))
+    assert f"intervals of {least} to {most} points to either side" in guide
+
+
+def test_the_commands_are_commands(root: Path) -> None:
+    page = (root / "docs" / "what_to_do.md").read_text(encoding="utf-8")
+    block = page.split("```sh\n")[1].split("```")[0]
+    assert block.count("papermill ") == 4
+    for line in block.splitlines():
+        _, notebook, out, *options = shlex.split(line)
+        assert out == "out.ipynb"
+        known = inspect_notebook(root / notebook)
+        words = iter(options)
+        for flag in words:
+            assert flag in ("-p", "-y")
+            names = [next(words)] if flag == "-p" else yaml.safe_load(next(words))
+            assert set(names) <= set(known), f"{notebook} has no parameter {names}"
+            if flag == "-p":
+                next(words)
