@@ -646,9 +646,7 @@ if done == {20}:
     size = evidence.tasks["ud_rare_tags"]["sizes"]["train"]
     claim("about one word in thirteen", abs(size["rows"] / size["positive"] - 13) < 0.5)
     gaps = [
-        analysis.effect(
-            evidence, analysis.Contrast("", ((1, "dice", h), (-1, "ce", h))), "ud_rare_tags"
-        )
+        analysis.effect(evidence, analysis.less_ce("dice", h), "ud_rare_tags")
         for h in analysis.WAYS
     ]
     claim(

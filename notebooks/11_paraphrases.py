@@ -476,7 +476,7 @@ done = {
 }
 if done == {20}:
     gaps = {
-        (t, h): analysis.effect(evidence, analysis.Contrast("", ((1, "dice", h), (-1, "ce", h))), t)
+        (t, h): analysis.effect(evidence, analysis.less_ce("dice", h), t)
         for t in pair_tasks
         for h in analysis.WAYS
     }

@@ -386,7 +386,7 @@ pd.DataFrame(rare)
 
 # %% tags=["remove-cell"]
 of = {
-    (t, h): analysis.effect(evidence, analysis.Contrast("", ((1, "dice", h), (-1, "ce", h))), t)
+    (t, h): analysis.effect(evidence, analysis.less_ce("dice", h), t)
     for t in levels
     for h in analysis.WAYS
 }
