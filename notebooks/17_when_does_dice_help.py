@@ -310,6 +310,8 @@ at = np.geomspace(min(e.imbalance for e in effects), max(e.imbalance for e in ef
 ax.plot(at, over_tasks.mu + over_tasks.beta * np.log(at / 10), color="k", lw=1.2, ls="--")
 ax.axhline(0, color="0.4", lw=0.8)
 ax.set(xscale="log", xlabel="negatives per positive", ylabel="F1 of dice less ce, tuned")
+ax.set_xticks([2, 5, 10, 20, 50], ["2", "5", "10", "20", "50"])
+ax.set_xticks([], minor=True)
 ax.legend(fontsize=9)
 plt.show()
 
@@ -624,6 +626,8 @@ for arm in ("ce", "dice", "dsc", "wce", "focal"):
     right.plot(STEPS, trained[arm], label=NAMES[arm], **how)
 left.set(xlabel="trials", ylabel="validation F1, tuned, mean of tasks", title="search")
 right.set(xlabel="steps", xscale="log", title="training")
+right.set_xticks(STEPS, [str(steps) for steps in STEPS])
+right.set_xticks([], minor=True)
 right.legend(fontsize=9)
 plt.show()
 
