@@ -33,13 +33,16 @@ lock:  ## pin every package anew, for the oldest supported Python
 CHAPTERS := $(basename $(notdir $(wildcard notebooks/[0-9][0-9]_*.py)))
 SOURCES := notebooks/execute.py requirements.lock $(shell find dicebook data_scripts results -type f -not -path '*/__pycache__/*')
 BOOK := _build/src
-EACH := $(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going
+# Kernels are forked from one process that has imported torch and the rest.
+WARM := $(BIN)/python notebooks/warm.py
+FORK := $(BIN)/python -S notebooks/warm.py --fork
+EACH := $(WARM) $(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going
 
 $(BOOK)/notebooks/%.ipynb: notebooks/%.py $(SOURCES)
-	@$(BIN)/python notebooks/execute.py $* --out $(@D)
+	@$(FORK) notebooks/execute.py $* --out $(@D)
 
 _build/executed/%: notebooks/%.py $(SOURCES)
-	@$(BIN)/python notebooks/execute.py $*
+	@$(FORK) notebooks/execute.py $*
 	@mkdir -p $(@D) && touch $@
 
 book: env  ## execute the chapters and build the pages: _build/html/index.html
@@ -66,7 +69,7 @@ DERIVATIONS := $(shell grep -L '"nbval-check-output"' notebooks/[0-9][0-9]_*.ipy
 # Workers of one thread each; one more than there are cores, for some wait for SLURM, a browser or a
 # process that starts.
 TESTERS := $(shell expr $(JOBS) + 1)
-PYTEST := $(BIN)/python -m pytest -n $(TESTERS)
+PYTEST := $(WARM) $(BIN)/python -m pytest -n $(TESTERS)
 # Peers of the losses and the frameworks of the recipes lie beside the environment: their own
 # requirements (torchvision) would come between transformers and torch.
 $(VENV)/peers: tests/losses/peers.txt | $(VENV)/ready

@@ -41,7 +41,8 @@ pytestmark = pytest.mark.slow
 def project(tmp_path: Path) -> Path:
     for folder in ("notebooks", "dicebook", "data_scripts", "results"):
         (tmp_path / folder).mkdir()
-    shutil.copy(ROOT / "notebooks" / "execute.py", tmp_path / "notebooks")
+    for name in ("execute.py", "warm.py"):
+        shutil.copy(ROOT / "notebooks" / name, tmp_path / "notebooks")
     shutil.copy(ROOT / "Makefile", tmp_path)
     (tmp_path / "requirements.lock").write_text("")
     (tmp_path / "results" / "knob.txt").write_text("one")
