@@ -2,6 +2,7 @@
 #   docker build -t dicebook . && docker run --rm -it -p 8888:8888 dicebook
 FROM python:3.11-slim-bookworm
 
+# hadolint ignore=DL3008
 RUN apt-get update && apt-get install -y --no-install-recommends \
         chromium g++ git make munge slurm-wlm \
     && rm -rf /var/lib/apt/lists/*

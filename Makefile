@@ -117,7 +117,11 @@ slurm:  ## a SLURM for the test of the workflow on a cluster
 	@command -v sbatch > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && apt-get install -qq -y slurm-wlm munge > /dev/null; } || echo "No SLURM: the test on a cluster will be skipped."
 
 LAB := $(VENV)/share/jupyter/lab/settings
-lab: env  ## open the book's index in JupyterLab
+# It shows the citations and the links to equations, which JupyterLab alone prints as they are written.
+MYST := $(VENV)/share/jupyter/labextensions/jupyterlab-myst
+$(MYST): | $(VENV)/ready
+	$(BIN)/pip install --quiet --no-deps jupyterlab-myst==2.7.0
+lab: env $(MYST)  ## open the book's index in JupyterLab
 	mkdir -p $(LAB) && echo '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}}}' > $(LAB)/overrides.json
 	$(BIN)/jupyter lab index.md
 
