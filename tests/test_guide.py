@@ -13,7 +13,7 @@ import pytest
 import yaml
 from papermill import inspect_notebook
 
-from benchmarks import first_try, readers
+from benchmarks import decoding, first_try, readers
 from dicebook.reproduce import analysis, runs
 from dicebook.reproduce.analysis import Runs, effect, less_ce
 
@@ -120,3 +120,14 @@ def test_the_commands_are_commands(root: Path) -> None:
             assert set(names) <= set(known), f"{notebook} has no parameter {names}"
             if flag == "-p":
                 next(words)
+
+
+def test_what_a_decoder_adds(root: Path, guide: str) -> None:
+    kept = runs.read_records(root / "results" / "decoding.jsonl")
+
+    def told(corpus: str) -> str:
+        gains = [np.mean(decoding.gains(kept, corpus, loss)["valid"]) for loss in ("ce", "dl")]
+        return " and ".join(f"{gain:.1f}".removeprefix("0") for gain in gains)
+
+    assert f"{told('wnut17')} points on WNUT 2017, {told('crossner_ai')} on CrossNER" in guide
+    assert f"{told('wikigold')} on Wikigold, for cross entropy and dice" in guide
