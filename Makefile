@@ -84,7 +84,7 @@ test: env $(VENV)/peers browser axe slurm  ## everything that CI checks
 	rm -rf $(AWAY) && $(BIN)/hatchling build -t wheel -d $(AWAY)
 	$(BIN)/pip install --quiet --no-deps --no-index --target $(AWAY)/site $(AWAY)/*.whl
 	cp $(DERIVATIONS) $(AWAY)
-	PYTHONPATH=$(abspath $(AWAY)/site) $(PYTEST) --dist loadscope --nbval --nbval-current-env $(AWAY)/*.ipynb
+	PYTHONPATH=$(abspath $(AWAY)/site) $(PYTEST) --dist loadscope --nbval $(AWAY)/*.ipynb
 
 versions: env  ## the losses on the lowest and the newest torch and each Python: PYTHONS=3.13
 	$(BIN)/nox $(if $(PYTHONS),--pythons $(PYTHONS))
