@@ -374,6 +374,8 @@ plt.plot(moved, steps, color="#D55E00")
 plt.xlabel("probability of one missed positive")
 plt.ylabel("F1 of the set, %")
 plt.show()
+
+# %% tags=["hide-input"]
 print(f"different values of F1: {len(set(steps))}")
 
 # %% [markdown]

@@ -484,11 +484,12 @@ claim("Cross entropy pulls with .99, dice with .0074: 135 times less",
 # %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 3.5. 5% positives: which side wins?", "name": "fig-3-5"}, "image": {"alt": "The line of cross entropy starts at +.05, crosses zero at p = .05 and falls steadily. The curve of dice is negative everywhere, a shallow bowl."}}
 p = torch.linspace(0.005, 0.995, 199)
 fig, ax = plt.subplots(figsize=(6, 3.4))
+balanced_at = []
 for (name, loss), style in zip(losses.items(), ("-", "--"), strict=True):
     balance = 0.05 * pull(loss, p, 1.0) - 0.95 * pull(loss, p, 0.0)
     ax.plot(p, balance, style, label=name)
     rest = f"p = {p[balance.abs().argmin()]:.2f}" if bool((balance > 0).any()) else "no p"
-    print(f"{name}: the two classes balance at {rest}")
+    balanced_at.append(f"{name}: the two classes balance at {rest}")
     negatives_win = bool((balance < 0).all())
 ax.axhline(0, color="k", lw=1)
 ax.set(
@@ -498,6 +499,9 @@ ax.set(
 )
 ax.legend()
 plt.show()
+
+# %% tags=["hide-input"]
+print(*balanced_at, sep="\n")
 
 # %% [markdown]
 # Cross entropy has a place of rest, the share of positives. The per-example dice loss has none:

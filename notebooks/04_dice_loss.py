@@ -681,6 +681,8 @@ for b, look in [(1024, "C0--"), (256, "C1-."), (64, "C2:"), (16, "C3")]:
 ax.set(xlabel="threshold on the honest probability", ylabel="expected dice")
 fig.legend(loc="outside lower center", ncols=3, fontsize="small")
 plt.show()
+
+# %% tags=["hide-input"]
 print("best threshold:", {k: round(float(v), 2) for k, v in best_cut.items()})
 
 # %% [markdown]

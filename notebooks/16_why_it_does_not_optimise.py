@@ -29,7 +29,7 @@
 #
 # | What you see | Likely cause | In |
 # |---|---|---|
-# | The loss stands at the number of classes: 3.99, 8.999 | numerator per example | 16.3 |
+# | The loss stands at the number of classes, 3.99 or 8.999; at .9998 with one class | numerator per example | 16.3 |
 # | It moves only with a learning rate a thousand times larger | the same | 16.3 |
 # | The loss is small from the start, and F1 is 0 | smoothing counted N times | 16.4 |
 # | Dice behaves like accuracy, rare classes are never found | sums over classes | 16.5 |
@@ -233,6 +233,8 @@ for (name, (seen, _)), line in zip(runs.items(), ("-", "--", ":", "-."), strict=
 plt.gca().set(xlabel="step", ylabel="loss", ylim=(0, 4.2), title="Four classes, 2,000 examples")
 plt.legend(loc="center right")
 plt.show()
+
+# %% tags=["hide-input"]
 print(f"the loss that was meant begins at {runs['mended, SGD'][0][0]:.2f} and ends at")
 {name: round(meant, 2) for name, (_, meant) in runs.items()}
 

@@ -187,8 +187,8 @@ with tempfile.TemporaryDirectory() as folder:
 print(done.stdout)
 
 # %% [markdown]
-# The first line is the mistake that goes unnoticed (here the labels are random; with labels that
-# can be learned it is smaller), the second is rounding. Nothing but three numbers a class is
+# The first line is the mistake that goes unnoticed: an error of 1 is as long as the gradient itself (here the
+# labels are random; with labels that can be learned it is smaller). The second is rounding. Nothing but three numbers a class is
 # sent. `TrainerLoss` asks for this by itself when `transformers.Trainer` runs on several
 # processes.
 #

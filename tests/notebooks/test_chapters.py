@@ -63,6 +63,9 @@ def test_every_picture_says_in_words_what_it_shows(path: Path) -> None:
             # Prose follows, at the latest after one cell that prints the picture's numbers.
             kinds = [below.cell_type for below in all_cells[i + 1 : i + 3]]
             assert "markdown" in kinds, f"no prose reads the picture of:\n{cell.source}"
+        if "figure" in cell.metadata.get("mystnb", {}):
+            # Each output of a cell with a caption gets the caption.
+            assert len(cell.outputs) == 1, f"print in a cell of its own:\n{cell.source}"
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=by_name)
