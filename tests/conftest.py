@@ -21,7 +21,7 @@ settings.load_profile("patient")
 
 
 # What these hold starts processes of its own: each test goes to whichever worker is free.
-SPREAD = ("notebooks", "reproduce")
+SPREAD = ("benchmarks", "notebooks", "reproduce")
 
 
 def unit(nodeid: str) -> str:
