@@ -454,7 +454,7 @@ pd.DataFrame(level).T.round(1)
 if all(g.n == 5 for g in gain.values()):
     one, other = (level["sst2", "added negatives", "tuned"], level["qqp", "fixed size", "tuned"])
     claim("on SST-2 its F1 rises from 34 to 52", {"34": one[1], "52": one[30]})
-    claim("on QQP from 44 to 35", {"44": other[1], "35": other[30]})
+    claim("on QQP it falls from 44 to 35", {"44": other[1], "35": other[30]})
     claim(
         "from 440 to 28",
         {
