@@ -13,7 +13,7 @@ import pytest
 import yaml
 from papermill import inspect_notebook
 
-from benchmarks import decoding, first_try, readers
+from benchmarks import decoding, first_try, monday, readers
 from dicebook.reproduce import analysis, runs
 from dicebook.reproduce.analysis import Runs, effect, less_ce
 
@@ -131,3 +131,24 @@ def test_what_a_decoder_adds(root: Path, guide: str) -> None:
 
     assert f"{told('wnut17')} points on WNUT 2017, {told('crossner_ai')} on CrossNER" in guide
     assert f"{told('wikigold')} on Wikigold, for cross entropy and dice" in guide
+
+
+def test_what_came_of_it_on_two_other_corpora(root: Path, guide: str) -> None:
+    kept = runs.read_records(root / "results" / "monday.jsonl")
+    found = monday.table(kept)
+    found["behind"] = found["the grid's"] - found["the guide's"]
+    for row in found.to_dict("records"):
+        line = [row["corpus"].replace("_", " "), row["seed"], row["way"]]
+        line += [f"{row[which]:.1f}" for which in ("the guide's", "the grid's")]
+        assert " | ".join(map(str, [*line, row["which is"]])) in guide
+    tags, sentences = (found[found["corpus"] == c]["behind"] for c in monday.SETTINGS)
+    assert sorted(tags < 1) == [False, True, True, True]
+    assert f"once {tags.max():.1f} points behind" in guide
+    assert f"from {sentences.max():.1f} points behind to {-sentences.min():.1f} ahead" in guide
+    # Who says no to all of them is wrong on the positives alone.
+    tests = [r["metrics"]["test"] for r in kept if r["parameters"]["corpus"] == "answer_sentences"]
+    share = 1 - max(m["accuracy"] for m in tests if m["f1"] == 0) / 100
+    always_yes = 200 * share / (1 + share)
+    assert f"calling every sentence an answer has {always_yes:.1f}" in guide
+    learned = found[found["corpus"] == "answer_sentences"][["the guide's", "the grid's"]]
+    assert learned.max(axis=None) < always_yes + 0.5
