@@ -438,7 +438,7 @@ class _Lines(TrainerCallback):
         loss = next((log["loss"] for log in reversed(state.log_history) if "loss" in log), None)
         if loss is not None and state.epoch is not None:
             value = kwargs["metrics"][f"eval_{self.best}"]
-            print(f"  epoch {state.epoch:g}: loss {loss:.3f}, validation {self.best} {value:.1f}")
+            print(f"  epoch {state.epoch:.3g}: loss {loss:.3f}, validation {self.best} {value:.1f}")
 
 
 def _history(logs: list[dict[str, float]]) -> list[dict[str, float]]:
