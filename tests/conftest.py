@@ -20,31 +20,21 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 
 
-# What these hold takes long or starts processes: each test goes to whichever worker is free.
-SPREAD = ("benchmarks", "notebooks", "reproduce", "test_access.py")
+# What these hold starts processes of its own: each test goes to whichever worker is free.
+SPREAD = ("benchmarks", "notebooks", "reproduce")
 
 
 def unit(nodeid: str) -> str:
-    """What stays on one worker for its fixtures: a file, where its tests are not spread."""
+    """What stays on one worker for its fixtures: a file, or all that look at the built pages."""
     path = nodeid.partition("::")[0]
-    return nodeid if set(path.split("/")[-2:]) & set(SPREAD) else path
+    folder = path.split("/")[-2]
+    return nodeid if folder in SPREAD else folder if folder == "book" else path
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest begins first, so that no worker is left alone with it at the end.
-
-    One test builds the pages for all, at the very beginning; the others that look at them come
-    when it has done so.
-    """
+    """What takes longest begins first, so that no worker is left alone with it at the end."""
     slow = {unit(item.nodeid) for item in items if item.get_closest_marker("slow")}
-    pages = [item for item in items if item.path.parent.name == "book"]
-
-    def rank(item: pytest.Item) -> int:
-        if item in pages:
-            return 0 if item is pages[0] else 2
-        return 1 if unit(item.nodeid) in slow else 3
-
-    items.sort(key=rank)
+    items.sort(key=lambda item: (item.path.parent.name != "book", unit(item.nodeid) not in slow))
 
 
 class ByUnit(LoadScopeScheduling):
