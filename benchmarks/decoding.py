@@ -34,7 +34,7 @@ from scipy.special import log_softmax
 
 from benchmarks.evidence import heads, stage_a, tasks
 from dicebook.corpora.tags import Span, spans
-from dicebook.reproduce import runs
+from dicebook.reproduce import analysis, runs
 from dicebook.reproduce.analysis import CHECKPOINTS
 from dicebook.tasks import thresholds
 
@@ -143,8 +143,7 @@ class Part:
 
 def f1(counts: np.ndarray) -> np.ndarray:
     """F1 in percent of counts ``[..., 3]`` of right, predicted and gold entities."""
-    right, predicted, gold = np.moveaxis(counts, -1, 0)
-    return np.asarray(200 * right / np.maximum(1, predicted + gold))
+    return analysis.f1(*np.moveaxis(counts, -1, 0))
 
 
 def tuned(part: Part) -> dict[str, dict[str, float]]:

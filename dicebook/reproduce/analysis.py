@@ -104,23 +104,22 @@ class Runs:
         return runs
 
     @classmethod
-    def read_fine_tuned(cls, folder: Path, size: int = 0, passes: int = 4) -> Runs:
-        """The finals of Stage B with one size and number of passes, tasks as in Stage A.
+    def read_fine_tuned(cls, folder: Path) -> dict[tuple[int, int], Runs]:
+        """The finals of Stage B by training sentences (0 is all of a draw) and passes over them.
 
         Args:
-            folder: Of the records of both stages.
-            size: Training sentences; 0 is all of a draw.
-            passes: Over them.
+            folder: Of the records of both stages; tasks are as in Stage A.
         """
         tasks = cls.read(folder).tasks
-        runs = cls()
+        cells: dict[tuple[int, int], Runs] = {}
         for record in (r for path in sorted(folder.glob("b-*.jsonl")) for r in read(path)):
-            if record["kind"] == "final" and (record["size"], record["passes"]) == (size, passes):
+            if record["kind"] == "final":
+                runs = cells.setdefault((record["size"], record["passes"]), cls())
                 task, arm, seed = (record[name] for name in ("task", "arm", "seed"))
                 runs.tasks[task] = tasks[task]
                 for how in WAYS:
                     runs.finals.setdefault((task, arm, how), {})[seed] = record
-        return runs
+        return cells
 
     def curves(self, task: str, arm: str) -> list[list[float]]:
         """Validation F1 of every final at the steps of ``CHECKPOINTS``, threshold tuned."""
@@ -456,12 +455,13 @@ the two-way bootstrap and the difference that would have been seen four times in
 
 
 def _fine_tuned(folder: Path) -> list[dict[str, Any]]:
-    lines = [r for path in sorted(folder.glob("b-*.jsonl")) for r in read(path)]
     rows = []
-    for size, passes in sorted({(r["size"], r["passes"]) for r in lines if r["kind"] == "final"}):
-        runs = Runs.read_fine_tuned(folder, size, passes)
+    cells = Runs.read_fine_tuned(folder)
+    for size, passes in sorted(cells):
+        runs = cells[size, passes]
         for task, arm, how in runs.finals:
-            row = {"task": task, "training sentences": size or "all", "passes": passes}
+            row: dict[str, Any] = {"task": task}
+            row |= {"training sentences": size or "all", "passes": passes}
             row |= {"way": how, "arm": arm, "F1": runs.mean_f1(task, arm, how)}
             row["seeds"] = len(runs.finals[task, arm, how])
             found = effect(runs, less_ce(arm, how), task) if arm != "ce" else None

@@ -212,13 +212,13 @@ def test_the_second_stage_is_read_cell_by_cell(folder: Path) -> None:
     for arm in ("ce", "dice"):
         lines.append({**_record("t0", arm, 4, [10] * 100), **cell, "kind": "search"})
     (folder / "b-t0.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    runs = Runs.read_fine_tuned(folder)
+    runs = Runs.read_fine_tuned(folder)[0, 4]
     assert list(runs.tasks) == ["t0"]
     found = analysis.effect(runs, PRIMARY, "t0")
     assert found is not None
     assert found.seeds == 3
     assert found.mean == pytest.approx(100 * 3 / 1000)
-    assert len(Runs.read_fine_tuned(folder, size=300).finals["t0", "dice", "tuned"]) == 1
+    assert len(Runs.read_fine_tuned(folder)[300, 4].finals["t0", "dice", "tuned"]) == 1
     assert "| t0 | all | 4 | argmax | dice |" in analysis.report(folder)
     assert "| t0 | 300 | 4 | argmax | dice |" in analysis.report(folder)
 
