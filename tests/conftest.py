@@ -25,16 +25,24 @@ SPREAD = ("benchmarks", "notebooks", "reproduce")
 
 
 def unit(nodeid: str) -> str:
-    """What stays on one worker for its fixtures: a file, or all that look at the built pages."""
+    """What stays on one worker for its fixtures: a file, or one test of those that are spread."""
     path = nodeid.partition("::")[0]
-    folder = path.split("/")[-2]
-    return nodeid if folder in SPREAD else folder if folder == "book" else path
+    return nodeid if path.split("/")[-2] in SPREAD else path
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest begins first, so that no worker is left alone with it at the end."""
+    """What takes longest begins first, so that no worker is left alone with it at the end.
+
+    First of all the pages, whose worker builds the book; the other tests of it come later.
+    """
     slow = {unit(item.nodeid) for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (item.path.parent.name != "book", unit(item.nodeid) not in slow))
+
+    def late(item: pytest.Item) -> tuple[bool, bool, bool]:
+        path = item.path
+        book = path.parent.name == "book"
+        return path.name != "test_pages.py", unit(item.nodeid) not in slow, book
+
+    items.sort(key=late)
 
 
 class ByUnit(LoadScopeScheduling):

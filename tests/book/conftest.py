@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 from playwright.sync_api import Browser, sync_playwright
+from watched import OTHERS, PAGES, WIDE, Watched
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("_config.yml", "_toc.yml", "index.md", "references.bib", "requirements.lock")
@@ -83,3 +84,19 @@ def browser() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture
+def watched(browser: Browser) -> Iterator[Watched]:
+    """An empty page of its own."""
+    with browser.new_context(viewport=WIDE, color_scheme="light") as context:
+        yield Watched(context.new_page())
+
+
+@pytest.fixture(scope="session", params=[*PAGES, *OTHERS])
+def shown(request: pytest.FixtureRequest, site: str, browser: Browser) -> Iterator[Watched]:
+    """A page of the book, loaded once for all tests that look at it."""
+    with browser.new_context(viewport=WIDE, color_scheme="light") as context:
+        watched = Watched(context.new_page(), request.param)
+        watched.goto(f"{site}{request.param}.html")
+        yield watched

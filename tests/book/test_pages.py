@@ -1,59 +1,53 @@
-"""The built book, page by page, as a browser shows it."""
+"""The built book, page by page, as a browser shows it; axe-core finds nothing serious."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
 from pathlib import Path
 
 import nbformat
 import pytest
-import yaml
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
+from watched import PAGES, PHONE, WIDE, Watched
 
 ROOT = Path(__file__).resolve().parents[2]
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
-PAGES = ["index", *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
+AXE = Path(os.environ.get("VENV", ROOT / ".venv")) / "axe.min.js"
+# One page of each kind is looked at in the dark, too.
+DARK = {"index", CHAPTERS[0], "docs/playground", "docs/recipes", "docs/records", "docs/api/losses"}
+RUN = """rules => axe.run(
+    document, {resultTypes: ["violations"], preload: false, ...(rules && {runOnly: rules})}
+).then(found => found.violations
+    .filter(v => ["serious", "critical"].includes(v.impact))
+    .flatMap(v => v.nodes.map(n => `${v.id}: ${n.target.join(" ")}: ${n.failureSummary}`)))"""
+# Of what is repeated in the same form a few are enough: three pieces of code, ten rows of a table.
+# The thousands of boxes of a formula hold no controls.
+THIN = """() => {
+    document.querySelectorAll("mjx-container").forEach(formula => formula.remove());
+    for (const kind of ["article .highlight", "article section > dl.py"])
+        [...document.querySelectorAll(kind)].slice(3).forEach(element => element.remove());
+    for (const table of document.querySelectorAll("article tbody"))
+        [...table.rows].slice(10).forEach(row => row.remove());
+}"""
+
 
 pytestmark = pytest.mark.slow
+needs_axe = pytest.mark.skipif(not AXE.exists(), reason="axe-core is not here: run `make axe`")
 
 
-class Watched:
-    """A page, with what it complained about and what it asked the network for."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.errors: list[str] = []
-        self.requests: list[str] = []
-        page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("request", lambda request: self.requests.append(request.url))
-        page.on("response", lambda r: self.errors.append(r.url) if r.status >= 400 else None)
-
-    def goto(self, url: str) -> None:
-        self.page.goto(url)
-        self.page.wait_for_load_state("networkidle")
-        if self.page.locator(".math").count():
-            self.page.wait_for_function("() => window.MathJax?.startup?.promise")
-            self.page.evaluate("() => MathJax.startup.promise")
+def findings(page: Page, rules: list[str] | None = None) -> list[str]:
+    """What axe-core calls serious or critical."""
+    found: list[str] = page.evaluate(RUN, rules)
+    return found
 
 
-@pytest.fixture
-def watched(browser: Browser) -> Iterator[Watched]:
-    context = browser.new_context(viewport={"width": 1200, "height": 900}, color_scheme="light")
-    yield Watched(context.new_page())
-    context.close()
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_page_is_whole(site: str, watched: Watched, name: str) -> None:
-    watched.goto(f"{site}{name}.html")
-    page = watched.page
-    heading = page.locator("h1").first.inner_text().removesuffix("#").strip()
+def test_page_is_whole(site: str, shown: Watched) -> None:
+    page = shown.page
+    heading = page.locator("h1:not(:empty)").first.inner_text().removesuffix("#").strip()
     assert heading
     assert heading in page.title()
-    assert watched.errors == []
-    assert [u for u in watched.requests if not u.startswith((site, "data:"))] == []
+    assert shown.errors == []
+    assert [u for u in shown.requests if not u.startswith((site, "data:"))] == []
 
     formulas = page.locator("article .math").count()
     assert page.locator("article mjx-container").count() >= formulas
@@ -66,31 +60,47 @@ def test_page_is_whole(site: str, watched: Watched, name: str) -> None:
     assert named == 0
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_chapter_shows_its_pictures_and_hides_its_solutions(
-    site: str, watched: Watched, name: str
-) -> None:
-    cells = nbformat.read(ROOT / f"{name}.ipynb", as_version=4).cells
+@pytest.mark.parametrize("shown", CHAPTERS, indirect=True)
+def test_chapter_shows_its_pictures_and_hides_its_solutions(shown: Watched) -> None:
+    cells = nbformat.read(ROOT / f"{shown.name}.ipynb", as_version=4).cells
     outputs = [o for cell in cells for o in cell.get("outputs", [])]
     pictures = sum("image/png" in output.get("data", {}) for output in outputs)
     hidden = sum("hide-cell" in cell.metadata.get("tags", []) for cell in cells)
-    watched.goto(f"{site}{name}.html")
-    assert watched.page.locator(".cell_output img").count() >= pictures > 0
-    solutions = watched.page.locator("details.hide")
+    assert shown.page.locator(".cell_output img").count() >= pictures > 0
+    solutions = shown.page.locator("details.hide")
     assert solutions.count() >= hidden > 0
     assert not solutions.first.evaluate("details => details.open")
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_page_fits_a_phone(site: str, browser: Browser, name: str) -> None:
-    with browser.new_context(viewport={"width": 390, "height": 800}) as context:
-        watched = Watched(context.new_page())
-        watched.goto(f"{site}{name}.html")
-        assert watched.page.evaluate("document.documentElement.scrollWidth") <= 390
-        # What lies left of its box cannot be scrolled to.
-        lost = """boxes => boxes.filter(box => [...box.querySelectorAll("mjx-math")].some(math =>
-            math.getBoundingClientRect().left < box.getBoundingClientRect().left - 1)).length"""
-        assert watched.page.locator("div.math").evaluate_all(lost) == 0
+def test_page_fits_a_phone(shown: Watched) -> None:
+    page = shown.page
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    # What lies left of its box cannot be scrolled to.
+    lost = """boxes => boxes.filter(box => [...box.querySelectorAll("mjx-math")].some(math =>
+        math.getBoundingClientRect().left < box.getBoundingClientRect().left - 1)).length"""
+    assert page.locator("div.math").evaluate_all(lost) == 0
+    page.set_viewport_size(WIDE)
+
+
+@needs_axe
+def test_no_serious_finding(shown: Watched) -> None:
+    page = shown.page
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    page.evaluate(THIN)
+    assert findings(page) == []
+    if shown.name in DARK:
+        page.add_style_tag(content="* { transition: none !important }")
+        page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
+        assert findings(page, ["color-contrast"]) == []
+
+
+@needs_axe
+def test_a_picture_without_words_is_found(watched: Watched, site: str) -> None:
+    watched.goto(f"{site}index.html")
+    watched.page.evaluate(AXE.read_text(encoding="utf-8"))
+    watched.page.evaluate("() => document.querySelector('article img').removeAttribute('alt')")
+    assert any(finding.startswith("image-alt") for finding in findings(watched.page))
 
 
 def test_search_finds_a_word(site: str, watched: Watched) -> None:
