@@ -37,6 +37,7 @@ from dicebook.corpora.tags import Span, spans
 from dicebook.reproduce import analysis, runs
 from dicebook.reproduce.analysis import CHECKPOINTS
 from dicebook.tasks import thresholds
+from dicebook.tasks.valid_tags import best_valid
 
 CORPORA = ("wnut17", "crossner_ai", "wikigold")
 ARMS = {"ce": "ce", "dl": "dice"}  # by the names of losses, those of the evidence
@@ -49,30 +50,6 @@ WAYS = {
     "bias, valid": "test_tuned_valid",
     "confidence": "test_confidence",
 }
-
-
-def best_valid(scores: np.ndarray, labels: Sequence[str]) -> np.ndarray:
-    """The valid IOB2 sequence with the highest sum of scores, by Viterbi's recursion.
-
-    Args:
-        scores: ``[N, L, C]``, such as log-probabilities; -inf forbids a tag.
-        labels: the C tags.
-
-    Returns:
-        Indices of tags, ``[N, L]``.
-    """
-    inside = np.array([label.startswith("I-") for label in labels])
-    kind = np.array([label[2:] for label in labels])
-    broken = inside & (kind[:, None] != kind)  # from a tag to the next
-    total, back = np.where(inside, -np.inf, scores[:, 0]), []
-    for step in scores.transpose(1, 0, 2)[1:]:
-        reached = np.where(broken, -np.inf, total[:, :, None])
-        back.append(reached.argmax(1))
-        total = reached.max(1) + step
-    path = [total.argmax(1)]
-    for pointers in reversed(back):
-        path.append(np.take_along_axis(pointers, path[-1][:, None], 1)[:, 0])
-    return np.stack(path[::-1], 1)
 
 
 class Part:

@@ -972,8 +972,9 @@ if all(len(evidence.finals["wnut17", a, h]) == 20 for a in ("ce", "dice") for h 
 #
 # The bias of `O` is one knob for two things: how many words are called, and where an entity ends. Two
 # other decoders leave the model as it is, too. *Valid* takes the best sequence of tags in which every
-# `I-` continues an entity of its type (Viterbi's algorithm, with no weights of its own). *Confidence*
-# does the same with a bias that calls too many, and keeps an entity if the mean log-probability of its
+# `I-` continues an entity of its type (Viterbi's algorithm, with no weights of its own; in the library
+# `tagging.decode(..., valid=True)`). *Confidence* does the same with a bias that calls too many, and
+# keeps an entity if the mean log-probability of its
 # tags is above a threshold: so entities come and go whole. `benchmarks/decoding.py` does this with the
 # finals of 9.11 that were chosen for argmax, on ten of their draws. Biases and thresholds are from
 # validation. Test F1 of argmax, and what each of the others adds to it:

@@ -1,0 +1,32 @@
+"""The best sequence of tags in which every ``I-`` continues an entity of its type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def best_valid(scores: np.ndarray, labels: Sequence[str]) -> np.ndarray:
+    """The valid IOB2 sequence with the highest sum of scores, by Viterbi's recursion.
+
+    Args:
+        scores: shape ``[sentences, words, len(labels)]``: logits or log-probabilities, with which
+            the sequence is the same, since they differ by a number a word. ``-inf`` forbids a tag.
+        labels: the tags, in the order of the scores.
+
+    Returns:
+        Indices of tags, shape ``[sentences, words]``.
+    """
+    inside = np.array([label.startswith("I-") for label in labels])
+    kind = np.array([label[2:] for label in labels])
+    broken = inside & (kind[:, None] != kind)  # from a tag to the next
+    total, back = np.where(inside, -np.inf, scores[:, 0]), []
+    for step in scores.transpose(1, 0, 2)[1:]:
+        reached = np.where(broken, -np.inf, total[:, :, None])
+        back.append(reached.argmax(1))
+        total = reached.max(1) + step
+    path = [total.argmax(1)]
+    for pointers in reversed(back):
+        path.append(np.take_along_axis(pointers, path[-1][:, None], 1)[:, 0])
+    return np.stack(path[::-1], 1)
