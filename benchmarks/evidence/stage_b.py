@@ -32,7 +32,7 @@ LOSSES: dict[str, tuple[str, dict[str, Any]]] = {
     "dice": ("dl", {"squared": True, "smooth": 1.0}),
     "dsc": ("dsc", {"squared": True, "smooth": 1.0, "alpha": 0.1}),
 }
-RATES, SEARCH_SEEDS, FINALS = (1e-4, 2e-4, 4e-4), (1000, 1001), 8
+RATES, SEARCH_SEEDS, FINALS = (1e-4, 2e-4, 4e-4, 8e-4, 16e-4), (1000, 1001), 8
 ALL = 0
 # Sizes with four passes first, then the other numbers of passes.
 CELLS = [(n, 4) for n in (ALL, 1000, 300)] + [(n, p) for n in (ALL, 1000, 300) for p in (1, 2, 8)]

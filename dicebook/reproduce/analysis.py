@@ -107,6 +107,9 @@ class Runs:
     def read_fine_tuned(cls, folder: Path) -> dict[tuple[int, int], Runs]:
         """The finals of Stage B by training sentences (0 is all of a draw) and passes over them.
 
+        Of two finals of one loss and seed the later counts: it has the learning rate of the whole
+        search.
+
         Args:
             folder: Of the records of both stages; tasks are as in Stage A.
         """

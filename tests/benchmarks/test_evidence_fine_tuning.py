@@ -97,6 +97,7 @@ def test_the_rate_is_the_best_on_average_and_the_lowest_among_equals() -> None:
         return [{**blank, "validation": {"tuned": {"f1": v}}} for v in values]
 
     known = [*found(1e-4, 40, 42), *found(2e-4, 60, 10), *found(4e-4, 41, 41)]
+    known += [*found(8e-4, 0, 0), *found(16e-4, 0, 0)]
     assert stage_b.chosen_rate(known, "ce") == 1e-4
 
 
@@ -113,6 +114,6 @@ def test_the_plan_begins_with_all_sentences_and_keeps_pairs_together(
     assert len(plan) == len(set(plan)) == (12 + 8 + 12) * 8 * 4
     assert {(run.size, run.passes) for run in plan[:96]} == {(stage_b.ALL, 4)}
     assert [run.arm for run in plan[:4]] == list(stage_b.LOSSES)
-    assert len(stage_b.searches(stage_b.CORPORA)) == 3 * 4 * 6
+    assert len(stage_b.searches(stage_b.CORPORA)) == 3 * 4 * 10
     with pytest.raises(ValueError, match="expected some of wnut17"):
         stage_b.run(["sst2"], tmp_path)

@@ -204,7 +204,8 @@ def test_the_report_finds_what_was_put_in(folder: Path) -> None:
 def test_the_second_stage_is_read_cell_by_cell(folder: Path) -> None:
     cell = {"size": 0, "passes": 4}
     gains = {0: 3, 1: 5, 2: 1}
-    lines = []
+    # A final at a learning rate that the search did not choose in the end, and then its successor.
+    lines = [{**_record("t0", "dice", 0, [9] * 100), **cell}]
     for seed, gain in gains.items():
         for arm, found in (("ce", [5] * 100), ("dice", [5] * 99 + [5 + gain])):
             lines.append({**_record("t0", arm, seed, found), **cell})
