@@ -268,11 +268,12 @@ def detectable(error: float, df: float, power: float = 0.8) -> float:
     """
     bound = stats.t.ppf(0.975, df)
 
-    def missed(shift: float) -> float:
-        sides = stats.nct.cdf(bound, df, shift) - stats.nct.cdf(-bound, df, shift)
-        return float(sides - (1 - power))
+    def found(shift: float) -> float:
+        # Not cdf(-bound, df, shift), which is NaN for one degree of freedom.
+        sides = stats.nct.sf(bound, df, shift) + stats.nct.sf(bound, df, -shift)
+        return float(sides - power)
 
-    return float(error * optimize.brentq(missed, 0.0, 2 * bound + 3)) if error else 0.0
+    return float(error * optimize.brentq(found, 0.0, 2 * bound + 3)) if error else 0.0
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -59,10 +59,11 @@ def test_holm_is_the_smallest_level_that_rejects() -> None:
         assert i not in rejected(adjusted - 1e-9)
 
 
-def test_the_detectable_difference_is_found_four_times_in_five() -> None:
+@pytest.mark.parametrize("runs", [2, 20])
+def test_the_detectable_difference_is_found_four_times_in_five(runs: int) -> None:
     rng = np.random.default_rng(2)
-    shift = analysis.detectable(1 / 20**0.5, 19)
-    p = stats.ttest_1samp(rng.normal(shift, 1, (20_000, 20)), 0, axis=1).pvalue
+    shift = analysis.detectable(1 / runs**0.5, runs - 1)
+    p = stats.ttest_1samp(rng.normal(shift, 1, (20_000, runs)), 0, axis=1).pvalue
     assert (p < 0.05).mean() == pytest.approx(0.8, abs=0.01)
 
 
