@@ -108,7 +108,7 @@ def test_the_commands_are_commands(root: Path) -> None:
     page = (root / "docs" / "what_to_do.md").read_text(encoding="utf-8")
     block = page.split("```sh\n")[1].split("```")[0]
     lines = [line for line in block.replace("\\\n", "").splitlines() if line[0] != "#"]
-    assert len(lines) == 4
+    assert len(lines) == 5
     for line in lines:
         _, notebook, out, *options = shlex.split(line)
         assert out == "out.ipynb"

@@ -371,6 +371,28 @@ def test_the_readme_and_the_guide_say_what_the_records_say() -> None:
     assert f"p = {corrected[1:]} after correction for the sixteen contrasts looked at" in guide
 
 
+@pytest.mark.skipif(not any(RECORDS.glob("b-*.jsonl")), reason="no records are kept yet")
+def test_the_readme_and_the_guide_say_what_the_second_stage_says() -> None:
+    runs = Runs.read_fine_tuned(RECORDS)[0, 4]
+    root = RECORDS.parents[1]
+    readme, guide = (
+        " ".join((root / name).read_text(encoding="utf-8").split())
+        for name in ("README.md", "docs/what_to_do.md")
+    )
+
+    def told(arm: str) -> tuple[str, str]:
+        found = analysis.effect(runs, analysis.less_ce(arm, "tuned"), "crossner_politics")
+        assert found is not None
+        return f"{found.mean:.1f}", f"[{found.low:.1f}, {found.high:.1f}]"
+
+    mean, interval = told("dice")
+    assert f"dice is {mean} points of F1 ahead of cross entropy {interval}" in readme
+    assert f"dice was {mean} points ahead of cross entropy {interval}" in guide
+    mean, interval = told("wce")
+    assert f"weighted cross entropy {mean} {interval}" in readme
+    assert f"weights {mean} {interval}" in guide
+
+
 @pytest.mark.skipif(not any(RECORDS.glob("a-*.jsonl")), reason="no records are kept yet")
 def test_the_page_of_the_evidence_is_that_of_the_records() -> None:
     page = RECORDS.parents[1] / "docs" / "evidence.md"
