@@ -745,7 +745,7 @@ for task, arm in product(layers.tasks, ARMS):
             row[f"less ce, {how}"] = f"{found.mean:+.1f} [{found.low:+.1f}, {found.high:+.1f}]"
             row[f"would be seen, {how}"] = f"{found.detectable:.1f}"
     table[task, NAMES[arm]] = row
-pd.DataFrame(table).T.fillna("")
+pd.DataFrame(table).fillna("")
 
 # %% tags=["hide-input"]
 by_rate, by_pass = {}, {}
