@@ -239,7 +239,7 @@ def _footnotes(records: Sequence[Record]) -> Iterator[str]:
     for corpus in dict.fromkeys(record["parameters"]["corpus"] for record in records):
         (given, *_) = (r["parameters"] for r in records if r["parameters"]["corpus"] == corpus)
         note = f" {given['corpus_note']}" if given.get("corpus_note") else ""
-        yield f"- {_corpus(corpus)}: {_settings(given)}.{note}"
+        yield f"- {corpus}: {_settings(given)}.{note}"
     device = ", ".join(dict.fromkeys(record["measured"]["device"] for record in records))
     yield f"\n{len(records)} runs, {_time(records)} of training on {device}."
 

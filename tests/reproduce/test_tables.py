@@ -103,7 +103,7 @@ def test_reproduced_tables_have_a_page_of_their_own(tmp_path: Path) -> None:
     text = tables.reproduced(tmp_path)
     assert text.count("## Table 9: Sentiment, scored by accuracy (profile ") == 2
     assert "(profile smoke)" not in text
-    assert "Treebank: all-MiniLM-L6-v2, 4 layers frozen, 1,500 training examples" in text
+    assert "- sst5: all-MiniLM-L6-v2, 4 layers frozen, 1,500 training examples" in text
     assert "16 runs, 10 minutes of training on cpu, 1 threads" in text
 
 
