@@ -6,19 +6,17 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 from bs4 import BeautifulSoup
+from watched import PAGES
 
 ROOT = Path(__file__).resolve().parents[2]
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
-PAGES = [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
 URLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
 OURS = URLS["Repository"].removeprefix("https://github.com/")
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("name", ["index", *PAGES])
+@pytest.mark.parametrize("name", PAGES)
 def test_page_describes_itself_and_leads_to_its_source(html: Path, name: str) -> None:
     page = BeautifulSoup((html / f"{name}.html").read_text("utf-8"), "html.parser")
     said = {m.get("property") or m.get("name"): m.get("content") for m in page.find_all("meta")}

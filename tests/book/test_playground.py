@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from playwright.sync_api import Browser, Page, expect
+from watched import WIDE
 
 from dicebook import make_loss
 
@@ -40,7 +41,7 @@ def ours(setting: dict[str, Any]) -> torch.nn.Module:
 
 @pytest.fixture
 def page(browser: Browser, site: str) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    context = browser.new_context(viewport=WIDE)
     page = context.new_page()
     page.goto(f"{site}docs/playground.html")
     page.wait_for_selector("[data-play=playground][data-ready]")

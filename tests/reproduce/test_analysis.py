@@ -318,6 +318,11 @@ def test_the_primary_result_again_from_the_raw_records() -> None:
     assert found.mu_low < mu < found.mu_high
 
 
+def _prose(name: str) -> str:
+    """A page of the project without its line breaks."""
+    return " ".join((RECORDS.parents[1] / name).read_text(encoding="utf-8").split())
+
+
 @pytest.mark.skipif(not any(RECORDS.glob("a-*.jsonl")), reason="no records are kept yet")
 def test_the_readme_and_the_guide_say_what_the_records_say() -> None:
     runs = Runs.read(RECORDS)
@@ -332,14 +337,13 @@ def test_the_readme_and_the_guide_say_what_the_records_say() -> None:
     def told(p: analysis.Pooled, digits: int) -> list[str]:
         return [f"{x:.{digits}f}".replace("-", "−") for x in (p.mu, p.mu_low, p.mu_high)]
 
-    root = RECORDS.parents[1]
-    readme = " ".join((root / "README.md").read_text(encoding="utf-8").split())
+    readme = _prose("README.md")
     mean, low, high = told(tuned, 1)
     assert f"the difference is {mean} [{low}, {high}]" in readme
     assert f"one of {tuned.detectable:.1f} would probably have been seen" in readme
     mean, low, high = told(at_half, 1)
     assert f"dice is {mean} points of F1 ahead of cross entropy [{low}, {high}]" in readme
-    guide = " ".join((root / "docs" / "what_to_do.md").read_text(encoding="utf-8").split())
+    guide = _prose("docs/what_to_do.md")
     mean, low, high = (x.replace("0.", ".") for x in told(tuned, 2))
     assert f"{mean} points [{low}, {high}]" in guide
     mean, low, high = told(at_half, 1)
@@ -374,11 +378,7 @@ def test_the_readme_and_the_guide_say_what_the_records_say() -> None:
 @pytest.mark.skipif(not any(RECORDS.glob("b-*.jsonl")), reason="no records are kept yet")
 def test_the_readme_and_the_guide_say_what_the_second_stage_says() -> None:
     runs = Runs.read_fine_tuned(RECORDS)[0, 4]
-    root = RECORDS.parents[1]
-    readme, guide = (
-        " ".join((root / name).read_text(encoding="utf-8").split())
-        for name in ("README.md", "docs/what_to_do.md")
-    )
+    readme, guide = _prose("README.md"), _prose("docs/what_to_do.md")
 
     def told(arm: str) -> tuple[str, str]:
         found = analysis.effect(runs, analysis.less_ce(arm, "tuned"), "crossner_politics")
