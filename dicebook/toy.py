@@ -5,8 +5,9 @@ possible answer is known in closed form, and a run takes a fraction of a second.
 07 train every loss on it from several starting biases. In the second toy no line is right.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -161,32 +162,72 @@ def train_logistic(
         )
     if batch_size is not None and not 1 <= batch_size <= n:
         raise ValueError(f"batch_size: expected 1 to {n}, got {batch_size}")
+    weight, intercept, losses, logits = _minimise(
+        lambda z, y: loss(z[0], y[0])[None],
+        features[None],
+        targets[None],
+        biases=[bias],
+        seeds=[seed],
+        steps=steps,
+        learning_rate=learning_rate,
+        batch_size=batch_size,
+        record_every=record_every,
+    )
+    return Fit(weight[0], float(intercept[0]), losses[:, 0], logits[:, 0])
+
+
+def _minimise(
+    losses_of: Loss,
+    features: Tensor,
+    targets: Tensor,
+    *,
+    biases: Sequence[float],
+    seeds: Sequence[int],
+    steps: int = 200,
+    learning_rate: float = 0.3,
+    batch_size: int | None = None,
+    record_every: int = 0,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """`train_logistic` of r runs side by side: no step of one depends on another.
+
+    ``losses_of(logits [r, b], targets [r, b])`` returns [r]; features are [r, n, d], targets
+    [r, n], and of biases and seeds there are r.
+
+    Returns:
+        Weights [r, d], biases [r], losses [steps, r] and recorded logits [k, r, n].
+    """
+    r, n, _ = features.shape
     # Far from the seeds of `imbalanced_blobs`: the same seed would repeat the permutation that
     # placed the positives, and the first batch would hold nothing else.
-    generator = torch.Generator().manual_seed(seed + 2**31)
-    weight = torch.zeros(features.shape[1], dtype=features.dtype, requires_grad=True)
-    intercept = torch.tensor(float(bias), dtype=features.dtype, requires_grad=True)
+    generators = [torch.Generator().manual_seed(seed + 2**31) for seed in seeds]
+    weight = torch.zeros_like(features[:, 0], requires_grad=True)
+    intercept = torch.tensor(biases, dtype=features.dtype, requires_grad=True)
     optimizer = torch.optim.Adam([weight, intercept], lr=learning_rate)
+
+    def logits(x: Tensor) -> Tensor:
+        return (x @ weight[..., None])[..., 0] + intercept[:, None]
+
     losses, recorded = [], []
     x, y = features, targets
     for step in range(steps):
         if record_every and step % record_every == 0:
-            recorded.append((features @ weight + intercept).detach())
+            recorded.append(logits(features).detach())
         if batch_size is not None:
-            chosen = torch.randperm(n, generator=generator)[:batch_size]
-            x, y = features[chosen], targets[chosen]
-        value = loss(x @ weight + intercept, y)
+            chosen = [torch.randperm(n, generator=each)[:batch_size] for each in generators]
+            rows = torch.arange(r)[:, None], torch.stack(chosen)
+            x, y = features[rows], targets[rows]
+        values = losses_of(logits(x), y)
         optimizer.zero_grad()
-        value.backward()
+        values.sum().backward()
         optimizer.step()
-        losses.append(value.detach())
+        losses.append(values.detach())
     if record_every:
-        recorded.append((features @ weight + intercept).detach())
-    return Fit(
-        weight=weight.detach(),
-        bias=intercept.item(),
-        losses=torch.stack(losses) if losses else features.new_empty(0),
-        logits=torch.stack(recorded) if recorded else features.new_empty(0, n),
+        recorded.append(logits(features).detach())
+    return (
+        weight.detach(),
+        intercept.detach(),
+        torch.stack(losses) if losses else features.new_empty(0, r),
+        torch.stack(recorded) if recorded else features.new_empty(0, r, n),
     )
 
 
@@ -252,7 +293,8 @@ def train_from_starts(
     batches. One seed thus gives every loss the same data in the same order.
 
     Args:
-        losses: Name → `loss(logits, targets)`.
+        losses: Name → `loss(logits, targets)`, which must allow `torch.vmap`: the runs of a loss
+            are trained side by side.
         blobs: What draws the data: `imbalanced_blobs` or `misspecified_blobs`.
         biases: Starting biases.
         seeds: Seeds, one run each; give at least five before you compare losses.
@@ -266,25 +308,30 @@ def train_from_starts(
         F1 at the threshold tuned on the training set), "threshold" (that threshold, a
         probability) and "predicted" (share of the test set called positive at .5).
     """
-    data = []
-    for seed in seeds:
-        train = blobs(n, positive=positive, separation=separation, seed=2 * seed)
-        test = blobs(n, positive=positive, separation=separation, seed=2 * seed + 1)
-        data.append((seed, train, test))
+    seeds, biases = list(seeds), list(biases)
+    draw = partial(blobs, n, positive=positive, separation=separation)
+    train, test = ([draw(seed=2 * seed + part) for seed in seeds] for part in (0, 1))
+    starts = [(bias, i) for bias in biases for i in range(len(seeds))]
     rows: dict[tuple[str, float], list[dict[str, float]]] = {}
     for name, loss in losses.items():
-        for bias in biases:
-            rows[name, bias] = []
-            for seed, (x, y), (x_test, y_test) in data:
-                fit = train_logistic(loss, x, y, bias=bias, seed=seed, **training)
-                scores = fit.predict(x_test)
-                cut, _ = best_threshold(fit.predict(x), y)
-                rows[name, bias].append(
-                    {
-                        "f1": f1_score(scores > 0, y_test),
-                        "tuned": f1_score(scores > cut, y_test),
-                        "threshold": torch.tensor(cut).sigmoid().item(),
-                        "predicted": (scores > 0).double().mean().item(),
-                    }
-                )
+        weights, intercepts, *_ = _minimise(
+            torch.vmap(loss),
+            torch.stack([train[i][0] for _, i in starts]),
+            torch.stack([train[i][1] for _, i in starts]),
+            biases=[bias for bias, _ in starts],
+            seeds=[seeds[i] for _, i in starts],
+            **training,
+        )
+        for (bias, i), weight, intercept in zip(starts, weights, intercepts, strict=True):
+            (x, y), (x_test, y_test) = train[i], test[i]
+            scores = x_test @ weight + intercept
+            cut, _ = best_threshold(x @ weight + intercept, y)
+            rows.setdefault((name, bias), []).append(
+                {
+                    "f1": f1_score(scores > 0, y_test),
+                    "tuned": f1_score(scores > cut, y_test),
+                    "threshold": torch.tensor(cut).sigmoid().item(),
+                    "predicted": (scores > 0).double().mean().item(),
+                }
+            )
     return rows

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.metrics import f1_score as sklearn_f1
 
+from dicebook import make_loss
 from dicebook.toy import (
     best_threshold,
     f1_score,
@@ -170,6 +171,22 @@ def test_train_from_starts_gives_every_loss_the_same_data():
     x, y = misspecified_blobs(400, seed=3)
     assert other["a", 0.0][0]["f1"] == f1_score(fit.predict(x) > 0, y)
     assert set(rows["a", 0.0][0]) == {"f1", "tuned", "threshold", "predicted"}
+
+
+@pytest.mark.parametrize("size", [None, 32])
+def test_runs_side_by_side_are_those_made_one_by_one(size):
+    loss = make_loss("binary_dl")
+    biases, seeds = [-3.0, 1.0], [4, 0]
+    rows = train_from_starts(
+        {"dice": loss}, biases=biases, seeds=seeds, n=200, positive=0.2, steps=40, batch_size=size
+    )
+    for bias in biases:
+        for seed, row in zip(seeds, rows["dice", bias], strict=True):
+            data = imbalanced_blobs(200, positive=0.2, seed=2 * seed)
+            x, y = imbalanced_blobs(200, positive=0.2, seed=2 * seed + 1)
+            fit = train_logistic(loss, *data, bias=bias, steps=40, batch_size=size, seed=seed)
+            assert row["f1"] == f1_score(fit.predict(x) > 0, y)
+            assert row["predicted"] == (fit.predict(x) > 0).double().mean()
 
 
 def test_bad_input_is_named():
