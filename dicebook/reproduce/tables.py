@@ -208,7 +208,9 @@ split for tags, a count of words for sentences, the share of common words for pa
 """
 HOW = {
     "laptop": "Parts of real corpora, small encoders, two seeds, on a CPU in bfloat16: what shows "
-    "here shows in minutes, and differences of a point or two do not show.",
+    "here shows in minutes, and differences of a point or two do not show. Some runs of Tables 5, "
+    "6, 8 and 10 shared a process, and with it what the frozen layers say of an input; with a "
+    "process for each, as the workflow has it, they take up to half as long again.",
     "default": "The same budget for each loss, its learning rate found on the validation split.",
     "paper": "Hyperparameters and habits of the paper's scripts.",
 }
@@ -222,26 +224,37 @@ def reproduced(results: Path) -> str:
     """
     parts = [REPRODUCED]
     for profile, how in HOW.items():
-        files = (results / "reproduced" / profile / f"table{n}.jsonl" for n in grid.TABLES)
-        for file in filter(Path.is_file, files):
+        files = [results / "reproduced" / profile / f"table{n}.jsonl" for n in grid.TABLES]
+        there = [file for file in files if file.is_file()]
+        parts += [f"## Profile `{profile}`\n\n{how}\n"] * bool(there)
+        for file in there:
             number, records = int(file.stem.removeprefix("table")), runs.read_records(file)
-            rows = table_of(records, number, profile).to_dict("records")
-            title = f"Table {number}: {paper.table(number).title}"
-            parts.append(f"## {title} (profile {profile})\n\n{how}\n\n{markdown(rows)}\n")
-            parts += [f"{line}\n" for line in _footnotes(records)]
+            frame = table_of(records, number, profile)
+            parts.append(f"### Table {number}: {paper.table(number).title}\n")
+            for corpus in dict.fromkeys(frame["corpus"]):
+                (given, *_) = (
+                    r["parameters"] for r in records if r["parameters"]["corpus"] == corpus
+                )
+                note = f" {given['corpus_note']}" if given.get("corpus_note") else ""
+                said = frame[frame["corpus"] == corpus].drop(columns="corpus")
+                said = said.loc[:, (said != "").any()]
+                parts.append(f"**{_title(corpus)}** (`{corpus}`): {_settings(given)}.{note}\n")
+                parts.append(f"{markdown(said.to_dict('records'))}\n")
+            parts.append(
+                f"{len(records)} runs, {_time(records)} of training on {_device(records)}.\n"
+            )
     if len(parts) == 1:
         parts.append("No table is kept here yet.\n")
     return "\n".join(parts)
 
 
-def _footnotes(records: Sequence[Record]) -> Iterator[str]:
-    """What a table's runs were: settings and sizes of each corpus, hours, machine."""
-    for corpus in dict.fromkeys(record["parameters"]["corpus"] for record in records):
-        (given, *_) = (r["parameters"] for r in records if r["parameters"]["corpus"] == corpus)
-        note = f" {given['corpus_note']}" if given.get("corpus_note") else ""
-        yield f"- {corpus}: {_settings(given)}.{note}"
-    device = ", ".join(dict.fromkeys(record["measured"]["device"] for record in records))
-    yield f"\n{len(records)} runs, {_time(records)} of training on {device}."
+def _title(corpus: str) -> str:
+    return CORPORA[corpus].title if corpus in CORPORA else corpus.replace("_", " ").upper()
+
+
+def _device(records: Sequence[Record]) -> str:
+    devices = dict.fromkeys(record["measured"]["device"] for record in records)
+    return ", ".join(devices).replace("1 threads", "one thread")
 
 
 def _time(records: Sequence[Record]) -> str:
@@ -255,7 +268,6 @@ def _time(records: Sequence[Record]) -> str:
 def _section(settings: Mapping[str, Any], group: Sequence[Record]) -> str:
     """A group of runs: where they come from, their table, and what it could not have shown."""
     versions, count = group[0]["versions"], "one run" if len(group) == 1 else f"{len(group)} runs"
-    device = ", ".join(dict.fromkeys(record["measured"]["device"] for record in group))
     usual = _usual(group)
     unless = f" Unless a row says otherwise: {', '.join(_options(usual))}." if usual else ""
     if "13" in group[0]["chapter"] or "f1" not in group[0]["metrics"]["test"]:
@@ -279,7 +291,7 @@ def _section(settings: Mapping[str, Any], group: Sequence[Record]) -> str:
     table = markdown([*rows.values(), *([floor] if len(floor) > 1 else [])])
     return (
         f"{_chapter(group[0])}, {_settings(settings)}. {count.capitalize()}, {_time(group)} on "
-        f"{device.replace('1 threads', 'one thread')}; torch {versions['torch']}, transformers "
+        f"{_device(group)}; torch {versions['torch']}, transformers "
         f"{versions['transformers']}.{unless}\n\n{table}\n" + "".join(f"\n{s}\n" for s in below)
     )
 

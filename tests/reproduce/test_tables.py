@@ -101,10 +101,16 @@ def test_reproduced_tables_have_a_page_of_their_own(tmp_path: Path) -> None:
         folder = tmp_path / "reproduced" / profile
         tables.write_table(made_up(9, profile), 9, folder, profile)
     text = tables.reproduced(tmp_path)
-    assert text.count("## Table 9: Sentiment, scored by accuracy (profile ") == 2
-    assert "(profile smoke)" not in text
-    assert "- sst5: all-MiniLM-L6-v2, 4 layers frozen, 1,500 training examples" in text
-    assert "16 runs, 10 minutes of training on cpu, 1 threads" in text
+    assert text.count("### Table 9: Sentiment, scored by accuracy\n") == 2
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [
+        "## Profile `laptop`",
+        "## Profile `default`",
+    ]
+    assert "five degrees, whole sentences** (`sst5`): all-MiniLM-L6-v2, 4 layers frozen" in text
+    assert "16 runs, 10 minutes of training on cpu, one thread" in text
+    tables_of_it = [line for line in text.splitlines() if line.startswith("| model")]
+    assert len(tables_of_it) == 4  # of two corpora in two profiles
+    assert not any(word in line for line in tables_of_it for word in ("corpus", "tuned"))
 
 
 def test_the_page_of_reproduced_tables_is_up_to_date(root: Path) -> None:
