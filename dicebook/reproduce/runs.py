@@ -187,8 +187,8 @@ class Interval:
     n: int
 
     def __str__(self) -> str:
-        """The mean alone where one seed gives no interval."""
-        return f"{self.mean:z.1f}" + (f" [{self.low:z.1f}, {self.high:z.1f}]" if self.n > 1 else "")
+        """The mean alone where one seed gives no interval; an end of -0.0 is below zero."""
+        return f"{self.mean:z.1f}" + (f" [{self.low:.1f}, {self.high:.1f}]" if self.n > 1 else "")
 
 
 def interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
