@@ -51,15 +51,11 @@ def table_of(records: Sequence[Record], number: int, profile: str = "default") -
         the p-value of a paired test, and the model and the number that the paper prints. Below a
         corpus what its test split gives away without a model.
     """
-    metric = "accuracy" if number == 9 else "f1"
+    metric = _metric(number)
     title = metric.capitalize()
     rows: list[dict[str, Any]] = []
-    groups: dict[tuple[str, ...], list[Record]] = {}
-    for record in records:
-        given = record["parameters"]
-        groups.setdefault((given["corpus"], given["backbone"], given["system"]), []).append(record)
     last = ""
-    for (corpus, backbone, system), group in sorted(groups.items(), key=_first_of(records)):
+    for (corpus, backbone, system), group in _systems(records):
         if last and last != corpus:
             rows += _floors(records, last, metric, title)
         last = corpus
@@ -85,10 +81,18 @@ def table_of(records: Sequence[Record], number: int, profile: str = "default") -
     return pd.DataFrame(rows).fillna("")
 
 
-def _first_of(records: Sequence[Record]) -> Any:
-    """Sorts groups by the first record of their corpus, so that a corpus stands together."""
+def _metric(number: int) -> str:
+    return "accuracy" if number == 9 else "f1"
+
+
+def _systems(records: Sequence[Record]) -> list[tuple[tuple[str, str, str], list[Record]]]:
+    """Records by corpus, backbone and system; a corpus stands where its first record stands."""
+    groups: dict[tuple[str, str, str], list[Record]] = {}
+    for record in records:
+        given = record["parameters"]
+        groups.setdefault((given["corpus"], given["backbone"], given["system"]), []).append(record)
     corpora = list(dict.fromkeys(record["parameters"]["corpus"] for record in records))
-    return lambda item: corpora.index(item[0][0])
+    return sorted(groups.items(), key=lambda item: corpora.index(item[0][0]))
 
 
 def _floors(
@@ -226,9 +230,10 @@ def reproduced(results: Path) -> str:
     for profile, how in HOW.items():
         files = [results / "reproduced" / profile / f"table{n}.jsonl" for n in grid.TABLES]
         there = [file for file in files if file.is_file()]
-        parts += [f"## Profile `{profile}`\n\n{how}\n"] * bool(there)
-        for file in there:
-            number, records = int(file.stem.removeprefix("table")), runs.read_records(file)
+        kept = {int(file.stem.removeprefix("table")): runs.read_records(file) for file in there}
+        if kept:
+            parts += [f"## Profile `{profile}`\n", f"{how}\n", f"{_at_a_glance(kept)}\n"]
+        for number, records in kept.items():
             frame = table_of(records, number, profile)
             parts.append(f"### Table {number}: {paper.table(number).title}\n")
             for corpus in dict.fromkeys(frame["corpus"]):
@@ -246,6 +251,23 @@ def reproduced(results: Path) -> str:
     if len(parts) == 1:
         parts.append("No table is kept here yet.\n")
     return "\n".join(parts)
+
+
+def _at_a_glance(kept: Mapping[int, Sequence[Record]]) -> str:
+    """How many differences from cross entropy have an interval without zero."""
+    found = [
+        result.gain
+        for number, records in kept.items()
+        for _, group in _systems(records)
+        for result in _over_seeds(group, "test", _metric(number)).values()
+        if result.gain
+    ]
+    above, below = sum(gain.low > 0 for gain in found), sum(gain.high < 0 for gain in found)
+    return (
+        f"Of {len(found)} differences from cross entropy at argmax, {above} have an interval above "
+        f"zero and {below} one below. Were no loss better than another, one interval in twenty "
+        f"would still leave zero out: here about {len(found) / 20:.0f}."
+    )
 
 
 def _title(corpus: str) -> str:
