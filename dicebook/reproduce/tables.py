@@ -271,7 +271,10 @@ def _at_a_glance(kept: Mapping[int, Sequence[Record]]) -> str:
 
 
 def _title(corpus: str) -> str:
-    return CORPORA[corpus].title if corpus in CORPORA else corpus.replace("_", " ").upper()
+    if corpus in CORPORA:
+        return CORPORA[corpus].title
+    source, _, made = corpus.partition("_")  # a set of `data_scripts.augment_pairs`
+    return f"{_corpus(source)}, changed as in the paper's Table 8: {made.replace('_', ' ')}"
 
 
 def _device(records: Sequence[Record]) -> str:
