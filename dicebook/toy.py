@@ -160,75 +160,39 @@ def train_logistic(
             f"expected features [n, d] and targets [n], got {list(features.shape)} and "
             f"{list(targets.shape)}"
         )
-    if batch_size is not None and not 1 <= batch_size <= n:
-        raise ValueError(f"batch_size: expected 1 to {n}, got {batch_size}")
-    weight, intercept, losses, logits = _minimise(
-        lambda z, y: loss(z[0], y[0])[None],
-        features[None],
-        targets[None],
-        biases=[bias],
-        seeds=[seed],
-        steps=steps,
-        learning_rate=learning_rate,
-        batch_size=batch_size,
-        record_every=record_every,
-    )
-    return Fit(weight[0], float(intercept[0]), losses[:, 0], logits[:, 0])
-
-
-def _minimise(
-    losses_of: Loss,
-    features: Tensor,
-    targets: Tensor,
-    *,
-    biases: Sequence[float],
-    seeds: Sequence[int],
-    steps: int = 200,
-    learning_rate: float = 0.3,
-    batch_size: int | None = None,
-    record_every: int = 0,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """`train_logistic` of r runs side by side: no step of one depends on another.
-
-    ``losses_of(logits [r, b], targets [r, b])`` returns [r]; features are [r, n, d], targets
-    [r, n], and of biases and seeds there are r.
-
-    Returns:
-        Weights [r, d], biases [r], losses [steps, r] and recorded logits [k, r, n].
-    """
-    r, n, _ = features.shape
+    _check_batch_size(batch_size, n)
     # Far from the seeds of `imbalanced_blobs`: the same seed would repeat the permutation that
     # placed the positives, and the first batch would hold nothing else.
-    generators = [torch.Generator().manual_seed(seed + 2**31) for seed in seeds]
-    weight = torch.zeros_like(features[:, 0], requires_grad=True)
-    intercept = torch.tensor(biases, dtype=features.dtype, requires_grad=True)
+    generator = torch.Generator().manual_seed(seed + 2**31)
+    weight = torch.zeros(features.shape[1], dtype=features.dtype, requires_grad=True)
+    intercept = torch.tensor(float(bias), dtype=features.dtype, requires_grad=True)
     optimizer = torch.optim.Adam([weight, intercept], lr=learning_rate)
-
-    def logits(x: Tensor) -> Tensor:
-        return (x @ weight[..., None])[..., 0] + intercept[:, None]
-
     losses, recorded = [], []
     x, y = features, targets
     for step in range(steps):
         if record_every and step % record_every == 0:
-            recorded.append(logits(features).detach())
+            recorded.append((features @ weight + intercept).detach())
         if batch_size is not None:
-            chosen = [torch.randperm(n, generator=each)[:batch_size] for each in generators]
-            rows = torch.arange(r)[:, None], torch.stack(chosen)
-            x, y = features[rows], targets[rows]
-        values = losses_of(logits(x), y)
+            chosen = torch.randperm(n, generator=generator)[:batch_size]
+            x, y = features[chosen], targets[chosen]
+        value = loss(x @ weight + intercept, y)
         optimizer.zero_grad()
-        values.sum().backward()
+        value.backward()
         optimizer.step()
-        losses.append(values.detach())
+        losses.append(value.detach())
     if record_every:
-        recorded.append(logits(features).detach())
-    return (
-        weight.detach(),
-        intercept.detach(),
-        torch.stack(losses) if losses else features.new_empty(0, r),
-        torch.stack(recorded) if recorded else features.new_empty(0, r, n),
+        recorded.append((features @ weight + intercept).detach())
+    return Fit(
+        weight=weight.detach(),
+        bias=intercept.item(),
+        losses=torch.stack(losses) if losses else features.new_empty(0),
+        logits=torch.stack(recorded) if recorded else features.new_empty(0, n),
     )
+
+
+def _check_batch_size(batch_size: int | None, n: int) -> None:
+    if batch_size is not None and not 1 <= batch_size <= n:
+        raise ValueError(f"batch_size: expected 1 to {n}, got {batch_size}")
 
 
 def f1_score(predicted: Tensor, targets: Tensor) -> float:
@@ -314,7 +278,7 @@ def train_from_starts(
     starts = [(bias, i) for bias in biases for i in range(len(seeds))]
     rows: dict[tuple[str, float], list[dict[str, float]]] = {}
     for name, loss in losses.items():
-        weights, intercepts, *_ = _minimise(
+        weights, intercepts = _side_by_side(
             torch.vmap(loss),
             torch.stack([train[i][0] for _, i in starts]),
             torch.stack([train[i][1] for _, i in starts]),
@@ -335,3 +299,38 @@ def train_from_starts(
                 }
             )
     return rows
+
+
+def _side_by_side(
+    losses_of: Loss,
+    features: Tensor,
+    targets: Tensor,
+    *,
+    biases: Sequence[float],
+    seeds: Sequence[int],
+    steps: int = 200,
+    learning_rate: float = 0.3,
+    batch_size: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`train_logistic` of r runs at once, for no step of one depends on another.
+
+    ``losses_of(logits [r, b], targets [r, b])`` returns [r]; features are [r, n, d], targets
+    [r, n]. Returns weights [r, d] and biases [r].
+    """
+    r, n, _ = features.shape
+    _check_batch_size(batch_size, n)
+    generators = [torch.Generator().manual_seed(seed + 2**31) for seed in seeds]
+    weight = torch.zeros_like(features[:, 0], requires_grad=True)
+    intercept = torch.tensor(biases, dtype=features.dtype, requires_grad=True)
+    optimizer = torch.optim.Adam([weight, intercept], lr=learning_rate)
+    x, y = features, targets
+    for _ in range(steps):
+        if batch_size is not None:
+            chosen = [torch.randperm(n, generator=each)[:batch_size] for each in generators]
+            rows = torch.arange(r)[:, None], torch.stack(chosen)
+            x, y = features[rows], targets[rows]
+        logits = (x @ weight[..., None])[..., 0] + intercept[:, None]
+        optimizer.zero_grad()
+        losses_of(logits, y).sum().backward()
+        optimizer.step()
+    return weight.detach(), intercept.detach()

@@ -199,3 +199,5 @@ def test_bad_input_is_named():
         train_logistic(cross_entropy, x, y[:9])
     with pytest.raises(ValueError, match="expected 1 to 10, got 11"):
         train_logistic(cross_entropy, x, y, batch_size=11)
+    with pytest.raises(ValueError, match="expected 1 to 20, got 21"):
+        train_from_starts({"ce": cross_entropy}, n=20, positive=0.2, batch_size=21)
