@@ -228,8 +228,8 @@ _LAPTOP = {
     10: (300, 300, 3, 24, 128, 2e-4),
 }
 UPPER_ONLY = {"frozen_layers": 4, "dropout": 0.0, "attention_dropout": 0.0}
-# Where they differ from the table's, for the questions of Quoref are about longer texts.
-_LAPTOP_READING = {"train_size": 300, "eval_size": 120, "max_length": 256, "batch_size": 12}
+# Where they differ from the table's, for its questions are about longer texts.
+_LAPTOP_QUOREF = {"train_size": 300, "eval_size": 120, "max_length": 256, "batch_size": 12}
 _SMOKE = {
     "learning_rate": 2e-3,
     "batch_size": 16,
@@ -338,8 +338,8 @@ def _of_profile(line: Line, profile: str) -> list[Line]:
         "eval_size": evaluated,
         "precision": "bf16",
     }
-    if line.table == 10 and line.system == "decisions":
-        settings |= _LAPTOP_READING
+    if line.corpus == "quoref":
+        settings |= _LAPTOP_QUOREF
     losses = line.losses if line.table == 10 or len(line.losses) == 1 else tuple(PRINTED)
     corpora = STAND_INS.get(line.table, {}).get(line.corpus, (line.corpus,))
     tiny = {"learning_rate": 2e-3, "epochs": 8, "train_size": 1500}
