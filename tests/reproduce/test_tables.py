@@ -108,7 +108,10 @@ def test_reproduced_tables_have_a_page_of_their_own(tmp_path: Path) -> None:
     ]
     assert "five degrees, whole sentences** (`sst5`): all-MiniLM-L6-v2, 4 layers frozen" in text
     assert "16 runs, 10 minutes of training on cpu, one thread" in text
-    # An option is a point in these made-up scores: DSC has two, of two corpora.
+    # An option is a point in these made-up scores: dice has none, DSC has two, of two corpora.
+    row = next(line for line in text.splitlines() if line.startswith("| 9, Sentiment"))
+    cells = [cell.strip() for cell in row.split("|")[1:-1]]
+    assert cells == ["9, Sentiment, scored by accuracy", "2", "0.0 (0.0 to 0.0)"]
     assert "Of 6 differences from cross entropy at argmax, 2 have an interval above zero" in text
     tables_of_it = [line for line in text.splitlines() if line.startswith("| model")]
     assert len(tables_of_it) == 4  # of two corpora in two profiles
