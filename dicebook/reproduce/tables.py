@@ -205,8 +205,7 @@ Each table below was made by `make reproduce`, see [](reproduce.md);
 `results/reproduced/`.
 
 Scores are in percent, on the test split: the mean over seeds with its 95% interval. *Less ce* is
-the difference from cross entropy on the same seeds, in points, *p* of a paired test, which with two
-seeds cannot fall below .5: it is a place to look at, no finding. *Tuned* has its threshold, or the
+the difference from cross entropy on the same seeds, in points. *Tuned* has its threshold, or the
 bias of the tag `O`, chosen on the validation split. The last two columns are what the paper prints
 for the corpus of its own and a far larger encoder. *Words alone* is a dictionary of the training
 split for tags, a count of words for sentences, the share of common words for pairs.
@@ -230,12 +229,12 @@ def reproduced(results: Path) -> str:
         results: the folder ``results``; those of the profile ``smoke`` are left out.
     """
     parts = [REPRODUCED]
-    for profile, how in HOW.items():
+    for profile, about in HOW.items():
         files = [results / "reproduced" / profile / f"table{n}.jsonl" for n in grid.TABLES]
         there = [file for file in files if file.is_file()]
         kept = {int(file.stem.removeprefix("table")): runs.read_records(file) for file in there}
         if kept:
-            parts += [f"## Profile `{profile}`\n", f"{how}\n", f"{_at_a_glance(kept)}\n"]
+            parts += [f"## Profile `{profile}`\n", f"{about}\n", f"{_at_a_glance(kept)}\n"]
         for number, records in kept.items():
             frame = table_of(records, number, profile)
             parts.append(f"### Table {number}: {paper.table(number).title}\n")
@@ -244,9 +243,12 @@ def reproduced(results: Path) -> str:
                     r["parameters"] for r in records if r["parameters"]["corpus"] == corpus
                 )
                 note = f" {given['corpus_note']}" if given.get("corpus_note") else ""
-                said = frame[frame["corpus"] == corpus].drop(columns="corpus")
+                said = frame[frame["corpus"] == corpus]
+                seeds = said["seeds"].iloc[0]
+                said = said.drop(columns=["corpus", "seeds", "p"])  # the files have them
                 said = said.loc[:, (said != "").any()]
-                parts.append(f"**{_title(corpus)}** (`{corpus}`): {_settings(given)}.{note}\n")
+                how = f"{_settings(given)}, {seeds} seeds"
+                parts.append(f"**{_title(corpus)}** (`{corpus}`): {how}.{note}\n")
                 parts.append(f"{markdown(said.to_dict('records'))}\n")
             parts.append(
                 f"{len(records)} runs, {_time(records)} of training on {_device(records)}.\n"
@@ -268,7 +270,8 @@ def _at_a_glance(kept: Mapping[int, Sequence[Record]]) -> str:
             gains = [of["dl"].gain.mean for of in groups if "dl" in of and of["dl"].gain]
             if gains:
                 row.setdefault("corpora × systems", str(len(gains)))
-                row[way] = f"{np.mean(gains):z.1f} ({min(gains):z.1f} to {max(gains):z.1f})"
+                ends = f" ({min(gains):z.1f} to {max(gains):z.1f})".replace(" ", "\u00a0")
+                row[way] = f"{np.mean(gains):z.1f}{ends if len(gains) > 1 else ''}"
         rows += [row] if len(row) > 1 else []
     above, below = sum(gain.low > 0 for gain in found), sum(gain.high < 0 for gain in found)
     return (
