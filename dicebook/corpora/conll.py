@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -111,12 +111,17 @@ def read_conll(
         lines[-1].append(number)
     if not sentences:
         raise CorpusError.at(path, 0, "expected tagged sentences, got none")
-    if all(_SEGMENTED.fullmatch(token) for tokens in sentences for token in tokens):
+    if all(map(_are_segmented, sentences)):
         sentences = [[token[0] for token in tokens] for tokens in sentences]
         repairs["places in the word cut off characters"] += sum(map(len, sentences))
     if tags != "plain":
         tagged = _in_iob2(path, tagged, lines, repairs, entities=tags == "entities")
     return to_dataset({"tokens": sentences, "tags": tagged}, task="tagging")
+
+
+def _are_segmented(tokens: Sequence[str]) -> bool:
+    """Whether each token is a character and its place in its word, from 0 at the first."""
+    return tokens[0].endswith("0") and all(map(_SEGMENTED.fullmatch, tokens))
 
 
 def read_parallel(

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from data_scripts.treebanks import read_treebank
@@ -38,6 +38,7 @@ def save(path: Path, text: str, end: str, mark: str) -> Path:
 
 
 @given(rows=sentences, end=ends, mark=marks)
+@example(rows=[["11"]], end="\n", mark="")  # a number, no character with its place in a word
 @written
 def test_columns(tmp_path, rows, end, mark):
     # One tag is seen once; a first token that begins with # is a hashtag and no comment.
