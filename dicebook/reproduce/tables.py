@@ -212,11 +212,11 @@ split for tags, a count of words for sentences, the share of common words for pa
 """
 HOW = {
     "laptop": "Parts of real corpora, small encoders, two seeds, on a CPU in bfloat16: what shows "
-    "here shows in minutes, and differences of a point or two do not show. All losses "
-    "have one learning rate and few steps, in which a loss that learns faster is ahead; chapter 17 "
-    "gives each its own. Some runs of Tables 5, "
-    "6, 8 and 10 shared a process, and with it what the frozen layers say of an input; with a "
-    "process for each, as the workflow has it, they take up to half as long again.",
+    "here shows in minutes, and differences of a point or two do not show. All losses have one "
+    "learning rate and few steps, in which a loss that learns faster is ahead; chapter 17 gives "
+    "each its own. Most runs of Tables 5, 6 and 8 shared a process, and with it what the frozen "
+    "layers say of an input; with a process for each, as the workflow has it, they take up to half "
+    "as long again.",
     "default": "The same budget for each loss, its learning rate found on the validation split.",
     "paper": "Hyperparameters and habits of the paper's scripts.",
 }
