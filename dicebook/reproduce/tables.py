@@ -238,24 +238,25 @@ def reproduced(results: Path) -> str:
         for number, records in kept.items():
             frame = table_of(records, number, profile)
             parts.append(f"### Table {number}: {paper.table(number).title}\n")
-            for corpus in dict.fromkeys(frame["corpus"]):
-                (given, *_) = (
-                    r["parameters"] for r in records if r["parameters"]["corpus"] == corpus
-                )
-                note = f" {given['corpus_note']}" if given.get("corpus_note") else ""
-                said = frame[frame["corpus"] == corpus]
-                seeds = said["seeds"].iloc[0]
-                said = said.drop(columns=["corpus", "seeds", "p"])  # the files have them
-                said = said.loc[:, (said != "").any()]
-                how = f"{_settings(given)}, {seeds} seeds"
-                parts.append(f"**{_title(corpus)}** (`{corpus}`): {how}.{note}\n")
-                parts.append(f"{markdown(said.to_dict('records'))}\n")
+            for corpus, rows in frame.groupby("corpus", sort=False):
+                of_corpus = (r["parameters"] for r in records)
+                given = next(one for one in of_corpus if one["corpus"] == corpus)
+                parts.append(_of_corpus(given, rows))
             parts.append(
                 f"{len(records)} runs, {_time(records)} of training on {_device(records)}.\n"
             )
     if len(parts) == 1:
         parts.append("No table is kept here yet.\n")
     return "\n".join(parts)
+
+
+def _of_corpus(given: Mapping[str, Any], rows: pd.DataFrame) -> str:
+    """The rows of a corpus below its settings, without the columns that say nothing."""
+    name, note = given["corpus"], given.get("corpus_note")
+    how = f"{_settings(given)}, {rows['seeds'].iloc[0]} seeds.{f' {note}' if note else ''}"
+    shown = rows.drop(columns=["corpus", "seeds", "p"])  # the files have them
+    shown = shown.loc[:, (shown != "").any()]
+    return f"**{_title(name)}** (`{name}`): {how}\n\n{markdown(shown.to_dict('records'))}\n"
 
 
 def _at_a_glance(kept: Mapping[int, Sequence[Record]]) -> str:
