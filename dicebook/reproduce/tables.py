@@ -20,6 +20,8 @@ import pandas as pd
 from dicebook.atomic import atomic
 from dicebook.corpora.registry import CORPORA
 from dicebook.reproduce import grid, paper, runs
+from dicebook.reproduce.lines import TABLES
+from dicebook.reproduce.profiles import PROFILES
 from dicebook.reproduce.runs import markdown
 
 Record = Mapping[str, Any]
@@ -214,7 +216,8 @@ HOW = {
     "laptop": "Parts of real corpora, small encoders, two seeds, on a CPU in bfloat16: what shows "
     "here shows in minutes, and differences of a point or two do not show. All losses have one "
     "learning rate and few steps, in which a loss that learns faster is ahead; chapter 17 gives "
-    "each its own. Most runs of Tables 5, 6 and 8 shared a process, and with it what the frozen "
+    "each its own. Two seeds make wide intervals; what tells more is whether the corpora of a "
+    "table agree. Most runs of Tables 5, 6, 8 and 10 shared a process, and with it what the frozen "
     "layers say of an input; with a process for each, as the workflow has it, they take up to half "
     "as long again.",
     "default": "The same budget for each loss, its learning rate found on the validation split.",
@@ -230,7 +233,7 @@ def reproduced(results: Path) -> str:
     """
     parts = [REPRODUCED]
     for profile, about in HOW.items():
-        files = [results / "reproduced" / profile / f"table{n}.jsonl" for n in grid.TABLES]
+        files = [results / "reproduced" / profile / f"table{n}.jsonl" for n in TABLES]
         there = [file for file in files if file.is_file()]
         kept = {int(file.stem.removeprefix("table")): runs.read_records(file) for file in there}
         if kept:
@@ -242,9 +245,8 @@ def reproduced(results: Path) -> str:
                 of_corpus = (r["parameters"] for r in records)
                 given = next(one for one in of_corpus if one["corpus"] == corpus)
                 parts.append(_of_corpus(given, rows))
-            parts.append(
-                f"{len(records)} runs, {_time(records)} of training on {_device(records)}.\n"
-            )
+            ran = f"{len(records)} runs, {_time(records)} of training on {_device(records)}."
+            parts.append(f"{ran}{_silent(records, number)}\n")
     if len(parts) == 1:
         parts.append("No table is kept here yet.\n")
     return "\n".join(parts)
@@ -280,9 +282,15 @@ def _at_a_glance(kept: Mapping[int, Sequence[Record]]) -> str:
         f"brackets the least and the most.\n\n{markdown(rows)}\n\n"
         f"Of {len(found)} differences from cross entropy at argmax, {above} have an interval above "
         f"zero and {below} one below. Were no loss better than another, one interval in twenty "
-        f"would still leave zero out: here about {len(found) / 20:.0f}. Two seeds make wide "
-        "intervals; what tells more is whether the corpora of a table agree."
+        f"would still leave zero out: here about {len(found) / 20:.0f}."
     )
+
+
+def _silent(records: Sequence[Record], number: int) -> str:
+    groups = [_over_seeds(group, "test", _metric(number)) for _, group in _systems(records)]
+    rows = [found.scores.values() for of in groups for found in of.values()]
+    silent = sum(not any(scores) for scores in rows)
+    return f" In {silent} of {len(rows)} rows no seed has anything right at argmax." * bool(silent)
 
 
 def _title(corpus: str) -> str:
@@ -433,7 +441,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made = commands.add_parser("table", help="the table that a folder of records makes")
     made.add_argument("records", type=Path, nargs="+")
     made.add_argument("--table", type=int, required=True)
-    made.add_argument("--profile", default="default", choices=grid.PROFILES)
+    made.add_argument("--profile", default="default", choices=PROFILES)
     made.add_argument("--out", type=Path, default=Path("results/reproduced"))
     book = commands.add_parser("page", help="the kept runs as a page of the book")
     book.add_argument("--results", type=Path, default=Path("results"))

@@ -10,6 +10,7 @@ from dicebook.corpora import CORPORA, EMBEDDED, FORMS, REGISTERED, CorpusError, 
 from dicebook.corpora.forms import validate
 from dicebook.corpora.registry import SPLITS, known
 from dicebook.reproduce import grid, paper
+from dicebook.reproduce.lines import TABLES
 
 
 def test_every_entry_is_complete():
@@ -30,7 +31,7 @@ def test_the_corpora_of_the_papers_tables_have_their_names_in_it():
         row.corpus: row.corpus_title for table in paper.tables().values() for row in table.rows
     }
     assert {name: CORPORA[name].paper for name in printed} == printed
-    for table in grid.TABLES:
+    for table in TABLES:
         jobs = grid.jobs(table, "paper")
         assert jobs
         assert {job.parameters["corpus"] for job in jobs} <= REGISTERED.keys()

@@ -10,10 +10,12 @@ import pytest
 from data_scripts.augment_pairs import PRINTED, targets
 from dicebook.corpora.registry import CORPORA
 from dicebook.reproduce import estimate, grid, guide, paper
+from dicebook.reproduce.lines import CONFIGURATIONS, TABLES
+from dicebook.reproduce.profiles import PROFILES, RATES
 from dicebook.reproduce.systems import BESIDES, SYSTEMS, experiment_of
 
-EVERY = [(table, profile) for table in grid.TABLES for profile in grid.PROFILES]
-ROWS = [row for table in grid.TABLES for row in paper.table(table).rows if row.loss]
+EVERY = [(table, profile) for table in TABLES for profile in PROFILES]
+ROWS = [row for table in TABLES for row in paper.table(table).rows if row.loss]
 
 
 @pytest.mark.parametrize(("table", "profile"), EVERY)
@@ -76,7 +78,7 @@ def test_every_printed_row_has_its_job(row: paper.Row, profile: str) -> None:
 
 
 def test_rows_of_other_systems_are_cited_and_not_run() -> None:
-    cited = [row for n in grid.TABLES for row in paper.table(n).rows if not row.loss]
+    cited = [row for n in TABLES for row in paper.table(n).rows if not row.loss]
     assert len(cited) > 10
     assert not any(guide.jobs_of(row) for row in cited)
     assert all(row.source for row in cited)
@@ -84,7 +86,7 @@ def test_rows_of_other_systems_are_cited_and_not_run() -> None:
 
 def test_the_default_gives_every_loss_the_same_budget_and_search() -> None:
     found = grid.jobs(7)
-    assert len(found) == 4 * len(grid.CONFIGURATIONS) * 5
+    assert len(found) == 4 * len(CONFIGURATIONS) * 5
     for line in grid.lines(7):
         settings = {
             json.dumps({k: v for k, v in job.parameters.items() if k not in loss_and_seed})
@@ -95,7 +97,7 @@ def test_the_default_gives_every_loss_the_same_budget_and_search() -> None:
         assert len(settings) == 1
         assert "rates" in settings.pop()
     searched = {job.searched for job in found}
-    assert len(searched) == 4 * len(grid.CONFIGURATIONS)  # one for all seeds of a loss
+    assert len(searched) == 4 * len(CONFIGURATIONS)  # one for all seeds of a loss
     assert not any(job.searched for job in grid.jobs(7, "paper"))
 
 
@@ -132,7 +134,7 @@ def test_the_sets_of_table_8_are_those_that_augment_pairs_makes() -> None:
 
 
 def test_the_laptop_trains_on_real_corpora_that_everybody_can_get() -> None:
-    for table in grid.TABLES:
+    for table in TABLES:
         found = grid.jobs(table, "laptop")
         assert {job.parameters["seed"] for job in found} == {0, 1}
         for job in found:
@@ -175,7 +177,7 @@ def test_an_estimate_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
     # A search is half a run for each rate, once for five seeds.
     few = [job for job in grid.jobs(9) if job.name.startswith("sst2/bert/ce/")]
     examples, length = estimate.SIZES["sst2"]
-    tokens = (5 + 0.5 * len(grid.RATES)) * 4 * examples * length
+    tokens = (5 + 0.5 * len(RATES)) * 4 * examples * length
     assert estimate.cost(few, lambda *_: 1e6).hours == pytest.approx(tokens * 1.3 / 1e6 / 3600)
     command = ["--table", "7", "--corpora", "mrpc", "--speed", "15000"]
     assert estimate.main(command) == 0
@@ -206,5 +208,5 @@ def test_the_guide_has_a_line_for_every_row_and_is_up_to_date(root: Path) -> Non
 
 
 def test_what_a_job_says_besides_its_experiment_is_known() -> None:
-    for job in (job for table in grid.TABLES for job in grid.jobs(table, "paper")):
+    for job in (job for table in TABLES for job in grid.jobs(table, "paper")):
         assert {"system", "table", "backbone", "habits"} <= job.parameters.keys() & set(BESIDES)

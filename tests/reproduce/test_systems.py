@@ -10,6 +10,8 @@ import pytest
 
 from dicebook.corpora import load
 from dicebook.reproduce import grid, runs, systems
+from dicebook.reproduce.lines import READERS
+from dicebook.reproduce.profiles import HABITS
 from tests.tiny_backbones import save_backbone
 
 pytestmark = pytest.mark.slow
@@ -32,7 +34,7 @@ def job(table: int, system: str, **changes: Any) -> dict[str, Any]:
             "mrc",
             {
                 "gradient_accumulation": 2,
-                "habits": {**grid.HABITS["conll03"][1], "answerable": 0.4},
+                "habits": {**HABITS["conll03"][1], "answerable": 0.4},
             },
         ),
         (6, "choice", {}),
@@ -49,7 +51,7 @@ def test_a_run_leaves_a_whole_record(
     metric = "accuracy" if table == 9 else "f1"
     assert 0 <= record["metrics"]["test"][metric] <= 100
     assert 0 <= record["metrics"]["majority"][metric] <= 100
-    assert ("dictionary" in record["metrics"]) == (system not in grid.READERS)
+    assert ("dictionary" in record["metrics"]) == (system not in READERS)
     assert ("test_tuned" in record["metrics"]) == (table != 3)
     assert record["parameters"]["system"] == system
     assert record["parameters"]["rows"]["train"] >= 16

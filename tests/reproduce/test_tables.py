@@ -11,6 +11,7 @@ import pytest
 
 from dicebook.corpora import CORPORA
 from dicebook.reproduce import grid, runs, tables
+from dicebook.reproduce.lines import CONFIGURATIONS, TABLES
 
 PRINTED = Path(tables.__file__).with_name("paper_tables.tsv")
 
@@ -40,7 +41,7 @@ def test_the_table_stands_beside_the_papers(tmp_path: Path) -> None:
     with (tmp_path / "out" / "table7.csv").open() as file:
         lines = list(csv.DictReader(file))
     rows = {(row["corpus"], row["model"], row["loss"]): row for row in lines}
-    assert len(rows) == 4 * len(grid.CONFIGURATIONS) + 2
+    assert len(rows) == 4 * len(CONFIGURATIONS) + 2
     ce = rows["mrpc", "BERT", "cross entropy"]
     dsc = rows["mrpc", "BERT", "self-adjusting dice, α 0.1, squared"]
     assert (ce["seeds"], ce["paper"], ce["less ce"]) == ("5", "88.0", "")
@@ -55,7 +56,7 @@ def test_the_table_stands_beside_the_papers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", ["default", "laptop"])
-@pytest.mark.parametrize("number", list(grid.TABLES))
+@pytest.mark.parametrize("number", list(TABLES))
 def test_every_printed_cell_stands_beside_its_run_and_no_other(number: int, profile: str) -> None:
     """The oracle is the model's name in print: ``BERT-MRC+DSC`` on CoNLL 2003, 93.33."""
     metric = "accuracy" if number == 9 else "f1"
@@ -107,7 +108,7 @@ def test_reproduced_tables_have_a_page_of_their_own(tmp_path: Path) -> None:
         "## Profile `default`",
     ]
     assert "five degrees, whole sentences** (`sst5`): all-MiniLM-L6-v2, 4 layers frozen" in text
-    assert "16 runs, 10 minutes of training on cpu, one thread" in text
+    assert "16 runs, 10 minutes of training on cpu, one thread.\n" in text
     # An option is a point in these made-up scores: dice has none, DSC has two, of two corpora.
     row = next(line for line in text.splitlines() if line.startswith("| 9, Sentiment"))
     cells = [cell.strip() for cell in row.split("|")[1:-1]]
@@ -121,6 +122,17 @@ def test_reproduced_tables_have_a_page_of_their_own(tmp_path: Path) -> None:
     assert len(tables_of_it) == 4  # of two corpora in two profiles
     assert not any(word in line for line in tables_of_it for word in ("corpus", "tuned", "seeds"))
     assert "bf16, 2 seeds." in text
+
+
+def test_rows_that_find_nothing_with_any_seed_are_counted(tmp_path: Path) -> None:
+    records = made_up(9, "laptop")
+    for record in records:  # of four losses on two corpora; of dice one seed of two
+        given = record["parameters"]
+        if given["loss"] == "fl" or (given["loss"] == "dl" and given["seed"] == 0):
+            record["metrics"]["test"]["accuracy"] = 0.0
+    tables.write_table(records, 9, tmp_path / "reproduced" / "laptop", "laptop")
+    said = "In 2 of 8 rows no seed has anything right at argmax.\n"
+    assert said in tables.reproduced(tmp_path)
 
 
 def test_the_page_of_reproduced_tables_is_up_to_date(root: Path) -> None:
