@@ -10,6 +10,7 @@ from datasets import Dataset
 
 from data_scripts.corpus import Recipe, main
 from data_scripts.fetch import RemoteFile
+from data_scripts.licensed import one_of
 from dicebook.corpora.trees import read_trees
 
 BASE = (
@@ -44,11 +45,9 @@ FILES = (
 
 def read(raw: Path, repairs: Counter[str], classes: int) -> Mapping[str, Dataset]:
     """The three splits of the treebank, whole sentences only, with 5 or 2 classes."""
-    files = {"train": "train", "validation": "dev", "test": "test"}
-    return {
-        split: read_trees(raw / f"trees_{name}.txt", repairs, classes=classes)
-        for split, name in files.items()
-    }
+    names = {"train": "train.txt", "validation": "dev.txt", "test": "test.txt"}
+    files = {split: one_of(raw, [f"trees_{name}", name]) for split, name in names.items()}
+    return {split: read_trees(path, repairs, classes=classes) for split, path in files.items()}
 
 
 def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset]:

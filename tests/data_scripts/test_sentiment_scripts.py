@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from data_scripts import corpus, sst2, sst5
-from dicebook.corpora import load
+from dicebook.corpora import CorpusError, load
 from dicebook.corpora.trees import NEUTRAL
 
 TREES = "(4 (3 Very) (3 good))\n(2 (2 A) (2 film))\n(1 (2 Too) (1 long))\n"
@@ -34,6 +34,16 @@ def test_sst2_leaves_out_and_counts_neutral_sentences(raw):
     assert splits["train"]["label"] == [1, 0]
     assert splits["test"]["label"] == [1, 0, 0, 0]
     assert repairs == {NEUTRAL: 3}
+
+
+def test_the_archive_of_the_treebank_is_read_as_it_unpacks(raw):
+    (raw / "trees").mkdir()
+    for name in ("train", "dev", "test"):
+        (raw / f"trees_{name}.txt").rename(raw / "trees" / f"{name}.txt")
+    assert sst5.convert(raw, 0, Counter())["validation"]["label"] == [4, 2, 1, 0]
+    (raw / "trees" / "dev.txt").unlink()
+    with pytest.raises(CorpusError, match=r"expected trees_dev\.txt or dev\.txt in"):
+        sst5.convert(raw, 0, Counter())
 
 
 @pytest.mark.parametrize("script", [sst2, sst5])
