@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 from dicebook.corpora.registry import CORPORA
 from dicebook.reproduce.lines import CHINESE, PRINTED, READERS, Line, Loss
@@ -182,7 +182,8 @@ def _smoke(line: Line) -> list[Line]:
     return [replace(line, corpus=corpus, encoder="tiny", settings=_SMOKE, losses=line.losses[:2])]
 
 
-class Profile(NamedTuple):
+@dataclass(frozen=True)
+class Profile:
     """A way to run the paper's lines.
 
     Attributes:

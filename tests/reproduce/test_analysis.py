@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from functools import lru_cache
 from pathlib import Path
 
@@ -377,20 +378,28 @@ def test_the_readme_and_the_guide_say_what_the_records_say() -> None:
 
 @pytest.mark.skipif(not any(RECORDS.glob("b-*.jsonl")), reason="no records are kept yet")
 def test_the_readme_and_the_guide_say_what_the_second_stage_says() -> None:
-    runs = Runs.read_fine_tuned(RECORDS)[0, 4]
+    cells = Runs.read_fine_tuned(RECORDS)
     readme, guide = _prose("README.md"), _prose("docs/what_to_do.md")
 
-    def told(arm: str) -> tuple[str, str]:
-        found = analysis.effect(runs, analysis.less_ce(arm, "tuned"), "crossner_politics")
+    def told(arm: str, passes: int) -> tuple[str, str]:
+        contrast = analysis.less_ce(arm, "tuned")
+        found = analysis.effect(cells[0, passes], contrast, "crossner_politics")
         assert found is not None
-        return f"{found.mean:.1f}", f"[{found.low:.1f}, {found.high:.1f}]"
+        mean, low, high = (
+            f"{x:.1f}".replace("-0.0", "0.0") for x in (found.mean, found.low, found.high)
+        )
+        return mean, f"[{low}, {high}]".replace("-", "−")
 
-    mean, interval = told("dice")
+    mean, interval = told("dice", 4)
     assert f"dice is {mean} points of F1 ahead of cross entropy {interval}" in readme
     assert f"dice was {mean} points ahead of cross entropy {interval}" in guide
-    mean, interval = told("wce")
+    mean, interval = told("wce", 4)
     assert f"weighted cross entropy {mean} {interval}" in readme
     assert f"weights {mean} {interval}" in guide
+    longer = " and ".join(" ".join(told(arm, 8)) for arm in ("dice", "wce"))
+    assert f"after 136 steps {longer}" in readme
+    shorter = re.sub(r"\b0[.]", ".", longer)
+    assert f"After 136 steps {shorter}" in guide
 
 
 @pytest.mark.skipif(not any(RECORDS.glob("a-*.jsonl")), reason="no records are kept yet")
