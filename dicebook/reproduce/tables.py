@@ -218,7 +218,7 @@ HOW = {
     "learning rate and few steps, in which a loss that learns faster is ahead; chapter 17 gives "
     "each its own. Two seeds make wide intervals; what tells more is whether the corpora of a "
     "table agree. Most runs of Tables 5, 6, 8 and 10 shared a process, and with it what the frozen "
-    "layers say of an input; with a process for each, as the workflow has it, they take up to half "
+    "layers say of an input; with a process for each, as the workflow has it, they take about half "
     "as long again.",
     "default": "The same budget for each loss, its learning rate found on the validation split.",
     "paper": "Hyperparameters and habits of the paper's scripts.",
