@@ -35,7 +35,7 @@ LOSSES = {
     "tl": "Tversky",
     "dsc": "self-adjusting dice",
 }
-OPTIONS = {"fp_weight": "false positives", "fn_weight": "false negatives", "alpha": "α"}
+OPTIONS = {"fp_weight": "α", "fn_weight": "β", "alpha": "α"}  # as in the paper
 ENCODERS = {"tiny": "a small encoder trained from nothing", "minilm": "all-MiniLM-L6-v2"}
 FLOORS = {"majority": "*the majority's answer*", "dictionary": "*words alone*"}
 
@@ -171,6 +171,9 @@ are several. *Less CE* is the difference from cross entropy on the same seeds, i
 has its threshold, or the bias of the tag `O`, chosen on the validation split. Runs stand in one
 table where all but the loss and the seed is equal.
 
+Tversky's α prices false positives, its β false negatives; the α of self-adjusting dice is its
+exponent.
+
 An interval that holds zero does not say that two losses are equal. It says how large a difference
 could have hidden: the sentences below a table name its farthest end.
 """
@@ -211,6 +214,9 @@ the difference from cross entropy on the same seeds, in points. *Tuned* has its 
 bias of the tag `O`, chosen on the validation split. The last two columns are what the paper prints
 for the corpus of its own and a far larger encoder. *Words alone* is a dictionary of the training
 split for tags, a count of words for sentences, the share of common words for pairs.
+
+Tversky's α prices false positives, its β false negatives; the α of self-adjusting dice is its
+exponent.
 """
 HOW = {
     "laptop": "Parts of real corpora, small encoders, two seeds, on a CPU in bfloat16: what shows "

@@ -86,7 +86,7 @@ def test_every_printed_cell_stands_beside_its_run_and_no_other(number: int, prof
             assert {row["model"].partition(",")[0] for row in found} <= backbone, name
         else:
             alpha = line["variant"].removeprefix("alpha = ")
-            assert all(f"false positives {alpha}," in row["loss"] for row in found), name
+            assert all(f"α {alpha}," in row["loss"] for row in found), name
     known = {row["the paper's"] for row in shown} - {""}
     assert len(known) == len(lines)
     assert ("Accuracy" in frame.columns) == (number == 9)
