@@ -160,7 +160,11 @@ def write_table(
     return files
 
 
-PAGE = """\
+LETTERS = """\
+Tversky's α prices false positives, its β false negatives; the α of self-adjusting dice is its
+exponent."""
+
+PAGE = f"""\
 # The records
 
 Every run that is kept under `results/`, none left out;
@@ -171,8 +175,7 @@ are several. *Less CE* is the difference from cross entropy on the same seeds, i
 has its threshold, or the bias of the tag `O`, chosen on the validation split. Runs stand in one
 table where all but the loss and the seed is equal.
 
-Tversky's α prices false positives, its β false negatives; the α of self-adjusting dice is its
-exponent.
+{LETTERS}
 
 An interval that holds zero does not say that two losses are equal. It says how large a difference
 could have hidden: the sentences below a table name its farthest end.
@@ -202,7 +205,7 @@ def page(results: Path) -> str:
     return "\n".join(parts)
 
 
-REPRODUCED = """\
+REPRODUCED = f"""\
 # The paper's tables, run again
 
 Each table below was made by `make reproduce`, see [](reproduce.md);
@@ -215,8 +218,7 @@ bias of the tag `O`, chosen on the validation split. The last two columns are wh
 for the corpus of its own and a far larger encoder. *Words alone* is a dictionary of the training
 split for tags, a count of words for sentences, the share of common words for pairs.
 
-Tversky's α prices false positives, its β false negatives; the α of self-adjusting dice is its
-exponent.
+{LETTERS}
 """
 HOW = {
     "laptop": "Parts of real corpora, small encoders, two seeds, on a CPU in bfloat16: what shows "
