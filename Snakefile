@@ -4,6 +4,7 @@
 """
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -17,7 +18,9 @@ CORPORA = [name for name in str(config.get("corpora", "")).split(",") if name]
 WORK = f"runs/grid/{PROFILE}/table{TABLE}"
 OUT = config.get("out", f"results/reproduced/{PROFILE}")
 DATA = Path(os.environ.get("DICEBOOK_DATA", "data"))
-# What carries a job out: `python -m RUNNER JOB RECORD [RATES]`.
+# What frozen layers say of an input is the same for every loss; gone when the table is there.
+STATES = Path(WORK) / "states"
+# What carries a job out: `python -m RUNNER JOB RECORD [RATES] --states STATES`.
 RUNNER = config.get("runner", "dicebook.reproduce.systems")
 
 try:
@@ -38,6 +41,10 @@ THREADS = max(1, CORES // AT_A_TIME)
 
 localrules:
     table,
+
+
+onsuccess:
+    shutil.rmtree(STATES, ignore_errors=True)
 
 
 wildcard_constraints:
@@ -68,7 +75,7 @@ rule search:
         gpu=1,
     threads: THREADS
     shell:
-        "OMP_NUM_THREADS={threads} {sys.executable} -m {RUNNER} {params.job:q} {output} > {log} 2>&1"
+        "OMP_NUM_THREADS={threads} {sys.executable} -m {RUNNER} {params.job:q} {output} --states {STATES} > {log} 2>&1"
 
 
 rule run_system:
@@ -85,4 +92,4 @@ rule run_system:
         gpu=1,
     threads: THREADS
     shell:
-        "OMP_NUM_THREADS={threads} {sys.executable} -m {RUNNER} {params.job:q} {output} {input} > {log} 2>&1"
+        "OMP_NUM_THREADS={threads} {sys.executable} -m {RUNNER} {params.job:q} {output} {input} --states {STATES} > {log} 2>&1"

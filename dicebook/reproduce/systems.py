@@ -1,6 +1,7 @@
 """One run of the grid: a system of the paper, trained with one loss on one corpus, to a record.
 
-    python -m dicebook.reproduce.systems '{"system": "pairs", ...}' OUT/record.json
+    python -m dicebook.reproduce.systems '{"system": "pairs", ...}' OUT/record.json [RATES] \
+        [--states FOLDER]
 
 The workflow says which runs there are, see `dicebook.reproduce.grid`. A run that was killed goes on
 from its last checkpoint; a run that is done keeps its record and no checkpoint.
@@ -8,9 +9,10 @@ from its last checkpoint; a run that is done keeps its record and no checkpoint.
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import json
 import shutil
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -24,7 +26,7 @@ from dicebook.reproduce import baselines, runs
 from dicebook.tasks import mrc_ner, pairs, reading, tagging
 from dicebook.training.encoders import load_tokenizer
 from dicebook.training.experiment import Experiment
-from dicebook.training.frozen import freeze_lower
+from dicebook.training.frozen import freeze_lower, kept_states
 from dicebook.training.sampling import sample
 from dicebook.training.trainer import build_loss, train
 
@@ -63,7 +65,12 @@ class Setup:
     known: dict[str, Scores] = field(default_factory=dict)
 
 
-def run(job: Mapping[str, Any], output_dir: str = "", rate: float | None = None) -> dict[str, Any]:
+def run(
+    job: Mapping[str, Any],
+    output_dir: str = "",
+    rate: float | None = None,
+    states: Path | None = None,
+) -> dict[str, Any]:
     """Train and score.
 
     Args:
@@ -71,6 +78,7 @@ def run(job: Mapping[str, Any], output_dir: str = "", rate: float | None = None)
             ``system``, ``table``, ``backbone``, ``habits``; see `dicebook.reproduce.grid`.
         output_dir: folder of checkpoints.
         rate: a learning rate that a search has chosen.
+        states: a folder of what frozen layers said of an input in earlier runs; None: of no use.
 
     Returns:
         The record.
@@ -80,7 +88,7 @@ def run(job: Mapping[str, Any], output_dir: str = "", rate: float | None = None)
         experiment = replace(experiment, learning_rate=rate)
     habits = dict(job.get("habits", {}))
     setup = SYSTEMS[job["system"]](experiment, habits)
-    trained = _fit(experiment, setup, habits)
+    trained = _fit(experiment, setup, habits, states)
     metrics: dict[str, Any] = {"test": setup.scores(trained.logits["test"], "test", 0.0)}
     if setup.tune:
         threshold = setup.tune(trained.logits["validation"])
@@ -104,10 +112,13 @@ def run(job: Mapping[str, Any], output_dir: str = "", rate: float | None = None)
     )
 
 
-def search(job: Mapping[str, Any]) -> dict[str, float]:
+def search(job: Mapping[str, Any], states: Path | None = None) -> dict[str, float]:
     """The best validation score of each learning rate in ``job["rates"]``, in half the passes.
 
     The seed is none of the seeds that are reported. Every loss gets the same rates.
+
+    Args:
+        job, states: as for `run`.
     """
     found = {}
     for rate in job["rates"]:
@@ -119,7 +130,7 @@ def search(job: Mapping[str, Any]) -> dict[str, float]:
         )
         habits = dict(job.get("habits", {}))
         setup = SYSTEMS[job["system"]](experiment, habits)
-        history = _fit(experiment, setup, habits).history
+        history = _fit(experiment, setup, habits, states).history
         found[str(rate)] = max(entry[f"validation_{setup.best}"] for entry in history)
     return found
 
@@ -129,28 +140,37 @@ def experiment_of(job: Mapping[str, Any], **more: Any) -> Experiment:
     return Experiment(**{name: v for name, v in job.items() if name not in BESIDES}, **more)
 
 
-def _fit(experiment: Experiment, setup: Setup, habits: Mapping[str, Any]) -> Any:
+def _fit(
+    experiment: Experiment, setup: Setup, habits: Mapping[str, Any], states: Path | None
+) -> Any:
+    layers, keep = habits.get("frozen_layers"), contextlib.ExitStack()
+    known: dict[str, Any] = {}
+    if layers and states:
+        name = f"{Path(experiment.corpus).name}-{experiment.seed}.safetensors"
+        known = keep.enter_context(kept_states(states / name))
+
     def evaluate(logits: Any, split: Any) -> Scores:
         threshold = setup.tune(logits) if setup.tune and setup.by_tuned else 0.0
         return setup.scores(logits, "validation", threshold)
 
     def build_model() -> Any:
         model = setup.build_model()
-        if layers := habits.get("frozen_layers"):
-            freeze_lower(model, layers)
+        if layers:
+            freeze_lower(model, layers, known)
         return model
 
-    return train(
-        experiment,
-        build_model=build_model,
-        splits=setup.encoded.splits,
-        collator=setup.collator,
-        tokenizer=setup.tokenizer,
-        compute_loss=setup.compute_loss,
-        evaluate=evaluate,
-        best=setup.best,
-        arguments=habits.get("training"),
-    )
+    with keep:
+        return train(
+            experiment,
+            build_model=build_model,
+            splits=setup.encoded.splits,
+            collator=setup.collator,
+            tokenizer=setup.tokenizer,
+            compute_loss=setup.compute_loss,
+            evaluate=evaluate,
+            best=setup.best,
+            arguments=habits.get("training"),
+        )
 
 
 def _note(corpus: str) -> str:
@@ -343,16 +363,22 @@ SYSTEMS: dict[str, Callable[[Experiment, Mapping[str, Any]], Setup]] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one job, or search for its learning rate, and write the result."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    job, out = json.loads(given[0]), Path(given[1])
-    if out.name == "rates.json":
-        runs.write_json(out, search(job))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("job", type=json.loads, help="parameters, as JSON")
+    parser.add_argument("out", type=Path, help="the record to write, or rates.json of a search")
+    parser.add_argument("rates", type=Path, nargs="?", help="the rates.json that a search has left")
+    parser.add_argument("--states", type=Path, help="folder of what frozen layers say of an input")
+    given = parser.parse_args(arguments)
+    if given.out.name == "rates.json":
+        runs.write_json(given.out, search(given.job, given.states))
         return 0
-    found = json.loads(Path(given[2]).read_text("utf-8")) if len(given) > 2 else {}
+    found = json.loads(given.rates.read_text("utf-8")) if given.rates else {}
     rate = float(max(found, key=lambda r: (found[r], -float(r)))) if found else None
-    record = run(job, str(out.parent), rate)
-    runs.write_json(out, record)
-    shutil.rmtree(out.parent / job["loss"])  # the checkpoints
+    record = run(given.job, str(given.out.parent), rate, given.states)
+    runs.write_json(given.out, record)
+    shutil.rmtree(given.out.parent / given.job["loss"])  # the checkpoints
     return 0
 
 

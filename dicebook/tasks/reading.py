@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -277,7 +277,7 @@ def decode(
         An answer for each question, in the order of the corpus.
     """
     best: dict[int, Answer] = {}
-    contexts = encoded.corpus[split]["context"]
+    contexts = encoded.corpus[split]["context"][:]
     for window, (starts, ends) in enumerate(zip(*logits, strict=True)):
         row = encoded.splits[split][window]
         (first, last), question = row["context_span"], row["question"]
@@ -318,16 +318,7 @@ def decode_several(
     Returns:
         For each question its answers, in the order of the context; none is "no answer".
     """
-    contexts = encoded.corpus[split]["context"]
-    found: list[list[Answer]] = [[] for _ in contexts]
-    for window, (starts, ends) in enumerate(zip(*logits, strict=True)):
-        row = encoded.splits[split][window]
-        (first, last), question = row["context_span"], row["question"]
-        starts, ends = starts[first:last], ends[first:last]
-        for s, e in _all_spans(starts, ends, threshold, max_answer_length):
-            score_ = float(starts[s] + ends[e])
-            found[question].append(_answer(contexts[question], row["offsets"], (s, e), score_))
-    return [_apart(answers) for answers in found]
+    return _several(logits, _places(encoded, split), threshold, max_answer_length)
 
 
 def predict(
@@ -463,19 +454,17 @@ def tune_threshold_of_several(
             windows, so that each silences some more of them.
         max_answer_length: longest span, in sub-words.
     """
-    spans = encoded.splits[split]["context_span"]
+    places = _places(encoded, split)
     highest = [
         min(starts[first:last].max(), ends[first:last].max())
-        for starts, ends, (first, last) in zip(*logits, spans, strict=True)
+        for starts, ends, (first, last) in zip(*logits, places.context_spans, strict=True)
     ]
     # Just below a log-odds, its span is still said.
     tried = np.unique(np.quantile(highest, np.linspace(0, 1, candidates)) - 1e-4)
-    gold = encoded.corpus[split]["answers"]
+    gold = encoded.corpus[split]["answers"][:]
     f1 = []
     for threshold in tried:
-        found = decode_several(
-            logits, encoded, split, threshold=threshold, max_answer_length=max_answer_length
-        )
+        found = _several(logits, places, threshold, max_answer_length)
         f1.append(score(found, gold, all_of=True)["f1"])
     return thresholds.best(tried, f1)
 
@@ -540,6 +529,33 @@ def _positions(
     return sorted(starts), sorted(ends)
 
 
+class _Places(NamedTuple):
+    """Where the windows of a split lie: read once, for a row of a dataset is slow to get."""
+
+    contexts: list[str]
+    questions: list[int]
+    context_spans: list[tuple[int, int]]
+    offsets: list[np.ndarray]
+
+
+def _places(encoded: Encoded, split: str) -> _Places:
+    windows = encoded.splits[split]
+    offsets = [np.array(pairs, dtype=np.int32) for pairs in windows["offsets"]]
+    contexts = encoded.corpus[split]["context"][:]
+    return _Places(contexts, windows["question"][:], windows["context_span"][:], offsets)
+
+
+def _several(logits: Any, places: _Places, threshold: float, longest: int) -> list[list[Answer]]:
+    found: list[list[Answer]] = [[] for _ in places.contexts]
+    windows = zip(*logits, places.questions, places.context_spans, places.offsets, strict=True)
+    for starts, ends, question, (first, last), offsets in windows:
+        starts, ends = starts[first:last], ends[first:last]
+        for s, e in _all_spans(starts, ends, threshold, longest):
+            score_ = float(starts[s] + ends[e])
+            found[question].append(_answer(places.contexts[question], offsets, (s, e), score_))
+    return [_apart(answers) for answers in found]
+
+
 def _percent(pairs: Iterable[tuple[float, float]]) -> dict[str, float]:
     rows = list(pairs)
     exact, f1 = np.array(rows).mean(0) if rows else (0.0, 0.0)
@@ -548,13 +564,13 @@ def _percent(pairs: Iterable[tuple[float, float]]) -> dict[str, float]:
 
 def _answer(
     context: str,
-    offsets: Sequence[tuple[int, int]],
+    offsets: Sequence[Sequence[int]] | np.ndarray,
     span: tuple[int, int] | None,
     score_: float,
 ) -> Answer:
     if span is None:
         return Answer("", score_)
-    begin, end = offsets[span[0]][0], offsets[span[1]][1]
+    begin, end = int(offsets[span[0]][0]), int(offsets[span[1]][1])
     # Some tokenizers count the space before a word to the word.
     text = context[begin:end]
     return Answer(text.strip(), score_, begin + len(text) - len(text.lstrip()))
@@ -585,9 +601,14 @@ def _apart(answers: list[Answer]) -> list[Answer]:
 def _best_span(
     starts: np.ndarray, ends: np.ndarray, longest: int, candidates: int
 ) -> tuple[tuple[int, int] | None, float]:
-    best, best_score = None, -np.inf
-    for s in np.argsort(-starts)[:candidates]:
-        for e in np.argsort(-ends)[:candidates]:
-            if s <= e < s + longest and starts[s] + ends[e] > best_score:
-                best, best_score = (int(s), int(e)), float(starts[s] + ends[e])
-    return best, best_score
+    if not len(starts):
+        return None, -np.inf
+    likely_starts = np.argsort(-starts)[:candidates, None]
+    likely_ends = np.argsort(-ends)[None, :candidates]
+    length = likely_ends - likely_starts
+    allowed = (length >= 0) & (length < longest)
+    scores = np.where(allowed, starts[likely_starts] + ends[likely_ends], -np.inf)
+    s, e = np.unravel_index(scores.argmax(), scores.shape)
+    if not scores[s, e] > -np.inf:
+        return None, -np.inf
+    return (int(likely_starts[s, 0]), int(likely_ends[0, e])), float(scores[s, e])

@@ -17,6 +17,8 @@ while Path("wait").exists() and any(Path("runs").rglob("record.json")):
 record = {"parameters": job, "metrics": {"test": {"f1": 80.0}}}
 out.parent.mkdir(parents=True, exist_ok=True)
 out.write_text(json.dumps(record))
+states = Path(sys.argv[sys.argv.index("--states") + 1])
+states.mkdir(exist_ok=True)
 """
 
 

@@ -98,6 +98,7 @@ def test_a_killed_table_goes_on_without_repeating_what_is_done(project: Path) ->
     (project / "wait").unlink()
     (done_before,) = records.rglob("record.json")
     seen = done_before.stat().st_mtime_ns
+    assert (records / "states").is_dir()
 
     run(project, "--unlock", *SMOKE)
     done = run(project, *SMOKE)
@@ -105,6 +106,7 @@ def test_a_killed_table_goes_on_without_repeating_what_is_done(project: Path) ->
     assert done_before.stat().st_mtime_ns == seen
     found = runs.read_records(project / "results" / "reproduced" / "smoke" / "table7.jsonl")
     assert {r["parameters"]["loss"] for r in found} == {"ce", "fl"}
+    assert not (records / "states").exists()  # of no use any more
     assert "Nothing to be done" in run(project, *SMOKE).stderr
 
 

@@ -93,3 +93,15 @@ def test_a_search_picks_its_rate_for_the_run(tmp_path: Path) -> None:
     systems.main([json.dumps(given), str(out), str(rates)])
     (record,) = runs.read_records(out)
     assert record["parameters"]["learning_rate"] == 3e-3
+
+
+def test_runs_share_what_frozen_layers_say_and_leave_the_same_records(tmp_path: Path) -> None:
+    states = tmp_path / "states"
+    for loss in ("ce", "dl"):
+        given = job(7, "pairs", habits={"frozen_layers": 1}, loss=loss)
+        out = tmp_path / loss / "record.json"
+        systems.main([json.dumps(given), str(out), "--states", str(states)])
+        (shared,), alone = runs.read_records(out), systems.run(given)
+        assert {**shared, "measured": 0} == {**alone, "measured": 0}
+        (file,) = states.iterdir()
+        assert file.name == f"{given['corpus']}-{given['seed']}.safetensors"

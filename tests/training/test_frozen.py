@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
 from transformers import BertConfig, BertForTokenClassification, XLNetConfig, XLNetModel
 
-from dicebook.training.frozen import freeze_lower
+from dicebook.training.frozen import freeze_lower, kept_states
 
 IDS = torch.tensor([[5, 6, 7, 8, 9], [10, 11, 12, 0, 0]])
 TYPES = torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, 0, 0]])
 
 
-def small_bert() -> BertForTokenClassification:
-    torch.manual_seed(0)
+def small_bert(seed: int = 0) -> BertForTokenClassification:
+    torch.manual_seed(seed)
     config = BertConfig(
         vocab_size=20,
         hidden_size=8,
@@ -56,7 +58,7 @@ def test_the_upper_layers_get_the_same_gradients_and_the_lower_ones_none() -> No
 
 
 def test_an_input_is_run_once_and_stays_without_dropout() -> None:
-    known: dict[bytes, torch.Tensor] = {}
+    known: dict[str, torch.Tensor] = {}
     model = small_bert().train()
     freeze_lower(model, 1, known)
     logits(model)
@@ -72,6 +74,48 @@ def test_an_input_is_run_once_and_stays_without_dropout() -> None:
     own = other.bert.embeddings.known
     for name, states in known.items():
         torch.testing.assert_close(states, own[name])
+
+
+def test_a_file_keeps_the_states_for_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "states" / "corpus.safetensors"
+    with kept_states(file) as known:
+        freeze_lower(first := small_bert().eval(), 2, known)
+        before = logits(first)
+    written = file.stat().st_mtime_ns
+    with monkeypatch.context() as patch, kept_states(file) as known:
+        patch.setattr("dicebook.training.frozen._Lower._run", None)  # never called
+        freeze_lower(second := small_bert().eval(), 2, known)
+        torch.testing.assert_close(logits(second), before, rtol=0, atol=0)
+    assert file.stat().st_mtime_ns == written  # nothing was new
+    assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("other", ["weights", "layers", "precision", "types"])
+def test_states_of_something_else_are_not_taken(other: str, tmp_path: Path) -> None:
+    file = tmp_path / "states.safetensors"
+    with kept_states(file) as known:
+        freeze_lower(model := small_bert().eval(), 1, known)
+        logits(model)
+    with kept_states(file) as known, torch.autocast("cpu", enabled=other == "precision"):
+        model = small_bert(seed=other == "weights").eval()
+        freeze_lower(model, 2 if other == "layers" else 1, known)
+        model(input_ids=IDS[:1], token_type_ids=1 - TYPES[:1] if other == "types" else TYPES[:1])
+        assert len(known) == 3
+    with kept_states(file) as known:
+        assert len(known) == 3
+
+
+def test_a_damaged_file_of_states_is_written_anew(tmp_path: Path) -> None:
+    file = tmp_path / "states.safetensors"
+    for damage in (b"", b"no safetensors"):
+        file.write_bytes(damage)
+        with kept_states(file) as known:
+            assert not known
+            known["a"] = torch.ones(2)
+        with kept_states(file) as known:
+            torch.testing.assert_close(known, {"a": torch.ones(2)})
 
 
 def test_what_cannot_be_frozen_is_told() -> None:
