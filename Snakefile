@@ -39,7 +39,12 @@ AT_A_TIME = min(GPUS or CORES, len(JOBS))
 THREADS = max(1, CORES // AT_A_TIME)
 
 
+RECORDS = [f"{WORK}/{name}/record.json" for name in JOBS]
+TABLES = expand("{out}/table{table}.{suffix}", out=OUT, table=TABLE, suffix=["jsonl", "md", "csv", "html"])
+
+
 localrules:
+    all,
     table,
 
 
@@ -52,12 +57,19 @@ wildcard_constraints:
     searched=".+",
 
 
+rule all:
+    """The runs, too, for a table may have come with the project and its runs have not."""
+    input:
+        RECORDS,
+        TABLES,
+
+
 rule table:
     """The table beside the paper's."""
     input:
-        [f"{WORK}/{name}/record.json" for name in JOBS],
+        RECORDS,
     output:
-        expand("{out}/table{table}.{suffix}", out=OUT, table=TABLE, suffix=["jsonl", "md", "csv", "html"]),
+        TABLES,
     run:
         tables.write_table(runs.read_records(*input), TABLE, Path(OUT), PROFILE)
         print(Path(output[1]).read_text())

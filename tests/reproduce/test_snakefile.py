@@ -110,6 +110,17 @@ def test_a_killed_table_goes_on_without_repeating_what_is_done(project: Path) ->
     assert "Nothing to be done" in run(project, *SMOKE).stderr
 
 
+def test_a_table_that_came_with_the_project_is_made_anew(project: Path) -> None:
+    folder = project / "results" / "reproduced" / "smoke"
+    folder.mkdir(parents=True)
+    for suffix in ("jsonl", "md", "csv", "html"):
+        (folder / f"table7.{suffix}").write_text("old")
+    done = run(project, *SMOKE)
+    assert done.returncode == 0, done.stderr
+    assert len(runs.read_records(folder / "table7.jsonl")) == 2
+    assert "Nothing to be done" in run(project, *SMOKE).stderr
+
+
 def test_a_run_that_fails_names_its_log(project: Path) -> None:
     (project / "runner.py").write_text("raise OSError(5)")
     done = run(project, *SMOKE)
