@@ -268,9 +268,10 @@ def train_from_starts(
         **training: Options of `train_logistic`: ``steps``, ``learning_rate``, ``batch_size``.
 
     Returns:
-        (name, bias) → one row a seed, each with "f1" (test F1 at probability .5), "tuned" (test
-        F1 at the threshold tuned on the training set), "threshold" (that threshold, a
-        probability) and "predicted" (share of the test set called positive at .5).
+        (name, bias) → one row a seed, each with "precision", "recall" and "f1" (of the test set at
+        probability .5), "tuned" (test F1 at the threshold tuned on the training set), "threshold"
+        (that threshold, a probability) and "predicted" (share of the test set called positive at
+        .5).
     """
     seeds, biases = list(seeds), list(biases)
     draw = partial(blobs, n, positive=positive, separation=separation)
@@ -290,8 +291,11 @@ def train_from_starts(
             (x, y), (x_test, y_test) = train[i], test[i]
             scores = x_test @ weight + intercept
             cut, _ = best_threshold(x @ weight + intercept, y)
+            hits = float(((scores > 0) * y_test).sum())
             rows.setdefault((name, bias), []).append(
                 {
+                    "precision": hits / max(int((scores > 0).sum()), 1),
+                    "recall": hits / float(y_test.sum()),
                     "f1": f1_score(scores > 0, y_test),
                     "tuned": f1_score(scores > cut, y_test),
                     "threshold": torch.tensor(cut).sigmoid().item(),

@@ -211,7 +211,7 @@ for a in (0.1, 0.3, 0.5, 0.7, 0.9):
         lambda x, a=a: squared_sums(x.sigmoid(), a),
         lambda x, f=squared_errors: f(x, ones.long()),
     ):
-        costs = torch.stack([cost(ones * value) for value in z])
+        costs = torch.vmap(cost)(z[:, None] * ones)
         row += [z[costs.argmin()].sigmoid().item(), costs.min().item()]
     turning[a] = row
 columns = ["√(β/α), at most 1", "sums: best p", "its loss", "errors: best p", "loss"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from dicebook.corpora.errors import CorpusError
@@ -25,6 +26,7 @@ class Span(NamedTuple):
     end: int
 
 
+@lru_cache(1024)
 def is_entity_tag(tag: str) -> bool:
     """Whether a tag is ``O``, ``B-type`` or ``I-type``."""
     return _IOB2.fullmatch(tag) is not None

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +266,12 @@ def detectable(error: float, df: float, power: float = 0.8) -> float:
         df: Degrees of freedom.
         power: Share of repetitions that find it.
     """
+    return float(error * _detectable(df, power)) if error else 0.0
+
+
+@cache
+def _detectable(df: float, power: float) -> float:
+    """For a standard error of 1."""
     bound = stats.t.ppf(0.975, df)
 
     def found(shift: float) -> float:
@@ -273,7 +279,7 @@ def detectable(error: float, df: float, power: float = 0.8) -> float:
         sides = stats.nct.sf(bound, df, shift) + stats.nct.sf(bound, df, -shift)
         return float(sides - power)
 
-    return float(error * optimize.brentq(found, 0.0, 2 * bound + 3)) if error else 0.0
+    return float(optimize.brentq(found, 0.0, 2 * bound + 3))
 
 
 def holm(p: Sequence[float]) -> list[float]:

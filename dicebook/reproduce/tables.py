@@ -225,9 +225,8 @@ HOW = {
     "here shows in minutes, and differences of a point or two do not show. All losses have one "
     "learning rate and few steps, in which a loss that learns faster is ahead; chapter 17 gives "
     "each its own. Two seeds make wide intervals; what tells more is whether the corpora of a "
-    "table agree. Most runs of Tables 5, 6, 8 and 10 shared a process, and with it what the frozen "
-    "layers say of an input; with a process for each, as the workflow has it, they take about half "
-    "as long again.",
+    "table agree. The losses share what the frozen layers say of an input, which spares each of "
+    "them that part of the training.",
     "default": "The same budget for each loss, its learning rate found on the validation split.",
     "paper": "Hyperparameters and habits of the paper's scripts.",
 }

@@ -355,13 +355,12 @@ def _found(
     outputs: Sequence[np.ndarray], encoded: Encoded, split: str, threshold: float
 ) -> list[list[tuple[float, Span]]]:
     """For each sentence all entities above a threshold, with their certainty."""
-    found: list[list[tuple[float, Span]]] = [[] for _ in encoded.corpus[split]]
-    rows = encoded.splits[split].select_columns(["first_subword", "sentence", "type"])
-    for row, logits, pairs, match in zip(rows, *outputs[:3], strict=True):
-        name = encoded.types[row["type"]]
-        found[row["sentence"]] += _entities(
-            row["first_subword"], name, logits, pairs, match, threshold
-        )
+    found: list[list[tuple[float, Span]]] = [[] for _ in range(len(encoded.corpus[split]))]
+    rows = encoded.splits[split]
+    columns = (rows[name][:] for name in ("sentence", "type", "first_subword"))
+    for sentence, kind, first, logits, pairs, match in zip(*columns, *outputs[:3], strict=True):
+        name = encoded.types[kind]
+        found[sentence] += _entities(first, name, logits, pairs, match, threshold)
     return found
 
 

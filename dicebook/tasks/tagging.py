@@ -167,7 +167,7 @@ def decode(
     scores = np.array(logits, dtype=np.float32, copy=True)
     if OUTSIDE in labels:
         scores[..., labels.index(OUTSIDE)] += outside_bias
-    rows = split["first_subword"]
+    rows = split["first_subword"][:]
     if valid:
         indices = best_valid(_by_word(scores, rows, labels.index(OUTSIDE)), labels)
         return [
@@ -211,6 +211,7 @@ def score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> 
     Raises:
         ValueError: if the lengths differ.
     """
+    gold = gold[:]  # of a column of a dataset, which is slow to read row by row
     if [len(row) for row in gold] != [len(row) for row in predicted]:
         raise ValueError("gold and predicted tags differ in the number of sentences or words")
     strict, lenient = (
@@ -279,8 +280,9 @@ def tune_outside_bias(
         The best bias (the one nearest 0 among equals) and, for the precision-recall picture, the
         scores at each candidate with the candidate as ``"outside_bias"``.
     """
+    gold, rows = split["tags"][:], {"first_subword": split["first_subword"][:]}
     curve = []
     for bias in biases:
-        predicted = decode(logits, split, labels, outside_bias=float(bias))
-        curve.append({"outside_bias": float(bias), **score(split["tags"], predicted)})
+        predicted = decode(logits, rows, labels, outside_bias=float(bias))
+        curve.append({"outside_bias": float(bias), **score(gold, predicted)})
     return thresholds.best(biases, [point["f1"] for point in curve]), curve

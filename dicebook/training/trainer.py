@@ -371,7 +371,7 @@ class _Trainer(Trainer):
         args = self.args
         step = args.train_batch_size * args.gradient_accumulation_steps * args.world_size
         split: Any = self.train_dataset
-        return LengthGroupedSampler(step, lengths=split["length"])
+        return LengthGroupedSampler(step, lengths=split["length"][:])
 
 
 def _logits(outputs: Any) -> torch.Tensor:

@@ -21,7 +21,7 @@ from dicebook.training.experiment import ParameterError
 
 pytestmark = pytest.mark.slow
 
-SHORT = {"loss": "dl", "epochs": 4, "train_size": 160, "reader_epochs": 0}
+SHORT = {"loss": "dl", "epochs": 4, "train_size": 160, "eval_size": 40, "reader_epochs": 0}
 
 
 def command(root: Path, out: Path, **parameters: object) -> list[str]:
@@ -86,7 +86,7 @@ def test_a_wrong_parameter_ends_in_one_clear_error(
 
 
 def test_two_losses_leave_two_records_of_each_model(root: Path, tmp_path: Path) -> None:
-    short = {"loss": "ce,dsc", "epochs": 1, "train_size": 64, "reader_epochs": 1}
+    short = {"loss": "ce,dsc", "epochs": 1, "train_size": 64, "eval_size": 40, "reader_epochs": 1}
     done = run(root, tmp_path, **short, output_dir=tmp_path / "run")
     assert done.returncode == 0, done.stderr
     for loss, folder in product(("ce", "dsc"), ("run", "run/reader")):
