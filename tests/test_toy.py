@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.metrics import f1_score as sklearn_f1
+from sklearn.metrics import precision_score, recall_score
 
 from dicebook import make_loss
 from dicebook.toy import (
@@ -160,6 +161,9 @@ def test_train_from_starts_gives_every_loss_the_same_data():
     fit = train_logistic(cross_entropy, *imbalanced_blobs(400, seed=2), steps=300)
     x, y = imbalanced_blobs(400, seed=3)  # seed 1: its own training set, its own test set
     row = rows["a", 0.0][1]
+    said, gold = (fit.predict(x) > 0).tolist(), y.bool().tolist()
+    assert row["precision"] == pytest.approx(precision_score(gold, said))
+    assert row["recall"] == pytest.approx(recall_score(gold, said))
     assert row["f1"] == f1_score(fit.predict(x) > 0, y)
     assert row["predicted"] == (fit.predict(x) > 0).double().mean()
     cut = torch.tensor(row["threshold"], dtype=torch.float64).logit()
@@ -170,7 +174,14 @@ def test_train_from_starts_gives_every_loss_the_same_data():
     fit = train_logistic(cross_entropy, *misspecified_blobs(400, seed=2), steps=300)
     x, y = misspecified_blobs(400, seed=3)
     assert other["a", 0.0][0]["f1"] == f1_score(fit.predict(x) > 0, y)
-    assert set(rows["a", 0.0][0]) == {"f1", "tuned", "threshold", "predicted"}
+    assert set(rows["a", 0.0][0]) == {
+        "precision",
+        "recall",
+        "f1",
+        "tuned",
+        "threshold",
+        "predicted",
+    }
 
 
 @pytest.mark.parametrize("size", [None, 32])

@@ -100,8 +100,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_record(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
-    done = run(root, tmp_path, **SHORT, output_dir=undisturbed)
-    assert done.returncode == 0, done.stderr
+    execute(root, monkeypatch, **SHORT, output_dir=str(undisturbed))
 
     process = subprocess.Popen(
         command(root, tmp_path, **SHORT, output_dir=killed),

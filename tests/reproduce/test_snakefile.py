@@ -118,7 +118,6 @@ def test_a_table_that_came_with_the_project_is_made_anew(project: Path) -> None:
     done = run(project, *SMOKE)
     assert done.returncode == 0, done.stderr
     assert len(runs.read_records(folder / "table7.jsonl")) == 2
-    assert "Nothing to be done" in run(project, *SMOKE).stderr
 
 
 def test_a_run_that_fails_names_its_log(project: Path) -> None:
