@@ -305,6 +305,37 @@ def train_from_starts(
     return rows
 
 
+def train_each(
+    loss: Loss,
+    sets: Sequence[tuple[Tensor, Tensor]],
+    *,
+    bias: float = 0.0,
+    **training: Any,
+) -> list[Fit]:
+    """`train_logistic` on each of several data sets of one size, all at once.
+
+    Args:
+        loss: As for `train_logistic`; it must allow `torch.vmap`.
+        sets: Features [n, d] and targets [n] of each.
+        bias: Starting bias.
+        **training: ``steps``, ``learning_rate``, ``batch_size``; the batches are those of seed 0.
+
+    Returns:
+        A fit for each, without its course: ``losses`` and ``logits`` are empty.
+    """
+    features, targets = (torch.stack(parts) for parts in zip(*sets, strict=True))
+    models = _side_by_side(
+        torch.vmap(loss),
+        features,
+        targets,
+        biases=[bias] * len(sets),
+        seeds=[0] * len(sets),
+        **training,
+    )
+    none = features.new_empty(0), features.new_empty(0, features.shape[1])
+    return [Fit(weight, start.item(), *none) for weight, start in zip(*models, strict=True)]
+
+
 def _side_by_side(
     losses_of: Loss,
     features: Tensor,

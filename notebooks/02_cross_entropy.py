@@ -55,7 +55,14 @@ from dicebook.claims import claim
 from dicebook.figures import NEGATIVE, POSITIVE, use_style
 from dicebook.losses.functional import binary_cross_entropy, log_ratio_weights
 from dicebook.reproduce.runs import interval
-from dicebook.toy import best_threshold, f1_score, imbalanced_blobs, optimal_logits, train_logistic
+from dicebook.toy import (
+    best_threshold,
+    f1_score,
+    imbalanced_blobs,
+    optimal_logits,
+    train_each,
+    train_logistic,
+)
 
 use_style()
 torch.set_default_dtype(torch.float64)
@@ -679,10 +686,10 @@ print(f"the two agree on {same:.1%} of the test examples")
 # %%
 counts = [1, 2, 3, 5, 8, 12, 19, 32]
 by_loss, by_cut = [], []
-for seed in range(10):
-    a, b = imbalanced_blobs(seed=2 * seed)
+draws = [imbalanced_blobs(seed=2 * seed) for seed in range(10)]
+models = [train_each(positives_count(c), draws) for c in counts]  # the same loop, ten draws at once
+for seed, fits in enumerate(zip(*models, strict=True)):
     a_test, b_test = imbalanced_blobs(seed=2 * seed + 1)
-    fits = [train_logistic(positives_count(c), a, b) for c in counts]
     by_loss.append([f1_score(m.predict(a_test) > 0, b_test) for m in fits])
     sure = fits[0].predict(a_test).sigmoid()
     by_cut.append([f1_score(sure > 1 / (1 + c), b_test) for c in counts])
@@ -870,11 +877,12 @@ def two_sided(seed):
 
 
 gaps = []
-for seed in range(10):
-    (a, b), (a_test, b_test) = two_sided(2 * seed), two_sided(2 * seed + 1)
+draws = [two_sided(2 * seed) for seed in range(10)]
+models = [train_each(positives_count(count), draws) for count in (1, 19)]
+for seed, ((a, b), *pair) in enumerate(zip(draws, *models, strict=True)):
+    a_test, b_test = two_sided(2 * seed + 1)
     tuned = []
-    for count in (1, 19):
-        model = train_logistic(positives_count(count), a, b)
+    for model in pair:
         cut, _ = best_threshold(model.predict(a), b)
         tuned.append(f1_score(model.predict(a_test) > cut, b_test))
     gaps.append(tuned[1] - tuned[0])

@@ -51,7 +51,7 @@ from dicebook.claims import claim
 from dicebook.figures import style, use_style
 from dicebook.losses import equations
 from dicebook.reproduce.runs import interval
-from dicebook.toy import imbalanced_blobs, misspecified_blobs, train_from_starts, train_logistic
+from dicebook.toy import imbalanced_blobs, misspecified_blobs, train_each, train_from_starts
 
 use_style()
 torch.set_default_dtype(torch.float64)
@@ -661,13 +661,12 @@ def tuned_for(logits, y, b2):
 
 
 pairs = {a: [] for a in (0.1, 0.2, 0.5, 0.8)}
-for seed in range(10):
-    (x, y), (x_test, y_test) = (misspecified_blobs(2000, seed=2 * seed + k) for k in (0, 1))
-    ce = train_logistic(torch.nn.BCEWithLogitsLoss(), x, y)
-    for a, scored in pairs.items():
-        b2 = (1 - a) / a
-        loss = BinaryTverskyLoss(squared=False, fp_weight=a, fn_weight=1 - a)
-        tl = train_logistic(loss, x, y)
+train, test = ([misspecified_blobs(2000, seed=2 * s + k) for s in range(10)] for k in (0, 1))
+by_ce = train_each(torch.nn.BCEWithLogitsLoss(), train)
+for a, scored in pairs.items():
+    b2 = (1 - a) / a
+    by_tl = train_each(BinaryTverskyLoss(squared=False, fp_weight=a, fn_weight=1 - a), train)
+    for tl, ce, (x, y), (x_test, y_test) in zip(by_tl, by_ce, train, test, strict=True):
         cut = tuned_for(ce.predict(x), y, b2)
         both = f_b(tl.predict(x_test), y_test, b2), f_b(ce.predict(x_test), y_test, b2, cut)
         scored.append(both)
@@ -793,11 +792,13 @@ def f2(logits, y, cut=0.0):
 
 
 gaps = []
-for seed in range(10):
-    (x, y), (xt, yt) = (imbalanced_blobs(2000, seed=2 * seed + k) for k in (0, 1))
-    loss = BinaryTverskyLoss(squared=False, fp_weight=0.2, fn_weight=0.8)
-    tversky_fit = train_logistic(loss, x, y)
-    ce_fit = train_logistic(torch.nn.BCEWithLogitsLoss(), x, y)
+train, test = ([imbalanced_blobs(2000, seed=2 * s + k) for s in range(10)] for k in (0, 1))
+losses = (
+    BinaryTverskyLoss(squared=False, fp_weight=0.2, fn_weight=0.8),
+    torch.nn.BCEWithLogitsLoss(),
+)
+models = [train_each(loss, train) for loss in losses]
+for tversky_fit, ce_fit, (x, y), (xt, yt) in zip(*models, train, test, strict=True):
     train_logits = ce_fit.predict(x)
     cut = max(train_logits.tolist(), key=lambda c: f2(train_logits, y, c))
     gaps.append(f2(tversky_fit.predict(xt), yt) - f2(ce_fit.predict(xt), yt, cut))

@@ -56,6 +56,7 @@ from dicebook.toy import (
     f1_score,
     imbalanced_blobs,
     misspecified_blobs,
+    train_each,
     train_from_starts,
     train_logistic,
 )
@@ -580,11 +581,11 @@ fair = {
     n: contest[n] for n in ("CE", "WCE, weight 19", "FL, γ=2", "DL linear, set", "DL squared, set")
 }
 elsewhere = {name: [] for name in fair}
-for seed in range(10):
-    (u, v), (ut, vt) = (misspecified_blobs(2000, seed=2 * seed + k) for k in (0, 1))
-    far = (ut[:, 0] > 4) & (vt == 0)
-    for name, loss in fair.items():
-        fit = train_logistic(loss, u, v, bias=-3.0, steps=150)
+train, test = ([misspecified_blobs(2000, seed=2 * s + k) for s in range(10)] for k in (0, 1))
+for name, loss in fair.items():
+    fits = train_each(loss, train, bias=-3.0, steps=150)
+    for fit, (u, v), (ut, vt) in zip(fits, train, test, strict=True):
+        far = (ut[:, 0] > 4) & (vt == 0)
         cut, _ = best_threshold(fit.predict(u), v)
         z = fit.predict(ut)
         called = (z > cut)[far].double().mean().item()

@@ -15,6 +15,7 @@ from dicebook.toy import (
     imbalanced_blobs,
     misspecified_blobs,
     optimal_logits,
+    train_each,
     train_from_starts,
     train_logistic,
 )
@@ -182,6 +183,17 @@ def test_train_from_starts_gives_every_loss_the_same_data():
         "threshold",
         "predicted",
     }
+
+
+@pytest.mark.parametrize("training", [{}, {"batch_size": 50, "learning_rate": 0.1}])
+def test_train_each_trains_as_one_after_the_other(training):
+    sets = [misspecified_blobs(300, seed=seed) for seed in range(3)]
+    loss = make_loss("binary_dl")
+    fits = train_each(loss, sets, bias=-1.0, steps=60, **training)
+    for fit, (x, y) in zip(fits, sets, strict=True):
+        alone = train_logistic(loss, x, y, bias=-1.0, steps=60, **training)
+        torch.testing.assert_close(fit.predict(x), alone.predict(x), rtol=0, atol=1e-12)
+        assert fit.logits.shape == (0, 300)
 
 
 @pytest.mark.parametrize("size", [None, 32])

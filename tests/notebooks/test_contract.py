@@ -85,10 +85,11 @@ def test_a_wrong_parameter_ends_in_one_clear_error(
     assert not folder.exists()
 
 
-def test_two_losses_leave_two_records_of_each_model(root: Path, tmp_path: Path) -> None:
+def test_two_losses_leave_two_records_of_each_model(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     short = {"loss": "ce,dsc", "epochs": 1, "train_size": 64, "eval_size": 40, "reader_epochs": 1}
-    done = run(root, tmp_path, **short, output_dir=tmp_path / "run")
-    assert done.returncode == 0, done.stderr
+    execute(root, monkeypatch, **short, output_dir=str(tmp_path / "run"))
     for loss, folder in product(("ce", "dsc"), ("run", "run/reader")):
         found = json.loads((tmp_path / folder / loss / "record.json").read_text(encoding="utf-8"))
         assert found["parameters"]["loss"] == loss
