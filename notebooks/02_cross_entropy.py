@@ -64,6 +64,7 @@ from dicebook.toy import (
     train_logistic,
 )
 
+# %%
 use_style()
 torch.set_default_dtype(torch.float64)
 
