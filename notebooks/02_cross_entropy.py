@@ -50,6 +50,7 @@ import torch
 import torch.nn.functional as F
 from IPython.display import Markdown, Math, display
 
+# %%
 from dicebook import make_loss
 from dicebook.claims import claim
 from dicebook.figures import NEGATIVE, POSITIVE, use_style
@@ -64,7 +65,6 @@ from dicebook.toy import (
     train_logistic,
 )
 
-# %%
 use_style()
 torch.set_default_dtype(torch.float64)
 
