@@ -143,26 +143,26 @@ def experiment_of(job: Mapping[str, Any], **more: Any) -> Experiment:
 def _fit(
     experiment: Experiment, setup: Setup, habits: Mapping[str, Any], states: Path | None
 ) -> Any:
-    layers, keep = habits.get("frozen_layers"), contextlib.ExitStack()
-    known: dict[str, Any] = {}
+    layers = habits.get("frozen_layers")
+    name = f"{Path(experiment.corpus).name}-{experiment.seed}.safetensors"
+    kept: contextlib.AbstractContextManager[dict[str, Any]] = contextlib.nullcontext({})
     if layers and states:
-        name = f"{Path(experiment.corpus).name}-{experiment.seed}.safetensors"
-        known = keep.enter_context(kept_states(states / name))
+        kept = kept_states(states / name)
 
     def evaluate(logits: Any, split: Any) -> Scores:
         threshold = setup.tune(logits) if setup.tune and setup.by_tuned else 0.0
         return setup.scores(logits, "validation", threshold)
 
-    def build_model() -> Any:
+    def build_model(known: dict[str, Any]) -> Any:
         model = setup.build_model()
         if layers:
             freeze_lower(model, layers, known)
         return model
 
-    with keep:
+    with kept as known:
         return train(
             experiment,
-            build_model=build_model,
+            build_model=lambda: build_model(known),
             splits=setup.encoded.splits,
             collator=setup.collator,
             tokenizer=setup.tokenizer,

@@ -277,19 +277,18 @@ def decode(
         An answer for each question, in the order of the corpus.
     """
     best: dict[int, Answer] = {}
-    contexts = encoded.corpus[split]["context"][:]
-    for window, (starts, ends) in enumerate(zip(*logits, strict=True)):
-        row = encoded.splits[split][window]
-        (first, last), question = row["context_span"], row["question"]
-        cls = row["no_answer"]
+    places = _places(encoded, split)
+    columns = (places.questions, places.context_spans, places.offsets)
+    windows = zip(*logits, encoded.splits[split]["no_answer"][:], *columns, strict=True)
+    for starts, ends, cls, question, (first, last), offsets in windows:
         null = float(starts[cls] + ends[cls]) if as_choice else 0.0
         span, score_ = _best_span(
             starts[first:last], ends[first:last], max_answer_length, candidates
         )
-        answer = _answer(contexts[question], row["offsets"], span, score_ - null)
+        answer = _answer(places.contexts[question], offsets, span, score_ - null)
         if question not in best or answer.score > best[question].score:
             best[question] = answer
-    return [best[question] for question in range(len(contexts))]
+    return [best[question] for question in range(len(places.contexts))]
 
 
 def decode_several(
@@ -564,7 +563,7 @@ def _percent(pairs: Iterable[tuple[float, float]]) -> dict[str, float]:
 
 def _answer(
     context: str,
-    offsets: Sequence[Sequence[int]] | np.ndarray,
+    offsets: np.ndarray,
     span: tuple[int, int] | None,
     score_: float,
 ) -> Answer:

@@ -124,11 +124,7 @@ def pad(
     Returns:
         Tensors ``[B, L]``, L being the longest row's length.
     """
-    padding: Mapping[str, int] = {
-        "input_ids": tokenizer.pad_token_id,
-        "attention_mask": 0,
-        "token_type_ids": tokenizer.pad_token_type_id,
-    }
+    values = (tokenizer.pad_token_id, 0, tokenizer.pad_token_type_id)
     return {
         name: pad_sequence(
             [torch.tensor(row[name]) for row in rows],  # much faster than tokenizer.pad
@@ -136,7 +132,7 @@ def pad(
             padding_value=value,
             padding_side=padding_side or tokenizer.padding_side,
         )
-        for name, value in padding.items()
+        for name, value in zip(INPUTS, values, strict=True)
         if name in rows[0]
     }
 

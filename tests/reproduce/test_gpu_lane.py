@@ -19,8 +19,9 @@ def gpu(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 def test_a_chapter_goes_through_the_lane(root: Path, tmp_path: Path) -> None:
     here = ["--encoder", "tiny", "--device", "cpu", "--precision", "fp32", "--out", str(tmp_path)]
-    small = ["corpus=embedded-paraphrases-en", "max_steps=2", "train_size=64", "eval_size=40"]
-    settings = [part for text in [*small, "loss=ce,dsc"] for part in ("--set", text)]
+    small = ["corpus=embedded-paraphrases-en", "loss=ce,dsc"]
+    small += ["max_steps=2", "train_size=64", "eval_size=40"]
+    settings = [part for text in small for part in ("--set", text)]
     done = gpu(root, *here, "--only", "11", *settings)
     assert done.returncode == 0, done.stderr
     records = runs.read_records(tmp_path / "11_paraphrases")
