@@ -138,7 +138,7 @@ CORPORA ?=
 SNAKEMAKE = $(BIN)/snakemake --cores $(JOBS) --keep-going --rerun-incomplete
 reproduce: env  ## a table of the paper: TABLE=9, PROFILE=laptop|default|paper|smoke, CORPORA=sst2,sst5, GPUS=1
 	$(SNAKEMAKE) $(if $(GPUS),--resources gpu=$(GPUS)) --config table=$(TABLE) profile=$(PROFILE) $(if $(CORPORA),corpora=$(CORPORA)) $(if $(GPUS),gpus=$(GPUS))
-	$(BIN)/python -m dicebook.reproduce.tables page
+	$(BIN)/python -m docs.pages
 
 smoke: env  ## see that the runs of every table work: tiny, embedded, minutes
 	for table in 3 4 5 6 7 8 9 10; do $(SNAKEMAKE) --config table=$$table profile=smoke || exit 1; done

@@ -9,10 +9,11 @@ import pytest
 
 from data_scripts.augment_pairs import PRINTED, targets
 from dicebook.corpora.registry import CORPORA
-from dicebook.reproduce import estimate, grid, guide, paper
+from dicebook.reproduce import estimate, grid, paper
 from dicebook.reproduce.lines import CONFIGURATIONS, TABLES
 from dicebook.reproduce.profiles import PROFILES, RATES
 from dicebook.reproduce.systems import BESIDES, SYSTEMS, experiment_of
+from docs.pages import from_here
 
 EVERY = [(table, profile) for table in TABLES for profile in PROFILES]
 ROWS = [row for table in TABLES for row in paper.table(table).rows if row.loss]
@@ -47,7 +48,7 @@ SCORERS = {
 @pytest.mark.parametrize("profile", ["default", "paper"])
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r.table}-{r.corpus}-{r.model}{r.variant}")
 def test_every_printed_row_has_its_job(row: paper.Row, profile: str) -> None:
-    found = guide.jobs_of(row, profile)
+    found = from_here.jobs_of(row, profile)
     assert found, "no run stands beside this row"
     given = [job.parameters for job in found]
     systems = {parameters["system"] for parameters in given}
@@ -74,13 +75,13 @@ def test_every_printed_row_has_its_job(row: paper.Row, profile: str) -> None:
     assert {corpus.scorer for corpus in corpora} <= SCORERS[systems.pop()]
     # What the row's gain is over has its jobs too.
     if row.printed.get("delta"):
-        assert guide.jobs_of(paper.table(row.table).baseline(row), profile)
+        assert from_here.jobs_of(paper.table(row.table).baseline(row), profile)
 
 
 def test_rows_of_other_systems_are_cited_and_not_run() -> None:
     cited = [row for n in TABLES for row in paper.table(n).rows if not row.loss]
     assert len(cited) > 10
-    assert not any(guide.jobs_of(row) for row in cited)
+    assert not any(from_here.jobs_of(row) for row in cited)
     assert all(row.source for row in cited)
 
 
@@ -194,14 +195,16 @@ def test_a_machines_speed_is_measured_in_a_moment() -> None:
 
 
 def test_a_larger_model_and_batch_need_more_memory() -> None:
-    assert guide.memory("bert-base-cased", 32, 128) < guide.memory("bert-large-cased", 32, 128)
+    assert from_here.memory("bert-base-cased", 32, 128) < from_here.memory(
+        "bert-large-cased", 32, 128
+    )
     # Weights, gradients and AdamW of 334 million parameters alone.
-    assert guide.memory("bert-large-cased", 1, 1) == pytest.approx(5.3, abs=0.1)
+    assert from_here.memory("bert-large-cased", 1, 1) == pytest.approx(5.3, abs=0.1)
 
 
 def test_the_guide_has_a_line_for_every_row_and_is_up_to_date(root: Path) -> None:
     stored = (root / "docs" / "from_here_to_the_paper.md").read_text(encoding="utf-8")
-    assert stored == guide.page(), "run: python -m dicebook.reproduce.tables page"
+    assert stored == from_here.page(), "run: python -m docs.pages"
     assert stored.count("| `TABLE=") == len(ROWS)
     for official in ("88.73", "87.98", "88.98", "84.40"):
         assert official in stored

@@ -1,43 +1,26 @@
-"""Our runs as tables: beside the paper's, and as a page of the book."""
+"""Our runs beside the paper's tables."""
 
 from __future__ import annotations
 
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from dicebook.corpora import CORPORA
-from dicebook.reproduce import grid, runs, tables
+from dicebook.reproduce import runs, tables
 from dicebook.reproduce.lines import CONFIGURATIONS, TABLES
+from tests.made_up_runs import made_up
 
 PRINTED = Path(tables.__file__).with_name("paper_tables.tsv")
-
-
-def made_up(table: int, profile: str = "default") -> list[dict]:
-    found = []
-    for job in grid.jobs(table, profile):
-        f1 = 80 + len(job.parameters["loss_options"]) + job.parameters["seed"] / 10
-        metrics = {
-            "test": {"f1": f1, "accuracy": f1 + 2},
-            "test_tuned": {"f1": f1 + 1},
-            "majority": {"f1": 66.5, "accuracy": 67.5},
-        }
-        parameters = {"train_size": 0, **job.parameters}
-        measured = {"seconds": 36, "device": "cpu, 1 threads"}
-        found.append({"parameters": parameters, "metrics": metrics, "measured": measured})
-    return found
 
 
 def test_the_table_stands_beside_the_papers(tmp_path: Path) -> None:
     records = made_up(7)
     for record in records:
         runs.append_record(tmp_path / "records.jsonl", record)
-    assert (
-        tables.main(["table", str(tmp_path), "--table", "7", "--out", str(tmp_path / "out")]) == 0
-    )
+    tables.write_table(runs.read_records(tmp_path), 7, tmp_path / "out")
     with (tmp_path / "out" / "table7.csv").open() as file:
         lines = list(csv.DictReader(file))
     rows = {(row["corpus"], row["model"], row["loss"]): row for row in lines}
@@ -92,105 +75,11 @@ def test_every_printed_cell_stands_beside_its_run_and_no_other(number: int, prof
     assert ("Accuracy" in frame.columns) == (number == 9)
 
 
-def test_the_page_of_the_records_is_up_to_date(root: Path) -> None:
-    stored = (root / "docs" / "records.md").read_text(encoding="utf-8")
-    assert stored == tables.page(root / "results"), "run: python -m dicebook.reproduce.tables page"
-
-
-def test_reproduced_tables_have_a_page_of_their_own(tmp_path: Path) -> None:
-    for profile in ("default", "laptop", "smoke"):
-        folder = tmp_path / "reproduced" / profile
-        tables.write_table(made_up(9, profile), 9, folder, profile)
-    text = tables.reproduced(tmp_path)
-    assert text.count("### Table 9: Sentiment, scored by accuracy\n") == 2
-    assert [line for line in text.splitlines() if line.startswith("## ")] == [
-        "## Profile `laptop`",
-        "## Profile `default`",
-    ]
-    assert "five degrees, whole sentences** (`sst5`): all-MiniLM-L6-v2, 4 layers frozen" in text
-    assert "16 runs, 10 minutes of training on cpu, one thread.\n" in text
-    # An option is a point in these made-up scores: dice has none, DSC has two, of two corpora.
-    row = next(line for line in text.splitlines() if line.startswith("| 9, Sentiment"))
-    cells = [cell.strip() for cell in row.split("|")[1:-1]]
-    assert cells == [
-        "9, Sentiment, scored by accuracy",
-        "2",
-        "0.0 (0.0 to 0.0)".replace(" ", "\u00a0"),
-    ]
-    assert "Of 6 differences from cross entropy at argmax, 2 have an interval above zero" in text
-    tables_of_it = [line for line in text.splitlines() if line.startswith("| model")]
-    assert len(tables_of_it) == 4  # of two corpora in two profiles
-    assert not any(word in line for line in tables_of_it for word in ("corpus", "tuned", "seeds"))
-    assert "bf16, 2 seeds." in text
-
-
-def test_rows_that_find_nothing_with_any_seed_are_counted(tmp_path: Path) -> None:
-    records = made_up(9, "laptop")
-    for record in records:  # of four losses on two corpora; of dice one seed of two
-        given = record["parameters"]
-        if given["loss"] == "fl" or (given["loss"] == "dl" and given["seed"] == 0):
-            record["metrics"]["test"]["accuracy"] = 0.0
-    tables.write_table(records, 9, tmp_path / "reproduced" / "laptop", "laptop")
-    said = "In 2 of 8 rows no seed has anything right at argmax.\n"
-    assert said in tables.reproduced(tmp_path)
-
-
-def test_the_page_of_reproduced_tables_is_up_to_date(root: Path) -> None:
-    stored = (root / "docs" / "reproduced.md").read_text(encoding="utf-8")
-    assert stored == tables.reproduced(root / "results")
-
-
-def test_a_page_shows_every_kept_run(tmp_path: Path) -> None:
-    for record in made_up(7):
-        record["chapter"] = "11_paraphrases"
-        record["versions"] = {"torch": "2", "transformers": "5"}
-        record["measured"] = {"device": "cpu", "seconds": 360}
-        record["parameters"]["train_size"] = 0
-        if record["parameters"]["loss"] == "wce" and record["parameters"]["seed"] == 4:
-            record["parameters"]["epochs"] = 9
-        runs.append_record(tmp_path / f"{record['parameters']['corpus']}.jsonl", record)
-    counts = {"parameters": {"corpus": "wnut17"}, "metrics": {"rows": 3394}, "chapter": "01_x"}
-    runs.append_record(tmp_path / "counts.jsonl", counts)
-    text = tables.page(tmp_path)
-    assert "## Microsoft Research Paraphrase Corpus\n\nChapter 11, bert-large-cased, all" in text
-    assert "34 runs, 3.4 hours on cpu; torch 2" in text
-    assert "One run, 6 minutes" in text
-    assert str(runs.interval([80.0, 80.1, 80.2, 80.3, 80.4])).replace(" ", "\u00a0") in text
-    assert "| self-adjusting dice, α 0.1, squared" in text
-    assert "WNUT 2017 |" in text
-    assert "3,394" in text
-
-
-def test_options_that_all_rows_share_are_said_once() -> None:
-    def record(loss: str, **options: object) -> dict[str, Any]:
-        return {"parameters": {"loss": loss, "options": options}}
-
-    group = [
-        record("ce"),
-        record("dl", smooth=1.0, warm_start=False),
-        record("dl", smooth=1.0, warm_start=True),
-        record("dsc", smooth=1.0, warm_start=False, alpha=0.1),
-    ]
-    usual = tables._usual(group)
-    assert usual == {"smooth": 1.0, "warm_start": False}
-    said = [tables._loss(one, usual) for one in group]
-    assert said == ["cross entropy", "dice", "dice, warm start", "self-adjusting dice, α 0.1"]
-    assert not tables._usual(group[1:2])  # a single row says all
-    # An option that a loss does not state is not known of it.
-    assert not tables._usual([record("dl"), record("dsc", squared=True)])
-
-
-def test_the_words_below_a_table_say_what_its_intervals_say() -> None:
-    gains = {
-        "dice": runs.Interval(1.0, -2.0, 4.0, 3),
-        "focal": runs.Interval(1.0, 0.5, 1.5, 3),
-        "Tversky": runs.Interval(-9.0, -10.0, -8.0, 3),
-    }
-    (sentence,) = tables.seen("F1", gains)
-    assert sentence == (
-        "**F1**: Above cross entropy: focal. Below cross entropy: Tversky. For the others no "
-        "difference larger than 4.0 points was seen."
-    )
-    (sentence,) = tables.seen("F1", {"dice": gains["dice"]})
-    assert sentence == "**F1**: For all losses no difference larger than 4.0 points was seen."
-    assert list(tables.seen("F1", {})) == []
+def test_the_kept_tables_are_those_of_their_records(root: Path, tmp_path: Path) -> None:
+    kept = sorted((root / "results" / "reproduced").glob("*/table*.jsonl"))
+    assert len(kept) >= 8
+    for file in kept:
+        number, profile = int(file.stem.removeprefix("table")), file.parent.name
+        for made in tables.write_table(runs.read_records(file), number, tmp_path, profile):
+            stored = (file.parent / made.name).read_text(encoding="utf-8")
+            assert made.read_text(encoding="utf-8") == stored, made.name

@@ -44,7 +44,7 @@ One line for each row that the paper prints for a loss of its own or its baselin
 that runs it as the paper's released scripts do, as far as there are any: put `make reproduce
 PROFILE=paper` before it. Without `PROFILE` every loss gets the same budget and a learning rate
 found on validation, over five seeds: that is the comparison to believe. Rows of other systems are
-cited in print and are not run here. `python -m dicebook.reproduce.tables page` writes this page.
+cited in print and are not run here. `python -m docs.pages` writes this page.
 
 *Expected* is what is printed. *Hours* are of one run at {base:,.0f} sub-words a second for a base
 encoder and {large:,.0f} for a large one, an assumption about a recent GPU in half precision, not a

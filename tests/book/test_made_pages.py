@@ -1,0 +1,114 @@
+"""The pages that are made from the records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dicebook.reproduce import runs, tables
+from docs.pages import records, reproduced
+from tests.made_up_runs import made_up
+
+
+def test_the_page_of_the_records_is_up_to_date(root: Path) -> None:
+    stored = (root / "docs" / "records.md").read_text(encoding="utf-8")
+    assert stored == records.page(root / "results"), "run: python -m docs.pages"
+
+
+def test_a_page_shows_every_kept_run(tmp_path: Path) -> None:
+    for record in made_up(7):
+        record["chapter"] = "11_paraphrases"
+        record["versions"] = {"torch": "2", "transformers": "5"}
+        record["measured"] = {"device": "cpu", "seconds": 360}
+        record["parameters"]["train_size"] = 0
+        if record["parameters"]["loss"] == "wce" and record["parameters"]["seed"] == 4:
+            record["parameters"]["epochs"] = 9
+        runs.append_record(tmp_path / f"{record['parameters']['corpus']}.jsonl", record)
+    counts = {"parameters": {"corpus": "wnut17"}, "metrics": {"rows": 3394}, "chapter": "01_x"}
+    runs.append_record(tmp_path / "counts.jsonl", counts)
+    text = records.page(tmp_path)
+    assert "## Microsoft Research Paraphrase Corpus\n\nChapter 11, bert-large-cased, all" in text
+    assert "34 runs, 3.4 hours on cpu; torch 2" in text
+    assert "One run, 6 minutes" in text
+    assert str(runs.interval([80.0, 80.1, 80.2, 80.3, 80.4])).replace(" ", "\u00a0") in text
+    assert "| self-adjusting dice, α 0.1, squared" in text
+    assert "WNUT 2017 |" in text
+    assert "3,394" in text
+
+
+def test_options_that_all_rows_share_are_said_once() -> None:
+    def record(loss: str, **options: object) -> dict[str, Any]:
+        return {"parameters": {"loss": loss, "options": options}}
+
+    group = [
+        record("ce"),
+        record("dl", smooth=1.0, warm_start=False),
+        record("dl", smooth=1.0, warm_start=True),
+        record("dsc", smooth=1.0, warm_start=False, alpha=0.1),
+    ]
+    usual = records._usual(group)
+    assert usual == {"smooth": 1.0, "warm_start": False}
+    said = [tables.loss_in_words(one, usual) for one in group]
+    assert said == ["cross entropy", "dice", "dice, warm start", "self-adjusting dice, α 0.1"]
+    assert not records._usual(group[1:2])  # a single row says all
+    # An option that a loss does not state is not known of it.
+    assert not records._usual([record("dl"), record("dsc", squared=True)])
+
+
+def test_the_words_below_a_table_say_what_its_intervals_say() -> None:
+    gains = {
+        "dice": runs.Interval(1.0, -2.0, 4.0, 3),
+        "focal": runs.Interval(1.0, 0.5, 1.5, 3),
+        "Tversky": runs.Interval(-9.0, -10.0, -8.0, 3),
+    }
+    (sentence,) = records.seen("F1", gains)
+    assert sentence == (
+        "**F1**: Above cross entropy: focal. Below cross entropy: Tversky. For the others no "
+        "difference larger than 4.0 points was seen."
+    )
+    (sentence,) = records.seen("F1", {"dice": gains["dice"]})
+    assert sentence == "**F1**: For all losses no difference larger than 4.0 points was seen."
+    assert list(records.seen("F1", {})) == []
+
+
+def test_the_page_of_reproduced_tables_is_up_to_date(root: Path) -> None:
+    stored = (root / "docs" / "reproduced.md").read_text(encoding="utf-8")
+    assert stored == reproduced.page(root / "results")
+
+
+def test_reproduced_tables_have_a_page_of_their_own(tmp_path: Path) -> None:
+    for profile in ("default", "laptop", "smoke"):
+        folder = tmp_path / "reproduced" / profile
+        tables.write_table(made_up(9, profile), 9, folder, profile)
+    text = reproduced.page(tmp_path)
+    assert text.count("### Table 9: Sentiment, scored by accuracy\n") == 2
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [
+        "## Profile `laptop`",
+        "## Profile `default`",
+    ]
+    assert "five degrees, whole sentences** (`sst5`): all-MiniLM-L6-v2, 4 layers frozen" in text
+    assert "16 runs, 10 minutes of training on cpu, one thread.\n" in text
+    # An option is a point in these made-up scores: dice has none, DSC has two, of two corpora.
+    row = next(line for line in text.splitlines() if line.startswith("| 9, Sentiment"))
+    cells = [cell.strip() for cell in row.split("|")[1:-1]]
+    assert cells == [
+        "9, Sentiment, scored by accuracy",
+        "2",
+        "0.0 (0.0 to 0.0)".replace(" ", "\u00a0"),
+    ]
+    assert "Of 6 differences from cross entropy at argmax, 2 have an interval above zero" in text
+    tables_of_it = [line for line in text.splitlines() if line.startswith("| model")]
+    assert len(tables_of_it) == 4  # of two corpora in two profiles
+    assert not any(word in line for line in tables_of_it for word in ("corpus", "tuned", "seeds"))
+    assert "bf16, 2 seeds." in text
+
+
+def test_rows_that_find_nothing_with_any_seed_are_counted(tmp_path: Path) -> None:
+    records = made_up(9, "laptop")
+    for record in records:  # of four losses on two corpora; of dice one seed of two
+        given = record["parameters"]
+        if given["loss"] == "fl" or (given["loss"] == "dl" and given["seed"] == 0):
+            record["metrics"]["test"]["accuracy"] = 0.0
+    tables.write_table(records, 9, tmp_path / "reproduced" / "laptop", "laptop")
+    said = "In 2 of 8 rows no seed has anything right at argmax.\n"
+    assert said in reproduced.page(tmp_path)
