@@ -3,7 +3,12 @@ document.addEventListener("DOMContentLoaded", () => {
   // A name that is not the visible text: without it, the text is the name.
   for (const named of document.querySelectorAll("details.hide > summary, .search-button-field"))
     named.removeAttribute("aria-label");
-  for (const icon of document.querySelectorAll(".theme-switch[title]")) icon.removeAttribute("title");
+  for (const icon of document.querySelectorAll(".theme-switch")) {
+    icon.removeAttribute("title");
+    // Font Awesome may have made a picture of it already, with the name inside.
+    icon.querySelector("title")?.remove();
+    icon.setAttribute("aria-hidden", "true");
+  }
   // A list whose children are no list items.
   for (const list of document.querySelectorAll(".citation-list")) list.removeAttribute("role");
   // What scrolls can be reached by the keyboard.

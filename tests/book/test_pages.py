@@ -103,6 +103,20 @@ def test_a_picture_without_words_is_found(watched: Watched, site: str) -> None:
     assert any(finding.startswith("image-alt") for finding in findings(watched.page))
 
 
+@needs_axe
+def test_icons_that_are_drawn_early_have_no_second_name(watched: Watched, site: str) -> None:
+    """Font Awesome draws them before or after our script, as the machine pleases."""
+    script = (ROOT / "_static" / "access.js").read_text(encoding="utf-8")
+    late = script.replace('"DOMContentLoaded"', '"drawn"')
+    assert late != script
+    watched.page.route("**/access.js*", lambda route: route.fulfill(body=late))
+    watched.goto(f"{site}index.html")
+    watched.page.wait_for_function("document.querySelector('svg.theme-switch title')")
+    watched.page.evaluate("() => document.dispatchEvent(new Event('drawn'))")
+    watched.page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert findings(watched.page) == []
+
+
 def test_search_finds_a_word(site: str, watched: Watched) -> None:
     watched.goto(f"{site}search.html?q=imbalance")
     results = watched.page.locator("#search-results li a")
