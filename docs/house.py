@@ -57,7 +57,7 @@ def draw(path: Path) -> None:
             axis.text(x, y, room, ha="center", va="center", fontsize=12, bbox=box)
     for room, (_, imports) in house.items():
         implied = {low for other in imports for low in house[other][1]}
-        for other in imports - implied:
+        for other in sorted(imports - implied):
             axis.annotate(
                 "",
                 xy=spots[other],

@@ -515,7 +515,7 @@ pd.DataFrame({**both, **reader_table}).T.drop(columns=["accuracy", "f1_conlleval
 
 # %% [markdown]
 # Look at the two rows `argmax` of the reader first, which for yes-or-no decisions means a
-# probability of one half. Cross entropy has learned to say no, and finds nothing at all. The dice
+# probability of one half. Cross entropy has learned to say no, and finds next to nothing. The dice
 # loss finds entities. This is the effect that the paper is about, and it is large. Now the rows
 # `tuned`: lower the threshold of cross entropy, and most of the difference is gone. That model had
 # learned a lot that it did not say at one half. With the defaults about ten points remain.
@@ -529,7 +529,7 @@ if as_printed:
     at_half = f1["dsc", "argmax"] - f1["ce", "argmax"]
     remains = f1["dsc", "tuned"] - f1["ce", "tuned"]
     claim(
-        "finds nothing at all. The dice loss finds entities", f1["ce", "argmax"] < 1, at_half > 30
+        "finds next to nothing. The dice loss finds entities", f1["ce", "argmax"] < 10, at_half > 20
     )
     claim(
         "lower the threshold of cross entropy, and most of the difference is gone",
