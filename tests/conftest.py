@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import os
 import subprocess
 import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,3 +110,16 @@ def real_corpus() -> Callable[[str], Path]:
         return path
 
     return folder
+
+
+@pytest.fixture
+def segmentation_models(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    """Its losses alone: importing all of it needs torchvision, built for the same torch."""
+    name = "segmentation_models_pytorch"
+    spec = importlib.util.find_spec(name)
+    if spec is None:
+        pytest.skip(f"{name} is not installed")
+    package = types.ModuleType(name)
+    package.__path__ = list(spec.submodule_search_locations or ())
+    monkeypatch.setitem(sys.modules, name, package)
+    return importlib.import_module(f"{name}.losses")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import types
 import warnings
 from collections.abc import Callable
 
@@ -495,8 +496,7 @@ def test_monai() -> None:
     assert {finding.name for finding in report.problems} <= {"half precision", "ignored labels"}
 
 
-def test_segmentation_models_pytorch() -> None:
-    losses = pytest.importorskip("segmentation_models_pytorch.losses")
-    dice = losses.DiceLoss("multiclass", ignore_index=-100)
+def test_segmentation_models_pytorch(segmentation_models: types.ModuleType) -> None:
+    dice = segmentation_models.DiceLoss("multiclass", ignore_index=-100)
     report = diagnose(lambda x, y: dice(*image(x, y)), *MULTI)
     assert {finding.name for finding in report.problems} <= {"half precision"}, str(report)

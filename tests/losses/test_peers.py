@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import sys
 import types
 
 import pytest
@@ -48,19 +45,6 @@ def test_monai_tversky_over_the_batch(batch: tuple[Tensor, Tensor]) -> None:
         peer(x.t()[None], y[None, None]),
         x,
     )
-
-
-@pytest.fixture
-def segmentation_models(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    """Its losses alone: importing all of it needs torchvision, built for the same torch."""
-    name = "segmentation_models_pytorch"
-    spec = importlib.util.find_spec(name)
-    if spec is None:
-        pytest.skip(f"{name} is not installed")
-    package = types.ModuleType(name)
-    package.__path__ = list(spec.submodule_search_locations or ())
-    monkeypatch.setitem(sys.modules, name, package)
-    return importlib.import_module(f"{name}.losses")
 
 
 def test_segmentation_models_dice(
