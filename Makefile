@@ -125,8 +125,8 @@ lab: env $(MYST)  ## open the book's index in JupyterLab
 	mkdir -p $(LAB) && echo '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}}}' > $(LAB)/overrides.json
 	$(BIN)/jupyter lab index.md
 
-bench: env  ## compare the speed of the losses
-	$(BIN)/python benchmarks/losses.py
+bench: env $(VENV)/peers  ## compare the speed of the losses with other packages
+	PYTHONPATH=$(abspath $(VENV)/peers) $(BIN)/python benchmarks/losses.py
 
 ENCODER ?= minilm
 gpu:  ## chapters 08 to 11 on a GPU and real corpora, without a network: ENCODER=minilm or a folder
