@@ -381,14 +381,13 @@ def test_the_readme_and_the_guide_say_what_the_second_stage_says() -> None:
     cells = Runs.read_fine_tuned(RECORDS)
     readme, guide = _prose("README.md"), _prose("docs/what_to_do.md")
 
-    def told(arm: str, passes: int) -> tuple[str, str]:
+    def told(arm: str, passes: int, task: str = "crossner_politics") -> tuple[str, str]:
         contrast = analysis.less_ce(arm, "tuned")
-        found = analysis.effect(cells[0, passes], contrast, "crossner_politics")
+        found = analysis.effect(cells[0, passes], contrast, task)
         assert found is not None
-        mean, low, high = (
-            f"{x:.1f}".replace("-0.0", "0.0") for x in (found.mean, found.low, found.high)
-        )
-        return mean, f"[{low}, {high}]".replace("-", "−")
+        numbers = (found.mean, found.low, found.high)
+        mean, low, high = (f"{x:z.1f}".replace("-", "−") for x in numbers)
+        return mean, f"[{low}, {high}]"
 
     mean, interval = told("dice", 4)
     assert f"dice is {mean} points of F1 ahead of cross entropy {interval}" in readme
@@ -400,6 +399,10 @@ def test_the_readme_and_the_guide_say_what_the_second_stage_says() -> None:
     assert f"after 136 steps {longer}" in readme
     shorter = re.sub(r"\b0[.]", ".", longer)
     assert f"After 136 steps {shorter}" in guide
+    dice, weights = (" ".join(told(arm, 4, "wnut17")) for arm in ("dice", "wce"))
+    assert f"after 388 steps, five draws, they are {dice} and {weights} from it" in readme
+    both = re.sub(r"\b0[.]", ".", f"{dice} and {weights}")
+    assert f"WNUT 2017, 3,082 sentences, five draws: after 388 steps {both}, tuned" in guide
 
 
 @pytest.mark.skipif(not any(RECORDS.glob("a-*.jsonl")), reason="no records are kept yet")
