@@ -959,7 +959,7 @@ if stands:
     )
 
 # %% [markdown]
-# #### More steps: WNUT 2017
+# ### More steps: WNUT 2017
 #
 # On WNUT 2017 four passes are 388 steps, and no loss is ahead of cross entropy. Dice less cross entropy is
 # −1.2 points at argmax [−3.9, 1.2] and −.8 tuned [−3.3, 1.5]; 4.2 and 3.9 would have been seen. Weights are
