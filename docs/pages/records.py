@@ -9,16 +9,8 @@ from typing import Any
 
 from dicebook.reproduce import runs
 from dicebook.reproduce.runs import markdown
-from dicebook.reproduce.tables import LOSSES, loss_in_words, options_in_words, over_seeds
-from docs.pages.words import (
-    LETTERS,
-    corpus_in_words,
-    device_in_words,
-    settings_in_words,
-    time_in_words,
-)
-
-Record = Mapping[str, Any]
+from dicebook.reproduce.tables import LOSSES, Record, loss_in_words, options_in_words, over_seeds
+from docs.pages import words
 
 PAGE = f"""\
 # The records
@@ -31,7 +23,7 @@ are several. *Less CE* is the difference from cross entropy on the same seeds, i
 has its threshold, or the bias of the tag `O`, chosen on the validation split. Runs stand in one
 table where all but the loss and the seed is equal.
 
-{LETTERS}
+{words.LETTERS}
 
 An interval that holds zero does not say that two losses are equal. It says how large a difference
 could have hidden: the sentences below a table name its farthest end.
@@ -52,7 +44,7 @@ def page(results: Path) -> str:
         records = runs.read_records(file)
         trained = [record for record in records if "loss" in record["parameters"]]
         for corpus in dict.fromkeys(record["parameters"]["corpus"] for record in trained):
-            parts.append(f"## {corpus_in_words(corpus)}\n")
+            parts.append(f"## {words.corpus(corpus)}\n")
             of_corpus = (r for r in trained if r["parameters"]["corpus"] == corpus)
             parts += [_section(*group) for group in runs.comparable(of_corpus)]
         others = [record for record in records if "loss" not in record["parameters"]]
@@ -70,8 +62,8 @@ def _section(settings: Mapping[str, Any], group: Sequence[Record]) -> str:
         scores = {"accuracy": ("test", "accuracy"), "tuned accuracy": ("test_tuned", "accuracy")}
     else:
         scores = {"F1": ("test", "f1"), "tuned F1": ("test_tuned", "f1"), "EM": ("test", "em")}
-    words = {runs.loss_label(record): loss_in_words(record, usual) for record in group}
-    rows: dict[str, dict[str, str]] = {label: {"loss": words[label]} for label in words}
+    named = {runs.loss_label(record): loss_in_words(record, usual) for record in group}
+    rows: dict[str, dict[str, str]] = {label: {"loss": named[label]} for label in named}
     floor = {"loss": "*the majority's answer*"}
     below: list[str] = []
     for title, (split, metric) in scores.items():
@@ -83,10 +75,10 @@ def _section(settings: Mapping[str, Any], group: Sequence[Record]) -> str:
         majority = {record["metrics"].get("majority", {}).get(metric) for record in group} - {None}
         if found and split == "test" and majority:
             floor[f"{title}, %"] = f"{max(majority):.1f}"
-        below += seen(title, {words[label]: r.gain for label, r in found.items() if r.gain})
+        below += seen(title, {named[label]: r.gain for label, r in found.items() if r.gain})
     table = markdown([*rows.values(), *([floor] if len(floor) > 1 else [])])
-    where = f"{_chapter(group[0])}, {settings_in_words(settings)}"
-    ran = f"{count.capitalize()}, {time_in_words(group)} on {device_in_words(group)}"
+    where = f"{_chapter(group[0])}, {words.settings(settings)}"
+    ran = f"{count.capitalize()}, {words.time(group)} on {words.device(group)}"
     on = f"torch {versions['torch']}, transformers {versions['transformers']}"
     return f"{where}. {ran}; {on}.{unless}\n\n{table}\n" + "".join(f"\n{s}\n" for s in below)
 
@@ -113,12 +105,12 @@ def seen(title: str, gains: Mapping[str, runs.Interval]) -> Iterator[str]:
 def _other_rows(records: Sequence[Record]) -> Iterator[dict[str, str]]:
     """Records without a loss, such as counts: a row for each, or for each named contrast in it."""
     for record in records:
-        corpus = {"corpus": corpus_in_words(record["parameters"]["corpus"])}
+        corpus = {"corpus": words.corpus(record["parameters"]["corpus"])}
         named = {key: v for key, v in record["metrics"].items() if isinstance(v, Mapping)}
         for contrast, values in named.items():
-            words = [LOSSES.get(word, word) for word in contrast.replace(",", " ,").split()]
+            said = [LOSSES.get(word, word) for word in contrast.replace(",", " ,").split()]
             scores = {title.replace("less ce", "less CE"): score for title, score in values.items()}
-            yield {**corpus, "contrast": " ".join(words).replace(" ,", ","), **scores}
+            yield {**corpus, "contrast": " ".join(said).replace(" ,", ","), **scores}
         if not named:
             counts = {key: f"{value:,}" for key, value in record["metrics"].items()}
             yield {**corpus, "counted": record["parameters"].get("counted", ""), **counts}

@@ -13,16 +13,8 @@ from dicebook.corpora.registry import CORPORA
 from dicebook.reproduce import paper, runs
 from dicebook.reproduce.lines import TABLES
 from dicebook.reproduce.runs import markdown
-from dicebook.reproduce.tables import scores, table_of
-from docs.pages.words import (
-    LETTERS,
-    corpus_in_words,
-    device_in_words,
-    settings_in_words,
-    time_in_words,
-)
-
-Record = Mapping[str, Any]
+from dicebook.reproduce.tables import Record, scores, table_of
+from docs.pages import words
 
 PAGE = f"""\
 # The paper's tables, run again
@@ -37,7 +29,7 @@ bias of the tag `O`, chosen on the validation split. The last two columns are wh
 for the corpus of its own and a far larger encoder. *Words alone* is a dictionary of the training
 split for tags, a count of words for sentences, the share of common words for pairs.
 
-{LETTERS}
+{words.LETTERS}
 """
 HOW = {
     "laptop": "Parts of real corpora, small encoders, two seeds, on a CPU in bfloat16: what shows "
@@ -71,8 +63,8 @@ def page(results: Path) -> str:
                 of_corpus = (r["parameters"] for r in records)
                 given = next(one for one in of_corpus if one["corpus"] == corpus)
                 parts.append(_of_corpus(given, rows))
-            ran = f"{len(records)} runs, {time_in_words(records)} of training"
-            parts.append(f"{ran} on {device_in_words(records)}.{_silent(records, number)}\n")
+            ran = f"{len(records)} runs, {words.time(records)} of training"
+            parts.append(f"{ran} on {words.device(records)}.{_silent(records, number)}\n")
     if len(parts) == 1:
         parts.append("No table is kept here yet.\n")
     return "\n".join(parts)
@@ -81,7 +73,7 @@ def page(results: Path) -> str:
 def _of_corpus(given: Mapping[str, Any], rows: pd.DataFrame) -> str:
     """The rows of a corpus below its settings, without the columns that say nothing."""
     name, note = given["corpus"], given.get("corpus_note")
-    how = f"{settings_in_words(given)}, {rows['seeds'].iloc[0]} seeds.{f' {note}' if note else ''}"
+    how = f"{words.settings(given)}, {rows['seeds'].iloc[0]} seeds.{f' {note}' if note else ''}"
     shown = rows.drop(columns=["corpus", "seeds", "p"])  # the files have them
     shown = shown.loc[:, (shown != "").any()]
     return f"**{_title(name)}** (`{name}`): {how}\n\n{markdown(shown.to_dict('records'))}\n"
@@ -122,4 +114,4 @@ def _title(corpus: str) -> str:
     if corpus in CORPORA:
         return CORPORA[corpus].title
     source, _, made = corpus.partition("_")  # a set of `data_scripts.augment_pairs`
-    return f"{corpus_in_words(source)}, changed as in the paper's Table 8: {made.replace('_', ' ')}"
+    return f"{words.corpus(source)}, changed as in the paper's Table 8: {made.replace('_', ' ')}"

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dicebook.corpora.registry import CORPORA
-
-Record = Mapping[str, Any]
+from dicebook.reproduce.tables import Record
 
 ENCODERS = {"tiny": "a small encoder trained from nothing", "minilm": "all-MiniLM-L6-v2"}
 LETTERS = """\
@@ -15,18 +14,18 @@ Tversky's α prices false positives, its β false negatives; the α of self-adju
 exponent."""
 
 
-def corpus_in_words(name: str) -> str:
+def corpus(name: str) -> str:
     """The title of a corpus, or its name where it has none."""
     return CORPORA[name].title.partition(",")[0] if name in CORPORA else f"`{name}`"
 
 
-def device_in_words(records: Sequence[Record]) -> str:
+def device(records: Sequence[Record]) -> str:
     """On what some runs were trained."""
     devices = dict.fromkeys(record["measured"]["device"] for record in records)
     return ", ".join(devices).replace("1 threads", "one thread")
 
 
-def time_in_words(records: Sequence[Record]) -> str:
+def time(records: Sequence[Record]) -> str:
     """How long some runs were trained, together."""
     seconds = sum(record["measured"]["seconds"] for record in records)
     minutes = max(1, round(seconds / 60))
@@ -35,22 +34,22 @@ def time_in_words(records: Sequence[Record]) -> str:
     return f"{minutes} minute{'s' if minutes > 1 else ''}"
 
 
-def settings_in_words(settings: Mapping[str, Any]) -> str:
+def settings(given: Mapping[str, Any]) -> str:
     """The settings of a group in words, with their units."""
-    size, encoder = settings["train_size"], str(settings["encoder"])
-    frozen = settings.get("habits", {}).get("frozen_layers", 0)
+    size, encoder = given["train_size"], str(given["encoder"])
+    frozen = given.get("habits", {}).get("frozen_layers", 0)
     words = [
         ENCODERS.get(encoder, encoder) + f", {frozen} layers frozen" * bool(frozen),
         f"{size:,} training examples" if size else "all training examples",
     ]
-    if settings.get("ratio"):
-        words.append(f"{settings['ratio']:g} negatives for each positive")
-    if settings["epochs"]:
+    if given.get("ratio"):
+        words.append(f"{given['ratio']:g} negatives for each positive")
+    if given["epochs"]:
         words += [
-            f"{settings['epochs']} passes in batches of {settings['batch_size']}",
-            f"learning rate {settings['learning_rate']:g}",
-            f"at most {settings['max_length']} sub-words",
-            *filter(None, [settings.get("precision")]),
+            f"{given['epochs']} passes in batches of {given['batch_size']}",
+            f"learning rate {given['learning_rate']:g}",
+            f"at most {given['max_length']} sub-words",
+            *filter(None, [given.get("precision")]),
         ]
     else:
         words.append("learning rate and steps chosen on validation")
