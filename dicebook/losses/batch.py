@@ -53,18 +53,11 @@ class Batch(NamedTuple):
 def multi_class(
     input: Tensor, target: Tensor, mask: Tensor | None, ignore_index: int, *, soft: bool
 ) -> Batch:
-    """Check a multi-class batch.
+    """Check a multi-class batch; arguments and errors as in `dicebook.losses.functional`.
 
     Args:
-        input: Logits ``[..., C]``, any floating dtype.
-        target: Class indices ``[...]``; or, if ``soft``, class probabilities ``[..., C]``.
-        mask: None or ``[...]``: examples with 0 or False do not count.
-        ignore_index: Examples with this class index do not count.
-        soft: Whether the loss takes class probabilities.
-
-    Raises:
-        TypeError: A dtype that the loss does not take.
-        ValueError: Shapes that do not belong together, or a label outside ``0..C-1``.
+        input, target, mask, ignore_index: What the loss was called with.
+        soft: Whether it takes class probabilities ``[..., C]`` as targets.
     """
     check_options(ignore_index=ignore_index)
     _check_logits(input)
@@ -95,20 +88,7 @@ def multi_class(
 def binary(
     input: Tensor, target: Tensor, mask: Tensor | None, ignore_index: int, *, soft: bool
 ) -> Batch:
-    """Check a binary batch.
-
-    Args:
-        input: Logits ``[...]`` of the positive class, any floating dtype.
-        target: ``[...]``: 0/1 of any dtype; if ``soft``, anything between.
-        mask: None or ``[...]``: examples with 0 or False do not count.
-        ignore_index: Examples with this target do not count.
-        soft: Whether the loss takes targets between 0 and 1.
-
-    Raises:
-        TypeError: A dtype that the loss does not take.
-        ValueError: Shapes that do not belong together, or a target that is not 0/1 (soft: outside
-            0..1).
-    """
+    """Check a binary batch, as `multi_class`; ``soft`` takes targets between 0 and 1."""
     check_options(ignore_index=ignore_index)
     _check_logits(input)
     _check_hard(target, input.shape, input.shape)
@@ -125,12 +105,9 @@ def binary(
 def check_options(**options: Any) -> None:
     """Check the options whose range does not depend on the batch, whatever the loss.
 
-    Args:
-        **options: Options by name; those that only a batch can judge pass.
-
     Raises:
-        ValueError: An option lies outside its range (the message names the option, the range and
-            the value), or speaks of a set of examples beside ``level="example"``.
+        ValueError: An option lies outside its range, or speaks of a set of examples beside
+            ``level="example"``.
     """
     for name, value in options.items():
         if name in CHOICES and value not in CHOICES[name]:
@@ -153,14 +130,10 @@ def check_options(**options: Any) -> None:
 
 
 def class_weights(weight: Any, classes: int | None = None) -> Tensor | None:
-    """Class weights as a floating tensor: a real tensor, list or array, one finite number a class.
-
-    Args:
-        weight: The weights, or None, which stays None.
-        classes: How many there must be; None where that is not known yet.
+    """Class weights as a floating tensor, one finite number for each of the classes, if known.
 
     Raises:
-        ValueError: ``weight`` is something else, or of another length.
+        ValueError: ``weight`` is no tensor, list or array of that length, nor None.
     """
     if weight is None:
         return None

@@ -7,16 +7,37 @@ hand over to dice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from dicebook.losses.batch import check_options
-from dicebook.losses.modules import Loss
 
 
-class WeightedSum(nn.Module):
+class _TwoLosses(nn.Module):
+    """``a · first + b · second``, the weights being what a subclass says."""
+
+    def __init__(self, first: nn.Module, second: nn.Module) -> None:
+        super().__init__()
+        for loss in (first, second):
+            if getattr(loss, "reduction", None) == "none":
+                raise ValueError(f"both losses must give a scalar; got reduction='none' in {loss}")
+        self.first = first
+        self.second = second
+
+    def _weights(self) -> tuple[Tensor | float, Tensor | float]:
+        raise NotImplementedError
+
+    def forward(self, input: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The sum, a scalar; shapes as in the two losses."""
+        a, b = self._weights()
+        total: Tensor = a * self.first(input, target, mask) + b * self.second(input, target, mask)
+        return total
+
+
+class WeightedSum(_TwoLosses):
     """``first_weight · first + second_weight · second``.
 
     Args:
@@ -30,29 +51,27 @@ class WeightedSum(nn.Module):
     """
 
     def __init__(
-        self, first: Loss, second: Loss, *, first_weight: float = 1.0, second_weight: float = 1.0
+        self,
+        first: nn.Module,
+        second: nn.Module,
+        *,
+        first_weight: float = 1.0,
+        second_weight: float = 1.0,
     ) -> None:
-        super().__init__()
-        _check_scalar(first, second)
+        super().__init__(first, second)
         check_options(first_weight=first_weight, second_weight=second_weight)
-        self.first = first
-        self.second = second
         self.first_weight = first_weight
         self.second_weight = second_weight
 
-    def forward(self, input: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The weighted sum, a scalar; shapes as in the two losses."""
-        first = self.first(input, target, mask)
-        second = self.second(input, target, mask)
-        total: Tensor = self.first_weight * first + self.second_weight * second
-        return total
+    def _weights(self) -> tuple[float, float]:
+        return self.first_weight, self.second_weight
 
     def extra_repr(self) -> str:
         """The two weights."""
         return f"first_weight={self.first_weight}, second_weight={self.second_weight}"
 
 
-class WarmStart(nn.Module):
+class WarmStart(_TwoLosses):
     """From one loss to another: ``(1 − s) · first + s · second``, with ``s`` growing from 0 to 1.
 
     Call `advance` once after every optimizer step; with ``transformers.Trainer`` add the callback
@@ -71,13 +90,10 @@ class WarmStart(nn.Module):
 
     step: Tensor
 
-    def __init__(self, first: Loss, second: Loss, *, start: int = 0, end: int) -> None:
-        super().__init__()
-        _check_scalar(first, second)
+    def __init__(self, first: nn.Module, second: nn.Module, *, start: int = 0, end: int) -> None:
+        super().__init__(first, second)
         if not 0 <= start <= end:
             raise ValueError(f"expected 0 <= start <= end; got start={start!r}, end={end!r}")
-        self.first = first
-        self.second = second
         self.start = start
         self.end = end
         self.register_buffer("step", torch.zeros((), dtype=torch.int64))
@@ -97,42 +113,20 @@ class WarmStart(nn.Module):
             return (done >= 0).float()
         return (done / (self.end - self.start)).clamp(0, 1)
 
-    def forward(self, input: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The mixture at this step, a scalar; shapes as in the two losses."""
+    def _weights(self) -> tuple[Tensor, Tensor]:
         share = self.share()
-        first = self.first(input, target, mask)
-        second = self.second(input, target, mask)
-        total: Tensor = (1 - share) * first + share * second
-        return total
+        return 1 - share, share
 
     def extra_repr(self) -> str:
         """The schedule."""
         return f"start={self.start}, end={self.end}"
 
 
-def terms(loss: nn.Module) -> Iterator[tuple[Tensor | float, nn.Module]]:
-    """The losses that make up a loss, each with its weight at this step.
-
-    Args:
-        loss: A `WeightedSum`, a `WarmStart` (either may hold others) or any other loss.
-    """
-    if isinstance(loss, WeightedSum):
-        parts: list[tuple[Tensor | float, Loss]] = [
-            (loss.first_weight, loss.first),
-            (loss.second_weight, loss.second),
-        ]
-    elif isinstance(loss, WarmStart):
-        share = loss.share()
-        parts = [(1 - share, loss.first), (share, loss.second)]
-    else:
+def terms(loss: Callable[..., Tensor]) -> Iterator[tuple[Tensor | float, Any]]:
+    """The losses that make up a loss, each with its weight at this step."""
+    if not isinstance(loss, _TwoLosses):
         yield 1.0, loss
         return
-    for weight, part in parts:
+    for weight, part in zip(loss._weights(), (loss.first, loss.second), strict=True):
         for inner, leaf in terms(part):
             yield weight * inner, leaf
-
-
-def _check_scalar(*losses: nn.Module) -> None:
-    for loss in losses:
-        if getattr(loss, "reduction", None) == "none":
-            raise ValueError(f"both losses must give a scalar; got reduction='none' in {loss}")

@@ -136,10 +136,7 @@ def cross_entropy(
 ) -> Tensor:
     """Cross entropy, weighted if ``weight`` is given (Equations 1 and 2). The floor is 0."""
     batch = batches.multi_class(input, target, mask, ignore_index, soft=True)
-    log_p = torch.log_softmax(batch.logits, dim=0)
-    loss = equations.cross_entropy(log_p, batch.target, _weight_of_each(weight, log_p))
-    check_options(reduction=reduction)
-    return batch.reduce(loss, reduction)
+    return _cross_entropy(batch, torch.log_softmax(batch.logits, dim=0), weight, reduction)
 
 
 def binary_cross_entropy(
@@ -153,10 +150,7 @@ def binary_cross_entropy(
 ) -> Tensor:
     """Cross entropy of the two logits ``[0, input]`` (Equations 1 and 2). The floor is 0."""
     batch = _both_classes(batches.binary(input, target, mask, ignore_index, soft=True))
-    log_p = F.logsigmoid(batch.logits)
-    loss = equations.cross_entropy(log_p, batch.target, _weight_of_each(weight, log_p))
-    check_options(reduction=reduction)
-    return batch.reduce(loss, reduction)
+    return _cross_entropy(batch, F.logsigmoid(batch.logits), weight, reduction)
 
 
 def focal(
@@ -174,7 +168,6 @@ def focal(
     Cross entropy in which an example fades as the model gets it right. Soft targets are refused:
     the factor is about *the* gold class. The floor is 0.
     """
-    check_options(reduction=reduction, gamma=gamma)
     batch = batches.multi_class(input, target, mask, ignore_index, soft=False)
     return _focal(batch, equations.margins(batch.logits), gamma, weight, reduction)
 
@@ -190,7 +183,6 @@ def binary_focal(
     reduction: str = "mean",
 ) -> Tensor:
     """Focal loss of the two logits ``[0, input]`` (Table 2's FL). The floor is 0."""
-    check_options(reduction=reduction, gamma=gamma)
     batch = _both_classes(batches.binary(input, target, mask, ignore_index, soft=False))
     return _focal(batch, batch.logits, gamma, weight, reduction)
 
@@ -224,18 +216,8 @@ def dice(
     ``1/(1 + γ)`` a class. At huge logits every gradient of the dice family is 0.
     """
     batch = batches.multi_class(input, target, mask, ignore_index, soft=ohem_ratio is None)
-    return _dice_family(
-        batch,
-        smooth=smooth,
-        squared=squared,
-        level=level,
-        weight=weight,
-        classes=classes,
-        absent=absent,
-        ohem_ratio=ohem_ratio,
-        reduction=reduction,
-        process_group=process_group,
-    )
+    over = weight, classes, absent
+    return _dice_family(batch, smooth, squared, level, ohem_ratio, reduction, process_group, over)
 
 
 def binary_dice(
@@ -253,15 +235,7 @@ def binary_dice(
 ) -> Tensor:
     """Dice loss of the positive class (Equations 5 to 8); see `dice`."""
     batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
-    return _dice_family(
-        batch,
-        smooth=smooth,
-        squared=squared,
-        level=level,
-        ohem_ratio=ohem_ratio,
-        reduction=reduction,
-        process_group=process_group,
-    )
+    return _dice_family(batch, smooth, squared, level, ohem_ratio, reduction, process_group)
 
 
 def tversky(
@@ -295,19 +269,10 @@ def tversky(
     weights sum to 1. The floor is 0, approached as the logits saturate.
     """
     batch = batches.multi_class(input, target, mask, ignore_index, soft=ohem_ratio is None)
+    prices = fp_weight, fn_weight
+    over = weight, classes, absent
     return _dice_family(
-        batch,
-        fp_weight=fp_weight,
-        fn_weight=fn_weight,
-        smooth=smooth,
-        squared=squared,
-        level=level,
-        weight=weight,
-        classes=classes,
-        absent=absent,
-        ohem_ratio=ohem_ratio,
-        reduction=reduction,
-        process_group=process_group,
+        batch, smooth, squared, level, ohem_ratio, reduction, process_group, over, prices
     )
 
 
@@ -328,16 +293,9 @@ def binary_tversky(
 ) -> Tensor:
     """Tversky loss of the positive class (Equations 9 and 10); see `tversky`."""
     batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
+    prices = fp_weight, fn_weight
     return _dice_family(
-        batch,
-        fp_weight=fp_weight,
-        fn_weight=fn_weight,
-        smooth=smooth,
-        squared=squared,
-        level=level,
-        ohem_ratio=ohem_ratio,
-        reduction=reduction,
-        process_group=process_group,
+        batch, smooth, squared, level, ohem_ratio, reduction, process_group, prices=prices
     )
 
 
@@ -374,18 +332,9 @@ def self_adjusting_dice(
     """
     check_alpha(alpha)
     batch = batches.multi_class(input, target, mask, ignore_index, soft=ohem_ratio is None)
+    over = weight, classes, absent
     return _dice_family(
-        batch,
-        alpha=alpha,
-        smooth=smooth,
-        squared=squared,
-        level=level,
-        weight=weight,
-        classes=classes,
-        absent=absent,
-        ohem_ratio=ohem_ratio,
-        reduction=reduction,
-        process_group=process_group,
+        batch, smooth, squared, level, ohem_ratio, reduction, process_group, over, alpha=alpha
     )
 
 
@@ -407,14 +356,7 @@ def binary_self_adjusting_dice(
     check_alpha(alpha)
     batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
     return _dice_family(
-        batch,
-        alpha=alpha,
-        smooth=smooth,
-        squared=squared,
-        level=level,
-        ohem_ratio=ohem_ratio,
-        reduction=reduction,
-        process_group=process_group,
+        batch, smooth, squared, level, ohem_ratio, reduction, process_group, alpha=alpha
     )
 
 
@@ -450,7 +392,14 @@ def _both_classes(batch: Batch) -> Batch:
     return batch._replace(logits=torch.cat([-x, x]), target=torch.cat([1 - y, y]))
 
 
+def _cross_entropy(batch: Batch, log_p: Tensor, weight: Weight, reduction: str) -> Tensor:
+    check_options(reduction=reduction)
+    loss = equations.cross_entropy(log_p, batch.target, _weight_of_each(weight, log_p))
+    return batch.reduce(loss, reduction)
+
+
 def _focal(batch: Batch, m: Tensor, gamma: float, weight: Weight, reduction: str) -> Tensor:
+    check_options(reduction=reduction, gamma=gamma)
     a = _weight_of_each(weight, m)
     loss = equations.focal(F.logsigmoid(m), F.logsigmoid(-m), batch.target, gamma, a)
     return batch.reduce(loss, reduction)
@@ -458,42 +407,30 @@ def _focal(batch: Batch, m: Tensor, gamma: float, weight: Weight, reduction: str
 
 def _dice_family(
     batch: Batch,
-    *,
     smooth: float,
     squared: bool,
     level: str,
     ohem_ratio: float | None,
     reduction: str,
     process_group: Group,
+    over: tuple[Weight, Sequence[int] | None, str | None] = (None, None, None),
+    prices: tuple[float | None, float | None] = (None, None),
     alpha: float = 0.0,
-    fp_weight: float | None = None,
-    fn_weight: float | None = None,
-    weight: Weight = None,
-    classes: Sequence[int] | None = None,
-    absent: str | None = None,
 ) -> Tensor:
-    check_options(
-        squared=squared,
-        level=level,
-        reduction=reduction,
-        absent=absent,
-        ohem_ratio=ohem_ratio,
-        process_group=process_group,
-    )
+    (weight, classes, absent), (fp_weight, fn_weight) = over, prices
+    check_options(squared=squared, level=level, reduction=reduction, absent=absent)
+    check_options(level=level, ohem_ratio=ohem_ratio, process_group=process_group)
     numbers = of_examples(batch, alpha, squared, ohem_ratio, unsure=fp_weight is not None)
     if level == "example":
         loss = numbers.loss_of_each(smooth=smooth, fp_weight=fp_weight, fn_weight=fn_weight)
         return batch.reduce(average_over_classes(loss, weight, classes), reduction)
-    return (
-        numbers.sum()
-        .all_reduce(process_group)
-        .loss(
-            smooth=smooth,
-            fp_weight=fp_weight,
-            fn_weight=fn_weight,
-            weight=weight,
-            classes=classes,
-            absent=absent,
-            reduction=reduction,
-        )
+    sums = numbers.sum().all_reduce(process_group)
+    return sums.loss(
+        smooth=smooth,
+        fp_weight=fp_weight,
+        fn_weight=fn_weight,
+        weight=weight,
+        classes=classes,
+        absent=absent,
+        reduction=reduction,
     )

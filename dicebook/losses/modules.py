@@ -84,12 +84,7 @@ class SetLoss(Loss):
     def statistics(
         self, input: Tensor, target: Tensor, mask: Tensor | None = None
     ) -> DiceStatistics:
-        """The statistics of a batch, this process's alone.
-
-        Args:
-            input: As in ``forward``.
-            target: As in ``forward``.
-            mask: As in ``forward``.
+        """The statistics of a batch, this process's alone; arguments as in ``forward``.
 
         Raises:
             ValueError: The module's level is not ``"set"``.

@@ -144,13 +144,7 @@ class DiceStatistics:
     ) -> Tensor:
         """The loss of each class (before `sum`: of each class and example), of the sums' shape.
 
-        Args:
-            smooth: As in `loss`.
-            fp_weight: As in `loss`.
-            fn_weight: As in `loss`.
-
-        Raises:
-            ValueError: An option out of range, or only one of the Tversky weights given.
+        Options and errors are those of `loss`.
         """
         check_options(smooth=smooth)
         overlap, predicted, actual = self.overlap, self.predicted, self.actual
@@ -176,17 +170,11 @@ def average_over_classes(
     present: Tensor | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Reduce the first dimension, the classes.
+    """Reduce the classes of ``[C]`` or ``[C, N]``; the mean is 0 where no class counts.
 
     Args:
-        loss: ``[C]`` or ``[C, N]``.
-        weight: None or ``[C]``: weights of the mean and of the sum.
-        classes: The classes that count; None for all.
+        loss, weight, classes, reduction: As in `DiceStatistics.loss`.
         present: None or ``[C]`` bool: the classes that are not skipped.
-        reduction: ``"mean"`` (0 where no class counts), ``"sum"`` or ``"none"``.
-
-    Returns:
-        ``[]`` or ``[N]``; with ``"none"`` one loss for each class that counts, weighted.
     """
     check_classes(classes, loss.shape[0])
     numbers = class_weights(weight, loss.shape[0])
@@ -211,12 +199,7 @@ def of_examples(
 ) -> DiceStatistics:
     """The numbers of each class and example, ``[C, N]``; 0 where an example does not count.
 
-    Args:
-        batch: A checked batch.
-        alpha: The decay exponent of ``q = (1 − p)^alpha · p``; with 0, q is p.
-        squared: Whether ``predicted``, ``actual`` and Tversky's errors are squares.
-        ohem_ratio: None, or at most how many negatives count for each positive of a class.
-        unsure: Whether to compute what squared Tversky alone needs.
+    Options are those of `dice_statistics`; ``unsure`` is what squared Tversky alone needs.
     """
     x, y = batch.logits, batch.target
     m = None if alpha == 0 and ohem_ratio is None else equations.margins(x)
@@ -235,15 +218,9 @@ def of_examples(
 def hardest(m: Tensor, y: Tensor, kept: Tensor, ratio: float) -> Tensor:
     """Online hard example mining: which examples count, ``[C, N]`` bool.
 
-    For each class all positives count, and of the negatives at most ``ratio`` for each positive:
-    those to which the model gives the highest margin. A class without a positive keeps none. The
-    margin is p as it ranks, without the ties of probabilities that have rounded to 1.
-
-    Args:
-        m: Margins, ``[C, N]``.
-        y: 0/1, ``[C, N]``.
-        kept: ``[N]`` bool: the examples that count before.
-        ratio: Above 0; the number of negatives is rounded down.
+    For each class all positives count, and of the negatives at most ``ratio`` for each positive,
+    rounded down: those with the highest margin m. A class without a positive keeps none. Margins
+    rank as p does, without the ties of probabilities that have rounded to 1.
     """
     positive = kept & (y > 0)
     negative = kept & (y == 0)
@@ -265,24 +242,15 @@ def dice_statistics(
 ) -> DiceStatistics:
     """The set-level statistics of a multi-class batch, each class against the rest.
 
+    Arguments and errors are those of the losses, see `dicebook.losses.functional`.
+
     Args:
-        input: Logits ``[..., C]``, any floating dtype; computed in float32 or float64.
-        target: Class indices ``[...]``, or class probabilities ``[..., C]`` (soft targets).
-        mask: None or ``[...]``: examples with 0 or False do not count.
         alpha: The decay exponent of ``q = (1 − p)^alpha · p``; 0 for dice and Tversky.
         squared: Whether ``predicted`` and ``actual`` (Equations 7 and 8) and Tversky's errors sum
             squares.
-        ignore_index: Examples with this class index do not count.
-        ohem_ratio: None, or at most how many negatives count for each positive of a class, hardest
-            (highest probability) first.
 
     Returns:
         The statistics, ``[C]`` each.
-
-    Raises:
-        TypeError: A dtype that is not taken.
-        ValueError: Shapes that do not belong together, an option out of range, or a label outside
-            ``0..C-1``.
     """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
     batch = batches.multi_class(input, target, mask, ignore_index, soft=ohem_ratio is None)
@@ -299,11 +267,7 @@ def binary_dice_statistics(
     ignore_index: int = -100,
     ohem_ratio: float | None = None,
 ) -> DiceStatistics:
-    """The set-level statistics of a binary batch, of the positive class alone, ``[1]`` each.
-
-    As `dice_statistics`, with one logit an example, ``[...]``, and as targets 0/1 of any dtype or
-    anything between, ``[...]``.
-    """
+    """As `dice_statistics`, with one logit an example; of the positive class alone, ``[1]``."""
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
     batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
     return of_examples(batch, alpha, squared, ohem_ratio).sum()

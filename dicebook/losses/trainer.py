@@ -11,7 +11,7 @@ micro-batch of the step returns the loss of them all.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -44,7 +44,7 @@ class TrainerLoss:
     def __init__(
         self, loss: Callable[..., Tensor], *, average_tokens_across_devices: bool = True
     ) -> None:
-        for _, leaf in _leaves(loss):
+        for _, leaf in terms(loss):
             if getattr(leaf, "reduction", "mean") == "none":
                 raise ValueError(f"the Trainer needs a scalar; got reduction='none' in {leaf}")
             if getattr(leaf, "ignore_index", -100) != -100:
@@ -125,7 +125,7 @@ class TrainerLoss:
     def _of_micro_batch(self, logits: Tensor, labels: Tensor, share: Tensor) -> _MicroBatch:
         mean = logits.new_zeros((), dtype=torch.float32)
         statistics = []
-        for weight, leaf in _leaves(self.loss):
+        for weight, leaf in terms(self.loss):
             if _is_set_level(leaf):
                 statistics.append(leaf.statistics(logits, labels))
                 continue
@@ -139,11 +139,12 @@ class TrainerLoss:
     def _total(self, step: _MicroBatch, *, alone: bool) -> Tensor:
         total = step.mean
         statistics = iter(step.statistics)
-        for weight, leaf in _leaves(self.loss):
+        for weight, leaf in terms(self.loss):
             if _is_set_level(leaf):
                 sums = next(statistics)
                 if not alone:
-                    sums = sums.all_reduce(leaf.process_group or _everybody())
+                    everybody: Group = "world" if _processes() > 1 else None
+                    sums = sums.all_reduce(leaf.process_group or everybody)
                 # The Trainer will multiply by the number of processes: that is in the sums already.
                 factor = _processes() if self.average_tokens_across_devices else 1
                 total = total + weight * leaf.loss_of(sums) / factor
@@ -171,20 +172,12 @@ class _MicroBatch(NamedTuple):
         return _MicroBatch(self.mean + other.mean, [a + b for a, b in pairs])
 
 
-def _leaves(loss: Callable[..., Tensor]) -> Iterator[tuple[Any, Any]]:
-    return terms(loss) if isinstance(loss, nn.Module) else iter([(1.0, loss)])
-
-
 def _is_set_level(loss: Any) -> bool:
     return isinstance(loss, SetLoss) and loss.level == "set"
 
 
 def _processes() -> int:
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
-
-
-def _everybody() -> Group:
-    return "world" if _processes() > 1 else None
 
 
 def _logits(outputs: Any) -> Tensor:
