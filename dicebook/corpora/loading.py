@@ -11,7 +11,7 @@ import numpy as np
 from datasets import Dataset, DatasetDict
 
 from dicebook.corpora import embedded
-from dicebook.corpora.conll import UNIVERSAL_NER, read_conll
+from dicebook.corpora.conll import UNIVERSAL_NER, read_conll, read_parallel
 from dicebook.corpora.conllu import read_conllu
 from dicebook.corpora.errors import CorpusError
 from dicebook.corpora.forms import check_task
@@ -126,9 +126,7 @@ def read_file(path: str | PathLike[str], *, task: str) -> Dataset:
     check_task(task)
     path = Path(path)
     if task == "tagging" and path.is_dir():
-        from dicebook.corpora import conll
-
-        return conll.read_parallel(*(path / name for name in _PARALLEL))
+        return read_parallel(*(path / name for name in _PARALLEL))
     suffix = path.suffix.lower()
     if suffix not in _SUFFIXES[task]:
         raise CorpusError(

@@ -28,6 +28,9 @@ class Corpus:
             tags, strict), ``"accuracy"`` (of tags or labels), ``"squad"``, ``"quoref"`` (all
             answers are needed), ``"cmrc"`` (Chinese), ``"f1"`` (of label 1).
         licence: Under which terms its owners give it.
+        examples: How many it has to train on; 0 where it need not be known beforehand.
+        subwords: Of an example, roughly, by BERT's tokenizers.
+        types: Of entities; 0 where there are none.
         splits: The splits that a prepared copy has; ``load`` draws the others.
         paper: Its name in the paper's tables; empty for a corpus that is not in them.
         script: Module and arguments of the script under ``data_scripts`` that prepares it; empty
@@ -42,6 +45,9 @@ class Corpus:
     language: str
     scorer: str
     licence: str
+    examples: int = 0
+    subwords: int = 40
+    types: int = 0
     splits: tuple[str, ...] = SPLITS
     paper: str = ""
     script: str = ""
@@ -75,7 +81,8 @@ def _embedded() -> dict[str, Corpus]:
             name = f"embedded-{kind}-{language}"
             scorer = "seqeval" if name == "embedded-pos-zh" else scorer
             title = f"{kind}, written by a generator"
-            corpora[name] = Corpus(name, title, task, language, scorer, "Apache-2.0")
+            types = 4 if kind == "entities" else 0
+            corpora[name] = Corpus(name, title, task, language, scorer, "Apache-2.0", types=types)
     return corpora
 
 

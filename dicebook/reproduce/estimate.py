@@ -16,6 +16,7 @@ import torch
 from transformers import AutoModel, BertConfig, XLNetConfig
 
 from dicebook.corpora.loading import data_folder
+from dicebook.corpora.registry import CORPORA
 from dicebook.reproduce import grid
 
 #: Layers, width and millions of parameters of each encoder of the grid.
@@ -27,49 +28,13 @@ SHAPES = {
     "minilm": (6, 384, 23),
     "tiny": (2, 128, 1),
 }
-#: Training examples, and sub-words of one: roughly, by each corpus's own counts.
-SIZES = {
-    "ctb5": (18_085, 45),
-    "ctb6": (23_416, 48),
-    "ud_zh": (3_997, 40),
-    "wsj": (38_219, 29),
-    "wsj_sample": (3_131, 29),
-    "ud_en_ewt": (12_544, 25),
-    "ritter": (551, 27),
-    "conll03": (14_041, 19),
-    "ontonotes5": (59_924, 23),
-    "msra": (45_000, 46),
-    "ontonotes4_zh": (15_650, 32),
-    "wnut17": (3_394, 28),
-    "crossner_politics": (200, 60),
-    "uner_zh_gsd": (3_997, 40),
-    "uner_en_ewt": (1_000, 18),
-    "squad11": (87_599, 171),
-    "squad20": (130_319, 171),
-    "quoref": (19_399, 464),
-    "mrpc": (3_301, 54),
-    "qqp": (327_462, 30),
-    "qqp_wang": (5_000, 30),
-    **{f"qqp_{name}": (458_477, 30) for name in ("plus_positive", "plus_negative", "plus_both")},
-    "qqp_original": (363_871, 30),
-    "qqp_minus_negative": (269_165, 30),
-    **{f"mrpc_{name}": (4_914, 54) for name in ("plus_positive", "plus_negative", "plus_both")},
-    "mrpc_original": (3_669, 54),
-    "mrpc_minus_positive": (2_424, 54),
-    "sst2": (6_920, 25),
-    "sst5": (8_544, 25),
+#: Training examples of the sets that `data_scripts.augment_pairs` makes of MRPC.
+AUGMENTED = {
+    **dict.fromkeys(("mrpc_plus_positive", "mrpc_plus_negative", "mrpc_plus_both"), 4_914),
+    "mrpc_original": 3_669,
+    "mrpc_minus_positive": 2_424,
 }
-#: Types of entities: BERT-MRC asks a question of some twelve sub-words for each.
-TYPES = {
-    "conll03": 4,
-    "ontonotes5": 18,
-    "msra": 3,
-    "ontonotes4_zh": 4,
-    "wnut17": 6,
-    "crossner_politics": 9,
-    "uner_zh_gsd": 3,
-    "uner_en_ewt": 3,
-}
+#: Sub-words of BERT-MRC's question for each type of entity.
 QUESTION = 12
 SCORING = 1.3  # training and the scoring of validation and test, to training alone
 
@@ -90,11 +55,12 @@ def encoder_of(job: grid.Job) -> tuple[str, int]:
 def million_tokens(job: grid.Job) -> float:
     """The sub-words that a job trains on, in millions."""
     given = job.parameters
-    examples, length = SIZES.get(given["corpus"], (given.get("train_size") or 64, 40))
-    examples = min(examples, given.get("train_size") or examples)
+    corpus = CORPORA["mrpc" if given["corpus"] in AUGMENTED else given["corpus"]]
+    wanted = given.get("train_size") or 0
+    known = AUGMENTED.get(given["corpus"], corpus.examples) or wanted
+    examples, length = min(known, wanted or known), corpus.subwords
     if given["system"] == "mrc":
-        types = TYPES.get(given["corpus"], 4)
-        examples, length = examples * types, length + QUESTION
+        examples, length = examples * corpus.types, length + QUESTION
     return examples * length * given["epochs"] / 1e6
 
 

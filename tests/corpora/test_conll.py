@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mutated_files import mutated
 
-from dicebook.corpora import CorpusError, imbalance, read_conll, spans, write_conll
+from dicebook.corpora import CORPORA, CorpusError, imbalance, read_conll, spans, write_conll
 from dicebook.corpora.conll import UNIVERSAL_NER
 
 GOOD = "Ann\tB-PER\nof\tO\nNew\tB-LOC\nYork\tI-LOC\n\n#ff\tO\n,\tO\n"
@@ -184,6 +184,8 @@ def test_wnut17(real_corpus, name):
     data = read_conll(path, repairs=repairs)
     counts = len(data), sum(map(len, data["tags"])), sum(len(spans(t)) for t in data["tags"])
     assert counts == WNUT[name]
+    assert WNUT["wnut17train.conll"][0] == CORPORA["wnut17"].examples
+    assert len({s.type for t in data["tags"] for s in spans(t)}) == CORPORA["wnut17"].types
     lines = path.read_text(encoding="utf-8").split("\n")
     assert lines.count("\t") == repairs["sentence breaks that are not an empty line"]
     # A second way to count entities: in IOB2 there is one B- for each.

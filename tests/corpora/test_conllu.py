@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from mutated_files import mutated
 
-from dicebook.corpora import CorpusError, read_conllu
+from dicebook.corpora import CORPORA, CorpusError, read_conllu
 
 
 def word(number: str, form: str, upos: str = "_", xpos: str = "_") -> str:
@@ -111,6 +111,7 @@ def test_ud_english_ewt(real_corpus, split):
     path = real_corpus("ud_en_ewt") / f"en_ewt-ud-{split}.conllu"
     data = read_conllu(path, column="xpos")
     assert (len(data), sum(map(len, data["tags"]))) == EWT[split]
+    assert EWT["train"][0] == CORPORA["ud_en_ewt"].examples
     text = path.read_text(encoding="utf-8")
     assert len(data) == text.count("# sent_id = ")
     assert EWT[split][1] == len(re.findall(r"^\d+\t", text, re.MULTILINE))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from dicebook.corpora import CORPORA, EMBEDDED, FORMS, REGISTERED, CorpusError, embedded, load
 from dicebook.corpora.forms import validate
 from dicebook.corpora.registry import SPLITS, known
+from dicebook.corpora.tags import spans
 from dicebook.reproduce import grid, paper
 from dicebook.reproduce.lines import TABLES
 
@@ -24,6 +26,8 @@ def test_every_entry_is_complete():
         assert set(corpus.splits) <= set(SPLITS)
         assert bool(corpus.script) == (name in REGISTERED) != (name in EMBEDDED)
         assert "OUT/" in corpus.place or not corpus.place
+        said = re.search(r"(\d+) types", corpus.title)
+        assert said is None or int(said[1]) == corpus.types
 
 
 def test_the_corpora_of_the_papers_tables_have_their_names_in_it():
@@ -52,6 +56,9 @@ def test_an_embedded_corpus_is_read_whole(name):
     assert tuple(corpus) == SPLITS
     for split in corpus.values():
         validate(split, task=EMBEDDED[name])
+    if name.startswith("embedded-entities"):
+        kinds = {span.type for tags in corpus["train"]["tags"] for span in spans(tags)}
+        assert len(kinds) == CORPORA[name].types
     sizes = [len(split) for split in corpus.values()]
     assert sizes[0] == 3 * sizes[1] == 3 * sizes[2]
     # No row stands in two splits.
