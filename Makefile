@@ -149,7 +149,7 @@ estimate: env  ## what a table costs here: speed measured, runs, hours, disk, mi
 STAGE ?= a
 WORKERS ?= 1
 evidence: env  ## docs/evidence.md, the analysis of docs/protocol.md, from its records, in seconds
-	$(BIN)/python -m benchmarks.evidence tables
+	$(BIN)/python -m docs.pages
 
 evidence-run: export OMP_NUM_THREADS := 1
 evidence-run: env  ## run what is missing: STAGE=a|b, WORKERS=2; corpora in $$DICEBOOK_CORPORA

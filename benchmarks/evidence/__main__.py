@@ -1,32 +1,21 @@
-"""``python -m benchmarks.evidence a|b|tables``: run a stage, or draw the tables."""
+"""``python -m benchmarks.evidence features|a|b``: extract the features, or run a stage."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from dicebook.atomic import atomic
-
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.evidence")
-    parser.add_argument("what", choices=("features", "a", "b", "tables"))
+    parser.add_argument("what", choices=("features", "a", "b"))
     parser.add_argument("--folder", type=Path, default=Path("results/evidence"))
-    parser.add_argument(
-        "--out", type=Path, default=Path("docs/evidence.md"), help="the page (tables)"
-    )
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--only", default="", help="tasks (a) or corpora (b), with commas between")
     given = parser.parse_args()
     only = [name for name in given.only.split(",") if name]
-    if given.what == "tables":
-        from dicebook.reproduce import analysis
-
-        with atomic(given.out) as part:
-            part.write_text(analysis.report(given.folder), encoding="utf-8")
-        print(f"written: {given.out}")
-    elif given.what == "b":
+    if given.what == "b":
         from benchmarks.evidence import stage_b
 
         stage_b.run(only, given.folder, given.workers)

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from docs.pages import from_here, records, reproduced
+from docs.pages import evidence, from_here, records, reproduced
 
 DOCS = Path(__file__).parents[1]
 RESULTS = DOCS.parent / "results"
 
 for name, text in {
+    "evidence.md": evidence.page(RESULTS / "evidence"),
     "records.md": records.page(RESULTS),
     "reproduced.md": reproduced.page(RESULTS),
     "from_here_to_the_paper.md": from_here.page(),

@@ -14,6 +14,7 @@ from scipy import stats
 
 from dicebook.reproduce import analysis
 from dicebook.reproduce.analysis import PRIMARY, Effect, Runs
+from docs.pages import evidence
 
 RECORDS = Path(__file__).parents[2] / "results" / "evidence"
 
@@ -198,7 +199,7 @@ def test_the_report_finds_what_was_put_in(folder: Path) -> None:
     assert found.mu == pytest.approx(10, abs=1)
     assert found.within < 0.01
     assert runs.imbalance("t1") == 11
-    text = analysis.report(folder)
+    text = evidence.page(folder)
     assert "| t4 |" in text
     assert "Not yet on four corpora: " in text
 
@@ -222,8 +223,8 @@ def test_the_second_stage_is_read_cell_by_cell(folder: Path) -> None:
     assert found.seeds == 3
     assert found.mean == pytest.approx(100 * 3 / 1000)
     assert len(Runs.read_fine_tuned(folder)[300, 4].finals["t0", "dice", "tuned"]) == 1
-    assert "| t0 | all | 4 | argmax | dice |" in analysis.report(folder)
-    assert "| t0 | 300 | 4 | argmax | dice |" in analysis.report(folder)
+    assert "| t0 | all | 4 | argmax | dice |" in evidence.page(folder)
+    assert "| t0 | 300 | 4 | argmax | dice |" in evidence.page(folder)
 
 
 def test_a_run_recorded_twice_is_refused(folder: Path) -> None:
@@ -408,4 +409,4 @@ def test_the_readme_and_the_guide_say_what_the_second_stage_says() -> None:
 @pytest.mark.skipif(not any(RECORDS.glob("a-*.jsonl")), reason="no records are kept yet")
 def test_the_page_of_the_evidence_is_that_of_the_records() -> None:
     page = RECORDS.parents[1] / "docs" / "evidence.md"
-    assert page.read_text(encoding="utf-8") == analysis.report(RECORDS), "run make evidence"
+    assert page.read_text(encoding="utf-8") == evidence.page(RECORDS), "run make evidence"
