@@ -28,10 +28,11 @@ class Loss(nn.Module):
     if TYPE_CHECKING:
         __call__: Callable[..., Tensor]
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, function: Callable[..., Tensor] | None = None) -> None:
         """Read the options and their defaults off the function's signature."""
-        if "function" in cls.__dict__:
-            parameters = inspect.signature(cls.function).parameters.values()
+        if function is not None:
+            cls.function = staticmethod(function)
+            parameters = inspect.signature(function).parameters.values()
             keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
             cls.option_names = tuple(p.name for p in keywords)
             cls.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
@@ -123,64 +124,44 @@ def _warn_standing_start() -> None:
     )
 
 
-class CrossEntropyLoss(Loss):
+class CrossEntropyLoss(Loss, function=functional.cross_entropy):
     """Cross entropy (Equations 1, 2): `functional.cross_entropy`. Input ``[..., C]``."""
 
-    function = staticmethod(functional.cross_entropy)
 
-
-class BinaryCrossEntropyLoss(Loss):
+class BinaryCrossEntropyLoss(Loss, function=functional.binary_cross_entropy):
     """Binary cross entropy: `functional.binary_cross_entropy`. Input ``[...]``."""
 
-    function = staticmethod(functional.binary_cross_entropy)
 
-
-class FocalLoss(Loss):
+class FocalLoss(Loss, function=functional.focal):
     """Focal loss (Table 2): `functional.focal`. Input ``[..., C]``."""
 
-    function = staticmethod(functional.focal)
 
-
-class BinaryFocalLoss(Loss):
+class BinaryFocalLoss(Loss, function=functional.binary_focal):
     """Focal loss on binary logits: `functional.binary_focal`. Input ``[...]``."""
 
-    function = staticmethod(functional.binary_focal)
 
-
-class DiceLoss(SetLoss):
+class DiceLoss(SetLoss, function=functional.dice):
     """Dice loss (Equations 5 to 8): `functional.dice`. Input ``[..., C]``."""
 
-    function = staticmethod(functional.dice)
 
-
-class BinaryDiceLoss(SetLoss):
+class BinaryDiceLoss(SetLoss, function=functional.binary_dice):
     """Dice loss of the positive class: `functional.binary_dice`. Input ``[...]``."""
 
-    function = staticmethod(functional.binary_dice)
 
-
-class TverskyLoss(SetLoss):
+class TverskyLoss(SetLoss, function=functional.tversky):
     """Tversky loss (Equations 9, 10): `functional.tversky`. Input ``[..., C]``."""
 
-    function = staticmethod(functional.tversky)
 
-
-class BinaryTverskyLoss(SetLoss):
+class BinaryTverskyLoss(SetLoss, function=functional.binary_tversky):
     """Tversky loss of the positive class: `functional.binary_tversky`. Input ``[...]``."""
 
-    function = staticmethod(functional.binary_tversky)
 
-
-class SelfAdjustingDiceLoss(SetLoss):
+class SelfAdjustingDiceLoss(SetLoss, function=functional.self_adjusting_dice):
     """The paper's DSC (Equation 12): `functional.self_adjusting_dice`. Input ``[..., C]``."""
 
-    function = staticmethod(functional.self_adjusting_dice)
 
-
-class BinarySelfAdjustingDiceLoss(SetLoss):
+class BinarySelfAdjustingDiceLoss(SetLoss, function=functional.binary_self_adjusting_dice):
     """DSC of the positive class: `functional.binary_self_adjusting_dice`. Input ``[...]``."""
-
-    function = staticmethod(functional.binary_self_adjusting_dice)
 
 
 _LOSSES: dict[str, type[Loss]] = {

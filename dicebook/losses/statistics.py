@@ -115,16 +115,9 @@ class DiceStatistics:
         """The set-level loss: dice (Equation 8), or Tversky if both its weights are given (9).
 
         Args:
-            smooth: γ, added above and below the fraction line. With 0, a class with neither
-                predicted nor gold mass costs 0.
+            smooth, weight, classes, absent, reduction: As in `dicebook.losses.functional`.
             fp_weight: Tversky's α, the cost of a false positive; None for dice.
             fn_weight: Tversky's β, the cost of a false negative; None for dice.
-            weight: None or ``[C]``: weights of the mean over classes.
-            classes: The classes that count; None for all.
-            absent: What becomes of a class without gold mass: ``"keep"`` it, so that its false
-                positives cost something, or ``"skip"`` it. None skips it where there are several
-                classes and all of them count.
-            reduction: ``"mean"`` over classes, ``"sum"`` over classes, or ``"none"``.
 
         Returns:
             A scalar, or with ``"none"`` one loss for each class that counts.
