@@ -40,7 +40,7 @@ THREADS = max(1, CORES // AT_A_TIME)
 
 
 RECORDS = [f"{WORK}/{name}/record.json" for name in JOBS]
-TABLES = expand("{out}/table{table}.{suffix}", out=OUT, table=TABLE, suffix=["jsonl", "md", "csv", "html"])
+TABLES = expand("{out}/table{table}.{suffix}", out=OUT, table=TABLE, suffix=["jsonl", "md", "csv"])
 
 
 localrules:

@@ -154,7 +154,7 @@ def options_in_words(options: Mapping[str, Any]) -> Iterator[str]:
 def write_table(
     records: Sequence[Record], number: int, out: Path, profile: str = "default"
 ) -> list[Path]:
-    """Write the records of a table as JSON lines, and the table as Markdown, CSV and HTML.
+    """Write the records of a table as JSON lines, and the table as Markdown and CSV.
 
     Args:
         records: of the table's jobs.
@@ -172,7 +172,6 @@ def write_table(
         "jsonl": "\n".join(lines) + "\n",
         "md": f"# {title}\n\n{markdown(frame.to_dict('records'))}\n",
         "csv": frame.to_csv(index=False),
-        "html": frame.to_html(index=False),
     }
     files = [out / f"table{number}.{suffix}" for suffix in texts]
     for path, text in zip(files, texts.values(), strict=True):
