@@ -417,6 +417,7 @@ def _dice_family(
     prices: tuple[float | None, float | None] = (None, None),
     alpha: float = 0.0,
 ) -> Tensor:
+    """``over``: weight, classes and absent; ``prices``: Tversky's two weights, none for dice."""
     (weight, classes, absent), (fp_weight, fn_weight) = over, prices
     check_options(squared=squared, level=level, reduction=reduction, absent=absent)
     check_options(level=level, ohem_ratio=ohem_ratio, process_group=process_group)
