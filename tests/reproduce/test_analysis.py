@@ -382,9 +382,11 @@ def test_the_readme_and_the_guide_say_what_the_second_stage_says() -> None:
     cells = Runs.read_fine_tuned(RECORDS)
     readme, guide = _prose("README.md"), _prose("docs/what_to_do.md")
 
-    def told(arm: str, passes: int, task: str = "crossner_politics") -> tuple[str, str]:
+    def told(
+        arm: str, passes: int, task: str = "crossner_politics", size: int = 0
+    ) -> tuple[str, str]:
         contrast = analysis.less_ce(arm, "tuned")
-        found = analysis.effect(cells[0, passes], contrast, task)
+        found = analysis.effect(cells[size, passes], contrast, task)
         assert found is not None
         numbers = (found.mean, found.low, found.high)
         mean, low, high = (f"{x:z.1f}".replace("-", "−") for x in numbers)
@@ -400,10 +402,20 @@ def test_the_readme_and_the_guide_say_what_the_second_stage_says() -> None:
     assert f"after 136 steps {longer}" in readme
     shorter = re.sub(r"\b0[.]", ".", longer)
     assert f"After 136 steps {shorter}" in guide
-    dice, weights = (" ".join(told(arm, 4, "wnut17")) for arm in ("dice", "wce"))
-    assert f"after 388 steps, they are {dice} and {weights} from it" in readme
-    both = re.sub(r"\b0[.]", ".", f"{dice} and {weights}")
-    assert f"WNUT 2017, 3,082 sentences: after 388 steps {both}, tuned" in guide
+    few, many = (
+        " and ".join(" ".join(told(arm, 4, "wnut17", size)) for arm in ("dice", "wce"))
+        for size in (1000, 0)
+    )
+    assert f"WNUT 2017: after 128 steps {few}; after 388 steps over more sentences {many}" in readme
+    many = re.sub(r"\b0[.]", ".", many)
+    assert (
+        f"after 128 steps, 1,000 sentences, {few}; after 388 steps, 3,082 sentences, {many}"
+        in guide
+    )
+    for size in (1000, 0):
+        behind = analysis.effect(cells[size, 4], analysis.less_ce("wce", "argmax"), "wnut17")
+        assert behind is not None
+        assert behind.high < 0
 
 
 @pytest.mark.skipif(not any(RECORDS.glob("a-*.jsonl")), reason="no records are kept yet")
