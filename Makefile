@@ -148,7 +148,7 @@ estimate: env  ## what a table costs here: speed measured, runs, hours, disk, mi
 
 STAGE ?= a
 WORKERS ?= 1
-evidence: env  ## docs/evidence.md, the analysis of docs/protocol.md, from its records, in seconds
+evidence: env  ## docs/evidence.md, the analysis of docs/protocol.md, and the other pages made from records, in seconds
 	$(BIN)/python -m docs.pages
 
 evidence-run: export OMP_NUM_THREADS := 1

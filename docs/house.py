@@ -18,8 +18,10 @@ FLOORS = [
 ]
 
 
-def rooms(package: Path = ROOT / "dicebook") -> dict[str, tuple[int, set[str]]]:
-    """The rooms of the package: lines of code, and the other rooms that each imports from."""
+def rooms(
+    package: Path = ROOT / "dicebook", name: str = "dicebook"
+) -> dict[str, tuple[int, set[str]]]:
+    """The rooms of a package: lines of code, and the other rooms that each imports from."""
     found: dict[str, tuple[int, set[str]]] = {}
     for path in package.rglob("*.py"):
         room = path.relative_to(package).parts[0].removesuffix(".py")
@@ -28,17 +30,17 @@ def rooms(package: Path = ROOT / "dicebook") -> dict[str, tuple[int, set[str]]]:
         text = path.read_text(encoding="utf-8")
         lines, imports = found.get(room, (0, set()))
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.ImportFrom) and node.module == "dicebook":
+            if isinstance(node, ast.ImportFrom) and node.module == name:
                 # What is no room of its own is a loss, passed on by the package.
-                names = {name.name for name in node.names}
+                names = {imported.name for imported in node.names}
                 rooms = {
-                    name
-                    for name in names
-                    if (package / name).exists() or (package / f"{name}.py").exists()
+                    room
+                    for room in names
+                    if (package / room).exists() or (package / f"{room}.py").exists()
                 }
                 imports |= rooms | ({"losses"} if names - rooms else set())
-            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dicebook."):
-                imports.add(str(node.module).split(".")[1])
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{name}."):
+                imports.add(str(node.module).removeprefix(f"{name}.").split(".")[0])
         found[room] = (lines + len(text.splitlines()), imports - {room})
     return dict(sorted(found.items()))
 

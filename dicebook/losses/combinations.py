@@ -7,6 +7,7 @@ hand over to dice.
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,7 +17,7 @@ from torch import Tensor, nn
 from dicebook.losses.batch import check_options
 
 
-class _TwoLosses(nn.Module):
+class _TwoLosses(nn.Module, abc.ABC):
     """``a · first + b · second``, the weights being what a subclass says."""
 
     def __init__(self, first: nn.Module, second: nn.Module) -> None:
@@ -27,8 +28,9 @@ class _TwoLosses(nn.Module):
         self.first = first
         self.second = second
 
+    @abc.abstractmethod
     def _weights(self) -> tuple[Tensor | float, Tensor | float]:
-        raise NotImplementedError
+        """Those of the two losses, at this step."""
 
     def forward(self, input: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
         """The sum, a scalar; shapes as in the two losses."""

@@ -419,8 +419,14 @@ def _dice_family(
 ) -> Tensor:
     """``over``: weight, classes and absent; ``prices``: Tversky's two weights, none for dice."""
     (weight, classes, absent), (fp_weight, fn_weight) = over, prices
-    check_options(squared=squared, level=level, reduction=reduction, absent=absent)
-    check_options(level=level, ohem_ratio=ohem_ratio, process_group=process_group)
+    check_options(
+        squared=squared,
+        level=level,
+        reduction=reduction,
+        absent=absent,
+        ohem_ratio=ohem_ratio,
+        process_group=process_group,
+    )
     numbers = of_examples(batch, alpha, squared, ohem_ratio, unsure=fp_weight is not None)
     if level == "example":
         loss = numbers.loss_of_each(smooth=smooth, fp_weight=fp_weight, fn_weight=fn_weight)
