@@ -1,4 +1,4 @@
-# `make book` and `make test` need Python 3.11 to 3.13 and make; they install the rest into .venv.
+# `make book` and `make test` need Python 3.11 to 3.14 and make; they install the rest into .venv.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -8,14 +8,14 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser axe fonts slurm notebooks book pdf epub test versions lint format types lab bench gpu reproduce smoke estimate evidence evidence-run repository clean
+.PHONY: help env lock browser axe fonts slurm notebooks book pdf epub test quick versions lint format types lab bench gpu reproduce smoke estimate evidence evidence-run study note repository clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 # The environment is rebuilt only when the pins or the metadata change.
 $(VENV)/ready: requirements.lock pyproject.toml
-	$(PYTHON) -c "import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v <= (3, 13) else f'Python 3.11 to 3.13 is needed, this is {v}; set PYTHON=...')"
+	$(PYTHON) -c "import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v <= (3, 14) else f'Python 3.11 to 3.14 is needed, this is {v}; set PYTHON=...')"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --requirement requirements.lock
 	$(BIN)/pip install --quiet --no-deps --editable .
@@ -26,23 +26,21 @@ env: $(VENV)/ready  ## the environment, in .venv
 lock:  ## pin every package anew, for the oldest supported Python
 	$(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet pip-tools
 	echo "torch==2.13.0" > build/torch.txt
-	build/lock/bin/pip-compile --quiet --upgrade --extra all --constraint build/torch.txt --strip-extras --no-header --no-emit-index-url --no-emit-find-links --annotation-style=line --output-file requirements.lock pyproject.toml
-	sed -i -E -e '/^dicebook @/d' -e 's/^(torch==[0-9.]+)\+cpu/\1/' requirements.lock
+	cd results && $(abspath $(BIN))/hatchling build -t wheel -d $(abspath build/records)
+	build/lock/bin/pip-compile --quiet --upgrade --extra all --constraint build/torch.txt --find-links build/records --strip-extras --no-header --no-emit-index-url --no-emit-find-links --annotation-style=line --output-file requirements.lock pyproject.toml
+	sed -i -E -e '/^dicebook( @|-records)/d' -e 's/^(torch==[0-9.]+)\+cpu/\1/' requirements.lock
 
 # A chapter is stale when its script is newer than what was made of it, or anything it may read is.
 CHAPTERS := $(basename $(notdir $(wildcard notebooks/[0-9][0-9]_*.py)))
-SOURCES := notebooks/execute.py requirements.lock $(shell find dicebook data_scripts results -type f -not -path '*/__pycache__/*')
+SOURCES := tools/execute.py requirements.lock $(shell find dicebook dicelab data_scripts results -type f -not -path '*/__pycache__/*')
 BOOK := _build/src
-# Kernels are forked from one process that has imported torch and the rest.
-WARM := $(BIN)/python notebooks/warm.py
-FORK := $(BIN)/python -S notebooks/warm.py --fork
-EACH := $(WARM) $(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going
+EACH := $(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going
 
 $(BOOK)/notebooks/%.ipynb: notebooks/%.py $(SOURCES)
-	@$(FORK) notebooks/execute.py $* --out $(@D)
+	@$(BIN)/python tools/execute.py $* --out $(@D)
 
 _build/executed/%: notebooks/%.py $(SOURCES)
-	@$(FORK) notebooks/execute.py $*
+	@$(BIN)/python tools/execute.py $*
 	@mkdir -p $(@D) && touch $@
 
 book: env  ## execute the chapters and build the pages: _build/html/index.html
@@ -50,13 +48,14 @@ book: env  ## execute the chapters and build the pages: _build/html/index.html
 	(echo Chapter,Seconds,Python,torch,Device; cat $(CHAPTERS:%=$(BOOK)/notebooks/%.csv)) > $(BOOK)/notebooks/status.csv
 	cp -r _config.yml _toc.yml index.md references.bib requirements.lock docs _static $(BOOK)/
 	$(BIN)/jupyter-book build $(BOOK) --path-output . -n -W --keep-going -q
+	$(BIN)/python tools/sitemap.py _build/html
 	@echo "The book is in _build/html/index.html"
 
 pdf: book browser fonts  ## the whole book as a PDF, solutions at its end: _build/dicebook.pdf
-	$(BIN)/python docs/press.py pdf
+	$(BIN)/python tools/press.py pdf
 
 epub: book browser  ## the whole book as an ePub: _build/dicebook.epub
-	$(BIN)/python docs/press.py epub
+	$(BIN)/python tools/press.py epub
 
 notebooks: env  ## execute the chapters whose sources changed, into notebooks/
 	$(EACH) $(CHAPTERS:%=_build/executed/%)
@@ -69,7 +68,7 @@ DERIVATIONS := $(shell grep -L '"nbval-check-output"' notebooks/[0-9][0-9]_*.ipy
 # Workers of one thread each; one more than there are cores, for some wait for SLURM, a browser or a
 # process that starts.
 TESTERS := $(shell expr $(JOBS) + 1)
-PYTEST := $(WARM) $(BIN)/python -m pytest -n $(TESTERS)
+PYTEST := $(BIN)/python -m pytest -n $(TESTERS)
 # Peers of the losses and the frameworks of the recipes lie beside the environment: their own
 # requirements (torchvision) would come between transformers and torch.
 $(VENV)/peers: tests/losses/peers.txt | $(VENV)/ready
@@ -82,9 +81,15 @@ test: env $(VENV)/peers browser axe slurm  ## everything that CI checks
 	$(MAKE) lint types
 	$(PYTEST) --durations=15
 	rm -rf $(AWAY) && $(BIN)/hatchling build -t wheel -d $(AWAY)
+	cd results && $(abspath $(BIN))/hatchling build -t wheel -d $(abspath $(AWAY))
 	$(BIN)/pip install --quiet --no-deps --no-index --target $(AWAY)/site $(AWAY)/*.whl
 	cp $(DERIVATIONS) $(AWAY)
 	PYTHONPATH=$(abspath $(AWAY)/site) $(PYTEST) --dist loadscope --nbval $(AWAY)/*.ipynb
+
+quick: env  ## style, and the tests that train nothing and build nothing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	OMP_NUM_THREADS=1 $(PYTEST) -m "not slow and not generator"
 
 versions: env  ## the losses on the lowest and the newest torch and each Python: PYTHONS=3.13
 	$(BIN)/nox $(if $(PYTHONS),--pythons $(PYTHONS))
@@ -92,6 +97,7 @@ versions: env  ## the losses on the lowest and the newest torch and each Python:
 lint: env  ## style, spelling, and the workflows of .github
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tools/pairs.py --check
 	$(BIN)/codespell
 	$(BIN)/actionlint
 	$(BIN)/zizmor --offline --quiet .github
@@ -101,7 +107,8 @@ types: env  ## the type checker
 
 format: env  ## rewrite to the project's style
 	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+	$(BIN)/ruff format . notebooks/*.py
+	$(BIN)/python tools/pairs.py
 
 browser: env  ## a headless Chromium for the tests of the built pages
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && apt-get install -qq -y chromium > /dev/null; } || $(BIN)/playwright install chromium || echo "No Chromium: the tests of the built pages will be skipped."
@@ -128,36 +135,44 @@ lab: env $(MYST)  ## open the book's index in JupyterLab
 bench: env $(VENV)/peers  ## compare the speed of the losses with other packages
 	PYTHONPATH=$(abspath $(VENV)/peers) $(BIN)/python benchmarks/losses.py
 
-ENCODER ?= minilm
-gpu:  ## chapters 08 to 11 on a GPU and real corpora, without a network: ENCODER=minilm or a folder
-	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) benchmarks/gpu.py --encoder $(ENCODER) $(if $(ONLY),--only $(ONLY))
+gpu:  ## what a GPU does here, with a record: every system, the losses' speed, a laptop table
+	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m reproduce.gpu $(if $(ONLY),--only $(ONLY)) $(if $(DEVICE),--device $(DEVICE))
 
 TABLE ?= 9
 PROFILE ?= default
 CORPORA ?=
-SNAKEMAKE = $(BIN)/snakemake --cores $(JOBS) --keep-going --rerun-incomplete
-reproduce: env  ## a table of the paper: TABLE=9, PROFILE=laptop|default|paper|smoke, CORPORA=sst2,sst5, GPUS=1
-	$(SNAKEMAKE) $(if $(GPUS),--resources gpu=$(GPUS)) --config table=$(TABLE) profile=$(PROFILE) $(if $(CORPORA),corpora=$(CORPORA)) $(if $(GPUS),gpus=$(GPUS))
-	$(BIN)/python -m docs.pages
+LOSS ?=
+SNAKEMAKE = $(BIN)/snakemake --snakefile reproduce/Snakefile --cores $(JOBS) --keep-going --rerun-incomplete
+reproduce: env  ## a table of the paper: TABLE=9, PROFILE=laptop|default|paper|smoke, CORPORA=sst2,sst5, LOSS=ce,dsc, GPUS=1 (default: all)
+	$(SNAKEMAKE) --config table=$(TABLE) profile=$(PROFILE) $(if $(CORPORA),corpora=$(CORPORA)) $(if $(LOSS),losses=$(LOSS)) $(if $(GPUS),gpus=$(GPUS))
+	$(BIN)/python -m tools.pages
 
 smoke: env  ## see that the runs of every table work: tiny, embedded, minutes
 	for table in 3 4 5 6 7 8 9 10; do $(SNAKEMAKE) --config table=$$table profile=smoke || exit 1; done
 
 estimate: env  ## what a table costs here: speed measured, runs, hours, disk, missing corpora
-	$(BIN)/python -m dicebook.reproduce.estimate --table $(TABLE) --profile $(PROFILE) $(if $(CORPORA),--corpora $(CORPORA))
+	$(BIN)/python -m reproduce.estimate --table $(TABLE) --profile $(PROFILE) $(if $(CORPORA),--corpora $(CORPORA)) $(if $(LOSS),--losses $(LOSS))
+
+note: env browser  ## the replication note from the records: docs/note.md and _build/note.pdf
+	$(BIN)/python -m tools.note pdf
 
 STAGE ?= a
 WORKERS ?= 1
 evidence: env  ## docs/evidence.md, the analysis of docs/protocol.md, and the other pages made from records, in seconds
-	$(BIN)/python -m docs.pages
+	$(BIN)/python -m tools.pages
 
 evidence-run: export OMP_NUM_THREADS := 1
-evidence-run: env  ## run what is missing: STAGE=a|b, WORKERS=2; corpora in $$DICEBOOK_CORPORA
-	$(BIN)/python -m benchmarks.evidence $(STAGE) --workers $(WORKERS)
+evidence-run: env  ## the first protocol, what is missing: STAGE=a|b, WORKERS=2; corpora as dicebook data leaves them
+	$(BIN)/python -m studies.evidence $(STAGE) --workers $(WORKERS)
+
+study: export OMP_NUM_THREADS := 1
+study: env  ## the second protocol, docs/protocol_2.md: what is missing; corpora as dicebook data leaves them
+	$(BIN)/python -m studies.evidence_2 run $(STUDY)
 
 # The address of [project.urls] is a placeholder; that of its pages follows from it.
 HERE = $(shell sed -n 's|^Repository = "https://github.com/\(.*\)"|\1|p' pyproject.toml)
 repository:  ## write another address of the repository everywhere: TO=you/dicebook
+	@printf %s '$(TO)' | grep -qxE '[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+' || { echo "expected owner/name, got '$(TO)'; say which: make repository TO=you/dicebook" >&2; exit 2; }
 	git grep -lE 'github\.com/$(HERE)|github\.io/$(notdir $(HERE))' | xargs sed -i -E 's#github\.com/$(HERE)#github.com/$(TO)#g; s#$(patsubst %/,%,$(dir $(HERE)))\.github\.io/$(notdir $(HERE))#$(patsubst %/,%,$(dir $(TO))).github.io/$(notdir $(TO))#g'
 
 clean:  ## remove what was built, not the environment

@@ -11,6 +11,9 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   // A list whose children are no list items.
   for (const list of document.querySelectorAll(".citation-list")) list.removeAttribute("role");
+  // The fold of a solution says so.
+  for (const words of document.querySelectorAll(".tag_solution details.hide > summary p"))
+    words.textContent = words.textContent.replace("code cell content", "the solution");
   // What scrolls can be reached by the keyboard.
   for (const block of document.querySelectorAll(".bd-article pre"))
     if (block.scrollWidth > block.clientWidth || block.scrollHeight > block.clientHeight)

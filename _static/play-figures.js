@@ -8,7 +8,7 @@ const figures = (() => {
   const range = (from, to, count) => Array.from({ length: count }, (_, i) => from + (i * (to - from)) / (count - 1));
   const print = (...given) => play.print(...given);
 
-  // Chapter 02: cross entropy's scores on the test set, cut anywhere.
+  // Chapter 02: cross entropy's scores on the test set, at any threshold.
   function threshold() {
     const [train, test] = [toy.blobs({ seed: 0 }), toy.blobs({ seed: 1 })];
     const fit = toy.train({ loss: "ce" }, train).pop();
@@ -131,12 +131,12 @@ const figures = (() => {
           .filter(([, v]) => v > up[0] && v < up[1]);
         const group = (name, label, said, style) => ({ name, points: points({ above, label, said }), style, dots: true });
         return [
-          `Cut at ${print(state.cut, 2)}: ${now.said} called positive, ${now.found} of 100 found, ${now.alarms} false alarms. ` +
+          `Threshold ${print(state.cut, 2)}: ${now.said} called positive, ${now.found} of 100 found, ${now.alarms} false alarms. ` +
             `Precision ${print(now.precision)}, recall ${print(now.recall)}, F1 ${print(now.f1)}.`,
           [
             play.chart("The test set", "feature 1", "feature 2", across, up, [
-              group(`${now.found} found`, 1, true, "first"), group(`${now.missed} missed`, 1, false, "second"),
-              group(`${now.alarms} false alarms`, 0, true, "third"), group("", 0, false, "grey"),
+              group(`${now.found} found`, 1, true, "positive"), group(`${now.missed} missed`, 1, false, "missed"),
+              group(`${now.alarms} false alarms`, 0, true, "first"), group("", 0, false, "grey"),
               { points: line, style: "grey" },
             ]),
             play.chart("All thresholds", "threshold on p", "test score", [0, 1], [0, 1], [
@@ -156,12 +156,12 @@ const figures = (() => {
         const gamma = Number(words(state.power));
         const { curve, negative, half, positive, dearest } = smoothing(gamma);
         const lines = (key) => [1, 0].map((label, i) => ({
-          name: label ? "a positive" : "a negative", style: ["first", "second"][i],
+          name: label ? "a positive" : "a negative", style: ["positive", "negative"][i],
           points: curve(label).map((point) => [point.p, point[key]]),
         }));
         return [
-          `γ = ${words(state.power)}: a negative is pulled with ${print(negative)} at p = 0 and with ${print(half)} at p = .5, ` +
-            `a positive with ${print(positive)} at p = 0. The dearest mistake costs ${print(dearest)}.`,
+          `γ = ${words(state.power)}: the slope of a negative is ${print(negative)} at p = 0 and ${print(half)} at p = .5, ` +
+            `that of a positive ${print(-positive)} at p = 0. The costliest mistake costs ${print(dearest)}.`,
           [
             play.chart("Loss, Eq. 6", "probability p", "loss", [0, 1], [0, 1], lines("value")),
             play.chart("Its slope", "probability p", "dL/dp", [0, 1], [-2, 4], lines("slope")),
@@ -178,8 +178,8 @@ const figures = (() => {
         const size = 2 ** state.power;
         const { curve, reference, silence, positives } = of(size);
         return [
-          `Batches of ${size}: ${print(100 * positives[0], 1)}% hold no positive. Cut at .3, the expected dice is ${print(reference)}; ` +
-            `saying nothing it is ${print(silence)}. The best cut is ${print(top(curve)[0], 2)}, for the set it is ${print(top(whole)[0], 2)}.`,
+          `Batches of ${size}: ${print(100 * positives[0], 1)}% hold no positive. At threshold .3 the expected dice is ${print(reference)}; ` +
+            `saying nothing it is ${print(silence)}. The best threshold is ${print(top(curve)[0], 2)}, for the set it is ${print(top(whole)[0], 2)}.`,
           [
             play.chart("The score that a batch sees", "threshold on the honest probability", "expected dice", [0, 1], [0, 1], [
               { name: "F1 of the set", points: whole, style: "second" },
@@ -213,9 +213,9 @@ const figures = (() => {
           [
             map(state, choose),
             play.chart("The run chosen", "step", "mean probability", [0, 120], [0, 1], [
-              { name: "of positives", points: steps("positive"), style: "first" },
-              { name: "of negatives", points: steps("negative"), style: "second" },
-              { name: "turning point", points: [[0, turn], [120, turn]], style: "grey" },
+              { name: "of positives", points: steps("positive"), style: "positive" },
+              { name: "of negatives", points: steps("negative"), style: "negative" },
+              { name: "turning point", points: [[0, turn], [120, turn]], style: "third" },
             ]),
           ],
         ];

@@ -65,19 +65,20 @@ document.addEventListener("DOMContentLoaded", () => {
     const [low, high] = [Math.min(0, ...inside), Math.max(0, ...inside)];
     const room = 0.08 * (high - low || 1);
     const steps = (key) => path.map((point, step) => [step, point[key]]);
-    const two = (...pairs) => pairs.map(([name, points], i) => ({ name, points, style: ["first", "second"][i] }));
+    const two = (styles, ...pairs) => pairs.map(([name, points], i) => ({ name, points, style: styles[i] }));
+    const [forms, labels] = [["first", "second"], ["positive", "negative"]];
     pictures.replaceChildren(
-      play.chart("Pull on a logit", "probability p of the example", "slope × batch", [0, 1], [low - room, high + room],
-        two(["a positive", slopes[0]], ["a negative", slopes[1]]), marks),
+      play.chart("Gradient on a logit", "probability p of the example", "gradient × batch", [0, 1], [low - room, high + room],
+        two(labels, ["a positive", slopes[0]], ["a negative", slopes[1]]), marks),
       play.chart("Training", "step", "F1", [0, P.STEPS], [0, 1],
-        two(["F1 at one half", steps("f1")], ["F1, best threshold", steps("best")])),
+        two(forms, ["F1 at .5", steps("f1")], ["F1, best threshold", steps("best")])),
       play.chart("What the model says", "step", "mean probability", [0, P.STEPS], [0, 1],
-        two(["of positives", steps("positive")], ["of negatives", steps("negative")])),
+        two(labels, ["of positives", steps("positive")], ["of negatives", steps("negative")])),
     );
     const print = play.print;
     say.textContent =
-      `After ${P.STEPS} steps: F1 ${print(end.f1)} at one half, ${print(end.best)} with the best threshold; loss ${print(end.value)}.` +
-      (end.f1 === 0 ? " The model finds no positive at one half." : "");
+      `After ${P.STEPS} steps: F1 ${print(end.f1)} at threshold .5, ${print(end.best)} with the best threshold; loss ${print(end.value)}.` +
+      (end.f1 === 0 ? " The model finds no positive at threshold .5." : "");
     root.dataset.ready = "true";
   }
   window.addEventListener("hashchange", () => { readAddress(); update(); });

@@ -1,4 +1,4 @@
-// The package's toy (dicebook.toy) in the page: two blobs, drawn as torch's generator draws them,
+// The package's toy (dicelab.toy) in the page: two blobs, drawn as torch's generator draws them,
 // and a logistic model that Adam trains on them. A test compares both with the package.
 "use strict";
 

@@ -19,8 +19,8 @@ import pandas as pd
 import torch
 import yaml
 
-from dicebook.corpora.loading import EMBEDDED, data_folder
-from dicebook.reproduce import runs
+from dicelab.corpora.loading import EMBEDDED, data_folder
+from dicelab.records import runs
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = {
@@ -109,7 +109,7 @@ def main() -> int:
     for corpus in [chosen] if chosen else [CHAPTERS[number][1] for number in given.only]:
         places = (Path(corpus), data_folder() / corpus)
         if corpus not in EMBEDDED and not any(place.exists() for place in places):
-            wrong.append(f"{corpus} is missing: python -m data_scripts.{corpus} --out data")
+            wrong.append(f"{corpus} is missing: dicebook data {corpus} --out data")
     if wrong:
         print("\n".join(f"error: {text}" for text in wrong), file=sys.stderr)
         return 2

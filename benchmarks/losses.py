@@ -29,23 +29,38 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dicebook.atomic import atomic, write_json
 from dicebook.losses import functional as L
+from dicelab.atomic import atomic, write_json
 
 LossFunction = Callable[[Tensor, Tensor], Tensor]
 # A batch of 32 sentences of 128 sub-words, with the labels of CoNLL 2003, UD and XPOS tags.
-SHAPES = [(4096, 9), (4096, 17), (4096, 50), (65536, 9)]
+SHAPES = [(4096, 9), (4096, 17), (8192, 50), (65536, 9)]
+VOCABULARY = (1024, 50257)  # the logits of a language model, in a tenth of the repetitions
+COMPILED = (65536, 9)  # the shape for which losses are also compiled
 BINARY_SHAPE = (128, 512)
 BASELINE = "cross entropy (torch)"
 STEP = (8, 128)  # sentences and sub-words of the training step
 
 
-def naive(x: Tensor, y: Tensor) -> Tensor:
-    """Self-adjusting dice with alpha = 1 as one would write it down."""
-    p = torch.softmax(x, dim=-1)
-    gold = F.one_hot(y, x.shape[-1]).to(p.dtype)
-    q = (1 - p) * p
-    return (1 - (2 * (q * gold).sum(0) + 1) / (q.sum(0) + gold.sum(0) + 1)).mean()
+def naive(kind: str) -> LossFunction:
+    """A loss as one would write it down: exact only where no probability is near 0 or 1."""
+
+    def loss(x: Tensor, y: Tensor) -> Tensor:
+        p = torch.softmax(x, dim=-1)
+        if kind == "focal":
+            p = p.gather(-1, y[:, None])
+            return -((1 - p) ** 2 * p.log()).mean()
+        gold = F.one_hot(y, x.shape[-1]).to(p.dtype)
+        q = (1 - p) ** 0.1 * p if kind == "self-adjusting dice" else p
+        if kind == "Tversky":
+            TP, FP, FN = (q * gold).sum(0), (q**2 * (1 - gold)).sum(0), ((1 - q) ** 2 * gold).sum(0)
+            return (1 - (TP + 1) / (TP + 0.5 * FP + 0.5 * FN + 1)).mean()
+        return (1 - (2 * (q * gold).sum(0) + 1) / ((q**2).sum(0) + gold.sum(0) + 1)).mean()
+
+    return loss
+
+
+NAIVE = {f"naive {k}": naive(k) for k in ("focal", "dice", "Tversky", "self-adjusting dice")}
 
 
 def ours() -> dict[str, LossFunction]:
@@ -56,6 +71,14 @@ def ours() -> dict[str, LossFunction]:
         "dicebook dice": L.dice,
         "dicebook Tversky": L.tversky,
         "dicebook self-adjusting dice": L.self_adjusting_dice,
+    }
+
+
+def compiled() -> dict[str, LossFunction]:
+    """What `torch.compile` makes of the plain formulas and of ours."""
+    return {
+        f"{name}, compiled": torch.compile(loss, fullgraph=True)
+        for name, loss in {**ours(), **NAIVE}.items()
     }
 
 
@@ -133,16 +156,17 @@ def operations(loss: LossFunction, x: Tensor, y: Tensor) -> int:
     return counter.count
 
 
-def compare(
+def interleaved(
     losses: dict[str, LossFunction], x: Tensor, y: Tensor, repetitions: int
 ) -> list[dict[str, float | str]]:
-    """Median time of each loss, median ratio to the first one's next to it, memory, operations."""
+    """Median time of each loss, and median ratio to the first one's next to it."""
     times: dict[str, list[float]] = {name: [] for name in losses}
     order = random.Random(0)
-    for repetition in range(repetitions + 5):
+    warm_up = min(5, repetitions)
+    for repetition in range(repetitions + warm_up):
         for name in order.sample(list(losses), len(losses)):
             taken = seconds(losses[name], x, y)
-            if repetition >= 5:
+            if repetition >= warm_up:
                 times[name].append(taken)
     base = next(iter(times.values()))
     return [
@@ -151,22 +175,45 @@ def compare(
             "loss": name,
             "milliseconds": round(1e3 * statistics.median(values), 4),
             "ratio": round(statistics.median(a / b for a, b in zip(values, base, strict=True)), 3),
-            "peak_memory": round(peak_memory(losses[name], x, y), 2),
-            "operations": operations(losses[name], x, y),
         }
         for name, values in times.items()
     ]
+
+
+def compare(
+    losses: dict[str, LossFunction], x: Tensor, y: Tensor, repetitions: int
+) -> list[dict[str, float | str]]:
+    """The times of `interleaved`, peak memory and operations."""
+    rows = interleaved(losses, x, y, repetitions)
+    for row in rows:
+        loss = losses[str(row["loss"])]
+        row["peak_memory"] = round(peak_memory(loss, x, y), 2)
+        row["operations"] = operations(loss, x, y)
+    return rows
+
+
+def measure_compiled(repetitions: int) -> list[dict[str, float | str]]:
+    """The times of compiled losses, which are one kernel or two."""
+    generator = torch.Generator().manual_seed(0)
+    n, c = COMPILED
+    x = torch.randn(n, c, generator=generator)
+    y = torch.randint(c, (n,), generator=generator)
+    return interleaved({BASELINE: F.cross_entropy, **compiled()}, x, y, repetitions)
 
 
 def measure(repetitions: int) -> list[dict[str, float | str]]:
     """All shapes."""
     generator = torch.Generator().manual_seed(0)
     rows: list[dict[str, float | str]] = []
-    losses = {BASELINE: F.cross_entropy, **ours(), "naive self-adjusting dice": naive, **peers()}
-    for n, c in SHAPES:
+    losses = {BASELINE: F.cross_entropy, **ours(), **NAIVE, **peers()}
+    for n, c in (*SHAPES, VOCABULARY):
         x = torch.randn(n, c, generator=generator)
         y = torch.randint(c, (n,), generator=generator)
-        rows += compare(losses, x, y, repetitions)
+        if (n, c) == VOCABULARY:
+            alone = {BASELINE: F.cross_entropy, **ours(), **NAIVE}
+            rows += compare(alone, x, y, max(1, repetitions // 10))
+        else:
+            rows += compare(losses, x, y, repetitions)
     x = torch.randn(BINARY_SHAPE, generator=generator)
     y = (torch.rand(BINARY_SHAPE, generator=generator) < 0.1).float()
     binary: dict[str, LossFunction] = {
@@ -273,12 +320,17 @@ def main() -> None:
         f"medians of {repetitions}; {', '.join(' '.join(item) for item in about.items())}\n"
     )
     print(table(rows))
+    of_compiled = measure_compiled(repetitions)
+    print(f"\nCompiled, {'×'.join(map(str, COMPILED))}, in multiples of cross entropy's time:")
+    for row in of_compiled[1:]:
+        print(f"  {row['loss']}: {row['milliseconds']:.2f} ms, {row['ratio']:.2f}")
     whole = step["step of BERT-base"]
     print(f"\nOf a step of BERT-base with {STEP[0]} sentences of {STEP[1]}, {whole:.0f} ms:")
     for name, value in list(step.items())[1:]:
         print(f"  {name}: {value:.2f} ms, {100 * value / whole:.3f}%")
     if arguments.out:
         record = {"environment": about, "repetitions": repetitions, "rows": rows, "step": step}
+        record["compiled"] = of_compiled
         write_json(arguments.out / "losses.json", record)
         picture(rows, arguments.out / "losses.png")
 

@@ -23,14 +23,15 @@ from typing import Any
 
 import torch
 from losses import naive
-from training_settings import batches, train_step
+from torch.utils.data import DataLoader
+from transformers.trainer_pt_utils import LengthGroupedSampler
 
-from dicebook.atomic import write_json
-from dicebook.corpora import load
 from dicebook.losses import functional, make_loss
-from dicebook.reproduce import runs
-from dicebook.tasks import tagging
-from dicebook.training.encoders import load_tokenizer
+from dicelab.atomic import write_json
+from dicelab.corpora import load
+from dicelab.records import runs
+from dicelab.tasks import tagging
+from dicelab.training.encoders import load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -73,6 +74,35 @@ def losses(rounds: int) -> dict[str, Any]:
         seconds[name] = time.perf_counter() - started
     calls = {name: lambda loss=loss: loss(x, y).backward() for name, loss in kinds.items()}
     return {"seconds to compile": seconds, "time": ratios(in_turn(calls, rounds))}
+
+
+def batches(split, tokenizer, batch_size: int, max_length: int | None):
+    """Endless training batches; with a maximal length padded to it and not grouped."""
+    collate = tagging.collator(tokenizer)
+    length = [len(ids) for ids in split["input_ids"]]
+    sampler = None if max_length else LengthGroupedSampler(batch_size, lengths=length)
+    loader = DataLoader(
+        split, batch_size, shuffle=sampler is None, sampler=sampler, collate_fn=collate
+    )
+    while True:
+        for batch in loader:
+            short = (max_length or 0) - batch["input_ids"].shape[1]
+            if short > 0:
+                values = {"input_ids": tokenizer.pad_token_id, "labels": -100}
+                batch = {
+                    name: torch.nn.functional.pad(t, (0, short), value=values.get(name, 0))
+                    for name, t in batch.items()
+                }
+            yield batch
+
+
+def train_step(model, optimizer, loss, batch) -> int:
+    """One step; how many sub-words other than padding it saw."""
+    inputs = {name: value for name, value in batch.items() if name != "labels"}
+    loss(model(**inputs).logits, batch["labels"]).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    return int(batch["attention_mask"].sum())
 
 
 def training(corpus: str, encoder: str, rounds: int, steps: int) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""One script a corpus: get, verify, convert, count. ``python -m data_scripts`` lists them."""
+"""One script a corpus: get, verify, convert, count. ``dicebook data`` lists them."""

@@ -1,20 +1,20 @@
-"""List the corpora that can be prepared: ``python -m data_scripts``."""
+"""List the corpora that can be prepared: ``dicebook data``."""
 
 from __future__ import annotations
 
 import pkgutil
 from importlib import import_module
+from pathlib import Path
 
-import data_scripts
-from data_scripts.corpus import Recipe
+from .corpus import Recipe
 
 
 def recipes() -> list[Recipe]:
     """Every recipe of a script of this package, by task and name."""
     found = []
-    for info in pkgutil.iter_modules(data_scripts.__path__):
+    for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not info.name.startswith("_"):
-            module = import_module(f"data_scripts.{info.name}")
+            module = import_module(f".{info.name}", __package__)
             one = getattr(module, "RECIPE", None)
             found += getattr(module, "RECIPES", [one] if isinstance(one, Recipe) else [])
     return sorted(found, key=lambda recipe: (recipe.corpus.task, recipe.name))

@@ -1,6 +1,6 @@
 """The training sets of the paper's Table 8, for any corpus of sentence pairs.
 
-``python -m data_scripts.augment_pairs --corpus qqp --out data`` writes five corpora, of which only
+``dicebook data augment_pairs --corpus qqp --out data`` writes five corpora, of which only
 the training sets differ: ``qqp_original``, ``qqp_plus_positive``, ``qqp_plus_negative``,
 ``qqp_minus_negative`` and ``qqp_plus_both``. Load one with ``load("qqp_plus_positive",
 task="pairs")``.
@@ -30,8 +30,13 @@ from typing import NamedTuple
 
 from datasets import Dataset, DatasetDict, concatenate_datasets
 
-from data_scripts.corpus import write
-from data_scripts.mentions import (
+from dicelab.atomic import write_json
+from dicelab.corpora import CorpusError, load
+from dicelab.corpora.delimited import read_pairs
+from dicelab.corpora.forms import to_dataset
+
+from .corpus import write
+from .mentions import (
     Finder,
     Mention,
     faker_entities,
@@ -40,10 +45,6 @@ from data_scripts.mentions import (
     rule_mentions,
     spacy_mentions,
 )
-from dicebook.atomic import write_json
-from dicebook.corpora import CorpusError, load
-from dicebook.corpora.forms import to_dataset
-from dicebook.corpora.tables import read_pairs
 
 #: What the paper prints of its QQP sets: examples, and per cent positive (Section 5.1).
 PRINTED = {
@@ -256,7 +257,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m data_scripts.augment_pairs", description=(__doc__ or "").split("\n")[0]
+        prog="dicebook data augment_pairs", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("--corpus", required=True, help="a prepared corpus (qqp), or a path")
     parser.add_argument(

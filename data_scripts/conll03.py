@@ -8,9 +8,10 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.licensed import one_of
-from dicebook.corpora.conll import read_conll
+from dicelab.corpora.conll import read_conll
+
+from .corpus import Recipe, main
+from .licensed import one_of
 
 FILES = {
     "train": ("eng.train", "train.txt"),

@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 from datasets import Dataset
 
-from data_scripts.fetch import FetchError, RemoteFile, fetch, record_sums, unverified
-from dicebook.atomic import atomic, write_json
-from dicebook.corpora.errors import CorpusError
-from dicebook.corpora.forms import validate
-from dicebook.corpora.registry import CORPORA, Corpus
+from dicelab.atomic import atomic, write_json
+from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.forms import validate
+from dicelab.corpora.registry import CORPORA, Corpus
+
+from .fetch import FetchError, RemoteFile, fetch, record_sums, unverified
 
 #: convert(raw folder, seed, repairs) -> split name to dataset.
 Convert = Callable[[Path, int, Counter[str]], Mapping[str, Dataset]]
@@ -95,7 +96,7 @@ def main(recipe: Recipe, argv: Sequence[str] | None = None) -> int:
 def _parser(recipe: Recipe) -> argparse.ArgumentParser:
     corpus = recipe.corpus
     parser = argparse.ArgumentParser(
-        prog=f"python -m data_scripts.{corpus.script}",
+        prog=f"dicebook data {corpus.name}",
         description=f"{corpus.title}. Licence: {corpus.licence}.",
         epilog=corpus.place or None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -210,10 +211,11 @@ def count(dataset: Dataset, *, task: str) -> dict[str, int]:
         dataset: Rows in the form of the task.
         task: ``"tagging"`` counts sentences, tokens and entities (if the tags are IOB2);
             ``"reading"`` paragraphs, questions and answerable questions; ``"pairs"`` pairs and
-            positive ones; ``"sentences"`` sentences, and those with each label.
+            positive ones; ``"sentences"`` sentences, and those with each label; ``"labels"``
+            sentences, those with several labels, labels in all, and how many labels there are.
     """
     if task == "tagging":
-        from dicebook.corpora.tags import is_entity_tag, spans
+        from dicelab.corpora.tags import is_entity_tag, spans
 
         tags = dataset["tags"][:]
         counts = {"sentences": len(dataset), "tokens": sum(map(len, tags))}
@@ -224,6 +226,12 @@ def count(dataset: Dataset, *, task: str) -> dict[str, int]:
         answerable = sum(bool(answers["text"]) for answers in dataset["answers"][:])
         paragraphs = len(set(zip(dataset["title"][:], dataset["context"][:], strict=True)))
         return {"paragraphs": paragraphs, "questions": len(dataset), "answerable": answerable}
+    if task == "labels":
+        rows = dataset["labels"][:]
+        several = sum(len(labels) > 1 for labels in rows)
+        kinds = len({label for labels in rows for label in labels})
+        given = sum(map(len, rows))
+        return {"sentences": len(rows), "several": several, "labels": given, "kinds": kinds}
     labels = Counter(dataset["label"][:])
     if task == "pairs":
         return {"pairs": len(dataset), "positive": labels[1]}
@@ -285,14 +293,14 @@ def write(dataset: Dataset, stem: Path, *, task: str) -> Path:
         The path written.
     """
     if task == "tagging":
-        from dicebook.corpora.conll import write_conll
+        from dicelab.corpora.conll import write_conll
 
         path = stem.with_name(stem.name + ".conll")
         with atomic(path) as temporary:
             write_conll(dataset, temporary)
         return path
     if task == "reading":
-        from dicebook.corpora.squad import write_squad
+        from dicelab.corpora.squad import write_squad
 
         path = stem.with_name(stem.name + ".json")
         write_squad(dataset, path)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.licensed import chosen, numbered, numbers
-from data_scripts.treebanks import read_treebank
+from .corpus import Recipe, main
+from .licensed import chosen, numbered, numbers
+from .treebanks import read_treebank
 
 #: File numbers of each split (Yang and Xue, 2012).
 SPLITS = {

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import pooch
 import requests
 
-from dicebook.atomic import atomic
+from dicelab.atomic import atomic
 
 pooch.get_logger().setLevel("WARNING")
 

@@ -1,6 +1,6 @@
 """Count negatives and positives of real corpora, for the table of chapter 01.
 
-    python -m data_scripts.imbalance wnut17 mrpc squad11=my/train-v1.1.json
+    dicebook data imbalance wnut17 mrpc squad11=my/train-v1.1.json
 
 A name stands for the train split of a corpus prepared before; NAME=FILE for all of a file, in the
 form of that corpus. Each becomes one line of the record; lines of other corpora stay.
@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dicebook.atomic import atomic
-from dicebook.corpora import REGISTERED, CorpusError, imbalance, load, read_file
+from dicelab.atomic import atomic
+from dicelab.corpora import REGISTERED, CorpusError, imbalance, load, read_file
 
 RECORD = Path("results") / "imbalance.jsonl"
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from dicebook.corpora.errors import CorpusError
+from dicelab.corpora.errors import CorpusError
 
 
 def one_of(folder: Path, names: Sequence[str]) -> Path:

@@ -8,9 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from dicebook.corpora.errors import CorpusError
-from dicebook.corpora.text import read_lines
-from dicebook.extras import need
+from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.text import read_lines
+from dicelab.extras import need
 
 #: Entities drawn from Faker for each type.
 POOL = 1_000

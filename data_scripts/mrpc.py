@@ -8,9 +8,10 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.fetch import RemoteFile
-from dicebook.corpora.tables import read_pairs
+from dicelab.corpora.delimited import read_pairs
+
+from .corpus import Recipe, main
+from .fetch import RemoteFile
 
 BASE = (
     "https://raw.githubusercontent.com/wasiahmad/paraphrase_identification/"

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.licensed import one_of
-from dicebook.corpora.conll import read_conll
-from dicebook.corpora.loading import with_missing_splits
+from dicelab.corpora.conll import read_conll
+from dicelab.corpora.loading import with_missing_splits
+
+from .corpus import Recipe, main
+from .licensed import one_of
 
 TRAIN = ("msra_train_bio.txt", "msra_train_bio", "train.txt")
 TEST = ("msra_test_bio.txt", "msra_test_bio", "test.txt")

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.ontonotes_readers import read_names
-from dicebook.corpora.errors import CorpusError
+from dicelab.corpora.errors import CorpusError
+
+from .corpus import Recipe, main
+from .ontonotes_readers import read_names
 
 #: The types kept by Che et al. (2013) and all who take their split.
 TYPES = ("PER", "PERSON", "ORG", "LOC", "GPE")

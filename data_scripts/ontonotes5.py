@@ -8,9 +8,10 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.ontonotes_readers import read_conll2012
-from dicebook.corpora.errors import CorpusError
+from dicelab.corpora.errors import CorpusError
+
+from .corpus import Recipe, main
+from .ontonotes_readers import read_conll2012
 
 FOLDERS = {"train": ("train",), "validation": ("development", "dev"), "test": ("test",)}
 

@@ -9,10 +9,10 @@ from os import PathLike
 
 from datasets import Dataset
 
-from dicebook.corpora.errors import CorpusError
-from dicebook.corpora.forms import to_dataset
-from dicebook.corpora.text import read_lines
-from dicebook.corpora.trees import printed
+from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.forms import to_dataset
+from dicelab.corpora.text import read_lines
+from dicelab.corpora.trees import printed
 
 _WORD, _ENTITY, _LEAST_COLUMNS = 3, 10, 12
 _CELL = re.compile(r"(?:\(([^()*\s]+)(?=[*)]))?\*?(\)?)")

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.fetch import RemoteFile, unpack
-from data_scripts.licensed import one_of
-from dicebook.corpora.tables import read_pairs
+from dicelab.corpora.delimited import read_pairs
+
+from .corpus import Recipe, main
+from .fetch import RemoteFile, unpack
+from .licensed import one_of
 
 ARCHIVE = "QQP-clean.zip"
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.fetch import RemoteFile, unpack
-from data_scripts.licensed import one_of
-from dicebook.corpora.squad import read_squad
+from dicelab.corpora.squad import read_squad
+
+from .corpus import Recipe, main
+from .fetch import RemoteFile, unpack
+from .licensed import one_of
 
 ARCHIVE = "quoref-train-dev-v0.1.zip"
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.fetch import RemoteFile
-from dicebook.corpora.conll import read_conll
-from dicebook.corpora.forms import to_dataset
-from dicebook.corpora.loading import with_missing_splits
+from dicelab.corpora.conll import read_conll
+from dicelab.corpora.forms import to_dataset
+from dicelab.corpora.loading import with_missing_splits
+
+from .corpus import Recipe, main
+from .fetch import RemoteFile
 
 FILE = "pos.txt"
 

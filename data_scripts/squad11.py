@@ -8,9 +8,10 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.fetch import RemoteFile
-from dicebook.corpora.squad import read_squad
+from dicelab.corpora.squad import read_squad
+
+from .corpus import Recipe, main
+from .fetch import RemoteFile
 
 BASE = (
     "https://raw.githubusercontent.com/rajpurkar/SQuAD-explorer/"

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.fetch import RemoteFile
-from data_scripts.squad11 import BASE
-from dicebook.corpora.squad import read_squad
+from dicelab.corpora.squad import read_squad
+
+from .corpus import Recipe, main
+from .fetch import RemoteFile
+from .squad11 import BASE
 
 
 def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset]:

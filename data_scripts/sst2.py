@@ -8,8 +8,8 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.sst5 import CITATION, FILES, read
+from .corpus import Recipe, main
+from .sst5 import CITATION, FILES, read
 
 
 def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset]:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.fetch import RemoteFile
-from data_scripts.licensed import one_of
-from dicebook.corpora.trees import read_trees
+from dicelab.corpora.trees import read_trees
+
+from .corpus import Recipe, main
+from .fetch import RemoteFile
+from .licensed import one_of
 
 BASE = (
     "https://raw.githubusercontent.com/prrao87/fine-grained-sentiment/"

@@ -8,10 +8,10 @@ from os import PathLike
 
 from datasets import Dataset
 
-from dicebook.corpora.errors import CorpusError
-from dicebook.corpora.forms import to_dataset
-from dicebook.corpora.text import read_lines
-from dicebook.corpora.trees import printed, trees_in
+from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.forms import to_dataset
+from dicelab.corpora.text import read_lines
+from dicelab.corpora.trees import printed, trees_in
 
 
 def read_treebank(

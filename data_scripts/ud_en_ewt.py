@@ -8,9 +8,10 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.fetch import RemoteFile
-from dicebook.corpora.conllu import read_conllu
+from dicelab.corpora.conllu import read_conllu
+
+from .corpus import Recipe, main
+from .fetch import RemoteFile
 
 BASE = (
     "https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/"
@@ -49,7 +50,7 @@ RECIPE = Recipe(
     },
     published_by="an independent count of the upstream files",
     note="Not a corpus of the paper: a free stand-in for WSJ. For the universal tags give "
-    "dicebook.corpora.load a .conllu file of the raw folder.",
+    "dicelab.corpora.load a .conllu file of the raw folder.",
 )
 
 if __name__ == "__main__":

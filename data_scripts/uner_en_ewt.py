@@ -8,9 +8,10 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, halves, main
-from data_scripts.fetch import RemoteFile
-from dicebook.corpora.conll import UNIVERSAL_NER, read_conll
+from dicelab.corpora.conll import UNIVERSAL_NER, read_conll
+
+from .corpus import Recipe, halves, main
+from .fetch import RemoteFile
 
 BASE = (
     "https://raw.githubusercontent.com/UniversalNER/UNER_English-EWT/"

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.fetch import RemoteFile
-from dicebook.corpora.conll import read_conll
+from dicelab.corpora.conll import read_conll
+
+from .corpus import Recipe, main
+from .fetch import RemoteFile
 
 BASE = (
     "https://raw.githubusercontent.com/leondz/emerging_entities_17/"

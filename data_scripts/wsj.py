@@ -8,9 +8,9 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.licensed import chosen, numbered
-from data_scripts.treebanks import read_treebank
+from .corpus import Recipe, main
+from .licensed import chosen, numbered
+from .treebanks import read_treebank
 
 #: Sections of each split (Collins, 2002).
 SECTIONS = {"train": range(0, 19), "validation": range(19, 22), "test": range(22, 25)}

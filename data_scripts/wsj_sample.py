@@ -8,11 +8,12 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from data_scripts.corpus import Recipe, main
-from data_scripts.fetch import RemoteFile, unpack
-from data_scripts.licensed import numbered
-from data_scripts.treebanks import read_treebank
-from dicebook.corpora.loading import with_missing_splits
+from dicelab.corpora.loading import with_missing_splits
+
+from .corpus import Recipe, main
+from .fetch import RemoteFile, unpack
+from .licensed import numbered
+from .treebanks import read_treebank
 
 ARCHIVE = "treebank.zip"
 

@@ -13,62 +13,34 @@
 # %% [markdown]
 # # 03 The dice coefficient and F1
 #
-# - **For** readers who report F1 and wonder whether they could train for it.
-# - **You need** precision and recall ([chapter 01](01_imbalance.ipynb)) and the pull $p - y$ of
-#   cross entropy ([chapter 02](02_cross_entropy.ipynb)).
-# - **You will be able to** prove that the dice coefficient is F1, say why an average of F1s is not
-#   an F1, derive the soft dice of one example, and predict what its smoothing term γ will do.
-# - **Time** about 15 seconds on a CPU; a GPU does not help.
-# - Symbols and terms are on the page [Notation and glossary](../docs/notation.md).
-#
-# Take the score that everyone reports, make it soft so that it has a derivative, and look at what it
-# asks of a negative example: nothing. This chapter shows why, what the usual repair does, and what
-# the repair costs.
+# The dice coefficient of what is marked and what a tagger marks *is* F1. Make it soft so that it has a
+# derivative, and it asks nothing of a negative example. The usual fix, a smoothing term γ, gives
+# negatives a gradient, and costs the positives most of theirs.
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+# Where dicebook is missing, as on Colab, this cell installs it and says from where.
 import importlib.util
+import shlex
 import subprocess
 import sys
 
 if importlib.util.find_spec("dicebook") is None:
-    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+    _command = "pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
+    print(_command)
+    subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %%
-import inspect
-from itertools import product
-
+# %% tags=["hide-input"]
 import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
-import sympy as sp
-import torch
-from IPython.display import Markdown, Math, display
-from sklearn.metrics import f1_score as sklearn_f1
 
-from dicebook import make_loss
-from dicebook.claims import claim
-from dicebook.figures import POSITIVE, use_style
-from dicebook.losses import equations
-from dicebook.losses.functional import binary_cross_entropy, binary_dice
-from dicebook.toy import f1_score, imbalanced_blobs, optimal_logits
+from dicelab.figures import POSITIVE, use_style
 
 use_style()
-torch.set_default_dtype(torch.float64)
-
-# %% [markdown]
-# ## 3.1 Two sets of tokens
-#
-# A tagger looks for names in a sentence. $B$ is the set of positions that are part of a name; $A$
-# is the set of positions that the tagger marks.
-
-# %%
 sentence = "Ada Lovelace wrote to Charles Babbage from her house in London ."
 tokens = sentence.split()
 B = {0, 1, 4, 5, 10}  # gold
 A = {0, 1, 4, 7}  # predicted
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 3.1. What is marked, and what the tagger marks.", "name": "fig-3-1"}, "image": {"alt": "Twelve tokens in two rows. Gold marks Ada, Lovelace, Charles, Babbage and London; the tagger marks Ada, Lovelace, Charles and her."}}
+# %% mystnb={"figure": {"caption": "Figure 3.1. What is marked, and what the tagger marks.", "name": "fig-3-1"}, "image": {"alt": "Twelve tokens in two rows. Gold marks Ada, Lovelace, Charles, Babbage and London; the tagger marks Ada, Lovelace, Charles and her."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 1.9))
 for row, (name, chosen) in enumerate({"gold": B, "predicted": A}.items()):
     for i in range(len(tokens)):
@@ -82,6 +54,40 @@ ax.axis("off")
 plt.show()
 
 # %% [markdown]
+# - **For** readers who report F1 and wonder whether they could train for it.
+# - **You need** precision and recall ([chapter 01](01_imbalance.ipynb)) and the gradient $p - y$ of
+#   cross entropy ([chapter 02](02_cross_entropy.ipynb)).
+# - **You will be able to** prove that the dice coefficient is F1, say why an average of F1s is none, and predict
+#   what the smoothing term γ does.
+# - **Time** about 15 seconds on a CPU; a GPU does not help. Symbols and terms:
+#   [Notation and glossary](../docs/notation.md).
+
+# %% tags=["hide-input"]
+import inspect
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import sympy as sp
+import torch
+from IPython.display import Markdown, Math, display
+from sklearn.metrics import f1_score as sklearn_f1
+
+from dicebook import make_loss
+from dicebook.losses import equations
+from dicebook.losses.functional import binary_cross_entropy, binary_dice
+from dicelab.claims import claim
+from dicelab.toy import f1_score, imbalanced_blobs, optimal_logits
+
+torch.set_default_dtype(torch.float64)
+
+
+# %% [markdown]
+# ## 3.1 Two sets of tokens
+#
+# A tagger looks for names in the sentence of Figure 3.1. $B$ is the set of positions that are part of
+# a name; $A$ is the set of positions that the tagger marks.
+#
 # > "an F1-oriented statistic used to gauge the similarity of two sets" (the paper, Section 3.3)
 #
 # (eq-3)=
@@ -89,7 +95,6 @@ plt.show()
 # they share with how large they are:
 #
 # $$ \mathrm{DSC}(A, B) = \frac{2\,|A \cap B|}{|A| + |B|} \tag{3} $$
-
 
 # %%
 def dice_of_sets(A, B):
@@ -106,7 +111,7 @@ print(f"shared {len(A & B)}, sizes {len(A)} and {len(B)}: dice {dice_of_sets(A, 
 #
 # The shared positions are the true positives, TP. What is only in $A$ is a false positive, what is
 # only in $B$ a false negative. So $|A| = TP + FP$ and $|B| = TP + FN$. Sympy puts that into Eq. 3,
-# and, apart from it, precision and recall into F1, their harmonic mean.
+# and precision and recall into F1, their harmonic mean.
 
 # %%
 TP, FP, FN = sp.symbols("TP FP FN", positive=True)
@@ -128,29 +133,31 @@ assert sp.simplify(dsc - f1) == 0
 # $$ \mathrm{DSC} = \frac{2TP}{2TP + FN + FP} = \frac{2\,\mathrm{Pre} \times
 # \mathrm{Rec}}{\mathrm{Pre} + \mathrm{Rec}} = F_1 \tag{4} $$
 #
-# The left form is the better one to compute with. It needs no precision and no recall, and it is
-# defined as long as there is *something* in one of the two sets. A second opinion:
+# Scikit-learn agrees:
 
 # %%
 gold = [i in B for i in range(len(tokens))]
 said = [i in A for i in range(len(tokens))]
 print(f"Eq. 3: {dice_of_sets(A, B):.4f}   scikit-learn's F1: {sklearn_f1(gold, said):.4f}")
 
-# %% [markdown]
-# One count is missing from Eq. 4, the true negatives. We add a million of them:
 
+# %% [markdown]
+# The true negatives are missing from Eq. 4. We add a million of them:
 
 # %%
 def f1_and_accuracy(tp, fp, fn, tn):
-    return {"F1": 2 * tp / (2 * tp + fp + fn), "accuracy": (tp + tn) / (tp + fp + fn + tn)}
+    return {
+        "F1": 2 * tp / (2 * tp + fp + fn),
+        "accuracy": (tp + tn) / (tp + fp + fn + tn),
+    }
 
 
 rows = {f"{tn:,} true negatives": f1_and_accuracy(3, 1, 2, tn) for tn in (6, 1000, 1_000_000)}
 pd.DataFrame(rows).T.round(6)
 
 # %% [markdown]
-# Accuracy climbs from .75 to .999997. F1 stays at .667. That is why F1 is the score for rare
-# things: easy negatives cannot flatter it. In a moment the same property will be the problem.
+# Accuracy climbs from .75 to .999997. F1 stays at .667: many easy negatives cannot improve it. For a
+# score that is good; for a loss it will be the problem.
 
 # %% tags=["remove-cell"]
 accuracy, score = ([row[key] for row in rows.values()] for key in ("accuracy", "F1"))
@@ -158,9 +165,9 @@ claim("Accuracy climbs from .75 to .999997", {".75": accuracy[0], ".999997": acc
 claim("F1 stays at .667", {".667": score[0]}, len(set(score)) == 1)
 
 # %% [markdown]
-# The harmonic mean is strict. It stays near the smaller of the two.
+# The harmonic mean stays near the smaller of the two.
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 3.2. Lines of equal score.", "name": "fig-3-2"}, "image": {"alt": "On the left, the plain mean: straight lines; a precision of 1 buys .5 even with no recall at all. On the right, F1: lines bent like an L; near the left and lower edges the score is close to 0 whatever the other number is."}}
+# %% mystnb={"figure": {"caption": "Figure 3.2. Lines of equal score.", "name": "fig-3-2"}, "image": {"alt": "On the left, the plain mean: straight lines; a precision of 1 buys .5 even with no recall at all. On the right, F1: lines bent like an L; near the left and lower edges the score is close to 0 whatever the other number is."}} tags=["hide-input"]
 grid = np.linspace(0.01, 1, 100)
 pre, rec = np.meshgrid(grid, grid)
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
@@ -177,15 +184,19 @@ plt.show()
 #
 # ## 3.3 F1 belongs to a set
 #
-# Accuracy is a mean over examples: each is right or wrong, and one adds up. Is F1 a mean of
-# something over examples, or over batches? Take two batches. In the first there is one name and it
-# is found. In the second there are nine and all are missed.
+# Accuracy is a mean over examples. Is F1 a mean of something over examples, or over batches? Take two
+# batches. In the first there is one name and it is found. In the second there are nine and all are
+# missed.
 
 # %%
 first = {"tp": 1, "fp": 0, "fn": 0, "tn": 15}
 second = {"tp": 0, "fp": 0, "fn": 9, "tn": 7}
 both = {key: first[key] + second[key] for key in first}
-for name, counts in {"first": first, "second": second, "together": both}.items():
+for name, counts in {
+    "first": first,
+    "second": second,
+    "together": both,
+}.items():
     s = f1_and_accuracy(**counts)
     print(f"{name:9} accuracy {s['accuracy']:.3f}   F1 {s['F1']:.3f}")
 
@@ -193,14 +204,13 @@ for name, counts in {"first": first, "second": second, "together": both}.items()
 # The accuracy of both is .719, the mean of 1 and .438. The F1 of both is .182, and the mean of 1
 # and 0 is .5. The mean of F1s lets one name weigh as much as nine.
 #
-# It is worse in real batches, because it depends on how they are *shuffled*. We take one fixed set
-# of predictions for 1600 examples, deal it into a hundred batches of 16, and average the batches'
-# F1s. Then we shuffle and deal again, two thousand times. A batch without any positive, gold or
-# predicted, is 0/0: some count it as 1, some as 0.
+# In real batches the mean also depends on how they are *shuffled*. We take one fixed set of predictions
+# for 1600 examples, deal it into a hundred batches of 16, and average the batches' F1s; two thousand
+# times. A batch without any positive, gold or predicted, is 0/0: some count it as 1, some as 0.
 
 # %%
 x, y = imbalanced_blobs(1600, positive=0.05, seed=0)
-said = optimal_logits(x).sigmoid() > 0.26  # the best cut, from chapter 02
+said = optimal_logits(x).sigmoid() > 0.26  # the best threshold, from chapter 02
 whole = f1_score(said, y)
 
 generator = torch.Generator().manual_seed(1)
@@ -210,7 +220,7 @@ tp = (said & y.bool()).double()[deals].sum(-1)
 size = (said.double() + y)[deals].sum(-1)
 mean_of_f1 = {zero: torch.where(size > 0, 2 * tp / size, zero).mean(1) for zero in (0.0, 1.0)}
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 3.3. The same 1600 predictions, dealt into batches by 2000 shuffles.", "name": "fig-3-3"}, "image": {"alt": "Two humps. The left one, 0/0 counted as 0, lies far below the dashed line that marks the F1 of the whole set; the right one, 0/0 counted as 1, lies above it and touches it with its tail."}}
+# %% mystnb={"figure": {"caption": "Figure 3.3. The same 1600 predictions, dealt into batches by 2000 shuffles.", "name": "fig-3-3"}, "image": {"alt": "Two humps. The left one, 0/0 counted as 0, lies far below the dashed line that marks the F1 of the whole set; the right one, 0/0 counted as 1, lies above it and touches it with its tail."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.2))
 for (zero, values), color in zip(mean_of_f1.items(), ("C0", "C2"), strict=True):
     label = f"mean of batch F1s, 0/0 counted as {zero:.0f}"
@@ -221,7 +231,7 @@ ax.set_title("The same 1600 predictions, 2000 shuffles")
 fig.legend(loc="outside lower center", fontsize="small")
 plt.show()
 
-# %%
+# %% tags=["hide-input"]
 for zero, values in mean_of_f1.items():
     low, high = values.min().item(), values.max().item()
     print(f"0/0 = {zero:.0f}: from {low:.3f} to {high:.3f}, mean {values.mean():.3f}")
@@ -232,9 +242,8 @@ print(
 # %% [markdown]
 # Nothing about the predictions changed, and yet the mean of batch F1s moves by .1 and more with the
 # shuffle. And it moves around the wrong place: .27 or .55 where the set has .497, depending on what
-# one decides about the 28% of batches that hold nothing. (What the mean does estimate is the F1 that
-# a batch of 16 may expect: another number.) **F1 is a statistic of a set.** Sum the counts first,
-# divide once; chapter 04 applies it to losses.
+# one decides about the 28% of batches that hold nothing. **F1 is a statistic of a set.** Sum the counts
+# first, divide once; chapter 04 applies it to losses.
 
 # %% tags=["remove-cell"]
 claim("moves by .1 and more with the shuffle",
@@ -242,6 +251,7 @@ claim("moves by .1 and more with the shuffle",
 claim(".27 or .55 where the set has .497",
       {".27": mean_of_f1[0.0].mean(), ".55": mean_of_f1[1.0].mean(), ".497": whole})  # fmt: skip
 claim("the 28% of batches that hold nothing", {"28%": (size == 0).double().mean()})
+
 
 # %% [markdown]
 # ## 3.4 Down to one example
@@ -257,7 +267,6 @@ claim("the 28% of batches that hold nothing", {"28%": (size == 0).double().mean(
 #
 # $$ \mathrm{DSC}(x_i) = \frac{2\, p_{i1}\, y_{i1}}{p_{i1} + y_{i1}} \tag{5} $$
 
-
 # %%
 def dsc_of_example(p, y):
     return 2 * p * y / (p + y)
@@ -268,45 +277,42 @@ rows = {
     "y = 1": dsc_of_example(p, torch.tensor(1.0)),
     "y = 0": dsc_of_example(p, torch.tensor(0.0)),
 }
-pd.DataFrame({k: v.numpy() for k, v in rows.items()}, index=[f"p = {v:.1f}" for v in p]).T.round(3)
+pd.DataFrame(
+    {k: v.numpy() for k, v in rows.items()},
+    index=[f"p = {v:.1f}" for v in p],
+).T.round(3)
 
 # %% [markdown]
-# The library has one line for Equations 3 to 8, of which Eq. 5 is the case γ = 0:
+# The library has one line for Equations 3 to 8; γ = 0 is Eq. 5:
 
 # %% tags=["hide-input"]
 Markdown(f"```python\n{inspect.getsource(equations.dice_coefficient)}```")
 
-# %% [markdown]
-# The two agree, in value and in gradient:
-
-# %%
-q = torch.linspace(0.05, 0.95, 7, requires_grad=True)
+# %% tags=["hide-input"]
+probs = torch.linspace(0.05, 0.95, 7, requires_grad=True)
 for label in (torch.zeros(7), torch.ones(7)):
-    ours = dsc_of_example(q, label)
-    theirs = equations.dice_coefficient(q * label, q, label, gamma=0.0)
+    ours = dsc_of_example(probs, label)
+    theirs = equations.dice_coefficient(probs * label, probs, label, gamma=0.0)
     torch.testing.assert_close(ours, theirs)
-    slopes = [torch.autograd.grad(v.sum(), q, retain_graph=True)[0] for v in (ours, theirs)]
+    slopes = [torch.autograd.grad(v.sum(), probs, retain_graph=True)[0] for v in (ours, theirs)]
     torch.testing.assert_close(*slopes)
 
 # %% [markdown]
 # > "As can be seen, a negative example (yi1 = 0) does not contribute to the objective." (the paper,
 # > Section 3.3)
 #
-# A positive scores more, the surer the model is. Put $y = 0$ into the equation. The numerator is 0
-# whatever the model predicts, so a negative example cannot teach it anything. Let us see that as a
-# gradient.
+# A positive scores more, the surer the model is. With $y = 0$ the numerator is 0 whatever the model
+# predicts, so a negative example cannot teach it anything:
 
 # %%
 p = torch.linspace(0.05, 0.95, 7, requires_grad=True)
 dsc_of_example(p, torch.tensor(0.0)).sum().backward()
 print(p.grad)
 
+
 # %% [markdown]
 # Seven probabilities, seven zeros. Ninety-five percent of our tokens are negatives, and this score
-# is blind to all of them. At $p = 0$, where every negative should end, it is not even defined:
-
-# %%
-dsc_of_example(torch.tensor(0.0), torch.tensor(0.0))
+# has no gradient for any of them. At $p = 0$, where every negative should end, it is 0/0.
 
 # %% [markdown]
 # What would a model do that maximises the mean of Eq. 5? Take hard predictions. A found positive
@@ -317,11 +323,10 @@ dsc_of_example(torch.tensor(0.0), torch.tensor(0.0))
 #
 # $$ \frac1N \sum_i \mathrm{DSC}(x_i) = \frac{TP}{N} \tag{3.1} $$
 #
-# and there is an easy way to the maximum: call everything positive. With 0/0 counted as 1, the limit
-# of [Eq. 6](eq-6) and what the library does, a true negative scores 1 as well and the mean is
-# $(TP + TN)/N$: accuracy. Neither is F1, and the second returns as [Eq. 4.1](eq-4-1). In F1, negatives pay through
-# the false positives in the *denominator of the set*. In the denominator of one example there is
-# nothing to pay with.
+# and the easy way to the maximum is to call everything positive. With 0/0 counted as 1, as the library
+# does, a true negative scores 1 as well and the mean is $(TP + TN)/N$: accuracy. Neither is F1, and the
+# second returns as [Eq. 4.1](eq-4-1). In F1, negatives cost something through the false positives in the
+# *denominator of the set*; the denominator of one example holds no false positives of others.
 #
 # ## 3.5 The smoothing term
 #
@@ -329,20 +334,20 @@ dsc_of_example(torch.tensor(0.0), torch.tensor(0.0))
 # > (the paper, Section 3.3; it sets γ = 1)
 #
 # (eq-6)=
-# The usual repair adds a constant γ above and below:
+# The usual fix adds a constant γ above and below:
 #
 # $$ \mathrm{DSC}(x_i) = \frac{2\, p_{i1}\, y_{i1} + \gamma}{p_{i1} + y_{i1} + \gamma} \tag{6} $$
 #
-# It is often presented as a guard against 0/0. It is much more. For a negative the coefficient is
-# now $\gamma/(p + \gamma)$, which falls as $p$ rises: the negative has a voice, and γ alone gave it
-# one. In code, as a loss, one minus the coefficient:
-
+# It is often presented as a guard against 0/0. It does much more. For a negative the coefficient is
+# now $\gamma/(p + \gamma)$, which falls as $p$ rises: only through γ does a negative have a gradient. In
+# code, as a loss, one minus the coefficient:
 
 # %%
 def dice_loss_of_example(p, y, gamma=1.0):
     return 1 - (2 * p * y + gamma) / (p + y + gamma)
 
 
+# %% tags=["hide-input"]
 logits = torch.linspace(-4, 4, 10, requires_grad=True)
 labels = torch.tensor([0, 1] * 5)
 for gamma in (0.01, 1.0, 10.0):
@@ -356,7 +361,8 @@ for gamma in (0.01, 1.0, 10.0):
         torch.testing.assert_close(torch.autograd.grad(other, logits, retain_graph=True), slope)
 
 # %% [markdown]
-# Ours, the library's line and its loss agree for three values of γ. Now the derivatives, by sympy. $L_1$ is the loss of a positive, $L_0$ that of a negative.
+# The library's line and its loss agree with it, for three values of γ. Now the derivatives, by sympy;
+# $L_1$ is the loss of a positive, $L_0$ that of a negative.
 
 # %%
 P, G = sp.symbols("p gamma", positive=True)
@@ -370,24 +376,24 @@ for name, (loss, value) in short.items():
 
 # %% [markdown]
 # (eq-3-2)=
-# Three facts can be read off these lines. First, **the pull of an easy negative is $1/\gamma$**:
-# put $p = 0$ into the last slope. Second, **γ compresses the range**. A positive at $p = 0$ and a
-# negative at $p = 1$, the worst that can happen, cost
+# Three facts can be read off these lines. First, **the slope of an easy negative is $1/\gamma$**: put
+# $p = 0$ into the last one. Second, **γ compresses the range**. A positive at $p = 0$ and a negative at
+# $p = 1$, the worst that can happen, cost
 #
 # $$ L_1(0) = L_0(1) = \frac{1}{1+\gamma} \tag{3.2} $$
 #
-# Third, both losses rise and fall monotonically: there is no place where a correct answer is pushed
-# back. (Not every loss in this book can say that; see chapter 06.)
+# Third, the loss of a positive falls with $p$ everywhere and that of a negative rises everywhere, so
+# that no correct answer moves back. (Chapter 06 has a loss for which that is not true.)
 
 # %%
 rows = {}
 for g in (0, 0.01, 0.1, 1, 10):
     at = {P: 0, G: g}
-    pull = sp.limit(sp.diff(L0, P).subs(P, 0), G, g, "+")
+    slope = sp.limit(sp.diff(L0, P).subs(P, 0), G, g, "+")
     rows[f"γ = {g}"] = {
-        "pull of a negative at p = 0": float(pull) if pull.is_finite else np.inf,
-        "pull of a negative at p = .5": float(sp.diff(L0, P).subs({P: 0.5, G: g})),
-        "pull of a positive at p = 0": float(-sp.diff(L1, P).subs(at)),
+        "slope of a negative at p = 0": float(slope) if slope.is_finite else np.inf,
+        "slope of a negative at p = .5": float(sp.diff(L0, P).subs({P: 0.5, G: g})),
+        "minus slope of a positive at p = 0": float(-sp.diff(L1, P).subs(at)),
         "costliest mistake": float(L1.subs(at)),
     }
 pd.DataFrame(rows).T.round(3)
@@ -398,12 +404,14 @@ pd.DataFrame(rows).T.round(3)
 #
 # <div class="play" data-play="smoothing"><img src="../_static/play-smoothing.png"
 # alt="Left, the loss of a positive and of a negative against p; right, the slopes of both. With
-# γ = 1 a negative is pulled with 1 at p = 0, a positive with .75, and the costliest mistake costs .5."></div>
+# γ = 1 the slope is 1 for a negative and −.75 for a positive at p = 0, and the costliest mistake costs .5."></div>
 
 # %% [markdown]
-# Read down the columns. As γ shrinks, the pull of a negative at 0 grows without bound: it acts at $p
-# = 0$ and hardly elsewhere. At $p = .5$ it is largest for γ = .5 and fades on both sides of it. As γ
-# grows beyond, all numbers shrink: at γ = 10 the costliest mistake costs .091.
+# As γ shrinks, the slope of a negative at $p = 0$ grows without bound, and the negative hardly has one
+# elsewhere. At $p = .5$ it is largest for γ = .5. As γ grows beyond, all numbers shrink: at γ = 10 the
+# costliest mistake costs .091. So γ is no technicality. It is a dial from a loss that is blind to
+# negatives (γ = 0) to the plain absolute error $|p - y|$ (γ → ∞, exercise 3.3). The paper sets it to 1;
+# nothing in the equations says why.
 
 # %% tags=["remove-cell"]
 claim("at γ = 10 the costliest mistake costs .091", {".091": rows["γ = 10"]["costliest mistake"]})
@@ -412,44 +420,16 @@ claim(
     "At $p = .5$ it is largest for γ = .5", sp.solve(sp.diff(at_half, G), G) == [sp.Rational(1, 2)]
 )
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 3.4. What one example costs under Eq. 6.", "name": "fig-3-4"}, "image": {"alt": "Left, the loss of a positive falls from 1/(1+γ) to 0 in a gentle curve for every γ. Right, the loss of a negative rises to 1/(1+γ): for γ = 10 almost in a straight line, for γ = .01 as a cliff at p = 0 with a plateau behind it."}}
-p = np.linspace(0.001, 1, 400)
-fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
-for gamma, style in [(0.01, ":"), (0.1, "-."), (1.0, "-"), (10.0, "--")]:
-    for ax, label, color in zip(axes, (1, 0), (POSITIVE, "0.3"), strict=True):
-        loss = dice_loss_of_example(p, label, gamma)
-        ax.plot(p, loss, style, color=color, label=f"γ = {gamma:g}")
-axes[0].set(xlabel="predicted probability p", ylabel="loss", title="a positive")
-axes[1].set(xlabel="predicted probability p", title="a negative")
-fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-plt.show()
 
 # %% [markdown]
-# ### The two ends of the dial
-#
-# Let γ go to 0 and to infinity, by sympy, the second time multiplied by γ to keep it in sight:
-
-# %%
-for name, loss in {"L_1": L1, "L_0": L0}.items():
-    none, much = sp.limit(loss, G, 0), sp.limit(G * loss, G, sp.oo)
-    left = rf"\lim_{{\gamma\to0}} {name} = {sp.latex(sp.factor(none))}"
-    display(Math(left + rf"\qquad \lim_{{\gamma\to\infty}} \gamma\,{name} = {sp.latex(much)}"))
-
-# %% [markdown]
-# At γ = 0 a negative costs 1 wherever it is: a constant with zero gradient, as in section 3.4. At
-# the other end a positive costs $1 - p$ and a negative $p$: the plain absolute error $|p - y|$. So
-# γ is no small technicality. It is a dial between a loss that is blind to negatives and one that
-# has forgotten about dice. The paper sets it to 1. Nothing in the equations says why.
-#
 # ## 3.6 What the model feels
 #
-# A network does not move $p$; it moves the logit $x$ behind it. By the chain rule its pull is the
-# slope above times $dp/dx = p(1-p)$. Let us set the two losses side by side: cross entropy with its
-# $p - y$, and Eq. 6 with γ = 1.
-
+# A network does not move $p$; it moves the logit $x$ behind it. The gradient on the logit is the slope
+# above times $dp/dx = p(1-p)$. Here are its sizes for cross entropy, whose gradient is $p - y$, and for
+# Eq. 6 with γ = 1.
 
 # %%
-def pull(loss, p, y):
+def gradient_size(loss, p, y):
     x = torch.logit(p).requires_grad_()
     (grad,) = torch.autograd.grad(loss(x, torch.full_like(x, y)), x)
     return grad.abs()
@@ -461,32 +441,32 @@ losses = {
 }
 p = torch.tensor([0.001, 0.01, 0.05, 0.5, 0.95])
 cases = product([1.0, 0.0], losses.items())
-rows = {f"y = {y:.0f}, {name}": pull(loss, p, y).numpy() for y, (name, loss) in cases}
+rows = {f"y = {y:.0f}, {name}": gradient_size(loss, p, y).numpy() for y, (name, loss) in cases}
 pd.DataFrame(rows, index=[f"p = {v:g}" for v in p.tolist()]).T.round(4)
 
 # %% [markdown]
 # For an easy negative, $p = .01$, the two losses agree: .0100 and .0097. Look at the *hard
-# positive* in the same column. Cross entropy pulls with .99, dice with .0074: 135 times less. The
-# factor $p(1-p)$ makes every example small of which the model is sure, right or wrong. Cross entropy
-# escapes because the slope of its logarithm, $1/p$, cancels the $p$.
+# positive* in the same column. The gradient of cross entropy is .99, that of dice .0074: 135 times
+# less. The factor $p(1-p)$ makes the gradient small wherever the model is sure, right or wrong. In
+# cross entropy the slope of its logarithm, $1/p$, cancels the $p$.
 
 # %% tags=["remove-cell"]
-hard = [float(pull(loss, torch.tensor([0.01]), 1.0)) for loss in losses.values()]
-easy = [float(pull(loss, torch.tensor([0.01]), 0.0)) for loss in losses.values()]
+hard = [float(gradient_size(loss, torch.tensor([0.01]), 1.0)) for loss in losses.values()]
+easy = [float(gradient_size(loss, torch.tensor([0.01]), 0.0)) for loss in losses.values()]
 claim("the two losses agree: .0100 and .0097", {".0100": easy[0], ".0097": easy[1]})
-claim("Cross entropy pulls with .99, dice with .0074: 135 times less",
+claim("The gradient of cross entropy is .99, that of dice .0074: 135 times less",
       {".99": hard[0], ".0074": hard[1], "135": hard[0] / hard[1]})  # fmt: skip
 
 # %% [markdown]
-# So the repair has a price. At 5% positives and $p = .05$ everywhere, cross entropy was in balance
+# So the fix has a price. At 5% positives and $p = .05$ everywhere, cross entropy was in balance
 # ([Eq. 2.1](eq-2-1)). Is this loss?
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 3.5. 5% positives: which side wins?", "name": "fig-3-5"}, "image": {"alt": "The line of cross entropy starts at +.05, crosses zero at p = .05 and falls steadily. The curve of dice is negative everywhere, a shallow bowl."}}
+# %% mystnb={"figure": {"caption": "Figure 3.4. 5% positives, all examples at the same p: minus the mean gradient on the bias. Above zero the bias rises.", "name": "fig-3-4"}, "image": {"alt": "The line of cross entropy starts at +.05, crosses zero at p = .05 and falls steadily. The curve of dice is negative everywhere, a shallow bowl."}} tags=["hide-input"]
 p = torch.linspace(0.005, 0.995, 199)
 fig, ax = plt.subplots(figsize=(6, 3.4))
 balanced_at = []
 for (name, loss), style in zip(losses.items(), ("-", "--"), strict=True):
-    balance = 0.05 * pull(loss, p, 1.0) - 0.95 * pull(loss, p, 0.0)
+    balance = 0.05 * gradient_size(loss, p, 1.0) - 0.95 * gradient_size(loss, p, 0.0)
     ax.plot(p, balance, style, label=name)
     rest = f"p = {p[balance.abs().argmin()]:.2f}" if bool((balance > 0).any()) else "no p"
     balanced_at.append(f"{name}: the two classes balance at {rest}")
@@ -494,20 +474,20 @@ for (name, loss), style in zip(losses.items(), ("-", "--"), strict=True):
 ax.axhline(0, color="k", lw=1)
 ax.set(
     xlabel="p of all examples",
-    ylabel="pull up minus pull down",
-    title="5% positives: which side wins?",
+    ylabel="−mean gradient",
 )
 ax.legend()
 plt.show()
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 print(*balanced_at, sep="\n")
+assert balanced_at[0].endswith("p = 0.05")
 
 # %% [markdown]
 # Cross entropy has a place of rest, the share of positives. The per-example dice loss has none:
 # from *every* starting point the negatives win, until all probabilities are 0. Chapter 04 trains
 # models on it and watches that happen. It also shows the way out, which section 3.3 has already
-# given away: do not ask a single example for its F1. Ask the set.
+# given: do not ask a single example for its F1, but the set.
 
 # %% tags=["remove-cell"]
 claim("from *every* starting point the negatives win", negatives_win)
@@ -521,11 +501,10 @@ claim("from *every* starting point the negatives win", negatives_win)
 #   size of the batch and on what 0/0 counts.
 # - Per example and without smoothing ([Eq. 5](eq-5)) a negative has no gradient, and the mean is
 #   $TP/N$ ([Eq. 3.1](eq-3-1)) or accuracy, as one counts 0/0.
-# - The smoothing term γ ([Eq. 6](eq-6)) is what negatives learn by: their pull at $p = 0$ is
-#   $1/\gamma$. It compresses the range to $1/(1+\gamma)$ ([Eq. 3.2](eq-3-2)). Towards γ = ∞ the
-#   loss becomes $|p - y|$.
-# - Through the sigmoid a hard positive hardly pulls, and with 5% positives the negatives win at every
-#   $p$.
+# - Negatives learn through the smoothing term γ ([Eq. 6](eq-6)): their slope at $p = 0$ is $1/\gamma$.
+#   It compresses the range to $1/(1+\gamma)$ ([Eq. 3.2](eq-3-2)).
+# - Through the sigmoid a hard positive has hardly a gradient, and with 5% positives the negatives win
+#   at every $p$.
 #
 # ## Exercises
 #
@@ -551,14 +530,21 @@ print(f"plain mean {(pre + rec) / 2}, geometric mean {(pre * rec) ** 0.5:.3f}")
 print(f"F1 at precision 1: {2 * rec / (1 + rec):.3f}, less than twice the recall")
 
 # %% [markdown]
-# **Exercise 3.3 (apply).** For which γ does an easy negative ($p \to 0$) pull exactly as hard as a positive
-# ($p \to 0$) under Eq. 6? And for which γ do 19 negatives pull as hard as one positive?
+# **Exercise 3.3 (pencil, then sympy).** Let γ go to 0 and to infinity in the losses of Eq. 6, the second
+# time after multiplying the loss by γ. What is left? And for which γ has an easy negative ($p \to 0$)
+# as large a slope as a positive ($p \to 0$)?
 
 # %% tags=["solution", "hide-cell"]
+for name, loss in {"L_1": L1, "L_0": L0}.items():
+    none, much = sp.limit(loss, G, 0), sp.limit(G * loss, G, sp.oo)
+    left = rf"\lim_{{\gamma\to0}} {name} = {sp.latex(sp.factor(none))}"
+    display(Math(left + rf"\qquad \lim_{{\gamma\to\infty}} \gamma\,{name} = {sp.latex(much)}"))
+
+
+# At γ = 0 a negative costs 1 wherever it is; towards γ = ∞ what is left is |p − y|.
 negative, positive = sp.diff(L0, P).subs(P, 0), -sp.diff(L1, P).subs(P, 0)
-for ratio in (1, 19):
-    display(sp.solveset(sp.Eq(ratio * negative, positive), G, sp.Interval.open(0, sp.oo)))
-# The empty set, twice: (2 + γ)/(1 + γ)² < 1/γ for every γ > 0, because 2γ + γ² < 1 + 2γ + γ².
+display(sp.solveset(sp.Eq(negative, positive), G, sp.Interval.open(0, sp.oo)))
+# The empty set: (2 + γ)/(1 + γ)² < 1/γ for every γ > 0, because 2γ + γ² < 1 + 2γ + γ².
 # No γ makes even one easy negative weaker than a positive at the same p.
 
 # %% [markdown]
@@ -608,7 +594,6 @@ assert (best, round(as_one, 9)) == ([1.0, 0.0], round(accuracy, 9))
 # **Exercise 3.6 (small research).** Since F1 is a statistic of a set, a test set gives it a sampling error.
 # How many *positives* must a test set hold before the F1 of the Bayes classifier on our toy is
 # known to ±.02 (half a 95% interval)? Estimate by bootstrap, for 1% and for 5% positives.
-
 
 # %% tags=["solution", "hide-cell"]
 def half_width(n, positive, rounds=400):

@@ -13,62 +13,83 @@
 # %% [markdown]
 # # 05 Tversky: a price for each kind of error
 #
-# - **For** readers who know the dice loss ([chapter 04](04_dice_loss.ipynb)) and whose two kinds
-#   of error do not cost the same.
-# - **You need** chapters 03 and 04: true and false positives, F1, the smoothing term γ, and the
-#   difference between the per-example and the set level.
-# - **You will be able to** choose Tversky's α and β from what an error costs you, translate them
-#   into an $F_\beta$ and into a decision threshold, and say exactly when the loss is the dice
-#   loss.
-# - **Time** about a minute on a CPU; a GPU does not help.
-# - Symbols and terms are on the page [Notation and glossary](../docs/notation.md).
-#
-# A tagger proposes drug names in a medical record and a nurse reads what it proposes. A false
-# alarm costs her two seconds. A name that was missed costs a great deal more. Dice charges both
-# the same. This chapter puts the two prices into the loss, reads off what they buy, and finds one
-# surprise: on single examples the prices mean something else than on a set.
+# Dice charges a false alarm and a missed positive the same. Tversky's index has a price for each, α and
+# β, and looks at nothing else; their ratio decides what is best, and moves the best threshold to α
+# times the index. All of this holds for a set. On single examples the prices are not what you set.
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+# Where dicebook is missing, as on Colab, this cell installs it and says from where.
 import importlib.util
+import shlex
 import subprocess
 import sys
 
 if importlib.util.find_spec("dicebook") is None:
-    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+    _command = "pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
+    print(_command)
+    subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %%
+# %% tags=["hide-input"]
+import matplotlib.pyplot as plt
+
+from dicelab.figures import POSITIVE, use_style
+
+use_style()
+said, gold = {3, 4, 9, 10, 20, 21}, {3, 4, 9, 15}
+prices = {"precision": (1, 0), "recall": (0, 1), "dice": (0.5, 0.5), "Jaccard": (1, 1)}
+
+# %% mystnb={"figure": {"caption": "Figure 5.1. What the index compares. Orange tokens are positives; the index never looks at the light grey ones."}, "image": {"alt": "A sentence of 23 tokens in a row. Orange squares mark tokens 3, 4 and 9, where model and gold agree; dark crosses 10, 20 and 21, said but not gold; an orange circle 15, gold but not said. All others are light grey."}} tags=["hide-input"]
+kinds = {"right": said & gold, "said, not gold (α)": said - gold, "gold, not said (β)": gold - said}
+fig, axis = plt.subplots(figsize=(5.6, 1.7))
+axis.scatter(range(1, 24), [0] * 23, marker="s", s=70, color="0.88")
+looks = [("s", POSITIVE, POSITIVE), ("X", "0.3", "0.3"), ("o", "white", POSITIVE)]
+for (label, tokens), (marker, inside, edge) in zip(kinds.items(), looks, strict=True):
+    look = {"marker": marker, "color": inside, "edgecolor": edge, "linewidth": 2}
+    axis.scatter(sorted(tokens), [0] * len(tokens), s=70, label=label, **look)
+axis.set(yticks=[], xlabel="token", ylim=(-0.5, 0.5))
+axis.legend(ncol=3, loc="upper center", bbox_to_anchor=(0.5, -0.55), handletextpad=0.1)
+axis.grid(False)
+plt.show()
+
+# %% [markdown]
+# - **For** readers who know the dice loss ([chapter 04](04_dice_loss.ipynb)) and whose two kinds
+#   of error do not cost the same.
+# - **You need** chapters 03 and 04: true and false positives, F1, the smoothing term γ, and the
+#   difference between the per-example and the set level.
+# - **You will be able to** choose α and β from what an error costs you, translate them into an $F_b$ and into a
+#   threshold, and say when the loss is the dice loss.
+# - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms:
+#   [Notation and glossary](../docs/notation.md).
+
+# %% tags=["hide-input"]
 import inspect
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import sympy as sp
 import torch
 from IPython.display import Markdown, Math, display
 
 from dicebook import BinaryDiceLoss, BinaryTverskyLoss, make_loss
-from dicebook.claims import claim
-from dicebook.figures import style, use_style
 from dicebook.losses import equations
-from dicebook.reproduce.runs import interval
-from dicebook.toy import imbalanced_blobs, misspecified_blobs, train_each, train_from_starts
+from dicelab.claims import claim
+from dicelab.figures import style
+from dicelab.records.runs import interval
+from dicelab.toy import imbalanced_blobs, misspecified_blobs, train_each, train_from_starts
 
-use_style()
 torch.set_default_dtype(torch.float64)
+
 
 # %% [markdown]
 # ## 5.1 The index: two differences, two weights
 #
 # Let A be the set of things a model calls positive and B the set of things that are. Dice ([Eq.
 # 3](eq-3)) compares what they share with their sizes. Tversky's index {cite}`tversky1977`
-# compares it with the two ways of being wrong, each with a weight of its own.
+# compares it with the two ways of being wrong, each with a price.
 #
 # > "Tversky index offers the flexibility in controlling the tradeoff between false-negatives and
 # > false-positives." (the paper, Section 3.3)
 #
 # (eq-9)=
-# It reads
-#
 # $$
 # \begin{aligned}
 # &\mathrm{TI}(A, B) = \\
@@ -76,51 +97,34 @@ torch.set_default_dtype(torch.float64)
 # \end{aligned} \tag{9}
 # $$
 #
-# A∖B is what the model said and should not have: the false positives, priced α. B∖A is what it
-# should have said and did not: the false negatives, priced β. The numbers below are token
-# positions in a sentence.
-
+# A∖B are the false positives, priced α. B∖A are the false negatives, priced β. Of the sets in
+# Figure 5.1:
 
 # %%
 def tversky_index(A, B, alpha, beta):  # Eq. 9
     return len(A & B) / (len(A & B) + alpha * len(A - B) + beta * len(B - A))
 
 
-said, gold = {3, 4, 9, 10, 20, 21}, {3, 4, 9, 15}
-prices = {"precision": (1, 0), "recall": (0, 1), "dice": (0.5, 0.5), "Jaccard": (1, 1)}
 index_of = {name: tversky_index(said, gold, a, b) for name, (a, b) in prices.items()}
 pd.Series(index_of).round(3)
-
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 5.1. What the index compares. The index never looks at the grey tokens."}, "image": {"alt": "A sentence of 23 tokens in a row. Squares mark tokens 3, 4 and 9, where model and gold agree; crosses 10, 20 and 21, said but not gold; a circle 15, gold but not said. All others are grey."}}
-kinds = {"right": said & gold, "said, not gold (α)": said - gold, "gold, not said (β)": gold - said}
-fig, axis = plt.subplots(figsize=(5.6, 1.7))
-axis.scatter(range(1, 24), [0] * 23, marker="s", s=70, color="0.88")
-for (label, tokens), marker in zip(kinds.items(), "sXo", strict=True):
-    axis.scatter(sorted(tokens), [0] * len(tokens), marker=marker, s=70, label=label)
-axis.set(yticks=[], xlabel="token", ylim=(-0.5, 0.5))
-axis.legend(ncol=3, loc="upper center", bbox_to_anchor=(0.5, -0.55), handletextpad=0.1)
-axis.grid(False)
-plt.show()
 
 # %% [markdown]
 # The model names six positions, three of them right, and misses one. Charge only false positives
 # (1, 0) and the index is the precision, 3/6. Charge only false negatives (0, 1) and it is the
-# recall, 3/4. One half each gives dice, .6, in between. So α and β slide along a line that has
-# precision at one end and recall at the other, with dice in the middle. The fourth row, (1, 1),
-# is Jaccard's index: same ratio of prices as dice, other value. Hold on to that row; the next
-# section needs it.
+# recall, 3/4. Prices of .5 and .5 give dice, .6, in between. The fourth row, (1, 1), is Jaccard's
+# index: the ratio of prices is that of dice, the value is another; the next section says what follows.
 #
-# In dicebook α is called `fp_weight` and β `fn_weight`, because "which of the two was it?" is the
-# question everybody asks. The library holds Eq. 9 once, for tensors that need not be 0 or 1:
+# In dicebook α is called `fp_weight` and β `fn_weight`. The library holds Eq. 9 once, for tensors that
+# need not be 0 or 1:
 
 # %% tags=["hide-input"]
 Markdown(f"```python\n{inspect.getsource(equations.tversky_index)}```")
 
 # %% [markdown]
-# γ is the smoothing of chapter 03, here 0. On our two sets it must give the four numbers above, and
-# so must the loss that `make_loss` calls by the equation's number, which is 1 − TI:
+# With γ, the smoothing of chapter 03, at 0 it gives the four numbers above, and so does the loss that
+# `make_loss` calls by the equation's number, which is 1 − TI.
 
-# %%
+# %% tags=["hide-input"]
 counts = [torch.tensor(float(len(s))) for s in (said & gold, said - gold, gold - said)]
 in_said, in_gold = (torch.tensor([float(i in s) for i in range(24)]) for s in (said, gold))
 for name, (a, b) in prices.items():
@@ -132,14 +136,14 @@ for name, (a, b) in prices.items():
 # %% tags=["remove-cell"]
 claim("precision, 3/6", index_of["precision"] == 3 / 6)
 claim("recall, 3/4", index_of["recall"] == 3 / 4)
-claim("gives dice, .6, in between", {".6": index_of["dice"]})
+claim(".5 and .5 give dice, .6, in between", {".6": index_of["dice"]})
 
 # %% [markdown]
 # ## 5.2 The $F_\beta$ reading, and its condition
 #
-# The index "can be thought as the approximation of the $F_\beta$ score" (Section 3.3). Let us see
-# how good the approximation is. F's β and Tversky's β are two different numbers, so in this chapter
-# the first is written b.
+# The index "can be thought as the approximation of the $F_\beta$ score" (Section 3.3). How good is the
+# approximation? F's β and Tversky's β are two different numbers, so in this chapter the first is
+# written b.
 #
 # (eq-5-1)=
 # $F_b$ treats recall as b times as important as precision:
@@ -158,9 +162,8 @@ TI = TP / (TP + alpha * FP + beta * FN)
 display(Math(rf"F_b = {sp.latex(F)}, \qquad \mathrm{{TI}} = {sp.latex(TI)}"))
 
 # %% [markdown]
-# Both are TP over TP plus something. They agree for all counts exactly when the coefficients of
-# FP and of FN agree in $\mathrm{TP}/F_b$ and $\mathrm{TP}/\mathrm{TI}$. That is two linear
-# equations.
+# They agree for all counts exactly when the coefficients of FP and of FN agree in $\mathrm{TP}/F_b$
+# and $\mathrm{TP}/\mathrm{TI}$. That is two linear equations.
 
 # %%
 difference = sp.Poly(sp.expand(TP / F - TP / TI), FP, FN)
@@ -169,10 +172,9 @@ display(Math(r",\quad ".join(rf"{sp.latex(k)} = {sp.latex(v)}" for k, v in solut
 display(Math(rf"\alpha + \beta = {sp.simplify(sum(solution.values()))}"))
 
 # %% [markdown]
-# No approximation: with hard counts TI **is** $F_b$, for $\alpha = 1/(1+b^2)$ and $\beta =
-# b^2/(1+b^2)$. But these two add up to 1, always. Weights with another sum are no $F_b$ at all;
-# Jaccard's (1, 1) is one such pair. Does that matter? Multiply both weights by c and look at 1/TI
-# − 1.
+# It is no approximation: with hard counts TI **is** $F_b$, for $\alpha = 1/(1+b^2)$ and $\beta =
+# b^2/(1+b^2)$. But these two always add up to 1, and Jaccard's (1, 1) do not. Does that matter?
+# Multiply both prices by c and look at 1/TI − 1.
 
 # %%
 c = sp.Symbol("c", positive=True)
@@ -183,10 +185,9 @@ bottom = r"1/\mathrm{TI}(\alpha, \beta) - 1"
 Math(rf"\frac{{{top}}}{{{bottom}}} = {sp.latex(ratio)}")
 
 # %% [markdown]
-# The odds 1/TI − 1 are multiplied by c and by nothing else, so every model that beats another
-# under (α, β) beats it under (cα, cβ). **The ratio α : β decides what is best; the sum decides
-# only how steep the score is on the way there.** The paper's Table 10 keeps β = 1 − α, and so
-# loses nothing. The two prices of the usual $F_b$:
+# 1/TI − 1 is multiplied by c and by nothing else, so every model that beats another under (α, β) beats
+# it under (cα, cβ). **The ratio α : β decides which model is best; the sum decides only the value.**
+# The paper's Table 10 keeps β = 1 − α, and so loses nothing. The prices of the usual $F_b$:
 
 # %% tags=["hide-input"]
 rows = {f"F{v}": {k.name: float(e.subs(b, v)) for k, e in solution.items()} for v in (0.5, 1, 2, 3)}
@@ -202,8 +203,8 @@ claim(
 claim("b = 2 means a price ratio of 4", {"4": rows["F2"]["beta"] / rows["F2"]["alpha"]})
 
 # %% [markdown]
-# Want F2, the score of people who hate to miss things? Then a false positive costs .2 and a false
-# negative .8. Note the square: b = 2 means a price ratio of 4.
+# For F2, the score of those who hate to miss things, a false positive costs .2 and a false negative
+# .8. Note the square: b = 2 means a price ratio of 4.
 
 # %% [markdown]
 # ## 5.3 What the prices buy: a threshold
@@ -215,8 +216,8 @@ claim("b = 2 means a price ratio of 4", {"4": rows["F2"]["beta"] / rows["F2"]["a
 # %%
 eta = sp.Symbol("eta", positive=True)
 gain = sp.diff(TI, TP) * eta + sp.diff(TI, FP) * (1 - eta) - sp.diff(TI, FN) * eta
-T = sp.Symbol("T", positive=True)  # the value of TI itself: substitute FN by it
-gain_T = gain.subs(FN, sp.solve(sp.Eq(TI, T), FN)[0])
+value = sp.Symbol("T", positive=True)  # of TI itself: substitute FN by it
+gain_T = gain.subs(FN, sp.solve(sp.Eq(TI, value), FN)[0])
 threshold = sp.factor(sp.solve(gain_T, eta)[0])
 display(
     Math(
@@ -225,21 +226,20 @@ display(
     )
 )
 
+
 # %% [markdown]
 # (eq-5-2)=
-# With α + β = 1 this is a rule short enough to remember: call an item positive when
+# With α + β = 1 the rule is short: call an item positive when
 #
 # $$ \eta > \eta^* = \alpha \cdot \mathrm{TI}^* \tag{5.2} $$
 #
-# where TI* is the best reachable index. For α = ½ this is the rule of [Eq. 2.3](eq-2-3): the best
-# threshold for F1 is half the best F1. A cheap false positive (small α) means a low threshold,
-# and so more recall. The threshold never exceeds α. (Turn the prices in the
+# where TI* is the best reachable index. For α = .5 this is [Eq. 2.3](eq-2-3): the best threshold for
+# F1 is half the best F1. A cheap false positive (small α) means a low threshold, and so more recall.
+# The threshold never exceeds α. (Turn the prices in the
 # <a href="../docs/playground.html#loss=tl&amp;squared=false&amp;fp=0.1&amp;fn=0.9">Playground</a>.)
 #
-# A formula deserves a test. Two Gaussian blobs, 5% positives: the toy of [chapter
-# 04](04_dice_loss.ipynb). Here every count is known in closed form, so we can find the best cut
-# by brute force and compare.
-
+# On the toy of [chapter 04](04_dice_loss.ipynb), 5% positives, every count is known in closed form, so
+# we can find the best threshold by brute force and compare.
 
 # %%
 def blob_counts(logit, prior=0.05, distance=2.0):
@@ -266,18 +266,18 @@ claim(
 )
 claim("The threshold never exceeds α", all(row[2] < row[0] for row in found))
 
+
 # %% [markdown]
 # The last two columns agree to the third digit, from a threshold of .04 to one of .68. So there
 # are two ways to a trade-off: train with α and β, or train with cross entropy and move the
-# threshold to α·TI*. Keep the second in mind whenever somebody shows you that the first works.
-# Exercise 5.6 lets them compete.
+# threshold to α·TI*. Exercise 5.6 lets them compete.
 
 # %% [markdown]
 # ## 5.4 The loss of one example
 #
 # (eq-10)=
-# "The Tversky loss (TL) is thus given as follows" (Section 3.3). As it did with dice, the paper
-# puts probabilities for indicators, γ in both places, one fraction per example, and takes the mean.
+# "The Tversky loss (TL) is thus given as follows" (Section 3.3): probabilities for indicators, γ in
+# both places, one fraction per example, and the mean.
 #
 # $$
 # \begin{aligned}
@@ -286,7 +286,6 @@ claim("The threshold never exceeds α", all(row[2] < row[0] for row in found))
 # \alpha\, p_{i1} y_{i0} + \beta\, p_{i0} y_{i1} + \gamma} \,\Bigr]
 # \end{aligned} \tag{10}
 # $$
-
 
 # %%
 def tversky_loss(p, y, alpha, beta, gamma=1.0):
@@ -308,28 +307,31 @@ for y, loss in ((1, positive), (0, negative)):
     )
 
 # %% [markdown]
-# The positive sees only β, the negative only α. The slopes never change sign: a positive is
-# always pushed up, a negative always down. (Chapter 06 meets a loss of which that is not true.)
+# The positive sees only β, the negative only α. The slopes never change sign: a positive always rises,
+# a negative always falls.
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 5.2. What one example costs under Eq. 10, γ = 1. The ends of the curves are the prices of a wrong answer."}, "image": {"alt": "Two panels. Top, a positive: the loss falls to zero at p = 1, from .47 for alpha .1, .33 for .5 and .09 for .9. Bottom, a negative: it rises from zero at p = 0 to the same three heights, in the opposite order of alpha."}}
+# %% mystnb={"figure": {"caption": "Figure 5.2. What one example costs under Eq. 10, \u03b3 = 1. The ends of the curves are the prices of a wrong answer."}, "image": {"alt": "Two panels. Left, a positive: the loss falls to zero at p = 1, from .47 for alpha .1, .33 for .5 and .09 for .9. Right, a negative: it rises from zero at p = 0 to the same three heights, in the opposite order of alpha."}} tags=["hide-input"]
 probability = torch.linspace(0, 1, 201)
-fig, axes = plt.subplots(2, 1, figsize=(5.6, 5.6), sharex=True, sharey=True)
+fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
 for axis, y, name in zip(axes, (1, 0), ("a positive", "a negative"), strict=True):
     for a, line in ((0.1, "-"), (0.5, "--"), (0.9, ":")):
         loss = tversky_loss(probability, y, a, 1 - a)
-        axis.plot(probability, loss, line, label=f"α = {a}, β = {1 - a:.1f}")
-    axis.set(title=f"Loss of {name}", ylabel="loss")
-axes[1].set_xticks([0, 0.5, 1], ['0\nmodel says "no"', "0.5", '1\nmodel says "yes"'])
-axes[1].set_xlabel("probability of the positive class, $p_1$")
-axes[0].legend()
+        axis.plot(probability, loss, line, color="0.2", label=f"α = {a}, β = {1 - a:.1f}")
+    axis.set(title=f"Loss of {name}", xlabel="probability $p$")
+axes[0].set_ylabel("loss")
+fig.legend(
+    *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small"
+)
 plt.show()
 
 # %% [markdown]
-# Now let the predictions be hard: p is 0 or 1. Then an example costs either nothing or one of two
-# constants, the heights of those curves.
+# With hard predictions an example costs nothing or one of two constants, the heights of those curves.
 
 # %%
-cost_fn, cost_fp = sp.factor(positive.subs(p, 0)), sp.factor(negative.subs(p, 1))
+cost_fn, cost_fp = (
+    sp.factor(positive.subs(p, 0)),
+    sp.factor(negative.subs(p, 1)),
+)
 display(
     Math(
         rf"\text{{a false negative costs }} {sp.latex(cost_fn)}, \quad"
@@ -342,15 +344,14 @@ generator = torch.Generator().manual_seed(0)
 y = (torch.rand(1000, generator=generator) < 0.05).double()
 hard = (torch.rand(1000, generator=generator) < 0.10).double()
 share_fp, share_fn = (hard * (1 - y)).mean(), ((1 - hard) * y).mean()
-a, bta, g = 0.2, 0.8, 1.0
-by_loss = tversky_loss(hard, y, a, bta, g).mean()
-by_hand = share_fp * a / (a + g) + share_fn * bta / (bta + g)
+by_loss = tversky_loss(hard, y, 0.2, 0.8, gamma=1.0).mean()
+by_hand = share_fp * 0.2 / (0.2 + 1) + share_fn * 0.8 / (0.8 + 1)
 torch.testing.assert_close(by_loss, by_hand)
 print(f"Eq. 10: {by_loss:.6f}   cost-weighted error rate: {by_hand:.6f}")
 
 # %% [markdown]
 # (eq-5-3)=
-# The same number. A thousand random hard predictions, and Eq. 10 is
+# The same number. On a thousand random hard predictions Eq. 10 is
 #
 # $$
 # \begin{aligned}
@@ -359,9 +360,8 @@ print(f"Eq. 10: {by_loss:.6f}   cost-weighted error rate: {by_hand:.6f}")
 # \end{aligned} \tag{5.3}
 # $$
 #
-# No precision, no recall, no $F_b$: **per example, Tversky is a cost-weighted error rate**, the
-# thing weighted cross entropy ([Eq. 2](eq-2)) is a soft form of too. And the costs are not α and
-# β. γ bends them, as the price ratio shows.
+# No precision, no recall, no $F_b$: **per example, Tversky is a cost-weighted error rate**, as weighted
+# cross entropy ([Eq. 2](eq-2)) is. And the costs are not α and β, because γ changes them:
 
 # %%
 ratio = sp.factor(cost_fn / cost_fp)
@@ -382,10 +382,11 @@ claim(
 )
 claim("Only a large γ delivers what was ordered", delivered[10] > delivered[1] > delivered[0.1])
 
+
 # %% [markdown]
-# You ask for a ratio of 9 (α = .1, β = .9). With γ = 1 you get 5.21, with γ = .1 you get 1.8, and
-# as γ vanishes you get 1: both errors cost 1 and your prices are gone. Only a large γ delivers
-# what was ordered. On the set level, next, the prices are real.
+# You ask for a ratio of 9 (α = .1, β = .9). With γ = 1 you get 5.21, with γ = .1 you get 1.8, and as γ
+# vanishes you get 1. Only a large γ delivers what was ordered. On the set level, next, the prices are
+# what you set.
 
 # %% [markdown]
 # ## 5.5 The loss of a set
@@ -403,7 +404,6 @@ claim("Only a large γ delivers what was ordered", delivered[10] > delivered[1] 
 # \end{aligned} \tag{5.4}
 # $$
 
-
 # %%
 def tversky_loss_set(p, y, alpha, beta, gamma=1.0):
     """Eq. 5.4: one value for the whole set."""
@@ -418,16 +418,15 @@ torch.testing.assert_close(set_loss, 1 - 5 * pre * rec / (4 * pre + rec))
 print(f"set-level loss {set_loss:.4f} = 1 − F2, with F2 = {5 * pre * rec / (4 * pre + rec):.4f}")
 
 # %% [markdown]
-# On the thousand hard predictions of before, prices of .2 and .8 give 1 − F2 to the last digit,
-# as section 5.2 promised. This is the level on which the paper's sentence about $F_\beta$ is
-# true.
+# On the same hard predictions, prices of .2 and .8 give 1 − F2 exactly, as section 5.2 said. On this
+# level the paper's sentence about $F_\beta$ is true.
 #
-# Both functions are what `dicebook` computes from logits; so we compare values and gradients. The
-# library squares the errors by default: its FP is $\sum p^2\,(1 - y)$, its FN $\sum (1 - p)^2\,y$.
-# That is the same on hard predictions and trains more surely, as chapter 07 shows.
-# `squared=False` gives the linear sums of Eq. 5.4, with which this chapter works.
+# `dicebook` computes both functions from logits, with the same values and gradients. By default the
+# library squares the errors: its FP is $\sum p^2\,(1 - y)$, its FN $\sum (1 - p)^2\,y$. That is the
+# same on hard predictions and collapses less in training (chapter 07). `squared=False` gives the linear
+# sums of Eq. 5.4, with which this chapter works.
 
-# %%
+# %% tags=["hide-input"]
 logit = (3 * torch.randn(1000, generator=generator)).requires_grad_()
 mine = {
     "example": lambda p: tversky_loss(p, y, 0.3, 0.7).mean(),
@@ -439,7 +438,6 @@ for level, function in mine.items():
     torch.testing.assert_close(theirs, ours)
     gradients = [torch.autograd.grad(value, logit)[0] for value in (theirs, ours)]
     torch.testing.assert_close(*gradients)
-    print(f"{level:8} {theirs:.6f}, gradient norm {gradients[0].norm():.6f}: equal")
 by_number = make_loss("binary_eq10", fp_weight=0.3, fn_weight=0.7)(logit, y)
 torch.testing.assert_close(by_number, mine["example"](logit.sigmoid()))
 by_number = make_loss("binary_eq9", fp_weight=0.3, fn_weight=0.7)(logit, y)
@@ -450,10 +448,9 @@ torch.testing.assert_close(by_number, tversky_loss_set(logit.sigmoid(), y, 0.3, 
 #
 # > "It degenerates to DSC if α = β = 0.5." (Section 3.3)
 #
-# Of [Eq. 9](eq-9), a ratio of sets, that
-# is true. Of [Eq. 10](eq-10), the loss, one has to ask: which dice, and which γ? Take the linear
-# dice of [Eq. 6](eq-6) and the squared one of [Eq. 7](eq-7), let their smoothing be any number s,
-# and subtract.
+# Of [Eq. 9](eq-9), a ratio of sets, that is true. Of [Eq. 10](eq-10), the loss, one has to ask: which
+# dice, and which γ? Subtract from it the linear dice of [Eq. 6](eq-6) and the squared one of
+# [Eq. 7](eq-7), with any smoothing s.
 
 # %%
 s, y = sp.symbols("s y", real=True)
@@ -471,24 +468,21 @@ for name, dice in (("Eq. 6", linear), ("Eq. 7", squared)):
     )
 
 # %% [markdown]
-# Zero and zero for the linear form: **TL with α = β = ½ and smoothing γ is the linear dice of Eq.
-# 6 with smoothing 2γ.** It is not the loss the paper calls DL, which squares. Could another s
-# save the squared form? Match it at p = 1 for a negative, and see what is left elsewhere.
-
-# %%
-match = sp.solve((tversky - squared).subs({y: 0, p: 1}), s)[0]
-left = sp.factor((tversky - squared).subs({y: 0, s: match}))
-Math(rf"s = {sp.latex(match)}: \quad \text{{TL}} - \text{{Eq. 7}} = {sp.latex(left)}")
-
-# %% [markdown]
-# Forced to agree at p = 1 (again by s = 2γ), the two differ everywhere between 0 and 1. So a
-# table in which "Tversky, α = .5" and "DL" share a row compares three changes at once: linear for
-# squared, γ doubled, and maybe a level. Chapter 14 holds this against the paper's Table 10.
+# **TL with α = β = .5 and smoothing γ is the linear dice of Eq. 6 with smoothing 2γ.** It is not the
+# loss the paper calls DL, which squares. No other s makes the two equal: matched at p = 1 for a
+# negative (again by s = 2γ), the two differ everywhere between 0 and 1. So a table in which "Tversky,
+# α = .5" and "DL" share a row compares three changes at once: linear for squared, γ doubled, and maybe
+# a level. Chapter 14 comes back to this for the paper's Table 10.
 #
 # The library's squared Tversky has no such gap: FP and FN together are $\sum (p - y)^2$, and half of
 # that with TP is half of $\sum p^2 + \sum y^2$, the denominator of [Eq. 8](eq-8) again.
 
-# %%
+# %% tags=["remove-cell"]
+match = sp.solve((tversky - squared).subs({y: 0, p: 1}), s)[0]
+left = sp.factor((tversky - squared).subs({y: 0, s: match}))
+Math(rf"s = {sp.latex(match)}: \quad \text{{TL}} - \text{{Eq. 7}} = {sp.latex(left)}")
+
+# %% tags=["remove-cell"]
 x, target = torch.linspace(-4, 4, 9), torch.tensor([0.0, 1, 0, 1, 0, 1, 0, 1, 0])
 rows = {}
 for level in ("example", "set"):
@@ -498,7 +492,7 @@ for level in ("example", "set"):
         dl = BinaryDiceLoss(smooth=2.0, **options)(x, target)
         torch.testing.assert_close(tl, dl)
         rows[level, form] = [tl.item(), dl.item()]
-pd.DataFrame(rows, ["TL ½ ½, γ = 1", "DL, γ = 2"]).T.round(4)
+pd.DataFrame(rows, ["TL .5 .5, γ = 1", "DL, γ = 2"]).T.round(4)
 
 # %% tags=["remove-cell"]
 claim(
@@ -509,7 +503,7 @@ claim("the two differ everywhere between 0 and 1", sp.solve(sp.numer(left), p) i
 
 # %% tags=["remove-cell"]
 claim(
-    "At α = β = ½ it is the **linear** dice of Eq. 6 with smoothing **2γ**, not the squared loss of Eq. 7",
+    "At α = β = .5 it is the **linear** dice of Eq. 6 with smoothing **2γ**, not the squared loss of Eq. 7",
     all(sp.simplify((tversky - linear).subs({y: k, s: 2 * gamma})) == 0 for k in (0, 1)),
     left != 0,
 )
@@ -521,9 +515,8 @@ claim(
 # %% [markdown]
 # ## 5.7 The trade-off, trained
 #
-# Now train. A logistic model on the blobs, 5% positives, once per α with β = 1 − α, for both
-# levels, on five seeds; precision, recall and F1 on fresh blobs at the usual threshold of .5.
-# (`train_from_starts` is the loop of [chapter 02](02_cross_entropy.ipynb) for all seeds at once.)
+# Now train. A logistic model on the blobs, 5% positives, once per α with β = 1 − α, for both levels, on
+# five seeds; precision, recall and F1 on fresh blobs at threshold .5.
 
 # %%
 weights = [0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95]
@@ -540,13 +533,15 @@ scores = {
 
 
 # %% tags=["hide-input"]
-def mean_and_spread(values):
-    return [f"{m:.2f} ± {s:.2f}" for m, s in zip(values.mean(0), values.std(0), strict=True)]
+def mean_and_half(values):
+    """Mean ± half of the 95% interval over seeds."""
+    found = [interval(column) for column in values.T.tolist()]
+    return [f"{i.mean:.2f} ± {i.high - i.mean:.2f}" for i in found]
 
 
 names = ["precision", "recall", "F1"]
 levels = {
-    level: pd.DataFrame({a: mean_and_spread(scores[level, a]) for a in weights}, names).T
+    level: pd.DataFrame({a: mean_and_half(scores[level, a]) for a in weights}, names).T
     for level in ("set", "example")
 }
 levels["set"]
@@ -585,15 +580,13 @@ claim(
 )
 
 # %% [markdown]
-# Rows are values of α; mean ± standard deviation over seeds. First table, the set level: α rises
-# from .05 to .95, precision climbs from .19 to .82, recall falls from .87 to .15, and F1 is
-# highest in the middle, at .52, where the loss is dice. The best possible F1 on these blobs is
-# .518 (section 5.3). The order is the one the prices promise.
+# Rows are values of α; mean ± half of the 95% interval over seeds. First table, the set level: α rises
+# from .05 to .95, precision climbs from .19 to .82, recall falls from .87 to .15, and F1 is highest in
+# the middle, at .52, where the loss is dice. (The best possible F1 on these blobs is .518.)
 #
-# Second table, the example level: another story. There α = .2 already reaches the best F1, at .35
-# some runs end with no prediction at all, and from .5 on *every* run does. [Eq. 5.3](eq-5-3)
-# says why: with one price for both errors the loss is an error rate. How much lower than "say
-# nothing" can the error rate be here?
+# Second table, the example level: α = .2 already reaches the best F1, at .35 some runs end with no
+# prediction at all, and from .5 on *every* run does. [Eq. 5.3](eq-5-3) says why: with one price for
+# both errors the loss is an error rate. How much lower than "say nothing" can the error rate be here?
 
 # %%
 print(f"say nothing: {0.05:.3f}   the best possible classifier: {(fp + fn).min():.3f}")
@@ -602,13 +595,13 @@ print(f"say nothing: {0.05:.3f}   the best possible classifier: {(fp + fn).min()
 claim("It can fall from .050 to .040", {".050": 0.05, ".040": (fp + fn).min()})
 
 # %% [markdown]
-# It can fall from .050 to .040. And what little there is to gain is not found, because once all
-# probabilities are small nothing lifts them again: the push on a positive's logit is the slope of
+# It can fall from .050 to .040. And the little there is to gain is not found, because once all
+# probabilities are small nothing raises them again: the gradient on a positive's logit is the slope of
 # section 5.4 times p(1 − p).
 #
-# Both levels in the plane in which such choices are made:
+# Both levels as precision against recall:
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 5.3. Operating points by α, with β = 1 − α. Those of the example level from .35 on are missing: some or all of their runs predict nothing."}, "image": {"alt": "Precision against recall. A grey curve falls from top left to bottom right: the best that any classifier can do. Circles, the set level, lie along all of it, labelled with alpha from .05 at the lower right to .95 at the upper left. Three triangles, the example level, lie on the same curve; its .2 stands where the set level's .5 to .65 do."}}
+# %% mystnb={"figure": {"caption": "Figure 5.3. Operating points by \u03b1, with \u03b2 = 1 \u2212 \u03b1. Those of the example level from .35 on are missing: some or all of their runs predict nothing."}, "image": {"alt": "Precision against recall. A grey curve falls from top left to bottom right: the best that any classifier can do. Circles, the set level, lie along all of it, labelled with alpha from .05 at the lower right to .95 at the upper left. Three triangles, the example level, lie on the same curve; its .2 stands where the set level's .5 to .65 do."}} tags=["hide-input"]
 fig, axis = plt.subplots(figsize=(5.6, 4.6))
 axis.plot(tp / 0.05, tp / (tp + fp), color="0.6", label="best possible, all thresholds")
 for level, marker, color in (("set", "o", style("tl")["color"]), ("example", "^", "0.2")):
@@ -634,20 +627,18 @@ axis.set(
 axis.legend(loc="lower left")
 plt.show()
 
+
 # %% [markdown]
 # All points lie on (within a seed's noise of) one curve. On this toy nothing else was possible: the
 # model class holds the best rule there is, so all that a loss can choose is the point on its curve.
-# **Tversky's weights choose the point.** Whether they could also bend the curve is a question for a
-# model that *cannot* be right.
+# **Tversky's prices choose the point.**
 
 # %% [markdown]
 # ## 5.8 A model that cannot be right
 #
-# `misspecified_blobs` (chapter 04) moves three negatives in a hundred far out behind the positives.
-# Now no line is the best rule: a linear model must turn away from the far negatives or call them
+# On `misspecified_blobs` (chapter 04) a linear model must turn away from the far negatives or call them
 # positive. For four prices, set-level Tversky at threshold .5 against cross entropy whose threshold
 # is tuned on the training set for the same $F_b$; ten seeds, the same data for both.
-
 
 # %%
 def f_b(logits, y, b2, cut=0.0):
@@ -695,28 +686,27 @@ claim("by .03 to .07 of $F_b$ at four prices", all(g.low > 0 for g in gains.valu
 
 # %% [markdown]
 # At every price Tversky is ahead, and no interval holds 0. A sure error costs cross entropy without
-# bound, so the far negatives turn its line; Tversky's loss is bounded, gives them up and keeps the
-# line that sorts the rest. **Where no model of the class is right, the loss chooses which wrong one
-# you get, and a threshold cannot choose again.** How often real taggers are of this kind is the
-# question of chapters 14 and 17.
+# bound, so the far negatives turn its line; the cost in Tversky's loss is bounded, so that they do not.
+# **Where no model of the class is right, the loss chooses which wrong one you get, and a threshold
+# cannot choose again.** How often real taggers are of this kind is the question of chapters 14 and 17.
 
 # %% [markdown]
 # ## Summary
 #
 # - The index ([Eq. 9](eq-9)) prices false positives at α and false negatives at β. (1, 0) is
-#   precision, (0, 1) recall, (½, ½) dice, (1, 1) Jaccard.
+#   precision, (0, 1) recall, (.5, .5) dice, (1, 1) Jaccard.
 # - It equals $F_b$ iff α = 1/(1+b²) and β = b²/(1+b²), so α + β = 1. Only the ratio α : β decides
 #   which model is best.
 # - The best threshold on true probabilities is α·TI* ([Eq. 5.2](eq-5-2)).
 # - Per example ([Eq. 10](eq-10)) the loss of hard predictions is a cost-weighted error rate with
 #   costs α/(α+γ) and β/(β+γ); as γ → 0 both are 1. The set-level form ([Eq. 5.4](eq-5-4)) is the
 #   one that means $F_b$.
-# - At α = β = ½ it is the **linear** dice of Eq. 6 with smoothing **2γ**, not the squared loss of
+# - At α = β = .5 it is the **linear** dice of Eq. 6 with smoothing **2γ**, not the squared loss of
 #   Eq. 7. The library's squared Tversky is the squared dice, again with 2γ.
-# - Trained, the weights move a model along the precision–recall curve. On the example level, with
-#   5% positives, α ≥ .5 predicts nothing: an error rate is content with that.
-# - Where the model class holds no right rule, the weights also choose the line: on the misspecified
-#   toy Tversky beats tuned cross entropy by .03 to .07 of $F_b$ at four prices.
+# - Trained, the prices move a model along the precision–recall curve. On the example level, with
+#   5% positives, α ≥ .5 predicts nothing.
+# - Where the model class holds no right rule, the prices also choose the direction of the line: on the
+#   misspecified toy Tversky beats tuned cross entropy by .03 to .07 of $F_b$ at four prices.
 #
 # ## Exercises
 #
@@ -757,7 +747,7 @@ print([round(float(v), 4) for v in answer if 0 < v < 1], "instead of 0.1")
 jaccard_threshold = sp.simplify(threshold.subs({alpha: 1, beta: 1}))
 # Write Jaccard through F1, J = F/(2 − F), and compare with F1's threshold, F/2.
 score = sp.Symbol("F", positive=True)
-assert sp.simplify(jaccard_threshold.subs(T, score / (2 - score)) - score / 2) == 0
+assert sp.simplify(jaccard_threshold.subs(value, score / (2 - score)) - score / 2) == 0
 sp.Eq(sp.Symbol("eta^*"), jaccard_threshold)
 
 # %% [markdown]
@@ -771,19 +761,19 @@ for level in ("example", "set"):
     loss = BinaryTverskyLoss(squared=False, fp_weight=0.5, fn_weight=0.5, level=level)
     for (_, bias), found in train_from_starts({level: loss}).items():
         by_start[level, bias] = f1 = torch.tensor([one["f1"] for one in found])
-        print(f"{level:8} start {bias:+.0f}: F1 {f1.mean():.2f} ± {f1.std():.2f}")
+        print(f"{level:8} start {bias:+.0f}: F1 {mean_and_half(f1[:, None])[0]}")
 # Verdict: the start makes no difference. The example level ends at 0 from all three, because the
-# pull of the negatives is the larger at every p; the set level ends at .52 from all three.
+# gradient of the negatives is the larger at every p; the set level ends at .52 from all three.
 assert all((f1 == 0).all() for (level, _), f1 in by_start.items() if level == "example")
 assert all(
     f1.mean().round(decimals=2) == 0.52 for (level, _), f1 in by_start.items() if level == "set"
 )
 
+
 # %% [markdown]
 # **Exercise 5.6 (small research).** Train for F2 in two ways: set-level Tversky with (.2, .8) at threshold
 # .5; cross entropy with the threshold tuned for F2 on the training set. Ten seeds, same data for
 # both. Give the mean difference of test F2 with a 95% interval. Which would you ship?
-
 
 # %% tags=["solution", "hide-cell"]
 def f2(logits, y, cut=0.0):
@@ -816,7 +806,7 @@ assert gap.low < 0 < gap.high
 # - {cite:t}`salehi2017tversky`: the index as a loss, for lesions that are a few voxels in a million;
 #   its prices are tuned, and it reports F2 beside dice.
 # - {cite:t}`eelbode2020`: how far dice, Jaccard, Tversky and weighted cross entropy can stand in for
-#   one another, with bounds; the approximation of dice gets worse as the prices leave ½.
+#   one another, with bounds; the approximation of dice gets worse as the prices leave .5.
 # - {cite:t}`ye2012`: training for $F_\beta$ against tuning a threshold on probabilities. The two
 #   agree in the limit where the model is right; the first is sturdier where it is wrong, the second
 #   better for rare classes. Exercise 5.6 and section 5.8 in one paper.

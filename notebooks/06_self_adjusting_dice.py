@@ -13,45 +13,82 @@
 # %% [markdown]
 # # 06 Self-adjusting dice and focal loss
 #
-# - **For** readers who want to use the loss the paper is known for, and to know before training
-#   when it will turn on them.
-# - **You need** chapters 03 and 04 (dice, γ, the two levels) and the derivative of a quotient.
-# - **You will be able to** derive the paper's Figure 1 for both labels, say at which probability
-#   the loss changes direction, choose the exponent α and a starting bias that keep clear of that
-#   point, and tell what focal loss does to easy negatives that this loss does not.
-# - **Time** about a minute on a CPU; a GPU does not help.
-# - Symbols and terms are on the page [Notation and glossary](../docs/notation.md).
-#
-# A loss should push a positive up and a negative down. The one of this chapter, as it is printed,
-# does the opposite for half of all probabilities. We find out where and why, what one exponent
-# changes, and which training runs collapse.
+# A loss should raise the probability of a positive and lower that of a negative. The loss that the
+# paper is known for, as it is printed, does the opposite above $p = .5$. An exponent α moves this
+# turning point up to $1/(1+\alpha)$; it is safe where all examples stay below.
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+# Where dicebook is missing, as on Colab, this cell installs it and says from where.
 import importlib.util
+import shlex
 import subprocess
 import sys
 
 if importlib.util.find_spec("dicebook") is None:
-    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+    _command = "pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
+    print(_command)
+    subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %%
+# %% tags=["hide-input"]
+import matplotlib.pyplot as plt
+import torch
+
+from dicelab.figures import style, use_style
+
+use_style()
+torch.set_default_dtype(torch.float64)
+
+
+def dsc_loss(p, y, alpha=1.0, gamma=1.0):
+    """Eq. 6.1, one value per example; alpha = 1 is 1 − Eq. 12."""
+    q = (1 - p) ** alpha * p
+    return 1 - (2 * q * y + gamma) / (q + y + gamma)
+
+
+# %% mystnb={"figure": {"caption": "Figure 6.1. The loss of one example for three exponents, \u03b3 = 1. With \u03b1 = 1 a sure yes and a sure no cost the same."}, "image": {"alt": "Two panels. Left, a positive: with alpha 0 the loss falls from .5 to 0; with alpha 1 it falls to .33 at p = .5 and rises back to .5. Right, a negative: with alpha 0 it rises to .5; with alpha 1 it is a hill of height .2 over p = .5 with zero at both feet. The curve of alpha .1 follows that of alpha 0 up to .9 and then turns."}} tags=["hide-input"]
+curve = torch.linspace(0, 1, 401)
+lines = {
+    "α = 0 (Eq. 6)": (0.0, style("eq6")),
+    "α = .1": (0.1, style("dsc") | {"linestyle": "-"}),
+    "α = 1 (Eq. 12)": (1.0, style("dsc")),
+}
+fig, axes = plt.subplots(1, 2, figsize=(6.4, 3), sharey=True)
+for axis, y, name in zip(axes, (1.0, 0.0), ("a positive", "a negative"), strict=True):
+    for label, (a, line) in lines.items():
+        axis.plot(curve, dsc_loss(curve, torch.tensor(y), a), label=label, **line)
+    axis.set(title=f"Loss of {name}", xlabel="probability $p$", ylim=(0, 0.55))
+axes[0].set_ylabel("loss")
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+plt.show()
+
+# %% [markdown]
+# With α = 1 the loss of a positive falls up to $p = .5$ and rises again: training takes every
+# positive to .5. A negative above .5 can lower its loss by moving *up*, and goes to 1. With α = .1 the
+# loss follows plain dice (α = 0) up to $p ≈ .9$, and turns there.
+#
+# - **For** readers who want to use the loss the paper is known for, and to know before training
+#   where its direction is wrong.
+# - **You need** chapters 03 and 04 (dice, γ, the two levels) and the derivative of a quotient.
+# - **You will be able to** say at which probability the loss changes direction, choose α and a starting bias that
+#   keep clear of that point, and tell what focal loss does to easy negatives that this loss does not.
+# - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms:
+#   [Notation and glossary](../docs/notation.md).
+
+# %% tags=["hide-input"]
 import inspect
 import json
 import warnings
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import sympy as sp
-import torch
 from IPython.display import HTML, Markdown, Math, display
 
 from dicebook import BinaryDiceLoss, BinaryFocalLoss, BinarySelfAdjustingDiceLoss, make_loss
-from dicebook.claims import claim
-from dicebook.figures import loss_curves, style, use_style
 from dicebook.losses import equations
-from dicebook.reproduce.runs import interval
-from dicebook.toy import (
+from dicelab.claims import claim
+from dicelab.figures import loss_curves
+from dicelab.records.runs import interval
+from dicelab.toy import (
     f1_score,
     imbalanced_blobs,
     misspecified_blobs,
@@ -60,10 +97,8 @@ from dicebook.toy import (
     train_logistic,
 )
 
-# %%
-use_style()
-torch.set_default_dtype(torch.float64)
 warnings.filterwarnings("ignore", message="alpha=")  # section 6.6 shows what it warns of
+
 
 # %% [markdown]
 # ## 6.1 The F1 of one example
@@ -79,8 +114,7 @@ warnings.filterwarnings("ignore", message="alpha=")  # section 6.6 shows what it
 # y_{i1}} \tag{11}
 # $$
 #
-# There are only four cases.
-
+# There are four cases:
 
 # %%
 def f1_of_one(p, y):  # Eq. 11
@@ -88,24 +122,26 @@ def f1_of_one(p, y):  # Eq. 11
     return 2 * said * y / (said + y)
 
 
-p, y = torch.tensor([0.9, 0.3, 0.9, 0.3]), torch.tensor([1.0, 1.0, 0.0, 0.0])
+p, y = (
+    torch.tensor([0.9, 0.3, 0.9, 0.3]),
+    torch.tensor([1.0, 1.0, 0.0, 0.0]),
+)
 found = f1_of_one(p, y)
 pd.Series(found, ["found", "missed", "false alarm", "rightly left alone"])
 
 # %% [markdown]
-# One, zero, zero, and for the commonest case of all, a negative rightly left alone, 0/0. The
-# library's dice coefficient, given the indicator for p and γ = 0, must say the same; it sets 0/0 to
-# 1, the limit of [Eq. 6](eq-6):
+# The commonest case of all, a negative rightly left alone, is 0/0. (The library sets 0/0 to 1, the
+# limit of [Eq. 6](eq-6).)
 
-# %%
+# %% tags=["hide-input"]
 said = (p > 0.5).double()
 library = equations.dice_coefficient(said * y, said, y, gamma=0.0)
 torch.testing.assert_close(library, found.nan_to_num(1.0))
 
 # %% [markdown]
 # A positive at p = .51 scores as well as one at .99: F1 does not care how sure the model is. Dice
-# with probabilities ([Eq. 5](eq-5)) does care, and goes on pushing. The paper fears that the many
-# easy negatives, pushed on and on towards zero, take over the training.
+# with probabilities ([Eq. 5](eq-5)) does care, and keeps a gradient for examples that are right. The
+# paper fears that the gradients of many easy negatives take over the training.
 
 # %% [markdown]
 # ## 6.2 The self-adjusting dice loss
@@ -131,15 +167,18 @@ torch.testing.assert_close(library, found.nan_to_num(1.0))
 P, Y, g, alpha, X = sp.symbols("p y gamma alpha x", real=True)
 eq6 = (2 * P * Y + g) / (P + Y + g)
 eq12 = (2 * (1 - P) * P * Y + g) / ((1 - P) * P + Y + g)
-print("Eq. 6 with (1−p)p for p is Eq. 12:", sp.simplify(eq6.subs(P, (1 - P) * P) - eq12) == 0)
+print(
+    "Eq. 6 with (1−p)p for p is Eq. 12:",
+    sp.simplify(eq6.subs(P, (1 - P) * P) - eq12) == 0,
+)
+
 
 # %% [markdown]
-# So Eq. 12 modifies Eq. 6: the linear dice of one example, not the squared one the paper calls
-# DL.
+# So Eq. 12 modifies Eq. 6, the linear dice, not the squared one that the paper calls DL.
 #
 # (eq-6-1)=
-# The authors' code has something the paper has not: an exponent α on the factor. We carry it
-# along from the start; α = 1 is Eq. 12 and α = 0 is Eq. 6.
+# The authors' code has an exponent α on the factor, which the paper has not. We carry it along from
+# the start; α = 1 is Eq. 12 and α = 0 is Eq. 6.
 #
 # $$
 # \begin{aligned}
@@ -147,7 +186,6 @@ print("Eq. 6 with (1−p)p for p is Eq. 12:", sp.simplify(eq6.subs(P, (1 - P) * 
 # \mathcal{L} &= 1 - \frac{2 q y + \gamma}{q + y + \gamma}
 # \end{aligned} \tag{6.1}
 # $$
-
 
 # %%
 def dsc_loss(p, y, alpha=1.0, gamma=1.0):
@@ -163,10 +201,10 @@ def dsc_loss_set(p, y, alpha=1.0, gamma=1.0):
 
 
 # %% [markdown]
-# Equal to dicebook's, in value and gradient, on both levels and for three exponents. (Its default
-# squares the denominator; `squared=False` is the printed form. `make_loss` has Eq. 12 by number.)
+# Both equal dicebook's, in value and gradient. (The library's default squares the denominator;
+# `squared=False` is the printed form, and `make_loss` has Eq. 12 by number.)
 
-# %%
+# %% tags=["hide-input"]
 generator = torch.Generator().manual_seed(0)
 target = (torch.rand(500, generator=generator) < 0.1).double()
 logit = (3 * torch.randn(500, generator=generator)).requires_grad_()
@@ -179,7 +217,6 @@ for a in (1.0, 0.1, 0.01):
         torch.testing.assert_close(theirs, value)
         gradients = [torch.autograd.grad(v, logit)[0] for v in (theirs, value)]
         torch.testing.assert_close(*gradients)
-        print(f"alpha {a:<5} {level:8} {value:.6f}: equal")
 torch.testing.assert_close(
     make_loss("binary_eq12")(logit, target), dsc_loss(logit.sigmoid(), target).mean()
 )
@@ -196,8 +233,8 @@ of_positive = pd.Series(p.grad, p.tolist())
 of_positive.round(3)
 
 # %% [markdown]
-# A derivative of +.549 at .9. Gradient descent walks against the derivative, so the sure, correct
-# positive is pushed **down**. At .5 there is no push, below .5 it is pushed up. The formula:
+# The derivative at .9 is +.549. Gradient descent goes against the derivative, so the sure, correct
+# positive moves **down**. At .5 nothing moves, and below .5 a positive moves up. The formula:
 
 # %%
 slope = {label: sp.factor(sp.diff(1 - eq12.subs(Y, label), P)) for label in (1, 0)}
@@ -205,13 +242,13 @@ display(Math(rf"y=1:\quad \frac{{d\mathcal L}}{{dp}} = {sp.latex(slope[1])}"))
 display(Math(rf"y=0:\quad \frac{{d\mathcal L}}{{dp}} = {sp.latex(slope[0])}"))
 
 # %% [markdown]
-# Both numerators hold the factor 2p − 1, which changes sign at one half. Nothing else in them
-# can. The reason is plain: the loss sees p only through (1 − p)p, and that is the same number for
-# .9 and for .1. It cannot tell a sure "yes" from a sure "no".
+# Both numerators hold the factor 2p − 1, which changes sign at .5; nothing else in them can. The
+# reason is that the loss sees p only through (1 − p)p, and that is the same number for .9 and for .1.
+# It cannot tell a sure "yes" from a sure "no".
 #
 # ## 6.4 A negative that is wrong
 #
-# For a negative the damage is worse, because there the wrong direction is the dangerous one.
+# For a negative the wrong direction is the dangerous one.
 
 # %%
 p = torch.tensor([0.01, 0.1, 0.5, 0.9, 0.99], requires_grad=True)
@@ -221,19 +258,19 @@ of_negative = pd.DataFrame({"loss": loss.detach(), "derivative": p.grad}, index=
 of_negative.round(3)
 
 # %% tags=["remove-cell"]
-claim("A derivative of +.549 at .9", {".549": of_positive[0.9]})
-claim("has the derivative −.673: it is pushed *up*", {"−.673": of_negative.derivative[0.9]})
+claim("The derivative at .9 is +.549", {".549": of_positive[0.9]})
+claim("has the derivative −.673: it moves *up*", {"−.673": of_negative.derivative[0.9]})
 claim("its loss falls from .2 at p = .5 to nothing at p = 1", {".2": of_negative.loss[0.5]},
       dsc_loss(torch.tensor(1.0), torch.tensor(0.0)) == 0)  # fmt: skip
 
+
 # %% [markdown]
-# A negative at p = .9, a plain false positive, has the derivative −.673: it is pushed *up*. On its
-# way its loss falls from .2 at p = .5 to nothing at p = 1. A false positive with p = 1 is, to this
-# loss, as good as a true negative with p = 0.
+# A negative at p = .9, a plain false positive, has the derivative −.673: it moves *up*. On its way its
+# loss falls from .2 at p = .5 to nothing at p = 1. To this loss a false positive with p = 1 is as good
+# as a true negative with p = 0.
 #
 # Where does that lead? Let six examples of each label follow the gradient, each with a logit of
 # its own.
-
 
 # %%
 def follow(y, alpha=1.0, steps=4000):
@@ -246,7 +283,10 @@ def follow(y, alpha=1.0, steps=4000):
     return pd.Series(x.sigmoid().detach(), start.tolist())
 
 
-arrivals = {"positive ends at": follow(1.0), "negative ends at": follow(0.0)}
+arrivals = {
+    "positive ends at": follow(1.0),
+    "negative ends at": follow(0.0),
+}
 pd.DataFrame(arrivals).rename_axis("start").round(2)
 
 # %% tags=["remove-cell"]
@@ -255,24 +295,8 @@ claim("Every positive ends at .5", {".5": up.mean()}, up.max() - up.min() < 0.01
 claim("those below .5 go to 0, those above go to 1", (down.round(2) == [0, 0, 0, 1, 1, 1]).all())
 
 # %% [markdown]
-# Every positive ends at .5, from above and from below: at the decision threshold, where the least
-# noise decides. Negatives part ways: those below .5 go to 0, those above go to 1.
-
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 6.1. The loss of one example for three exponents, γ = 1. With α = 1 a sure yes and a sure no cost the same; α = .1 follows plain dice up to p ≈ .9 and then turns."}, "image": {"alt": "Two panels. Top, a positive: with alpha 0 the loss falls from .5 to 0; with alpha 1 it falls to .33 at p = .5 and rises back to .5. Bottom, a negative: with alpha 0 it rises to .5; with alpha 1 it is a hill of height .2 over p = .5 with zero at both feet. The curve of alpha .1 follows that of alpha 0 up to .9 and then turns."}}
-curve = torch.linspace(0, 1, 401)
-lines = {
-    "α = 0 (Eq. 6)": (0.0, style("eq6")),
-    "α = 0.1": (0.1, style("dsc") | {"linestyle": "-"}),
-    "α = 1 (Eq. 12)": (1.0, style("dsc")),
-}
-fig, axes = plt.subplots(2, 1, figsize=(5.6, 5.6), sharex=True, sharey=True)
-for axis, y, name in zip(axes, (1.0, 0.0), ("a positive", "a negative"), strict=True):
-    for label, (a, line) in lines.items():
-        axis.plot(curve, dsc_loss(curve, torch.tensor(y), a), label=label, **line)
-    axis.set(title=f"Loss of {name}", ylabel="loss", ylim=(0, 0.55))
-axes[1].set_xlabel("probability of the positive class, $p_1$")
-axes[0].legend(loc="lower left")
-plt.show()
+# Every positive ends at .5, the usual threshold, where chance decides the answer. Negatives part
+# ways: those below .5 go to 0, those above go to 1.
 
 # %% [markdown]
 # ## 6.5 Figure 1, as printed and as computed
@@ -280,13 +304,12 @@ plt.show()
 # > "The derivative of DSC approaches zero right after p exceeds 0.5, and for the other losses, the
 # > derivatives reach 0 only if the probability is exactly 1" (caption of Figure 1)
 #
-# The printed figure holds four curves, for a positive alone; the text names DSC and "the other
-# losses". Table 2 has five shapes to choose from: CE (of which WCE is a multiple), FL, DL, TL and
-# DSC. So here are five, for both labels.
+# The printed figure holds four curves, for a positive alone. Here are the five shapes of Table 2 (WCE
+# is a multiple of CE), for both labels.
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 6.2. The paper's Figure 1, for both labels: the derivative by the probability. Below zero an example is pushed up. Settings: γ = 1, Tversky ½ ½, focal exponent 2."}, "image": {"alt": "Two panels. Top, a positive: all curves start below zero; DSC crosses zero at .5 and climbs to .75; FL and DL meet zero at p = 1; CE and TL stay below it. Bottom, a negative: all but DSC stay at or above zero; DSC starts at 1, crosses zero at .5 and falls to minus 1."}}
+# %% mystnb={"figure": {"caption": "Figure 6.2. The paper's Figure 1, for both labels: the derivative by the probability. Below zero, training raises p. Settings: \u03b3 = 1, Tversky's prices .5 and .5, focal exponent 2."}, "image": {"alt": "Two panels. Top, a positive: all curves start below zero; DSC crosses zero at .5 and climbs to .75; FL and DL meet zero at p = 1; CE and TL stay below it. Bottom, a negative: all but DSC stay at or above zero; DSC starts at 1, crosses zero at .5 and falls to minus 1."}} tags=["hide-input"]
 a_focal = 2
-formulas = {  # Table 2 for p = p_i1, with γ = 1; Tversky with ½, ½; focal with γ = 2
+formulas = {  # Table 2 for p = p_i1, with γ = 1; Tversky with .5, .5; focal exponent 2
     "CE": (-sp.log(P), -sp.log(1 - P)),
     "FL": (-((1 - P) ** a_focal) * sp.log(P), -(P**a_focal) * sp.log(1 - P)),
     "DL, Eq. 7": tuple(1 - (2 * P * k + 1) / (P**2 + k + 1) for k in (1, 0)),
@@ -294,7 +317,7 @@ formulas = {  # Table 2 for p = p_i1, with γ = 1; Tversky with ½, ½; focal wi
     "DSC": tuple((1 - eq12).subs({Y: k, g: 1}) for k in (1, 0)),
 }
 grid = torch.linspace(0.005, 0.995, 199)
-fig, axes = plt.subplots(2, 1, figsize=(5.6, 6.6), sharex=True)
+fig, axes = plt.subplots(2, 1, figsize=(5.6, 4.9), sharex=True)
 for axis, k, name in zip(axes, (0, 1), ("a positive", "a negative"), strict=True):
     slopes = {
         label: sp.lambdify(P, sp.diff(pair[k], P), "numpy")(grid.numpy())
@@ -303,8 +326,11 @@ for axis, k, name in zip(axes, (0, 1), ("a positive", "a negative"), strict=True
     loss_curves(slopes, grid, ylabel="dL/dp", ax=axis)
     axis.axhline(0, color="0.3", lw=0.8)
     axis.set(title=f"Derivative for {name}", ylim=(-2.5, 2.5))
-axes[0].legend(ncol=3, loc="upper left")
-axes[1].legend(ncol=3, loc="lower left")
+axes[0].set_xlabel("")
+fig.legend(
+    *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small"
+)
+[axis.get_legend() and axis.get_legend().remove() for axis in axes]
 plt.show()
 
 # %% [markdown]
@@ -323,38 +349,53 @@ claim(
 )
 claim("CE is at −1 there and TL at −1/4", ends["CE"][0] == -1, ends["TL"][0] == sp.Rational(-1, 4))
 claim("+3/4 at the end", ends["DSC"][0] == sp.Rational(3, 4))
-claim("−1 for a negative", ends["DSC"][1] == -1)
+claim("the negative, for which DSC ends at −1", ends["DSC"][1] == -1)
 
 # %% [markdown]
 # For a positive, FL and DL do reach 0 at p = 1. CE is at −1 there and TL at −1/4: they do not. And
-# DSC does not approach zero after .5; it is zero *at* .5 and +3/4 at the end. Below it is the entry
-# that the figure leaves out: −1 for a negative.
+# DSC does not approach zero after .5; it is zero *at* .5 and +3/4 at the end. The figure leaves out
+# the negative, for which DSC ends at −1.
 #
 # A network does not move p, but a logit x, and $dp/dx = p(1-p)$. What arrives at the weights:
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 6.3. What arrives at the logit; above zero it is pushed up. At the far left, where a missed positive lies, CE and FL push hard and the dice family hardly."}, "image": {"alt": "Two panels. Top, a positive: CE and FL push hardest near p = 0; DL, TL and DSC hardly push there; above .5 DSC is the only one that pushes a positive down. Bottom, a negative: CE pushes it down with force 1 near p = 1; DL and TL let go of it; DSC pushes it up."}}
-fig, axes = plt.subplots(2, 1, figsize=(5.6, 6.6), sharex=True)
+# %% mystnb={"figure": {"caption": "Figure 6.3. Minus the gradient on the logit; above zero, training raises it. At the far left of the upper panel lies a missed positive: CE and FL raise it, the dice family hardly does."}, "image": {"alt": "Two panels. Top, a positive: CE and FL are largest near p = 0; DL, TL and DSC are near zero there; above .5 DSC alone is below zero. Bottom, a negative: CE goes to minus 1 near p = 1; DL and TL return to zero; DSC is above zero beyond .5."}} tags=["hide-input"]
+fig, axes = plt.subplots(2, 1, figsize=(5.6, 4.9), sharex=True)
 for axis, k, name in zip(axes, (0, 1), ("a positive", "a negative"), strict=True):
-    pushes = {
+    downhill = {
         label: sp.lambdify(P, -sp.diff(pair[k], P) * P * (1 - P), "numpy")(grid.numpy())
         for label, pair in formulas.items()
     }
-    loss_curves(pushes, grid, ylabel="−dL/dx", ax=axis)
+    loss_curves(downhill, grid, ylabel="−dL/dx", ax=axis)
     axis.axhline(0, color="0.3", lw=0.8)
-    axis.set_title(f"Push on the logit of {name}")
+    axis.set_title(f"Minus the gradient on the logit of {name}")
+axes[0].set_xlabel("")
+fig.legend(
+    *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small"
+)
+[axis.get_legend() and axis.get_legend().remove() for axis in axes]
 plt.show()
 
 # %% [markdown]
-# On the logit every push vanishes at p = 1, that of CE too; those of DL, TL and DSC vanish at p = 0
-# as well, and that of DSC at .5. A missed positive, at the far left, is heard by CE and focal alone.
-# [Chapter 07](07_all_losses.ipynb) puts numbers to it.
+# On the logit of a positive every gradient vanishes at p = 1, that of CE too; those of DL, TL and DSC
+# vanish at p = 0 as well, and that of DSC at .5. So only CE and focal loss raise a missed positive.
+# The same holds for a false alarm, a negative at p = 1: the gradient of CE and FL is 1 there, that of
+# the others 0. [Chapter 07](07_all_losses.ipynb) puts numbers to it.
 
 # %% tags=["remove-cell"]
 on_logit = {
     n: [sp.simplify(sp.diff(e, P) * P * (1 - P)) for e in pair] for n, pair in formulas.items()
 }
 at = {n: [sp.limit(e[0], P, where) for where in (0, 1)] for n, e in on_logit.items()}
-claim("On the logit every push vanishes at p = 1", all(v[1] == 0 for v in at.values()))
+claim(
+    "On the logit of a positive every gradient vanishes at p = 1",
+    all(v[1] == 0 for v in at.values()),
+)
+alarm = {n: sp.limit(e[1], P, 1) for n, e in on_logit.items()}
+claim(
+    "a negative at p = 1: the gradient of CE and FL is 1 there, that of the others 0",
+    [n for n, slope in alarm.items() if slope == 1] == [n for n in alarm if n[:2] in ("CE", "FL")],
+    all(slope in (0, 1) for slope in alarm.values()),
+)
 claim(
     "those of DL, TL and DSC vanish at p = 0",
     [n for n, v in at.items() if v[0] == 0] == ["DL, Eq. 7", "TL", "DSC"],
@@ -380,7 +421,7 @@ display(
 
 # %% [markdown]
 # (eq-6-2)=
-# The self-adjusting dice loss pushes in the right direction below
+# The direction is right below
 #
 # $$
 # \begin{aligned}
@@ -389,9 +430,9 @@ display(
 # \end{aligned} \tag{6.2}
 # $$
 #
-# and in the wrong one above. A positive cannot cost less than its loss at p*. Let one follow its
-# gradient, see where it stops, and compare the floor with that of a set whose positives all stand
-# at p* and whose negatives at 0; on a large set γ does not matter.
+# and wrong above. A positive cannot cost less than its loss at p*, which is the floor of the loss. Let
+# a positive follow its gradient, see where it stops, and compute the floor: of one example, and of a
+# large set whose positives all stand at p* and whose negatives stand at 0.
 
 # %%
 exponents = torch.tensor([0.01, 0.1, 0.5, 1.0, 2.0])
@@ -419,11 +460,10 @@ floors.round(3)
 # %% [markdown]
 # Predicted and measured turning points agree. At example level with γ = 1, a positive pays at least
 # .333, .105 or .019 (α = 1, .1, .01); a whole linear set .600, .166 or .028; squared, the library's
-# default, .529, .054 or .002. A curve that has come down to such a number has arrived. (A model
-# that errs stays above it for a better reason.)
+# default, .529, .054 or .002. A training curve cannot fall below its floor.
 #
-# The price of a small α is that little is left of the idea: (1 − p)^.01 lies between .95 and 1 for
-# all p below .99. Compare gradients with plain dice, on the 500 random logits of section 6.2.
+# With a small α little is left of the idea: (1 − p)^.01 lies between .95 and 1 for all p below .99.
+# Compare gradients with plain dice, on 500 random logits:
 
 # %%
 plain = torch.autograd.grad(BinaryDiceLoss(squared=False)(logit, target), logit)[0]
@@ -451,15 +491,17 @@ for options, key in (({"squared": False}, "floor, set"), ({}, "floor, set, squar
     many = BinarySelfAdjustingDiceLoss(alpha=0.1, **options)(at_best, torch.ones(20000))
     assert abs(many - floors[key][0.1]) < 1e-4  # the library's own, on 20,000 positives
 claim("(1 − p)^.01 lies between .95 and 1 for all p below .99", 0.01**0.01 > 0.95)
-claim("the two gradients are nearly at right angles", abs(cosines[1.0]) < 0.1)
 claim(
-    "With .01, as in the authors' scripts, they are the same but for a hair", cosines[0.01] > 0.999
+    "On these logits, half of them positive, the two gradients are nearly at right angles with α = 1",
+    abs(cosines[1.0]) < 0.1,
+    0.4 < (logit > 0).double().mean().item() < 0.6,
 )
+claim("With .01, as in the authors' scripts, they are almost the same", cosines[0.01] > 0.999)
 
 # %% [markdown]
-# With α = 1 the two gradients are nearly at right angles: another loss altogether. With .01, as
-# in the authors' scripts, they are the same but for a hair. In between lies dicebook's default,
-# .1. From .5 on dicebook warns, once for each value:
+# On these logits, half of them positive, the two gradients are nearly at right angles with α = 1: that
+# is another loss. With .01, as in the authors' scripts, they are almost the same. In between lies
+# dicebook's default, .1. From .5 on dicebook warns:
 
 # %%
 with warnings.catch_warnings(record=True) as caught:
@@ -470,14 +512,13 @@ print(caught[0].message)
 # %% [markdown]
 # ## 6.7 On a set the turning point stays
 #
-# Which level the paper trains on it does not say. (Its second arXiv version chose the set level; the
-# final one says only that this is "easier for optimization", Section 3.3.) Perhaps the sum saves
-# the sign? Take one $q_i$ out of both sums and differentiate by it.
+# The paper does not say which level it trains. Take one $q_i$ out of both sums and differentiate by it.
 
 # %%
-S, R, qi = sp.symbols("S R q_i", positive=True)  # Σ_{j≠i} q_j y_j + γ/2 and Σ_{j≠i} q_j + Σ y_j + γ
+# U = Σ_{j≠i} q_j y_j + γ/2 and V = Σ_{j≠i} q_j + Σ y_j + γ
+U, V, qi = sp.symbols("U V q_i", positive=True)
 for label in (1, 0):
-    slope_q = sp.factor(sp.diff(1 - (2 * (S + qi * label)) / (R + qi), qi))
+    slope_q = sp.factor(sp.diff(1 - (2 * (U + qi * label)) / (V + qi), qi))
     display(
         Math(
             rf"y_i={label}:\quad \frac{{\partial\mathcal L}}{{\partial q_i}} = {sp.latex(slope_q)}"
@@ -485,18 +526,20 @@ for label in (1, 0):
     )
 
 # %% [markdown]
-# The first is negative (R exceeds S: it holds every q and the labels too), the second positive, for
-# any set. So the direction of an example hangs on dq/dp alone, which changes sign at p*, whatever
-# the rest of the batch does. Squared sums give the slope 2(D qᵢ − yᵢ)/S ([Eq. 4.4](eq-4-4)), with
-# the same two signs.
+# The first is negative (V exceeds U: it holds every q and the labels too), the second positive, for
+# any set. So the direction of an example depends on dq/dp alone, which changes sign at p*, whatever
+# the rest of the batch does. Squared sums give the same two signs ([Eq. 4.4](eq-4-4)).
 #
 # This makes a prediction without a free parameter. A fresh model gives all examples about the same
-# probability, set by its bias b₀. If b₀ < −ln α, all are below the turning point and the loss
-# works. If b₀ > −ln α, every positive is pushed down and every negative up. Train on the blobs, 5%
-# positives, with α from 1 to .01 and b₀ from −3 to 5:
+# probability, set by its bias b₀. If b₀ < −ln α, all are below the turning point and the loss works.
+# If b₀ > −ln α, every positive moves down and every negative up. Train on the blobs, 5% positives,
+# with α from 1 to .01 and b₀ from −3 to 5:
 
 # %%
-alphas, biases = [1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01], [-3, -1, -0.2, 0.2, 1, 2, 2.5, 3.5, 4.2, 5]
+alphas, biases = (
+    [1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01],
+    [-3, -1, -0.2, 0.2, 1, 2, 2.5, 3.5, 4.2, 5],
+)
 x, y = imbalanced_blobs(2000, seed=0)
 x_test, y_test = imbalanced_blobs(2000, seed=1)
 f1 = torch.zeros(len(alphas), len(biases))
@@ -505,47 +548,30 @@ for i, a in enumerate(alphas):
     trained = train_from_starts({a: loss}, biases=biases, seeds=[0], steps=120)
     f1[i] = torch.tensor([trained[a, b][0]["f1"] for b in biases])
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 6.4. Test F1 for each exponent and starting bias. Red: the predicted border −ln α."}, "image": {"alt": "A table of F1 scores, one row per exponent, one column per starting bias. In every row the cells left of a red mark are bright, with an F1 of .4 to .6, those right of it dark, below .1. The mark stands at minus ln alpha: at 0 for alpha 1, at 2.3 for alpha .1, at 4.6 for alpha .01."}}
-fig, axis = plt.subplots(figsize=(5.6, 3.4))
-axis.imshow(f1, cmap="cividis", vmin=0, vmax=0.6, aspect="auto")
-for i in range(len(alphas)):
-    for j in range(len(biases)):
-        color = "white" if f1[i, j] < 0.35 else "black"
-        axis.text(j, i, f"{f1[i, j]:.2f}"[1:], ha="center", va="center", color=color, fontsize=8)
-    border = sum(b < -torch.tensor(alphas[i]).log() for b in biases) - 0.5
-    axis.plot([border, border], [i - 0.5, i + 0.5], color="red", lw=3)
-axis.set_xticks(range(len(biases)), biases)
-axis.set_yticks(range(len(alphas)), alphas)
-axis.grid(False)
-axis.set(xlabel="starting bias $b_0$", ylabel="exponent α")
-plt.show()
-
 # %%
 below = torch.tensor([[b < -torch.tensor(a).log() for b in biases] for a in alphas])
 print(f"F1 where b0 < -ln(alpha): {f1[below].min():.2f} to {f1[below].max():.2f}")
 print(f"F1 where b0 > -ln(alpha): {f1[~below].min():.2f} to {f1[~below].max():.2f}")
 
 # %% [markdown]
-# Click a cell of the table and watch its run. The
-# <a href="../docs/playground.html#loss=dsc&amp;squared=false&amp;alpha=1&amp;bias=2">Playground</a>
-# has a start on the wrong side, with all other choices open.
-#
 # <div class="play" data-play="starts"><img src="../_static/play-starts.png"
 # alt="Left, the table of test F1 by exponent and starting bias, with a cell chosen; right, the mean
 # probability of positives and of negatives during its run, and the turning point."></div>
-
-# %% [markdown]
-# All cells fall on the predicted side. If you see an F1 near zero with α = 1, check this first. Start
-# the bias of the output layer at the log-odds of the positives (about −3 at 5%), or choose α so
-# that p* lies above any probability the fresh model gives. [Chapter 07](07_all_losses.ipynb) has
-# seeds and intervals.
+#
+# All cells fall on the predicted side. Click one and watch its run. The
+# <a href="../docs/playground.html#loss=dsc&amp;squared=false&amp;alpha=1&amp;bias=2">Playground</a>
+# has a start on the wrong side, with all other choices open.
+#
+# If you see an F1 near zero with α = 1, check this first. Start the bias of the output layer at the
+# log-odds of the positives (about −3 at 5%), or choose α so that p* lies above any probability the
+# fresh model gives. [Chapter 07](07_all_losses.ipynb) has seeds and intervals.
 
 # %% tags=["remove-cell"]
 claim("All cells fall on the predicted side", f1[below].min() > 0.4, f1[~below].max() < 0.1)
 
 # %% [markdown]
-# On the misspecified blobs (chapter 04), where no line is right, the best F1 is lower, but the border
-# is where it was: it follows from one derivative, not from the data.
+# On the misspecified blobs (chapter 04) the best F1 is lower, but the turning point is where it was,
+# because it follows from one derivative and not from the data:
 
 # %%
 x, y = misspecified_blobs(2000, seed=0)
@@ -561,11 +587,12 @@ pd.DataFrame.from_dict(elsewhere, orient="index", columns=columns).rename_axis("
 
 # %% tags=["remove-cell"]
 claim(
-    "the border is where it was",
+    "the turning point is where it was",
     all(low > 0.25 and high < 0.12 for low, high in elsewhere.values()),
 )
 x, y = imbalanced_blobs(2000, seed=0)
 x_test, y_test = imbalanced_blobs(2000, seed=1)
+
 
 # %% [markdown]
 # ## 6.8 Easy negatives: what focal loss does and (1 − p) does not
@@ -574,46 +601,45 @@ x_test, y_test = imbalanced_blobs(2000, seed=1)
 #
 # (eq-6-3)=
 # Focal loss {cite}`lin2017focal` multiplies cross entropy by a power of the probability **missing
-# from the true class**:
+# from the true class**; the exponent, γ in the paper, is $f$ here:
 #
 # $$
 # \begin{aligned}
-# \mathrm{FL} &= -(1 - p_t)^{\gamma} \log p_t, \\
+# \mathrm{FL} &= -(1 - p_t)^{f} \log p_t, \\
 # p_t &= p_{i1} \text{ if } y_{i1} = 1, \text{ else } p_{i0}
 # \end{aligned} \tag{6.3}
 # $$
 
-
 # %%
-def focal_loss(p, y, gamma=2.0):  # Eq. 6.3
+def focal_loss(p, y, f=2.0):  # Eq. 6.3
     p_true = torch.where(y == 1, p, 1 - p)
-    return -((1 - p_true) ** gamma) * p_true.log()
+    return -((1 - p_true) ** f) * p_true.log()
 
 
+# %% tags=["hide-input"]
 value, theirs = (
     focal_loss(logit.sigmoid(), target).mean(),
     BinaryFocalLoss(gamma=2.0)(logit, target),
 )
 torch.testing.assert_close(theirs, value)
 torch.testing.assert_close(*(torch.autograd.grad(v, logit)[0] for v in (value, theirs)))
-print(f"{value:.6f}: equal to dicebook's, gradients too")
 
 # %% [markdown]
-# Set the two factors side by side for a negative. Focal's is $p_{i1}^\gamma$; Eq. 12's is $1 -
-# p_{i1}$, because Eq. 12 takes p₁ whatever the label is.
+# Set the two factors side by side for a negative. Focal's is $p_{i1}^f$; Eq. 12's is $1 - p_{i1}$,
+# because Eq. 12 takes p₁ whatever the label is.
 
 # %%
 p = torch.tensor([0.01, 0.1, 0.5, 0.9, 0.99])
 pd.DataFrame({"focal, p²": p**2, "Eq. 12, 1 − p": 1 - p}, index=p.tolist()).round(4)
 
-# %% [markdown]
-# For the easiest negative, p = .01, focal's factor is .0001 and Eq. 12's is .99. For the hardest
-# it is the other way round. **On positives the factor mimics focal loss; on negatives it is focal
-# loss upside down.** It spares the hard negatives and leaves the easy ones as they were.
-#
-# Now the gradient on the logit; and, because many small pushes add up, how many easy negatives (p =
-# .01) it takes to outweigh one positive that is still at p = .1.
 
+# %% [markdown]
+# For the easiest negative, p = .01, focal's factor is .0001 and Eq. 12's is .99. For the hardest it is
+# the other way round. **On positives the factor mimics focal loss; on negatives it does the
+# reverse.** It spares the hard negatives and leaves the easy ones as they were.
+#
+# Now the gradient on the logit; and, because many small gradients add up, how many easy negatives
+# (p = .01) it takes to outweigh one positive that is still at p = .1.
 
 # %%
 def dice_one(p, y, squared):  # Eq. 6 and Eq. 7
@@ -623,44 +649,43 @@ def dice_one(p, y, squared):  # Eq. 6 and Eq. 7
 
 losses = {
     "CE": lambda p, y: focal_loss(p, y, 0.0),
-    "FL, γ = 2": focal_loss,
+    "FL, f = 2": focal_loss,
     "Eq. 6, linear dice": lambda p, y: dice_one(p, y, False),
     "Eq. 7, squared dice": lambda p, y: dice_one(p, y, True),
     "Eq. 12, DSC": dsc_loss,
 }
-rows, pushes = {}, {}
+rows, gradients = {}, {}
 for name, loss in losses.items():
     x = torch.logit(torch.tensor([0.01, 0.1, 0.9, 0.1])).requires_grad_()
     loss(x.sigmoid(), torch.tensor([0.0, 0, 0, 1])).sum().backward()
-    pushes[name] = [*x.grad.tolist(), abs(x.grad[3] / x.grad[0]).item()]
-    rows[name] = [f"{v:.2g}" for v in x.grad] + [round(pushes[name][4])]
+    gradients[name] = [*x.grad.tolist(), abs(x.grad[3] / x.grad[0]).item()]
+    rows[name] = [f"{v:.2g}" for v in x.grad] + [round(gradients[name][4])]
 columns = ["negative .01", "negative .1", "negative .9", "positive .1", "easy per positive"]
 pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 # %% [markdown]
-# First column: cross entropy pushes an easy negative with .01, linear dice with .0097, DSC with
-# .0095: the factor took two percent off. Squared dice pushes with .0002 and focal loss with three
-# millionths.
+# First column: the gradient of an easy negative is .01 with cross entropy, .0097 with linear dice and
+# .0095 with DSC: the factor took two percent off. Squared dice has .0002, focal loss three millionths.
 #
 # Last column: with cross entropy, 90 easy negatives outweigh one positive; with linear dice 6 and
-# with DSC 5, because a low positive gets so little from either; with squared dice 425, with focal
-# loss hundreds of thousands. **If easy negatives are your problem, squaring or focal loss treats
+# with DSC 5, because both have so small a gradient for a low positive; with squared dice 425, with
+# focal loss hundreds of thousands. **If easy negatives are your problem, squaring or focal loss treats
 # it; (1 − p)p does not.** On a set the common denominator changes the exchange rate between the
 # labels ([Eq. 4.4](eq-4-4)), not the ratio of an easy to a hard negative.
 
 # %% tags=["remove-cell"]
-linear, adjusted = (pushes[name] for name in ("Eq. 6, linear dice", "Eq. 12, DSC"))
-claim("linear dice with .0097, DSC with .0095: the factor took two percent off",
+linear, adjusted = (gradients[name] for name in ("Eq. 6, linear dice", "Eq. 12, DSC"))
+claim(".0097 with linear dice and .0095 with DSC: the factor took two percent off",
       {".0097": linear[0], ".0095": adjusted[0]}, round(1 - adjusted[0] / linear[0], 2) == 0.02)  # fmt: skip
-claim("Squared dice pushes with .0002 and focal loss with three millionths",
-      {".0002": pushes["Eq. 7, squared dice"][0]}, 2.5e-6 < pushes["FL, γ = 2"][0] < 3.5e-6)  # fmt: skip
+claim("Squared dice has .0002, focal loss three millionths",
+      {".0002": gradients["Eq. 7, squared dice"][0]}, 2.5e-6 < gradients["FL, f = 2"][0] < 3.5e-6)  # fmt: skip
 claim("90 easy negatives outweigh one positive; with linear dice 6 and with DSC 5",
-      {"90": pushes["CE"][4], "6": linear[4], "5": adjusted[4]})  # fmt: skip
+      {"90": gradients["CE"][4], "6": linear[4], "5": adjusted[4]})  # fmt: skip
 claim("with squared dice 425, with focal loss hundreds of thousands",
-      {"425": pushes["Eq. 7, squared dice"][4]}, pushes["FL, γ = 2"][4] > 2e5)  # fmt: skip
-claim("an easy negative keeps 95% of its push", {"95%": adjusted[0] / pushes["CE"][0]})
+      {"425": gradients["Eq. 7, squared dice"][4]}, gradients["FL, f = 2"][4] > 2e5)  # fmt: skip
+claim("an easy negative keeps 98% of the gradient of linear dice", {"98%": adjusted[0] / linear[0]})
 claim("Squaring leaves 2% of it, focal loss .03%",
-      {"2%": pushes["Eq. 7, squared dice"][0] / pushes["CE"][0], ".03%": pushes["FL, γ = 2"][0] / pushes["CE"][0]})  # fmt: skip
+      {"2%": gradients["Eq. 7, squared dice"][0] / gradients["CE"][0], ".03%": gradients["FL, f = 2"][0] / gradients["CE"][0]})  # fmt: skip
 
 # %% [markdown]
 # ## 6.9 Numerics: a power of nothing
@@ -690,10 +715,10 @@ claim(
 
 # %% [markdown]
 # At logit 17, p rounds to 1. The gradient is NaN from there on, and the loss has jumped from about
-# .05 to .5. One such token in a batch and every weight of the model is NaN.
+# .05 to .5. One such token in a batch makes every weight of the model NaN.
 #
 # (eq-6-4)=
-# The cure is not to form 1 − p: it is $\sigma(-x)$, and the logarithm of the logistic function σ is
+# The fix is not to form 1 − p: it is $\sigma(-x)$, and the logarithm of the logistic function σ is
 # a built-in function that stays exact.
 #
 # $$
@@ -703,9 +728,9 @@ claim(
 # \end{aligned} \tag{6.4}
 # $$
 #
-# The derivative by sympy; then the library's own function, which is Eq. 6.4 for margins m:
+# The library's own function is Eq. 6.4 for margins m:
 
-# %%
+# %% tags=["remove-cell"]
 sigma = 1 / (1 + sp.exp(-X))
 q_of_x = sigma * (1 - sigma) ** Ap
 assert sp.simplify(sp.diff(q_of_x, X) / q_of_x - (1 - (1 + Ap) * sigma)) == 0
@@ -730,8 +755,8 @@ pd.DataFrame({"loss": loss.detach(), "gradient": x.grad}, index=x.tolist()).roun
 
 # %% [markdown]
 # No NaN, no jump, and the library's gradient. (It is small and positive: these positives lie above
-# p* = .99 and are pushed back.) Clamping p to at most 1 − ε, the usual patch, also avoids the NaN,
-# but past the clamp the gradient is zero, and a negative out there is never heard of again.
+# p* = .99 and move back.) Clamping p to at most 1 − ε also avoids the NaN, but past the clamp the
+# gradient is zero, so that a negative out there learns nothing.
 #
 # (eq-6-5)=
 # With several classes, each against the rest, the same holds once a class has a logit against all
@@ -750,7 +775,7 @@ pd.DataFrame({"loss": loss.detach(), "gradient": x.grad}, index=x.tolist()).roun
 Markdown(f"```python\n{inspect.getsource(equations.margins)}```")
 
 
-# %%
+# %% tags=["hide-input"]
 def margins_one_by_one(x):  # Eq. 6.5, one class after the other
     rows = [torch.cat([x[:c], x[c + 1 :]]).logsumexp(0) for c in range(len(x))]
     return x - torch.stack(rows)
@@ -768,10 +793,9 @@ torch.testing.assert_close(
 # %% [markdown]
 # ## 6.10 Watch it: easy and hard examples under six losses
 #
-# A film of all this, with examples of four kinds by their honest probability η: easy negatives (η
-# below .005), hard negatives (above .2), hard positives (below .2) and easy positives (above .5).
-# Six losses train on all 2000 examples from three starting biases, the last two above the turning
-# point of α = 1.
+# A film shows examples of four kinds by their honest probability η: easy negatives (η below .005),
+# hard negatives (above .2), hard positives (below .2) and easy positives (above .5). Six losses train
+# on all 2000 examples from three starting biases, the last two above the turning point of α = 1.
 
 # %% tags=["hide-input"]
 x, y = imbalanced_blobs(2000, seed=0)
@@ -785,11 +809,11 @@ groups = {
 chosen = [torch.nonzero(mask)[:12, 0] for mask in groups.values()]
 contestants = {
     "CE": torch.nn.BCEWithLogitsLoss(),
-    "FL, γ = 2": BinaryFocalLoss(gamma=2.0),
+    "FL, f = 2": BinaryFocalLoss(gamma=2.0),
     "DL, example level": BinaryDiceLoss(squared=True, level="example"),
     "DL, set level": BinaryDiceLoss(squared=True, level="set"),
     "DSC, set level, α = 1": BinarySelfAdjustingDiceLoss(squared=False, alpha=1.0, level="set"),
-    "DSC, set level, α = 0.1": BinarySelfAdjustingDiceLoss(squared=False, alpha=0.1, level="set"),
+    "DSC, set level, α = .1": BinarySelfAdjustingDiceLoss(squared=False, alpha=0.1, level="set"),
 }
 film = {}
 for bias in (-3, 0.5, 2):
@@ -815,13 +839,13 @@ border:1px solid #888}
 controls = """<div class="film" id="film06"><p><label>Starting bias <select>
 <option>-3</option><option selected>0.5</option><option>2</option></select></label>
 <button type="button">Play</button>
-<input type="range" min="0" max="40" value="0" aria-label="training step">
+<input type="range" min="0" max="40" value="40" aria-label="training step">
 step <output>0</output></p>
 <div class="panels"></div></div>"""
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 script = """<script>(()=>{const D=DATA,C=COUNTS,K=["easy −","hard −","hard +","easy +"],
-H=["#0072B2","#D55E00","#CC79A7","#009E73"],R=document.getElementById("film06"),
+H=["#BBBBBB","#555555","#F4A582","#D55E00"],R=document.getElementById("film06"),
 sel=R.querySelector("select"),but=R.querySelector("button"),rng=R.querySelector("input"),
 out=R.querySelector("output"),box=R.querySelector(".panels");let timer=null;
 const Y=v=>110-v;const names=Object.keys(D["0.5"]);
@@ -839,13 +863,13 @@ svg.querySelectorAll("circle").forEach((c,i)=>c.setAttribute("cy",Y(frame[i])))}
 const stop=()=>{clearInterval(timer);timer=null;but.textContent="Play"};
 but.onclick=()=>{if(timer)return stop();if(rng.value==rng.max)rng.value=0;but.textContent="Pause";
 timer=setInterval(()=>{rng.stepUp();draw();if(rng.value==rng.max)stop()},150)};
-rng.oninput=draw;sel.onchange=()=>{rng.value=0;draw()};draw()})()</script>"""
+rng.oninput=draw;sel.onchange=draw;draw()})()</script>"""
 script = script.replace("DATA", json.dumps(data)).replace("COUNTS", json.dumps(counts))
 HTML(style + controls + script)
 
 # %% [markdown]
-# Height is the predicted probability of the positive class. Choose a starting bias and press Play. On
-# paper, here is where the dots end: the median probability of each kind.
+# Height is the predicted probability; positives are orange, negatives grey. Choose a starting bias and
+# press Play. Here is where the dots end from bias .5: the median probability of each kind.
 
 # %% tags=["hide-input"]
 rows = {}
@@ -853,13 +877,13 @@ for (bias, name), frames in film.items():
     parts = frames[-1].split(counts)
     rows[str(bias), name] = [round(part.median().item(), 2) for part in parts]
 medians = pd.DataFrame(rows.values(), pd.MultiIndex.from_tuples(rows), columns=list(groups))
-medians
+medians.loc["0.5"]
 
 # %% [markdown]
-# Read the middle block, bias 0.5. With cross entropy the easy negatives end at .00 and the easy
-# positives at .91; the two hard groups lie between, and in the wrong order, since a hard negative
-# is one that looks like a positive. Focal loss stops early: .06 and .70. Set-level dice goes on to
-# the ends, .00 and .99, and DSC with α = .1 does the same.
+# With cross entropy the easy negatives end at .00 and the easy positives at .91; the two hard groups
+# lie between, and in the wrong order, since a hard negative is one that looks like a positive. Focal
+# loss asks for less: .06 and .70. Set-level dice goes on to the ends, .00 and .99, and DSC with
+# α = .1 does the same.
 #
 # DSC with α = 1 has its easy negatives at 1.00 and its easy positives at .11. It has learned the
 # classifier upside down, as [Eq. 6.2](eq-6-2) said it would from any bias above 0. From −3 it
@@ -870,8 +894,8 @@ middle, start = medians.loc["0.5"], medians.loc["-3"]
 claim("the easy negatives end at .00 and the easy positives at .91",
       {".00": middle.loc["CE", "easy −"], ".91": middle.loc["CE", "easy +"]},
       middle.loc["CE", "hard −"] > middle.loc["CE", "hard +"])  # fmt: skip
-claim("Focal loss stops early: .06 and .70",
-      {".06": middle.loc["FL, γ = 2", "easy −"], ".70": middle.loc["FL, γ = 2", "easy +"]})  # fmt: skip
+claim("Focal loss asks for less: .06 and .70",
+      {".06": middle.loc["FL, f = 2", "easy −"], ".70": middle.loc["FL, f = 2", "easy +"]})  # fmt: skip
 claim(
     "the ends, .00 and .99",
     {".00": middle.loc["DL, set level", "easy −"], ".99": middle.loc["DL, set level", "easy +"]},
@@ -887,7 +911,7 @@ claim(
     > 0.5
     > start.loc["DSC, set level, α = 1", "easy −"],
 )
-claim("A positive above .5 is pushed down (+.549 at p = .9), a negative above .5 is pushed up (−.673)",
+claim("A positive above .5 moves down (its derivative is +.549 at p = .9), a negative above .5 moves up (−.673)",
       {".549": of_positive[0.9], "−.673": of_negative.derivative[0.9]})  # fmt: skip
 claim("above it every run collapsed", f1[~below].max() < 0.1)
 
@@ -895,14 +919,14 @@ claim("above it every run collapsed", f1[~below].max() < 0.1)
 # ## Summary
 #
 # - [Eq. 12](eq-12) is [Eq. 6](eq-6) with (1 − p)p in place of p. It cannot tell p from 1 − p.
-# - A positive above .5 is pushed down (+.549 at p = .9), a negative above .5 is pushed up (−.673).
-#   Positives end at .5.
+# - A positive above .5 moves down (its derivative is +.549 at p = .9), a negative above .5 moves up
+#   (−.673). Positives end at .5.
 # - With an exponent α the loss turns at $p^* = 1/(1+\alpha)$, a logit of −ln α ([Eq. 6.2](eq-6-2)),
 #   on the set level too. Start with a bias below −ln α; above it every run collapsed.
 # - The loss has a floor, and it depends on the level: of a positive at example level .333 for α = 1
 #   and .105 for .1; of a linear set .600 and .166; squared .529 and .054.
-# - On negatives, (1 − p) is focal's factor upside down: an easy negative keeps 95% of its push.
-#   Squaring leaves 2% of it, focal loss .03%.
+# - On negatives, (1 − p) is the reverse of focal's factor: an easy negative keeps 98% of the gradient
+#   of linear dice. Squaring leaves 2% of it, focal loss .03%.
 # - Never form (1 − p)^α from p: in float32 it gives NaN from a logit of 17 on. [Eq. 6.4](eq-6-4)
 #   and margins ([Eq. 6.5](eq-6-5)) are exact.
 #
@@ -929,9 +953,9 @@ display(Math(rf"{sp.latex(hill)} \to {sp.limit(hill, g, 0)}"))
 # At γ → 0 a negative costs 1 for every p inside (0, 1): the hill is a plateau, its gradient zero.
 
 # %% [markdown]
-# **Exercise 6.3 (derive).** Squaring came to the rescue of easy negatives. Put q = (1 − p)^α p into the
+# **Exercise 6.3 (derive).** Squaring helps with easy negatives. Put q = (1 − p)^α p into the
 # squared dice of [Eq. 7](eq-7). Where does a positive stop now, for α = 1 and γ = 1? Does
-# squaring cure the sign?
+# squaring fix the sign?
 
 # %% tags=["solution", "hide-cell"]
 one = 1 - (2 * (1 - P) * P + 1) / (((1 - P) * P) ** 2 + 2)
@@ -943,7 +967,6 @@ print("the derivative vanishes at", [r for r in sp.solve(sp.diff(one, P), P) if 
 # weight is usually a constant to the gradient. Detach it: q = (1 − p).detach() · p. Which signs do
 # you expect at p = .9 for both labels, and which share of calls after training from b₀ = 2 with
 # α = 1 on the set level? Write both down, then run.
-
 
 # %% tags=["solution", "hide-cell"]
 def detached(x, y):
@@ -969,8 +992,8 @@ for bias in (-3.0, 0.0, 2.0):
     assert 0.37 < share < 0.41
 # Verdict: no collapse, the signs are right everywhere; yet eight times too many are called positive.
 # Of a group of like examples the slope is now (1 − p)(D − 2η)/S, with S the denominator. The weight
-# is a common factor and cannot move the cut, D/2. But D is measured on q = (1 − p)p, which is small
-# for sure examples: D shrinks to .015 and less, and with it the cut, below η = .01.
+# is a common factor and cannot move the threshold, D/2. But D is measured on q = (1 − p)p, which is small
+# for sure examples: D shrinks to .015 and less, and with it the threshold, below η = .01.
 
 # %% [markdown]
 # **Exercise 6.5 (numerics).** Find, for float32, float16 and bfloat16, the smallest logit (in steps of 1/8)
@@ -981,12 +1004,12 @@ for dtype in (torch.float32, torch.float16, torch.bfloat16):
     steps = torch.arange(0, 40, 0.125).to(dtype)
     print(str(dtype)[6:], steps[steps.sigmoid() == 1][0].item())
 
+
 # %% [markdown]
 # **Exercise 6.6 (small research).** A warm start: 50 steps of cross entropy, then set-level DSC with α = 1.
 # Does it rescue the starts at +0.5 and +2? Give test F1 with a 95% interval over ten seeds, next
 # to cross entropy alone. (`train_logistic` starts its slopes at zero; so switch the loss inside
 # one training.)
-
 
 # %% tags=["solution", "hide-cell"]
 def warm(ce_steps):

@@ -13,97 +13,34 @@
 # %% [markdown]
 # # 07 All losses side by side
 #
-# - **For** readers who must now choose one.
-# - **You need** chapters 02 to 06, or at least their summaries.
-# - **You will be able to** read off any loss of the paper what it does to an easy negative, a hard
-#   negative and a positive; use it with several classes, padding and half precision; and write a
-#   loss of your own that does all this in 25 lines.
-# - **Time** about a minute on a CPU; a GPU does not help.
-# - Symbols and terms are on the page [Notation and glossary](../docs/notation.md).
-#
-# Six losses, two levels, four numbers to tune. We put every loss through the same few questions,
-# train all of them on one problem from several starting points, and end by assembling one of them
-# from its parts. Which to choose is the subject of the book's last page, [What to do on
-# Monday](../docs/what_to_do.md).
+# Take a data set with 5% positives and give every example the same probability $p$. Which way does
+# each loss move it? Cross entropy comes to rest at .05, focal loss at .25, squared dice at .026; the
+# per-example linear dice lowers $p$ to 0 from everywhere, and self-adjusting dice with α = 1 goes to 0
+# or to 1.
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, install what this chapter needs. Elsewhere nothing happens.
+# Where dicebook is missing, as on Colab, this cell installs it and says from where.
 import importlib.util
+import shlex
 import subprocess
 import sys
 
 if importlib.util.find_spec("dicebook") is None:
-    subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "dicebook[book]"])
+    _command = "pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
+    print(_command)
+    subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %%
-import inspect
-import warnings
-
+# %% tags=["hide-input"]
 import matplotlib.pyplot as plt
-import pandas as pd
 import sympy as sp
 import torch
-from IPython.display import Markdown, Math, display
 
-import dicebook
-from dicebook import make_loss
-from dicebook.claims import claim
-from dicebook.figures import style, use_style
-from dicebook.losses import statistics
-from dicebook.reproduce.runs import interval, kept_records
-from dicebook.toy import (
-    best_threshold,
-    f1_score,
-    imbalanced_blobs,
-    misspecified_blobs,
-    train_each,
-    train_from_starts,
-    train_logistic,
-)
+from dicelab.figures import style, use_style
 
-# %%
 use_style()
 torch.set_default_dtype(torch.float64)
-warnings.filterwarnings("ignore", message="alpha=")  # chapter 06 explains the warning
-warnings.filterwarnings("ignore", message=".*squared=False")  # and section 7.5 this one
 
-# %% [markdown]
-# ## 7.1 Table 2, as functions
-#
-# > "Different losses and their formulas. We add +1 to DL, TL and DSC so that they are positive."
-# > (caption of Table 2)
-#
-# | loss | as printed | mended |
-# |---|---|---|
-# | CE | $-\sum_{j} y_{ij} \log p_{ij}$ | |
-# | WCE | $-\alpha_i \sum_{j} y_{ij} \log p_{ij}$ | |
-# | DL | $1 - \frac{2 p_{i1} y_{i1} + \gamma}{p_{i1}^2 + y_{i1}^2 + \gamma}$ | |
-# | TL | $1 - \frac{p_{i1} y_{i1} + \gamma}{p_{i1} y_{i1} + \alpha p_{i1} y_{i0} + \beta p_{i0} y_{i1} + \gamma}$ | |
-# | DSC | $1 - \frac{2 (1 - p_{i1}) p_{i1} \cdot y_{i1} + \gamma}{(1 - p_{i1}) p_{i1} + y_{i1} + \gamma}$ | |
-# | FL | $-\alpha_i \sum_{j} (1 - p_{ij})^{\gamma} \log p_{ij}$ | $-\alpha_i \sum_{j} y_{ij} (1 - p_{ij})^{\gamma} \log p_{ij}$ |
-#
-# One slip: FL has lost its label $y_{ij}$, which stands in the row of CE. (It stood in this row too
-# in the second arXiv version, which in its turn had lost the factor 2 of DSC.) Take the printed FL
-# at its word:
-
-
-# %%
-def printed_focal(p):  # Table 2's FL for two classes, γ = 2
-    return -((1 - p) ** 2) * sp.log(p) - p**2 * sp.log(1 - p)
-
-
-as_printed = pd.Series({v: float(printed_focal(sp.Float(v))) for v in (0.1, 0.3, 0.5, 0.7, 0.9)})
-as_printed.round(3)
-
-# %% [markdown]
-# The same value for p and 1 − p, lowest at one half, and no label anywhere: a loss that asks the
-# model to know nothing.
-#
-# Now all of them twice, for a positive (y = 1) and for a negative (y = 0), with p the probability
-# of the positive class. Smoothing terms are γ; focal's exponent is f, so that it is not mistaken
-# for one; DSC's exponent is α; Tversky's prices are a and b.
-
-# %%
+# %% tags=["hide-input"]
 p, g, f, alpha, a, b, w = sp.symbols("p gamma f alpha a b w", positive=True)
 q = (1 - p) ** alpha * p
 
@@ -121,7 +58,96 @@ table2 = {  # name: (loss of a positive, loss of a negative)
     "TL": (1 - (p + g) / (p + b * (1 - p) + g), 1 - g / (a * p + g)),
     "DSC": (dice(q, 1), dice(q, 0)),
 }
+settings = {g: 1, f: 2, alpha: 1, a: sp.Rational(3, 10), b: sp.Rational(7, 10), w: 19}
 
+# %% mystnb={"figure": {"caption": "Figure 7.1. 5% positives, all examples at the same p: above zero the bias rises, below zero it falls. Drawn is minus the mean gradient on the logit, divided by p."}, "image": {"alt": "Curves over p on a logarithmic axis. CE falls through zero at p = .05 and FL at .25. Squared dice, Eq. 7, is above zero at the left, crosses at .026 and stays below. Linear dice is below zero everywhere. DSC with alpha 1 is below zero left of .5 and above zero right of it."}} tags=["hide-input"]
+drawn = ["CE", "FL", "DL, Eq. 6", "DL, Eq. 7", "DSC"]
+low = torch.logspace(-3, -0.01, 200)
+fig, axis = plt.subplots(figsize=(6, 3.6))
+for name in drawn:
+    upward = [
+        sp.lambdify(p, -(sp.diff(e.subs(settings), p) * (1 - p)), "numpy")(low.numpy())
+        for e in table2[name]
+    ]
+    axis.plot(low, 0.05 * upward[0] + 0.95 * upward[1], label=name, **style(name))
+axis.axhline(0, color="0.3", lw=0.8)
+axis.set(
+    xscale="log",
+    xlabel="common probability p of all examples",
+    ylabel="−mean gradient / p",
+    ylim=(-1.2, 0.6),
+)
+fig.legend(ncols=5, loc="outside lower center", fontsize="small")
+plt.show()
+
+# %% [markdown]
+# - **For** readers who must now choose one.
+# - **You need** chapters 02 to 06, or at least their summaries.
+# - **You will be able to** read off any loss what it does to an easy negative, a hard negative and a positive; use
+#   it with several classes, padding and half precision; and write a loss of your own in 25 lines.
+# - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms:
+#   [Notation and glossary](../docs/notation.md).
+
+# %% tags=["hide-input"]
+import inspect
+import warnings
+
+import pandas as pd
+from IPython.display import Markdown, Math, display
+
+import dicebook
+from dicebook import make_loss
+from dicebook.losses import statistics
+from dicelab.claims import claim
+from dicelab.records.runs import interval, kept_records
+from dicelab.toy import (
+    best_threshold,
+    f1_score,
+    imbalanced_blobs,
+    misspecified_blobs,
+    train_each,
+    train_from_starts,
+    train_logistic,
+)
+
+warnings.filterwarnings("ignore", message="alpha=")  # chapter 06 explains the warning
+warnings.filterwarnings("ignore", message=".*squared=False")  # and section 7.5 this one
+
+
+# %% [markdown]
+# ## 7.1 Table 2, as functions
+#
+# > "Different losses and their formulas. We add +1 to DL, TL and DSC so that they are positive."
+# > (caption of Table 2)
+#
+# | loss | as printed | corrected |
+# |---|---|---|
+# | CE | $-\sum_{j} y_{ij} \log p_{ij}$ | |
+# | WCE | $-\alpha_i \sum_{j} y_{ij} \log p_{ij}$ | |
+# | DL | $1 - \frac{2 p_{i1} y_{i1} + \gamma}{p_{i1}^2 + y_{i1}^2 + \gamma}$ | |
+# | TL | $1 - \frac{p_{i1} y_{i1} + \gamma}{p_{i1} y_{i1} + \alpha p_{i1} y_{i0} + \beta p_{i0} y_{i1} + \gamma}$ | |
+# | DSC | $1 - \frac{2 (1 - p_{i1}) p_{i1} \cdot y_{i1} + \gamma}{(1 - p_{i1}) p_{i1} + y_{i1} + \gamma}$ | |
+# | FL | $-\alpha_i \sum_{j} (1 - p_{ij})^{\gamma} \log p_{ij}$ | $-\alpha_i \sum_{j} y_{ij} (1 - p_{ij})^{\gamma} \log p_{ij}$ |
+#
+# One slip: FL has lost its label $y_{ij}$, which stands in the row of CE. Take the printed FL at its
+# word:
+
+# %%
+def printed_focal(p):  # Table 2's FL for two classes, γ = 2
+    return -((1 - p) ** 2) * sp.log(p) - p**2 * sp.log(1 - p)
+
+
+as_printed = pd.Series({v: float(printed_focal(sp.Float(v))) for v in (0.1, 0.3, 0.5, 0.7, 0.9)})
+as_printed.round(3)
+
+
+# %% [markdown]
+# The same value for p and 1 − p, lowest at .5, and no label anywhere: a loss that asks the model to
+# know nothing.
+#
+# Now all of them for a positive (y = 1) and for a negative (y = 0), with p the probability of the
+# positive class. Smoothing terms are γ; focal's exponent is f; DSC's exponent is α; Tversky's prices
+# are a and b.
 
 # %% tags=["hide-input"]
 def as_array(rows, head):
@@ -137,11 +163,10 @@ as_array(simple, r"\text{loss} & y = 1 & y = 0")
 
 # %% [markdown]
 # They are dicebook's losses: `make_loss` knows them by the paper's abbreviations, and the printed
-# equations by number. For every one, nine probabilities and both labels: same value, and same
-# derivative (dicebook differentiates by the logit x, and dp/dx = p(1 − p)).
+# equations by number. Values and derivatives agree for every one, at nine probabilities and for both
+# labels.
 
-# %%
-settings = {g: 1, f: 2, alpha: 1, a: sp.Rational(3, 10), b: sp.Rational(7, 10), w: 19}
+# %% tags=["hide-input"]
 ours = {
     "CE": make_loss("binary_ce", reduction="none"),
     "WCE": make_loss("binary_wce", weight=torch.tensor([1.0, 19.0]), reduction="none"),
@@ -160,10 +185,9 @@ for name, pair in table2.items():
         for theirs, expression in ((loss, formula), (slope, sp.diff(formula, p))):
             expected = sp.lambdify(p, expression.subs(settings), "numpy")(at.numpy())
             torch.testing.assert_close(theirs, torch.as_tensor(expected))
-print(f"{len(table2)} losses, 2 labels, {len(at)} probabilities: values and derivatives agree")
 
 # %% tags=["remove-cell"]
-claim("The same value for p and 1 − p, lowest at one half",
+claim("The same value for p and 1 − p, lowest at .5",
       abs(as_printed[0.1] - as_printed[0.9]) < 1e-12, as_printed.idxmin() == 0.5)  # fmt: skip
 
 # %% [markdown]
@@ -178,14 +202,14 @@ slopes = {
 }
 as_array(slopes, r"d\mathcal{L}/dp & y = 1 & y = 0 \quad (\text{DSC with } \alpha = 1)")
 
-# %% [markdown]
-# Look for a sign that can change. In the left column, everything is negative for 0 < p < 1 (push
-# the positive up), in the right one everything is positive (push the negative down), with one
-# exception: the factor 2p − 1 in the row of DSC.
-#
-# The ends tell the rest: what a loss costs at worst and at best, and how steep it is where p is
-# nearly 0 or nearly 1.
 
+# %% [markdown]
+# Look for a sign that can change. For 0 < p < 1 everything in the left column is negative, so that
+# training raises a positive; everything in the right column is positive, so that it lowers a
+# negative. The one exception is the factor 2p − 1 in the row of DSC.
+#
+# The ends tell the rest: what a loss costs where p is nearly 0 or nearly 1, and its least value (γ = 1,
+# focal's exponent 2, Tversky's prices .3 and .7, α = 1, a weight of 19).
 
 # %% tags=["hide-input"]
 def at_ends(expression):
@@ -208,24 +232,17 @@ ends = {n: [*at_ends(pos), floor(pos), *at_ends(neg)] for n, (pos, neg) in table
 head = ["y=1, p→0", "y=1, p→1", "y=1, floor", "y=0, p→0", "y=0, p→1"]
 pd.DataFrame.from_dict(ends, orient="index", columns=head).map(as_text)
 
-# %% [markdown]
-# That was the loss. Its slope dL/dp at the same four places:
-
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 steep = {n: [v for e in pair for v in at_ends(sp.diff(e, p))] for n, pair in table2.items()}
-head.remove("y=1, floor")
-pd.DataFrame.from_dict(steep, orient="index", columns=head).map(as_text)
 
 # %% [markdown]
-# (γ = 1, focal's exponent 2, Tversky's prices .3 and .7, α = 1, a weight of 19.)
-#
 # - **Worst cases.** The first three losses can cost any amount; one example that is wrong and sure
-#   can outweigh a batch. The others are bounded: by 1/(1+γ) = 1/2 for dice. (Whether that makes them
-#   calmer with noisy labels is exercise 7.4.)
-# - **Floors.** All reach zero, except DSC with α = 1, which stops at 1/3; and look at its negative:
-#   costing 0 at p = 1.
-# - **At the far end.** A positive at p → 0 meets a slope of −∞ in CE, WCE and FL and a finite one in
-#   all the others. That is the difference the next section is about.
+#   can outweigh a batch. The others are bounded: by 1/(1+γ) = 1/2 for dice. (Exercise 7.4 asks
+#   whether that helps with noisy labels.)
+# - **Floors.** All reach zero, except DSC with α = 1, which stops at 1/3; and its negative costs 0 at
+#   p = 1.
+# - **Slopes.** A positive at p → 0 meets a slope of −∞ in CE, WCE and FL and a finite one in all the
+#   others. The next section is about that difference.
 
 # %% tags=["remove-cell"]
 dices = ["DL, Eq. 6", "DL, Eq. 7", "TL", "DSC"]
@@ -244,7 +261,7 @@ claim(
     [n for n, v in ends.items() if v[2] > 0] == ["DSC"],
     abs(ends["DSC"][2] - 1 / 3) < 1e-3,
 )
-claim("costing 0 at p = 1", ends["DSC"][4] == 0)
+claim("its negative costs 0 at p = 1", ends["DSC"][4] == 0)
 claim(
     "A positive at p → 0 meets a slope of −∞ in CE, WCE and FL and a finite one in all the others",
     [n for n, v in steep.items() if v[0] == -sp.oo] == ["CE", "WCE", "FL"],
@@ -252,28 +269,27 @@ claim(
 for name, pair in table2.items():
     inside = sp.lambdify(p, [sp.diff(e.subs(settings), p) for e in pair], "numpy")(at.numpy())
     claim(
-        "In the left column, everything is negative for 0 < p < 1 (push the positive up)",
+        "For 0 < p < 1 everything in the left column is negative",
         name == "DSC" or bool((inside[0] < 0).all()),
     )
     claim(
-        "in the right one everything is positive (push the negative down)",
+        "everything in the right column is positive",
         name == "DSC" or bool((inside[1] > 0).all()),
     )
+
 
 # %% [markdown]
 # ## 7.3 What arrives at the logit
 #
-# A network moves a logit, and the slope above is multiplied by p(1 − p) on the way. As p goes to
-# 0, what is left of the push? It shrinks like some power of p. Find the power, and the constant
-# before it.
-
+# On the logit the slope above is multiplied by p(1 − p). As p goes to 0, the gradient shrinks like
+# some power of p. Find the power, and the constant before it.
 
 # %%
 def order(expression):
-    """(k, c): the push on the logit behaves like c·p^k as p → 0."""
-    push = sp.simplify(-sp.diff(expression.subs(settings), p) * p * (1 - p))
+    """(k, c): minus the gradient on the logit behaves like c·p^k as p → 0."""
+    minus_gradient = sp.simplify(-sp.diff(expression.subs(settings), p) * p * (1 - p))
     for k in range(4):
-        c = sp.limit(push / p**k, p, 0, "+")
+        c = sp.limit(minus_gradient / p**k, p, 0, "+")
         if c != 0:
             return k, c
 
@@ -289,69 +305,48 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["missed positive", "easy n
 # %% [markdown]
 # On two logarithmic axes a power is a straight line, and the exponent its slope:
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 7.1. The size of the push on a logit, as p falls. Top, a positive that is missed: dice losses fall with p. Bottom, a negative that is easy: the lines have slopes 1, 2 and 3."}, "image": {"alt": "Two panels with logarithmic axes. Top: CE and FL are flat at 1 as p falls to .001; DL and DSC fall along a line of slope 1. Bottom: CE, linear DL and DSC fall together with slope 1, squared DL with slope 2, FL with slope 3; at p = .001 more than five decades lie between CE and FL."}}
-drawn = ["CE", "FL", "DL, Eq. 6", "DL, Eq. 7", "DSC"]
+# %% mystnb={"figure": {"caption": "Figure 7.2. The size of the gradient on a logit, as p falls. Left, a positive that is missed: the gradient of dice losses falls with p. Right, a negative that is easy: the lines have slopes 1, 2 and 3."}, "image": {"alt": "Two panels with logarithmic axes. Left: CE and FL are flat at 1 as p falls to .001; DL and DSC fall along a line of slope 1. Right: CE, linear DL and DSC fall together with slope 1, squared DL with slope 2, FL with slope 3; at p = .001 more than five decades lie between CE and FL."}} tags=["hide-input"]
 low = torch.logspace(-3, -0.6, 100)
-fig, axes = plt.subplots(2, 1, figsize=(5.6, 6), sharex=True)
+fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.6), sharey=True)
 for axis, k, title in zip(axes, (0, 1), ("a missed positive", "a negative"), strict=True):
     for name in drawn:
-        push = sp.diff(table2[name][k].subs(settings), p) * p * (1 - p)
-        values = abs(sp.lambdify(p, push, "numpy")(low.numpy()))
+        gradient = sp.diff(table2[name][k].subs(settings), p) * p * (1 - p)
+        values = abs(sp.lambdify(p, gradient, "numpy")(low.numpy()))
         axis.loglog(low, values, label=name, **style(name))
-    axis.set(title=f"Push on the logit of {title}", ylabel="|dL/dx|")
-axes[1].set_xlabel("predicted probability p")
-axes[0].legend(ncol=2, loc="lower right")
+    axis.set(title=title, xlabel="predicted probability p")
+axes[0].set_ylabel("size of the gradient, |dL/dx|")
+fig.legend(
+    *axes[0].get_legend_handles_labels(), ncols=5, loc="outside lower center", fontsize="small"
+)
 plt.show()
 
 # %% [markdown]
-# Read the first column: how hard is a positive at p → 0 pushed up? By cross entropy and focal loss
-# with a constant; by all dice losses in proportion to p: the further away the positive is, the less
-# it is pushed. Read the second column: how hard are easy negatives pushed down? By CE, linear dice,
-# Tversky and DSC like p, by squared dice like p², by focal loss like p³.
+# A positive at p → 0: the gradient of cross entropy and focal loss tends to a constant; that of all
+# dice losses is proportional to p, so that the more a positive is missed, the less it moves. An easy
+# negative: the gradient falls like p with CE, linear dice, Tversky and DSC, like p² with squared dice,
+# like p³ with focal loss.
 #
-# So with linear dice both pushes fade together, and 95 negatives outweigh 5 positives at any p.
-# With squared dice the negatives fade faster: far enough down, the positives win. To see it, divide
-# the mean push on the bias by p:
+# So with linear dice both gradients fade together, and 95 negatives outweigh 5 positives at any p.
+# With squared dice the negatives fade faster, and far enough down the positives win. Where exactly do
+# the curves of Figure 7.1 cross zero? That is where a model with nothing but a bias comes to rest.
 
 # %% tags=["remove-cell"]
 order_of = {n: [k for k, _ in v] for n, v in powers.items()}
-claim("By cross entropy and focal loss with a constant; by all dice losses in proportion to p",
+claim("the gradient of cross entropy and focal loss tends to a constant; that of all dice losses is proportional to p",
       all(order_of[n][0] == (1 if n in dices else 0) for n in powers))  # fmt: skip
-claim("By CE, linear dice, Tversky and DSC like p, by squared dice like p², by focal loss like p³",
+claim("like p with CE, linear dice, Tversky and DSC, like p² with squared dice, like p³ with focal loss",
       {n: v[1] for n, v in order_of.items()} == {"CE": 1, "WCE": 1, "FL": 3, "DL, Eq. 6": 1, "DL, Eq. 7": 2, "TL": 1, "DSC": 1})  # fmt: skip
-
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 7.2. 5% positives, all examples at the same p: which way does the bias go? Above zero it rises. The push is divided by p."}, "image": {"alt": "Curves over p on a logarithmic axis. CE falls through zero at p = .05 and FL at .25. Squared dice, Eq. 7, is above zero at the left, crosses at .026 and stays below. Linear dice is below zero everywhere. DSC with alpha 1 is below zero left of .5 and above zero right of it."}}
-low = torch.logspace(-3, -0.01, 200)
-fig, axis = plt.subplots(figsize=(5.6, 3.8))
-for name in drawn:
-    push = [
-        sp.lambdify(p, -(sp.diff(e.subs(settings), p) * (1 - p)), "numpy")(low.numpy())
-        for e in table2[name]
-    ]
-    axis.plot(low, 0.05 * push[0] + 0.95 * push[1], label=name, **style(name))
-axis.axhline(0, color="0.3", lw=0.8)
-axis.set(
-    xscale="log",
-    xlabel="common probability p of all examples",
-    ylabel="mean push on the bias / p",
-    ylim=(-1.2, 0.6),
-)
-axis.legend(ncol=2, loc="lower left")
-plt.show()
-
-# %% [markdown]
-# Where exactly do they cross? That is where a model with nothing but a bias comes to rest.
 
 
 # %%
 def rest(name, positive=0.05):
-    """Where the bias comes to rest: the mean push changes from + to −, or points out of (0, 1)."""
+    """Where the bias comes to rest: −gradient changes from + to −, or points out of (0, 1)."""
     grid = torch.linspace(1e-4, 0.9999, 20001)
-    push = [
+    upward = [
         sp.lambdify(p, -(sp.diff(e.subs(settings), p) * p * (1 - p)), "numpy")(grid.numpy())
         for e in table2[name]
     ]
-    mean = torch.as_tensor(positive * push[0] + (1 - positive) * push[1])
+    mean = torch.as_tensor(positive * upward[0] + (1 - positive) * upward[1])
     stops = [round(v, 3) for v in grid[:-1][(mean[:-1] > 0) & (mean[1:] <= 0)].tolist()]
     return ["0"] * bool(mean[0] < 0) + [str(v) for v in stops] + ["1"] * bool(mean[-1] > 0)
 
@@ -361,23 +356,23 @@ pd.Series(resting, name="rests at p =")
 
 # %% tags=["remove-cell"]
 at_rest = {name: float(place) for name, place in resting.items() if " " not in place}
-claim("Cross entropy rests at the prior, .05; weighted with 19 at .5; focal at .25; squared dice at .026",
+claim("Cross entropy rests at the share of positives, .05; weighted with 19 at .5; focal at .25; squared dice at .026",
       {".05": at_rest["CE"], ".5": at_rest["WCE"], ".25": at_rest["FL"], ".026": at_rest["DL, Eq. 7"]})  # fmt: skip
 claim(
-    "Linear dice and Tversky at these prices know one resting place: p = 0",
+    "Linear dice and Tversky at these prices rest nowhere but at p = 0",
     at_rest["DL, Eq. 6"] == at_rest["TL"] == 0,
 )
-claim("DSC with α = 1 has two, 0 and 1", resting["DSC"] == "0 or 1")
+claim("DSC with α = 1 rests at 0 or at 1", resting["DSC"] == "0 or 1")
 
 # %% [markdown]
-# Cross entropy rests at the prior, .05; weighted with 19 at .5; focal at .25; squared dice at .026.
-# Linear dice and Tversky at these prices know one resting place: p = 0. DSC with α = 1 has two, 0
-# and 1, and the start decides.
+# Cross entropy rests at the share of positives, .05; weighted with 19 at .5; focal at .25; squared dice
+# at .026. Linear dice and Tversky at these prices rest nowhere but at p = 0. DSC with α = 1 rests
+# at 0 or at 1, and the start decides.
 
 # %% [markdown]
 # ## 7.4 All losses on one problem
 #
-# Now with features. The blobs, 5% positives; a logistic model; the same optimiser, steps and data
+# Now with features: the blobs, 5% positives; a logistic model; the same optimiser, steps and data
 # for all. Each loss starts from three biases: −3 (the model guesses 5%, as it should), 0 (it
 # guesses 50%) and +2 (88%). Five seeds; each seed has its own training and test set.
 
@@ -386,10 +381,10 @@ level = {"level": "example"}
 contest = {
     "CE": make_loss("binary_ce"),
     "WCE, weight 19": make_loss("binary_wce", weight=torch.tensor([1.0, 19.0])),
-    "FL, γ=2": make_loss("binary_fl", gamma=2.0),
+    "FL, f=2": make_loss("binary_fl", gamma=2.0),
     "DL linear, example": make_loss("binary_dl", squared=False, **level),
     "DL squared, example": make_loss("binary_dl", squared=True, **level),
-    "TL ½ ½, example": make_loss("binary_tl", squared=False, **level),
+    "TL .5 .5, example": make_loss("binary_tl", squared=False, **level),
     "DSC α=1, example": make_loss("binary_dsc", squared=False, alpha=1.0, **level),
     "DL linear, set": make_loss("binary_dl", squared=False),
     "DL squared, set": make_loss("binary_dl", squared=True),
@@ -404,7 +399,7 @@ results = train_from_starts(contest, biases=biases, seeds=range(5), steps=150)
 
 # %%
 def mean_and_half(values):
-    """Mean and half-width of the 95% interval over seeds."""
+    """Mean and half of the 95% interval over seeds; the tables write it ±."""
     i = interval(values)
     return i.mean, i.high - i.mean
 
@@ -415,8 +410,8 @@ pd.DataFrame(
     {f"start {b:+.0f}": {n: "{:.2f} ± {:.2f}".format(*f1[n, b]) for n in contest} for b in biases}
 )
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 7.3. Test F1 at threshold .5: mean and 95% interval over five seeds, from three starting biases. Dashed: cross entropy with a tuned threshold."}, "image": {"alt": "One row per loss, one marker per starting bias, with intervals. The set-level rows, except DSC with alpha 1, lie around .5 from every start, where the dashed line of tuned cross entropy stands. CE and FL lie at .45, weighted CE at .35. The example-level rows lie at .4, left of it, or at zero."}}
-fig, axis = plt.subplots(figsize=(5.6, 5.4))
+# %% mystnb={"figure": {"caption": "Figure 7.3. Test F1 at threshold .5: mean and 95% interval over five seeds, from three starting biases. Dashed: cross entropy with a tuned threshold."}, "image": {"alt": "One row per loss, one marker per starting bias, with intervals. The set-level rows, except DSC with alpha 1, lie around .5 from every start, where the dashed line of tuned cross entropy stands. CE and FL lie at .45, weighted CE at .35. The example-level rows lie at .4, left of it, or at zero."}} tags=["hide-input"]
+fig, axis = plt.subplots(figsize=(5.6, 4.9))
 for k, (bias, marker) in enumerate(zip(biases, "o^s", strict=True)):
     means, halves = zip(*(f1[name, bias] for name in contest), strict=True)
     rows_at = torch.arange(len(contest)) + 0.22 * (k - 1)
@@ -436,12 +431,11 @@ plt.show()
 #   start; they need a good threshold.
 # - **Set level.** Dice, linear or squared, Tversky, and DSC with α = .1 or .01 reach .49 to .52 from
 #   all three starts, at threshold .5, untuned.
-# - **Example level.** Linear dice and Tversky at ½ end at 0 from everywhere. Squared dice stays
-#   alive, as the table of powers said, but gets only .40 and .36, and from +2 most of its seeds end
-#   at 0.
+# - **Example level.** Linear dice and Tversky at .5 end at 0 from everywhere. Squared dice gets only
+#   .40 and .36, and from +2 most of its seeds end at 0.
 # - **DSC with α = 1** on the set level depends on the start: .38 from −3, nothing from 0, .07 from
-#   +2. At 0 all examples stand exactly on the turning point, where the gradient is 0; a network with
-#   random weights would be scattered around it.
+#   +2. (At 0 all examples stand exactly on the turning point, where the gradient is 0; a network with
+#   random weights would be scattered around it.)
 #
 # In the Playground:
 # <a href="../docs/playground.html#loss=dl&amp;squared=false&amp;level=example">linear dice</a> and
@@ -452,16 +446,16 @@ plt.show()
 
 # %% tags=["remove-cell"]
 mean_of = {key: value[0] for key, value in f1.items()}
-every = [mean_of[n, b] for n in ("CE", "FL, γ=2") for b in biases]
+every = [mean_of[n, b] for n in ("CE", "FL, f=2") for b in biases]
 claim("*CE and focal* end at .45 wherever they start, weighted CE at .35",
       max(every) - min(every) < 0.015, {".45": sum(every) / 6, ".35": mean_of["WCE, weight 19", 0.0]})  # fmt: skip
 lively = ["DL linear, set", "DL squared, set", "TL .3 .7, set", "DSC α=.1, set", "DSC α=.01, set"]
 every = [mean_of[n, b] for n in lively for b in biases]
 claim("reach .49 to .52 from all three starts", {".49": min(every), ".52": max(every)})
-claim("Linear dice and Tversky at ½ end at 0 from everywhere",
-      all(mean_of[n, b] == 0 for n in ("DL linear, example", "TL ½ ½, example") for b in biases))  # fmt: skip
+claim("Linear dice and Tversky at .5 end at 0 from everywhere",
+      all(mean_of[n, b] == 0 for n in ("DL linear, example", "TL .5 .5, example") for b in biases))  # fmt: skip
 squared_example = [mean_of["DL squared, example", b] for b in biases]
-claim("but gets only .40 and .36", {".40": squared_example[0], ".36": squared_example[1]})
+claim("Squared dice gets only .40 and .36", {".40": squared_example[0], ".36": squared_example[1]})
 claim(
     "from +2 most of its seeds end at 0",
     sum(r["f1"] == 0 for r in results["DL squared, example", 2.0]) >= 3,
@@ -480,15 +474,14 @@ for (name, bias), runs in results.items():
 index = pd.MultiIndex.from_tuples(collapsed, names=["every seed collapsed", "start"])
 pd.DataFrame(collapsed.values(), index, columns=["called positive"])
 
-# %% [markdown]
-# Two ways to collapse. "0%" is that of section 7.3: the push of the negatives wins at every p. (DSC
-# with α = 1 from 0 is the exception: there nothing ever moved.) "98%" and "100%" are the sign:
-# above the turning point everything is pushed the wrong way. (An F1 near .1 is what calling
-# everything positive earns: 2 · .05/1.05.)
-#
-# And the baseline that most comparisons forget? Cross entropy, its threshold tuned on the training
-# set. Since all losses saw the same data, compare seed by seed.
 
+# %% [markdown]
+# There are two ways to collapse. "0%" is that of section 7.3: the negatives win at every p. "98%" and
+# "100%" come from the sign: above the turning point everything moves the wrong way. (An F1 near .1 is
+# what calling everything positive earns: 2 · .05/1.05.)
+#
+# The baseline is cross entropy with its threshold tuned on the training set. Since all losses saw the
+# same data, compare seed by seed.
 
 # %%
 def against_tuned_ce(name, key):
@@ -501,7 +494,7 @@ rows = {}
 for name in (
     "CE",
     "WCE, weight 19",
-    "FL, γ=2",
+    "FL, f=2",
     "DL linear, set",
     "DL squared, set",
     "DSC α=.1, set",
@@ -517,7 +510,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 # DSC have nothing to tune and stand about where tuned cross entropy does. Third column: tune all of
 # them, and no interval excludes zero.
 #
-# So what set-level dice buys here is the threshold, found during training; not a better ranking of
+# So what set-level dice gives here is the threshold, found during training, and no better ranking of
 # the examples. And DSC with α = .1 is not distinguishable from linear dice, which is α = 0.
 
 # %% tags=["remove-cell"]
@@ -557,10 +550,10 @@ claim(
     min(mean_of[n, b] for n in lively for b in biases) > 0.45,
 )
 claim(
-    "the example level collapses for linear dice, TL at ½ and DSC",
+    "the example level collapses for linear dice, TL at .5 and DSC",
     all(
         mean_of[n, b] < 0.11
-        for n in ("DL linear, example", "TL ½ ½, example", "DSC α=1, example")
+        for n in ("DL linear, example", "TL .5 .5, example", "DSC α=1, example")
         for b in biases
     ),
 )
@@ -572,13 +565,20 @@ claim(
 # %% [markdown]
 # ### A model that cannot be right
 #
-# All this is a toy whose best rule is a line, which every loss can find. On the misspecified blobs
-# (chapter 04; [05](05_tversky.ipynb), 5.8) no line is right. The same start, −3, ten seeds; and how
-# many of the far negatives are called positive at the tuned threshold:
+# On this toy every loss can find the best rule, a line. On the misspecified blobs (chapter 04;
+# [05](05_tversky.ipynb), 5.8) no line is right. The same start, −3, ten seeds; and how many of the far
+# negatives are called positive at the tuned threshold:
 
 # %%
 fair = {
-    n: contest[n] for n in ("CE", "WCE, weight 19", "FL, γ=2", "DL linear, set", "DL squared, set")
+    n: contest[n]
+    for n in (
+        "CE",
+        "WCE, weight 19",
+        "FL, f=2",
+        "DL linear, set",
+        "DL squared, set",
+    )
 }
 elsewhere = {name: [] for name in fair}
 train, test = ([misspecified_blobs(2000, seed=2 * s + k) for s in range(10)] for k in (0, 1))
@@ -626,12 +626,13 @@ claim(
     ahead["WCE, weight 19"].low > 0,
 )
 
+
 # %% [markdown]
 # Now tuning does not make them level: linear dice reaches .41 where tuned cross entropy has .34,
-# squared dice .38. But weighted cross entropy, tuned, .40: it is not dice alone that can choose a
+# squared dice .38. But so does weighted cross entropy, tuned, .40: dice is not alone in choosing a
 # better wrong line. Those three intervals do not hold 0. Linear dice and weighted cross entropy call
-# nearly all far negatives positive and keep the line that sorts the rest; cross entropy two thirds
-# of them, and turns.
+# nearly all far negatives positive and keep the line that sorts the rest; cross entropy two thirds of
+# them, and turns.
 #
 # So an experiment that wants to speak of a better loss needs a model that can be wrong, a tuned
 # threshold on both sides, weighted cross entropy among the baselines, and seeds.
@@ -642,7 +643,7 @@ claim(
 # > "The mechanism can be easily extended to multi-class classification." (Section 3.1)
 #
 # (eq-7-1)=
-# How, the paper does not say. dicebook takes each class against the rest, computes its loss as if it
+# The paper does not say how. dicebook takes each class against the rest, computes its loss as if it
 # were the positive class, and averages over a set $\mathcal{C}$ of classes:
 #
 # $$
@@ -652,13 +653,15 @@ claim(
 # \end{aligned} \tag{7.1}
 # $$
 #
-# This is 1 minus a soft **macro** F1. A toy tagger: 200 tokens, classes O, PER and LOC, nine in
-# ten are O.
-
+# This is 1 minus a soft **macro** F1 over tokens. (Entity F1 is micro, over whole entities.) A toy
+# tagger: 200 tokens, classes O, PER and LOC, nine in ten are O.
 
 # %%
 def macro_dice(logits, labels, classes, gamma=1.0):  # Eq. 7.1
-    p, y = logits.softmax(-1), torch.nn.functional.one_hot(labels, logits.shape[-1])
+    p, y = (
+        logits.softmax(-1),
+        torch.nn.functional.one_hot(labels, logits.shape[-1]),
+    )
     score = (2 * (p * y).sum(0) + gamma) / (p.sum(0) + y.sum(0) + gamma)
     return (1 - score[classes]).mean()
 
@@ -672,59 +675,43 @@ for classes in ([0, 1, 2], [1, 2]):
     value = macro_dice(logits, labels, classes)
     torch.testing.assert_close(theirs, value)
     torch.testing.assert_close(*(torch.autograd.grad(v, logits)[0] for v in (theirs, value)))
-    print(f"classes {classes}: {value:.4f}, equal to dicebook's, gradients too")
+    print(f"classes {classes}: {value:.4f}")
 
 # %% [markdown]
-# With O, the loss is lower, because O is easy and pulls the mean down; and a third of the loss is
-# spent on a class that entity F1 does not score. Leave it out, then? A worry: without a term for
-# O, who pushes the O tokens that are called PER back? Look at the gradient.
-
-# %%
-norms_by_classes = {}
-for classes in ([0, 1, 2], [1, 2]):
-    loss = dicebook.DiceLoss(squared=False, classes=classes)(logits, labels)
-    gradient = torch.autograd.grad(loss, logits)[0]
-    norms = [gradient[labels == k].norm().item() for k in range(3)]
-    norms_by_classes[str(classes)] = dict(zip(("O", "PER", "LOC"), norms, strict=True))
-pd.DataFrame(norms_by_classes).T.round(4)
-
-# %% [markdown]
-# Gradient norm by gold class, on this one random batch. Without O's term the tokens of O still have a
-# gradient, since every O token that is called PER adds to the denominator of PER; and the classes
-# that count get a larger share. Whether that makes a better tagger is a question for training, not
-# for a norm. Nor is (7.1) the score of a tagger: it is macro, over tokens, and entity F1 is micro,
-# over whole entities.
+# With O a third of the loss is spent on a class that entity F1 does not score. Without O's term the
+# tokens of O still have a gradient, since every O token that is called PER adds to the denominator of
+# PER.
 #
 # ### Why linear denominators can find nothing
 #
 # (eq-7-2)=
-# A fresh network cannot tell the tokens apart: all n of them share one p for a class that has A gold
+# A fresh network cannot tell the tokens apart: all n of them share one p for a class that has G gold
 # tokens in the batch. What does that class's own term ask for at p near 0?
 #
 # $$
 # \begin{aligned}
-# \text{linear: } &\left.\frac{d\mathcal{L}}{dp}\right|_0 = \frac{n\gamma - 2A(A + \gamma)}{(A +
+# \text{linear: } &\left.\frac{d\mathcal{L}}{dp}\right|_0 = \frac{n\gamma - 2G(G + \gamma)}{(G +
 # \gamma)^2}, \\
-# \text{squared: } &\left.\frac{d\mathcal{L}}{dp}\right|_0 = -\frac{2A}{A + \gamma}
+# \text{squared: } &\left.\frac{d\mathcal{L}}{dp}\right|_0 = -\frac{2G}{G + \gamma}
 # \end{aligned} \tag{7.2}
 # $$
 
-# %%
-n, A = sp.symbols("n A", positive=True)
+# %% tags=["hide-input"]
+n, G = sp.symbols("n G", positive=True)
 of_class = {
-    "linear": 1 - (2 * A * p + g) / (n * p + A + g),
-    "squared": 1 - (2 * A * p + g) / (n * p**2 + A + g),
+    "linear": 1 - (2 * G * p + g) / (n * p + G + g),
+    "squared": 1 - (2 * G * p + g) / (n * p**2 + G + g),
 }
-at_zero = {"linear": (n * g - 2 * A * (A + g)) / (A + g) ** 2, "squared": -2 * A / (A + g)}
+at_zero = {"linear": (n * g - 2 * G * (G + g)) / (G + g) ** 2, "squared": -2 * G / (G + g)}
 for form, loss in of_class.items():
     assert sp.simplify(sp.diff(loss, p).subs(p, 0) - at_zero[form]) == 0
 
-# %% [markdown]
-# The squared form is always pulled up from 0. The linear one is pushed *down* wherever nγ exceeds
-# 2A(A + γ): a batch of 600 tokens with γ = 1 must hold 17 gold tokens of a class before its own term
-# wants to find one of them. So the rare classes of a tagger push themselves to 0, and O wins by
-# default. Let a model with nothing but a bias learn one such class, and see where p ends:
 
+# %% [markdown]
+# The squared form always rises from 0. The linear one *falls* back wherever nγ exceeds 2G(G + γ): a
+# batch of 600 tokens with γ = 1 must hold 17 gold tokens of a class before its own term wants to find
+# one of them. So the rare classes of a tagger go to 0, and O wins. Let a model with nothing but a bias
+# learn one such class, and see where p ends:
 
 # %%
 def bias_alone(golds, squared, steps=2000, n=600):
@@ -746,10 +733,10 @@ where = where.rename_axis("gold tokens of 600")
 where.round(3)
 
 # %% tags=["remove-cell"]
-border = {a: float(at_zero["linear"].subs({n: 600, g: 1, A: a})) for a in (16, 17)}
+slope_at = {a: float(at_zero["linear"].subs({n: 600, g: 1, G: a})) for a in (16, 17)}
 claim(
     "must hold 17 gold tokens of a class before its own term wants to find one of them",
-    border[16] > 0 > border[17],
+    slope_at[16] > 0 > slope_at[17],
 )
 claim("Linear, it ends at 0 up to 16 gold tokens and at 1 from 17 on",
       (where.linear[:3] < 0.001).all(), (where.linear[3:] > 0.99).all())  # fmt: skip
@@ -757,65 +744,13 @@ claim("squared, it ends between", ((where.squared > 0.01) & (where.squared < 0.9
 
 # %% [markdown]
 # Linear, it ends at 0 up to 16 gold tokens and at 1 from 17 on; squared, it ends between, a place
-# from which features can sort the tokens. On the blobs of 7.4 nothing of this showed: two thousand
-# examples with 100 positives are far on the good side, and two given features tell them apart from
-# the first step.
+# from which features can sort the tokens. (The blobs of 7.4, with 100 positives in 2000, are far on
+# the good side.)
 #
-# And `O`'s own share in the mean? The pull on the logit of `O`, term by term, for 600 words, 570 of
-# them `O`, five classes with 10, 8, 6, 4 and 2 words and three that the batch does not hold:
-
-# %%
-counts = torch.tensor([570, 10, 8, 6, 4, 2, 0, 0, 0])
-tags = torch.repeat_interleave(torch.arange(9), counts)
-
-
-def pull_to_O(shift, squared):
-    """How hard each term pulls all words to O, when O's logit is `shift` and all others are 0."""
-    logit = torch.zeros(9).index_fill(0, torch.tensor(0), shift).requires_grad_()
-    of_class = make_loss("dl", squared=squared, absent="keep", reduction="none")
-    of_class = of_class(logit.expand(600, 9), tags) / 9
-    terms = [of_class[0], of_class[1:6].sum(), of_class[6:].sum()]
-    return [-torch.autograd.grad(t, logit, retain_graph=True)[0][0].item() for t in terms]
-
-
-pulls = {
-    (when, form): pull_to_O(shift, form == "squared")
-    for when, shift in {"at the start": 0.0, "at all-O": 7.0}.items()
-    for form in of_class
-}
-columns = ["O's own term", "classes present", "classes absent"]
-pd.DataFrame(pulls, index=columns).T.round(4)
-
-# %% tags=["remove-cell"]
-start = [pulls["at the start", form] for form in of_class]
-claim(
-    "At the start all terms pull to `O`, its own the hardest",
-    all(min(t) > 0 and t[0] == max(t) for t in start),
-)
-own, present, absent = pulls["at all-O", "linear"]
-claim("Once there, its pull is nearly gone", own < start[0][0] / 20)
-claim(
-    "under linear denominators they pull on to `O` two hundred times as hard as O's own",
-    150 < (present + absent) / own < 250,
-    absent > present > 0,
-)
-own, present, absent = pulls["at all-O", "squared"]
-claim(
-    "the classes present pull away, harder than the absent ones pull back",
-    present < 0 < absent < -present,
-    own + present + absent < 0,
-)
-
-# %% [markdown]
-# At the start all terms pull to `O`, its own the hardest, under either form (and cross entropy goes
-# there too). Once there, its pull is nearly gone. What *holds* the model is the other terms, absent
-# classes most of all: under linear denominators they pull on to `O` two hundred times as hard as O's
-# own. Under squares the classes present pull away, harder than the absent ones pull back. By these
-# gradients leaving `O` out of the mean would be no cure. But a gradient is not a training: on WNUT
-# 2017 it is one, on CrossNER it is none ([chapter 09](09_named_entities.ipynb), 9.9).
-#
-# On real text it shows. WNUT 2017, MiniLM with two of its six layers trained, 1,000 sentences, three
-# passes from a standing start; the mean of three seeds, and their range; `results/first_try.jsonl`:
+# What holds the model at `O` is the other classes' terms, those of absent classes most of all
+# (exercise 7.2). On real text it shows. WNUT 2017, MiniLM with two of its six layers trained, 1,000
+# sentences, three passes, no warm start; the mean of three seeds, and their range;
+# `results/first_try.jsonl`:
 
 # %% tags=["hide-input"]
 tried = {}
@@ -854,7 +789,7 @@ claim(
     abs(small.mean() - squares.mean()) < 3,
 )
 claim(
-    "Both are ahead of cross entropy after as many steps",
+    "Both are ahead of cross entropy after the same number of steps",
     (small > f1_of["cross entropy"]).all(),
     (squares > f1_of["cross entropy"]).all(),
 )
@@ -870,16 +805,15 @@ claim("On WNUT 2017 linear dice with γ = 1 finds nothing", f1_of["linear dice, 
 
 # %% [markdown]
 # Linear dice finds nothing, with any seed; with γ = .0001, and nothing else changed, it finds about as
-# much as the squared form, as [Eq. 7.2](eq-7-2) has it: nγ is then next to nothing. Both are ahead of
-# cross entropy after as many steps. That is why dicebook squares by default, and warns where a linear
-# form over all classes is made. (What more is known stands in [What to do on
-# Monday](../docs/what_to_do.md).)
+# much as the squared form, as [Eq. 7.2](eq-7-2) predicts. Both are ahead of cross entropy after the
+# same number of steps. That is why dicebook squares by default, and warns where a linear form over all
+# classes is made.
 #
 # The last row is a warning about scores. O is left out of the loss and absent classes are skipped. With
 # one seed of the three it has an F1 of 25 with 2 tags in a hundred right: no class asks for the O
 # tokens, so the model puts them where strict entity F1 does not look.
 #
-# A class *without* a gold token in the batch is the case A = 0. `absent="skip"` leaves such classes
+# A class *without* a gold token in the batch is the case G = 0. `absent="skip"` leaves such classes
 # out of the mean; here is a batch without LOC.
 
 # %%
@@ -891,9 +825,9 @@ for absent in ("keep", "skip"):
 pd.Series(summed, name="summed gradient on LOC's logits").round(4)
 
 # %% [markdown]
-# The push on LOC is gone. Do not conclude that a linear loss now learns: by [Eq. 7.2](eq-7-2) the
-# rare classes that *are* in the batch push themselves down as well. For a squared loss, skipping
-# looks helpful (the fifth row above).
+# The gradient on LOC is gone. That alone does not make a linear loss learn: by [Eq. 7.2](eq-7-2) the
+# rare classes that *are* in the batch go to 0 as well. For a squared loss, skipping looks helpful (the
+# fifth row above).
 
 # %% [markdown]
 # ## 7.6 Padding, masks and ignored labels
@@ -917,13 +851,13 @@ for name in ("ce", "fl", "dl", "tl", "dsc"):
     padded.backward()
     assert x.grad.isfinite().all()
     assert x.grad[~real].abs().max() == 0
-    print(f"{name:4} {padded:.6f}  by ignore_index, by mask and by cutting: equal; gradient clean")
+    print(f"{name:4} {padded:.6f}  by ignore_index, mask or cutting: equal")
 
 # %% [markdown]
-# One end case differs from torch: if *no* row counts, torch's cross entropy is 0/0; dicebook's losses
-# are 0, with a gradient of 0, so that one empty micro-batch does not end a training run.
+# One case differs from torch: if *no* row counts, torch's cross entropy is 0/0; dicebook's losses are
+# 0, with a gradient of 0, so that one empty micro-batch does not end a training run.
 
-# %%
+# %% tags=["hide-input"]
 nothing = torch.full((2, 5), -100)
 torch_ce = torch.nn.functional.cross_entropy(batch.nan_to_num().flatten(0, 1), nothing.flatten())
 print(f"torch: {torch_ce:.1f}   dicebook dl: {make_loss('dl')(batch, nothing):.1f}")
@@ -932,9 +866,8 @@ print(f"torch: {torch_ce:.1f}   dicebook dl: {make_loss('dl')(batch, nothing):.1
 # ## 7.7 Half precision
 #
 # In bf16, a number has 8 significant bits. A logit of 6.25 already gives a p that rounds to 1
-# (exercise 6.5). How much of a loss survives? 4000 tokens, logits in bf16; the formula
-# computed as it stands, in bf16, against dicebook, which takes the same bf16 logits and computes
-# in float32; the truth is the same logits in float64.
+# (exercise 6.5). How much of a loss survives? 4000 tokens, logits in bf16: the formula computed as it
+# stands, in bf16, against dicebook, which computes in float32; the truth is float64.
 
 # %%
 x = (4 * torch.randn(4000, generator=generator)).to(torch.bfloat16)
@@ -968,8 +901,8 @@ claim("on the other an error of some tenths of a percent", nans == 0, 1e-3 <= er
 
 # %% [markdown]
 # Hundreds of NaN gradients on one side; on the other an error of some tenths of a percent, which is
-# the rounding of the gradient itself to bf16. In float16 the sums are a second trap: it ends
-# at 65504, and a sum over a long batch does not.
+# the rounding of the gradient itself to bf16. Float16 ends at 65504, and a sum over a long batch does
+# not.
 
 # %%
 many = torch.zeros(200_000, dtype=torch.float16)  # p = .5 on 200,000 tokens: their sum is 100,000
@@ -980,19 +913,19 @@ theirs, _ = value_and_gradient(make_loss("binary_dl", squared=False), many, half
 print(f"naive: {value:.3f}, largest gradient {gradient.abs().max():.0e}   dicebook: {theirs:.3f}")
 
 # %% [markdown]
-# The naive sum is infinite, the loss exactly 1 and every gradient 0: a training that stands still
-# without a word. dicebook sums in float32.
+# The naive sum is infinite, the loss exactly 1 and every gradient 0: training stands still, and no
+# error says so. dicebook sums in float32.
 
 # %% tags=["remove-cell"]
 claim("the loss exactly 1 and every gradient 0", value == 1, (gradient == 0).all())
 
+
 # %% [markdown]
 # ## 7.8 A loss of one's own
 #
-# Everything is there: probabilities through margins ([Eq. 6.5](eq-6-5)), q ([Eq. 6.4](eq-6-4)), three
-# sums of a class ([Eq. 8](eq-8)), the mean over classes ([Eq. 7.1](eq-7-1)), rows that do not count
-# (7.6), float32 (7.7). As a module:
-
+# Now put together probabilities through margins ([Eq. 6.5](eq-6-5)), q ([Eq. 6.4](eq-6-4)), three sums
+# of a class ([Eq. 8](eq-8)), the mean over classes ([Eq. 7.1](eq-7-1)), rows that do not count (7.6)
+# and float32 (7.7). As a module:
 
 # %%
 class OwnDice(torch.nn.Module):
@@ -1021,9 +954,9 @@ class OwnDice(torch.nn.Module):
 
 
 # %% [markdown]
-# Against the library, in value and gradient, on the padded batch of 7.6 with its NaN:
+# The library gives the same value and gradient, on the padded batch of 7.6 with its NaN.
 
-# %%
+# %% tags=["hide-input"]
 for options in (
     {},
     {"squared": False},
@@ -1035,7 +968,6 @@ for options in (
     theirs = dicebook.SelfAdjustingDiceLoss(**{"alpha": 0.0, **options})(x, gold)
     torch.testing.assert_close(mine, theirs)
     torch.testing.assert_close(*(torch.autograd.grad(v, x)[0] for v in (mine, theirs)))
-    print(f"{mine:.6f}, equal in value and gradient: {options}")
 
 # %% [markdown]
 # Where each line is in the library:
@@ -1049,7 +981,8 @@ for options in (
 # | `score` | `equations.dice_coefficient` | 1 where it is 0/0 |
 # | the last line | `statistics.average_over_classes` | weights, absent classes, other reductions |
 #
-# The middle of it, as the library has it:
+# The middle of it, as the library has it for any target. For hard labels `statistics.of_rows` gives
+# the same sums without one-hot targets.
 
 # %% tags=["hide-input"]
 Markdown(f"```python\n{inspect.getsource(statistics.of_examples)}```")
@@ -1057,24 +990,24 @@ Markdown(f"```python\n{inspect.getsource(statistics.of_examples)}```")
 # %% [markdown]
 # ## 7.9 Which loss?
 #
-# That needs more evidence than derivations and toys. The book's one guide is its last page, [What to
-# do on Monday](../docs/what_to_do.md); every line of it names what it rests on.
+# The book's one guide is the page [What to do on Monday](../docs/what_to_do.md); every line of it names
+# what it rests on.
 #
 # ## Summary
 #
-# - One table of formulas, derivatives and ends: all losses push a positive up and a negative down,
-#   except DSC above p = 1/(1+α). One slip in the printed table: focal loss without a label.
-# - On the logit, a missed positive is pushed with a constant by CE and focal and in proportion to p
-#   by the dice family. Easy negatives are pushed like p (CE, linear dice, TL, DSC), p² (squared
+# - All losses raise a positive and lower a negative, except DSC above p = 1/(1+α). One slip in the
+#   printed table: focal loss without a label.
+# - On the logit, a missed positive has a constant gradient with CE and focal and one proportional to p
+#   with the dice family. That of easy negatives falls like p (CE, linear dice, TL, DSC), p² (squared
 #   dice), p³ (focal with exponent 2).
 # - On the toy, the set level works from every start if the turning point is respected; the example
-#   level collapses for linear dice, TL at ½ and DSC.
+#   level collapses for linear dice, TL at .5 and DSC.
 # - Cross entropy with a tuned threshold is in the same range as the best of them here.
 # - On the misspecified toy, tuned too, linear dice and weighted cross entropy are ahead of cross
 #   entropy: a loss can choose a better wrong model.
-# - Several classes: the mean over classes. A rare class in a linear denominator pushes itself to 0
-#   unless nγ < 2A(A + γ); squared it cannot ([Eq. 7.2](eq-7-2)). On WNUT 2017 linear dice with γ = 1
-#   finds nothing.
+# - Several classes: the mean over classes. A rare class in a linear denominator goes to 0 unless
+#   nγ < 2G(G + γ); squared it cannot ([Eq. 7.2](eq-7-2)). On WNUT 2017 linear dice with γ = 1 finds
+#   nothing.
 # - Padding by −100 or a mask gives the numbers of the cut batch. In half precision, hand over logits.
 #
 # ## Exercises
@@ -1088,27 +1021,65 @@ for name in ("DL, Eq. 7", "TL"):
     print(name, sp.limit(positive, p, 0) / sp.limit(negative, p, 1))
 
 # %% [markdown]
-# **Exercise 7.2 (recall).** Which power of p does focal loss with exponent f have on an easy negative, in
-# general? Check it for f = 0, 1, 2.
+# **Exercise 7.2 (predict, then run).** A batch of 600 words holds 570 of `O`, five classes with 10, 8, 6,
+# 4 and 2 words, and three more classes not at all. Which terms of [Eq. 7.1](eq-7-1) raise the logit of
+# `O`: its own, those of the classes present, those of the absent ones? Answer for the start and for a
+# model that says `O` everywhere, linear and squared; then compute it.
 
 # %% tags=["solution", "hide-cell"]
-for exponent in (0, 1, 2):
-    push = -sp.diff(table2["FL"][1].subs(f, exponent), p) * p * (1 - p)
-    k = exponent + 1
-    print(f"f = {exponent}: p^{k}, constant {sp.limit(push / p**k, p, 0)}")
+counts = torch.tensor([570, 10, 8, 6, 4, 2, 0, 0, 0])
+tags = torch.repeat_interleave(torch.arange(9), counts)
+
+
+def towards_O(shift, squared):
+    """Minus the gradient of each term on O's logit, which is `shift`; all others are 0."""
+    logit = torch.zeros(9).index_fill(0, torch.tensor(0), shift).requires_grad_()
+    of_class = make_loss("dl", squared=squared, absent="keep", reduction="none")
+    of_class = of_class(logit.expand(600, 9), tags) / 9
+    terms = [of_class[0], of_class[1:6].sum(), of_class[6:].sum()]
+    return [-torch.autograd.grad(t, logit, retain_graph=True)[0][0].item() for t in terms]
+
+
+terms_of = {
+    (when, form): towards_O(shift, form == "squared")
+    for when, shift in {"at the start": 0.0, "at all-O": 7.0}.items()
+    for form in of_class
+}
+columns = ["O's own term", "classes present", "classes absent"]
+table = pd.DataFrame(terms_of, index=columns).T.round(4)
+# Verdict: at the start all terms raise O, its own the most. Once there, its own is nearly gone. What
+# *holds* the model there is the other terms: linear, they raise O two hundred times as much as its
+# own does. Squared, the classes present lower O, by more than the absent ones raise it.
+table
+
+# %% tags=["remove-cell"]
+own, present, absent = terms_of["at all-O", "linear"]
+start = [terms_of["at the start", form] for form in of_class]
+assert all(min(t) > 0 and t[0] == max(t) for t in start)
+assert own < start[0][0] / 20
+claim(
+    "What holds the model at `O` is the other classes' terms, those of absent classes most of all",
+    150 < (present + absent) / own < 250,
+    absent > present > 0,
+)
+own, present, absent = terms_of["at all-O", "squared"]
+assert present < 0 < absent < -present
+assert own + present + absent < 0
 
 # %% [markdown]
 # **Exercise 7.3 (pencil).** On the example level linear dice sinks to p = 0 at 5% positives. At which share
 # of positives does it stop sinking when p is small? Give the share as a function of γ.
 
 # %% tags=["solution", "hide-cell"]
-# By hand: at p = 0 a positive is pushed by (γ+2)/(γ+1)² and a negative by 1/γ. They balance where
+# By hand: at p = 0 the slope of a positive is −(γ+2)/(γ+1)², of a negative 1/γ. They balance where
 # π(γ+2)/(γ+1)² = (1−π)/γ; so π (γ(γ+2) + (γ+1)²) = (γ+1)², and γ(γ+2) + (γ+1)² = 2γ² + 4γ + 1.
 share = sp.Symbol("pi", positive=True)
 positive, negative = (-sp.diff(e, p).subs(p, 0) for e in table2["DL, Eq. 6"])
-border = sp.solve(share * positive + (1 - share) * negative, share)[0]
+balance = sp.solve(share * positive + (1 - share) * negative, share)[0]
 display(
-    Math(rf"\pi = {sp.latex(sp.factor(border))},\quad \gamma = 1:\; {sp.latex(border.subs(g, 1))}")
+    Math(
+        rf"\pi = {sp.latex(sp.factor(balance))},\quad \gamma = 1:\; {sp.latex(balance.subs(g, 1))}"
+    )
 )
 
 # %% [markdown]
@@ -1118,7 +1089,7 @@ display(
 
 # %% tags=["solution", "hide-cell"]
 noise = {}
-for name in ("CE", "FL, γ=2", "DL squared, set"):
+for name in ("CE", "FL, f=2", "DL squared, set"):
     scores = []
     for seed in range(5):
         (u, v), (ut, vt) = (imbalanced_blobs(2000, seed=2 * seed + k) for k in (0, 1))
@@ -1134,8 +1105,8 @@ for name in ("CE", "FL, γ=2", "DL squared, set"):
     )
 # Verdict: at .5 dice looks calm (.50) where CE falls to .33 and focal to .26. With a threshold tuned
 # on the same noisy labels all three stand at .50 to .51: the noise moved the probabilities, not the
-# ranking, and a loss that brings its own threshold hides that. A threshold effect again.
-assert noise["DL squared, set"][0] > 0.45 > 0.35 > noise["CE"][0] > noise["FL, γ=2"][0]
+# ranking, and a loss that brings its own threshold hides that.
+assert noise["DL squared, set"][0] > 0.45 > 0.35 > noise["CE"][0] > noise["FL, f=2"][0]
 assert max(v[1] for v in noise.values()) - min(v[1] for v in noise.values()) < 0.02
 
 # %% [markdown]

@@ -24,7 +24,7 @@ settings.load_profile("patient")
 
 
 # What these hold starts processes of its own: each test goes to whichever worker is free.
-SPREAD = ("benchmarks", "notebooks", "reproduce")
+SPREAD = ("benchmarks", "notebooks", "reproduce", "studies")
 
 
 def unit(nodeid: str) -> str:
@@ -59,6 +59,7 @@ class ByUnit(LoadScopeScheduling):
         return unit(nodeid)
 
 
+@pytest.hookimpl(optionalhook=True)  # there is no such hook under `-p no:xdist`
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByUnit:
     """Called where there are workers, whatever ``--dist`` says."""
     config.option.loadscopereorder = False
@@ -73,7 +74,7 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, made from the sdist, as a release makes it; the sdist lies beside it."""
+    """The wheel, made from the sdist, as a release makes it; beside it the sdist, and records/."""
     out = tmp_path_factory.mktemp("dist")
     build = [sys.executable, "-m", "hatchling", "build", "-d", str(out), "-t"]
     subprocess.run([*build, "sdist"], cwd=ROOT, check=True, capture_output=True)
@@ -81,15 +82,18 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(["tar", "xzf", str(sdist), "-C", str(out)], check=True)
     unpacked = out / sdist.name.removesuffix(".tar.gz")
     subprocess.run([*build, "wheel"], cwd=unpacked, check=True, capture_output=True)
+    records = [*build[:-2], str(out / "records"), "-t", "wheel"]
+    subprocess.run(records, cwd=unpacked / "results", check=True, capture_output=True)
     return next(out.glob("*.whl"))
 
 
 @pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that the wheel alone is installed into: put on PYTHONPATH, it hides the project."""
+    """A folder with the wheel and the records installed: on PYTHONPATH, it hides the project."""
     folder = tmp_path_factory.mktemp("installed")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
-    subprocess.run([*pip, "--target", str(folder), str(wheel)], check=True, capture_output=True)
+    wheels = [str(wheel), *map(str, wheel.parent.glob("records/*.whl"))]
+    subprocess.run([*pip, "--target", str(folder), *wheels], check=True, capture_output=True)
     return folder
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dicebook.reproduce import grid
+from reproduce import grid
 
 
 def made_up(table: int, profile: str = "default") -> list[dict]:

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 import torch
 
-from dicebook.claims import claim
+from dicelab.claims import claim
 
 
 def test_claims_that_hold():
     claim("Half of .521 is .261", {".521": 0.5213, ".261": np.float64(0.2607)})
     claim("85% of 1,563, or −.95", {"85%": 0.8515, "1,563": 1563, "−.95": torch.tensor(-0.954)})
-    claim("more", True, np.bool_(True), torch.tensor(True), {})
+    claim("more", True, np.bool_(True), torch.tensor(True))
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_a_false_condition_is_counted_out(false):
         claim("it grows", True, false)
 
 
-@pytest.mark.parametrize("evidence", [(), (0.3,), ("yes",), (None,), (torch.tensor(0.3),)])
+@pytest.mark.parametrize("evidence", [(), ({},), (0.3,), ("yes",), (None,), (torch.tensor(0.3),)])
 def test_what_cannot_fail_is_no_evidence(evidence):
     with pytest.raises(TypeError, match=r"evidence|expected conditions"):
         claim("it grows", *evidence)

@@ -8,8 +8,8 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from dicebook import figures
-from dicebook.reproduce.analysis import CHECKPOINTS, WAYS, Runs, compared
+from dicelab import figures
+from dicelab.records.analysis import CHECKPOINTS, WAYS, Evidence, compared
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +109,7 @@ def _final(seed: int, hits: int, called: int) -> dict:
     }
 
 
-def _evidence() -> Runs:
+def _evidence() -> Evidence:
     told = {"blocks": [50], "corpus": "toy", "form": "pair", "baselines": {"majority": 7.0}}
     told["sizes"] = {"train": {"rows": 100, "positive": 10}}
     finals = {
@@ -117,7 +117,7 @@ def _evidence() -> Runs:
         for arm, hits in (("ce", 10), ("dice", 20))
         for how in WAYS
     }
-    return Runs(tasks={"toy": told}, finals=finals)
+    return Evidence(tasks={"toy": told}, finals=finals)
 
 
 def test_evidence_draws_means_over_finals_and_where_each_loss_decides(axes) -> None:

@@ -24,9 +24,9 @@ from dicebook import (
     WeightedSum,
     make_loss,
 )
-from dicebook.corpora import embedded
-from dicebook.tasks import tagging
-from dicebook.training.encoders import load_tokenizer
+from dicelab.corpora import embedded
+from dicelab.tasks import tagging
+from dicelab.training.encoders import load_tokenizer
 
 #: Three seeds gave 27.6 to 41.3 for tags, one seed 88.9 to 89.0 for words. Linear dice gave 0.
 TAGS_FOUND, WORDS_FOUND = 20, 75

@@ -13,9 +13,10 @@ import pytest
 import yaml
 from papermill import inspect_notebook
 
-from benchmarks import decoding, first_try, monday, readers
-from dicebook.reproduce import analysis, runs
-from dicebook.reproduce.analysis import Runs, effect, less_ce
+from dicelab.__main__ import _parser
+from dicelab.records import analysis, runs
+from dicelab.records.analysis import Evidence, effect, less_ce
+from studies import decoding, first_try, monday, readers
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +43,13 @@ def test_what_a_bias_at_the_log_odds_does(root: Path, guide: str) -> None:
         f1(partial(first_try.parameters_of, "squad11", first_try.SETUPS[setup]))
         for setup in ("ce", "dl, squared")
     )
-    prior = f1(partial(readers.parameters_of, readers.SETUPS["bce, prior"]))
+    prior = f1(partial(readers.parameters_of, readers.READERS["bce, prior"]))
     assert f"has an F1 of {plain} with its bias at 0 and {prior} at the log-odds" in guide
     assert f"dice {dice}," in guide
 
 
 def test_what_linear_tversky_with_a_small_beta_loses(root: Path, guide: str) -> None:
-    search = Runs.read(root / "results" / "evidence").search
+    search = Evidence.read(root / "results" / "evidence").search
     twin = {r["trial"]: r["validation"] for r in search["wnut17", "ce"]}
     behind = [
         (
@@ -68,7 +69,7 @@ def test_what_linear_tversky_with_a_small_beta_loses(root: Path, guide: str) -> 
 
 
 def test_what_the_rivals_do(root: Path, guide: str) -> None:
-    evidence = Runs.read(root / "results" / "evidence")
+    evidence = Evidence.read(root / "results" / "evidence")
     old = ("wce", "logit_adjustment", "ce_prior")
     binary = {
         t: evidence.imbalance(t) for t, told in evidence.tasks.items() if told["form"] != "tags"
@@ -106,7 +107,9 @@ def test_what_the_rivals_do(root: Path, guide: str) -> None:
 
 def test_the_commands_are_commands(root: Path) -> None:
     page = (root / "docs" / "what_to_do.md").read_text(encoding="utf-8")
-    block = page.split("```sh\n")[1].split("```")[0]
+    one, block = (part.split("```")[0] for part in page.split("```sh\n")[1:3])
+    given = _parser().parse_args(shlex.split(one)[1:])
+    assert (given.source, given.minutes) == ("my.tsv", 30)
     lines = [line for line in block.replace("\\\n", "").splitlines() if line[0] != "#"]
     assert len(lines) == 5
     for line in lines:

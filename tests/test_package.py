@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from dicebook.__main__ import main
-from dicebook.extras import MODULES, MissingExtra, need
+from dicelab.__main__ import main
+from dicelab.extras import MODULES, SOURCE, MissingExtra, install_command, need
+from tools import source
 
 ROOT = Path(__file__).resolve().parents[1]
 TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout
@@ -31,14 +32,27 @@ def tracked(*folders: str) -> set[str]:
     return {file for file in files if file.startswith(folders)}
 
 
-def test_the_wheel_holds_what_runs_and_the_records(wheel: Path) -> None:
+def test_the_wheel_holds_the_two_packages_and_no_record(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    code = tracked("dicebook/")
-    code |= {name for name in tracked("data_scripts/") if "/embedded/" not in name}
+    code = tracked("dicebook/", "dicelab/")
+    scripts = {name for name in tracked("data_scripts/") if "/embedded/" not in name}
+    code |= {f"dicelab/{name}" for name in scripts}
     expected = {name for name in code if not name.endswith(".md")}
-    expected |= {f"dicebook/{name}" for name in tracked("results/")}
     assert {name for name in names if ".dist-info/" not in name} == expected
     assert "dicebook/py.typed" in names
+
+
+def test_the_records_are_a_wheel_of_their_own(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT / "results", check=True, capture_output=True)
+    (wheel,) = tmp_path.iterdir()
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    records = {name.removeprefix("results/") for name in tracked("results/")}
+    there = records - {"pyproject.toml"} | tracked("notebooks/")
+    assert names == {f"dicebook_records/{name}" for name in there}
+    version = wheel.name.split("-")[1]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert f"dicebook-records=={version}" in extras["optional-dependencies"]["book"]
 
 
 def test_the_sdist_holds_the_project(wheel: Path) -> None:
@@ -63,8 +77,10 @@ def test_the_readme_s_links_work_away_from_the_project(wheel: Path) -> None:
     urls = dict(line.split(", ") for line in metadata.get_all("Project-URL"))
     body = re.sub(r"```.*?```", "", str(metadata.get_payload()), flags=re.DOTALL)
     links = re.findall(r"\]\(([^)]+)\)", body)
+    pictures = re.findall(r'(?:src|srcset)="([^"]+)"', body)
     assert len(links) > 5
-    for link in links:
+    assert len(pictures) == 2  # the light and the dark one
+    for link in [*links, *pictures]:
         assert link.startswith("https://"), link
         ours = re.fullmatch(re.escape(urls["Repository"]) + r"/(?:blob|raw)/main/([^#]+).*", link)
         assert ours is None or (ROOT / ours[1]).exists(), link
@@ -76,10 +92,24 @@ def test_one_command_changes_the_address_everywhere(tmp_path: Path) -> None:
         shutil.copyfile(ROOT / name, tmp_path / name)
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     subprocess.run(["git", "add", "--all"], cwd=tmp_path, check=True)
+    forgotten = subprocess.run(["make", "repository"], cwd=tmp_path, capture_output=True)
+    assert b"say which: make repository TO=you/dicebook" in forgotten.stderr
+    for wrong in ("TO=losses", "TO=https://github.com/you/losses", "URL=you/losses"):
+        refused = subprocess.run(["make", "repository", wrong], cwd=tmp_path, capture_output=True)
+        assert b"expected owner/name, got" in refused.stderr, wrong
+    assert not subprocess.check_output(["git", "diff"], cwd=tmp_path)
     subprocess.run(["make", "repository", "TO=you/losses"], cwd=tmp_path, check=True)
     addresses = r"github\.com/([\w-]+/(?:dicebook|losses))|(\w+)\.github\.io/(\w+)"
     found = set()
-    for name in tracked("README.md", "pyproject.toml", "_config.yml", ".github/"):
+    pages = (
+        "README.md",
+        "pyproject.toml",
+        "_config.yml",
+        ".github/",
+        "notebooks/03",
+        "dicelab/extras",
+    )
+    for name in tracked(*pages):
         found |= set(re.findall(addresses, (tmp_path / name).read_text("utf-8")))
     assert found == {("you/losses", "", ""), ("", "you", "losses")}
 
@@ -118,25 +148,24 @@ def test_with_torch_alone_the_losses_work(bare: list[str], installed: Path, tmp_
 
 
 def test_a_missing_extra_is_named(bare: list[str], tmp_path: Path) -> None:
-    rooms = {"corpora": "train", "training": "train", "tasks": "train", "reproduce": "train"}
+    rooms = {"corpora": "train", "training": "train", "tasks": "train", "records": "train"}
     rooms["figures"] = "book"
     (tmp_path / "each.py").write_text(
-        "import dicebook\n"
         f"for room in {list(rooms)}:\n"
         "    try:\n"
-        "        __import__(f'dicebook.{room}')\n"
-        "    except dicebook.extras.MissingExtra as error:\n"
+        "        __import__(f'dicelab.{room}')\n"
+        "    except dicelab.extras.MissingExtra as error:\n"
         "        print(room, error)\n"
-        "from dicebook.__main__ import main\n"
+        "from dicelab.__main__ import main\n"
         "print('returns', main(['data']))\n"
     )
-    done = ask(bare, "import dicebook.extras; exec(open('each.py').read())", tmp_path)
+    done = ask(bare, "import dicelab.extras; exec(open('each.py').read())", tmp_path)
     *errors, returned = done.stdout.splitlines()
     for (room, extra), error in zip(rooms.items(), errors, strict=True):
         assert error.startswith(f"{room} this part of dicebook needs ")
-        assert error.endswith(f"not found here: pip install 'dicebook[{extra}]'")
+        assert error.endswith(f"not found here: {install_command(extra)}")
     assert returned == "returns 1"
-    assert "\ndicebook: this part of dicebook needs accelerate" in "\n" + done.stderr
+    assert "\ndicebook: this part of dicebook needs datasets, " in "\n" + done.stderr
 
 
 def test_what_an_extra_brings_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,26 +182,51 @@ def test_what_an_extra_brings_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_command_of_an_installed_package(installed: Path, tmp_path: Path) -> None:
     code = (
-        "from dicebook.__main__ import main; from dicebook.reproduce import runs;"
-        "main(['data']); main(['data', 'crossner_ai', '--help']); print(runs.kept_folder());"
+        "from dicelab.__main__ import main; from dicelab.records import runs;"
+        "main(['data']); main(['data', 'crossner_ai', '--help']); "
         "print(main(['data', 'wnut17', '--quiet', '--mirror', 'none']))"
     )
     env = {**os.environ, "PYTHONPATH": str(installed)}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env)
     assert "wnut17             tagging" in done.stdout
-    assert "usage: python -m data_scripts.crossner --domain ai" in done.stdout
-    assert str(installed / "dicebook" / "results") in done.stdout
+    assert "usage: dicebook data crossner_ai" in done.stdout
     assert done.stdout.endswith("\n1\n")
     assert "\nwnut17: " in "\n" + done.stderr
+
+
+def test_the_chapters_come_with_the_records(installed: Path, tmp_path: Path) -> None:
+    code = "from dicelab.__main__ import main; print(main(['notebooks', 'here/book']))"
+    env = {**os.environ, "PYTHONPATH": str(installed)}
+    command = [sys.executable, "-c", code]
+    first = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env)
+    chapters = tracked("notebooks/0", "notebooks/1", "notebooks/2")
+    expected = {name.removeprefix("notebooks/") for name in chapters if name.endswith(".ipynb")}
+    assert {path.name for path in (tmp_path / "here" / "book").iterdir()} == expected
+    assert first.stdout.startswith(f"{len(expected)} chapters are in here")
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env)
+    assert "already holds 01_imbalance.ipynb" in again.stderr
+    assert again.stdout == "1\n"
+
+
+def test_one_command_changes_where_pip_finds_the_package(tmp_path: Path) -> None:
+    for name in tracked(""):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "--all"], cwd=tmp_path, check=True)
+    changed = source.write("", tmp_path)
+    assert {"README.md", "docs/recipes.md", "dicelab/extras.py"} < set(changed)
+    assert sum(name.endswith(".ipynb") for name in changed) >= 19
+    assert "pip install 'dicebook[book]'\n" in (tmp_path / "README.md").read_text()
+    left = subprocess.run(["git", "grep", "-lF", SOURCE], cwd=tmp_path, capture_output=True)
+    assert left.stdout.decode().split() == ["tools/source.py"] * ("you" in SOURCE)
+    assert source.main(["nonsense"]) == 2
 
 
 def test_the_command_s_words(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["data", "nowhere"]) == 1
     assert "no script prepares 'nowhere'; corpora: conll03" in capsys.readouterr().err
-    assert main(["estimate", "5", "--speed", "15000"]) == 0
-    assert "\nTable 5, profile default: " in capsys.readouterr().out
-    assert main(["estimate", "2"]) == 2
     assert main(["paper", "5"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("Table 5. Named entities\ncorpus")
@@ -188,6 +242,10 @@ def test_the_command_diagnoses(
     assert capsys.readouterr().out.startswith("no problem found")
     assert main(["diagnose", "dl", "-o", "gamme=1"]) == 1
     assert "has no option 'gamme'" in capsys.readouterr().err
+    assert main(["diagnose", "nowhere:loss"]) == 1
+    assert "no module 'nowhere', here or installed" in capsys.readouterr().err
+    assert main(["diagnose", "torch.nn:Nope"]) == 1
+    assert "module 'torch.nn' has no 'Nope'" in capsys.readouterr().err
     (tmp_path / "mine.py").write_text("def constant(x, y):\n    return x.sum() * 0\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])

@@ -9,7 +9,7 @@ from sklearn.metrics import f1_score as sklearn_f1
 from sklearn.metrics import precision_score, recall_score
 
 from dicebook import make_loss
-from dicebook.toy import (
+from dicelab.toy import (
     best_threshold,
     f1_score,
     imbalanced_blobs,

@@ -13,11 +13,11 @@ import torch
 from datasets import Dataset, DatasetDict
 
 from dicebook import TrainerLoss, make_loss
-from dicebook.tasks import tagging
-from dicebook.training.encoders import load_tokenizer
-from dicebook.training.experiment import Experiment
-from dicebook.training.sampling import sample
-from dicebook.training.trainer import Trained, train
+from dicelab.tasks import tagging
+from dicelab.training.encoders import load_tokenizer
+from dicelab.training.experiment import Experiment
+from dicelab.training.sampling import sample
+from dicelab.training.trainer import Trained, train
 
 
 def sentences(n: int, seed: int) -> list[dict[str, list[str]]]:

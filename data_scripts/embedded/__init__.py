@@ -1,8 +1,8 @@
 """The generator of the embedded corpora, which dicebook ships as data.
 
-Five tasks in English and Chinese. A corpus depends on its arguments, on ``VERSION`` and on the name
-lists of the installed Faker, and on nothing else. The card of these corpora
-(``docs/embedded_corpora.md``) says how they are made and what they are not.
+Five tasks in English and Chinese, and one in English alone. A corpus depends on its arguments, on
+``VERSION`` and on the name lists of the installed Faker, and on nothing else. The card of these
+corpora (``docs/embedded_corpora.md``) says how they are made and what they are not.
 """
 
 from __future__ import annotations
@@ -13,13 +13,24 @@ from datasets import DatasetDict
 
 from data_scripts.embedded.draw import VERSION
 from data_scripts.embedded.entity_tags import entities
+from data_scripts.embedded.letters import labels
 from data_scripts.embedded.opinions import sentiment
 from data_scripts.embedded.paraphrase_pairs import paraphrases
 from data_scripts.embedded.questions import reading
 from data_scripts.embedded.word_classes import pos
-from dicebook.corpora.errors import CorpusError
+from dicelab.corpora.errors import CorpusError
 
-__all__ = ["NAMES", "VERSION", "entities", "load", "paraphrases", "pos", "reading", "sentiment"]
+__all__ = [
+    "NAMES",
+    "VERSION",
+    "entities",
+    "labels",
+    "load",
+    "paraphrases",
+    "pos",
+    "reading",
+    "sentiment",
+]
 
 _GENERATORS: dict[str, Callable[..., DatasetDict]] = {
     "pos": pos,
@@ -33,7 +44,7 @@ NAMES: dict[str, tuple[str, str]] = {
     f"embedded-{task}-{language}": (task, language)
     for language in ("en", "zh")
     for task in _GENERATORS
-}
+} | {"embedded-labels-en": ("labels", "en")}
 """Name of an embedded corpus -> its generator's name and its language."""
 
 
@@ -59,4 +70,4 @@ def load(
     task, language = NAMES[name]
     given = {"size": size, "imbalance": imbalance}
     options = {key: value for key, value in given.items() if value is not None}
-    return _GENERATORS[task](language=language, seed=seed, **options)
+    return (_GENERATORS | {"labels": labels})[task](language=language, seed=seed, **options)

@@ -1,6 +1,6 @@
 """Write the embedded corpora: ``python -m data_scripts.embedded [NAME ...] [--check]``.
 
-The files go to ``dicebook/corpora/embedded``, one a corpus: JSON lines with their split, in gzip.
+The files go to ``dicelab/corpora/embedded``, one a corpus: JSON lines with their split, in gzip.
 The lines depend on the generators, on ``VERSION`` and on Faker's lists of names alone. The bytes of
 a file also depend on the zlib that packed it; so a file whose lines are right stays as it is.
 """
@@ -14,10 +14,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import dicebook.corpora.embedded as packaged
+import dicelab.corpora.embedded as packaged
 from data_scripts.embedded import NAMES, load
 from data_scripts.embedded.card import table
-from dicebook.atomic import atomic
+from dicelab.atomic import atomic
 
 FOLDER = Path(packaged.__file__).parent
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from data_scripts.embedded.draw import Draw
-from dicebook.corpora.errors import CorpusError
+from dicelab.corpora.errors import CorpusError
 
 
 def check(language: str, size: int, imbalance: float, seed: int, *, lowest: float = 1.0) -> None:

@@ -8,6 +8,7 @@ import json
 from datasets import DatasetDict
 
 from data_scripts.embedded import NAMES, load
+from data_scripts.embedded.letters_en import TOPICS
 from data_scripts.embedded.names import SPLITS
 from data_scripts.embedded.word_classes import RARE
 
@@ -27,7 +28,7 @@ def counts(name: str, corpus: DatasetDict) -> tuple[int, int, int]:
 
     Returns:
         Units (tokens; words or characters of the context, once for each question; pairs;
-        sentences), and the negatives and positives among them.
+        sentences; sentences with each label in turn), and the negatives and positives among them.
     """
     train = corpus["train"]
     task, language = NAMES[name]
@@ -39,6 +40,9 @@ def counts(name: str, corpus: DatasetDict) -> tuple[int, int, int]:
         contexts = train["context"]
         units = sum(len(c.split()) if language == "en" else len(c) for c in contexts)
         positive = 2 * sum(bool(answers["text"]) for answers in train["answers"])
+        return units, units - positive, positive
+    if task == "labels":
+        units, positive = len(TOPICS) * len(train), sum(map(len, train["labels"]))
         return units, units - positive, positive
     labels = list(train["label"])
     return len(labels), labels.count(0), labels.count(1)

@@ -11,7 +11,7 @@ from data_scripts.embedded.arguments import check, rows
 from data_scripts.embedded.draw import Draw
 from data_scripts.embedded.grammar import Grammar, Labelled
 from data_scripts.embedded.names import SPLITS, Language, Split, lists, of_split
-from dicebook.corpora.forms import to_dataset
+from dicelab.corpora.forms import to_dataset
 
 TYPES = ("PER", "LOC", "ORG", "PRODUCT")
 

@@ -11,7 +11,7 @@ from data_scripts.embedded.arguments import check, labels, rows
 from data_scripts.embedded.draw import Draw
 from data_scripts.embedded.grammar import Grammar, Labelled, text_of
 from data_scripts.embedded.names import SPLITS, Language, Split, of_split
-from dicebook.corpora.forms import to_dataset
+from dicelab.corpora.forms import to_dataset
 
 UNDECIDED = 0.04
 """Share of the sentences that do not tell their label."""

@@ -12,7 +12,7 @@ from data_scripts.embedded.draw import Draw
 from data_scripts.embedded.entity_tags import Mentions
 from data_scripts.embedded.grammar import Grammar, Labelled, text_of
 from data_scripts.embedded.names import SPLITS, Language
-from dicebook.corpora.forms import to_dataset
+from dicelab.corpora.forms import to_dataset
 
 _OTHER_NAME = 0.05  # of the negatives: the same said of somebody else
 _FRAMED = 0.7  # of either label: the second sentence affirms or denies by a frame

@@ -11,8 +11,8 @@ from data_scripts.embedded.arguments import check, rows
 from data_scripts.embedded.draw import Draw
 from data_scripts.embedded.entity_tags import Mentions
 from data_scripts.embedded.names import SPLITS, Language
-from dicebook.corpora.errors import CorpusError
-from dicebook.corpora.forms import to_dataset
+from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.forms import to_dataset
 
 UNANSWERABLE = 1 / 3
 """Share of the questions that have no answer in their paragraph."""

@@ -9,7 +9,7 @@ from data_scripts.embedded.arguments import check, rows
 from data_scripts.embedded.draw import Draw
 from data_scripts.embedded.grammar import Grammar, Labelled
 from data_scripts.embedded.names import SPLITS, Language, Split, lists, of_split
-from dicebook.corpora.forms import to_dataset
+from dicelab.corpora.forms import to_dataset
 
 RARE = ("INTJ", "NUM", "PROPN")
 """The tags that the imbalance counts as positive."""

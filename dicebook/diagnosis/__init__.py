@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -33,7 +34,8 @@ def diagnose(
     """Check what a loss does with a batch, and whether a model trained with it gets anywhere.
 
     The loss is called some hundred times on rows ``[N, C]`` and ``[N]`` (binary: ``[N]`` and
-    ``[N]``), with N up to 400,000 for the test of half precision. With ``counts`` a toy tagger is
+    ``[N]``), with N up to 400,000 for the test of half precision, where ``N·C`` stays below 17
+    million. With ``counts`` a toy tagger is
     trained from a standing start as well, in some seconds on the CPU.
 
     Args:
@@ -64,6 +66,11 @@ def diagnose(
         logits, targets = _batch_like(torch.as_tensor(counts))
     probe = Probe.of(loss, logits, targets, ignore_index)
     findings = [checks.check_call(probe)]
+    if findings[0].verdict == PROBLEM and probe.binary and not targets.is_floating_point():
+        probe = replace(probe, targets=probe.targets.float())
+        called = checks.check_call(probe)
+        text = f"{called.meaning}, which takes floating targets only"
+        findings = [findings[0] if called.verdict == PROBLEM else replace(called, meaning=text)]
     if findings[0].verdict == PROBLEM:
         return Report(tuple(findings))
     for check in checks.ALL:

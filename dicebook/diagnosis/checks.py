@@ -8,10 +8,11 @@ import math
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.functional import one_hot
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
 
 from dicebook.diagnosis.probe import MANY, SURE, LossRaised, Probe, every_third, repeat
 from dicebook.diagnosis.report import NOTE, OK, PROBLEM, Finding
@@ -169,12 +170,18 @@ def check_clamp(probe: Probe) -> Finding | None:
         cost, gradient = probe.value_and_gradient(wrong, probe.targets)
         return cost, float(gradient.norm())
 
-    (low, near), (high, middle), (_, far) = map(cost_and_push, (3.0, 5.0, 12.0))
+    (low, near), (high, middle) = map(cost_and_push, (3.0, 5.0))
     if not (high > 1.1 * low and middle > 0.6 * near > 0):
         return None  # a bounded loss, such as dice: its gradient fades by design
-    share = far / middle
-    text = f"from a margin of 5 to one of 12, both wrong, the gradient is multiplied by {share:.2g}"
-    if share >= 0.5:
+    for margin in (12.0, 25.0):
+        share = cost_and_push(margin)[1] / middle
+        text = (
+            f"from a margin of 5 to one of {margin:.0f}, both wrong, the gradient is multiplied "
+            f"by {share:.2g}"
+        )
+        if share < 0.5:
+            break
+    else:
         return Finding("clamp", OK, share, text)
     mend = "log(p + ε) or a clamp hides what is surely wrong: use log_softmax or logsigmoid"
     return Finding("clamp", PROBLEM, share, text, mend)
@@ -185,7 +192,7 @@ def check_shift(probe: Probe) -> Finding | None:
         return None
     x, y = probe.logits, probe.targets
     step = torch.linspace(-3, 3, len(y), device=x.device).unsqueeze(-1)
-    moved = abs(probe.value(x + step, y) - probe.value(x, y))
+    moved = round(abs(probe.value(x + step, y) - probe.value(x, y)), 6)
     if moved <= 1e-4 * max(1.0, abs(probe.span())):
         return Finding("shift", OK, moved, "a constant added to a row's logits changes nothing")
     text = "a constant added to a row's logits changes the loss: no softmax over the classes"
@@ -195,11 +202,70 @@ def check_shift(probe: Probe) -> Finding | None:
     return Finding("shift", PROBLEM, moved, text, mend)
 
 
+def check_softmax_twice(probe: Probe) -> Finding:
+    """Whether what goes into a softmax or a sigmoid is probabilities already."""
+    wrong = probe.predicting(probe.others(probe.targets), SURE)
+    with _Normalised() as seen:
+        probe.value_and_gradient(wrong + 0.1 * probe.logits, probe.targets)
+    name, number = "softmax twice", float(seen.of_probabilities)
+    if not seen.of_probabilities:
+        return Finding(name, OK, number, "no softmax or sigmoid of probabilities")
+    text = f"{seen.operation} is taken of probabilities: no example can be surely right or wrong"
+    return Finding(name, PROBLEM, number, text, "give the loss logits, without softmax or sigmoid")
+
+
+class _Normalised(TorchDispatchMode):
+    """Counts the softmaxes and sigmoids whose input is probabilities."""
+
+    of_probabilities, operation = 0, ""
+    OF_ROWS = ("_log_softmax", "_softmax", "logsumexp", "amax")  # amax: where a class is left out
+    OF_ONE = ("sigmoid", "log_sigmoid_forward", "binary_cross_entropy_with_logits")
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        name = func.overloadpacket.__name__
+        if name in self.OF_ROWS + self.OF_ONE and args[0].numel() > 1:
+            out = args[0] <= torch.finfo(args[0].dtype).min
+            x, there = args[0].masked_fill(out, 0.0), name != "amax" or bool(out.any())
+            inside = there and bool(((x >= 0) & (x <= 1)).all()) and float(x.max() - x.min()) > 0.5
+            if inside and name in self.OF_ROWS:
+                inside = bool(((x.sum(args[1]) - 1).abs() < 1e-3).all())
+            if inside:
+                self.of_probabilities += 1
+                self.operation = "a sigmoid" if name in self.OF_ONE else "a softmax"
+        return func(*args, **(kwargs or {}))
+
+
+def check_focus(probe: Probe) -> Finding | None:
+    """Whether the gradient is that of cross entropy times a factor that depends on the batch."""
+    factors = []
+    right = probe.predicting(probe.targets, 1.0)
+    for x in (probe.logits, probe.logits + right):
+        _, gradient = probe.value_and_gradient(x, probe.targets)
+        p = x.sigmoid() if probe.binary else x.softmax(-1)
+        gold = probe.targets.to(p) if probe.binary else one_hot(probe.targets, probe.classes).to(p)
+        usual = (p - gold).reshape(len(p), -1)
+        gradient = gradient.reshape(len(p), -1)
+        factor = (gradient * usual).sum(-1) / (usual * usual).sum(-1)
+        left = gradient - factor.unsqueeze(-1) * usual
+        of_class = factor[probe.targets == probe.common]
+        even = float(of_class.std()) <= 1e-3 * abs(float(of_class.mean()))
+        straight = float(left.norm()) <= 1e-3 * float(gradient.norm())
+        if not (even and straight and float(of_class.mean()) > 0):
+            return None
+        factors.append(float(of_class.mean()))
+    ratio = factors[1] / factors[0]
+    text = f"every example weighs alike, and in an easier batch all weigh {ratio:.2g} times as much"
+    if abs(ratio - 1) <= 0.02:
+        return None
+    mend = "focal loss: take the factor of each example, reduction='none', and the mean last"
+    return Finding("focus", PROBLEM, ratio, text, mend)
+
+
 def check_saturation(probe: Probe) -> Finding:
     y, before = probe.targets, math.nan
     jump = 0.15 * max(abs(probe.span()), 0.1 * abs(probe.value(probe.logits, y)))
     mend = "write (1 - p)^alpha * p as exp(logsigmoid(x) + alpha * logsigmoid(-x)); clamps move it"
-    for margin in (*range(8, 31), 50, 100, 1000):
+    for margin in (*range(8, 51), 100, 1000):
         for name, x in zip(("right", "wrong"), probe.right_and_wrong(float(margin)), strict=True):
             value, gradient = probe.value_and_gradient(x, y)
             if not math.isfinite(value) or not bool(gradient.isfinite().all()):
@@ -217,64 +283,101 @@ def check_saturation(probe: Probe) -> Finding:
 
 
 def check_memory(probe: Probe) -> Finding:
-    with _LargestTensor() as seen:
-        probe.value_and_gradient(probe.logits, probe.targets)
     rows = len(probe.targets)
-    share = seen.elements / probe.logits.numel()
-    if seen.elements < rows * rows / 2:
+    sizes = []
+    for copies in (1, 2):
+        with _Sizes() as seen:
+            probe.value_and_gradient(repeat(probe.logits, copies), repeat(probe.targets, copies))
+        sizes.append(seen.elements)
+    once, twice = sizes
+    # The same operations on twice the rows: two by two. A loop over rows has more of them.
+    pairs = list(zip(once, twice, strict=True)) if len(once) == len(twice) else []
+    pairs = pairs or [(max(once), max(twice))]
+    share = max(once) / probe.logits.numel()
+    grown = [late for early, late in pairs if late > 3 * early and late >= rows * rows]
+    if not grown:
         return Finding("memory", OK, share, "largest tensor inside, in units of the logits")
-    text = f"a tensor of {seen.elements:,} elements is built from {rows} rows: N by N"
+    text = f"a tensor of {max(grown):,} elements is built from {2 * rows} rows: N by N"
     mend = "two tensors broadcast, [N, 1] against [N]: give both the same shape"
-    return Finding("memory", PROBLEM, share, text, mend)
+    return Finding("memory", PROBLEM, max(grown) / probe.logits.numel() / 2, text, mend)
 
 
-class _LargestTensor(TorchDispatchMode):
-    """Notes the largest tensor that any operation returns."""
+class _Sizes(TorchDispatchMode):
+    """Notes the elements of every tensor that an operation returns."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.elements = 0
+        self.elements = [0]
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
         result = func(*args, **(kwargs or {}))
         for item in result if isinstance(result, tuple | list) else [result]:
             if isinstance(item, Tensor):
-                self.elements = max(self.elements, item.numel())
+                self.elements.append(item.numel())
         return result
 
 
-class _Autocast(TorchFunctionMode):
-    """Torch's own cross entropies in float32, as mixed precision runs them on a GPU."""
+class _InFloat32(TorchFunctionMode):
+    """Runs the functions of these names in float32, whatever they are called with."""
 
-    FLOAT32 = (F.cross_entropy, F.nll_loss, F.binary_cross_entropy_with_logits)
+    def __init__(self, names: frozenset[str]) -> None:
+        super().__init__()
+        self.names = names
 
     def __torch_function__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
-        if func in self.FLOAT32:
-            args = (args[0].float(), *args[1:])
-        return func(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        if getattr(func, "__name__", "") in self.names:
+            args = tree_map_only(Tensor, _whole, args)
+            kwargs = tree_map_only(Tensor, _whole, kwargs)
+        return func(*args, **kwargs)
+
+
+def _whole(tensor: Tensor) -> Tensor:
+    return tensor.float() if tensor.is_floating_point() else tensor
+
+
+# Torch's own losses sum in float32 inside, on a GPU.
+_FUSED = frozenset({"cross_entropy", "nll_loss", "binary_cross_entropy_with_logits"})
+# What autocast runs in float32 on CUDA ("Automatic Mixed Precision" in torch's documentation).
+_NAMES = """
+__pow__ __rdiv__ __rpow__ __rtruediv__ acos asin cdist cosh cosine_embedding_loss cosine_similarity
+cumprod cumsum dist erfinv exp expm1 group_norm hinge_embedding_loss kl_div l1_loss layer_norm log
+log10 log1p log2 log_softmax margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss
+norm normalize pdist poisson_nll_loss pow prod reciprocal renorm rsqrt sinh smooth_l1_loss
+soft_margin_loss softmax softmin softplus sum tan triplet_margin_loss
+"""
+_AUTOCAST = _FUSED | frozenset(_NAMES.split())
+_ROWS, _ELEMENTS = 400_000, 2**24
 
 
 def check_half_precision(probe: Probe) -> Finding:
-    rows = 400_000  # so that a class sums to more than float16's 65,504, squares of p = .88 too
+    # So many that a class sums to more than float16's 65,504, squares of p = .88 too.
+    rows = min(_ROWS, max(MANY, _ELEMENTS // probe.classes) // 2 * 2)
     pair = torch.tensor([probe.common, probe.rare]).to(probe.targets)
     y = pair.repeat(rows // 2)
     x = probe.predicting(y, 2.0).half()
     full, _ = probe.value_and_gradient(x.float(), y)
-    try:
-        with _Autocast():
-            value, gradient = probe.value_and_gradient(x, y)
-    except LossRaised as error:
-        return Finding("half precision", NOTE, math.nan, f"float16 logits: {error}", "cast them")
-    off = abs(value - full)
-    dead = not bool(gradient.isfinite().all()) or not bool(gradient.any())
-    if math.isfinite(value) and off <= 0.05 * max(abs(full), 1e-3):
-        text = f"float16 logits, {rows:,} rows: {value:.4g}, float32 {full:.4g}"
-        return Finding("half precision", OK, off, text)
-    text = f"float16 logits, {rows:,} rows: {value:.4g} instead of {full:.4g}"
-    text += ", and no gradient" if dead else ""
-    return Finding(
-        "half precision", PROBLEM, off, text, "cast the logits to float32 inside the loss"
-    )
+    for names, where in ((_AUTOCAST, "under autocast"), (_FUSED, "in half precision throughout")):
+        try:
+            with _InFloat32(names):
+                value, gradient = probe.value_and_gradient(x, y)
+        except LossRaised as error:
+            if names is _FUSED:
+                break  # the CPU lacks some operations in float16
+            return Finding("half precision", NOTE, math.nan, f"{where}: {error}", "cast the logits")
+        off = abs(value - full)
+        text = f"float16 logits, {rows:,} rows, {where}: {value:.4g}, float32 {full:.4g}"
+        if math.isfinite(value) and off <= 0.05 * max(abs(full), 1e-3):
+            continue
+        dead = not bool(gradient.isfinite().all()) or not bool(gradient.any())
+        text += ", and no gradient" if dead else ""
+        mend = "cast the logits to float32 inside the loss"
+        if names is _AUTOCAST:
+            return Finding("half precision", PROBLEM, off, text, mend)
+        mend += "; right under autocast, which sums in float32"
+        return Finding("half precision", NOTE, off, text, mend)
+    text = f"float16 logits, {rows:,} rows: as float32, {full:.4g}"
+    return Finding("half precision", OK, 0.0, text)
 
 
 def check_ignored_labels(probe: Probe) -> Finding | None:
@@ -382,6 +485,8 @@ ALL: tuple[Callable[[Probe], Finding | None], ...] = (
     check_mining,
     check_clamp,
     check_shift,
+    check_softmax_twice,
+    check_focus,
     check_saturation,
     check_memory,
     check_half_precision,

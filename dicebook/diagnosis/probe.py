@@ -71,6 +71,10 @@ class Probe:
     def binary(self) -> bool:
         return self.logits.ndim == 1
 
+    @property
+    def classes(self) -> int:
+        return 2 if self.binary else self.logits.shape[-1]
+
     def value(self, x: Tensor, y: Tensor, *mask: Tensor) -> float:
         """The loss of a batch."""
         with torch.no_grad():
@@ -102,9 +106,9 @@ class Probe:
         """Logits that predict these classes by a margin over all others together."""
         if self.binary:
             return margin * (2 * classes.to(self.logits) - 1)
-        rest = self.logits.shape[-1] - 1
-        chosen = torch.nn.functional.one_hot(classes.long(), rest + 1)
-        return chosen.to(self.logits) * (margin + math.log(rest))
+        logits = self.logits.new_zeros(len(classes), self.classes)
+        gold = classes.long().unsqueeze(-1)
+        return logits.scatter_(-1, gold, margin + math.log(self.classes - 1))
 
     def others(self, classes: Tensor) -> Tensor:
         """A wrong class for each, among those that are there."""

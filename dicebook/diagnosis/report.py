@@ -15,8 +15,9 @@ class Finding:
 
     Attributes:
         name: The check: ``call``, ``gradient``, ``range``, ``batch size``, ``sign``, ``reach``,
-            ``mining``, ``clamp``, ``shift``, ``saturation``, ``memory``, ``half precision``,
-            ``ignored labels``, ``mask``, ``shape``, ``measure`` or ``standing start``.
+            ``mining``, ``clamp``, ``shift``, ``softmax twice``, ``focus``, ``saturation``,
+            ``memory``, ``half precision``, ``ignored labels``, ``mask``, ``shape``, ``measure`` or
+            ``standing start``.
         verdict: ``"ok"``, ``"note"`` (worth knowing, and right for some losses) or ``"problem"``.
         number: What was measured; NaN where the loss raised.
         meaning: What the number says, in words.

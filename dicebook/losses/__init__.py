@@ -16,11 +16,18 @@ from dicebook.losses.modules import (
     CrossEntropyLoss,
     DiceLoss,
     FocalLoss,
+    LogitAdjustedCrossEntropyLoss,
+    MultiLabelDiceLoss,
     SelfAdjustingDiceLoss,
     TverskyLoss,
     make_loss,
 )
-from dicebook.losses.statistics import DiceStatistics, binary_dice_statistics, dice_statistics
+from dicebook.losses.statistics import (
+    DiceStatistics,
+    binary_dice_statistics,
+    dice_statistics,
+    multi_label_dice_statistics,
+)
 from dicebook.losses.trainer import TrainerLoss
 
 __all__ = [
@@ -34,6 +41,8 @@ __all__ = [
     "DiceLoss",
     "DiceStatistics",
     "FocalLoss",
+    "LogitAdjustedCrossEntropyLoss",
+    "MultiLabelDiceLoss",
     "SelfAdjustingDiceLoss",
     "TrainerLoss",
     "TverskyLoss",
@@ -46,4 +55,5 @@ __all__ = [
     "functional",
     "log_ratio_weights",
     "make_loss",
+    "multi_label_dice_statistics",
 ]

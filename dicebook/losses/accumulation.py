@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dicebook.losses.combinations import unwrapped
 from dicebook.losses.modules import SetLoss
 from dicebook.losses.statistics import DiceStatistics
 
@@ -47,10 +48,16 @@ def backward_in_two_passes(
         The loss of the whole, detached.
 
     Raises:
-        ValueError: The loss is not at set level, or there is no micro-batch.
+        ValueError: The loss is not at set level, or is a sum of losses, of which each takes two
+            passes of its own; or there is no micro-batch.
     """
-    batches = list(batches)
-    if not batches:
+    loss = unwrapped(loss)
+    if not isinstance(loss, SetLoss):
+        raise ValueError(
+            f"expected a loss of the dice family such as DiceLoss(); got {loss!r} (add a mean over "
+            "labels, such as cross entropy, in a loop over the micro-batches)"
+        )
+    if not (batches := list(batches)):
         raise ValueError("expected at least one micro-batch; got none")
     devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
     with torch.no_grad(), torch.random.fork_rng(devices):

@@ -1,8 +1,10 @@
-"""What the losses accept, and the one shape that they compute in.
+"""What the losses accept, and the two shapes that they compute in.
 
 Logits and targets of any leading shape become class-major ``[C, N]`` tensors of float32 (float64
-stays). What does not count is set to 0 here, *before* any softmax, so that even NaN logits in
-padding reach neither a loss nor its gradient. Whatever does not fit ends in one clear error.
+stays); where each example has one label and its numbers are wanted alone, rows ``[N, C]`` and
+labels ``[N]``, which needs no one-hot targets. What does not count is set to 0 here, *before* any
+softmax, so that even NaN logits in padding reach neither a loss nor its gradient. Whatever does not
+fit ends in one clear error.
 """
 
 from __future__ import annotations
@@ -12,18 +14,23 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 Weight = Tensor | Sequence[float] | None
 
 CHOICES = {
     "reduction": ("none", "mean", "sum"),
     "level": ("set", "example"),
+    "average": ("macro", "micro"),
     "absent": (None, "keep", "skip"),
     "gradients": ("mean", "sum"),
     "squared": (True, False),
 }
-AT_LEAST_0 = ("smooth", "alpha", "gamma", "fp_weight", "fn_weight", "first_weight", "second_weight")
+AT_LEAST_0: tuple[str, ...] = ("smooth", "tau", "alpha", "gamma", "fp_weight", "fn_weight")
+AT_LEAST_0 += ("first_weight", "second_weight")
+
+#: Whether the range of targets is checked on a GPU, too, for which every call waits for it.
+CHECK_VALUES_ON_DEVICES = False
 
 
 class Batch(NamedTuple):
@@ -34,6 +41,8 @@ class Batch(NamedTuple):
         target: Of the same shape and dtype: one-hot, 0/1 or soft; 0 where an example is dropped.
         kept: ``[N]`` bool, the examples that count.
         shape: The leading shape that ``N`` came from.
+
+    With several labels an example, it is binary, and ``N`` is ``L, N``.
     """
 
     logits: Tensor
@@ -43,11 +52,71 @@ class Batch(NamedTuple):
 
     def reduce(self, loss: Tensor, reduction: str) -> Tensor:
         """Reduce one loss an example, ``[N]``; the mean is over the examples that count, or 0."""
-        loss = torch.where(self.kept, loss, 0.0)
-        if reduction == "none":
-            return loss.reshape(self.shape)
-        total = loss.sum()
-        return total if reduction == "sum" else total / self.kept.sum().clamp(min=1)
+        return _reduced(torch.where(self.kept, loss, 0.0), self.kept, self.shape, reduction)
+
+
+class Rows(NamedTuple):
+    """A checked batch of examples with one label each.
+
+    Attributes:
+        logits: ``[N, C]``, as in `Batch`.
+        labels: ``[N]`` int64; 0 where an example is dropped.
+        kept: ``[N]`` bool, the examples that count; None where all are known to.
+        shape: The leading shape that ``N`` came from.
+    """
+
+    logits: Tensor
+    labels: Tensor
+    kept: Tensor | None
+    shape: torch.Size
+
+    def where_kept(self, numbers: Tensor) -> Tensor:
+        """Numbers ``[N]`` or ``[N, C]`` with 0 for the examples that do not count."""
+        if self.kept is None:
+            return numbers
+        return torch.where(self.kept if numbers.ndim == 1 else self.kept[:, None], numbers, 0.0)
+
+    def of_gold(self, numbers: Tensor) -> Tensor:
+        """Of ``[N, C]`` the number of each example's class, ``[N]``."""
+        return numbers.gather(-1, self.labels.unsqueeze(-1)).squeeze(-1)
+
+    def reduce(self, loss: Tensor, reduction: str) -> Tensor:
+        """As `Batch.reduce`."""
+        return _reduced(self.where_kept(loss), self.kept, self.shape, reduction)
+
+
+def _reduced(loss: Tensor, kept: Tensor | None, shape: torch.Size, reduction: str) -> Tensor:
+    if reduction == "none":
+        return loss.reshape(shape)
+    total = loss.sum()
+    if reduction == "sum":
+        return total
+    return total / (max(1, len(loss)) if kept is None else kept.sum().clamp(min=1))
+
+
+def is_soft(target: Any) -> bool:
+    """Whether a multi-class target holds class probabilities."""
+    return isinstance(target, Tensor) and target.is_floating_point()
+
+
+def rows(input: Tensor, target: Tensor, mask: Tensor | None, ignore_index: int) -> Rows:
+    """Check a multi-class batch of hard targets, as `multi_class`."""
+    _check_multi_class(input, target, ignore_index, soft=False)
+    classes, shape = input.shape[-1], input.shape[:-1]
+    labels = target.reshape(-1).long()
+    kept = labels != ignore_index
+    if mask is not None:
+        kept = kept & _kept(mask, shape, target)
+    if _readable(kept) and bool(kept.all()):
+        logits, counted = input.reshape(-1, classes), None
+    else:
+        logits, counted = torch.where(kept[:, None], input.reshape(-1, classes), 0.0), kept
+        labels = torch.where(kept, labels, 0)
+    _check_labels_range(labels, classes)
+    logits = logits.to(_precision(input))
+    if not _readable(logits) or logits.numel() == 0 or float(logits.detach().amin()) == -math.inf:
+        logits = logits.clamp(min=_lowest(logits))
+    return Rows(logits, labels, counted, shape)
 
 
 def multi_class(
@@ -59,14 +128,7 @@ def multi_class(
         input, target, mask, ignore_index: What the loss was called with.
         soft: Whether it takes class probabilities ``[..., C]`` as targets.
     """
-    check_options(ignore_index=ignore_index)
-    _check_logits(input)
-    if input.ndim == 0 or input.shape[-1] < 2:
-        raise ValueError(
-            "input must have shape [..., C] with at least two classes last; "
-            f"got {list(input.shape)} (for one logit an example use the binary form)"
-        )
-    _check_labels(input, target, soft)
+    _check_multi_class(input, target, ignore_index, soft)
     classes, shape = input.shape[-1], input.shape[:-1]
     kept = _kept(mask, shape, target)
     logits = input.reshape(-1, classes).t()
@@ -74,12 +136,10 @@ def multi_class(
         y = torch.where(kept, target.reshape(-1, classes).t(), 0.0)
         _check_range(y, 0, 1, "lie between 0 and 1")
     else:
-        labels = target.reshape(-1)
+        labels = target.reshape(-1).long()
         kept = kept & (labels != ignore_index)
         labels = torch.where(kept, labels, 0)
-        _check_range(
-            labels, 0, classes - 1, f"hold class indices in 0..{classes - 1} or ignore_index"
-        )
+        _check_labels_range(labels, classes)
         of_class = torch.arange(classes, device=labels.device).unsqueeze(-1)
         y = (labels == of_class) & kept
     return _batch(logits, y, kept, shape)
@@ -90,7 +150,7 @@ def binary(
 ) -> Batch:
     """Check a binary batch, as `multi_class`; ``soft`` takes targets between 0 and 1."""
     check_options(ignore_index=ignore_index)
-    _check_logits(input)
+    check_logits(input)
     _check_hard(target, input.shape, input.shape)
     kept = _kept(mask, input.shape, target)
     labels = target.reshape(-1)
@@ -100,6 +160,30 @@ def binary(
     if not soft and _readable(y) and bool((y.frac() != 0).any()):
         raise ValueError("target must be 0 or 1: this loss is not defined for soft targets")
     return _batch(input.reshape(1, -1), y.unsqueeze(0), kept, input.shape)
+
+
+def multi_label(
+    input: Tensor, target: Tensor, mask: Tensor | None, ignore_index: int, *, soft: bool
+) -> Batch:
+    """Check ``[..., L]`` decisions of yes or no, one a label; each is an example of its own.
+
+    A mask has the input's shape, or that without the last dimension.
+    """
+    if isinstance(input, Tensor) and input.ndim == 0:
+        raise ValueError("input must have shape [..., L], the labels last; got []")
+    if isinstance(mask, Tensor) and isinstance(input, Tensor) and mask.shape == input.shape[:-1]:
+        mask = mask.unsqueeze(-1).expand(input.shape)
+    x, y, kept, shape = binary(input, target, mask, ignore_index, soft=soft)
+    labels = shape[-1]
+    x, y = (numbers.reshape(1, -1, labels).transpose(1, 2) for numbers in (x, y))
+    return Batch(x, y, kept.reshape(-1, labels).t(), shape[:-1])
+
+
+def check_logits(input: Tensor) -> None:
+    """Check that the input is a floating tensor; a TypeError if not."""
+    if not isinstance(input, Tensor) or not input.is_floating_point():
+        got = input.dtype if isinstance(input, Tensor) else type(input).__name__
+        raise TypeError(f"input must be a floating tensor of logits; got {got}")
 
 
 def check_options(**options: Any) -> None:
@@ -115,14 +199,21 @@ def check_options(**options: Any) -> None:
             raise ValueError(f"{name} must be one of {expected}; got {value!r}")
         if name in AT_LEAST_0 and not (_is_number(value) and value >= 0):
             raise ValueError(f"{name} must be a finite number of at least 0; got {value!r}")
+        if name == "label_smoothing" and not (_is_number(value) and 0 <= value <= 1):
+            raise ValueError(f"label_smoothing must be a number from 0 to 1; got {value!r}")
         if name == "ohem_ratio" and value is not None and not (_is_number(value) and value > 0):
             raise ValueError(f"ohem_ratio must be None or a number above 0; got {value!r}")
-        if name == "ignore_index" and not isinstance(value, int):
+        if name == "ignore_index" and not (_is_number(value) and value == int(value)):
             raise ValueError(f"ignore_index must be an integer; got {value!r}")
         if name == "process_group" and isinstance(value, (str, int)) and value != "world":
             raise ValueError(f"process_group must be None, 'world' or a group; got {value!r}")
     if options.get("fp_weight") == 0 and options.get("fn_weight") == 0:
         raise ValueError("fp_weight and fn_weight must not both be 0: no error would cost anything")
+    if options.get("average") == "micro":
+        for name, neutral in (("weight", None), ("absent", None), ("reduction", "mean")):
+            value = options.get(name, neutral)
+            if value is not neutral and value != neutral:
+                raise ValueError(f"{name} is about single labels; got average='micro'")
     if options.get("level") == "example":
         for name in ("absent", "ohem_ratio", "process_group"):
             if options.get(name) not in (None, "keep"):
@@ -147,7 +238,19 @@ def class_weights(weight: Any, classes: int | None = None) -> Tensor | None:
         expected = f"one number a class, a list or tensor of shape [{classes or 'C'}]"
         got = f"shape {list(numbers.shape)}" if real else repr(weight)
         raise ValueError(f"weight must be None or {expected}; got {got}")
+    if _readable(numbers) and not (bool(numbers.isfinite().all()) and float(numbers.sum()) >= 0):
+        raise ValueError(
+            f"weight must be finite numbers of a sum of at least 0; got {numbers.tolist()}"
+        )
     return numbers if numbers.is_floating_point() else numbers.float()
+
+
+def class_counts(counts: Any, classes: int | None = None) -> Tensor:
+    """As `class_weights`, all positive and never None."""
+    numbers = class_weights(counts, classes)
+    if numbers is None or (_readable(numbers) and not bool((numbers > 0).all())):
+        raise ValueError(f"counts must be a positive number for each class; got {counts!r}")
+    return numbers
 
 
 def check_classes(classes: Any, count: int | None = None) -> None:
@@ -158,6 +261,7 @@ def check_classes(classes: Any, count: int | None = None) -> None:
     """
     if classes is None:
         return
+    classes = classes.tolist() if hasattr(classes, "tolist") else classes
     whole = isinstance(classes, (list, tuple, range)) and all(type(c) is int for c in classes)
     if not whole or not classes or len(set(classes)) != len(classes):
         raise ValueError(f"classes must be a list of one or more distinct indices; got {classes!r}")
@@ -165,11 +269,30 @@ def check_classes(classes: Any, count: int | None = None) -> None:
         raise ValueError(f"classes must lie in 0..{count - 1}; got {classes!r}")
 
 
+def _check_multi_class(input: Tensor, target: Tensor, ignore_index: int, soft: bool) -> None:
+    check_options(ignore_index=ignore_index)
+    check_logits(input)
+    if input.ndim == 0 or input.shape[-1] < 2:
+        raise ValueError(
+            "input must have shape [..., C] with at least two classes last; "
+            f"got {list(input.shape)} (for one logit an example use the binary form)"
+        )
+    _check_labels(input, target, soft)
+
+
+def _check_labels_range(labels: Tensor, classes: int) -> None:
+    _check_range(labels, 0, classes - 1, f"hold class indices in 0..{classes - 1} or ignore_index")
+
+
+def _lowest(logits: Tensor) -> float:
+    # A logit of −inf rules a class out; a quarter of the lowest number does too, and stays finite.
+    return torch.finfo(logits.dtype).min / 4
+
+
 def _batch(logits: Tensor, y: Tensor, kept: Tensor, shape: torch.Size) -> Batch:
     dtype = _precision(logits)
-    # A logit of −inf rules a class out; a quarter of the lowest number does too, and stays finite.
-    lowest = torch.finfo(dtype).min / 4
-    logits = torch.where(kept, logits.to(dtype), 0.0).clamp(min=lowest)
+    logits = torch.where(kept, logits.to(dtype), 0.0)
+    logits = logits.clamp(min=_lowest(logits))
     return Batch(logits.contiguous(), y.to(dtype).contiguous(), kept, shape)
 
 
@@ -186,14 +309,8 @@ def _kept(mask: Tensor | None, shape: torch.Size, like: Tensor) -> Tensor:
     return mask.reshape(-1).bool()
 
 
-def _check_logits(input: Tensor) -> None:
-    if not isinstance(input, Tensor) or not input.is_floating_point():
-        got = input.dtype if isinstance(input, Tensor) else type(input).__name__
-        raise TypeError(f"input must be a floating tensor of logits; got {got}")
-
-
 def _check_labels(input: Tensor, target: Tensor, soft: bool) -> None:
-    if isinstance(target, Tensor) and target.is_floating_point():
+    if is_soft(target):
         if not soft:
             raise TypeError(
                 f"target must hold class indices (an integer dtype); got {target.dtype}: "
@@ -232,12 +349,17 @@ def _check_range(target: Tensor, lowest: int, highest: int, expected: str) -> No
 
 
 def _readable(tensor: Tensor) -> bool:
-    # Python may not look at values while it is traced, nor under torch.func.
-    if torch.compiler.is_compiling():
+    # Python may not look at values while it is traced, nor under torch.func; a look at those of a
+    # GPU would wait for it. There a label out of range fails in `gather`, asynchronously.
+    if torch.compiler.is_compiling() or type(tensor) not in (Tensor, nn.Parameter):
+        return False
+    if tensor.device.type != "cpu" and not CHECK_VALUES_ON_DEVICES:
         return False
     return not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
 
 
 def _is_number(value: Any) -> bool:
     # A tuple, not int | float: torch 2.9 cannot compile the union.
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    value = value.item() if type(value).__module__ == "numpy" and value.ndim == 0 else value
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and -math.inf < value < math.inf

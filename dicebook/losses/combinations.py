@@ -23,6 +23,8 @@ class _TwoLosses(nn.Module, abc.ABC):
     def __init__(self, first: nn.Module, second: nn.Module) -> None:
         super().__init__()
         for loss in (first, second):
+            if not isinstance(loss, nn.Module):
+                raise TypeError(f"both losses must be modules; got {loss!r}")
             if getattr(loss, "reduction", None) == "none":
                 raise ValueError(f"both losses must give a scalar; got reduction='none' in {loss}")
         self.first = first
@@ -34,8 +36,13 @@ class _TwoLosses(nn.Module, abc.ABC):
 
     def forward(self, input: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
         """The sum, a scalar; shapes as in the two losses."""
-        a, b = self._weights()
-        total: Tensor = a * self.first(input, target, mask) + b * self.second(input, target, mask)
+        rest = () if mask is None else (mask,)  # the losses of torch take none
+        losses = [
+            weight * loss(input, target, *rest)
+            for weight, loss in zip(self._weights(), (self.first, self.second), strict=True)
+            if not _is_over(weight)
+        ]
+        total: Tensor = losses[0] if len(losses) == 1 else losses[0] + losses[1]
         return total
 
 
@@ -49,7 +56,8 @@ class WeightedSum(_TwoLosses):
         second_weight: At least 0.
 
     Raises:
-        ValueError: A weight is negative, or a loss has ``reduction="none"``.
+        TypeError: A loss is no module; give a function as a module of its own.
+        ValueError: A weight is negative, or both are 0, or a loss has ``reduction="none"``.
     """
 
     def __init__(
@@ -62,6 +70,8 @@ class WeightedSum(_TwoLosses):
     ) -> None:
         super().__init__(first, second)
         check_options(first_weight=first_weight, second_weight=second_weight)
+        if first_weight == second_weight == 0:
+            raise ValueError("expected a weight above 0; got first_weight=0 and second_weight=0")
         self.first_weight = first_weight
         self.second_weight = second_weight
 
@@ -78,6 +88,7 @@ class WarmStart(_TwoLosses):
 
     Call `advance` once after every optimizer step; with ``transformers.Trainer`` add the callback
     of `dicebook.TrainerLoss`. The step is a buffer, so it is saved and loaded with ``state_dict``.
+    Before ``start`` and after ``end`` one loss alone is computed, unless under ``torch.compile``.
 
     Args:
         first: The loss to start from, say cross entropy.
@@ -99,6 +110,11 @@ class WarmStart(_TwoLosses):
         self.start = start
         self.end = end
         self.register_buffer("step", torch.zeros((), dtype=torch.int64))
+        self._step = 0  # the buffer's number, known without asking a GPU for it
+
+    def _load_from_state_dict(self, *args: Any) -> None:
+        super()._load_from_state_dict(*args)
+        self._step = int(self.step)
 
     def advance(self, to: int | None = None) -> None:
         """One step further.
@@ -106,7 +122,8 @@ class WarmStart(_TwoLosses):
         Args:
             to: The optimizer step to go to instead, for instance when training resumes.
         """
-        self.step.fill_(int(self.step) + 1 if to is None else to)
+        self._step = self._step + 1 if to is None else to
+        self.step.fill_(self._step)
 
     def share(self) -> Tensor:
         """``s``, the share of the second loss at this step, a scalar between 0 and 1."""
@@ -115,7 +132,12 @@ class WarmStart(_TwoLosses):
             return (done >= 0).float()
         return (done / (self.end - self.start)).clamp(0, 1)
 
-    def _weights(self) -> tuple[Tensor, Tensor]:
+    def _weights(self) -> tuple[Tensor | float, Tensor | float]:
+        if not torch.compiler.is_compiling():  # which would compile anew for every step
+            if self._step < self.start or self._step == self.start < self.end:
+                return 1.0, 0.0
+            if self._step >= self.end:
+                return 0.0, 1.0
         share = self.share()
         return 1 - share, share
 
@@ -124,11 +146,27 @@ class WarmStart(_TwoLosses):
         return f"start={self.start}, end={self.end}"
 
 
-def terms(loss: Callable[..., Tensor]) -> Iterator[tuple[Tensor | float, Any]]:
-    """The losses that make up a loss, each with its weight at this step."""
+def _is_over(weight: Tensor | float) -> bool:
+    # Not multiplied by 0: a loss that is infinite by now would be NaN.
+    return isinstance(weight, float) and weight == 0.0
+
+
+def unwrapped(loss: Any) -> Any:
+    """The module or function inside ``torch.compile``."""
+    for name in ("_orig_mod", "_torchdynamo_orig_callable"):
+        loss = getattr(loss, name, loss)
+    return loss
+
+
+def terms(
+    loss: Callable[..., Tensor], *, ever: bool = False
+) -> Iterator[tuple[Tensor | float, Any]]:
+    """The losses that make up a loss, each with its weight at this step, if it is not 0 or ever."""
+    loss = unwrapped(loss)
     if not isinstance(loss, _TwoLosses):
         yield 1.0, loss
         return
     for weight, part in zip(loss._weights(), (loss.first, loss.second), strict=True):
-        for inner, leaf in terms(part):
-            yield weight * inner, leaf
+        if ever or not _is_over(weight):
+            for inner, leaf in terms(part, ever=ever):
+                yield weight * inner, leaf

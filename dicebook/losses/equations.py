@@ -1,9 +1,10 @@
 """Section 3 of the paper: each equation once, in the paper's notation.
 
-Tensors are class-major, ``[C, N]``: one row a class, one column an example. A binary problem has
-the positive class alone, ``C = 1``. Probabilities come as logarithms, or through margins, wherever
-a power or a logarithm of ``p`` or ``1 − p`` is taken: in float32 ``1 − p`` is 0 as soon as a margin
-passes 17, and the derivative of its power is then infinite.
+Tensors are class-major, ``[C, N]``: one row a class, one column an example, unless rows ``[N, C]``
+are said. A binary problem has the positive class alone, ``C = 1``. Probabilities come as
+logarithms, or through margins, wherever a power or a logarithm of ``1 − p`` is taken and p may be
+near 1: in float32 ``1 − p`` is 0 as soon as a margin passes 17, and the derivative of its power is
+then infinite.
 
 Options, masks and means are not here; they are in `dicebook.losses.functional`.
 """
@@ -39,12 +40,28 @@ def margins(x: Tensor) -> Tensor:
     return x - others.scatter(0, top, others_of_top)
 
 
-def cross_entropy(log_p: Tensor, y: Tensor, a: Tensor | float = 1.0) -> Tensor:
+def margin_of(x: Tensor, label: Tensor) -> Tensor:
+    """m of one class a row: of the logits ``[N, C]`` that of ``label``, both ``[N, 1]``."""
+    return _margin_and_odds(x, label)[0]
+
+
+def _margin_and_odds(x: Tensor, label: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    # The odds of the others are to the best of them, and 0 for the label; the third is their sum.
+    others = x.scatter(-1, label, torch.finfo(x.dtype).min)
+    best = others.detach().amax(-1, keepdim=True)
+    odds = torch.exp(others - best)
+    total = odds.sum(-1, keepdim=True)
+    return x.gather(-1, label) - best - torch.log(total), odds, total
+
+
+def cross_entropy(log_p: Tensor, y: Tensor | float, a: Tensor | float = 1.0) -> Tensor:
     """Equation 1 for each example, ``−Σ_j y_j log p_j``; with class weights a, Equation 2."""
     return -(a * y * log_p).sum(dim=0)
 
 
-def focal(log_p: Tensor, log_rest: Tensor, y: Tensor, gamma: float, a: Tensor | float) -> Tensor:
+def focal(
+    log_p: Tensor, log_rest: Tensor, y: Tensor | float, gamma: float, a: Tensor | float
+) -> Tensor:
     """Table 2's FL, ``−Σ_j a_j y_j (1 − p_j)^γ log p_j``, with the y_j that is missing there."""
     return -(a * y * torch.exp(gamma * log_rest) * log_p).sum(dim=0)
 
@@ -75,6 +92,20 @@ def self_adjusted(m: Tensor, alpha: float) -> Tensor:
     return torch.exp(F.logsigmoid(m) + alpha * F.logsigmoid(-m))
 
 
+def self_adjusted_of_rows(x: Tensor, alpha: float) -> Tensor:
+    """q of every class from logits of rows, ``[N, C]``.
+
+    Only a row's largest class may have p above one half, where ``1 − p`` cancels: its q is that of
+    its margin m. The others share ``σ(−m)`` by their odds.
+    """
+    top = x.detach().max(-1, keepdim=True).indices
+    m, odds, total = _margin_and_odds(x, top)
+    p = odds * (torch.sigmoid(-m) / total)
+    q = p * torch.log(1 - p).mul_(alpha).exp_()
+    return q.scatter(-1, top, self_adjusted(m, alpha))
+
+
 def _ratio(above: Tensor, below: Tensor) -> Tensor:
-    empty = below == 0
-    return torch.where(empty, 1.0, above / torch.where(empty, 1.0, below))
+    # Below the normal numbers a quotient has no digits, and its derivative overflows.
+    empty = below < torch.finfo(below.dtype).tiny
+    return (above / below.masked_fill(empty, 1.0)).masked_fill(empty, 1.0)

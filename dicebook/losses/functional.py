@@ -3,15 +3,17 @@ r"""The losses as functions, in the manner of ``torch.nn.functional``.
 Every function is called with ``(input, target, mask=None)`` and keyword options, flattens whatever
 leading dimensions there are, computes in float32 (float64 stays) and gives a loss that is 0, and
 still attached to the graph, where no example counts. A form that begins with ``binary_`` takes one
-logit an example, that of the positive class.
+logit an example, that of the positive class; one that begins with ``multi_label_`` takes one logit
+for each label that an example may have.
 
 ``input``
-    Logits, any floating dtype: ``[..., C]``; binary ``[...]``.
+    Logits, any floating dtype: ``[..., C]``; binary ``[...]``; multi-label ``[..., L]``.
 ``target``
     Class indices ``[...]``, or (but not for focal) class probabilities ``[..., C]``, soft targets;
-    binary ``[...]``: 0/1, or anything between, any dtype.
+    binary and multi-label of the input's shape: 0/1, or anything between, any dtype.
 ``mask``
-    None or ``[...]``: examples with 0 or False do not count.
+    None or ``[...]``: examples with 0 or False do not count. Multi-label also ``[..., L]``: the
+    labels that are unknown for an example do not count.
 ``ignore_index``
     Examples with this target do not count; −100.
 ``reduction``
@@ -21,7 +23,15 @@ logit an example, that of the positive class.
     None or ``[C]``, a list or tensor. Cross entropy and focal: the weight of each class (binary:
     ``[2]``, of the negative and the positive class); the mean divides by the *number* of examples,
     as the equations do, where ``torch.nn.CrossEntropyLoss`` divides by the sum of their weights.
+    The ``alpha`` of torchvision's focal loss is ``weight=[1 - alpha, alpha]`` here.
     Dice family: the weights of the mean over classes.
+``label_smoothing``
+    The share of each target that all classes have in equal parts, from 0 to 1, as in
+    ``torch.nn.CrossEntropyLoss``; cross entropy alone. For any other loss give soft targets.
+``counts``
+    How often each class occurs in training, ``[C]``, or its share; all positive.
+``tau``
+    How much of the log-prior is added, at least 0; 0 is cross entropy.
 ``gamma``
     The focusing exponent of focal loss; 2 as in Lin et al. (2017); 0 is cross entropy.
 ``smooth``
@@ -41,6 +51,9 @@ logit an example, that of the positive class.
     ``"set"``, the default: one loss of the sums over all examples; only this form approximates 1 −
     F1. ``"example"``: the mean of one loss an example; for hard predictions the dice loss is then
     the error rate over ``1 + γ``.
+``average``
+    Multi-label: ``"macro"``, the mean of one loss a label, which approximates 1 − macro F1; or
+    ``"micro"``, one loss of the decisions on all labels together, which approximates 1 − micro F1.
 ``classes``
     The classes that count, for instance all but ``O``; None for all.
 ``absent``
@@ -48,7 +61,9 @@ logit an example, that of the positive class.
     ``"keep"`` it, so that its false positives cost something. None, the default, skips it where
     all classes count: kept, the many rare classes that a batch lacks push down what they share with
     those it holds. With ``classes`` given it keeps it: else nothing would ask an example of a
-    class left out to be of that class.
+    class left out to be of that class. Multi-label: with ``"skip"``, the default, a rare label
+    learns from batches that hold it, where it is more frequent than elsewhere, and may be predicted
+    too often; with ``"keep"`` it is seldom predicted at all.
 ``ohem_ratio``
     None, or at most how many negatives count for each positive of a class, hardest first, chosen in
     this process's batch (set level and hard targets only).
@@ -65,7 +80,9 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -73,13 +90,15 @@ from torch import Tensor
 
 from dicebook.losses import batch as batches
 from dicebook.losses import equations
-from dicebook.losses.batch import Batch, Weight, check_options, class_weights
+from dicebook.losses.batch import Batch, Rows, Weight, check_options, class_counts, class_weights
 from dicebook.losses.statistics import (
     Group,
     average_over_classes,
     binary_dice_statistics,
     dice_statistics,
+    multi_label_dice_statistics,
     of_examples,
+    of_rows,
 )
 
 __all__ = [
@@ -94,6 +113,9 @@ __all__ = [
     "dice_statistics",
     "focal",
     "log_ratio_weights",
+    "logit_adjusted_cross_entropy",
+    "multi_label_dice",
+    "multi_label_dice_statistics",
     "self_adjusting_dice",
     "tversky",
 ]
@@ -131,12 +153,45 @@ def cross_entropy(
     mask: Tensor | None = None,
     *,
     weight: Weight = None,
+    label_smoothing: float = 0.0,
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Tensor:
     """Cross entropy, weighted if ``weight`` is given (Equations 1 and 2). The floor is 0."""
+    check_options(label_smoothing=label_smoothing)
+    if label_smoothing == 0 and not batches.is_soft(target):
+        rows = batches.rows(input, target, mask, ignore_index)
+        log_p = rows.of_gold(torch.log_softmax(rows.logits, dim=-1))
+        return _of_gold(rows, partial(equations.cross_entropy, log_p[None]), weight, reduction)
     batch = batches.multi_class(input, target, mask, ignore_index, soft=True)
+    if label_smoothing > 0:
+        classes = batch.target.shape[0]
+        smoothed = (1 - label_smoothing) * batch.target + label_smoothing / classes
+        batch = batch._replace(target=smoothed)
     return _cross_entropy(batch, torch.log_softmax(batch.logits, dim=0), weight, reduction)
+
+
+def logit_adjusted_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    mask: Tensor | None = None,
+    *,
+    counts: Tensor | Sequence[float],
+    tau: float = 1.0,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """Cross entropy of ``input + tau · log(counts / Σ counts)`` (Menon et al., 2021, Equation 10).
+
+    The prior is added in training alone: a model whose logits have learnt to do without it predicts
+    by ``input``, for balanced accuracy at ``tau = 1``. The floor is 0.
+    """
+    check_options(tau=tau)
+    batches.check_logits(input)
+    wide = input if input.dtype == torch.float64 else input.float()
+    prior = class_counts(counts, input.shape[-1]).to(wide)
+    adjusted = wide + tau * (prior / prior.sum()).log()
+    return cross_entropy(adjusted, target, mask, ignore_index=ignore_index, reduction=reduction)
 
 
 def binary_cross_entropy(
@@ -168,8 +223,11 @@ def focal(
     Cross entropy in which an example fades as the model gets it right. Soft targets are refused:
     the factor is about *the* gold class. The floor is 0.
     """
-    batch = batches.multi_class(input, target, mask, ignore_index, soft=False)
-    return _focal(batch, equations.margins(batch.logits), gamma, weight, reduction)
+    check_options(gamma=gamma)
+    rows = batches.rows(input, target, mask, ignore_index)
+    m = equations.margin_of(rows.logits, rows.labels[:, None]).t()
+    loss = partial(equations.focal, F.logsigmoid(m), F.logsigmoid(-m), gamma=gamma)
+    return _of_gold(rows, loss, weight, reduction)
 
 
 def binary_focal(
@@ -183,8 +241,11 @@ def binary_focal(
     reduction: str = "mean",
 ) -> Tensor:
     """Focal loss of the two logits ``[0, input]`` (Table 2's FL). The floor is 0."""
+    check_options(gamma=gamma, reduction=reduction)
     batch = _both_classes(batches.binary(input, target, mask, ignore_index, soft=False))
-    return _focal(batch, batch.logits, gamma, weight, reduction)
+    m, a = batch.logits, _weight_of_each(weight, batch.logits)
+    loss = equations.focal(F.logsigmoid(m), F.logsigmoid(-m), batch.target, gamma, a)
+    return batch.reduce(loss, reduction)
 
 
 def dice(
@@ -215,9 +276,10 @@ def dice(
     The floor is 0, approached as the logits saturate. At example level an example costs at most
     ``1/(1 + γ)`` a class. At huge logits every gradient of the dice family is 0.
     """
-    batch = batches.multi_class(input, target, mask, ignore_index, soft=ohem_ratio is None)
+    batch = _multi_class(input, target, mask, ignore_index, level, ohem_ratio)
     over = weight, classes, absent
-    return _dice_family(batch, smooth, squared, level, ohem_ratio, reduction, process_group, over)
+    common = smooth, squared, level, ohem_ratio, reduction, process_group
+    return _dice_family(batch, common, over)
 
 
 def binary_dice(
@@ -235,7 +297,48 @@ def binary_dice(
 ) -> Tensor:
     """Dice loss of the positive class (Equations 5 to 8); see `dice`."""
     batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
-    return _dice_family(batch, smooth, squared, level, ohem_ratio, reduction, process_group)
+    common = smooth, squared, level, ohem_ratio, reduction, process_group
+    return _dice_family(batch, common)
+
+
+def multi_label_dice(
+    input: Tensor,
+    target: Tensor,
+    mask: Tensor | None = None,
+    *,
+    average: str = "macro",
+    alpha: float = 0.0,
+    smooth: float = 1.0,
+    squared: bool = True,
+    weight: Weight = None,
+    absent: str | None = None,
+    ohem_ratio: float | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    process_group: Group = None,
+) -> Tensor:
+    """Dice loss at set level for examples that have any number of labels at once.
+
+    Each label is a binary problem of its own, with its sigmoid. With ``"macro"`` it has the
+    `binary_dice` of its decisions, and the loss is the mean over labels, weighted by ``weight``.
+    With ``"micro"`` the loss is the `binary_dice` of all decisions, so that a rare label hardly
+    counts; ``weight``, ``absent`` and a reduction over labels have no meaning there. With ``alpha``
+    above 0 it is `self_adjusting_dice`.
+    """
+    check_alpha(alpha)
+    check_options(squared=squared, process_group=process_group)
+    statistics = multi_label_dice_statistics(
+        input,
+        target,
+        mask,
+        alpha=alpha,
+        squared=squared,
+        ignore_index=ignore_index,
+        ohem_ratio=ohem_ratio,
+    )
+    return statistics.all_reduce(process_group).loss(
+        average=average, smooth=smooth, weight=weight, absent=absent, reduction=reduction
+    )
 
 
 def tversky(
@@ -268,12 +371,10 @@ def tversky(
     dice loss of that form at twice the smoothing. It approximates ``1 − F_β`` only if the two
     weights sum to 1. The floor is 0, approached as the logits saturate.
     """
-    batch = batches.multi_class(input, target, mask, ignore_index, soft=ohem_ratio is None)
-    prices = fp_weight, fn_weight
+    batch = _multi_class(input, target, mask, ignore_index, level, ohem_ratio)
     over = weight, classes, absent
-    return _dice_family(
-        batch, smooth, squared, level, ohem_ratio, reduction, process_group, over, prices
-    )
+    common = smooth, squared, level, ohem_ratio, reduction, process_group
+    return _dice_family(batch, common, over, prices=(fp_weight, fn_weight))
 
 
 def binary_tversky(
@@ -293,10 +394,8 @@ def binary_tversky(
 ) -> Tensor:
     """Tversky loss of the positive class (Equations 9 and 10); see `tversky`."""
     batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
-    prices = fp_weight, fn_weight
-    return _dice_family(
-        batch, smooth, squared, level, ohem_ratio, reduction, process_group, prices=prices
-    )
+    common = smooth, squared, level, ohem_ratio, reduction, process_group
+    return _dice_family(batch, common, prices=(fp_weight, fn_weight))
 
 
 def self_adjusting_dice(
@@ -331,11 +430,10 @@ def self_adjusting_dice(
         UserWarning: Once for each ``alpha`` of 0.5 or more.
     """
     check_alpha(alpha)
-    batch = batches.multi_class(input, target, mask, ignore_index, soft=ohem_ratio is None)
+    batch = _multi_class(input, target, mask, ignore_index, level, ohem_ratio)
     over = weight, classes, absent
-    return _dice_family(
-        batch, smooth, squared, level, ohem_ratio, reduction, process_group, over, alpha=alpha
-    )
+    common = smooth, squared, level, ohem_ratio, reduction, process_group
+    return _dice_family(batch, common, over, alpha=alpha)
 
 
 def binary_self_adjusting_dice(
@@ -355,9 +453,8 @@ def binary_self_adjusting_dice(
     """Self-adjusting dice loss of the positive class; see `self_adjusting_dice`."""
     check_alpha(alpha)
     batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
-    return _dice_family(
-        batch, smooth, squared, level, ohem_ratio, reduction, process_group, alpha=alpha
-    )
+    common = smooth, squared, level, ohem_ratio, reduction, process_group
+    return _dice_family(batch, common, alpha=alpha)
 
 
 def check_alpha(alpha: float) -> None:
@@ -392,32 +489,36 @@ def _both_classes(batch: Batch) -> Batch:
     return batch._replace(logits=torch.cat([-x, x]), target=torch.cat([1 - y, y]))
 
 
+def _of_gold(rows: Rows, equation: Callable[..., Tensor], weight: Weight, reduction: str) -> Tensor:
+    """An equation of the gold class alone, ``[1, N]``, where y is 1."""
+    check_options(reduction=reduction)
+    a = class_weights(weight, rows.logits.shape[-1])
+    of_each = 1.0 if a is None else a.to(rows.logits)[rows.labels][None]
+    return rows.reduce(equation(y=1.0, a=of_each), reduction)
+
+
 def _cross_entropy(batch: Batch, log_p: Tensor, weight: Weight, reduction: str) -> Tensor:
     check_options(reduction=reduction)
     loss = equations.cross_entropy(log_p, batch.target, _weight_of_each(weight, log_p))
     return batch.reduce(loss, reduction)
 
 
-def _focal(batch: Batch, m: Tensor, gamma: float, weight: Weight, reduction: str) -> Tensor:
-    check_options(reduction=reduction, gamma=gamma)
-    a = _weight_of_each(weight, m)
-    loss = equations.focal(F.logsigmoid(m), F.logsigmoid(-m), batch.target, gamma, a)
-    return batch.reduce(loss, reduction)
+def _multi_class(*given: Any) -> Batch | Rows:
+    *batch, level, ohem_ratio = given
+    if level == "set" and ohem_ratio is None and not batches.is_soft(batch[1]):
+        return batches.rows(*batch)
+    return batches.multi_class(*batch, soft=ohem_ratio is None)
 
 
 def _dice_family(
-    batch: Batch,
-    smooth: float,
-    squared: bool,
-    level: str,
-    ohem_ratio: float | None,
-    reduction: str,
-    process_group: Group,
+    batch: Batch | Rows,
+    common: tuple[float, bool, str, float | None, str, Group],
     over: tuple[Weight, Sequence[int] | None, str | None] = (None, None, None),
     prices: tuple[float | None, float | None] = (None, None),
     alpha: float = 0.0,
 ) -> Tensor:
     """``over``: weight, classes and absent; ``prices``: Tversky's two weights, none for dice."""
+    smooth, squared, level, ohem_ratio, reduction, process_group = common
     (weight, classes, absent), (fp_weight, fn_weight) = over, prices
     check_options(
         squared=squared,
@@ -427,17 +528,16 @@ def _dice_family(
         ohem_ratio=ohem_ratio,
         process_group=process_group,
     )
-    numbers = of_examples(batch, alpha, squared, ohem_ratio, unsure=fp_weight is not None)
-    if level == "example":
-        loss = numbers.loss_of_each(smooth=smooth, fp_weight=fp_weight, fn_weight=fn_weight)
-        return batch.reduce(average_over_classes(loss, weight, classes), reduction)
-    sums = numbers.sum().all_reduce(process_group)
-    return sums.loss(
-        smooth=smooth,
-        fp_weight=fp_weight,
-        fn_weight=fn_weight,
-        weight=weight,
-        classes=classes,
-        absent=absent,
-        reduction=reduction,
+    unsure = fp_weight is not None
+    form: dict[str, Any] = {"smooth": smooth, "fp_weight": fp_weight, "fn_weight": fn_weight}
+    if isinstance(batch, Rows):
+        sums = of_rows(batch, alpha, squared, unsure=unsure)
+    else:
+        numbers = of_examples(batch, alpha, squared, ohem_ratio, unsure=unsure)
+        if level == "example":
+            loss = average_over_classes(numbers.loss_of_each(**form), weight, classes)
+            return batch.reduce(loss, reduction)
+        sums = numbers.sum()
+    return sums.all_reduce(process_group).loss(
+        weight=weight, classes=classes, absent=absent, reduction=reduction, **form
     )

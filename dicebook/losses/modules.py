@@ -10,14 +10,37 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from torch import Tensor, nn
 
 from dicebook.losses import functional
-from dicebook.losses.batch import check_classes, check_options, class_weights
+from dicebook.losses.batch import Weight, check_classes, check_options, class_counts, class_weights
 from dicebook.losses.statistics import DiceStatistics, Group
+
+
+class LossOptions(TypedDict, total=False):
+    """Every option of a loss, so that a type checker finds one that is misspelt."""
+
+    absent: str | None
+    alpha: float
+    average: str
+    classes: Sequence[int] | None
+    counts: Tensor | Sequence[float]
+    fn_weight: float
+    fp_weight: float
+    gamma: float
+    ignore_index: int
+    label_smoothing: float
+    level: str
+    ohem_ratio: float | None
+    process_group: Group
+    reduction: str
+    smooth: float
+    squared: bool
+    tau: float
+    weight: Weight
 
 
 class Loss(nn.Module):
@@ -37,7 +60,7 @@ class Loss(nn.Module):
             cls.option_names = tuple(p.name for p in keywords)
             cls.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: Unpack[LossOptions]) -> None:
         super().__init__()
         signature: inspect.Signature = self.__signature__  # type: ignore[assignment]
         bound = signature.bind(**options)
@@ -47,10 +70,11 @@ class Loss(nn.Module):
             functional.check_alpha(bound.arguments["alpha"])
         check_classes(bound.arguments.get("classes"))
         for name, value in bound.arguments.items():
-            if name == "weight":
-                self.register_buffer(name, class_weights(value))
-            else:
-                setattr(self, name, value)
+            if name in ("weight", "counts"):
+                check = class_weights if name == "weight" else class_counts
+                self.register_buffer(name, check(value))
+            else:  # a number or an array of numpy as Python has it
+                setattr(self, name, value.tolist() if hasattr(value, "tolist") else value)
 
     def options(self) -> dict[str, Any]:
         """The options by name, as the function takes them."""
@@ -72,10 +96,11 @@ class Loss(nn.Module):
 class SetLoss(Loss):
     """A loss of the dice family: at set level it goes through statistics that can be added."""
 
-    level: str
+    collect: Callable[..., DiceStatistics] = staticmethod(functional.dice_statistics)
+    level: str = "set"
     process_group: Group
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: Unpack[LossOptions]) -> None:
         super().__init__(**options)
         chosen = self.options()
         every_class = "classes" in chosen and chosen["classes"] is None
@@ -92,9 +117,8 @@ class SetLoss(Loss):
         """
         if self.level != "set":
             raise ValueError(f"statistics need level='set'; got level={self.level!r}")
-        binary = "classes" not in self.option_names
-        collect = functional.binary_dice_statistics if binary else functional.dice_statistics
-        return collect(input, target, mask, **self._some("alpha squared ignore_index ohem_ratio"))
+        options = self._some("alpha squared ignore_index ohem_ratio")
+        return type(self).collect(input, target, mask, **options)
 
     def loss_of(self, statistics: DiceStatistics) -> Tensor:
         """The loss of statistics that were collected, and perhaps added or all-reduced, before.
@@ -106,7 +130,7 @@ class SetLoss(Loss):
         Returns:
             The loss, reduced over classes by ``reduction``.
         """
-        options = "smooth fp_weight fn_weight weight classes absent reduction"
+        options = "smooth fp_weight fn_weight weight classes absent average reduction"
         return statistics.loss(**self._some(options))
 
     def _some(self, names: str) -> dict[str, Any]:
@@ -128,6 +152,10 @@ class CrossEntropyLoss(Loss, function=functional.cross_entropy):
     """Cross entropy (Equations 1, 2): `functional.cross_entropy`. Input ``[..., C]``."""
 
 
+class LogitAdjustedCrossEntropyLoss(Loss, function=functional.logit_adjusted_cross_entropy):
+    """Logit adjustment: `functional.logit_adjusted_cross_entropy`. Input ``[..., C]``."""
+
+
 class BinaryCrossEntropyLoss(Loss, function=functional.binary_cross_entropy):
     """Binary cross entropy: `functional.binary_cross_entropy`. Input ``[...]``."""
 
@@ -144,15 +172,27 @@ class DiceLoss(SetLoss, function=functional.dice):
     """Dice loss (Equations 5 to 8): `functional.dice`. Input ``[..., C]``."""
 
 
-class BinaryDiceLoss(SetLoss, function=functional.binary_dice):
+class BinarySetLoss(SetLoss):
+    """A loss of the dice family with one logit an example."""
+
+    collect = staticmethod(functional.binary_dice_statistics)
+
+
+class BinaryDiceLoss(BinarySetLoss, function=functional.binary_dice):
     """Dice loss of the positive class: `functional.binary_dice`. Input ``[...]``."""
+
+
+class MultiLabelDiceLoss(SetLoss, function=functional.multi_label_dice):
+    """Dice loss of each label: `functional.multi_label_dice`. Input and target ``[..., L]``."""
+
+    collect = staticmethod(functional.multi_label_dice_statistics)
 
 
 class TverskyLoss(SetLoss, function=functional.tversky):
     """Tversky loss (Equations 9, 10): `functional.tversky`. Input ``[..., C]``."""
 
 
-class BinaryTverskyLoss(SetLoss, function=functional.binary_tversky):
+class BinaryTverskyLoss(BinarySetLoss, function=functional.binary_tversky):
     """Tversky loss of the positive class: `functional.binary_tversky`. Input ``[...]``."""
 
 
@@ -160,26 +200,30 @@ class SelfAdjustingDiceLoss(SetLoss, function=functional.self_adjusting_dice):
     """The paper's DSC (Equation 12): `functional.self_adjusting_dice`. Input ``[..., C]``."""
 
 
-class BinarySelfAdjustingDiceLoss(SetLoss, function=functional.binary_self_adjusting_dice):
+class BinarySelfAdjustingDiceLoss(BinarySetLoss, function=functional.binary_self_adjusting_dice):
     """DSC of the positive class: `functional.binary_self_adjusting_dice`. Input ``[...]``."""
 
 
-_LOSSES: dict[str, type[Loss]] = {
-    "ce": CrossEntropyLoss,
-    "wce": CrossEntropyLoss,
-    "fl": FocalLoss,
-    "dl": DiceLoss,
-    "tl": TverskyLoss,
-    "dsc": SelfAdjustingDiceLoss,
-    "binary_ce": BinaryCrossEntropyLoss,
-    "binary_wce": BinaryCrossEntropyLoss,
-    "binary_fl": BinaryFocalLoss,
-    "binary_dl": BinaryDiceLoss,
-    "binary_tl": BinaryTverskyLoss,
-    "binary_dsc": BinarySelfAdjustingDiceLoss,
+def module_of(function: Any) -> type[SetLoss] | None:
+    """The module of a function of the dice family; None for anything else."""
+    kinds = [*SetLoss.__subclasses__(), *BinarySetLoss.__subclasses__()]
+    return next((kind for kind in kinds if function is getattr(kind, "function", 0)), None)
+
+
+_FORMS: dict[str, tuple[type[Loss], type[Loss]]] = {
+    "ce": (CrossEntropyLoss, BinaryCrossEntropyLoss),
+    "wce": (CrossEntropyLoss, BinaryCrossEntropyLoss),
+    "fl": (FocalLoss, BinaryFocalLoss),
+    "dl": (DiceLoss, BinaryDiceLoss),
+    "tl": (TverskyLoss, BinaryTverskyLoss),
+    "dsc": (SelfAdjustingDiceLoss, BinarySelfAdjustingDiceLoss),
 }
 #: The names that `make_loss` takes, besides those of the printed equations.
-LOSS_NAMES = tuple(_LOSSES)
+LOSS_NAMES = (*_FORMS, *(f"binary_{name}" for name in _FORMS))
+
+# What others call them.
+_SYNONYMS = {"cross_entropy": "ce", "bce": "binary_ce", "focal": "fl", "dice": "dl"}
+_SYNONYMS |= {"tversky": "tl", "self_adjusting_dice": "dsc"}
 
 # The paper's losses as printed, whatever the defaults are.
 EQUATIONS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -193,14 +237,15 @@ EQUATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def make_loss(name: str, **options: Any) -> Loss:
+def make_loss(name: str, **options: Unpack[LossOptions]) -> Loss:
     """Make a loss from its abbreviation in the paper, or from an equation's number.
 
     Args:
         name: ``"ce"``, ``"wce"`` (needs ``weight``), ``"fl"``, ``"dl"``, ``"tl"`` or ``"dsc"``: the
             loss with defaults that train. ``"eq1"``, ``"eq6"`` to ``"eq10"`` or ``"eq12"``: exactly
             what is printed there (of 6 and 9 one minus it). With the prefix ``"binary_"`` the
-            binary form.
+            binary form. ``"cross_entropy"``, ``"focal"``, ``"dice"``, ``"tversky"``,
+            ``"self_adjusting_dice"`` and ``"bce"`` are other names of the same.
         **options: Keyword options of the loss; those that an equation fixes cannot be given.
 
     Returns:
@@ -210,15 +255,16 @@ def make_loss(name: str, **options: Any) -> Loss:
         ValueError: An unknown name or option (the message lists the valid ones), a value out of
             range, or ``"wce"`` without ``weight``.
     """
-    prefix = "binary_" if name.startswith("binary_") else ""
-    loss, fixed = EQUATIONS.get(name.removeprefix("binary_"), (name.removeprefix("binary_"), {}))
-    if prefix + loss not in _LOSSES:
-        known = ", ".join((*LOSS_NAMES, *EQUATIONS))
+    prefix = "binary_" if name == "bce" or name.startswith("binary_") else ""
+    known_as = name.removeprefix("binary_")
+    known_as = _SYNONYMS.get(known_as, known_as).removeprefix("binary_")
+    loss, fixed = EQUATIONS.get(known_as, (known_as, {}))
+    if prefix + loss not in LOSS_NAMES:
+        known = ", ".join((*LOSS_NAMES, *EQUATIONS, *_SYNONYMS))
         raise ValueError(f"unknown loss {name!r}; expected one of {known}")
-    kind = _LOSSES[prefix + loss]
+    kind = _FORMS[loss][bool(prefix)]
     free = [option for option in kind.option_names if option not in fixed]
-    unknown = sorted(set(options) - set(free))
-    if unknown:
+    if unknown := sorted(set(options) - set(free)):
         raise ValueError(
             f"loss {name!r} has no option {', '.join(map(repr, unknown))}; "
             f"its options are {', '.join(free)}"

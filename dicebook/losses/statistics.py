@@ -20,7 +20,7 @@ from torch import Tensor
 
 from dicebook.losses import batch as batches
 from dicebook.losses import equations
-from dicebook.losses.batch import Batch, Weight, check_classes, check_options, class_weights
+from dicebook.losses.batch import Batch, Rows, Weight, check_classes, check_options, class_weights
 
 Group = dist.ProcessGroup | Literal["world"] | None
 
@@ -59,6 +59,18 @@ class DiceStatistics:
     def __radd__(self, other: object) -> DiceStatistics:
         """Lets the builtin ``sum`` start from 0."""
         return self if other == 0 else NotImplemented
+
+    def soft_scores(self) -> dict[str, Tensor]:
+        """Soft precision, recall and F1 of each class, ``[C]``, for logging; 0 where it is 0/0.
+
+        Raises:
+            ValueError: The statistics are of the squared form; collect them with ``squared=False``.
+        """
+        if self.unsure is not None:
+            raise ValueError("soft scores need statistics of squared=False; got squares")
+        overlap, predicted, actual = (number.detach() for number in self._numbers())
+        of = {"precision": predicted, "recall": actual, "f1": (predicted + actual) / 2}
+        return {name: overlap / below.where(below > 0, 1.0) for name, below in of.items()}
 
     def stack(self) -> Tensor:
         """The sums as one tensor, ``[3, C]`` (with ``unsure`` ``[4, C]``)."""
@@ -110,12 +122,14 @@ class DiceStatistics:
         weight: Weight = None,
         classes: Sequence[int] | None = None,
         absent: str | None = None,
+        average: str | None = None,
         reduction: str = "mean",
     ) -> Tensor:
         """The set-level loss: dice (Equation 8), or Tversky if both its weights are given (9).
 
         Args:
             smooth, weight, classes, absent, reduction: As in `dicebook.losses.functional`.
+            average: ``"macro"`` or ``"micro"`` if the classes are labels of which several may hold.
             fp_weight: Tversky's α, the cost of a false positive; None for dice.
             fn_weight: Tversky's β, the cost of a false negative; None for dice.
 
@@ -126,6 +140,12 @@ class DiceStatistics:
             ValueError: An option out of range, or only one of the Tversky weights given.
         """
         check_options(smooth=smooth, absent=absent, reduction=reduction)
+        if average is not None:
+            check_options(average=average, weight=weight, absent=absent, reduction=reduction)
+            absent = absent or "skip"
+        if average == "micro":
+            sums = [number.sum(-1, keepdim=True) for number in self._numbers()]
+            return DiceStatistics(*sums).loss(smooth=smooth)
         loss = self.loss_of_each(smooth=smooth, fp_weight=fp_weight, fn_weight=fn_weight)
         if absent is None:
             absent = "skip" if len(self.actual) > 1 and classes is None else "keep"
@@ -184,7 +204,7 @@ def average_over_classes(
     if reduction == "sum":
         return total
     shares = share.sum()
-    return total / torch.where(shares == 0, 1.0, shares)
+    return total / shares.masked_fill(shares == 0, 1.0)
 
 
 def of_examples(
@@ -204,8 +224,26 @@ def of_examples(
     q = torch.where(kept, q, 0.0)
     if not squared:
         return DiceStatistics(q * y, q, y)
-    spread = y * (y - q) * (1 + q - y) if unsure else None
+    spread = y * (y - q) * (q + (1 - y)) if unsure else None
     return DiceStatistics(q * y, q * q, y * y, spread)
+
+
+def of_rows(rows: Rows, alpha: float, squared: bool, *, unsure: bool = True) -> DiceStatistics:
+    """As `of_examples` and its `sum`, ``[C]``, where each example has one label."""
+    x = rows.logits
+    q = torch.softmax(x, -1) if alpha == 0 else equations.self_adjusted_of_rows(x, alpha)
+    q = rows.where_kept(q)
+    right = rows.of_gold(q)
+    numbers = [right, rows.where_kept(torch.ones_like(right))]
+    if squared and unsure:
+        numbers.append(right * (1 - right))
+    # Many numbers are added one by one, so with more digits (which MPS does not have).
+    wide = torch.float32 if x.device.type == "mps" else torch.float64
+    each = torch.stack(numbers).to(wide)
+    zeros = each.new_zeros(len(numbers), x.shape[-1])
+    sums = zeros.scatter_add(1, rows.labels.expand_as(each), each).to(x.dtype)
+    overlap, actual, *rest = sums.unbind(0)
+    return DiceStatistics(overlap, (q * q if squared else q).sum(0), actual, *rest)
 
 
 def hardest(m: Tensor, y: Tensor, kept: Tensor, ratio: float) -> Tensor:
@@ -246,6 +284,8 @@ def dice_statistics(
         The statistics, ``[C]`` each.
     """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
+    if ohem_ratio is None and not batches.is_soft(target):
+        return of_rows(batches.rows(input, target, mask, ignore_index), alpha, squared)
     batch = batches.multi_class(input, target, mask, ignore_index, soft=ohem_ratio is None)
     return of_examples(batch, alpha, squared, ohem_ratio).sum()
 
@@ -264,3 +304,20 @@ def binary_dice_statistics(
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
     batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
     return of_examples(batch, alpha, squared, ohem_ratio).sum()
+
+
+def multi_label_dice_statistics(
+    input: Tensor,
+    target: Tensor,
+    mask: Tensor | None = None,
+    *,
+    alpha: float = 0.0,
+    squared: bool = False,
+    ignore_index: int = -100,
+    ohem_ratio: float | None = None,
+) -> DiceStatistics:
+    """As `dice_statistics`, with logits and targets ``[..., L]``, each a yes or no; ``[L]``."""
+    check_options(alpha=alpha, ohem_ratio=ohem_ratio)
+    batch = batches.multi_label(input, target, mask, ignore_index, soft=ohem_ratio is None)
+    sums = of_examples(batch, alpha, squared, ohem_ratio).sum()
+    return DiceStatistics.unstack(sums.stack().squeeze(1))

@@ -11,15 +11,18 @@ micro-batch of the step returns the loss of them all.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import sys
+import types
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from dicebook.losses.combinations import WarmStart, terms
-from dicebook.losses.modules import SetLoss
+from dicebook.losses import functional
+from dicebook.losses.combinations import WarmStart, terms, unwrapped
+from dicebook.losses.modules import SetLoss, module_of
 from dicebook.losses.statistics import DiceStatistics, Group
 
 
@@ -32,11 +35,14 @@ class TrainerLoss:
     `backward_in_two_passes` does without in a loop of one's own.
 
     Args:
-        loss: A loss of this package, alone or in a `WeightedSum` or `WarmStart`; or any function
-            of ``(logits, labels)`` that gives the mean over labels other than −100.
+        loss: A loss of this package, alone or in a `WeightedSum` or `WarmStart`, with or without
+            ``torch.compile``, which has no effect here; or any function of ``(logits, labels)``
+            that gives the mean over labels other than −100.
         average_tokens_across_devices: What the ``TrainingArguments`` say under this name.
 
     Raises:
+        TypeError: A function or module that has a set-level loss inside, so that it is no mean
+            over labels: ``functools.partial(functional.dice, ...)``, or a sum of two losses.
         ValueError: A loss with ``reduction="none"``, or with an ``ignore_index`` other than the
             −100 by which the Trainer counts labels.
     """
@@ -44,7 +50,8 @@ class TrainerLoss:
     def __init__(
         self, loss: Callable[..., Tensor], *, average_tokens_across_devices: bool = True
     ) -> None:
-        for _, leaf in terms(loss):
+        for _, leaf in terms(loss, ever=True):
+            _refuse_hidden_sets(leaf)
             if getattr(leaf, "reduction", "mean") == "none":
                 raise ValueError(f"the Trainer needs a scalar; got reduction='none' in {leaf}")
             if getattr(leaf, "ignore_index", -100) != -100:
@@ -56,6 +63,8 @@ class TrainerLoss:
         self.average_tokens_across_devices = average_tokens_across_devices
         self._seen = 0
         self._held: list[_MicroBatch] = []
+        self._items: Tensor | int | None = None
+        self._interrupted = False
 
     def __call__(
         self, outputs: Any, labels: Tensor | None, num_items_in_batch: Tensor | int | None = None
@@ -66,18 +75,22 @@ class TrainerLoss:
             outputs: The model's output: logits under ``"logits"``, as an attribute of that name,
                 or first in a tuple.
             labels: The micro-batch's labels.
-            num_items_in_batch: The number of labels other than −100 in the step. None: the loss
-                of the micro-batch by itself.
+            num_items_in_batch: The number of labels other than −100 in the step, the same object
+                for all its micro-batches, as the Trainer gives it: with another tensor another
+                step begins, and what an interrupted one left is dropped. None: the loss of the
+                micro-batch by itself.
 
         Returns:
             A scalar. For a set-level loss 0 until the step's last micro-batch.
 
         Raises:
-            ValueError: There are no labels.
-            RuntimeError: More labels came than the Trainer counted.
+            ValueError: There are no labels; the model is a causal language model, whose labels
+                are those of the next position; or ``label_smoothing_factor`` is set.
+            RuntimeError: More labels came than the Trainer counted, or in two steps fewer.
         """
         if labels is None:
             raise ValueError("expected the labels in the batch under 'labels'; got None")
+        _refuse_what_the_trainer_would_do(outputs)
         logits = _logits(outputs)
         if num_items_in_batch is None:
             return self.loss(logits, labels)
@@ -85,6 +98,8 @@ class TrainerLoss:
             raise RuntimeError(
                 "torch.nn.DataParallel is not supported: start one process a GPU with torchrun"
             )
+        if torch.is_grad_enabled():
+            self._begin(num_items_in_batch)
         count = labels.ne(-100).sum()
         items = torch.as_tensor(num_items_in_batch, device=count.device).reshape(())
         micro = self._of_micro_batch(logits, labels, count / items.clamp(min=1))
@@ -99,7 +114,7 @@ class TrainerLoss:
             # Not a leaf: the Trainer multiplies what it gets in place.
             return torch.zeros((), device=logits.device, requires_grad=True) + 0
         held, total_seen = self._held, self._seen
-        self._held, self._seen = [], 0
+        self._held, self._seen, self._interrupted = [], 0, False
         if total_seen > expected:
             raise RuntimeError(
                 f"expected {expected} labels in this step, as the Trainer counted; got "
@@ -108,11 +123,26 @@ class TrainerLoss:
             )
         return self._total(functools.reduce(_MicroBatch.__add__, held), alone=False)
 
+    def _begin(self, items: Tensor | int) -> None:
+        """Drop what an interrupted step left, if this is another one."""
+        same = items is self._items or not isinstance(items, Tensor)
+        self._items = items
+        if same or not self._held:
+            return
+        seen, self._held, self._seen = self._seen, [], 0
+        if self._interrupted:
+            raise RuntimeError(
+                f"two steps ended with fewer labels than the Trainer counted, the last with {seen}"
+                "; num_items_in_batch must be one tensor for all micro-batches of a step, and "
+                "count the labels other than -100"
+            )
+        self._interrupted = True
+
     def callback(self) -> Any:
         """A ``TrainerCallback`` that tells every `WarmStart` in the loss the Trainer's step."""
         from transformers import TrainerCallback
 
-        loss = self.loss
+        loss = unwrapped(self.loss)
 
         class Advance(TrainerCallback):
             def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -174,6 +204,69 @@ class _MicroBatch(NamedTuple):
 
 def _is_set_level(loss: Any) -> bool:
     return isinstance(loss, SetLoss) and loss.level == "set"
+
+
+def _refuse_hidden_sets(loss: Any) -> None:
+    if isinstance(loss, SetLoss):
+        return
+    for inside in map(unwrapped, _inside(loss)):
+        module = module_of(inside)
+        if module is None and not _is_set_level(inside):
+            continue
+        options = loss.keywords if isinstance(loss, functools.partial) else {}
+        chosen = ", ".join(f"{name}={value!r}" for name, value in options.items()) or "..."
+        wanted = f"{module.__name__}({chosen})" if module else repr(inside)
+        raise TypeError(
+            f"{loss!r} has the loss of a set inside, and that is no mean over labels. Expected "
+            f"{wanted} itself, in a WeightedSum if another loss is added"
+        )
+
+
+def _inside(loss: Any) -> Iterator[Any]:
+    """A loss, and what it holds or names: a module's modules, a function's variables."""
+    loss = unwrapped(loss)
+    yield loss
+    if isinstance(loss, nn.Module):
+        yield from list(loss.modules())[1:]
+        loss = type(loss).forward
+    if isinstance(loss, functools.partial):
+        yield from (*_inside(loss.func), *loss.args, *loss.keywords.values())
+    if isinstance(loss, types.MethodType):
+        yield loss.__self__
+        loss = loss.__func__
+    if isinstance(loss, types.FunctionType) and loss.__module__ not in _OWN:
+        names = loss.__code__.co_names
+        for value in (loss.__globals__.get(name) for name in names):
+            yield value
+            if isinstance(value, types.ModuleType):
+                yield from (getattr(value, name, None) for name in names)
+        for cell in loss.__closure__ or ():
+            yield cell.cell_contents
+
+
+_OWN = {functional.__name__, SetLoss.__module__}
+
+
+def _refuse_what_the_trainer_would_do(outputs: Any) -> None:
+    """A Trainer with a ``compute_loss_func`` leaves out what it does for its own loss."""
+    if "CausalLM" in type(outputs).__name__:
+        raise ValueError(
+            "the labels of a causal language model are those of the next position. Shift them: "
+            "compute_loss_func=lambda outputs, labels, num_items_in_batch=None: "
+            "adapter((outputs.logits[..., :-1, :],), labels[..., 1:], num_items_in_batch)"
+        )
+    frame = sys._getframe(2)
+    for _ in range(2):  # the Trainer, or a function around this one that the Trainer calls
+        trainer = frame.f_locals.get("self")
+        factor = getattr(getattr(trainer, "args", None), "label_smoothing_factor", 0)
+        if factor:
+            raise ValueError(
+                f"label_smoothing_factor={factor} has no effect beside a compute_loss_func. "
+                "Expected 0; CrossEntropyLoss(label_smoothing=...) smooths the labels"
+            )
+        if frame.f_back is None:
+            return
+        frame = frame.f_back
 
 
 def _processes() -> int:

@@ -11,11 +11,12 @@ from sphinx.util.inventory import InventoryFile
 pytestmark = pytest.mark.slow
 EXPORTING = (
     "dicebook",
-    "dicebook.corpora",
+    "dicelab.corpora",
+    "dicelab.fit",
     "dicebook.diagnosis",
     "dicebook.losses",
     "dicebook.losses.functional",
-    "dicebook.tasks.mrc_ner",
+    "dicelab.tasks.mrc_ner",
 )
 
 
@@ -29,7 +30,8 @@ def documented(html: Path) -> set[str]:
 
 def test_every_package_that_exports_is_looked_at() -> None:
     root = Path(__file__).resolve().parents[2]
-    found = [p for p in (root / "dicebook").rglob("*.py") if "\n__all__ = " in p.read_text("utf-8")]
+    sources = [p for package in ("dicebook", "dicelab") for p in (root / package).rglob("*.py")]
+    found = [p for p in sources if "\n__all__ = " in p.read_text("utf-8")]
     names = {".".join(p.relative_to(root).with_suffix("").parts) for p in found}
     lazily = {"dicebook"}  # makes its list when a loss is first asked for
     assert {name.removesuffix(".__init__") for name in names} | lazily == set(EXPORTING)

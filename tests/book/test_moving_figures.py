@@ -17,7 +17,7 @@ from sklearn.metrics import precision_recall_fscore_support
 
 from dicebook import make_loss
 from dicebook.losses.functional import binary_cross_entropy, binary_dice
-from dicebook.toy import (
+from dicelab.toy import (
     best_threshold,
     f1_score,
     imbalanced_blobs,
@@ -205,8 +205,8 @@ def test_the_map_and_its_runs(page: Page) -> None:
 @pytest.mark.parametrize(
     ("name", "control", "before", "keys", "after"),
     [
-        ("threshold", "cut", "recall .380, F1 .497", ["ArrowLeft"] * 13, "Cut at .37"),
-        ("smoothing", "power", "γ = 1: a negative is pulled with 1.000", ["Home"], "100.000 at p"),
+        ("threshold", "cut", "recall .380, F1 .497", ["ArrowLeft"] * 13, "Threshold .37"),
+        ("smoothing", "power", "γ = 1: the slope of a negative is 1.000", ["Home"], "100.000 at p"),
         ("batches", "power", "Batches of 16: 85.1%", ["End"], "Batches of 1024: .0%"),
         ("starts", "column", "test F1 is .54", ["ArrowRight"], "test F1 is .09"),
     ],

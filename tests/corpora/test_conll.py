@@ -12,8 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mutated_files import mutated
 
-from dicebook.corpora import CORPORA, CorpusError, imbalance, read_conll, spans, write_conll
-from dicebook.corpora.conll import UNIVERSAL_NER
+from dicelab.corpora import CORPORA, CorpusError, imbalance, read_conll, spans, write_conll
+from dicelab.corpora.conll import UNIVERSAL_NER
 
 GOOD = "Ann\tB-PER\nof\tO\nNew\tB-LOC\nYork\tI-LOC\n\n#ff\tO\n,\tO\n"
 

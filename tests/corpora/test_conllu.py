@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from mutated_files import mutated
 
-from dicebook.corpora import CORPORA, CorpusError, read_conllu
+from dicelab.corpora import CORPORA, CorpusError, read_conllu
 
 
 def word(number: str, form: str, upos: str = "_", xpos: str = "_") -> str:

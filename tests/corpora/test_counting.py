@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from datasets import DatasetDict
 
-from dicebook.corpora import (
+from dicelab.corpora import (
     CorpusError,
     Imbalance,
     embedded,

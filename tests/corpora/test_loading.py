@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import dicebook.corpora
-from dicebook.corpora import EMBEDDED, FORMS, REGISTERED, CorpusError, load, to_dataset, validate
-from dicebook.corpora.loading import data_folder
+import dicelab.corpora
+from dicelab.corpora import EMBEDDED, FORMS, REGISTERED, CorpusError, load, to_dataset, validate
+from dicelab.corpora.loading import data_folder
 
 
 def conll(count: int, start: int = 0) -> str:
@@ -50,13 +50,13 @@ def test_a_notebook_in_its_folder_finds_the_corpora_beside_it(prepared, monkeypa
 def test_a_registered_corpus_that_is_missing_names_the_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DICEBOOK_DATA", raising=False)
-    with pytest.raises(CorpusError, match=r"run: python -m data_scripts\.wnut17 --out data$"):
+    with pytest.raises(CorpusError, match=r"run: dicebook data wnut17 --out data$"):
         load("wnut17", task="tagging")
 
 
 def test_a_half_written_corpus_is_missing(prepared):
     (prepared / "wnut17" / "validation.conll").unlink()
-    with pytest.raises(CorpusError, match="run: python -m"):
+    with pytest.raises(CorpusError, match="run: dicebook data wnut17"):
         load("wnut17", task="tagging", root=prepared)
     (prepared / "wnut17" / "card.json").write_text("{}")  # its script finished: no such split
     (prepared / "wnut17" / "train.conll").write_text(conll(20))
@@ -161,16 +161,16 @@ def test_an_embedded_corpus(name):
 
 def test_the_package_is_light_and_every_public_name_is_there():
     code = (
-        "import sys, dicebook.corpora as c\n"
+        "import sys, dicelab.corpora as c\n"
         "assert 'datasets' not in sys.modules\n"
-        "import dicebook.corpora.loading, dicebook.corpora.counting\n"
+        "import dicelab.corpora.loading, dicelab.corpora.counting\n"
         "assert callable(c.load) and callable(c.imbalance)\n"
         "assert all(getattr(c, name) is not None for name in c.__all__)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-    assert dir(dicebook.corpora) == sorted(dicebook.corpora.__all__)
+    assert dir(dicelab.corpora) == sorted(dicelab.corpora.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        dicebook.corpora.nothing  # noqa: B018
+        dicelab.corpora.nothing  # noqa: B018
 
 
 def test_forms_are_checked():

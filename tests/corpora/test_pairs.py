@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dicebook.corpora import CorpusError, validate
-from dicebook.corpora.forms import FORMS
-from dicebook.corpora.tables import BLANK, EMPTY, FRAGMENTS, read_pairs
+from dicelab.corpora import CorpusError, validate
+from dicelab.corpora.delimited import BLANK, EMPTY, FRAGMENTS, read_pairs
+from dicelab.corpora.forms import FORMS
 
 MRPC = (
     "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dicebook.corpora import CorpusError, imbalance, load, rebalance, to_dataset
+from dicelab.corpora import CorpusError, imbalance, load, rebalance, to_dataset
 
 
 def pairs(negative: int, positive: int):

@@ -7,16 +7,17 @@ import re
 
 import pytest
 
-from dicebook.corpora import CORPORA, EMBEDDED, FORMS, REGISTERED, CorpusError, embedded, load
-from dicebook.corpora.forms import validate
-from dicebook.corpora.registry import SPLITS, known
-from dicebook.corpora.tags import spans
-from dicebook.reproduce import grid, paper
-from dicebook.reproduce.lines import TABLES
+from dicelab.corpora import CORPORA, EMBEDDED, FORMS, REGISTERED, CorpusError, embedded, load
+from dicelab.corpora.forms import validate
+from dicelab.corpora.registry import SPLITS, corpus_named
+from dicelab.corpora.tags import spans
+from dicelab.records import paper
+from reproduce import grid
+from reproduce.comparisons import TABLES
 
 
 def test_every_entry_is_complete():
-    scorers = {"seqeval", "accuracy", "squad", "quoref", "cmrc", "f1"}
+    scorers = {"seqeval", "accuracy", "squad", "quoref", "cmrc", "f1", "macro_f1"}
     for name, corpus in CORPORA.items():
         assert corpus.name == name
         assert corpus.task in FORMS
@@ -42,12 +43,12 @@ def test_the_corpora_of_the_papers_tables_have_their_names_in_it():
 
 
 def test_a_command_and_an_unknown_name():
-    assert CORPORA["wnut17"].command("x") == "python -m data_scripts.wnut17 --out x"
+    assert CORPORA["wnut17"].command("x") == "dicebook data wnut17 --out x"
     assert CORPORA["embedded-pos-en"].command() == ""
     with pytest.raises(CorpusError, match="unknown corpus 'wnut16': expected one of conll03, "):
-        known("wnut16")
+        corpus_named("wnut16")
     with pytest.raises(CorpusError, match="'mrpc' is a corpus for pairs, not for tagging"):
-        known("mrpc", task="tagging")
+        corpus_named("mrpc", task="tagging")
 
 
 @pytest.mark.parametrize("name", EMBEDDED)

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from data_scripts.treebanks import read_treebank
-from dicebook.corpora import read_conllu, read_pairs, read_trees
-from dicebook.corpora.trees import printed
+from dicelab.corpora import read_conllu, read_pairs, read_trees
+from dicelab.corpora.trees import printed
 
 conllu = pytest.importorskip("conllu")
 nltk = pytest.importorskip("nltk")

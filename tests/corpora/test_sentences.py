@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dicebook.corpora import CorpusError, validate
-from dicebook.corpora.forms import FORMS
-from dicebook.corpora.tables import read_sentences
+from dicelab.corpora import CorpusError, validate
+from dicelab.corpora.delimited import read_sentences
+from dicelab.corpora.forms import FORMS
 
 
 def save(folder: Path, name: str, text: str) -> Path:
@@ -41,6 +41,7 @@ def test_other_forms(tmp_path):
         ("good\t1999\n", "x.tsv:1: expected as label an integer from 0 to 999, got '1999'"),
         ("good\t1.0\n", "x.tsv:1: expected as label an integer"),
         ("good\tpositive\n", "x.tsv:1: expected as label an integer"),
+        ("utterance\tflag\nfine\t1\n", r"got 'flag'; a header would have the names sentence \(or"),
         ("headline\tstars\tyear\n", "x.tsv:1: expected a header with sentence"),
     ],
 )

@@ -11,9 +11,9 @@ from datasets import Dataset
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dicebook.corpora import CorpusError, validate
-from dicebook.corpora.forms import FORMS
-from dicebook.corpora.squad import (
+from dicelab.corpora import CorpusError, validate
+from dicelab.corpora.forms import FORMS
+from dicelab.corpora.squad import (
     LOCATED,
     MAX_SHIFT,
     NOT_FOUND,

@@ -11,8 +11,8 @@ from seqeval.metrics.sequence_labeling import get_entities
 from seqeval.scheme import IOB2, IOBES, Entities
 
 from data_scripts.ontonotes_readers import from_spans
-from dicebook.corpora import CorpusError, spans, to_iob2
-from dicebook.corpora.tags import by_character, scheme_of
+from dicelab.corpora import CorpusError, spans, to_iob2
+from dicelab.corpora.tags import by_character, scheme_of
 
 TAGS = st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]), max_size=12)
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dicebook.corpora import CorpusError, validate
-from dicebook.corpora.forms import FORMS
-from dicebook.corpora.trees import ESCAPES, NEUTRAL, UNESCAPED, read_trees
+from dicelab.corpora import CorpusError, validate
+from dicelab.corpora.forms import FORMS
+from dicelab.corpora.trees import ESCAPES, NEUTRAL, UNESCAPED, read_trees
 
 TREES = (
     "(3 (2 It) (4 (3 works) (2 .)))\n"

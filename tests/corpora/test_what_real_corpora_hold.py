@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from data_scripts.treebanks import read_treebank
-from dicebook.corpora import CorpusError, load, read_conll, read_conllu, read_pairs, read_squad
-from dicebook.corpora.squad import SHIFTED, align
-from dicebook.corpora.trees import read_trees
+from dicelab.corpora import CorpusError, load, read_conll, read_conllu, read_pairs, read_squad
+from dicelab.corpora.squad import SHIFTED, align
+from dicelab.corpora.trees import read_trees
 
 #: Spaces and separators that are part of a word in some corpus: no-break, thin and ideographic
 #: space, line and paragraph separator, next line, form feed; a joiner; a soft hyphen.

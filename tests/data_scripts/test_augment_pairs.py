@@ -22,8 +22,8 @@ from data_scripts.mentions import (
     rule_mentions,
     spacy_mentions,
 )
-from dicebook.corpora import CorpusError, load
-from dicebook.corpora.forms import to_dataset
+from dicelab.corpora import CorpusError, load
+from dicelab.corpora.forms import to_dataset
 
 FIND = rule_mentions(frozenset({"the", "where", "shares", "how"}))
 ENTITIES = {

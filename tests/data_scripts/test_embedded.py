@@ -19,7 +19,7 @@ from data_scripts.embedded.card import counts, digest, table
 from data_scripts.embedded.draw import Draw
 from data_scripts.embedded.entity_tags import REPEATED
 from data_scripts.embedded.names import fingerprint, lists, of_split
-from dicebook.corpora import EMBEDDED, CorpusError, validate
+from dicelab.corpora import EMBEDDED, CorpusError, validate
 
 FINGERPRINT = "544acf1991fbbbd99b329bdb4415db7786d16adfeb0614931587fc18056ad761"
 DIGESTS = {
@@ -32,6 +32,7 @@ DIGESTS = {
     "embedded-entities-zh": "2a567a589d23c9ac081de4fc5486de1894f29f5b550e3915c288a44a1715d898",
     "embedded-reading-zh": "ce8eaed7eed92b7b2e93d84d4b1549a1800157b3b7a346f0f436608a11ede061",
     "embedded-paraphrases-zh": "d6bd22bab286905429244ccb2b6f7afcec5840557a1649c4d4738b6c7efbbc06",
+    "embedded-labels-en": "dc86b68ac5e700182e7f4dff1cab374a89a21585582bd8fb5d25f9eeb3ad33c4",
     "embedded-sentiment-zh": "71d98b18a4d6d38cb02c05729adf08e9c0796a722dc22f8cb82e5bb0bf7213e9",
 }
 TAGGED = ["embedded-entities-en", "embedded-entities-zh", "embedded-pos-en", "embedded-pos-zh"]
@@ -118,7 +119,8 @@ def test_every_split_has_its_form_and_its_size(name, size):
 def test_the_imbalance_is_reached(name, factor):
     task, language = embedded.NAMES[name]
     reading = 55.0 if language == "zh" else 32.0
-    imbalance = factor * {"reading": reading, "pos": 4.0, "entities": 4.0}.get(task, 2.0)
+    usual = {"reading": reading, "pos": 4.0, "entities": 4.0, "labels": 4.0}
+    imbalance = factor * usual.get(task, 2.0)
     _, negative, positive = counts(name, embedded.load(name, size=300, imbalance=imbalance))
     assert negative / positive == pytest.approx(imbalance, rel=0.06)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from data_scripts.imbalance import main
-from dicebook.reproduce.runs import read_records
+from dicelab.records.runs import read_records
 
 ROOT = Path(__file__).resolve().parents[2]
 

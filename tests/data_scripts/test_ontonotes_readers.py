@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from mutated_files import mutated
 
 from data_scripts.ontonotes_readers import read_conll2012, read_names
-from dicebook.corpora import CorpusError
+from dicelab.corpora import CorpusError
 
 
 def column_line(number: int, word: str, cell: str) -> str:

@@ -6,8 +6,8 @@ import json
 import zipfile
 
 from data_scripts import corpus, mrpc, qqp
-from dicebook.corpora import load
-from dicebook.corpora.tables import EMPTY, FRAGMENTS
+from dicelab.corpora import load
+from dicelab.corpora.delimited import EMPTY, FRAGMENTS
 
 HEADER = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from data_scripts import cmrc2018, corpus, quoref, squad11, squad20
-from dicebook.corpora import load
-from dicebook.corpora.squad import NOT_FOUND, SHIFTED, read_squad
+from dicelab.corpora import load
+from dicelab.corpora.squad import NOT_FOUND, SHIFTED, read_squad
 
 
 def squad(id_: str, answers: list, **more) -> str:

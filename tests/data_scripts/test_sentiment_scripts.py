@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from data_scripts import corpus, sst2, sst5
-from dicebook.corpora import CorpusError, load
-from dicebook.corpora.trees import NEUTRAL
+from dicelab.corpora import CorpusError, load
+from dicelab.corpora.trees import NEUTRAL
 
 TREES = "(4 (3 Very) (3 good))\n(2 (2 A) (2 film))\n(1 (2 Too) (1 long))\n"
 

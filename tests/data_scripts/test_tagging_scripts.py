@@ -18,8 +18,8 @@ from data_scripts.corpus import Recipe, count, main, table, write
 from data_scripts.ctb6 import SPLITS as CTB6
 from data_scripts.licensed import numbers
 from data_scripts.ontonotes4_zh import split_of
-from dicebook.corpora import CORPORA, CorpusError, load, read_file, to_dataset, validate
-from dicebook.corpora.squad import read_squad
+from dicelab.corpora import CORPORA, CorpusError, load, read_file, to_dataset, validate
+from dicelab.corpora.squad import read_squad
 
 ROOT = Path(__file__).resolve().parents[2]
 FREE = {
@@ -56,7 +56,7 @@ def test_crossner_is_one_script_for_five_domains(real_corpus, domain, tmp_path, 
     argv = ["--domain", domain, "--mirror", str(real_corpus("crossner").parent), "--quiet"]
     monkeypatch.setattr(sys, "argv", ["crossner", "--out", str(tmp_path), *argv])
     with pytest.raises(SystemExit, match=r"^0$"):
-        runpy.run_path(str(ROOT / "data_scripts" / "crossner.py"), run_name="__main__")
+        runpy.run_module("data_scripts.crossner", run_name="__main__")
     corpus = load(f"crossner_{domain}", task="tagging", root=tmp_path)
     assert {split: len(rows) for split, rows in corpus.items()} == dict(
         zip(corpus, {"ai": (100, 350, 431), "science": (200, 450, 543)}[domain], strict=True)
@@ -328,7 +328,7 @@ def test_an_error_of_the_reader_is_reported_with_file_and_line(source, tmp_path,
     folder = source("train.txt", "x\tO\nbroken\n")
     assert run("msra", tmp_path, "--source", str(folder)) == 1
     assert f"msra: {folder / 'train.txt'}:2: expected 2 columns" in capsys.readouterr().err
-    with pytest.raises(CorpusError, match=r"run: python -m data_scripts\.msra"):
+    with pytest.raises(CorpusError, match=r"run: dicebook data msra"):
         load("msra", task="tagging", root=tmp_path)
 
 
@@ -351,9 +351,10 @@ def test_the_readmes_examples_of_own_data_are_read(root, tmp_path):
         "mine.json": "reading",
         "mine.tsv": "pairs",
         "mine.jsonl": "sentences",
+        "mine.csv": "labels",
     }
     assert set(examples) == set(tasks)
     for name, text in examples.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
         data = validate(read_file(tmp_path / name, task=tasks[name]), task=tasks[name])
-        assert len(data) == (1 if name == "mine.conllu" else 2)
+        assert len(data) == {"mine.conllu": 1, "mine.csv": 3}.get(name, 2)

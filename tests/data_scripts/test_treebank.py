@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mutated_files import mutated
 
 from data_scripts.treebanks import read_treebank
-from dicebook.corpora import CorpusError
+from dicelab.corpora import CorpusError
 
 ENGLISH = r"""
 ( (S

@@ -17,7 +17,7 @@ from transformers import (
     BertForTokenClassification,
 )
 
-from dicebook.training.encoders import load_tokenizer, tiny_config
+from dicelab.training.encoders import load_tokenizer, tiny_config
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
@@ -155,6 +155,53 @@ def labelling(corpus, *, steps, rate):
         tiny = model(**encode(test)).logits.argmax(-1).tolist()
     predictions = ([commonest] * len(gold), alone, tiny)
     return tuple(100 * f1_score(gold, made, zero_division=0) for made in predictions)
+
+
+def several(corpus, *, steps, rate):
+    """Micro F1 of the commonest label, of the bag of words and of the tiny encoder."""
+    train, test = corpus["train"], corpus["test"]
+    names = sorted({name for row in train["labels"] for name in row})
+
+    def hot(split):
+        return torch.tensor([[float(n in row) for n in names] for row in split["labels"]])
+
+    gold, learned = hot(test), hot(train)
+    majority = torch.zeros_like(gold)
+    majority[:, learned.sum(0).argmax()] = 1
+    bags = [[words(text) for text in split["sentence"]] for split in (train, test)]
+    columns = [logistic(bags[0], learned[:, i].tolist(), bags[1]) for i in range(len(names))]
+    alone = torch.tensor([list(column) for column in columns]).T
+
+    tokenizer = load_tokenizer("tiny", list(train["sentence"]), max_length=96)
+    torch.manual_seed(0)
+    kind = {"num_labels": len(names), "problem_type": "multi_label_classification"}
+    model = BertForSequenceClassification(tiny_config(tokenizer, **kind))
+    encoded = [
+        tokenizer(
+            list(split["sentence"]),
+            padding=True,
+            truncation=True,
+            return_tensors="pt",
+            return_token_type_ids=True,
+        )
+        for split in (train, test)
+    ]
+    inputs = [{key: part[key] for key in INPUTS} for part in encoded]
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
+    for _ in range(steps):
+        rows = torch.randint(len(learned), (32,))
+        length = int(inputs[0]["attention_mask"][rows].sum(1).max())
+        chosen = {key: value[rows, :length] for key, value in inputs[0].items()}
+        optimizer.zero_grad()
+        model(**chosen, labels=learned[rows]).loss.backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        tiny = (model(**inputs[1]).logits > 0).float()
+    return tuple(
+        100 * f1_score(gold, made, average="micro", zero_division=0)
+        for made in (majority, alone, tiny)
+    )
 
 
 def reading(corpus, *, steps, rate):

@@ -7,11 +7,14 @@ from collections.abc import Callable
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 from dicebook import (
     BinaryDiceLoss,
     DiceLoss,
+    MultiLabelDiceLoss,
     SelfAdjustingDiceLoss,
     TverskyLoss,
     backward_in_two_passes,
@@ -28,6 +31,8 @@ LOSSES: dict[str, Callable[..., SetLoss]] = {
     "self-adjusting": lambda **o: SelfAdjustingDiceLoss(absent="skip", **o),
     "no smoothing": lambda **o: SelfAdjustingDiceLoss(smooth=0, weight=torch.rand(5), **o),
     "binary": lambda **o: BinaryDiceLoss(**o),
+    "multi-label": lambda **o: MultiLabelDiceLoss(alpha=0.1, weight=[1, 2, 3, 4, 5], **o),
+    "multi-label, micro": lambda **o: MultiLabelDiceLoss(average="micro", **o),
 }
 
 
@@ -61,6 +66,8 @@ def check(name: str, split: tuple[int, ...]) -> None:
     rank = dist.get_rank()
     binary = name == "binary"
     x, y = data(binary)
+    if name.startswith("multi-label"):
+        y = torch.where(y.unsqueeze(-1) < 0, -100, (y.unsqueeze(-1) <= torch.arange(-1, 4)).long())
     start = sum(split[:rank])
     mine, gold = x[start : start + split[rank]], y[start : start + split[rank]]
 
@@ -100,10 +107,26 @@ def check(name: str, split: tuple[int, ...]) -> None:
     assert wrong > 1e-3, ("local sets were expected to differ", name, split, wrong)
 
 
+def check_sharded(split: tuple[int, ...]) -> None:
+    """FSDP2: the gradients of sharded parameters, put together."""
+    rank = dist.get_rank()
+    x, y = data(binary=False)
+    rows = slice(sum(split[:rank]), sum(split[: rank + 1]))
+    alone, sharded = network(binary=False), network(binary=False)
+    DiceLoss()(alone(x), y).backward()
+    fully_shard(sharded, mesh=init_device_mesh("cpu", (dist.get_world_size(),)))
+    DiceLoss(process_group="world")(sharded(x[rows]), y[rows]).backward()
+    found = torch.cat([p.grad.full_tensor().flatten() for p in sharded.parameters()])
+    expected = gradient(alone)
+    distance = ((found - expected).norm() / expected.norm()).item()
+    assert distance < 1e-6, ("FSDP2", split, distance)
+
+
 def main() -> None:
     """Every loss on every split of the rows."""
     dist.init_process_group("gloo")
     for split in SPLITS[dist.get_world_size()]:
+        check_sharded(split)
         for name in LOSSES:
             check(name, split)
     dist.destroy_process_group()

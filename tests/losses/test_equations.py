@@ -405,3 +405,20 @@ def test_the_turning_point_and_the_floor_are_where_the_docstring_says(alpha: flo
     known = {0.1: 0.105, 0.5: 0.258, 1: 0.333}
     if alpha in known:
         assert losses[lowest].item() == pytest.approx(known[alpha], abs=5e-4)
+
+
+@pytest.mark.parametrize("weight", [None, [0.5, 1.0, 2.0, 3.0]])
+def test_label_smoothing_is_that_of_torch(weight: list[float] | None) -> None:
+    torch.manual_seed(0)
+    x, y = torch.randn(9, 4, dtype=torch.float64), torch.randint(4, (9,))
+    y[2] = -100
+    options = {"label_smoothing": 0.3, "reduction": "sum"}
+    weights = None if weight is None else torch.tensor(weight).double()
+    expected = torch.nn.functional.cross_entropy(x, y, weights, **options)
+    torch.testing.assert_close(L.cross_entropy(x, y, weight=weight, **options), expected)
+    soft = torch.nn.functional.one_hot(y.clamp(min=0), 4).double()
+    mask = y >= 0
+    actual = L.cross_entropy(x, soft, mask, weight=weight, **options)
+    torch.testing.assert_close(actual, expected)
+    with pytest.raises(ValueError, match=r"label_smoothing must be .* from 0 to 1; got 1\.5"):
+        L.cross_entropy(x, y, label_smoothing=1.5)

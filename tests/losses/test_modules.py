@@ -22,6 +22,8 @@ from dicebook import (
     CrossEntropyLoss,
     DiceLoss,
     FocalLoss,
+    LogitAdjustedCrossEntropyLoss,
+    MultiLabelDiceLoss,
     SelfAdjustingDiceLoss,
     TverskyLoss,
     WarmStart,
@@ -38,8 +40,9 @@ MODULES = [
 ]
 
 
-def test_there_are_ten_modules() -> None:
-    assert len(MODULES) == 10
+def test_the_package_gives_every_module() -> None:
+    assert {kind.__name__ for kind in MODULES} <= set(dicebook.__all__)
+    assert MODULES
 
 
 @pytest.mark.parametrize("kind", MODULES)
@@ -66,7 +69,7 @@ def test_a_module_calls_its_function_with_its_options(name: str) -> None:
 def test_the_defaults() -> None:
     options = SelfAdjustingDiceLoss().options()
     assert (options["alpha"], options["smooth"], options["level"]) == (0.1, 1.0, "set")
-    for kind in (DiceLoss, BinaryDiceLoss, TverskyLoss, SelfAdjustingDiceLoss):
+    for kind in (DiceLoss, BinaryDiceLoss, MultiLabelDiceLoss, TverskyLoss, SelfAdjustingDiceLoss):
         assert kind().squared is True
     assert make_loss("dl", squared=False).squared is False
     assert (TverskyLoss().fp_weight, TverskyLoss().fn_weight) == (0.5, 0.5)
@@ -154,6 +157,7 @@ def test_a_module_and_its_function_take_the_same_weights(kind: type[Loss]) -> No
     torch.manual_seed(0)
     binary = "Binary" in kind.__name__
     x, y = torch.randn(6) if binary else torch.randn(6, 3), torch.randint(2, (6,))
+    y = torch.tensor([[1, 0, 1], [0, 1, 0]] * 3) if kind is MultiLabelDiceLoss else y
     numbers = [1, 4] if binary else [1, 2, 5]
     expected = kind(weight=torch.tensor(numbers).double())(x, y)
     assert not torch.equal(expected, kind()(x, y))
@@ -193,12 +197,54 @@ def test_a_module_and_its_function_refuse_the_same_options(
             call(**{option: value})
 
 
+def test_make_loss_knows_what_others_call_them() -> None:
+    assert type(make_loss("bce")).__name__ == "BinaryCrossEntropyLoss"
+    assert type(make_loss("binary_focal", gamma=1.0)).__name__ == "BinaryFocalLoss"
+    for theirs, ours in (("dice", "dl"), ("focal", "fl"), ("self_adjusting_dice", "dsc")):
+        assert repr(make_loss(theirs)) == repr(make_loss(ours))
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    loss = DiceLoss(smooth=np.float32(0.5), classes=np.arange(1, 3), ignore_index=np.int64(-1))
+    assert (loss.smooth, loss.classes, loss.ignore_index) == (0.5, [1, 2], -1)
+    assert torch.compiler.is_compiling() is False
+    x, y = torch.randn(4, 3), torch.tensor([0, 1, 2, -1])
+    torch.testing.assert_close(
+        loss(x, y),
+        functional.dice(x, y, smooth=np.float64(0.5), classes=np.arange(1, 3), ignore_index=-1),
+    )
+
+
+@pytest.mark.parametrize("weight", [[-1.0, 0.5], torch.tensor([math.nan, 1.0]), [math.inf, 1.0]])
+def test_weights_that_would_turn_a_loss_round_are_refused(weight: object) -> None:
+    for kind in (DiceLoss, CrossEntropyLoss):
+        with pytest.raises(ValueError, match="weight must be"):
+            kind(weight=weight)
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.5, 1.0])
+def test_logit_adjustment_is_cross_entropy_of_a_shifted_batch(tau: float) -> None:
+    torch.manual_seed(0)
+    x, y = torch.randn(2, 5, 3), torch.randint(3, (2, 5))
+    y[0, 0], x[0, 0] = -100, math.nan
+    counts = [90, 9, 1]
+    loss = LogitAdjustedCrossEntropyLoss(counts=counts, tau=tau)
+    shifted = x.flatten(0, 1) + tau * (torch.tensor(counts) / 100).log()
+    expected = torch.nn.functional.cross_entropy(shifted[1:], y.flatten()[1:])
+    torch.testing.assert_close(loss(x, y), expected)
+    for bad in (None, [1, 0, 2], [1, 2]):
+        with pytest.raises(ValueError, match=r"counts|weight"):
+            LogitAdjustedCrossEntropyLoss(counts=bad)(x, y)
+    with pytest.raises(TypeError, match="counts"):
+        LogitAdjustedCrossEntropyLoss()
+
+
 def test_make_loss_says_what_is_valid() -> None:
     with pytest.raises(
         ValueError,
-        match=r"unknown loss 'dice'; expected one of ce, wce, fl, dl, tl, dsc, binary_ce.*, eq12",
+        match=r"unknown loss 'poly'; expected one of ce, wce, fl, dl, tl, dsc, binary_ce.*, eq12",
     ):
-        make_loss("dice")
+        make_loss("poly")
     with pytest.raises(
         ValueError, match=r"loss 'fl' has no option 'alpha'; its options are gamma, weight"
     ):
@@ -218,6 +264,23 @@ def test_a_weighted_sum_is_the_sum() -> None:
         WeightedSum(first, second, second_weight=-1)
     with pytest.raises(ValueError, match="scalar"):
         WeightedSum(first, DiceLoss(reduction="none"))
+
+
+class _Infinite(torch.nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x.sum() * math.inf
+
+
+def test_a_loss_of_torch_may_be_part_of_a_sum_and_a_function_may_not() -> None:
+    torch.manual_seed(0)
+    x, y = torch.randn(6, 5), torch.randint(5, (6,))
+    both = WeightedSum(torch.nn.CrossEntropyLoss(), DiceLoss())
+    expected = torch.nn.functional.cross_entropy(x, y) + DiceLoss()(x, y)
+    torch.testing.assert_close(both(x, y), expected)
+    with pytest.raises(TypeError, match="both losses must be modules; got <function dice"):
+        WeightedSum(CrossEntropyLoss(), functional.dice)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="expected a weight above 0"):
+        WeightedSum(CrossEntropyLoss(), DiceLoss(), first_weight=0, second_weight=0.0)
 
 
 def test_a_warm_start_goes_from_the_first_loss_to_the_second() -> None:
@@ -240,6 +303,9 @@ def test_a_warm_start_goes_from_the_first_loss_to_the_second() -> None:
     assert switch(x, y).item() == pytest.approx(a)
     switch.advance()
     assert switch(x, y).item() == pytest.approx(b)
+    late = WarmStart(_Infinite(), second, start=0, end=2)
+    late.advance(to=2)
+    assert late(x, y).item() == pytest.approx(b)
     with pytest.raises(ValueError, match="0 <= start <= end"):
         WarmStart(first, second, start=3, end=2)
 

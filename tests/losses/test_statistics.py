@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 import torch
+from sklearn.metrics import precision_recall_fscore_support
 from torch import Tensor, nn
 
 from dicebook import (
     BinarySelfAdjustingDiceLoss,
+    CrossEntropyLoss,
     DiceLoss,
     SelfAdjustingDiceLoss,
     TverskyLoss,
+    WeightedSum,
     backward_in_two_passes,
     binary_dice_statistics,
     dice_statistics,
@@ -58,6 +61,20 @@ def test_statistics_of_parts_add_up_to_those_of_the_whole(name: str) -> None:
     )
     # What adding up statistics is for: the mean of the parts' losses is something else.
     assert abs(sum(loss(x[i], y[i]) for i in range(3)) / 3 - whole).item() > 1e-3
+
+
+def test_soft_scores_of_hard_predictions_are_those_of_sklearn() -> None:
+    generator = torch.Generator().manual_seed(0)
+    predicted, gold = (torch.randint(4, (50,), generator=generator) for _ in range(2))
+    logits = 200.0 * torch.nn.functional.one_hot(predicted, 5)  # the last class: nowhere
+    scores = dice_statistics(logits, gold).soft_scores()
+    precision, recall, f1, _ = precision_recall_fscore_support(
+        gold, predicted, labels=range(5), zero_division=0
+    )
+    for name, expected in (("precision", precision), ("recall", recall), ("f1", f1)):
+        torch.testing.assert_close(scores[name].double(), torch.tensor(expected))
+    with pytest.raises(ValueError, match="squared=False"):
+        DiceLoss().statistics(logits, gold).soft_scores()
 
 
 def test_statistics_refuse_what_they_cannot_do() -> None:
@@ -141,6 +158,9 @@ def test_two_passes_refuse_what_they_cannot_do() -> None:
     model = network()
     with pytest.raises(ValueError, match="at least one micro-batch"):
         backward_in_two_passes(DiceLoss(), lambda b: (model(b[0]), b[1]), [])
+    for loss in (CrossEntropyLoss(), WeightedSum(CrossEntropyLoss(), DiceLoss())):
+        with pytest.raises(ValueError, match="expected a loss of the dice family"):
+            backward_in_two_passes(loss, lambda b: (model(b[0]), b[1]), micro_batches())
     with pytest.raises(ValueError, match="statistics need level='set'"):
         backward_in_two_passes(
             DiceLoss(level="example"), lambda b: (model(b[0]), b[1]), micro_batches()

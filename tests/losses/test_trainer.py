@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
 import torch
+from torch import nn
 
 from dicebook import CrossEntropyLoss, DiceLoss, SelfAdjustingDiceLoss, TrainerLoss, WeightedSum
+from dicebook.diagnosis.watchdog import Watchdog
+from dicebook.losses import functional as L
 from losses import trainer_worker
 from losses.trainer_worker import LOSSES, check
 from tests.processes import run_on
@@ -43,12 +48,13 @@ def test_a_set_level_loss_comes_with_the_last_micro_batch() -> None:
     adapter = TrainerLoss(SelfAdjustingDiceLoss())
     labels = torch.tensor([[0, 1, -100], [3, -100, -100]])
     first, empty, last = outputs(2, 1), outputs(2, 2), outputs(2, 3)
-    assert adapter(first, labels, torch.tensor(6)).item() == 0
-    nothing = adapter(empty, torch.full_like(labels, -100), torch.tensor(6))
+    items = torch.tensor(6)
+    assert adapter(first, labels, items).item() == 0
+    nothing = adapter(empty, torch.full_like(labels, -100), items)
     nothing.backward()
     assert nothing.item() == 0
     assert (empty.logits.grad == 0).all()
-    value = adapter(last, labels, torch.tensor(6))
+    value = adapter(last, labels, items)
     both = torch.cat([first.logits, last.logits])
     torch.testing.assert_close(value, SelfAdjustingDiceLoss()(both, torch.cat([labels, labels])))
     value.backward()
@@ -85,6 +91,113 @@ def test_evaluation_in_the_middle_of_a_step_keeps_it() -> None:
     both = torch.cat([first.logits, last.logits])
     expected = DiceLoss()(both, torch.cat([labels, labels]))
     torch.testing.assert_close(adapter(last, labels, 6), expected)
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_a_compiled_loss_is_unwrapped_wherever_it_stands(wrapped: bool) -> None:
+    inner = torch.compile(DiceLoss(), backend="eager")
+    loss = torch.compile(WeightedSum(CrossEntropyLoss(), inner)) if wrapped else inner
+    plain = WeightedSum(CrossEntropyLoss(), DiceLoss()) if wrapped else DiceLoss()
+    labels, parts = torch.tensor([[0, 1, -100], [3, -100, -100]]), (outputs(2, 1), outputs(2, 2))
+    adapter, items = TrainerLoss(loss), torch.tensor(6)
+    value = adapter(parts[0], labels, items) + adapter(parts[1], labels, items)
+    both = torch.cat([part.logits for part in parts])
+    torch.testing.assert_close(value, plain(both, torch.cat([labels, labels])))
+
+
+class Both(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.dice = DiceLoss()
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return self.dice(x, y) + 1
+
+
+dice_of_the_module = DiceLoss()
+
+
+def named(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return L.cross_entropy(x, y) + L.tversky(x, y)
+
+
+def called(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return dice_of_the_module(x, y)
+
+
+@pytest.mark.parametrize(
+    ("loss", "wanted"),
+    [
+        (L.dice, "DiceLoss(...) itself"),
+        (functools.partial(L.binary_tversky, smooth=2.0), "BinaryTverskyLoss(smooth=2.0) itself"),
+        (torch.compile(L.self_adjusting_dice), "SelfAdjustingDiceLoss(...) itself"),
+        (DiceLoss().forward, "DiceLoss(smooth=1.0"),
+        (Both(), "DiceLoss(smooth=1.0"),
+        (named, "TverskyLoss(...) itself"),
+        (called, "DiceLoss(smooth=1.0"),
+        ((lambda loss: lambda x, y: loss(x, y) + 1)(DiceLoss()), "DiceLoss(smooth=1.0"),
+        (WeightedSum(CrossEntropyLoss(), Both()), "DiceLoss(smooth=1.0"),
+    ],
+)
+def test_a_set_level_loss_hidden_in_a_function_is_refused(loss: object, wanted: str) -> None:
+    with pytest.raises(TypeError, match="no mean over labels") as error:
+        TrainerLoss(loss)  # type: ignore[arg-type]
+    assert f"Expected {wanted}" in str(error.value)
+
+
+def test_means_may_come_as_functions() -> None:
+    TrainerLoss(functools.partial(L.focal, gamma=1.0))
+    TrainerLoss(lambda x, y: L.cross_entropy(x, y) + L.focal(x, y))
+    TrainerLoss(DiceLoss(level="example").forward)
+
+
+def test_an_interrupted_step_leaves_nothing_behind() -> None:
+    adapter = TrainerLoss(DiceLoss())
+    labels = torch.tensor([[0, 1, -100], [3, -100, -100]])
+    adapter(outputs(2, 1), labels, torch.tensor(6)).backward()  # and then Ctrl-C
+    step = [outputs(2, 2), outputs(2, 3)]
+    items = torch.tensor(6)
+    value = adapter(step[0], labels, items) + adapter(step[1], labels, items)
+    both = torch.cat([part.logits for part in step])
+    torch.testing.assert_close(value, DiceLoss()(both, torch.cat([labels, labels])))
+    adapter(outputs(2, 1), labels, torch.tensor(9))
+    adapter(outputs(2, 1), labels, torch.tensor(9))
+    with pytest.raises(RuntimeError, match="two steps ended with fewer labels"):
+        adapter(outputs(2, 1), labels, torch.tensor(9))
+
+
+class CausalLMOutput(SimpleNamespace):
+    """Named as those of transformers are."""
+
+
+def test_a_causal_language_model_is_refused_with_the_call_to_use() -> None:
+    adapter = TrainerLoss(DiceLoss())
+    labels = torch.tensor([[0, 1, 2], [3, -100, 1]])
+    seen = CausalLMOutput(logits=outputs(2).logits)
+    with pytest.raises(ValueError, match="those of the next position") as error:
+        adapter(seen, labels, 5)
+    call = str(error.value).split("compute_loss_func=")[1]
+    value = eval(call, {"adapter": adapter})(seen, labels, 3)
+    torch.testing.assert_close(value, DiceLoss()(seen.logits[:, :-1], labels[:, 1:]))
+
+
+class StandIn:
+    """What the adapter looks at in a Trainer."""
+
+    def __init__(self, factor: float) -> None:
+        self.args = SimpleNamespace(label_smoothing_factor=factor)
+
+    def compute_loss(self, adapter: Callable[..., torch.Tensor]) -> torch.Tensor:
+        return adapter(outputs(2), torch.zeros(2, 3, dtype=torch.long), num_items_in_batch=6)
+
+
+def test_label_smoothing_by_the_trainer_is_refused() -> None:
+    adapter = TrainerLoss(CrossEntropyLoss())
+    assert StandIn(0.0).compute_loss(adapter).item() > 0
+    watching = Watchdog().watching(adapter)
+    for called_by_the_trainer in (adapter, lambda *a, **k: adapter(*a, **k), watching):
+        with pytest.raises(ValueError, match=r"label_smoothing_factor=0.1 has no effect"):
+            StandIn(0.1).compute_loss(called_by_the_trainer)
 
 
 def test_errors() -> None:

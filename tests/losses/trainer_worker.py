@@ -23,6 +23,7 @@ from transformers import (
 from dicebook import (
     CrossEntropyLoss,
     DiceLoss,
+    MultiLabelDiceLoss,
     SelfAdjustingDiceLoss,
     TrainerLoss,
     TverskyLoss,
@@ -36,6 +37,7 @@ LOSSES = {
     "example level": lambda: SelfAdjustingDiceLoss(level="example"),
     "dice": lambda: DiceLoss(squared=True),
     "self-adjusting": lambda: SelfAdjustingDiceLoss(reduction="sum"),
+    "multi-label": lambda: MultiLabelDiceLoss(weight=[1, 2, 0.5, 1]),
     "sum": lambda: WeightedSum(CrossEntropyLoss(), TverskyLoss(), second_weight=2.0),
     "warm start": lambda: WarmStart(CrossEntropyLoss(), DiceLoss(), end=4),
     "a function": lambda: (
@@ -46,14 +48,17 @@ LOSSES = {
 }
 
 
-def rows(count: int) -> list[dict[str, list[int]]]:
-    """Rows of uneven numbers of labels; the last two have none."""
+def rows(count: int, several: bool = False) -> list[dict[str, Any]]:
+    """Rows of uneven numbers of labels, or of sets of labels; the last two have none."""
     generator = torch.Generator().manual_seed(2)
     made = []
     for i in range(count):
         tokens = torch.randint(5, 30, (12,), generator=generator)
         labels = torch.randint(CLASSES, (12,), generator=generator)
         labels[0 if i >= count - 2 else 2 + i % 10 :] = -100
+        if several:  # a token of class c has the labels up to c
+            sets = (labels.unsqueeze(-1) >= torch.arange(CLASSES)).long()
+            labels = torch.where(labels.unsqueeze(-1) < 0, -100, sets)
         made.append({"input_ids": tokens.tolist(), "labels": labels.tolist()})
     return made
 
@@ -109,7 +114,7 @@ def check(
     unlabelled_last: bool = True,
 ) -> tuple[float, float, float]:
     """One optimizer step over 12 rows: relative error of the gradient; logged and true loss."""
-    dataset = rows(12) if unlabelled_last else rows(14)[:12]
+    dataset = rows(12 if unlabelled_last else 14, name == "multi-label")[:12]
     loss = LOSSES[name]()
     with tempfile.TemporaryDirectory() as folder:
         processes = int(os.environ.get("WORLD_SIZE", "1"))

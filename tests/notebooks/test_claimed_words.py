@@ -10,7 +10,7 @@ from pathlib import Path
 import jupytext
 import pytest
 
-from dicebook.training.experiment import Experiment
+from dicelab.training.experiment import Experiment
 
 CHAPTERS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("[0-9][0-9]_*.py"))
 

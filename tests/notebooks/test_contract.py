@@ -15,9 +15,8 @@ import nbformat
 import psutil
 import pytest
 
-from dicebook.corpora import CorpusError
-from dicebook.training.encoders import EncoderError
-from dicebook.training.experiment import ParameterError
+from dicelab.corpora import CorpusError
+from dicelab.training.experiment import ParameterError
 
 pytestmark = pytest.mark.slow
 
@@ -67,8 +66,9 @@ def test_papermill_ends_in_the_error_of_a_wrong_parameter(root: Path, tmp_path: 
     ("parameters", "message"),
     [
         ({"loss": "dise"}, "parameter 'loss': expected one of ce, wce, fl, dl, tl, dsc"),
+        ({"loss": "nowhere:Loss"}, "no module 'nowhere', here or installed"),
         ({"corpus": "wnut7"}, "unknown corpus 'wnut7': expected a file, a folder, or"),
-        ({"corpus": "conll03"}, "run: python -m data_scripts.conll03 --out"),
+        ({"corpus": "conll03"}, "run: dicebook data conll03 --out"),
         ({"encoder": "/nowhere"}, "'minilm', a local folder with a model"),
     ],
 )
@@ -80,9 +80,28 @@ def test_a_wrong_parameter_ends_in_one_clear_error(
     message: str,
 ) -> None:
     folder = tmp_path / "run"
-    with pytest.raises((ParameterError, CorpusError, EncoderError), match=re.escape(message)):
+    with pytest.raises((ParameterError, ValueError, CorpusError), match=re.escape(message)):
         execute(root, monkeypatch, **parameters, output_dir=str(folder))
     assert not folder.exists()
+
+
+def test_a_loss_of_the_reader_s_own_enters_the_chapter(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import torch\n\n\nclass Scaled(torch.nn.CrossEntropyLoss):\n"
+        "    def __init__(self, by=1.0):\n        super().__init__()\n        self.by = by\n\n"
+        "    def forward(self, logits, labels):\n"
+        "        return self.by * super().forward(logits.flatten(0, -2), labels.flatten())\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    short = {"epochs": 1, "max_steps": 3, "train_size": 64, "eval_size": 40, "reader_epochs": 0}
+    done = run(root, tmp_path, loss="ce,mine:Scaled", **short,
+               output_dir=tmp_path / "run")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    theirs, ours = (record(tmp_path / "run", name) for name in ("mine:Scaled", "ce"))
+    assert theirs["parameters"]["loss"] == "mine:Scaled"
+    assert theirs["metrics"] == ours["metrics"]
 
 
 def test_two_losses_leave_two_records_of_each_model(
@@ -93,7 +112,7 @@ def test_two_losses_leave_two_records_of_each_model(
     for loss, folder in product(("ce", "dsc"), ("run", "run/reader")):
         found = json.loads((tmp_path / folder / loss / "record.json").read_text(encoding="utf-8"))
         assert found["parameters"]["loss"] == loss
-        assert set(found["metrics"]) == {"test", "test_tuned", "majority"}
+        assert set(found["metrics"]) == {"test", "test_tuned", "validation_tuned", "majority"}
         assert found["measured"]["tokens_per_second"] > 0
 
 

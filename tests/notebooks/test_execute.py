@@ -39,10 +39,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    for folder in ("notebooks", "dicebook", "data_scripts", "results"):
+    for folder in ("notebooks", "tools", "dicebook", "dicelab", "data_scripts", "results"):
         (tmp_path / folder).mkdir()
-    for name in ("execute.py", "warm.py"):
-        shutil.copy(ROOT / "notebooks" / name, tmp_path / "notebooks")
+    shutil.copy(ROOT / "tools" / "execute.py", tmp_path / "tools")
     shutil.copy(ROOT / "Makefile", tmp_path)
     (tmp_path / "requirements.lock").write_text("")
     (tmp_path / "results" / "knob.txt").write_text("one")
@@ -61,7 +60,7 @@ class Done:
 
 @pytest.fixture
 def run(project: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    spec = importlib.util.spec_from_file_location("execute", project / "notebooks" / "execute.py")
+    spec = importlib.util.spec_from_file_location("execute", project / "tools" / "execute.py")
     assert spec
     assert spec.loader
     execute = importlib.util.module_from_spec(spec)

@@ -20,7 +20,8 @@ import papermill
 import pytest
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 
-from dicebook.reproduce import runs
+from dicelab.records import runs
+from tools.execute import QUIET
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKED = "nbval-check-output"
@@ -38,7 +39,9 @@ PARAMETERS: dict[str, dict[str, object]] = {
     "12_degrees_of_imbalance": {**SHORT, "loss": "fl"},
     "13_accuracy_tasks": {**SHORT, "loss": "dl", "seeds": 1},
     "14_tversky_weights": {**SHORT, "alphas": "0.4", "seeds": 1, "warm_up": 1},
-    "17_when_does_dice_help": {"corpus": "own.conll", "seeds": 2, "steps": 20},
+    "20_spans": {"seeds": 1, "steps": 2},
+    "21_many_labels": {"seeds": 1, "steps": 2},
+    "22_your_own_data": {"seeds": 2, "steps": 20, "loss": "ce,fl"},
 }
 
 pytestmark = pytest.mark.slow
@@ -47,6 +50,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def elsewhere(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, where Python finds the package that the wheel installed."""
+    for name, value in QUIET.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("PYTHONPATH", str(installed), prepend=os.pathsep)
     folder = tmp_path / "elsewhere"
     folder.mkdir()
@@ -99,6 +104,6 @@ def test_a_shortened_chapter_records_its_run_and_repeats_the_stored_outputs(
 
 
 def test_elsewhere_the_package_is_the_wheel_s(elsewhere: Path, installed: Path) -> None:
-    code = "import dicebook, data_scripts; print(dicebook.__file__, data_scripts.__file__)"
+    code = "import dicebook, dicelab; print(dicebook.__file__, dicelab.__file__)"
     found = subprocess.check_output([sys.executable, "-c", code], cwd=elsewhere, text=True)
     assert [Path(file).parents[1] for file in found.split()] == [installed, installed]

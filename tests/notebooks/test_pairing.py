@@ -11,11 +11,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jupytext
 import nbformat
 import pytest
 from jupytext import TextFileContentsManager
 
+from tools.pairs import main, written
+
 ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.py"))
 NAME = "03_dice_and_f1"
 
 
@@ -44,6 +48,44 @@ def outputs(notebook: Path) -> list[Any]:
 
 def done(result: Any) -> Any:
     return asyncio.run(result) if inspect.isawaitable(result) else result
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_a_round_trip_through_jupytext_changes_nothing(script: Path) -> None:
+    text = script.read_text(encoding="utf-8")
+    assert written(jupytext.read(script)) == text, "run: make format"
+    assert written(nbformat.read(script.with_suffix(".ipynb"), as_version=4)) == text
+
+
+def test_another_form_is_found_and_named(
+    pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script, _ = pair
+    monkeypatch.setattr("tools.pairs.NOTEBOOKS", script.parent)
+    assert main([]) == 0
+    canonical = script.read_text()
+    script.write_text(canonical.replace("# %% tags", "# %%  tags"))
+    assert main(["--check"]) == 1
+    assert f"not as Jupytext writes them: {script.name}" in capsys.readouterr().err
+    assert main([]) == 0
+    assert script.read_text() == canonical
+
+
+@pytest.mark.parametrize("opened", [".py", ".ipynb"])
+def test_saving_without_an_edit_changes_nothing(
+    pair: tuple[Path, Path], opened: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script, notebook = pair
+    monkeypatch.setattr("tools.pairs.NOTEBOOKS", script.parent)
+    main([])
+    before, shown = script.read_bytes(), outputs(notebook)
+    manager = TextFileContentsManager(root_dir=str(script.parent))
+    model = done(manager.get(NAME + opened, type="notebook"))
+    # The browser gives back what it knows of a cell, and sorts it.
+    model["content"] = nbformat.reads(nbformat.writes(model["content"]), as_version=4)
+    done(manager.save(model, NAME + opened))
+    assert script.read_bytes() == before
+    assert outputs(notebook) == shown
 
 
 @pytest.mark.parametrize("opened", [".py", ".ipynb"])

@@ -27,7 +27,7 @@ def project(tmp_path: Path, root: Path) -> Path:
     """A folder with the workflow in it, whose runs are its own."""
     folder = tmp_path / "project"
     folder.mkdir()
-    for name in ("Snakefile", "dicebook", "profiles"):
+    for name in ("reproduce", "dicelab", "dicebook"):
         (folder / name).symlink_to(root / name)
     (folder / "runner.py").write_text(RUNNER)
     return folder

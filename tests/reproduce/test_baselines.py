@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from datasets import Dataset, DatasetDict
 
-from dicebook.reproduce import baselines
+from reproduce import baselines
 
 
 def corpus(train: list[dict], test: list[dict]) -> DatasetDict:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from dicebook.reproduce import runs
+from dicelab.records import runs
+from reproduce import gpu as everything
 
 
 def gpu(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -39,5 +41,41 @@ def test_all_that_is_missing_is_said_before_anything_starts(root: Path, tmp_path
     assert done.returncode == 2
     assert "expected a folder with config.json for --encoder" in done.stderr
     assert "expected NAME=VALUE, got 'epochs'" in done.stderr
-    assert "python -m data_scripts.nothing --out data" in done.stderr
+    assert "dicebook data nothing --out data" in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_one_command_tries_out_everything_and_leaves_a_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(everything, "SYSTEMS", [(5, "mrc"), (9, "pairs")])
+    monkeypatch.setenv("DICEBOOK_DATA", str(tmp_path / "data"))
+    options = ["--device", "cpu", "--seconds", "0.01", "--out", str(tmp_path)]
+    assert everything.main(options) == 0
+    steps = json.loads((tmp_path / "record.json").read_text())["steps"]
+    assert [steps[name]["ended"] for name in ("device", "smoke", "losses", "table")] == ["well"] * 4
+    rows = steps["smoke"]["rows"]
+    assert [(row["system"], row["loss"]) for row in rows] == [
+        ("mrc", "ce"), ("mrc", "dl"), ("pairs", "ce"), ("pairs", "dl")
+    ]  # fmt: skip
+    assert {row["less the CPU's, fp32"] for row in rows} == {0}  # it is the CPU
+    assert {row["loss"] for row in steps["losses"]["rows"]} == set(everything.LOSSES)
+    assert "Tables 9, 4, 7 are not in" in steps["table"]["left out"]
+    assert "all went well" in capsys.readouterr().out
+
+
+def test_a_step_that_fails_is_noted_and_the_next_one_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(given: object) -> dict[str, object]:
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setitem(everything.STEPS, "smoke", broken)
+    options = ["--device", "cpu", "--seconds", "0.01", "--out", str(tmp_path)]
+    assert everything.main([*options, "--only", "smoke", "losses"]) == 1
+    steps = json.loads((tmp_path / "record.json").read_text())["steps"]
+    assert (steps["smoke"]["ended"], steps["losses"]["ended"]) == ("badly", "well")
+    assert "out of memory" in steps["smoke"]["error"]
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert everything.main(["--out", str(tmp_path)]) == 2

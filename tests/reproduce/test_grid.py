@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from data_scripts.augment_pairs import PRINTED, targets
-from dicebook.corpora.registry import CORPORA
-from dicebook.reproduce import estimate, grid, paper
-from dicebook.reproduce.lines import CONFIGURATIONS, TABLES
-from dicebook.reproduce.profiles import PROFILES, RATES
-from dicebook.reproduce.systems import BESIDES, SYSTEMS, experiment_of
-from docs.pages import from_here
+from dicelab.corpora.registry import CORPORA
+from dicelab.records import paper
+from reproduce import estimate, grid
+from reproduce.comparisons import CONFIGURATIONS, TABLES
+from reproduce.profiles import PROFILES, RATES
+from reproduce.systems import BESIDES, SYSTEMS, experiment_of
+from tools.pages import from_here
 
 EVERY = [(table, profile) for table in TABLES for profile in PROFILES]
 ROWS = [row for table in TABLES for row in paper.table(table).rows if row.loss]
@@ -68,11 +71,13 @@ def test_every_printed_row_has_its_job(row: paper.Row, profile: str) -> None:
         assert {parameters["backbone"] for parameters in given} == {row.backbone}
         assert row.backbone.startswith(name)
     (encoder,) = {parameters["encoder"] for parameters in given}
-    chinese = CORPORA[found[0].line.corpus].language == "zh"
+    chinese = CORPORA[found[0].comparison.corpus].language == "zh"
     family = "xlnet" if "XLNet" in row.model else "bert"
-    size = "chinese" if chinese else "base-cased" if row.table == 4 else "large-cased"
+    size = "-chinese" if chinese else "-base-" if row.table == 4 else "-large-"
     assert encoder.startswith(family)
-    assert encoder.endswith(size)
+    assert size in encoder
+    # Half of the released scripts are of the uncased encoder.
+    assert encoder.endswith("uncased") <= (profile == "paper")
     corpora = {CORPORA[parameters["corpus"]] for parameters in given}
     assert {corpus.paper for corpus in corpora} == {row.corpus_title}
     assert {corpus.scorer for corpus in corpora} <= SCORERS[systems.pop()]
@@ -90,12 +95,12 @@ def test_rows_of_other_systems_are_cited_and_not_run() -> None:
 
 def test_the_default_gives_every_loss_the_same_budget_and_search() -> None:
     found = grid.jobs(7)
-    assert len(found) == 4 * len(CONFIGURATIONS) * 5
-    for line in grid.lines(7):
+    assert len(found) == 4 * len(CONFIGURATIONS) * 6
+    for comparison in grid.comparisons(7):
         settings = {
             json.dumps({k: v for k, v in job.parameters.items() if k not in loss_and_seed})
             for job in found
-            if job.line == line
+            if job.comparison == comparison
             for loss_and_seed in [("loss", "loss_options", "seed")]
         }
         assert len(settings) == 1
@@ -105,25 +110,12 @@ def test_the_default_gives_every_loss_the_same_budget_and_search() -> None:
     assert not any(job.searched for job in grid.jobs(7, "paper"))
 
 
-def test_the_profile_paper_has_the_habits_of_the_scripts() -> None:
-    by_corpus = {job.parameters["corpus"]: job.parameters for job in grid.jobs(5, "paper")}
-    conll = by_corpus["conll03"]["habits"]
-    assert (conll["dropout"], conll["answerable"], conll["weights"]) == (0.2, 0.4, [1, 1, 0.3])
-    assert conll["training"]["lr_scheduler_type"] == "polynomial"
-    assert conll["training"]["lr_scheduler_kwargs"]["lr_end"] == 3e-5 / 4
-    options = {
-        (job.parameters["corpus"], job.parameters["loss"]): job.parameters["loss_options"]
-        for job in grid.jobs(6, "paper")
-    }
-    assert options["squad11", "dsc"] == {"alpha": 0.01, "squared": True, "ohem_ratio": 0.3}
-    assert options["squad11", "ce"] == {}
-    assert "ohem_ratio" not in options["quoref", "dsc"]
-
-
 def test_the_sets_of_table_8_are_those_that_augment_pairs_makes() -> None:
-    assert [line.corpus for line in grid.lines(8)] == [f"qqp_{name}" for name in PRINTED]
+    assert [each.corpus for each in grid.comparisons(8)] == [f"qqp_{name}" for name in PRINTED]
     # Of a corpus whose majority is positive it removes positives.
-    laptop = [line.corpus.removeprefix("mrpc_") for line in grid.lines(8, "laptop")]
+    laptop = [
+        comparison.corpus.removeprefix("mrpc_") for comparison in grid.comparisons(8, "laptop")
+    ]
     assert (
         laptop
         == list(targets(2753, 1323))
@@ -140,7 +132,7 @@ def test_the_sets_of_table_8_are_those_that_augment_pairs_makes() -> None:
 def test_the_laptop_trains_on_real_corpora_that_everybody_can_get() -> None:
     for table in TABLES:
         found = grid.jobs(table, "laptop")
-        assert {job.parameters["seed"] for job in found} == {0, 1}
+        assert {job.parameters["seed"] for job in found} == {0, 1, 2}
         for job in found:
             corpus = CORPORA.get(job.parameters["corpus"])
             assert corpus is None or not corpus.place  # `place` says where licensed files go
@@ -158,7 +150,7 @@ def test_a_table_runs_with_the_corpora_that_are_there(tmp_path: Path) -> None:
     wanted = grid.jobs(7)
     with pytest.raises(grid.GridError, match=r"none of the table's corpora") as error:
         grid.runnable(wanted, tmp_path)
-    assert "python -m data_scripts.mrpc --out" in str(error.value)
+    assert "dicebook data mrpc --out" in str(error.value)
     (tmp_path / "mrpc").mkdir()
     (tmp_path / "mrpc" / "card.json").touch()
     there = grid.runnable(wanted, tmp_path)
@@ -174,27 +166,72 @@ def test_a_table_runs_with_the_corpora_that_are_there(tmp_path: Path) -> None:
 
 
 def test_an_estimate_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
-    found = [job for job in grid.jobs(7, "paper") if job.line.corpus == "mrpc"]
+    found = [job for job in grid.jobs(7, "paper") if job.comparison.corpus == "mrpc"]
     examples, length = CORPORA["mrpc"].examples, CORPORA["mrpc"].subwords
-    hours = len(found) * 5 * examples * length * estimate.SCORING / 1000 / 3600
+    passes = sum(3 if job.parameters["loss"] in ("ce", "fl") else 5 for job in found)
+    hours = passes * examples * length * estimate.SCORING / 1000 / 3600
     assert estimate.cost(found, lambda *_: 1000).hours == pytest.approx(hours)
-    # A search is half a run for each rate, once for five seeds.
-    few = [job for job in grid.jobs(9) if job.name.startswith("sst2/bert/ce/")]
+    # A search is half a run for each rate, once for six seeds.
+    few = grid.only(grid.jobs(9), ["sst2"], ["ce"])
     examples, length = CORPORA["sst2"].examples, CORPORA["sst2"].subwords
-    tokens = (5 + 0.5 * len(RATES)) * 4 * examples * length
+    tokens = (6 + 0.5 * len(RATES)) * 4 * examples * length
     assert estimate.cost(few, lambda *_: 1e6).hours == pytest.approx(tokens * 1.3 / 1e6 / 3600)
     command = ["--table", "7", "--corpora", "mrpc", "--speed", "15000"]
+    assert estimate.main([*command, "--losses", "ce,dl"]) == 0
+    assert "24 runs" in capsys.readouterr().out
     assert estimate.main(command) == 0
     said = capsys.readouterr().out
-    assert "70 runs" in said
+    assert "84 runs" in said
     assert "as given" in said
     assert estimate.main(["--table", "2"]) == 2
     assert "expected a table of" in capsys.readouterr().err
 
 
 def test_a_machines_speed_is_measured_in_a_moment() -> None:
-    assert estimate.measured("tiny", seconds=0.1) > 100
-    assert estimate.measured("tiny", 1, seconds=0.1) > 100
+    shapes = {estimate.shape_of(job) for job in grid.jobs(9, "smoke")}
+    assert shapes == {estimate.Shape("tiny", 0, 16, 40)}
+    assert estimate.measured(*shapes, seconds=0.1) > 1
+    assert estimate.measured(estimate.Shape("tiny", 1, 2, 8), seconds=0.1) > 1
+
+
+def test_a_cluster_is_asked_for_thrice_the_minutes_that_a_run_may_take() -> None:
+    job, *_ = grid.only(grid.jobs(5, "paper"), ["ontonotes5"], ["dsc"])
+    hours = estimate.million_tokens(job) * 1e6 * estimate.SCORING / 5_000 / 3600
+    assert hours > 12
+    assert estimate.minutes(job) == round(3 * 60 * hours)
+    searched, *_ = grid.only(grid.jobs(5), ["ontonotes5"], ["dsc"])
+    once = estimate.minutes(searched)
+    assert estimate.minutes(searched, search=True) == pytest.approx(once * len(RATES) / 2, abs=1)
+    assert estimate.minutes(grid.jobs(9, "smoke")[0]) == 60
+
+
+def test_who_has_a_licensed_corpus_trains_on_a_cut_of_it() -> None:
+    usual = {job.parameters["corpus"] for job in grid.jobs(5, "laptop")}
+    asked = grid.jobs(5, "laptop", ["conll03", "msra"])
+    assert "conll03" not in usual
+    assert {job.parameters["corpus"] for job in asked} == (
+        usual - {"wnut17", "uner_zh_gsd"} | {"conll03", "msra"}
+    )
+    genuine = grid.only(asked, ["conll03"])
+    assert {job.parameters["train_size"] for job in genuine} == {300}
+    assert all(grid.printed(job.parameters) for job in genuine)
+
+
+def test_no_number_stands_beside_a_corpus_of_another_language() -> None:
+    jobs = grid.jobs(5, "laptop") + grid.jobs(10, "laptop")
+    for job in jobs:
+        name = job.parameters["corpus"]
+        row = grid.printed(job.parameters)
+        assert row is None or CORPORA[row.corpus].language == CORPORA[name].language
+    assert grid.printed(grid.only(jobs, ["uner_en_ewt"])[0].parameters) is None
+
+
+def test_a_command_may_ask_for_one_loss() -> None:
+    jobs = grid.only(grid.jobs(6, "paper"), ["squad11"], ["ce", "dsc"])
+    assert {job.parameters["loss"] for job in jobs} == {"ce", "dsc"}
+    assert len(jobs) == 2 * 2 * 2  # losses, readers, models
+    with pytest.raises(grid.GridError, match="expected losses of ce, fl, dl, dsc; got tl"):
+        grid.only(grid.jobs(7, "paper"), losses=["tl"])
 
 
 def test_a_larger_model_and_batch_need_more_memory() -> None:
@@ -203,14 +240,53 @@ def test_a_larger_model_and_batch_need_more_memory() -> None:
     )
     # Weights, gradients and AdamW of 334 million parameters alone.
     assert from_here.memory("bert-large-cased", 1, 1) == pytest.approx(5.3, abs=0.1)
+    # Of 36 rows of 256 sub-words: 24 layers of 34 and 5 * 16 * 256 / 1024 bytes a unit each.
+    one = 24 * 36 * 256 * 1024 * (34 + 20) / 1e9
+    plain = from_here.memory("bert-large-cased", 36, 256)
+    assert plain == pytest.approx(5.344 + one)
+    held = from_here.memory("bert-large-cased", 36, 256, held=8)
+    assert held == pytest.approx(5.344 + 8 * one)
+    again = from_here.memory("bert-large-cased", 36, 256, held=8, checkpointing=True)
+    assert again == pytest.approx(5.344 + 8 * one * 2 / 54 + one / 24)
+
+
+def test_no_run_needs_more_than_a_large_gpu() -> None:
+    for table in TABLES:
+        for job in grid.jobs(table, "paper"):
+            assert from_here.memory_of(job) < 40, job.name
 
 
 def test_the_guide_has_a_line_for_every_row_and_is_up_to_date(root: Path) -> None:
     stored = (root / "docs" / "from_here_to_the_paper.md").read_text(encoding="utf-8")
-    assert stored == from_here.page(), "run: python -m docs.pages"
+    assert stored == from_here.page(), "run: python -m tools.pages"
     assert stored.count("| `TABLE=") == len(ROWS)
     for official in ("88.73", "87.98", "88.98", "84.40"):
         assert official in stored
+
+
+def test_each_command_of_the_guide_runs_its_row_and_makes_no_more_losses(root: Path) -> None:
+    stored = (root / "docs" / "from_here_to_the_paper.md").read_text(encoding="utf-8")
+    commands = re.findall(r"`TABLE=(\d+) CORPORA=(\w+) LOSS=(\w+)`", stored)
+    rows = [row for row in ROWS if from_here.jobs_of(row, "paper")]
+    assert len(commands) == len(rows)
+    for (table, corpus, loss), row in zip(commands, rows, strict=True):
+        run = grid.only(grid.jobs(int(table), "paper", [corpus]), [corpus], [loss])
+        assert row in [grid.printed(job.parameters) for job in run]
+        assert {job.parameters["loss"] for job in run} == {row.loss}
+
+
+def test_make_hands_on_what_the_guide_says(root: Path) -> None:
+    given = ["TABLE=5", "PROFILE=paper", "CORPORA=conll03", "LOSS=ce,dsc", "GPUS=1", "JOBS=16"]
+    done = subprocess.run(
+        ["make", "--dry-run", "--old-file=env", "reproduce", *given],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    config = "--config table=5 profile=paper corpora=conll03 losses=ce,dsc gpus=1"
+    assert config in " ".join(done.stdout.split())
+    assert "--cores 16" in done.stdout
 
 
 def test_what_a_job_says_besides_its_experiment_is_known() -> None:

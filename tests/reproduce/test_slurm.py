@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dicebook.reproduce import runs
+from dicelab.records import runs
 
 pytest.importorskip("snakemake")
 pytestmark = pytest.mark.slow
@@ -35,7 +35,8 @@ def slurm(tmp_path: Path) -> list[str]:
 
 
 def test_a_table_comes_out_of_slurm(slurm: list[str], project: Path) -> None:
-    command = [sys.executable, "-m", "snakemake", "--profile", "profiles/slurm"]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", "reproduce/Snakefile"]
+    command += ["--profile", "reproduce/slurm"]
     # No accounting runs here, and nobody shall wait forty seconds for the first look.
     here = ["--slurm-status-command=squeue", "--slurm-init-seconds-before-status-checks=2"]
     history = "squeue --all --states=all --Format=JobID,State,tres-per-job"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from dicebook.reproduce import grid, runs
+from dicelab.records import runs
+from reproduce import grid
 
 pytest.importorskip("snakemake")
 pytestmark = pytest.mark.slow
@@ -25,7 +27,7 @@ def snakemake(project: Path, *options: str, cores: int = 2) -> list[str]:
         "--directory",
         str(project),
         "--snakefile",
-        str(project / "Snakefile"),
+        str(project / "reproduce" / "Snakefile"),
     ]
 
 
@@ -57,7 +59,7 @@ def test_a_table_runs_with_what_is_there_and_says_what_is_missing(project: Path)
     said = done.stdout + done.stderr
     assert "sst2/bert/ce/rates.json" in said  # each loss's learning rate is looked for first
     assert "sst5/bert" not in said
-    assert "python -m data_scripts.sst5 --out data" in said
+    assert "dicebook data sst5 --out data" in said
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,7 @@ def test_a_table_runs_with_what_is_there_and_says_what_is_missing(project: Path)
     [
         (("table=2",), "expected a table of 3, 4, 5, 6, 7, 8, 9, 10; got 2"),
         (("table=7", "profile=fast"), "expected a profile of default, paper, laptop, smoke"),
-        (("table=7",), "python -m data_scripts.qqp --out"),
+        (("table=7",), "dicebook data qqp --out"),
         (("table=7", "corpora=sst2"), "expected corpora of mrpc, qqp; got sst2"),
     ],
 )
@@ -127,3 +129,74 @@ def test_a_run_that_fails_names_its_log(project: Path) -> None:
     log = "runs/grid/smoke/table7/embedded-paraphrases-en/bert/ce/0/run.log"
     assert log in done.stderr
     assert "OSError" in (project / log).read_text()
+
+
+# It notes which card it was told and the time it held it.
+NOTING = """\
+import json, os, sys, time
+from pathlib import Path
+
+job, out = json.loads(sys.argv[1]), Path(sys.argv[2])
+started = time.monotonic()
+Path("started").mkdir(exist_ok=True)
+(Path("started") / str(os.getpid())).touch()
+# As many runs as there are cards go on at a time; none of them ends before.
+while len(list(Path("started").iterdir())) < int(os.environ["AT_ONCE"]):
+    time.sleep(0.05)
+time.sleep(0.2)
+seen = {name: os.environ.get(name) for name in ("CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS")}
+record = {"parameters": job, "metrics": {"test": {"f1": 80.0}}}
+out.parent.mkdir(parents=True, exist_ok=True)
+(out.parent / "told.json").write_text(json.dumps([seen, started, time.monotonic()]))
+out.write_text(json.dumps(record))
+"""
+
+
+@pytest.mark.parametrize("here", [1, 2, 8])
+def test_one_run_a_card_and_each_sees_its_own(
+    project: Path, here: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "runner.py").write_text(NOTING)
+    for corpus in ("conll03", "msra"):
+        (project / "data" / corpus).mkdir(parents=True)
+        (project / "data" / corpus / "card.json").touch()
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(here))))
+    monkeypatch.setenv("AT_ONCE", str(here))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    # As the page says: nothing about GPUs.
+    command = ("--config", "table=5", "profile=paper", "runner=runner")
+    command = (*command, *(("corpora=conll03",) if here < 8 else ()))
+    done = subprocess.run(
+        snakemake(project, *command, cores=16), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    told = [json.loads(path.read_text()) for path in project.rglob("told.json")]
+    assert len(told) == (5 if here < 8 else 10)
+    assert {seen["OMP_NUM_THREADS"] for seen, _, _ in told} == {str(16 // here)}
+    moments = [(started, 1, seen["CUDA_VISIBLE_DEVICES"]) for seen, started, _ in told]
+    moments += [(ended, -1, seen["CUDA_VISIBLE_DEVICES"]) for seen, _, ended in told]
+    held: dict[str, int] = {}
+    most = 0
+    for _, change, card in sorted(moments):
+        held[card] = held.get(card, 0) + change
+        assert held[card] in (0, 1), "two runs on one card"
+        most = max(most, sum(held.values()))
+    assert most == here
+    assert set(held) == {str(card) for card in range(here)}
+
+
+def test_more_cards_than_there_are_is_said(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    done = run(project, "--dry-run", *SMOKE, "gpus=2")
+    assert done.returncode != 0
+    assert "GPUS=2: expected at most 1" in done.stderr + done.stdout
+
+
+def test_no_card_is_seen_if_none_is_asked_for(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
+    done = run(project, "--dry-run", "--printshellcmds", *SMOKE, "gpus=0")
+    assert done.returncode == 0, done.stderr
+    assert "CUDA_VISIBLE_DEVICES= " in done.stdout + done.stderr
+    assert "reproduce.cards '' --" in done.stdout + done.stderr

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from dicebook.corpora import load
-from dicebook.reproduce import grid, runs, systems
-from dicebook.reproduce.lines import READERS
-from dicebook.reproduce.profiles import HABITS
+from dicelab.corpora import load
+from dicelab.records import runs
+from dicelab.training import trainer
+from reproduce import grid, systems
+from reproduce.comparisons import READERS
+from reproduce.scripts import scripts
 from tests.tiny_backbones import save_backbone
 
 pytestmark = pytest.mark.slow
@@ -34,7 +36,7 @@ def job(table: int, system: str, **changes: Any) -> dict[str, Any]:
             "mrc",
             {
                 "gradient_accumulation": 2,
-                "habits": {**HABITS["conll03"][1], "answerable": 0.4},
+                "habits": scripts()["conll03", "dice"].habits,
             },
         ),
         (6, "choice", {}),
@@ -55,6 +57,14 @@ def test_a_run_leaves_a_whole_record(
     assert ("test_tuned" in record["metrics"]) == (table != 3)
     assert record["parameters"]["system"] == system
     assert record["parameters"]["rows"]["train"] >= 16
+    assert record["parameters"]["prints"] == job(table, system, **options)["prints"]
+    assert ("ceiling" in record["metrics"]) == (system != "pairs")
+    if system != "pairs":
+        ceiling = record["metrics"]["ceiling"]
+        assert ceiling["cut"] == 0
+        # Of sixteen sentences some tags are never seen; else nothing is lost.
+        assert ceiling["recall"] == 100 or (table == 3 and ceiling["recall"] > 50)
+        assert ceiling["f1"] == pytest.approx(2 / (1 + 100 / ceiling["recall"]) * 100)
     assert [path.name for path in tmp_path.iterdir()] == ["record.json"]  # no checkpoint stays
 
 
@@ -87,12 +97,42 @@ def test_xlnet_compares_pairs(tmp_path: Path) -> None:
 def test_a_search_picks_its_rate_for_the_run(tmp_path: Path) -> None:
     given = job(7, "pairs", rates=[1e-5, 3e-3], epochs=2)
     rates, out = tmp_path / "rates.json", tmp_path / "run" / "record.json"
+    (tmp_path / "rate-1e-05.json").write_text("12.5")  # a killed search has left this one
     systems.main([json.dumps(given), str(rates)])
-    assert set(json.loads(rates.read_text())) == {"1e-05", "0.003"}
+    found = json.loads(rates.read_text())
+    assert set(found) == {"1e-05", "0.003"}
+    assert found["1e-05"] == 12.5
+    assert json.loads((tmp_path / "rate-0.003.json").read_text()) == found["0.003"]
+    assert not (tmp_path / "rate-0.003").exists()  # its checkpoints
     rates.write_text(json.dumps({"1e-05": 10.0, "0.003": 12.0}))
     systems.main([json.dumps(given), str(out), str(rates)])
     (record,) = runs.read_records(out)
     assert record["parameters"]["learning_rate"] == 3e-3
+
+
+def test_a_search_that_was_killed_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = job(7, "pairs", rates=[1e-3, 3e-3], epochs=4)
+    whole = systems.search(given, folder=tmp_path / "whole")
+    saved, saves = trainer._MarkComplete.on_save, []
+
+    def save_and_die_in_the_second_rate(*args: Any, **more: Any) -> None:
+        saved(*args, **more)
+        saves.append(args)
+        if len(saves) == 3:  # two passes a rate
+            raise KeyboardInterrupt
+
+    out = tmp_path / "killed" / "rates.json"
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer._MarkComplete, "on_save", save_and_die_in_the_second_rate)
+        with pytest.raises(KeyboardInterrupt):
+            systems.main([json.dumps(given), str(out)])
+        assert len(list(out.parent.rglob("checkpoint-*"))) == 1
+        systems.main([json.dumps(given), str(out)])
+    assert len(saves) == 4  # of the second pass of the second rate alone
+    assert json.loads(out.read_text()) == whole
+    assert not list(out.parent.rglob("checkpoint-*"))
 
 
 def test_runs_share_what_frozen_layers_say_and_leave_the_same_records(tmp_path: Path) -> None:

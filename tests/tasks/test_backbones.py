@@ -14,9 +14,9 @@ from datasets import Dataset, DatasetDict
 from transformers import AutoConfig
 
 from dicebook import TrainerLoss, make_loss
-from dicebook.tasks import mrc_ner, pairs, reading, tagging
-from dicebook.tasks.outputs import outputs_of
-from dicebook.training.encoders import load_tokenizer, pad
+from dicelab.tasks import mrc_ner, pairs, reading, tagging
+from dicelab.tasks.outputs import outputs_of
+from dicelab.training.encoders import load_tokenizer, pad
 from tests.tiny_backbones import BACKBONES, save_backbone
 
 TAGGED = [

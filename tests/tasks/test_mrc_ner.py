@@ -11,10 +11,10 @@ from datasets import Dataset, DatasetDict
 from torch import nn
 
 from dicebook import make_loss
-from dicebook.corpora.tags import Span, spans
-from dicebook.tasks import mrc_ner
-from dicebook.tasks.entity_queries import query
-from dicebook.training.encoders import load_tokenizer
+from dicelab.corpora.tags import Span, spans
+from dicelab.tasks import mrc_ner
+from dicelab.tasks.entity_queries import query
+from dicelab.training.encoders import load_tokenizer
 
 ROWS = [
     {
@@ -239,6 +239,18 @@ def test_accumulated_parts_make_the_loss_of_the_whole(encoded, tokenizer, reader
     assert len(found) == len(expected)
     for mine, theirs in zip(found, expected, strict=True):
         torch.testing.assert_close(mine, theirs, atol=1e-6, rtol=1e-4)
+
+
+def test_a_step_that_was_broken_off_leaves_nothing(encoded, tokenizer, reader) -> None:
+    criterion = mrc_ner.MrcLoss(make_loss("binary_dl"))
+    batch = mrc_ner.collator(tokenizer)(list(encoded.splits["train"]))
+    outputs = reader.train()(**{n: v for n, v in batch.items() if n != "labels"})
+    rows = len(batch["labels"])
+    whole = criterion(outputs, batch["labels"], num_items_in_batch=rows)
+    assert criterion(outputs, batch["labels"], num_items_in_batch=2 * rows) == 0
+    criterion.reset()
+    again = criterion(outputs, batch["labels"], num_items_in_batch=rows)
+    assert again.item() == whole.item()
 
 
 def test_the_tuned_threshold_is_the_best_there_is(encoded) -> None:

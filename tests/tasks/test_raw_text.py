@@ -8,10 +8,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dicebook.corpora.tags import Span
-from dicebook.tasks import mrc_ner, reading
-from dicebook.tasks.raw_text import Entity, Sentence
-from dicebook.training.encoders import load_tokenizer
+from dicelab.corpora.tags import Span
+from dicelab.tasks import mrc_ner, reading
+from dicelab.tasks.raw_text import Entity, Sentence
+from dicelab.training.encoders import load_tokenizer
 
 WORDS = ["Ada", "met", "Grace", "Hopper", "in", "Paris", "."]
 

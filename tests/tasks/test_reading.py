@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dicebook import make_loss
-from dicebook.tasks import reading
-from dicebook.training.encoders import load_tokenizer
+from dicelab.tasks import reading
+from dicelab.training.encoders import load_tokenizer
 
 CONTEXT = (
     "Mira keeps nine bees in a tin. Her brother Odo keeps none, for he fears every one of them."

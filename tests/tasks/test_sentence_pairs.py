@@ -8,8 +8,8 @@ from datasets import Dataset, DatasetDict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dicebook.tasks import pairs
-from dicebook.training.encoders import load_tokenizer
+from dicelab.tasks import pairs
+from dicelab.training.encoders import load_tokenizer
 
 ROWS = [
     {"sentence1": "a red fox ran", "sentence2": "a fox that was red ran off", "label": 1},

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torchmetrics.functional.text import squad
 
-from dicebook.tasks import span_scores
+from dicelab.tasks import span_scores
 
 WORDS = st.lists(
     st.sampled_from(["the", "The", "a", "cat", "Cat,", "sat", "on", "mat.", "42", "--", "an", "é"]),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from seqeval.metrics import f1_score
 from seqeval.scheme import IOB2
 
-from dicebook.tasks import tagging
-from dicebook.training.encoders import EncoderError, load_tokenizer
+from dicelab.tasks import tagging
+from dicelab.training.encoders import EncoderError, load_tokenizer
 
 ROWS = [
     {
@@ -44,8 +44,8 @@ def test_only_first_subwords_carry_a_label(tokenizer) -> None:
     assert encoded.cut == {"train": 0, "validation": 0, "test": 0}
 
 
-def test_words_beyond_max_length_are_counted_and_tagged_outside(tokenizer) -> None:
-    encoded = tagging.encode(corpus(), tokenizer, max_length=4)
+def test_words_that_are_cut_off_are_counted_and_tagged_outside(tokenizer) -> None:
+    encoded = tagging.encode(corpus(), tokenizer, max_length=4, windowed=False)
     split = encoded.splits["test"]
     assert encoded.cut["test"] == sum(p == -1 for row in split["first_subword"] for p in row) > 0
     logits = np.zeros((2, 4, 3))

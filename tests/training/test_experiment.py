@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from dicebook.training.experiment import Experiment, ParameterError
+from dicelab.training.experiment import Experiment, ParameterError
 
 
 def namespace(**parameters: object) -> dict[str, object]:
@@ -95,3 +95,10 @@ def test_a_chapter_may_have_parameters_of_its_own() -> None:
     assert Experiment.from_namespace(given, also=["reader_epochs"]).corpus == "any"
     with pytest.raises(ParameterError, match=r"unknown parameter 'reader_epoch'.*reader_epochs"):
         Experiment.from_namespace({"corpus": "any", "reader_epoch": 3}, also=["reader_epochs"])
+
+
+def test_what_a_chapter_imports_or_defines_above_its_parameters_is_no_parameter() -> None:
+    above = {"pytest": pytest, "Experiment": Experiment, "drawn": lambda: None}
+    assert Experiment.from_namespace(above | {"corpus": "any"}).corpus == "any"
+    with pytest.raises(ParameterError, match="unknown parameter 'table'"):
+        Experiment.from_namespace(above | {"corpus": "any", "table": [1]})

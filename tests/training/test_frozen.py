@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from transformers import BertConfig, BertForTokenClassification, XLNetConfig, XLNetModel
 
-from dicebook.training.frozen import freeze_lower, kept_states
+from dicelab.training.frozen import freeze_lower, kept_states
 
 IDS = torch.tensor([[5, 6, 7, 8, 9], [10, 11, 12, 0, 0]])
 TYPES = torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, 0, 0]])
@@ -85,7 +85,7 @@ def test_a_file_keeps_the_states_for_the_next_run(
         before = logits(first)
     written = file.stat().st_mtime_ns
     with monkeypatch.context() as patch, kept_states(file) as known:
-        patch.setattr("dicebook.training.frozen._Lower._run", None)  # never called
+        patch.setattr("dicelab.training.frozen._Lower._run", None)  # never called
         freeze_lower(second := small_bert().eval(), 2, known)
         torch.testing.assert_close(logits(second), before, rtol=0, atol=0)
     assert file.stat().st_mtime_ns == written  # nothing was new

@@ -8,8 +8,8 @@ from datasets import Dataset, DatasetDict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dicebook.training.experiment import Experiment
-from dicebook.training.sampling import sample
+from dicelab.training.experiment import Experiment
+from dicelab.training.sampling import sample
 
 
 def corpus(labels: list[int]) -> DatasetDict:

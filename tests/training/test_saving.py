@@ -18,11 +18,11 @@ from transformers import (
     pipeline,
 )
 
-from dicebook.tasks import pairs, reading, tagging
-from dicebook.tasks.outputs import outputs_of
-from dicebook.training import saving
-from dicebook.training.encoders import load_tokenizer
-from dicebook.training.experiment import Experiment, ParameterError
+from dicelab.tasks import pairs, reading, tagging
+from dicelab.tasks.outputs import outputs_of
+from dicelab.training import saving
+from dicelab.training.encoders import load_tokenizer
+from dicelab.training.experiment import Experiment, ParameterError
 
 TOKENS = ["Ada", "met", "Grace", "Hopper", "."]
 TEXT = " ".join(TOKENS)

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 import torch
 from datasets import Dataset, DatasetDict
+from transformers.utils import logging
 
 from dicebook import TrainerLoss, make_loss
-from dicebook.tasks import mrc_ner, reading, tagging
-from dicebook.training import trainer as training
-from dicebook.training.encoders import load_tokenizer
-from dicebook.training.experiment import Experiment, ParameterError
+from dicelab.tasks import mrc_ner, reading, tagging
+from dicelab.training import trainer as training
+from dicelab.training.encoders import load_tokenizer
+from dicelab.training.experiment import Experiment, ParameterError
 from tests.processes import run_on
 from tests.tiny_tagger import prepared, train_share, train_tagger
 
@@ -226,3 +227,32 @@ def test_weighted_cross_entropy_takes_its_weights_from_the_counts() -> None:
     assert training.build_loss(experiment, "dsc", [90, 10]).alpha == 0.5
     own = Experiment(corpus="any", loss="wce", loss_options={"weight": [1.0, 3.0]})
     assert training.build_loss(own, "wce", [90, 10]).weight.tolist() == [1.0, 3.0]
+
+
+def test_transformers_is_as_loud_afterwards_as_before() -> None:
+    before = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    try:
+        logging.set_verbosity_info()
+        logging.enable_progress_bar()
+        train_tagger(Experiment(corpus="x", max_steps=1))
+        assert logging.get_verbosity() == logging.INFO
+        assert logging.is_progress_bar_enabled()
+    finally:
+        logging.set_verbosity(before[0])
+        if not before[1]:
+            logging.disable_progress_bar()
+
+
+def test_a_loss_forgets_a_step_that_was_never_finished() -> None:
+    class Rows(training.RowLoss):
+        resets = 0
+
+        def __call__(self, outputs: Any, labels: Any, num_items_in_batch: Any = None) -> Any:
+            return outputs.logits.float().square().mean()
+
+        def reset(self) -> None:
+            self.resets += 1
+
+    loss = Rows()
+    train_tagger(Experiment(corpus="x", max_steps=1), compute_loss=loss)
+    assert loss.resets == 1

@@ -1,1 +1,0 @@
-"""Scripts that measure, and the runs of the evidence; see ``README.md``."""

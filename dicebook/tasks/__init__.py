@@ -1,5 +1,0 @@
-"""The tasks of the paper. Each module has the same four steps: encode, model, decode, score."""
-
-from dicebook.extras import need
-
-need("train")

@@ -1,0 +1,1 @@
+"""What the chapters work with: corpora, training, tasks, records and figures, on `dicebook`."""

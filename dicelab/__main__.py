@@ -1,0 +1,160 @@
+"""The command ``dicebook``, also ``python -m dicelab``: what one asks for without a notebook."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import runpy
+import shutil
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import dicelab
+from dicelab import fit_command
+from dicelab.extras import MissingExtra, install_command
+from dicelab.own_loss import own_loss
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line.
+
+    Args:
+        arguments: by default the command's.
+
+    Returns:
+        0; 1 where a loss has a problem, or after one clear sentence on stderr.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        if words[:1] == ["data"]:  # its options are those of a corpus's script
+            return data(words[1:])
+        given = _parser().parse_args(words)
+        return int(given.run(given))
+    except (MissingExtra, ValueError) as error:
+        print(f"dicebook: {error}", file=sys.stderr)
+        return 1
+
+
+def data(words: Sequence[str]) -> int:
+    """Run the script of a corpus with its own options; without a name, list the corpora."""
+    from dicelab.corpora.registry import CORPORA
+
+    name, rest = (words[0], words[1:]) if words and words[0][0] != "-" else ("", words)
+    script, *fixed = CORPORA[name].script.split() if name in CORPORA else [name]
+    # In a wheel the scripts lie inside this package, in a checkout beside it.
+    scripts = "dicelab.data_scripts" if find_spec("dicelab.data_scripts") else "data_scripts"
+    (folder,) = import_module(scripts).__path__
+    if name and not (Path(folder) / f"{script}.py").is_file():
+        prepared = ", ".join(corpus.name for corpus in CORPORA.values() if corpus.script)
+        raise ValueError(f"no script prepares {name!r}; corpora: {prepared}")
+    module = f"{scripts}.{script}" if name else scripts
+    sys.argv = [module, *fixed, *rest]
+    try:
+        runpy.run_module(module, run_name="__main__")
+    except SystemExit as done:
+        return int(done.code or 0)
+    return 0
+
+
+def diagnose(given: argparse.Namespace) -> int:
+    """Print what is wrong with a loss of ours, or with one in a module that can be imported."""
+    import torch  # here, so that the other commands answer at once
+
+    import dicebook
+
+    options = dict(_option(text) for text in given.option)
+    module, _, name = given.loss.rpartition(":")
+    loss = own_loss(given.loss, options) if module else dicebook.make_loss(name, **options)
+    batch: tuple[torch.Tensor, ...] = ()
+    if given.binary or name.startswith("binary_"):
+        generator = torch.Generator().manual_seed(0)
+        batch = torch.randn(512, generator=generator), torch.arange(512) % 8 // 7
+    counts = given.counts or (None if batch else [900, 60, 40])
+    report = dicebook.diagnose(loss, *batch, counts=counts)
+    print(report)
+    return 0 if report.ok else 1
+
+
+def notebooks(given: argparse.Namespace) -> int:
+    """Copy the chapters into a folder."""
+    # In a checkout they lie beside this package; elsewhere in that of the records.
+    source = Path(dicelab.__file__).parents[1] / "notebooks"
+    records = find_spec("dicebook_records")
+    if not source.is_dir():
+        places = records.submodule_search_locations if records else None
+        if not places:
+            command = install_command("book")
+            raise ValueError(f"the chapters come with the records, which are missing: {command}")
+        source = Path(places[0]) / "notebooks"
+    folder = Path(given.folder)
+    chapters = sorted(source.glob("[0-9][0-9]_*.ipynb"))
+    if there := [path.name for path in chapters if (folder / path.name).exists()]:
+        raise ValueError(f"{folder} already holds {there[0]}: expected a folder without chapters")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in chapters:
+        shutil.copyfile(path, folder / path.name)
+    print(f"{len(chapters)} chapters are in {folder}; open one with: jupyter lab {folder}")
+    return 0
+
+
+def paper(given: argparse.Namespace) -> int:
+    """Print a table of the paper, every cell as it stands in print."""
+    from dicelab.records.paper import CELLS, table
+
+    found = table(given.table)
+    cells = [cell for cell in CELLS if any(cell in row.printed for row in found.rows)]
+    lines = [["corpus", "model", *cells]]
+    for row in found.rows:
+        corpus = f"{row.corpus} {row.variant}".strip()
+        lines.append([corpus, row.model, *(row.printed.get(cell, "") for cell in cells)])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    print(f"Table {found.number}. {found.title}")
+    for line in lines:
+        padded = (text.ljust(width) for text, width in zip(line, widths, strict=True))
+        print("  ".join(padded).rstrip())
+    return 0
+
+
+def _option(text: str) -> tuple[str, Any]:
+    name, _, value = text.partition("=")
+    try:
+        return name, ast.literal_eval(value)
+    except (SyntaxError, ValueError):
+        return name, value
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="dicebook",
+        description="Losses for data in which the interesting class is rare: try one, prepare a "
+        "corpus, get the chapters, look up what the paper prints.",
+    )
+    parser.add_argument("--version", action="version", version=f"dicebook {version('dicebook')}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands.add_parser("data", help="prepare a corpus; without a name, list them")
+
+    check = commands.add_parser("diagnose", help="does a loss train? by what it does")
+    check.add_argument("loss", help="such as dsc or binary_dl; or MODULE:NAME, a loss of your own")
+    check.add_argument("-o", "--option", action="append", default=[], metavar="NAME=VALUE")
+    check.add_argument("--counts", type=int, nargs="+", help="how often each class occurs")
+    check.add_argument("--binary", action="store_true", help="MODULE:NAME takes logits [N]")
+    check.set_defaults(run=diagnose)
+
+    copied = commands.add_parser("notebooks", help="copy the chapters into a folder")
+    copied.add_argument("folder", metavar="DIR")
+    copied.set_defaults(run=notebooks)
+
+    printed = commands.add_parser("paper", help="a table of the paper as it stands in print")
+    printed.add_argument("table", type=int)
+    printed.set_defaults(run=paper)
+    fit_command.add_commands(commands)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,236 @@
+"""One door to every corpus: embedded, registered by name, or the reader's own files."""
+
+from __future__ import annotations
+
+import os
+import re
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from datasets import Dataset, DatasetDict
+
+from dicelab.corpora import embedded
+from dicelab.corpora.conll import UNIVERSAL_NER, read_conll, read_parallel
+from dicelab.corpora.conllu import read_conllu
+from dicelab.corpora.delimited import read_labels, read_pairs, read_sentences
+from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.forms import check_task
+from dicelab.corpora.registry import CORPORA, EMBEDDED, REGISTERED, SPLITS, corpus_named
+from dicelab.corpora.squad import read_squad
+from dicelab.corpora.trees import is_tree_file, read_trees
+
+#: task -> the suffixes of its files; some corpora have their split as suffix (``eng.testa``).
+_SUFFIXES = {
+    "tagging": (
+        *(".conll", ".conllu", ".iob2", ".txt", ".tsv", ".bio", ".bmes", ".bioes", ".annotated"),
+        *(".train", ".dev", ".test", ".testa", ".testb"),
+    ),
+    "reading": (".json",),
+    "pairs": (".tsv", ".csv", ".jsonl", ".txt"),
+    "sentences": (".tsv", ".csv", ".jsonl", ".txt"),
+    "labels": (".tsv", ".csv", ".jsonl", ".txt"),
+}
+
+#: A split as a folder of two files, a sentence a line.
+_PARALLEL = ("sentences.txt", "tags.txt")
+
+_SPLIT_NAMES = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("validation", "valid", "val", "dev", "development", "testa"), "validation"),
+    **dict.fromkeys(("test", "testing", "testb"), "test"),
+}
+
+#: What lies beside a corpus and is none of it.
+_BESIDE = re.compile(
+    r"\..*|card\.json|SOURCE\.tsv|SHA256SUMS|.*(README|LICEN[CS]E|CITATION|_note)\b.*"
+    r"|.*\.(md|html?|pdf|xml|stats|py|sh|bib|zip|gz|tgz|tar)",
+    re.IGNORECASE,
+)
+
+
+def load(
+    name_or_path: str | PathLike[str],
+    *,
+    task: str,
+    root: str | PathLike[str] | None = None,
+    seed: int = 0,
+) -> DatasetDict:
+    """Load a corpus in the form of its task, with the splits train, validation and test.
+
+    Args:
+        name_or_path: An embedded corpus (``"embedded-entities-en"``), a registered one
+            (``"wnut17"``; prepared before by ``dicebook data wnut17 --out data``), or a
+            path of the reader's own. A path is one file, or a folder with a file a split whose
+            names say which (``train.conll``, ``en_ewt-ud-dev.conllu``, ``eng.testa``), or for
+            tagging a folder a split with ``sentences.txt`` and ``tags.txt``, and nothing else but
+            notes and licences. A split that is not there gets one tenth of train, drawn
+            by the seed; questions on the same paragraph stay together.
+        task: ``"tagging"``, ``"reading"``, ``"pairs"``, ``"sentences"`` or ``"labels"``.
+        root: Folder of the registered corpora; by default ``$DICEBOOK_DATA``, else ``./data``,
+            else, for a notebook in a folder of the project, ``../data``.
+        seed: Seed of the splits drawn here. An embedded corpus has all its splits.
+
+    Returns:
+        A ``datasets.DatasetDict`` whose rows have the task's form (``dicelab.corpora.FORMS``).
+
+    Raises:
+        CorpusError: The name is unknown, the corpus is not prepared yet, its task is another one,
+            a folder has a file of which the split cannot be told, or a file of the corpus is not
+            what it should be.
+    """
+    check_task(task)
+    name = os.fspath(name_or_path)
+    data = Path(root) if root is not None else data_folder()
+    if name in CORPORA:
+        corpus = corpus_named(name, task=task)
+        if name in EMBEDDED:
+            return embedded.load(name)
+        if not _is_prepared(data / name, task):
+            raise CorpusError(f"the corpus {name!r} is not in {data}; run: {corpus.command(data)}")
+        return _load_folder(data / name, task, seed)
+    path = Path(name)
+    if path.is_dir():
+        return _load_folder(path, task, seed)
+    if path.is_file():
+        return with_missing_splits({"train": read_file(path, task=task)}, task, seed)
+    if os.sep not in name and (data / name).is_dir():
+        return _load_folder(data / name, task, seed)
+    valid = [n for n, t in {**EMBEDDED, **REGISTERED}.items() if t == task]
+    raise CorpusError(
+        f"unknown corpus {name!r}: expected a file, a folder, or for {task} one of "
+        f"{', '.join(valid)}"
+    )
+
+
+def data_folder() -> Path:
+    """Where the registered corpora are looked for; see ``root`` of :func:`load`."""
+    if "DICEBOOK_DATA" in os.environ:
+        return Path(os.environ["DICEBOOK_DATA"])
+    here, above = Path("data"), Path("../data")
+    return above if above.is_dir() and not here.is_dir() else here
+
+
+def read_file(path: str | PathLike[str], *, task: str) -> Dataset:
+    """Read one file by the reader that its suffix names.
+
+    Args:
+        path: For tagging ``.conllu``, ``.iob2`` (Universal NER), or one of ``.conll``, ``.txt``,
+            ``.bmes``, ``.testa`` and the like (token and tag in columns); for reading ``.json``
+            (SQuAD); for pairs, sentences and labels ``.tsv``, ``.csv``, ``.jsonl``, ``.txt`` (a
+            table, or for sentences sentiment trees).
+        task: One of ``FORMS``.
+
+    Raises:
+        CorpusError: The suffix does not belong to the task, or the reader refuses the file.
+    """
+    check_task(task)
+    path = Path(path)
+    if task == "tagging" and path.is_dir():
+        return read_parallel(*(path / name for name in _PARALLEL))
+    suffix = path.suffix.lower()
+    if suffix not in _SUFFIXES[task]:
+        raise CorpusError(
+            f"{path}: expected for {task} a file ending in {', '.join(_SUFFIXES[task])}"
+        )
+    if suffix == ".conllu":
+        return read_conllu(path)
+    if task == "tagging":
+        return read_conll(path, **(UNIVERSAL_NER if suffix == ".iob2" else {}))
+    if task == "reading":
+        return read_squad(path)
+    if task == "pairs":
+        return read_pairs(path)
+    if task == "labels":
+        return read_labels(path)
+    return read_trees(path) if is_tree_file(path) else read_sentences(path)
+
+
+def split_of(name: str) -> str | None:
+    """The split that the words of a file's name tell; None for what is none or several.
+
+    Args:
+        name: such as ``"train.conll"`` or ``"eng.testa"``; of a README or a licence there is none.
+    """
+    words = re.split(r"[^a-z]+", name.lower())
+    splits = {_SPLIT_NAMES[word] for word in words if word in _SPLIT_NAMES}
+    return None if len(splits) != 1 or _BESIDE.fullmatch(name) else splits.pop()
+
+
+def _split_files(folder: Path, task: str) -> dict[str, Path]:
+    """The file of each split that a folder has, told by the words in the files' names."""
+    found: dict[str, Path] = {}
+    unknown: list[str] = []
+    for path in sorted(folder.iterdir()):
+        parallel = task == "tagging" and all((path / name).is_file() for name in _PARALLEL)
+        if not parallel and (not path.is_file() or _BESIDE.fullmatch(path.name)):
+            continue
+        split = split_of(path.name)
+        readable = parallel or path.suffix.lower() in _SUFFIXES[task]
+        if not readable or split is None:
+            unknown.append(path.name)
+            continue
+        if split in found:
+            raise CorpusError(
+                f"{folder}: expected one file for the split {split}, "
+                f"got {found[split].name} and {path.name}"
+            )
+        found[split] = path
+    if unknown:
+        raise CorpusError(
+            f"{folder}: expected for {task} files whose names say train, dev or test and end in "
+            f"{', '.join(_SUFFIXES[task])}; got {', '.join(unknown[:8])}. Rename or remove it"
+        )
+    return found
+
+
+def _is_prepared(folder: Path, task: str) -> bool:
+    """Whether a script has finished here: its card is what it writes last."""
+    if not folder.is_dir():
+        return False
+    splits = _split_files(folder, task)
+    return set(splits) == set(SPLITS) or ("train" in splits and (folder / "card.json").is_file())
+
+
+def _load_folder(folder: Path, task: str, seed: int) -> DatasetDict:
+    files = _split_files(folder, task)
+    if "train" not in files:
+        names = ", ".join(sorted(p.name for p in folder.iterdir())[:8]) or "nothing"
+        raise CorpusError(f"{folder}: expected a file whose name says train, got {names}")
+    return with_missing_splits(
+        {split: read_file(path, task=task) for split, path in files.items()}, task, seed
+    )
+
+
+def with_missing_splits(splits: dict[str, Dataset], task: str, seed: int) -> DatasetDict:
+    """Draw each missing split from train: a tenth of its rows, or of its paragraphs.
+
+    Args:
+        splits: ``"train"``, and maybe ``"validation"`` and ``"test"``.
+        task: One of ``FORMS``; questions on the same paragraph stay together.
+        seed: Which rows are drawn depends on it, and on nothing else.
+
+    Raises:
+        CorpusError: Train has fewer than ten rows, or paragraphs, to draw from.
+    """
+    missing = [split for split in SPLITS if split not in splits]
+    if missing:
+        train = splits["train"]
+        keys = train["context"][:] if task == "reading" else range(len(train))
+        groups = list(dict.fromkeys(keys))
+        tenth = len(groups) // 10
+        if tenth == 0:
+            raise CorpusError(
+                f"expected 10 or more examples in train to draw {' and '.join(missing)} from, "
+                f"got {len(groups)}"
+            )
+        order = np.random.default_rng(seed).permutation(len(groups))
+        owner = {groups[i]: "train" for i in order}
+        for number, split in enumerate(missing):
+            owner.update({groups[i]: split for i in order[number * tenth : (number + 1) * tenth]})
+        rows: dict[str, list[int]] = {split: [] for split in ["train", *missing]}
+        for row, key in enumerate(keys):
+            rows[owner[key]].append(row)
+        for split in ["train", *missing]:
+            splits[split] = train.select(rows[split])
+    return DatasetDict({split: splits[split] for split in SPLITS})

@@ -1,0 +1,119 @@
+"""Every corpus that dicebook knows by name: what it is, and who holds what else about it.
+
+The facts stand in ``registry.toml``, once. The scripts under ``data_scripts``,
+``dicelab.corpora.load``, the grid and the scorers read them from here.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+
+from dicelab.corpora.errors import CorpusError
+
+SPLITS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus.
+
+    Attributes:
+        name: Its name for ``load``, and the name of its folder.
+        title: One line on what it is.
+        task: The form of its rows: ``"tagging"``, ``"reading"``, ``"pairs"``, ``"sentences"`` or
+            ``"labels"`` (any number of them a sentence).
+        language: ``"en"`` or ``"zh"``.
+        scorer: By which rules it is scored: ``"seqeval"`` (entities, or Chinese words with their
+            tags, strict), ``"accuracy"`` (of tags or labels), ``"squad"``, ``"quoref"`` (all
+            answers are needed), ``"cmrc"`` (Chinese), ``"f1"`` (of label 1), ``"macro_f1"`` (over
+            labels).
+        licence: Under which terms its owners give it.
+        examples: How many it has to train on; 0 where it need not be known beforehand.
+        subwords: Of an example, roughly, by BERT's tokenizers.
+        types: Of entities; 0 where there are none.
+        splits: The splits that a prepared copy has; ``load`` draws the others.
+        paper: Its name in the paper's tables; empty for a corpus that is not in them.
+        script: Module and arguments of the script under ``data_scripts`` that prepares it; empty
+            for a corpus that comes with dicebook.
+        place: For a licensed corpus, which files of it to put where; empty where the script
+            downloads it.
+    """
+
+    name: str
+    title: str
+    task: str
+    language: str
+    scorer: str
+    licence: str
+    examples: int = 0
+    subwords: int = 40
+    types: int = 0
+    splits: tuple[str, ...] = SPLITS
+    paper: str = ""
+    script: str = ""
+    place: str = ""
+
+    def command(self, out: object = "data") -> str:
+        """The command that prepares it in a folder; empty for a corpus that comes with dicebook."""
+        return f"dicebook data {self.name} --out {out}" if self.script else ""
+
+
+def _registered() -> dict[str, Corpus]:
+    text = (files(__package__) / "registry.toml").read_text(encoding="utf-8")
+    corpora = {}
+    for name, facts in tomllib.loads(text).items():
+        splits = tuple(facts.pop("splits", SPLITS))
+        corpora[name] = Corpus(**{"name": name, "script": name, **facts}, splits=splits)
+    return corpora
+
+
+def _embedded() -> dict[str, Corpus]:
+    kinds = {
+        "pos": ("tagging", "accuracy"),
+        "entities": ("tagging", "seqeval"),
+        "reading": ("reading", "squad"),
+        "paraphrases": ("pairs", "f1"),
+        "sentiment": ("sentences", "f1"),
+    }
+    corpora = {}
+    for language in ("en", "zh"):
+        for kind, (task, scorer) in kinds.items():
+            name = f"embedded-{kind}-{language}"
+            scorer = "seqeval" if name == "embedded-pos-zh" else scorer
+            title = f"{kind}, written by a generator"
+            types = 4 if kind == "entities" else 0
+            corpora[name] = Corpus(name, title, task, language, scorer, "Apache-2.0", types=types)
+    name = "embedded-labels-en"
+    title = "letters to a town hall with the topics they are about, written by a generator"
+    corpora[name] = Corpus(name, title, "labels", "en", "macro_f1", "Apache-2.0")
+    return corpora
+
+
+#: name -> corpus, for every corpus that dicebook knows.
+CORPORA: dict[str, Corpus] = _registered() | _embedded()
+
+#: name -> task, for the corpora that a script prepares.
+REGISTERED = {name: corpus.task for name, corpus in CORPORA.items() if corpus.script}
+
+#: name -> task, for the corpora that come with dicebook.
+EMBEDDED = {name: corpus.task for name, corpus in CORPORA.items() if not corpus.script}
+
+
+def corpus_named(name: str, *, task: str | None = None) -> Corpus:
+    """The corpus of a name.
+
+    Args:
+        name: One of ``CORPORA``.
+        task: The task that it must be for; None for any.
+
+    Raises:
+        CorpusError: The name is unknown, or the corpus is for another task.
+    """
+    if name not in CORPORA:
+        raise CorpusError(f"unknown corpus {name!r}: expected one of {', '.join(CORPORA)}")
+    corpus = CORPORA[name]
+    if task is not None and corpus.task != task:
+        raise CorpusError(f"{name!r} is a corpus for {corpus.task}, not for {task}")
+    return corpus

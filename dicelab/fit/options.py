@@ -1,0 +1,130 @@
+"""What one asks of a fit: its options, checked before anything else runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from dicelab.training.experiment import LOSSES
+
+TASKS = ("tagging", "sentences", "pairs", "labels")
+METRICS = ("f1", "macro-f1", "accuracy", "fbeta")
+ARMS = ("ce", "wce", "dl")
+
+
+class FitError(ValueError):
+    """A fit cannot begin or go on; the message says what was expected and what came."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a fit is asked for.
+
+    Args:
+        source: a file, a folder with a file a split, a corpus by name, or ``hub:NAME``.
+        out: the folder of all that it leaves.
+        task: one of ``TASKS``; None takes it from the form of the file.
+        text: the column of the text, by name or by number from 1; of the tokens in tagged files.
+        text2: the column of a pair's second text.
+        label: the column of the label; several, separated by commas, are yes-or-no labels.
+        delimiter: between columns; None takes it from the file.
+        label_separator: between several labels in one cell.
+        positive: the class whose F1 counts, of two.
+        skip_bad: leave out rows that cannot be read, and count them.
+        encoder: as for a chapter: ``"tiny"``, ``"minilm"``, a folder, a name on the hub. None
+            takes ``"minilm"`` where it is installed, else ``"tiny"``.
+        minutes: how long the whole may take.
+        steps: of a run; None takes them from the minutes.
+        losses: the arms: names of losses, or ``MODULE:NAME``.
+        rates: learning rates tried for each arm; None takes three that suit the encoder.
+        seeds: of the finals.
+        batch_size: rows in a step.
+        max_length: sub-words in a row; None takes what cuts one row in a hundred.
+        metric: one of ``METRICS``; None takes what is usual for the task.
+        beta: of ``"fbeta"``: above 1 a miss costs more than a false alarm.
+        at_recall: decide so that this share of the positives is found.
+        at_precision: decide so that this share of what is found is right.
+        decide: ``"tuned"`` or ``"argmax"``.
+        seed: of the splits that are drawn and of the first final.
+        device: ``"auto"``, ``"cpu"`` or ``"cuda"``.
+
+    Raises:
+        FitError: for a value that no fit can have.
+    """
+
+    source: str = "embedded-entities-en"
+    out: str = "runs/fit"
+    task: str | None = None
+    text: str | None = None
+    text2: str | None = None
+    label: str | None = None
+    delimiter: str | None = None
+    label_separator: str | None = None
+    positive: str | None = None
+    skip_bad: bool = False
+    encoder: str | None = None
+    minutes: float = 10.0
+    steps: int | None = None
+    losses: tuple[str, ...] = ARMS
+    rates: tuple[float, ...] | None = None
+    seeds: int = 3
+    batch_size: int = 32
+    max_length: int | None = None
+    metric: str | None = None
+    beta: float = 1.0
+    at_recall: float | None = None
+    at_precision: float | None = None
+    decide: str = "tuned"
+    seed: int = 0
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+
+    def __post_init__(self) -> None:
+        _one_of("task", self.task, (None, *TASKS))
+        _one_of("metric", self.metric, (None, *METRICS))
+        _one_of("decide", self.decide, ("tuned", "argmax"))
+        _one_of("device", self.device, ("auto", "cpu", "cuda"))
+        _above("minutes", self.minutes, 0)
+        _above("beta", self.beta, 0)
+        for name in ("seeds", "batch_size", "max_length", "steps"):
+            value = getattr(self, name)
+            if value is not None:
+                _above(name, value, 3 if name == "max_length" else 0)
+        for name in ("at_recall", "at_precision"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < 1:
+                raise FitError(
+                    f"--{name.replace('_', '-')}: expected a share above 0 and below 1, got {value}"
+                )
+        if self.at_recall is not None and self.at_precision is not None:
+            raise FitError("expected one of --at-recall and --at-precision, got both")
+        if self.delimiter is not None and len(self.delimiter) != 1:
+            raise FitError(f"--delimiter: expected one character, got {self.delimiter!r}")
+        if not self.losses or len(set(self.losses)) < len(self.losses):
+            raise FitError(f"--losses: expected different losses, got {' '.join(self.losses)!r}")
+        for loss in self.losses:
+            if loss not in LOSSES and ":" not in loss:
+                raise FitError(
+                    f"--losses: expected some of {', '.join(LOSSES)}, or MODULE:NAME, got {loss!r}"
+                )
+        for rate in self.rates or ():
+            if not 0 < rate <= 1:
+                raise FitError(f"--rates: expected numbers above 0 and at most 1, got {rate}")
+
+    def fixed(self) -> dict[str, Any]:
+        """What must not change when a fit goes on: all but where and on which device."""
+        told = asdict(self)
+        for name in ("out", "device"):
+            del told[name]
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in told.items()}
+
+
+def _one_of(name: str, value: object, valid: tuple[object, ...]) -> None:
+    if value not in valid:
+        names = ", ".join(str(item) for item in valid if item is not None)
+        raise FitError(f"--{name}: expected one of {names}, got {value!r}")
+
+
+def _above(name: str, value: float, least: float) -> None:
+    if not value > least or value == float("inf"):
+        shown = name.replace("_", "-")
+        raise FitError(f"--{shown}: expected a number above {least}, got {value}")

@@ -1,0 +1,228 @@
+"""How long each run may be, from the time there is and a timed probe of a few steps."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import PreTrainedTokenizerBase
+
+from dicelab.fit.options import FitError, Options
+from dicelab.fit.problems import Problem
+from dicelab.training.encoders import TINY
+from dicelab.training.experiment import Experiment
+from dicelab.training.trainer import device_of
+
+#: Of the time there is, for the runs; the rest is for floors, the report and what a guess misses.
+FOR_RUNS = 0.88
+#: A run of so many steps, or passes, needs no more.
+ENOUGH_STEPS, MOST_PASSES, ENOUGH_PASSES = 400, 20, 4
+SHORTEST = 20  # steps
+#: From the most to the least that a fit does: rates searched, arms in the finals, seeds, curve.
+LEVELS = (
+    (3, 3, None, True),
+    (2, 2, None, True),
+    (1, 2, None, True),
+    (1, 2, None, False),
+    (1, 1, 1, False),
+)
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What a probe measured, times in seconds.
+
+    Attributes:
+        step: a training step.
+        row: scoring a row.
+        save: a checkpoint.
+        size: of a model, in bytes.
+    """
+
+    step: float
+    row: float
+    save: float
+    size: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a fit will do.
+
+    Attributes:
+        arms: losses, the first one cross entropy where it takes part.
+        rates: learning rates, the same for each arm, the middle one first.
+        finals: how many arms get further seeds.
+        seeds: of the finals.
+        curve: whether the chosen arm is trained on parts of the data, too.
+        epochs: passes of a run.
+        max_steps: where a run ends before a pass does, else -1.
+        steps: of a run.
+        speed: as probed.
+        seconds: that all runs will take.
+    """
+
+    arms: tuple[str, ...]
+    rates: tuple[float, ...]
+    finals: int
+    seeds: tuple[int, ...]
+    curve: bool
+    epochs: int
+    max_steps: int
+    steps: int
+    speed: Speed
+    seconds: float
+
+    def told(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, told: dict[str, Any]) -> Plan:
+        """What :meth:`told` gave."""
+        lists = {name: tuple(told[name]) for name in ("arms", "rates", "seeds")}
+        return cls(**{**told, **lists, "speed": Speed(**told["speed"])})
+
+    @property
+    def length(self) -> str:
+        """Of a run, in words."""
+        if self.max_steps < 0:
+            return "a pass" if self.epochs == 1 else f"{self.epochs} passes"
+        return "less than a pass" if self.epochs == 1 else f"nearly {self.epochs} passes"
+
+    @property
+    def runs(self) -> int:
+        """How many models are trained."""
+        further = min(self.finals, len(self.arms)) * (len(self.seeds) - 1)
+        return len(self.arms) * len(self.rates) + further + 2 * self.curve
+
+
+def rates_for(encoder: str, hidden: int) -> tuple[float, ...]:
+    """Three learning rates that suit an encoder, the middle one first.
+
+    Args:
+        encoder: its name.
+        hidden: its width; wide encoders want small rates.
+    """
+    if encoder == TINY:
+        return (1e-3, 2e-3, 5e-4)
+    return (2e-4, 4e-4, 1e-4) if hidden <= 512 else (3e-5, 6e-5, 1.5e-5)
+
+
+def probe(
+    problem: Problem, encoder: str, tokenizer: PreTrainedTokenizerBase, options: Options
+) -> tuple[Speed, int]:
+    """Time a few steps on batches of every length, and a checkpoint.
+
+    Returns:
+        The speed, and the width of the encoder.
+    """
+    device = device_of(Experiment(corpus="probe", device=options.device))
+    torch.manual_seed(0)
+    model = problem.model(encoder, tokenizer).to(device)
+    collate = problem.collator(tokenizer)
+    train = problem.splits["train"]
+    lengths = np.array([len(ids) for ids in train["input_ids"][:]])
+    order = np.argsort(lengths, kind="stable")
+    size = min(options.batch_size, len(train))
+    places = [int(share * (len(order) - size)) for share in (0.5, 0.1, 0.3, 0.5, 0.7, 0.9)]
+    batches = [collate([train[int(i)] for i in order[place : place + size]]) for place in places]
+    loss = problem.loss("ce")
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-9)
+    model.train()
+    times = []
+    for batch in batches:
+        started = time.perf_counter()
+        inputs = {name: value.to(device) for name, value in batch.items()}
+        labels = inputs.pop("labels")
+        loss.to(device)(model(**inputs).logits, labels).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        times.append(time.perf_counter() - started)
+    model.eval()
+    started = time.perf_counter()
+    with torch.inference_mode():
+        for batch in batches[1::2]:
+            model(**{n: v.to(device) for n, v in batch.items() if n != "labels"}).logits.cpu()
+    row = (time.perf_counter() - started) / (len(batches[1::2]) * size)
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.perf_counter()
+        model.save_pretrained(folder)
+        save = 3 * (time.perf_counter() - started)  # the optimizer holds twice as much
+    hidden: Any = getattr(model.config, "hidden_size", None)
+    size = sum(value.numel() * value.element_size() for value in model.parameters())
+    return Speed(float(np.median(times[1:])), row, save, size), int(hidden or model.config.d_model)
+
+
+def plan(
+    problem: Problem, speed: Speed, rates: tuple[float, ...], options: Options, *, spent: float
+) -> Plan:
+    """The richest plan whose runs are long enough in the time that is left.
+
+    Args:
+        problem: for the sizes of its splits.
+        speed: as probed.
+        rates: the middle one first; a poor plan tries the first alone.
+        options: for ``minutes``, arms and seeds.
+        spent: seconds since the fit began.
+
+    Raises:
+        FitError: not even one short run fits.
+    """
+    left = FOR_RUNS * 60 * options.minutes - spent
+    sizes = {name: len(split) for name, split in problem.splits.items()}
+    a_pass = math.ceil(sizes["train"] / options.batch_size)
+    between = sizes["validation"] * speed.row + speed.save
+    enough = min(max(ENOUGH_PASSES * a_pass, ENOUGH_STEPS), MOST_PASSES * a_pass)
+    plans = []
+    for tried, finals, seeds, curve in LEVELS:
+        arms, some = options.losses, rates[:tried]
+        finals = min(finals, len(arms))
+        seeds = min(seeds or options.seeds, options.seeds)
+        further = finals * (seeds - 1)
+        trained = len(arms) * len(some) + further + 0.75 * curve
+        runs = len(arms) * len(some) + further + 2 * curve
+        tested = (finals * seeds + 2 * curve) * sizes["test"] * speed.row
+        if options.steps is not None:
+            epochs, rest = divmod(options.steps, a_pass)
+            steps, max_steps = options.steps, options.steps if rest else -1
+            epochs += rest > 0
+        else:
+            # A run scores the validation split after each pass, and once more at its end.
+            own = (left - tested - runs * between) / trained
+            epochs = int(min(own / (a_pass * speed.step + between), math.ceil(enough / a_pass)))
+            steps, max_steps = epochs * a_pass, -1
+            if epochs < 1:
+                steps = max_steps = int((own - between) / speed.step)
+                epochs = 1
+        cost = trained * (steps * speed.step + epochs * between) + tested + runs * between
+        numbers = tuple(range(options.seed, options.seed + seeds))
+        plans.append(
+            Plan(arms, some, finals, numbers, curve, epochs, max_steps, steps, speed, cost)
+        )
+    if options.steps is not None:
+        return plans[0]
+    for least in (enough, enough / 2, enough / 4, SHORTEST):
+        for one in plans:
+            if one.steps >= least:
+                return one
+    need = spent + len(options.losses) * (SHORTEST * speed.step + 2 * between)
+    raise FitError(
+        f"--minutes: expected about {math.ceil(need / FOR_RUNS / 60)} or more for these data with "
+        f"this encoder, got {options.minutes:g} (a step takes {speed.step:.2f} s)"
+    )
+
+
+def minutes(seconds: float) -> str:
+    """A duration for a reader: ``"40 s"``, ``"3 min"``, ``"1 h 20 min"``."""
+    if seconds < 90:
+        return f"{max(seconds, 0):.0f} s"
+    whole = round(seconds / 60)
+    return f"{whole} min" if whole < 90 else f"{whole // 60} h {whole % 60} min"

@@ -1,0 +1,457 @@
+"""The four tasks in one form: rows to inputs, logits to scores, scores to a decision.
+
+A decision is a bias for each logit. That is all that a threshold is, and it can be added to the
+bias of a model's last layer for good.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from datasets import DatasetDict
+from scipy.special import log_softmax
+from transformers import PreTrainedTokenizerBase
+
+from dicebook import MultiLabelDiceLoss, log_ratio_weights, make_loss
+from dicelab.fit.data import Data
+from dicelab.fit.options import FitError, Options
+from dicelab.fit.scores import (
+    FEW,
+    Goal,
+    best_cut,
+    entity_counts,
+    one_label,
+    plug_in_cut,
+    several_labels,
+)
+from dicelab.tasks import labels as several
+from dicelab.tasks import pairs, tagging, thresholds
+
+BIASES = np.linspace(-8, 8, 65)
+SHRINK = 20  # positives that the common threshold is worth, beside those of a label
+
+
+class Problem(abc.ABC):
+    """A task of some data.
+
+    Args:
+        data: what was read.
+        options: for the metric and the way to decide.
+    """
+
+    #: what the counts are of, in the order of their classes
+    kinds: list[str]
+
+    def __init__(self, data: Data, options: Options) -> None:
+        self.data = data
+        self.options = options
+        self.labels = data.labels
+        self.notes: list[str] = []
+        self.kinds = list(data.labels)
+        self.goal = self._goal(options)
+
+    def _goal(self, options: Options) -> Goal:
+        metric = options.metric or ("fbeta" if options.beta != 1 else self.usual_metric)
+        if metric == "accuracy" and not self.has_accuracy:
+            raise FitError(
+                f"--metric: expected f1, macro-f1 or fbeta for {self.what}, got accuracy"
+            )
+        if (options.at_recall or options.at_precision) and not self.has_threshold:
+            raise FitError(
+                f"--at-recall and --at-precision: expected a decision of yes or no, got {self.what}"
+            )
+        return Goal(metric, self.focus, options.beta, options.at_recall, options.at_precision)
+
+    usual_metric = "f1"
+    has_accuracy = True
+    has_threshold = True
+    what = ""
+    plainly = "at argmax"  # a decision without a threshold
+
+    @property
+    def focus(self) -> tuple[int, ...]:
+        """The classes that F1 counts."""
+        return tuple(range(len(self.kinds)))
+
+    @abc.abstractmethod
+    def texts(self) -> list[str]:
+        """The training texts, for a vocabulary and for lengths."""
+
+    @abc.abstractmethod
+    def encode(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> dict[str, int]:
+        """Encode the splits into :attr:`splits`; how many words or rows of each were cut."""
+
+    splits: DatasetDict
+
+    @abc.abstractmethod
+    def model(self, encoder: str, tokenizer: PreTrainedTokenizerBase) -> Any:
+        """A model with one logit a label."""
+
+    @abc.abstractmethod
+    def collator(self, tokenizer: PreTrainedTokenizerBase) -> Callable[[list[Any]], Any]:
+        """Makes a batch of rows."""
+
+    @abc.abstractmethod
+    def class_counts(self) -> np.ndarray:
+        """Training examples of each logit's class. Shape ``[labels]``."""
+
+    def scores(self, logits: np.ndarray, split: Any) -> np.ndarray:
+        """What is kept of a split's logits: one row a decision. Shape ``[n, labels]``."""
+        return np.asarray(logits, dtype=np.float32)
+
+    @abc.abstractmethod
+    def decide(self, scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        """The decisions with a bias added to each logit."""
+
+    @abc.abstractmethod
+    def gold(self, split: Any) -> np.ndarray:
+        """The right decisions."""
+
+    @abc.abstractmethod
+    def counts(self, split: Any, said: np.ndarray) -> np.ndarray:
+        """Right, said and there: shape ``[rows, kinds, 3]``."""
+
+    @abc.abstractmethod
+    def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
+        """The bias of each logit that is best on a split, which is never the test split."""
+
+    def tuned(self, scores: np.ndarray, split: Any) -> np.ndarray:
+        """The bias by which to decide: tuned, or none where argmax was asked for."""
+        if self.options.decide == "argmax" or not self.has_threshold:
+            return np.zeros(len(self.labels))
+        return self.tune(scores, split)
+
+    def start_bias(self) -> np.ndarray:
+        """The log prior of each class, at which cross entropy starts."""
+        counts = self.class_counts().astype(np.float64)
+        return np.log(np.maximum(counts, 0.5) / counts.sum())
+
+    def loss(self, name: str, **options: Any) -> torch.nn.Module:
+        """A loss of the book by its name, with the options of the guide."""
+        if name == "wce" and "weight" not in options:
+            options["weight"] = log_ratio_weights(torch.as_tensor(self.class_counts()))
+        if name in ("dl", "tl", "dsc") and len(self.labels) > 9:
+            options.setdefault("absent", "skip")
+        return make_loss(name, **options)
+
+    def said(self, decisions: np.ndarray, split: Any) -> list[str]:
+        """Decisions as text, one a row."""
+        return [self.labels[i] for i in decisions]
+
+    def told(self, split: Any) -> list[str]:
+        """The right answers as text, one a row."""
+        return self.said(self.gold(split), split)
+
+    def shown(self, split: Any) -> list[str]:
+        """The rows' texts."""
+        return [
+            " | ".join(row) for row in zip(*(split[c][:] for c in self.text_columns), strict=True)
+        ]
+
+    text_columns: Sequence[str] = ("sentence",)
+
+    def sureness(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> np.ndarray:
+        """How sure each row's decision is: a probability by the model, threshold included."""
+        p = log_softmax(scores + bias, axis=-1).max(-1)
+        return np.asarray(np.exp(p))
+
+    def margins(self, scores: np.ndarray) -> np.ndarray | None:
+        """Log-odds of yes, all yes-or-no decisions in one row; None where there are none."""
+        return None
+
+    def yes(self, split: Any) -> np.ndarray:
+        """Which of :meth:`margins` are rightly yes; of a task without margins there are none."""
+        raise TypeError(f"{type(self).__name__}: no decision of this task is a yes or no")
+
+
+class Tagging(Problem):
+    """One tag a word; entities, or one class a word such as parts of speech."""
+
+    what = "tags"
+
+    def __init__(self, data: Data, options: Options) -> None:
+        self.entities = data.entities and "O" in data.labels
+        self.usual_metric = "f1" if self.entities else "accuracy"
+        self.has_accuracy = not self.entities
+        self.has_threshold = self.entities
+        unseen = {t for s in data.splits.values() for tags in s["tags"][:] for t in tags}
+        self.tags = [*data.labels, *sorted(unseen - set(data.labels))]
+        super().__init__(data, options)
+        self.kinds = self.tags
+        if self.entities:
+            # A type that train lacks is there to be missed.
+            self.kinds = list(dict.fromkeys(tag[2:] for tag in self.tags if tag != "O"))
+        self.goal = self._goal(options)
+        self._index = {tag: i for i, tag in enumerate(self.tags)}
+        # A column of a dataset is slow to read, and tuning asks for it at every bias.
+        self._read: dict[int, tuple[Any, np.ndarray, np.ndarray, int]] = {}
+
+    def texts(self) -> list[str]:
+        return [" ".join(tokens) for tokens in self.data.splits["train"]["tokens"][:]]
+
+    def encode(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> dict[str, int]:
+        encoded = tagging.encode(self.data.splits, tokenizer, max_length=max_length)
+        assert encoded.labels == self.labels
+        self.splits, self._counts = encoded.splits, encoded.counts()
+        return encoded.cut
+
+    def model(self, encoder: str, tokenizer: PreTrainedTokenizerBase) -> Any:
+        return tagging.model(encoder, tokenizer, self.labels)
+
+    def collator(self, tokenizer: PreTrainedTokenizerBase) -> Callable[[list[Any]], Any]:
+        return tagging.collator(tokenizer)
+
+    def class_counts(self) -> np.ndarray:
+        return self._counts
+
+    def scores(self, logits: np.ndarray, split: Any) -> np.ndarray:
+        """The logits of each word; of a word that was cut off ``O``, or the first tag, is sure."""
+        rows = split["first_subword"][:]
+        row = np.repeat(np.arange(len(rows)), [len(r) for r in rows])
+        place = np.fromiter((p for r in rows for p in r), dtype=np.int64, count=len(row))
+        found = np.asarray(logits, dtype=np.float32)[row, np.maximum(place, 0)]
+        found[place < 0] = -1e4
+        found[place < 0, 0] = 1e4
+        return found
+
+    def decide(self, scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        return np.asarray((scores + bias.astype(np.float32)).argmax(-1))
+
+    def _words(self, split: Any) -> tuple[Any, np.ndarray, np.ndarray, int]:
+        """Of a split itself, the tag of each word, the sentence of each word, all sentences."""
+        if id(split) not in self._read:
+            tags = split["tags"][:]
+            gold = np.array([self._index[tag] for row in tags for tag in row])
+            rows = np.repeat(np.arange(len(tags)), [len(row) for row in tags])
+            self._read[id(split)] = split, gold, rows, len(tags)
+        return self._read[id(split)]
+
+    def gold(self, split: Any) -> np.ndarray:
+        return self._words(split)[1]
+
+    def counts(self, split: Any, said: np.ndarray) -> np.ndarray:
+        _, gold, rows, total = self._words(split)
+        if self.entities:
+            return entity_counts(gold, said, rows, self.tags, self.kinds, total)
+        flat = one_label(gold, said, len(self.kinds))
+        counts = np.zeros((total, len(self.kinds), 3), dtype=np.int32)
+        np.add.at(counts, rows, flat)
+        return counts
+
+    def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
+        biases = np.zeros((len(BIASES), len(self.labels)))
+        biases[:, 0] = BIASES
+        values = [
+            float(self.goal.value(self.counts(split, self.decide(scores, bias)).sum(0)))
+            for bias in biases
+        ]
+        return biases[list(BIASES).index(thresholds.best(BIASES, values))]
+
+    def _by_row(self, flat: Sequence[Any], split: Any) -> list[list[Any]]:
+        lengths = np.cumsum([len(tokens) for tokens in split["tokens"][:]])[:-1]
+        return [list(part) for part in np.split(np.asarray(flat), lengths)]
+
+    def said(self, decisions: np.ndarray, split: Any) -> list[str]:
+        tags = np.array(self.tags, dtype=object)[decisions]
+        return [" ".join(row) for row in self._by_row(tags, split)]
+
+    def shown(self, split: Any) -> list[str]:
+        return [" ".join(tokens) for tokens in split["tokens"][:]]
+
+    def sureness(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> np.ndarray:
+        words = np.exp(log_softmax(scores + bias, axis=-1).max(-1))
+        return np.array([min(row) for row in self._by_row(words, split)])
+
+    def margins(self, scores: np.ndarray) -> np.ndarray | None:
+        if not self.entities:
+            return None
+        log_p = log_softmax(scores.astype(np.float64), axis=-1)
+        rest = np.logaddexp.reduce(log_p[:, 1:], axis=-1)
+        return np.asarray(rest - log_p[:, 0])
+
+    def yes(self, split: Any) -> np.ndarray:
+        return np.asarray(self.gold(split) != 0)
+
+
+class Sentences(Problem):
+    """One class for a sentence or a pair."""
+
+    def __init__(self, data: Data, options: Options) -> None:
+        self.what = f"{len(data.labels)} classes"
+        self.usual_metric = "f1" if data.binary else "macro-f1"
+        self.binary = data.binary
+        self.text_columns = ["sentence"] if data.task == "sentences" else ["sentence1", "sentence2"]
+        super().__init__(data, options)
+        if (options.at_recall or options.at_precision) and not self.binary:
+            raise FitError(
+                f"--at-recall and --at-precision: expected two classes, got {len(self.labels)}"
+            )
+
+    @property
+    def focus(self) -> tuple[int, ...]:
+        return (1,) if self.binary else tuple(range(len(self.labels)))
+
+    def texts(self) -> list[str]:
+        return self.shown(self.data.splits["train"])
+
+    def encode(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> dict[str, int]:
+        encoded = pairs.encode(self.data.splits, tokenizer, max_length=max_length)
+        self.splits = encoded.splits
+        self._counts = encoded.counts()
+        return encoded.cut
+
+    def model(self, encoder: str, tokenizer: PreTrainedTokenizerBase) -> Any:
+        return pairs.model(encoder, tokenizer, self.labels)
+
+    def collator(self, tokenizer: PreTrainedTokenizerBase) -> Callable[[list[Any]], Any]:
+        return pairs.collator(tokenizer)
+
+    def class_counts(self) -> np.ndarray:
+        return self._counts
+
+    def decide(self, scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        return np.asarray((scores + bias.astype(np.float32)).argmax(-1))
+
+    def gold(self, split: Any) -> np.ndarray:
+        return np.asarray(split["label"][:])
+
+    def counts(self, split: Any, said: np.ndarray) -> np.ndarray:
+        return one_label(self.gold(split), said, len(self.labels))
+
+    def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
+        gold = self.gold(split)
+        bias = np.zeros(len(self.labels))
+        if self.binary:
+            margins = self.margins(scores)
+            assert margins is not None
+            goal = self.goal
+            plain = goal.at_recall is None and goal.at_precision is None
+            if gold.sum() < FEW and plain and goal.metric in ("f1", "fbeta"):
+                bias[1] = -plug_in_cut(margins, gold, goal.beta)
+            else:
+                bias[1] = -best_cut(margins, gold, goal)
+            return bias
+        # One number for all classes: how much of the prior is taken back.
+        prior = self.start_bias()
+        shares = np.linspace(-0.5, 1.5, 21)
+        values = [
+            float(
+                self.goal.value(one_label(gold, self.decide(scores, -s * prior), len(bias)).sum(0))
+            )
+            for s in shares
+        ]
+        return -thresholds.best(shares, values) * prior
+
+    def margins(self, scores: np.ndarray) -> np.ndarray | None:
+        return pairs.margins(scores) if self.binary else None
+
+    def yes(self, split: Any) -> np.ndarray:
+        return np.asarray(self.gold(split) == 1)
+
+
+class Labels(Problem):
+    """Several labels a sentence, each yes or no."""
+
+    what = "several labels"
+    plainly = "at one half"
+    usual_metric = "macro-f1"
+    has_accuracy = False
+
+    def texts(self) -> list[str]:
+        return self.shown(self.data.splits["train"])
+
+    def encode(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> dict[str, int]:
+        def encode_batch(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
+            encoded = tokenizer(batch["sentence"], truncation=True, max_length=max_length)
+            too_long = [bool(one.overflowing) for one in encoded.encodings]
+            return {**encoded, "too_long": too_long}
+
+        splits = self.data.splits.map(encode_batch, batched=True, load_from_cache_file=False)
+        cut = {name: int(np.sum(split["too_long"][:])) for name, split in splits.items()}
+        self.splits = splits.remove_columns("too_long")
+        return cut
+
+    def model(self, encoder: str, tokenizer: PreTrainedTokenizerBase) -> Any:
+        return several.model(encoder, tokenizer, self.labels)
+
+    def collator(self, tokenizer: PreTrainedTokenizerBase) -> Callable[[list[Any]], Any]:
+        return several.collator(tokenizer)
+
+    def class_counts(self) -> np.ndarray:
+        return np.asarray(np.sum(self.data.splits["train"]["labels"][:], axis=0))
+
+    def start_bias(self) -> np.ndarray:
+        counts, rows = self.class_counts(), len(self.data.splits["train"])
+        p = (counts + 0.5) / (rows + 1)
+        return np.asarray(np.log(p / (1 - p)))
+
+    def loss(self, name: str, **options: Any) -> torch.nn.Module:
+        if name == "wce" and "weight" not in options:
+            yes = int(self.class_counts().sum())
+            all_decisions = len(self.data.splits["train"]) * len(self.labels)
+            options["weight"] = log_ratio_weights(torch.tensor([all_decisions - yes, yes]))
+        if name == "dl":
+            return MultiLabelDiceLoss(**options)
+        return make_loss(f"binary_{name}", **options)
+
+    def decide(self, scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        return np.asarray(scores + bias.astype(np.float32) > 0)
+
+    def gold(self, split: Any) -> np.ndarray:
+        return np.asarray(split["labels"][:]).astype(bool)
+
+    def counts(self, split: Any, said: np.ndarray) -> np.ndarray:
+        return several_labels(self.gold(split), said)
+
+    def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
+        gold = self.gold(split).astype(np.int64)
+        goal = self.goal
+        metric = "fbeta" if goal.metric == "fbeta" else "f1"
+        alone = Goal(metric, (0,), goal.beta, goal.at_recall, goal.at_precision)
+        # A common threshold on the log-odds less those of the prior: as if all were as frequent.
+        prior = self.start_bias()
+        common = {
+            how: best_cut((scores - offset).ravel(), gold.ravel(), alone)
+            for how, offset in (("prior", prior), ("none", np.zeros_like(prior)))
+        }
+        shared = {"prior": common["prior"] + prior, "none": common["none"] + 0 * prior}
+        if goal.metric in ("f1", "fbeta"):
+            values = {
+                how: float(goal.value(several_labels(gold, scores > cut).sum(0)))
+                for how, cut in shared.items()
+            }
+            return -shared[max(values, key=lambda how: values[how])]
+        base = max(
+            shared.values(),
+            key=lambda cut: float(goal.value(several_labels(gold, scores > cut).sum(0))),
+        )
+        found = np.empty(len(self.labels))
+        for label, n in enumerate(gold.sum(0)):
+            own = best_cut(scores[:, label], gold[:, label], alone) if n else base[label]
+            found[label] = (n * own + SHRINK * base[label]) / (n + SHRINK)
+        return -found
+
+    def said(self, decisions: np.ndarray, split: Any) -> list[str]:
+        return [
+            "|".join(n for n, yes in zip(self.labels, row, strict=True) if yes) for row in decisions
+        ]
+
+    def sureness(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> np.ndarray:
+        p = 1 / (1 + np.exp(-np.abs(scores + bias)))
+        return np.asarray(p.min(-1))
+
+    def margins(self, scores: np.ndarray) -> np.ndarray | None:
+        return scores.ravel()
+
+    def yes(self, split: Any) -> np.ndarray:
+        return self.gold(split).ravel()
+
+
+def problem_of(data: Data, options: Options) -> Problem:
+    """The task of some data."""
+    kinds: dict[str, type[Problem]] = {"tagging": Tagging, "labels": Labels}
+    return kinds.get(data.task, Sentences)(data, options)

@@ -1,0 +1,5 @@
+"""The tasks of the paper. Each module has the same four steps: encode, model, decode, score."""
+
+from dicelab.extras import need
+
+need("train")

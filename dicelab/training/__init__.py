@@ -1,0 +1,5 @@
+"""A run: its parameters, its encoder, its training, and the folder it is saved to."""
+
+from dicelab.extras import need
+
+need("train")

@@ -1,0 +1,513 @@
+"""A thin layer over transformers.Trainer: one loss, one seed, resumable, measured."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import dataclasses
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import psutil
+import torch
+from datasets import Dataset, DatasetDict, Value
+from transformers import (
+    EarlyStoppingCallback,
+    PreTrainedTokenizerBase,
+    PrinterCallback,
+    ProgressCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+    set_seed,
+)
+from transformers.trainer_callback import ExportableState
+from transformers.trainer_pt_utils import LengthGroupedSampler
+from transformers.utils.notebook import NotebookProgressCallback
+
+from dicebook.diagnosis.watchdog import Watchdog
+from dicebook.losses import TrainerLoss, log_ratio_weights, make_loss
+from dicelab.atomic import write_json
+from dicelab.own_loss import own_loss
+from dicelab.training.checkpoints import COMPLETE, alone_in, last_whole, room_in
+from dicelab.training.encoders import quiet
+from dicelab.training.experiment import Experiment, ParameterError
+
+PARAMETERS = "parameters.json"
+# A record depends on none: a run may go on in another folder's copy or on another device.
+NOT_COMPARED = {"output_dir", "device", "threads"}
+
+Scores = dict[str, float]
+
+
+class NotFinite(RuntimeError):
+    """The training loss became NaN or infinite."""
+
+
+class RowLoss(abc.ABC):
+    """A loss whose items are the rows of a batch, not the labels other than -100.
+
+    Called with ``num_items_in_batch``, the number of rows in the whole optimiser step, it must give
+    each micro-batch's part, so that the parts of a step add up to the loss of all its rows.
+    """
+
+    @abc.abstractmethod
+    def __call__(
+        self, outputs: Any, labels: torch.Tensor, num_items_in_batch: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """What a micro-batch adds to the loss of the step; None: the loss of the batch alone."""
+
+    def reset(self) -> None:  # noqa: B027 - most keep nothing
+        """Forget the micro-batches of a step that was never finished."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained model and what was seen on the way.
+
+    Attributes:
+        model: the model of the epoch with the best validation score.
+        history: one entry an epoch: ``epoch``, ``step``, ``loss`` (mean training loss since the
+            last entry) and ``validation_...``, the loss and the scores there.
+        logits: for ``"validation"`` and ``"test"``, in the order of the split's rows.
+        measured: ``device``, ``seconds`` of training (over all resumed parts),
+            ``tokens_per_second`` (non-padding sub-words) and ``peak_memory_bytes`` (of the GPU if
+            one is used, else of the process).
+    """
+
+    model: Any
+    history: list[dict[str, float]]
+    logits: dict[str, Any]
+    measured: dict[str, Any]
+
+
+def train(
+    experiment: Experiment,
+    *,
+    build_model: Callable[[], Any],
+    splits: DatasetDict,
+    collator: Any,
+    tokenizer: PreTrainedTokenizerBase,
+    compute_loss: Callable[..., torch.Tensor],
+    evaluate: Callable[[Any, Dataset], Scores],
+    best: str = "f1",
+    arguments: Mapping[str, Any] | None = None,
+) -> Trained:
+    """Train a model with a loss; keep the epoch that is best on the validation split.
+
+    A :class:`dicebook.diagnosis.watchdog.Watchdog` says after an epoch if the model stays at one
+    class. Batches are grouped by length. On a GPU with bf16, training runs in bf16 autocast. With
+    ``experiment.output_dir`` set, each epoch leaves a checkpoint, and the same call goes on from
+    the last complete one.
+
+    Args:
+        experiment: the parameters; it must name a single loss.
+        build_model: makes the model, called once, right after seeding.
+        splits: encoded ``train``, ``validation`` and ``test``, of a corpus that
+            :func:`dicelab.training.sampling.sample` has cut to the experiment's sizes.
+        collator: pads a list of rows to a batch with ``labels``.
+        tokenizer: saved beside the model in every checkpoint.
+        compute_loss: from the model's outputs, the batch's ``labels`` and ``num_items_in_batch``
+            to a scalar; :class:`dicebook.losses.trainer.TrainerLoss` makes one from a loss.
+            Gradients accumulate exactly for these and for a :class:`RowLoss`.
+        evaluate: from the logits of a split and the split to scores.
+        best: the score that chooses the epoch.
+        arguments: of ``transformers.TrainingArguments``, in place of those that stand here, such as
+            ``weight_decay`` and ``lr_scheduler_type``.
+
+    Returns:
+        The model of the best epoch, with its logits on the validation and test splits. The test
+        split is predicted once, at the end.
+
+    Raises:
+        ParameterError: if ``output_dir`` holds a run with other parameters, or if gradients are
+            to be accumulated for another loss, or if the splits are larger than the experiment's
+            sizes.
+        NotFinite: if the training loss is NaN or infinite.
+    """
+    exact = isinstance(compute_loss, TrainerLoss)
+    if experiment.gradient_accumulation > 1 and not isinstance(compute_loss, TrainerLoss | RowLoss):
+        raise ParameterError(
+            "parameter 'gradient_accumulation': expected 1, got "
+            f"{experiment.gradient_accumulation}; the loss is neither a TrainerLoss nor a RowLoss, "
+            "so the parts of a step may not add up to it"
+        )
+    _check_sizes(experiment, splits)
+    if isinstance(compute_loss, RowLoss):
+        compute_loss.reset()
+    device = device_of(experiment)
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    with quiet(), _threads(experiment.threads), _run_folder(experiment) as folder:
+        set_seed(experiment.seed)
+        model = build_model()
+        if experiment.gradient_checkpointing:
+            old = model.gradient_checkpointing_enable  # the name in earlier versions
+            getattr(model, "activation_checkpointing_enable", old)()
+        watchdog = Watchdog(compute_loss)
+        trainer = _Trainer(
+            watchdog,
+            model=model,
+            args=_arguments(experiment, folder, best, exact, arguments or {}),
+            train_dataset=_with_length(splits["train"]),
+            eval_dataset=splits["validation"],
+            data_collator=collator,
+            processing_class=tokenizer,
+            compute_loss_func=compute_loss,
+            compute_metrics=lambda seen: evaluate(seen.predictions, splits["validation"]),
+            callbacks=[
+                *_callbacks(experiment, compute_loss, best),
+                watchdog.callback(lambda text: print(f"  watchdog: {text}")),
+            ],
+        )
+        for callback in (NotebookProgressCallback, PrinterCallback, ProgressCallback):
+            trainer.remove_callback(callback)
+        trainer.train(resume_from_checkpoint=last_whole(folder))
+        trainer.compute_metrics = None  # it scores the validation split, whatever is predicted
+        logits = {
+            name: trainer.predict(splits[name]).predictions for name in ("validation", "test")
+        }
+        return Trained(
+            model=trainer.model,
+            history=_history(trainer.state.log_history),
+            logits=logits,
+            measured=_measured(trainer),
+        )
+
+
+def build_loss(
+    experiment: Experiment, name: str, counts: Sequence[int], *, binary: bool = False
+) -> Any:
+    """One of an experiment's losses, with its options.
+
+    Weighted cross entropy without a ``weight`` among its options gets the paper's weights,
+    ``lg((n - n_t) / n_t + 1)``, from the counts (Equation 2).
+
+    Args:
+        experiment: the parameters.
+        name: one of ``experiment.losses``.
+        counts: training examples of each class; negatives and positives of a binary loss.
+        binary: take the binary form, for decisions of yes or no; a loss of the reader's own is
+            taken as it is.
+
+    Raises:
+        ValueError: if the loss has no such option, naming those it has; if there is no such module.
+    """
+    options = experiment.options_of(name)
+    if ":" in name:
+        return own_loss(name, options)
+    if name == "wce" and "weight" not in options:
+        options["weight"] = log_ratio_weights(torch.as_tensor(counts))
+    return make_loss(f"binary_{name}" if binary else name, **options)
+
+
+def device_of(experiment: Experiment) -> torch.device:
+    """The device that ``experiment.device`` names.
+
+    Raises:
+        ParameterError: for ``"cuda"`` where there is none.
+    """
+    if experiment.device == "cuda" and not torch.cuda.is_available():
+        raise ParameterError("parameter 'device': expected a CUDA GPU for 'cuda', found none")
+    cuda = experiment.device != "cpu" and torch.cuda.is_available()
+    return torch.device("cuda" if cuda else "cpu")
+
+
+def precision_of(wanted: str, device: torch.device) -> str:
+    """``"fp32"``, ``"bf16"`` or ``"fp16"`` for what an experiment's ``precision`` says.
+
+    A GPU gets bf16 where its hardware has it, else fp16: emulated, as on a T4, bf16 is slow.
+    """
+    if wanted != "auto":
+        return wanted
+    if device.type != "cuda":
+        return "fp32"
+    return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
+
+
+def _callbacks(
+    experiment: Experiment, compute_loss: Callable[..., torch.Tensor], best: str
+) -> list[TrainerCallback]:
+    callbacks = [_Clock(), _StopOnNaN(), _MarkComplete(), _Lines(best)]
+    if experiment.early_stopping:
+        callbacks.append(EarlyStoppingCallback(experiment.early_stopping))
+    loss = getattr(compute_loss, "loss", None)
+    if isinstance(loss, torch.nn.Module):
+        callbacks.append(TrainerLoss(loss).callback())  # a warm start wants to know the step
+    return callbacks
+
+
+def _arguments(
+    experiment: Experiment, folder: Path, best: str, exact: bool, other: Mapping[str, Any]
+) -> TrainingArguments:
+    cuda = device_of(experiment).type == "cuda"
+    precision = precision_of(experiment.precision, device_of(experiment))
+    usual: dict[str, Any] = {
+        "output_dir": str(folder),
+        "num_train_epochs": experiment.epochs,
+        "max_steps": experiment.max_steps,
+        "per_device_train_batch_size": experiment.batch_size,
+        "gradient_accumulation_steps": experiment.gradient_accumulation,
+        "torch_compile": experiment.compile,
+        # TrainerLoss divides by the labels of all processes; other losses are means of each.
+        "average_tokens_across_devices": exact,
+        "per_device_eval_batch_size": 4 * experiment.batch_size,
+        "learning_rate": experiment.learning_rate,
+        "weight_decay": 0.01,
+        "warmup_steps": 0.1,
+        "seed": experiment.seed,
+        "bf16": precision == "bf16",
+        "fp16": precision == "fp16",
+        "use_cpu": not cuda,
+        "eval_strategy": "epoch",
+        "save_strategy": "epoch",
+        "logging_strategy": "epoch",
+        "logging_nan_inf_filter": False,
+        "save_total_limit": 2,
+        "load_best_model_at_end": True,
+        "metric_for_best_model": best,
+        "greater_is_better": True,
+        "restore_callback_states_from_checkpoint": True,
+        "include_num_input_tokens_seen": "non_padding",
+        "report_to": "tensorboard" if experiment.tensorboard else "none",
+        "disable_tqdm": True,
+        # The collators choose the columns, and the losses are computed outside of the models.
+        "remove_unused_columns": False,
+        "label_names": ["labels"],
+    }
+    return TrainingArguments(**{**usual, **other})
+
+
+def _check_sizes(experiment: Experiment, splits: DatasetDict) -> None:
+    for name, split in splits.items():
+        parameter = "train_size" if name == "train" else "eval_size"
+        size = getattr(experiment, parameter)
+        # In these tasks several rows make up an example; the column numbers the examples.
+        parts = [c for c in ("question", "sentence") if split.features.get(c) == Value("int64")]
+        examples = len(set(split[parts[0]])) if parts else len(split)
+        if 0 < size < examples:
+            raise ParameterError(
+                f"parameter {parameter!r}: expected at most {size} examples in split {name!r}, got "
+                f"{examples}; encode sample(corpus, experiment), of dicelab.training.sampling"
+            )
+
+
+@contextlib.contextmanager
+def _threads(wanted: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(wanted or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _with_length(split: Dataset) -> Dataset:
+    # The trainer groups batches by this column; without it, it would read every row twice.
+    return split.add_column("length", [len(ids) for ids in split["input_ids"]])
+
+
+@contextlib.contextmanager
+def _run_folder(experiment: Experiment) -> Iterator[Path]:
+    """The folder of a run: the reader's own, checked to be of this run, or a temporary one."""
+    if not experiment.output_dir:
+        with tempfile.TemporaryDirectory(prefix="dicebook-") as temporary:
+            yield Path(temporary)
+        return
+    folder = Path(experiment.output_dir) / experiment.loss
+    with alone_in(folder):
+        _check_parameters(experiment, folder)
+        yield folder
+
+
+def _check_parameters(experiment: Experiment, folder: Path) -> None:
+    """Check that a folder is new or of this run, and write the parameters into it."""
+    now = dataclasses.asdict(experiment)
+    if (folder / PARAMETERS).exists():
+        try:
+            before = json.loads((folder / PARAMETERS).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ParameterError(
+                f"parameter 'output_dir': {folder / PARAMETERS} is damaged ({error}), so that "
+                "nobody can say which run is there. Choose another folder, or delete this one."
+            ) from None
+        changed = [
+            f"{name}: {before.get(name)!r} then, {value!r} now"
+            for name, value in now.items()
+            if name not in NOT_COMPARED and before.get(name) != value
+        ]
+        if changed:
+            raise ParameterError(
+                f"parameter 'output_dir': {folder} holds a run with other parameters "
+                f"({'; '.join(changed)}). Choose another folder, or delete this one."
+            )
+    write_json(folder / PARAMETERS, now)
+
+
+class _Trainer(Trainer):
+    """Groups the batches of a whole step by length, however the step is divided.
+
+    The Trainer's own grouping knows the batch of one process only, so that two processes would
+    see other steps than one process with twice the batch. Of a :class:`RowLoss` the items are
+    counted in rows.
+    """
+
+    def __init__(self, watchdog: Watchdog, **options: Any) -> None:
+        super().__init__(**options)
+        self.watchdog = watchdog
+        self.watched: bool | None = None
+
+    def compute_loss(
+        self,
+        model: Any,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Any = None,
+    ) -> Any:
+        """The Trainer's own; a training batch is shown to the watchdog."""
+        labels = inputs["labels"]
+        loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
+        if model.training and labels is not None:
+            if self.watched is None:  # once, for looking at labels waits for a GPU
+                # Reading may mark more than the logits' classes; labels of a RowLoss are places.
+                classes = bool((labels >= self.watchdog.ignore_index).all())
+                self.watched = classes and not isinstance(self.compute_loss_func, RowLoss)
+            if self.watched:
+                self.watchdog.observe(_logits(outputs), labels, loss)
+        return (loss, outputs) if return_outputs else loss
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        weights = sum(p.numel() * p.element_size() for p in model.parameters())
+        with room_in(
+            Path(str(self.args.output_dir)), 3 * weights
+        ):  # AdamW keeps two numbers of each
+            super()._save_checkpoint(model, trial)
+
+    def _get_num_items_in_batch(self, batch_samples: list[Any], device: torch.device) -> Any:
+        if isinstance(self.compute_loss_func, RowLoss):
+            return torch.tensor(sum(len(b["labels"]) for b in batch_samples), device=device)
+        return super()._get_num_items_in_batch(batch_samples, device)
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> LengthGroupedSampler:
+        args = self.args
+        step = args.train_batch_size * args.gradient_accumulation_steps * args.world_size
+        split: Any = self.train_dataset
+        return LengthGroupedSampler(step, lengths=split["length"][:])
+
+
+def _logits(outputs: Any) -> torch.Tensor:
+    if "logits" in outputs:
+        return cast(torch.Tensor, outputs["logits"])
+    return torch.stack([outputs["start_logits"], outputs["end_logits"]], dim=-1)
+
+
+class _MarkComplete(TrainerCallback):
+    """Marks a checkpoint once every file of it is on the disk."""
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        for path in folder.iterdir():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+        (folder / COMPLETE).touch()
+
+
+class _StopOnNaN(TrainerCallback):
+    """Ends a run whose loss is no number, instead of training on to a useless model."""
+
+    def on_log(
+        self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any
+    ) -> None:
+        loss = (logs or {}).get("loss")
+        if loss is not None and not np.isfinite(loss):
+            raise NotFinite(f"the training loss is {loss} at step {state.global_step}")
+
+
+class _Clock(TrainerCallback, ExportableState):
+    """Seconds of training without evaluation, kept across a kill and a resume."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
+        self.started: float | None = None
+
+    def state(self) -> dict[str, Any]:
+        return {"args": {"seconds": self.seconds}, "attributes": {}}
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.started = time.perf_counter()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if self.started is not None:
+            self.seconds += time.perf_counter() - self.started
+
+
+class _Lines(TrainerCallback):
+    """One line an epoch, and in a long epoch one every minute."""
+
+    def __init__(self, best: str, every: float = 60.0) -> None:
+        self.best = best
+        self.every = every
+        self.last = time.monotonic()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if time.monotonic() - self.last > self.every:
+            self.last = time.monotonic()
+            print(f"  step {state.global_step} of {state.max_steps}", file=sys.stderr, flush=True)
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.last = time.monotonic()
+        loss = next((log["loss"] for log in reversed(state.log_history) if "loss" in log), None)
+        if loss is not None and state.epoch is not None:
+            value = kwargs["metrics"][f"eval_{self.best}"]
+            print(f"  epoch {state.epoch:.3g}: loss {loss:.3f}, validation {self.best} {value:.1f}")
+
+
+def _history(logs: list[dict[str, float]]) -> list[dict[str, float]]:
+    history: dict[int, dict[str, float]] = {}
+    for log in logs:
+        entry = history.setdefault(int(log["step"]), {"step": log["step"], "epoch": log["epoch"]})
+        if "loss" in log:
+            entry["loss"] = log["loss"]
+        for name, value in log.items():
+            if name.startswith("eval_") and not name.endswith(("_runtime", "_per_second")):
+                entry[name.replace("eval_", "validation_")] = value
+    return [entry for entry in history.values() if "loss" in entry]
+
+
+def peak_memory() -> int:
+    """The most memory that this process has held, in bytes; on macOS what it holds now."""
+    held = psutil.Process().memory_info()
+    if hasattr(held, "peak_wset"):  # Windows
+        return int(held.peak_wset)
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = status.read_text(encoding="utf-8").splitlines()
+        (peak,) = (line.split()[1] for line in lines if line.startswith("VmHWM"))
+        return int(peak) * 1024
+    return int(held.rss)
+
+
+def _measured(trainer: Trainer) -> dict[str, Any]:
+    # Resuming replaces the callback by the one in the checkpoint.
+    seconds = next(c.seconds for c in trainer.callback_handler.callbacks if isinstance(c, _Clock))
+    device = trainer.args.device
+    if device.type == "cuda":
+        name, memory = torch.cuda.get_device_name(device), torch.cuda.max_memory_allocated(device)
+    else:
+        name = f"cpu, {torch.get_num_threads()} threads"
+        memory = peak_memory()
+    tokens = trainer.state.num_input_tokens_seen
+    return {
+        "device": name,
+        "seconds": round(seconds, 2),
+        "tokens_per_second": round(tokens / max(seconds, 1e-9), 1),
+        "peak_memory_bytes": int(memory),
+    }

@@ -1,0 +1,98 @@
+"""What a corpus gives away without a model: the majority's answer, and a dictionary."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from datasets import DatasetDict
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.naive_bayes import MultinomialNB
+
+from dicelab.corpora.tags import spans
+from dicelab.tasks import pairs, reading, tagging, thresholds
+
+LONGEST = 8  # words of an entity, or characters of a word, in the dictionary
+
+Scores = dict[str, float]
+
+
+def of_tags(corpus: DatasetDict, *, by_word: bool) -> dict[str, Scores]:
+    """Scores on the test split of the commonest tag, and of a dictionary of the training split.
+
+    Args:
+        corpus: rows of ``tokens`` and ``tags``.
+        by_word: one plain tag a word, as for English parts of speech: each word gets the tag that
+            it has most often in training, an unknown one the commonest. Otherwise the tags are
+            IOB2: the longest entry that matches is taken, from left to right.
+    """
+    train, test = corpus["train"], corpus["test"]
+    score = tagging.score_words if by_word else tagging.score
+    commonest = Counter(tag for tags in train["tags"] for tag in tags).most_common(1)[0][0]
+    entries: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    for tokens, tags in zip(train["tokens"], train["tags"], strict=True):
+        if by_word:
+            for token, tag in zip(tokens, tags, strict=True):
+                entries[(token,)][tag] += 1
+        else:
+            for span in spans(tags):
+                entries[tuple(tokens[span.start : span.end])][span.type] += 1
+    kinds = {phrase: counts.most_common(1)[0][0] for phrase, counts in entries.items()}
+    found = [_matched(tokens, kinds, commonest, by_word) for tokens in test["tokens"]]
+    most = [[commonest] * len(tokens) for tokens in test["tokens"]]
+    return {"majority": score(test["tags"], most), "dictionary": score(test["tags"], found)}
+
+
+def _matched(
+    tokens: Sequence[str], kinds: Mapping[tuple[str, ...], str], other: str, by_word: bool
+) -> list[str]:
+    tags: list[str] = []
+    while len(tags) < len(tokens):
+        rest = tokens[len(tags) : len(tags) + LONGEST]
+        phrases = (tuple(rest[:n]) for n in range(len(rest), 0, -1))
+        phrase = next((p for p in phrases if p in kinds), None)
+        if phrase is None:
+            tags.append(other)
+        elif by_word:
+            tags.append(kinds[phrase])
+        else:
+            kind = kinds[phrase]
+            tags += [f"B-{kind}", *[f"I-{kind}"] * (len(phrase) - 1)]
+    return tags
+
+
+def of_labels(corpus: DatasetDict) -> dict[str, Scores]:
+    """Scores on the test split of the commonest label, and of words alone.
+
+    For sentences that is a naive Bayes classifier of their words, for pairs a threshold on the
+    share of the words that they have in common, with the best F1 in training.
+    """
+    train, test = corpus["train"], corpus["test"]
+    gold, seen = list(test["label"]), list(train["label"])
+    if "sentence" in train.column_names:
+        words = CountVectorizer(token_pattern=r"\S+")
+        counts = words.fit_transform(train["sentence"][:])
+        model = MultinomialNB().fit(counts, seen)
+        found = model.predict(words.transform(test["sentence"][:])).tolist()
+    else:
+        least = thresholds.best_f1(_overlap(train), seen, sum(seen))
+        found = (_overlap(test) > least).astype(int).tolist()
+    most = [Counter(seen).most_common(1)[0][0]] * len(gold)
+    if max(seen) == 1:  # F1 is of label 1: the least that says anything is to say it always
+        most = [1] * len(gold)
+    return {"majority": pairs.score(gold, most), "dictionary": pairs.score(gold, found)}
+
+
+def _overlap(split: Any) -> np.ndarray:
+    both = zip(split["sentence1"], split["sentence2"], strict=True)
+    sets = [(set(a.lower().split()), set(b.lower().split())) for a, b in both]
+    return np.array([len(a & b) / max(1, len(a | b)) for a, b in sets])
+
+
+def of_questions(corpus: DatasetDict, *, all_of: bool, language: str) -> dict[str, Scores]:
+    """Scores on the test split of a reader that is always silent."""
+    gold = corpus["test"]["answers"][:]
+    silent: Any = [[] if all_of else reading.Answer("", 0.0) for _ in gold]
+    return {"majority": reading.score(silent, gold, all_of=all_of, language=language)}

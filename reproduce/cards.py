@@ -1,0 +1,79 @@
+"""One run a card: a command waits for a free GPU of this machine, and sees that one alone.
+
+    python -m reproduce.cards 0,1 -- python -m reproduce.systems ...
+
+A run takes a card by a lock on a file, which the system gives back when the run ends, however it
+ends. So two tables may be made at once. Without cards, and in a job of SLURM, which has been given
+its card already, the command runs as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+EVERY = 1.0  # seconds between two looks for a free card
+
+
+class CardError(ValueError):
+    """More cards are asked for than there are."""
+
+
+def cards(wanted: int | None = None, environment: Mapping[str, str] | None = None) -> list[str]:
+    """The GPUs that runs may take: as ``CUDA_VISIBLE_DEVICES`` lists them, else all there are.
+
+    Args:
+        wanted: how many of them; None for all, 0 for none.
+        environment: the environment's variables; None for this process's.
+
+    Raises:
+        CardError: if there are fewer.
+    """
+    listed = (os.environ if environment is None else environment).get("CUDA_VISIBLE_DEVICES")
+    if listed is None:
+        import torch  # takes seconds, and a list makes it needless
+
+        there = [str(number) for number in range(torch.cuda.device_count())]
+    else:
+        there = [name.strip() for name in listed.split(",") if name.strip() not in ("", "-1")]
+    if wanted is not None and wanted > len(there):
+        raise CardError(f"GPUS={wanted}: expected at most {len(there)}, the GPUs that are here")
+    return there if wanted is None else there[:wanted]
+
+
+def take(names: Sequence[str]) -> str:
+    """Wait for a free card and keep it until this process, and what it becomes, ends."""
+    import fcntl  # of Unix alone, as the workflow is
+
+    folder = Path(tempfile.gettempdir()) / f"dicebook-cards-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    while True:
+        for name in names:
+            lock = os.open(folder / f"{name.replace('/', '-')}.lock", os.O_CREAT | os.O_RDWR)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(lock)
+                continue
+            os.set_inheritable(lock, True)
+            return name
+        time.sleep(EVERY)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Take a card and become the command; only if there is none to run does this return."""
+    names, dashes, *command = arguments
+    if dashes != "--" or not command:
+        print("error: expected CARDS -- COMMAND ...", file=sys.stderr)
+        return 2
+    if names and "SLURM_JOB_ID" not in os.environ:
+        os.environ["CUDA_VISIBLE_DEVICES"] = take(names.split(","))
+    os.execvp(command[0], command)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

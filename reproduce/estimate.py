@@ -1,0 +1,197 @@
+"""What a table costs on this machine: its speed is measured for a moment, not assumed.
+
+python -m reproduce.estimate --table 9 --profile laptop
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from transformers import AutoModel, BertConfig, XLNetConfig
+
+from dicelab.corpora.loading import data_folder
+from dicelab.corpora.registry import CORPORA
+from dicelab.training.trainer import precision_of
+from reproduce import grid
+
+#: Layers, width and millions of parameters of each encoder of the grid.
+SHAPES = {
+    "bert-base-cased": (12, 768, 108),
+    "bert-base-chinese": (12, 768, 102),
+    "bert-large-cased": (24, 1024, 334),
+    "bert-large-uncased": (24, 1024, 335),
+    "xlnet-large-cased": (24, 1024, 360),
+    "minilm": (6, 384, 23),
+    "tiny": (2, 128, 1),
+}
+#: Training examples of the sets that `data_scripts.augment_pairs` makes of MRPC.
+AUGMENTED = {
+    **dict.fromkeys(("mrpc_plus_positive", "mrpc_plus_negative", "mrpc_plus_both"), 4_914),
+    "mrpc_original": 3_669,
+    "mrpc_minus_positive": 2_424,
+}
+#: Sub-words of BERT-MRC's question for each type of entity.
+QUESTION = 12
+#: Sub-words a second that training is taken to get through on one GPU, in half precision.
+SPEED = {"base": 15_000.0, "large": 5_000.0}
+SCORING = 1.3  # training and the scoring of validation and test, to training alone
+
+
+class Cost(NamedTuple):
+    """What some jobs cost: runs, hours on one device, gigabytes of checkpoints at a time."""
+
+    runs: int
+    hours: float
+    gigabytes: float
+
+
+class Shape(NamedTuple):
+    """What tells how fast a job trains: its encoder, frozen layers, batch and length."""
+
+    encoder: str
+    frozen: int
+    batch: int
+    length: int
+
+
+def shape_of(job: grid.Job) -> Shape:
+    """A job's encoder, how many of its layers are frozen, its batch and an input's usual length."""
+    given = job.parameters
+    frozen = given["habits"].get("frozen_layers", 0)
+    return Shape(
+        given["encoder"], frozen, given["batch_size"], min(given["max_length"], _length(job))
+    )
+
+
+def _length(job: grid.Job) -> int:
+    """Sub-words of an input, as the corpus has them."""
+    name, mrc = job.parameters["corpus"], job.parameters["system"] == "mrc"
+    return CORPORA["mrpc" if name in AUGMENTED else name].subwords + QUESTION * mrc
+
+
+def million_tokens(job: grid.Job) -> float:
+    """The sub-words that a job trains on, in millions."""
+    given = job.parameters
+    corpus = CORPORA["mrpc" if given["corpus"] in AUGMENTED else given["corpus"]]
+    wanted = given.get("train_size") or 0
+    known = AUGMENTED.get(given["corpus"], corpus.examples) or wanted
+    examples = min(known, wanted or known) * (corpus.types if given["system"] == "mrc" else 1)
+    return examples * _length(job) * given["epochs"] / 1e6
+
+
+def cost(jobs: Sequence[grid.Job], speed: Callable[[Shape], float]) -> Cost:
+    """What jobs cost, searches for learning rates included.
+
+    Args:
+        jobs: the jobs.
+        speed: from a shape to the sub-words that it trains on in a second.
+    """
+    seconds, searched = 0.0, set()
+    for job in jobs:
+        once = million_tokens(job) * 1e6 * SCORING / speed(shape_of(job))
+        seconds += once
+        if job.searched and job.searched not in searched:
+            searched.add(job.searched)
+            seconds += once / 2 * len(job.parameters["rates"])
+    # A run keeps two checkpoints of weights and optimiser, and leaves none.
+    largest = max((SHAPES[job.parameters["encoder"]][2] for job in jobs), default=0)
+    return Cost(len(jobs), seconds / 3600, 2 * 12 * largest / 1e3)
+
+
+def assumed(shape: Shape) -> float:
+    """The sub-words a second that are taken for granted on a GPU, see `SPEED`."""
+    return SPEED["large" if SHAPES[shape.encoder][1] > 768 else "base"]
+
+
+def minutes(job: grid.Job, *, search: bool = False) -> int:
+    """The minutes to ask of a cluster for a job, or for its search: thrice what is assumed."""
+    one = replace(job, parameters={**job.parameters, "rates": []})
+    hours = cost([one], assumed).hours * (len(job.parameters["rates"]) / 2 if search else 1)
+    return max(60, round(3 * 60 * hours))
+
+
+def measured(shape: Shape, *, precision: str = "auto", seconds: float = 8.0) -> float:
+    """The sub-words that this machine trains on in a second, measured on random weights.
+
+    Args:
+        shape: of the jobs; the output of frozen layers is kept and costs next to nothing.
+        precision: as of an experiment.
+        seconds: for how long, after one step to warm up.
+    """
+    layers, width, _ = SHAPES[shape.encoder]
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    config: Any = BertConfig(
+        hidden_size=width,
+        num_hidden_layers=layers - shape.frozen,
+        num_attention_heads=max(2, width // 64),
+        intermediate_size=4 * width,
+    )
+    if "xlnet" in shape.encoder:
+        config = XLNetConfig(d_model=width, n_layer=layers, n_head=width // 64, d_inner=4 * width)
+    model = AutoModel.from_config(config).to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
+    ids = torch.randint(1000, 20_000, (shape.batch, shape.length), device=device)
+    kind = precision_of(precision, device)
+    dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(kind)
+
+    def step() -> None:
+        with torch.autocast(device.type, dtype, enabled=dtype is not None):
+            hidden = model(input_ids=ids).last_hidden_state
+        hidden.float().square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+
+    step()
+    start, steps = time.perf_counter(), 0
+    while steps == 0 or time.perf_counter() - start < seconds:
+        step()
+        steps += 1
+    return steps * ids.numel() / (time.perf_counter() - start)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--table", type=int, required=True)
+    parser.add_argument("--profile", default="default")
+    parser.add_argument("--corpora", default="", help="only these, with commas between")
+    parser.add_argument("--losses", default="", help="only these, with commas between")
+    parser.add_argument("--speed", type=float, default=None, help="sub-words a second, if known")
+    given = parser.parse_args(arguments)
+    try:
+        corpora, losses = (t.split(",") if t else [] for t in (given.corpora, given.losses))
+        wanted = grid.only(grid.jobs(given.table, given.profile, corpora), corpora, losses)
+    except grid.GridError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    precision = wanted[0].parameters.get("precision", "auto")
+    shapes = dict.fromkeys(map(shape_of, wanted))
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "the CPU"
+    speeds = {each: given.speed or measured(each, precision=precision) for each in shapes}
+    for (name, frozen, batch, length), speed in speeds.items():
+        how = "as given" if given.speed else f"measured on {device}"
+        part = f", {frozen} layers frozen" if frozen else ""
+        inputs = f"{batch} inputs of {length} sub-words"
+        print(f"{name}{part}, {inputs}: {speed:,.0f} sub-words a second, {how}")
+    total = cost(wanted, lambda shape: speeds[shape])
+    print(
+        f"Table {given.table}, profile {given.profile}: {total.runs} runs, about {total.hours:.1f} "
+        f"hours one after the other, {total.gigabytes:.1f} GB of checkpoints for each run at a time"
+    )
+    data = Path(data_folder())
+    if absent := grid.missing(wanted, data):
+        print(f"Not in {data}:\n{grid.how_to_get(absent, data)}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

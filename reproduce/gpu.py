@@ -1,0 +1,171 @@
+"""One command for a machine with a GPU: does everything here run on it, and what does it cost?
+
+    python -m reproduce.gpu                       # or: make gpu
+    python -m reproduce.gpu --device cpu          # to try this script out
+
+Four steps: what the device is; every system on an embedded corpus, for a moment, beside the same
+run on the CPU; what each loss costs; and a table of the profile `laptop`. Each is noted in
+``OUT/record.json`` as it ends, whether well or not. The first three need no network and no corpora.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from torch.utils.benchmark import Timer
+
+from dicebook import make_loss
+from dicelab.corpora.loading import data_folder
+from dicelab.records import runs
+from reproduce import grid, systems
+from reproduce.cards import cards
+
+ROOT = Path(__file__).resolve().parents[1]
+#: A table and system for each way to train.
+SYSTEMS = [(3, "tagger"), (5, "tagger"), (5, "mrc"), (6, "choice"), (6, "decisions"), (9, "pairs")]
+LOSSES = ("ce", "wce", "fl", "dl", "tl", "dsc")
+SHAPE = (4096, 9)  # sub-words of 32 sentences, labels of CoNLL 2003
+TABLES = (9, 4, 7)  # of the profile laptop, the first whose corpora are there
+
+Step = Callable[[argparse.Namespace], dict[str, Any]]
+
+
+def device(given: argparse.Namespace) -> dict[str, Any]:
+    """What the device is."""
+    found: dict[str, Any] = {"device": given.device, "torch": torch.__version__}
+    if given.device == "cuda":
+        facts = torch.cuda.get_device_properties(0)
+        found |= {
+            "name": facts.name,
+            "gigabytes": round(facts.total_memory / 1e9, 1),
+            "capability": f"{facts.major}.{facts.minor}",
+            "cards": cards(),
+            "cuda": str(torch.version.cuda),
+            "bf16": torch.cuda.is_bf16_supported(including_emulation=False),
+        }
+    return found
+
+
+def smoke(given: argparse.Namespace) -> dict[str, Any]:
+    """Every system with cross entropy and dice, on the device and on the CPU."""
+    rows = []
+    for table, system in SYSTEMS:
+        for loss in ("ce", "dl"):
+            jobs = (job.parameters for job in grid.jobs(table, "smoke"))
+            job = next(j for j in jobs if j["system"] == system)
+            job = {**job, "loss": loss, "loss_options": {}}
+            here = systems.run({**job, "device": "cpu", "precision": "fp32"})
+            row = {"corpus": job["corpus"], "system": system, "loss": loss}
+            for precision in ("fp32", "auto"):
+                there = systems.run({**job, "device": given.device, "precision": precision})
+                measured, last = there["measured"], there["history"][-1]["validation_loss"]
+                row |= {
+                    f"validation loss, {precision}": last,
+                    f"less the CPU's, {precision}": last - here["history"][-1]["validation_loss"],
+                    f"seconds, {precision}": measured["seconds"],
+                    f"peak memory, MB, {precision}": measured["peak_memory_bytes"] / 1e6,
+                }
+            rows.append(row)
+    return {"rows": rows}
+
+
+def losses(given: argparse.Namespace) -> dict[str, Any]:
+    """Milliseconds of forward and backward of each loss, and its ratio to cross entropy."""
+    logits = torch.randn(SHAPE, device=given.device, requires_grad=True)
+    target = torch.randint(SHAPE[1], SHAPE[:1], device=given.device)
+    rows: list[dict[str, Any]] = []
+    for name in LOSSES:
+        options: dict[str, Any] = {"weight": torch.ones(SHAPE[1])} if name == "wce" else {}
+        loss = make_loss(name, **options).to(given.device)
+        work = {"loss": loss, "logits": logits, "target": target}
+        timer = Timer("loss(logits, target).backward()", globals=work)
+        milliseconds = 1e3 * timer.blocked_autorange(min_run_time=given.seconds).median
+        rows.append({"loss": name, "milliseconds": milliseconds})
+    for row in rows:
+        row["ratio"] = row["milliseconds"] / rows[0]["milliseconds"]
+    return {"shape": list(SHAPE), "rows": rows}
+
+
+def table(given: argparse.Namespace) -> dict[str, Any]:
+    """A table of the profile laptop, as `make reproduce` makes it."""
+    wanted = [given.table] if given.table else TABLES
+    data = data_folder()
+    there = [n for n in wanted if not grid.missing(grid.jobs(n, given.profile), data)]
+    if not there:
+        return {
+            "left out": f"the corpora of Tables {', '.join(map(str, wanted))} are not in {data}"
+        }
+    out = given.out / "tables"
+    command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "reproduce" / "Snakefile"]
+    command += ["--cores", str(os.cpu_count() or 1), "--keep-going", "--rerun-incomplete"]
+    command += ["--config", f"table={there[0]}", f"profile={given.profile}", f"out={out}"]
+    command += ["gpus=0"] if given.device == "cpu" else []
+    subprocess.run(list(map(str, command)), check=True)
+    records = runs.read_records(out / f"table{there[0]}.jsonl")
+    devices = sorted({record["measured"]["device"] for record in records})
+    seconds = sum(record["measured"]["seconds"] for record in records)
+    made = str(out / f"table{there[0]}.md")
+    return {
+        "table": there[0],
+        "runs": len(records),
+        "on": devices,
+        "seconds": seconds,
+        "made": made,
+    }
+
+
+STEPS: dict[str, Step] = {"device": device, "smoke": smoke, "losses": losses, "table": table}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the steps, print what they found, write the record; 1 if a step failed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--only", nargs="+", choices=STEPS, default=list(STEPS))
+    parser.add_argument("--table", type=int, help=f"instead of the first there is of {TABLES}")
+    parser.add_argument("--profile", default="laptop", help="of the table")
+    parser.add_argument("--seconds", type=float, default=1.0, help="for which a loss is timed")
+    parser.add_argument("--out", type=Path, default=Path("runs/gpu"))
+    given = parser.parse_args(arguments)
+    if given.device == "cuda" and not torch.cuda.is_available():
+        print("error: no CUDA device is here; --device cpu tries the script out", file=sys.stderr)
+        return 2
+    record: dict[str, Any] = {"versions": runs.versions(), "steps": {}}
+    for name in given.only:
+        print(f"== {name}", flush=True)
+        start = time.perf_counter()
+        try:
+            found: dict[str, Any] = {"ended": "well", **STEPS[name](given)}
+        except Exception as error:  # the next step may tell more
+            found = {"ended": "badly", "error": repr(error), "trace": traceback.format_exc()}
+            print(found["trace"], file=sys.stderr)
+        record["steps"][name] = {**found, "wall seconds": round(time.perf_counter() - start, 1)}
+        runs.write_json(given.out / "record.json", record)
+        _show(found)
+    bad = [name for name, found in record["steps"].items() if found["ended"] == "badly"]
+    said = f"failed: {', '.join(bad)}" if bad else "all went well"
+    print(f"{given.out / 'record.json'}: {said}")
+    return 1 if bad else 0
+
+
+def _show(found: dict[str, Any]) -> None:
+    rows = found.get("rows")
+    if rows:
+        print(pd.DataFrame(rows).round(4).to_string(index=False), flush=True)
+    else:
+        facts = {k: v for k, v in found.items() if k != "trace"}
+        print("\n".join(f"{key}: {value}" for key, value in facts.items()), flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""Studies: runs that become the records in `results`."""

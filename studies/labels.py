@@ -1,0 +1,317 @@
+"""What do the remedies for rare labels do on GoEmotions, twenty draws, equal search for each?
+
+    python -m studies.labels                  # every run that is not recorded yet
+    python -m studies.labels --table          # what is recorded
+    python -m studies.labels --encoder minilm
+    python -m studies.labels --count          # how many training comments have each label
+
+28 labels, several a comment, on frozen features: 256 directions of a bag of words (TF-IDF of words
+and of pairs of words), or of what all-MiniLM-L6 says of a comment. A draw takes 16,000 comments to
+train on, 4,000 to choose a trial by and 4,000 to set thresholds on, out of the training and the
+validation split; the test comments are always the same 5,427. In every draw every remedy gets four
+trials with the same learning rates and dropouts. Five ways of deciding are each chosen and scored
+for themselves: probability one half, one threshold for all labels, a threshold a label, the same
+drawn to the one of all where positives are few, and the plug-in threshold a label. The corpus is
+prepared by ``dicebook data goemotions``. One record a draw and remedy is appended to the results;
+what is recorded there is not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from torch import Tensor
+
+from dicelab.corpora import load
+from dicelab.records import runs
+from dicelab.tasks import labels as task
+from studies import decisions, seen
+from studies.decisions import Arm, Trial
+from studies.evidence.heads import adamw
+
+PARTS = (16_000, 4_000, 4_000)
+ENCODERS = {"tfidf": "bag of words, TF-IDF", "minilm": "all-MiniLM-L6, frozen"}
+COMPONENTS, HIDDEN, BATCH, WARM_UP = 256, 64, 256, 20
+TRIALS, STEPS, DRAWS, SHRINK = 4, (150, 300), 20, 10.0
+ARMS: dict[str, Arm] = {
+    "bce": Arm(decisions.cross_entropy, start="zero"),
+    "bce_prior": Arm(decisions.cross_entropy, start="prior"),
+    "pos_weight": Arm(decisions.weighted, decisions.uniform(0.1, 1.0)),
+    "logit_adjustment": Arm(decisions.adjusted, decisions.uniform(0.1, 1.0)),
+    "focal": Arm(decisions.focal, decisions.uniform(0.5, 4.0)),
+    "dice_micro": Arm(decisions.dice((1, 2)), decisions.log_uniform(0.1, 10.0)),
+    "dice_macro": Arm(decisions.dice((1,)), decisions.log_uniform(0.1, 10.0)),
+}
+WAYS = ("half", "one", "each", "shrunk", "plug_in")
+METRICS = ("micro", "macro")
+
+
+class Data(NamedTuple):
+    """Features and labels; the first ``pool`` rows are drawn from, the rest is the test."""
+
+    features: Tensor
+    gold: Tensor
+    names: list[str]
+    pool: int
+
+
+@cache
+def corpus(encoder: str) -> Data:
+    """GoEmotions as an encoder of ``ENCODERS`` sees it."""
+    splits = load("goemotions", task="labels")
+    rows = [row for name in ("train", "validation") for row in splits[name]]
+    pool = len(rows)
+    rows += list(splits["test"])
+    names = sorted({label for row in rows[:pool] for label in row["labels"]})
+    index = {name: i for i, name in enumerate(names)}
+    gold = torch.zeros(len(rows), len(names))
+    for row, told in zip(gold, rows, strict=True):
+        row[[index[name] for name in told["labels"]]] = 1
+    texts = [row["sentence"] for row in rows]
+    if encoder == "minilm":
+        return Data(seen.principal(seen.texts(texts), pool, COMPONENTS), gold, names, pool)
+    bag = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), max_features=20_000)
+    svd = TruncatedSVD(COMPONENTS, random_state=0).fit(bag.fit_transform(texts[:pool]))
+    features = torch.from_numpy(svd.transform(bag.transform(texts))).float()
+    return Data(features / features[:pool].std(), gold, names, pool)
+
+
+def draw(pool: int, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of the pool: to train on, to choose a trial by, to set thresholds on."""
+    order = np.random.default_rng([43, number]).permutation(pool)[: sum(PARTS)]
+    first, second, _ = PARTS
+    return tuple(np.split(order, [first, first + second]))  # type: ignore[return-value]
+
+
+def train(
+    arm: Arm, trials: Sequence[Trial], features: Tensor, gold: Tensor, seed: int
+) -> list[list[Tensor]]:
+    """A stack of heads with AdamW: a short warm-up, then a constant learning rate.
+
+    Returns:
+        The weights of the stack at each of ``STEPS``.
+    """
+    decisions.seeded(seed)
+    stream = torch.Generator().manual_seed(seed)
+    k, width, classes = len(trials), features.shape[1], gold.shape[1]
+    prior = decisions.log_prior(gold)
+    state: Any = tuple(
+        ((torch.rand(shape, generator=stream) * 2 - 1) / fan**0.5).repeat(k, 1, 1)
+        for shape, fan in (
+            ((width, HIDDEN), width),
+            ((1, HIDDEN), width),
+            ((HIDDEN, classes), HIDDEN),
+            ((1, classes), HIDDEN),
+        )
+    )
+    for i, trial in enumerate(trials):
+        state[3][i] = prior if trial.start == "prior" else 0.0
+    numbers = [[t.learning_rate, 1 - t.dropout, t.value] for t in trials]
+    rate, keep, value = torch.tensor(numbers).view(-1, 3, 1, 1).unbind(1)
+    first, second = ([torch.zeros_like(p) for p in state] for _ in range(2))
+    kept, order = [], torch.empty(0, dtype=torch.long)
+    for step in range(1, STEPS[-1] + 1):
+        if len(order) < BATCH:
+            order = torch.cat([order, torch.randperm(len(features), generator=stream)])
+        index, order = order[:BATCH], order[BATCH:]
+        live = [p.detach().requires_grad_() for p in state]
+        mask = (torch.rand(BATCH, HIDDEN, generator=stream) < keep) / keep
+        logits = _logits(live, features[index], mask)
+        slopes = torch.autograd.grad(arm.loss(logits, gold[index], value, prior).sum(), live)
+        now = rate * min(1.0, step / WARM_UP)
+        state = adamw(state, slopes, first, second, now, step)
+        if step in STEPS:
+            kept.append([p.clone() for p in state])
+    return kept
+
+
+def _logits(state: Sequence[Tensor], features: Tensor, mask: Tensor | float = 1.0) -> Tensor:
+    w, b, v, c = state
+    return torch.matmul((torch.matmul(features, w) + b).relu() * mask, v) + c
+
+
+def decided(logits: np.ndarray, way: str, tuned_on: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Which labels are given, bool ``[N, C]``, when a way of deciding has seen some other rows.
+
+    Args:
+        logits: ``[N, C]``.
+        way: one of ``WAYS``.
+        tuned_on: logits and gold of the rows that thresholds are set on.
+    """
+    threshold: Any = {
+        "half": lambda x, y: 0.0,
+        "one": task.tune_threshold,
+        "each": task.tune_thresholds,
+        "shrunk": lambda x, y: task.tune_thresholds(x, y, shrink=SHRINK),
+        "plug_in": lambda x, y: task.plug_in_thresholds(logits),
+    }[way](*tuned_on)
+    return logits > threshold
+
+
+def scored(gold: np.ndarray, hard: np.ndarray) -> dict[str, float]:
+    """Micro and macro F1 in percent."""
+    right, both = (gold * hard).sum(0), gold.sum(0) + hard.sum(0)
+    return {
+        "micro": 200 * float(right.sum() / max(1, both.sum())),
+        "macro": 100 * float(np.mean(2 * right / np.maximum(both, 1))),
+    }
+
+
+def parameters_of(arm: str, number: int, encoder: str) -> dict[str, Any]:
+    """What tells a run from the others."""
+    return {
+        "corpus": "goemotions",
+        "encoder": ENCODERS[encoder],
+        "loss": arm,
+        "seed": number,
+        "train_size": PARTS[0],
+        "eval_size": PARTS[1],
+        "trials": TRIALS,
+        "steps": list(STEPS),
+    }
+
+
+def run(arm: str, number: int, encoder: str) -> dict[str, Any]:
+    """Search, decide and test one remedy on one draw; the record."""
+    data, began = corpus(encoder), time.process_time()
+    rows, choose, tune = draw(data.pool, number)
+    trials = [Trial.random(ARMS[arm], number, i) for i in range(TRIALS)]
+    states = train(ARMS[arm], trials, data.features[rows], data.gold[rows], number)
+    test = slice(data.pool, None)
+    parts = {"choose": choose, "tune": tune, "test": test}
+    gold = {name: data.gold[part].numpy() for name, part in parts.items()}
+    logits = {
+        name: torch.stack([_logits(s, data.features[part]) for s in states]).numpy()
+        for name, part in parts.items()
+    }  # [steps, trials, N, C]
+    metrics: dict[str, Any] = {"ranking": {}}
+    history = []
+    places = [(s, t) for s in range(len(STEPS)) for t in range(TRIALS)]
+    for way in WAYS:
+        on_choose = {
+            p: scored(
+                gold["choose"], decided(logits["choose"][p], way, (logits["tune"][p], gold["tune"]))
+            )
+            for p in places
+        }
+        metrics[way] = {}
+        for metric in METRICS:
+            best = max(places, key=lambda p: on_choose[p][metric])
+            hard = decided(logits["test"][best], way, (logits["tune"][best], gold["tune"]))
+            metrics[way][metric] = round(scored(gold["test"], hard)[metric], 3)
+            told = {"steps": STEPS[best[0]], **vars(trials[best[1]])}
+            history.append(
+                {"way": way, "metric": metric, "validation": on_choose[best][metric], **told}
+            )
+            if metric == "macro":
+                right = (gold["test"] * hard).sum(0)
+                f1 = 200 * right / np.maximum(gold["test"].sum(0) + hard.sum(0), 1)
+                metrics[way]["each"] = np.round(f1, 1).tolist()
+                metrics[way]["said"] = int(hard.sum())
+    ranked = {
+        p: np.nanmean(task.average_precision(gold["choose"], logits["choose"][p])) for p in places
+    }
+    best = max(places, key=lambda p: ranked[p])
+    found = task.average_precision(gold["test"], logits["test"][best])
+    metrics["ranking"] = {"average_precision": round(float(np.nanmean(found)), 3)}
+    metrics["labels"] = data.names
+    metrics["positives"] = {n: g.sum(0).astype(int).tolist() for n, g in gold.items()}
+    metrics["positives"]["train"] = data.gold[rows].sum(0).int().tolist()
+    return runs.make_record(
+        chapter="studies/labels.py",
+        parameters=parameters_of(arm, number, encoder),
+        metrics=metrics,
+        history=history,
+        measured={"device": "cpu, 1 threads", "seconds": round(time.process_time() - began, 2)},
+    )
+
+
+def count() -> dict[str, Any]:
+    """How many comments of each split have each label; a record."""
+    splits = load("goemotions", task="labels")
+    found = {
+        name: dict(Counter(label for row in split["labels"] for label in row).most_common())
+        for name, split in splits.items()
+    }
+    sizes = {name: len(split) for name, split in splits.items()}
+    return runs.make_record(
+        chapter="studies/labels.py",
+        parameters={"corpus": "goemotions", "loss": "none", "seed": 0},
+        metrics={"labels": found, "comments": sizes},
+        history=[],
+        measured={},
+    )
+
+
+def differences(
+    records: Sequence[dict[str, Any]], arm: str, way: str, metric: str, over: tuple[str, str]
+) -> list[float]:
+    """Test F1 of a remedy less that of another, in points, draw by draw.
+
+    Args:
+        records: of this study.
+        arm: the remedy.
+        way: how it decides.
+        metric: ``"micro"`` or ``"macro"``.
+        over: the other remedy and how it decides.
+    """
+    of = {(r["parameters"]["loss"], r["parameters"]["seed"]): r["metrics"] for r in records}
+    seeds = sorted(seed for loss, seed in of if loss == arm and (over[0], seed) in of)
+    return [of[arm, s][way][metric] - of[over[0], s][over[1]][metric] for s in seeds]
+
+
+def table(records: Sequence[dict[str, Any]], metric: str) -> pd.DataFrame:
+    """Mean test F1 of each remedy, by how it decides."""
+    found = pd.DataFrame(
+        [
+            {"loss": r["parameters"]["loss"], **{w: r["metrics"][w][metric] for w in WAYS}}
+            for r in records
+        ]
+    )
+    return found.groupby("loss").mean().reindex([arm for arm in ARMS if arm in set(found["loss"])])
+
+
+def main() -> None:
+    """Run what is not yet recorded."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draws", type=int, default=DRAWS)
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
+    parser.add_argument("--encoder", choices=ENCODERS, default="tfidf")
+    parser.add_argument("--table", action="store_true", help="print what is recorded")
+    parser.add_argument("--out", type=Path, default=Path("results/labels.jsonl"))
+    parser.add_argument("--count", action="store_true", help="write results/label_counts.jsonl")
+    options = parser.parse_args()
+    if options.count:
+        counts = options.out.with_name("label_counts.jsonl")
+        counts.unlink(missing_ok=True)
+        runs.append_record(counts, count())
+        return
+    kept = runs.read_records(options.out) if options.out.exists() else []
+    if options.table:
+        for metric in METRICS:
+            print(metric, table(kept, metric).round(2), sep="\n")
+        return
+    done = [record["parameters"] for record in kept]
+    for number in range(options.draws):
+        for arm in options.arms:
+            if parameters_of(arm, number, options.encoder) not in done:
+                record = run(arm, number, options.encoder)
+                runs.append_record(options.out, record)
+                told = {way: record["metrics"][way]["macro"] for way in WAYS}
+                print(f"draw {number}, {arm}: {told}", flush=True)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    main()

@@ -1,0 +1,44 @@
+"""The front page's answer, against the records and against its own picture."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tools import answer
+
+
+@pytest.fixture(scope="module")
+def shown(root: Path) -> list[answer.Gain]:
+    """What the picture has to show."""
+    return answer.gains(root / "results" / "evidence")
+
+
+@pytest.mark.parametrize("name", answer.COLOURS)
+def test_the_picture_is_drawn_from_the_records_as_they_are(root, shown, name) -> None:
+    with Image.open(root / "_static" / f"answer-{name}.png") as picture:
+        said = picture.info["Description"]
+    assert said == answer.described(shown), "run: python -m tools.answer"
+
+
+@pytest.mark.parametrize(("page", "intervals"), [("index.md", 5), ("README.md", 8)])
+def test_every_interval_of_a_front_page_is_in_the_records(root, shown, page, intervals) -> None:
+    text = " ".join((root / page).read_text(encoding="utf-8").split())
+    printed = re.findall(r"(−?\d+\.\d) \[(−?\d+\.\d), (−?\d+\.\d)\]", text)
+    known = {tuple(f"{x:.1f}".replace("-", "−") for x in g[2:]) for g in shown}
+    assert len(printed) == intervals
+    elsewhere = {("0.0", "−0.9", "1.0")}  # on tags: with the first protocol's caveats
+    assert set(printed) <= known | elsewhere
+
+
+def test_the_answer_follows_from_the_intervals(shown) -> None:
+    tuned = {g.arm: g for g in shown if g.where == answer.HEADS["tuned"]}
+    assert tuned["dice"].low < 0 < tuned["dice"].high, "could not tell from zero"
+    for where in (answer.HEADS["argmax"], answer.LAYERS[0][0], answer.LAYERS[2][0]):
+        dice, weights = (g for g in shown if g.where == where)
+        assert dice.low > 0, "dice helps"
+        assert weights.low > 0, "class weights help"
+        assert weights.mean > dice.mean - 0.1, "as much or more"

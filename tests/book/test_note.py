@@ -1,0 +1,60 @@
+"""The replication note: made from the records, and of the length that was asked for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tools.note.__main__ import page, pdf
+from tools.note.figures import draw
+from tools.note.numbers import numbers
+
+
+@pytest.mark.slow
+def test_the_note_is_up_to_date_and_six_to_eight_pages(root: Path, tmp_path: Path) -> None:
+    text = page(root, tmp_path)
+    assert text == (root / "docs" / "note.md").read_text(encoding="utf-8")
+    kept = sorted(path.name for path in (root / "_static").glob("note-*.png"))
+    assert sorted(path.name for path in tmp_path.glob("*.png")) == kept
+    try:
+        pdf(text, tmp_path, tmp_path / "note.pdf")
+    except Exception as error:
+        if "Executable doesn't exist" in str(error):
+            pytest.skip("no Chromium")
+        raise
+    pages = re.findall(rb"/Type\s*/Page\b", (tmp_path / "note.pdf").read_bytes())
+    assert 6 <= len(pages) <= 8
+
+
+def test_its_numbers_by_other_code(root: Path) -> None:
+    """Against the tables of docs/evidence.md, which another program writes."""
+    found = numbers(root)
+    rows = {
+        cells[0]: cells
+        for line in (root / "docs" / "evidence.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("|") and (cells := [c.strip() for c in line.strip("|").split("|")])
+    }
+    plain = {name: text.replace("−", "-") for name, text in found.items()}
+    for name, row in (("dice_tuned", "dice less ce, tuned"), ("wce_argmax", "wce less ce, argmax")):
+        mu, low, high = (float(cell) for cell in rows[row][1:4])
+        assert abs(float(plain[name]) - mu) < 0.06
+        interval = [float(x) for x in re.findall(r"-?[\d.]+", plain[f"{name}_in"])]
+        assert interval == pytest.approx([low, high], abs=0.06)
+    holm = [float(cells[-1]) for name, cells in rows.items() if " less ce, " in name]
+    assert float(found["least_holm"]) == pytest.approx(min(holm[1:]), abs=0.01)
+
+
+def test_a_sentence_that_the_records_contradict_is_no_note(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools.note.numbers.MARGIN", 1.0)
+    with pytest.raises(AssertionError, match="equivalent"):
+        numbers(root)
+
+
+def test_every_figure_says_what_it_shows(root: Path, tmp_path: Path) -> None:
+    told = draw(root / "results" / "evidence", tmp_path)
+    assert set(told) == {"primary", "imbalance", "rivals", "layers"}
+    assert all(re.search(r"[+−]\d", words) and len(words) > 60 for words in told.values())

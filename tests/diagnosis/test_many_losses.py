@@ -1,0 +1,324 @@
+"""Two dozen faulty losses, two dozen sound ones: what `diagnose` says of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from dicebook import diagnose, make_loss
+
+Loss = Callable[..., Tensor]
+
+
+def tokens(classes: int = 5, rows: int = 200) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    gold = torch.randint(1, classes, (rows,), generator=generator)
+    y = torch.where(torch.rand(rows, generator=generator) < 0.8, 0, gold)
+    return torch.randn(rows, classes, generator=generator), y
+
+
+def decisions() -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    y = (torch.rand(200, generator=generator) < 0.1).float()
+    return torch.randn(200, generator=generator) - 1, y
+
+
+def shares(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    kept = y != -100
+    x, y = x[kept], y[kept]
+    return x.softmax(-1), F.one_hot(y, x.shape[-1]).to(x.dtype)
+
+
+def of_gold(numbers: Tensor, y: Tensor) -> Tensor:
+    kept = y != -100
+    return numbers[kept].gather(-1, y[kept].unsqueeze(-1)).squeeze(-1)
+
+
+def dice(p: Tensor, t: Tensor, smooth: float = 1.0, power: int = 1) -> Tensor:
+    above, below = 2 * (p * t).sum(0), (p**power + t).sum(0)
+    return (1 - (above + smooth) / (below + smooth)).mean()
+
+
+# Faulty: what is wrong stands in the name.
+
+
+def numerator_per_example(x: Tensor, y: Tensor, smooth: float) -> Tensor:
+    p, t = shares(x, y)
+    return (1 - (2 * p * t + smooth) / ((p + t).sum(0) + smooth)).mean(0).sum()
+
+
+def softmax_then_cross_entropy(x: Tensor, y: Tensor) -> Tensor:
+    return F.cross_entropy(x.softmax(-1), y)
+
+
+def softmax_then_focal(x: Tensor, y: Tensor) -> Tensor:
+    return make_loss("fl")(x.softmax(-1), y)
+
+
+def softmax_then_weighted(x: Tensor, y: Tensor) -> Tensor:
+    return F.cross_entropy(x.softmax(-1), y, weight=torch.arange(1.0, 6))
+
+
+def sigmoid_then_bce_with_logits(x: Tensor, y: Tensor) -> Tensor:
+    return F.binary_cross_entropy_with_logits(x.sigmoid(), y)
+
+
+def log_of_p_plus(x: Tensor, y: Tensor, epsilon: float) -> Tensor:
+    return -of_gold((x.softmax(-1) + epsilon).log(), y).mean()
+
+
+def log_of_softmax(x: Tensor, y: Tensor) -> Tensor:
+    return -of_gold(x.softmax(-1).log(), y).mean()
+
+
+def focal_of_the_mean(x: Tensor, y: Tensor) -> Tensor:
+    mean = F.cross_entropy(x, y)
+    return (1 - (-mean).exp()) ** 2 * mean
+
+
+def focal_of_the_weighted_mean(x: Tensor, y: Tensor) -> Tensor:
+    mean = F.cross_entropy(x, y, weight=torch.arange(1.0, 6))
+    return (1 - (-mean).exp()) ** 2 * mean
+
+
+def focal_with_p_for_1_minus_p(x: Tensor, y: Tensor) -> Tensor:
+    log_p = of_gold(x.log_softmax(-1), y)
+    return -(log_p.exp() ** 2 * log_p).mean()
+
+
+def sigmoid_for_softmax(x: Tensor, y: Tensor) -> Tensor:
+    kept = y != -100
+    return dice(x[kept].sigmoid(), shares(x, y)[1])
+
+
+def softmax_over_the_batch(x: Tensor, y: Tensor) -> Tensor:
+    kept = y != -100
+    return dice(x[kept].softmax(0), shares(x, y)[1])
+
+
+def coefficient_for_loss(x: Tensor, y: Tensor) -> Tensor:
+    return 1 - dice(*shares(x, y))
+
+
+def another_class_as_gold(x: Tensor, y: Tensor) -> Tensor:
+    return F.cross_entropy(x, torch.where(y < 0, y, (y + 1) % x.shape[-1]))
+
+
+def argmax_for_p(x: Tensor, y: Tensor) -> Tensor:
+    p, t = shares(x, y)
+    return dice(F.one_hot(p.argmax(-1), p.shape[-1]) + 0 * p, t)
+
+
+def counts_in_the_input_s_precision(x: Tensor, y: Tensor) -> Tensor:
+    p, t = shares(x, y)
+    p = p.to(x.dtype)  # under autocast the softmax has come in float32
+    above, below = torch.einsum("nc,nc->c", p, t), torch.einsum("nc,nc->c", p + t, t * 0 + 1)
+    return (1 - (2 * above + 1) / (below + 1)).mean()
+
+
+def power_of_one_minus_p(x: Tensor, y: Tensor, alpha: float) -> Tensor:
+    p = x.sigmoid()
+    return dice((1 - p) ** alpha * p, y)
+
+
+def column_against_row(x: Tensor, y: Tensor) -> Tensor:
+    return dice((x.sigmoid().unsqueeze(-1) * torch.ones_like(y)).mean(-1), y)
+
+
+def mask_n_by_n(x: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
+    p, t = x.sigmoid(), y
+    if mask is not None:
+        p, t = p * mask.unsqueeze(-1), t * mask.unsqueeze(-1)
+    return 1 - (2 * (p * t).sum() + 1) / (p.sum() + t.sum() + 1)
+
+
+def minus_100_as_a_target(x: Tensor, y: Tensor) -> Tensor:
+    return dice(x.sigmoid(), y)
+
+
+def mining_that_keeps_none(x: Tensor, y: Tensor) -> Tensor:
+    p = x.sigmoid()
+    hardest = p[y == 0].topk(min(10, int((y == 0).sum()))).values
+    kept = (y == 1) | (p > hardest[0])
+    return dice(p[kept], y[kept])
+
+
+def mining_one_place_off(x: Tensor, y: Tensor) -> Tensor:
+    p = x.sigmoid()
+    negatives = p[y == 0].sort().values
+    kept = (y == 1) | ((y == 0) & (p > negatives[1 - int(0.3 * int((y == 1).sum()))]))
+    return dice(p[kept], y[kept])
+
+
+def example_without_smoothing(x: Tensor, y: Tensor) -> Tensor:
+    p = x.sigmoid()
+    return (1 - 2 * p * y / (p + y)).mean()
+
+
+MULTI, BINARY, PADDED = tokens(), decisions(), decisions()
+PADDED[1][:3] = -100
+FAULTY: list[tuple[Loss, tuple[Tensor, Tensor], str]] = [
+    (partial(numerator_per_example, smooth=1e-6), MULTI, "batch size"),
+    (partial(numerator_per_example, smooth=1.0), MULTI, "range"),
+    (softmax_then_cross_entropy, MULTI, "softmax twice"),
+    (softmax_then_focal, MULTI, "softmax twice"),
+    (softmax_then_weighted, MULTI, "softmax twice"),
+    (sigmoid_then_bce_with_logits, BINARY, "softmax twice"),
+    (partial(log_of_p_plus, epsilon=1e-4), MULTI, "clamp"),
+    (partial(log_of_p_plus, epsilon=1e-7), MULTI, "clamp"),
+    (log_of_softmax, MULTI, "saturation"),
+    (focal_of_the_mean, MULTI, "focus"),
+    (focal_of_the_weighted_mean, MULTI, "focus"),
+    (focal_with_p_for_1_minus_p, MULTI, "sign"),
+    (sigmoid_for_softmax, MULTI, "shift"),
+    (softmax_over_the_batch, MULTI, "shift"),
+    (coefficient_for_loss, MULTI, "range"),
+    (another_class_as_gold, MULTI, "range"),
+    (argmax_for_p, MULTI, "gradient"),
+    (counts_in_the_input_s_precision, MULTI, "half precision"),
+    (partial(power_of_one_minus_p, alpha=0.01), BINARY, "saturation"),
+    (partial(power_of_one_minus_p, alpha=1.0), BINARY, "sign"),
+    (column_against_row, BINARY, "memory"),
+    (mask_n_by_n, BINARY, "mask"),
+    (minus_100_as_a_target, PADDED, "ignored labels"),
+    (mining_that_keeps_none, BINARY, "reach"),
+    (mining_one_place_off, BINARY, "mining"),
+    (example_without_smoothing, BINARY, "reach"),
+]
+
+
+def name(value: object) -> str | None:
+    if isinstance(value, partial):
+        return f"{value.func.__name__}-{value.keywords}"
+    return getattr(value, "__name__", None) or (value if isinstance(value, str) else None)
+
+
+@pytest.mark.parametrize(("loss", "batch", "check"), FAULTY, ids=name)
+def test_a_faulty_loss_is_found(loss: Loss, batch: tuple[Tensor, Tensor], check: str) -> None:
+    report = diagnose(loss, *batch)
+    assert check in {finding.name for finding in report.problems}, str(report)
+
+
+# Sound, though some are unusual.
+
+
+def label_smoothing(x: Tensor, y: Tensor) -> Tensor:
+    return F.cross_entropy(x, y, label_smoothing=0.1)
+
+
+def weighted(x: Tensor, y: Tensor) -> Tensor:
+    return F.cross_entropy(x, y, weight=torch.arange(1.0, 6))
+
+
+def summed(x: Tensor, y: Tensor) -> Tensor:
+    return F.cross_entropy(x, y, reduction="sum")
+
+
+def prior_cross_entropy(x: Tensor, y: Tensor) -> Tensor:
+    return F.cross_entropy(x + torch.tensor([0.8, 0.05, 0.05, 0.05, 0.05]).log(), y)
+
+
+def polynomial(x: Tensor, y: Tensor) -> Tensor:
+    each = F.cross_entropy(x, y, reduction="none")
+    return (each + 1 - (-each).exp())[y != -100].mean()
+
+
+def focal(x: Tensor, y: Tensor) -> Tensor:
+    each = F.cross_entropy(x, y, reduction="none")
+    return (((1 - (-each).exp()) ** 2) * each)[y != -100].mean()
+
+
+def hinge(x: Tensor, y: Tensor) -> Tensor:
+    return F.multi_margin_loss(x[y != -100], y[y != -100])
+
+
+def hardest_quarter(x: Tensor, y: Tensor) -> Tensor:
+    each = F.cross_entropy(x[y != -100], y[y != -100], reduction="none")
+    return each.topk(max(1, len(each) // 4)).values.mean()
+
+
+def absolute_error(x: Tensor, y: Tensor) -> Tensor:
+    return 1 - of_gold(x.softmax(-1), y).mean()
+
+
+def squared_error(x: Tensor, y: Tensor) -> Tensor:
+    p, t = shares(x, y)
+    return ((p - t) ** 2).sum(-1).mean()
+
+
+def set_dice(x: Tensor, y: Tensor, power: int) -> Tensor:
+    return dice(*shares(x, y), power=power)
+
+
+def jaccard(x: Tensor, y: Tensor) -> Tensor:
+    p, t = shares(x, y)
+    both = (p * t).sum(0)
+    return (1 - (both + 1) / ((p + t).sum(0) - both + 1)).mean()
+
+
+def log_cosh_dice(x: Tensor, y: Tensor) -> Tensor:
+    return set_dice(x, y, 2).cosh().log()
+
+
+def both(x: Tensor, y: Tensor) -> Tensor:
+    return F.cross_entropy(x, y) + set_dice(x, y, 2)
+
+
+def with_temperature(x: Tensor, y: Tensor) -> Tensor:
+    return F.cross_entropy(x / 2, y)
+
+
+def balanced(x: Tensor, y: Tensor) -> Tensor:
+    return F.binary_cross_entropy_with_logits(x, y, pos_weight=torch.tensor(9.0))
+
+
+def binary_dice(x: Tensor, y: Tensor) -> Tensor:
+    kept = y != -100
+    return dice(x[kept].sigmoid(), y[kept])
+
+
+SOUND: list[tuple[Loss, tuple[Tensor, Tensor]]] = [
+    *((F.cross_entropy, tokens(classes)) for classes in (2, 5, 128, 300, 3000)),
+    *((make_loss(kind), tokens(300)) for kind in ("ce", "dl")),
+    (nn.CrossEntropyLoss(), tokens(17, rows=1000)),
+    (label_smoothing, MULTI),
+    (weighted, MULTI),
+    (summed, MULTI),
+    (prior_cross_entropy, MULTI),
+    (polynomial, MULTI),
+    (focal, MULTI),
+    (hinge, MULTI),
+    (hardest_quarter, MULTI),
+    (absolute_error, MULTI),
+    (squared_error, MULTI),
+    (partial(set_dice, power=1), MULTI),
+    (partial(set_dice, power=2), MULTI),
+    (jaccard, MULTI),
+    (log_cosh_dice, MULTI),
+    (both, MULTI),
+    (with_temperature, MULTI),
+    (balanced, BINARY),
+    (binary_dice, BINARY),
+    (nn.BCEWithLogitsLoss(), (BINARY[0], BINARY[1].long())),
+    (F.binary_cross_entropy_with_logits, BINARY),
+]
+
+
+@pytest.mark.parametrize(("loss", "batch"), SOUND, ids=name)
+def test_a_sound_loss_is_left_in_peace(loss: Loss, batch: tuple[Tensor, Tensor]) -> None:
+    report = diagnose(loss, *batch)
+    assert report.ok, str(report)
+
+
+def test_memory_grows_with_the_rows_alone_or_with_their_square() -> None:
+    def pairs(x: Tensor, y: Tensor) -> Tensor:
+        return F.cross_entropy(x, y) + 0 * (x[:, 0].unsqueeze(0) * x[:, 0].unsqueeze(1)).sum()
+
+    for classes in (2, 64, 700):
+        assert diagnose(pairs, *tokens(classes))["memory"].verdict == "problem"
+        assert diagnose(F.cross_entropy, *tokens(classes))["memory"].verdict == "ok"

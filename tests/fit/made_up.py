@@ -1,0 +1,118 @@
+"""Small corpora of every task that a tiny model learns in seconds, and a plan for them."""
+
+from __future__ import annotations
+
+import csv
+import random
+from pathlib import Path
+
+from dicelab.fit.fitting import Fit
+from dicelab.fit.options import Options
+from dicelab.fit.plan import Plan, Speed
+
+NAMES = ("Ada", "Grace", "Alan", "Edsger")
+PLACES = ("Paris", "Oslo", "Lima", "Kyoto")
+WORDS = ("the", "a", "saw", "met", "in", "near", "old", "new", "house", "tree", "river", "today")
+
+
+def _filler(rng: random.Random, least: int = 3) -> list[str]:
+    return [rng.choice(WORDS) for _ in range(rng.randint(least, 7))]
+
+
+def tagged(path: Path, rows: int = 90) -> Path:
+    """Persons and places among other words, a token a line."""
+    rng = random.Random(0)
+    lines = []
+    for _ in range(rows):
+        tokens = [(word, "O") for word in _filler(rng)]
+        if rng.random() < 0.7:
+            tokens.insert(rng.randint(0, len(tokens)), (rng.choice(NAMES), "B-PER"))
+        if rng.random() < 0.4:
+            at = rng.randint(0, len(tokens))
+            tokens[at:at] = [("New", "B-LOC"), (rng.choice(PLACES), "I-LOC")]
+        lines += [f"{token}\t{tag}" for token, tag in tokens] + [""]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def sentences(path: Path, rows: int = 160, share: float = 0.2) -> Path:
+    """Yes where a name stands, with columns of its own names."""
+    rng = random.Random(1)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        writer.writerow(["id", "message", "flag"])
+        for number in range(rows):
+            words = _filler(rng)
+            yes = rng.random() < share
+            if yes:
+                words.insert(rng.randint(0, len(words)), rng.choice(NAMES))
+            writer.writerow([f"r{number}", " ".join(words), "hit" if yes else "miss"])
+    return path
+
+
+def pairs(path: Path, rows: int = 160) -> Path:
+    """Yes where both sentences have a name."""
+    rng = random.Random(2)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["premise", "hypothesis", "label"])
+        for _ in range(rows):
+            yes = rng.random() < 0.4
+            both = [_filler(rng), _filler(rng)]
+            for words in both if yes else both[: rng.randint(0, 1)]:
+                words.append(rng.choice(NAMES))
+            writer.writerow([*(" ".join(words) for words in both), int(yes)])
+    return path
+
+
+def labels(path: Path, rows: int = 200) -> Path:
+    """``person`` and ``place``, both, or none, in one cell."""
+    rng = random.Random(3)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        writer.writerow(["text", "labels"])
+        for _ in range(rows):
+            words, held = _filler(rng), []
+            if rng.random() < 0.5:
+                words.append(rng.choice(NAMES))
+                held.append("person")
+            if rng.random() < 0.4 or not held:
+                words.insert(0, rng.choice(PLACES))
+                held.append("place")
+            writer.writerow([" ".join(words), "|".join(held)])
+    return path
+
+
+MAKERS = {"tagging": tagged, "sentences": sentences, "pairs": pairs, "labels": labels}
+
+
+def planned(options: Options, epochs: int = 4, *, curve: bool = False) -> Plan:
+    """A plan that no clock decides."""
+    return Plan(
+        options.losses,
+        options.rates or (2e-3,),
+        min(2, len(options.losses)),
+        tuple(range(options.seeds)),
+        curve,
+        epochs,
+        -1,
+        10,
+        Speed(0.01, 0.001, 0.01, 10),
+        5.0,
+    )
+
+
+def fitted(options: Options, epochs: int = 4, *, curve: bool = False) -> Fit:
+    """A whole fit by such a plan."""
+    lines: list[str] = []
+    one = Fit(options, lines.append)
+    one.lines = lines  # type: ignore[attr-defined]
+    one.read()
+    one.floors()
+    one.planned = planned(options, epochs, curve=curve)
+    one.search()
+    one.finals()
+    one.curve()
+    one.keep()
+    one.report()
+    return one

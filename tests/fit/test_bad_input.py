@@ -1,0 +1,332 @@
+"""What can be wrong with a file, a folder or an option ends in one sentence that says what."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from dicelab.__main__ import main
+from dicelab.corpora.errors import CorpusError
+from dicelab.fit.data import read
+from dicelab.fit.options import FitError, Options
+from dicelab.fit.plan import Speed, plan
+from dicelab.fit.problems import problem_of
+from tests.fit import made_up
+
+ROWS = "".join(f"some text number {i}\t{'ab'[i % 3 == 0]}\n" for i in range(60))
+TAGGED = "Ada\tB-PER\nsaw\tO\n\n" * 40
+
+
+def text(content: str, name: str = "my.tsv") -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        path = folder / name
+        path.write_text(content, encoding="utf-8")
+        return path
+
+    return write
+
+
+def raw(content: bytes, name: str = "my.tsv") -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        (folder / name).write_bytes(content)
+        return folder / name
+
+    return write
+
+
+def folder(**files: str) -> Callable[[Path], Path]:
+    def write(place: Path) -> Path:
+        for name, content in files.items():
+            (place / f"{name}.tsv").write_text(content, encoding="utf-8")
+        return place
+
+    return write
+
+
+def table(rows: dict[str, list[object]]) -> Callable[[Path], Path]:
+    def write(place: Path) -> Path:
+        parquet.write_table(pyarrow.table(rows), place / "my.parquet")
+        return place / "my.parquet"
+
+    return write
+
+
+HEAD = "text\tlabel\n"
+MANY = {"text": [f"a text {i}" for i in range(60)], "label": [i % 2 for i in range(60)]}
+LINES = [json.dumps({"text": f"a text {i}", "label": "ab"[i % 2]}) for i in range(60)]
+SQUAD = json.dumps({"version": "1.1", "data": []})
+
+BAD: dict[str, tuple[Callable[[Path], Path], dict[str, object], str]] = {
+    "an empty file": (text(""), {}, "my.tsv: expected rows of text and label, got an empty file"),
+    "blank lines alone": (text("\n \n"), {}, "got an empty file"),
+    "a header alone": (text(HEAD), {}, "expected rows of text and label, got none"),
+    "two rows": (text(HEAD + "a b\tx\nc d\ty\n"), {}, "expected at least 20 rows to draw"),
+    "one class": (
+        text(HEAD + "".join(f"a text {i}\tx\n" for i in range(40))),
+        {},
+        "expected at least two classes in train, got 'x' alone",
+    ),
+    "no such file": (lambda place: place / "none.tsv", {}, "expected a file, a folder, hub:NAME"),
+    "another encoding": (
+        raw((HEAD + ROWS).encode() + "Zürich\tb\n".encode("latin-1")),
+        {},
+        "my.tsv:62: expected utf-8 text, got byte 0xfc",
+    ),
+    "UTF-16": (raw((HEAD + ROWS).encode("utf-16")), {}, "expected utf-8 text, got byte 0xff"),
+    "a missing column": (
+        text(HEAD + ROWS + "no label here\n"),
+        {},
+        "my.tsv:62: expected 2 columns, as in line 1, got 1 (--skip-bad leaves bad rows out)",
+    ),
+    "two bad rows": (text(HEAD + ROWS + "none\nnone\n"), {}, "1 more rows are bad, too"),
+    "an empty text": (text(HEAD + ROWS + "\tb\n"), {}, "my.tsv:62: expected text in column 'text'"),
+    "an empty label": (
+        text(HEAD + ROWS + "a b c\t\n"),
+        {},
+        "my.tsv:62: expected a label in column 'label', got none",
+    ),
+    "NaN for a label": (
+        table({**MANY, "label": [float(i % 2) for i in range(59)] + [float("nan")]}),
+        {},
+        "my.parquet:60: expected a label in column 'label', got none",
+    ),
+    "null for a text": (
+        table({**MANY, "text": [*MANY["text"][:59], None]}),
+        {},
+        "my.parquet:60: expected text in column 'text', got none",
+    ),
+    "a number for a text": (
+        table({"text": list(range(60)), "label": MANY["label"]}),
+        {},
+        "my.parquet:1: expected text in column 'text', got 0",
+    ),
+    "a number to predict": (
+        table({**MANY, "label": [i + 0.5 for i in range(60)]}),
+        {},
+        "my.parquet:1: expected a label in column 'label', got 0.5",
+    ),
+    "a label for every row": (
+        text(HEAD + "".join(f"a text {i}\tid{i}\n" for i in range(1500))),
+        {"label": "label"},
+        "expected a label of at most 1000 kinds, got ",
+    ),
+    "no parquet": (raw(b"PAR1 nothing", "my.parquet"), {}, "expected a parquet file"),
+    "broken JSON": (
+        text("\n".join([*LINES, '{"text": ']), "my.jsonl"),
+        {},
+        "my.jsonl:61: expected a JSON object, got ",
+    ),
+    "a list for a JSON object": (
+        text("\n".join([*LINES, "[1, 2]"]), "my.jsonl"),
+        {},
+        "my.jsonl:61: expected a JSON object, got [1, 2]",
+    ),
+    "an open quote": (
+        text('text,label\n"never closed,a\nmore,b\n', "my.csv"),
+        {},
+        "my.csv:2: expected quoted fields",
+    ),
+    "two columns of one name": (
+        text("text\ttext\tlabel\n" + "a b\tc d\tx\n" * 30),
+        {},
+        "my.tsv:1: expected one column 'text', got two of that name",
+    ),
+    "an unknown column": (
+        text(HEAD + ROWS),
+        {"label": "flag"},
+        "--label: expected one of the columns 'text', 'label', got 'flag'",
+    ),
+    "columns that say nothing": (
+        text("p\tq\n" + "".join(f"x{i}\ty{i}\n" for i in range(40))),
+        {},
+        "the columns are 'p', 'q'. Say it with ",
+    ),
+    "a second text that is none": (
+        text(HEAD + ROWS),
+        {"task": "pairs"},
+        "expected two columns of text for pairs, got 'text' alone; say the other with --text2",
+    ),
+    "test with other columns": (
+        folder(train=HEAD + ROWS, test="body\tflag\na b\ta\n" * 9),
+        {"text": "text", "label": "label"},
+        "expected the columns of ",
+    ),
+    "a label that train lacks": (
+        folder(train=HEAD + ROWS, test=HEAD + "some text\tzzz\n"),
+        {},
+        "expected in test the labels of train (a, b), got 'zzz', which a model cannot learn",
+    ),
+    "no positives in validation": (
+        folder(train=HEAD + ROWS, dev=HEAD + "some text\ta\n" * 9, test=HEAD + ROWS),
+        {"positive": "b"},
+        "expected rows labelled 'b' in validation to choose a threshold by, got none",
+    ),
+    "two files for a split": (
+        folder(train=HEAD + ROWS, dev=HEAD + ROWS, validation=HEAD + ROWS),
+        {},
+        "expected one file for validation, got dev.tsv and validation.tsv",
+    ),
+    "a folder without train": (folder(test=HEAD), {}, "expected a file whose name says train"),
+    "an empty folder": (folder(), {}, "expected a file whose name says train, got nothing"),
+    "questions": (text(SQUAD, "my.json"), {}, "train on them with chapter 10"),
+    "mixed tag schemes": (
+        text(TAGGED + "Lima\tLOC\n\n", "my.conll"),
+        {},
+        "my.conll:121: expected a tag such as O, B-PER or I-PER, got 'LOC'",
+    ),
+    "a tag without a token": (text(TAGGED + "O\n", "my.conll"), {}, "my.conll:121: expected 2 col"),
+    "one tag": (
+        text("".join(f"Ada{i}\tO\nsaw\tO\n\n" for i in range(30)), "my.conll"),
+        {},
+        "expected at least two tags",
+    ),
+    "a name for a tag's column": (
+        text(TAGGED, "my.conll"),
+        {"label": "tag"},
+        "a tagged file has no header; expected a column's number from 1, got 'tag'",
+    ),
+    "a positive class that is none": (
+        text(HEAD + ROWS),
+        {"positive": "c"},
+        "--positive: expected 'a' or 'b', got 'c'",
+    ),
+    "a positive class of three": (
+        text(HEAD + "".join(f"a text {i}\t{i % 3}\n" for i in range(60))),
+        {"positive": "1"},
+        "--positive: expected two classes, got 3",
+    ),
+    "yes-or-no columns with another value": (
+        text("text\tp\tq\n" + "a b c\t1\t0\n" * 30 + "a b\t2\t0\n"),
+        {"label": "p,q"},
+        "my.tsv:32: expected 0 or 1 in column 'p', got '2'",
+    ),
+    "several labels of a pair": (
+        text("text1\ttext2\tlabel\n" + "a b\tc d\tx|y\na b\tc d\tx\na b\tc d\ty\n" * 20),
+        {"task": "labels", "text": "text1", "text2": "text2", "label_separator": "|"},
+        "expected one text a row with several labels, got pairs",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_data(case: str, tmp_path: Path) -> None:
+    write, options, words = BAD[case]
+    with pytest.raises((CorpusError, FitError)) as found:
+        read(Options(source=str(write(tmp_path)), **options))  # type: ignore[arg-type]
+    message = str(found.value)
+    assert words in message
+    assert "expected" in message or "train on them" in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"minutes": 0}, "--minutes: expected a number above 0, got 0"),
+        ({"minutes": float("nan")}, "--minutes: expected a number above 0, got nan"),
+        ({"seeds": 0}, "--seeds: expected a number above 0, got 0"),
+        ({"task": "tags"}, "--task: expected one of tagging, sentences, pairs, labels"),
+        ({"metric": "auc"}, "--metric: expected one of f1, macro-f1, accuracy, fbeta"),
+        ({"at_recall": 1.5}, "--at-recall: expected a share above 0 and below 1, got 1.5"),
+        ({"at_recall": 0.9, "at_precision": 0.9}, "expected one of --at-recall"),
+        ({"losses": ("ce", "ce")}, "--losses: expected different losses"),
+        ({"losses": ("dice",)}, "--losses: expected some of ce, wce, fl, dl, tl, dsc"),
+        ({"rates": (2.0,)}, "--rates: expected numbers above 0 and at most 1, got 2.0"),
+        ({"delimiter": "||"}, "--delimiter: expected one character, got '||'"),
+    ],
+)
+def test_bad_options(given: dict[str, object], words: str) -> None:
+    with pytest.raises(FitError, match=r"^(?!.*\n)") as found:
+        Options(**given)  # type: ignore[arg-type]
+    assert words in str(found.value)
+
+
+def test_a_metric_that_the_task_has_not(tmp_path: Path) -> None:
+    tagged = Options(source=str(made_up.tagged(tmp_path / "my.conll")), metric="accuracy")
+    with pytest.raises(FitError, match="expected f1, macro-f1 or fbeta for tags, got accuracy"):
+        problem_of(read(tagged), tagged)
+    path = text(HEAD + "".join(f"a text {i}\t{i % 3}\n" for i in range(60)))(tmp_path)
+    three = Options(source=str(path), at_recall=0.9)
+    with pytest.raises(FitError, match="expected two classes, got 3"):
+        problem_of(read(three), three)
+
+
+def test_too_few_minutes_says_how_many_there_should_be(tmp_path: Path) -> None:
+    options = Options(
+        source=str(made_up.sentences(tmp_path / "my.tsv")),
+        text="message",
+        label="flag",
+        minutes=0.5,
+    )
+    problem = problem_of(read(options), options)
+    problem.splits = problem.data.splits
+    with pytest.raises(FitError, match=r"--minutes: expected about \d+ or more .* got 0.5"):
+        plan(problem, Speed(10.0, 0.1, 1.0, 10), (1e-3,), options, spent=0.0)
+
+
+def test_the_command_says_one_sentence_and_leaves_no_trace_of_python(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = made_up.sentences(tmp_path / "my.tsv")
+    for words, expected in (
+        (["fit", str(tmp_path / "none.tsv")], "expected a file, a folder"),
+        (["fit", str(source), "--rates", "fast"], "--rates: expected numbers by commas, got"),
+        (["predict", str(tmp_path), str(source)], "expected a model that dicebook fit kept"),
+        (
+            ["fit", str(source), "--label", "flag", "--losses", "os:none"],
+            "--losses: module 'os' has no 'none'; expected MODULE:NAME",
+        ),
+    ):
+        more = ["--out", str(tmp_path / "out"), "--encoder", "tiny", "--steps", "1"]
+        assert main([*words, *(more if words[0] == "fit" else [])]) == 1
+        told = capsys.readouterr()
+        assert expected in told.err
+        assert told.err.startswith("dicebook: ")
+        assert told.err.count("\n") == 1
+    assert not (tmp_path / "out" / "runs").exists()  # said before anything was trained
+
+
+def test_a_folder_that_is_called_like_a_corpus_is_not_mistaken_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mrpc").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DICEBOOK_DATA", str(tmp_path / "data"))
+    with pytest.raises(CorpusError, match=r"dicebook data mrpc .* say \./mrpc"):
+        read(Options(source="mrpc"))
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root writes where nobody may")
+def test_a_folder_that_cannot_be_written_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = made_up.sentences(tmp_path / "my.tsv")
+    (tmp_path / "out").mkdir(mode=0o500)
+    assert main(["fit", str(source), "--label", "flag", "--out", str(tmp_path / "out")]) == 1
+    assert "expected to read and write there" in capsys.readouterr().err
+
+
+def test_a_file_where_the_folder_should_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = made_up.sentences(tmp_path / "my.tsv")
+    assert main(["fit", str(source), "--label", "flag", "--out", str(source)]) == 1
+    assert "expected to read and write there; File exists" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_said_before_anything_trains(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = made_up.sentences(tmp_path / "my.tsv")
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=0))
+    told = ["fit", str(source), "--label", "flag", "--encoder", "tiny", "--steps", "1"]
+    assert main([*told, "--out", str(tmp_path / "out")]) == 1
+    assert "GB of free disk for the models under way, found 0.0 GB" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "runs").exists()

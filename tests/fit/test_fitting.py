@@ -1,0 +1,310 @@
+"""A whole fit of every task: what it keeps decides alike everywhere, and survives a kill."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.metrics import f1_score
+from transformers import pipeline
+
+from dicelab.__main__ import main
+from dicelab.fit.fitting import Fit
+from dicelab.fit.options import FitError, Options
+from dicelab.fit.predicting import Model, predict
+from dicelab.fit.training import Run, head_of
+from dicelab.training.checkpoints import alone_in
+from tests.fit.made_up import MAKERS, fitted, planned
+
+pytestmark = pytest.mark.slow
+
+
+def options(folder: Path, task: str, **more: object) -> Options:
+    source = folder / f"my-{task}.{'csv' if task == 'pairs' else 'tsv'}"
+    if not source.exists():
+        MAKERS[task](source)
+    usual = {"encoder": "tiny", "losses": ("ce", "dl"), "seeds": 2, "device": "cpu"}
+    text = {"sentences": {"text": "message", "label": "flag"}}.get(task, {})
+    return Options(source=str(source), out=str(folder / "out"), **{**usual, **text, **more})
+
+
+@pytest.fixture(scope="module", params=list(MAKERS))
+def one(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Fit:
+    folder = tmp_path_factory.mktemp(request.param)
+    return fitted(options(folder, request.param), curve=request.param == "sentences")
+
+
+def rows(one: Fit) -> pd.DataFrame:
+    return pd.read_csv(one.folder / "predictions.tsv", sep="\t", keep_default_na=False, quoting=0)
+
+
+def test_the_pipeline_of_transformers_decides_as_predict_does(one: Fit) -> None:
+    found = rows(one)
+    folder = str(one.folder / "model")
+    model = Model(folder, "cpu")
+    texts = one.problem.shown(one.problem.splits["test"])
+    if one.data.task == "tagging":
+        tokens = one.data.splits["test"]["tokens"][:]
+        said = [" ".join(tags) for tags in model.words(tokens)]
+        tagger = pipeline("token-classification", folder, ignore_labels=[], device="cpu")
+        for text, words, tags in zip(texts, tokens, said, strict=True):
+            starts = np.cumsum([0, *(len(word) + 1 for word in words)])[:-1]
+            first = {piece["start"]: piece["entity"] for piece in reversed(tagger(text))}
+            assert tags == " ".join(first[start] for start in starts)
+    elif one.data.task == "labels":
+        said = [label for label, _ in model.texts(texts)]
+        classifier = pipeline("text-classification", folder, top_k=None, device="cpu")
+        for text, mine in zip(texts, said, strict=True):
+            theirs = [p["label"] for p in classifier([text])[0] if p["score"] > 0.5]
+            assert set(mine.split("|")) - {""} == set(theirs)
+    else:
+        test = one.data.splits["test"]
+        both = [test[column][:] for column in one.problem.text_columns]
+        said = [label for label, _ in model.texts(*both)]
+        classifier = pipeline("text-classification", folder, device="cpu")
+        for parts, mine in zip(zip(*both, strict=True), said, strict=True):
+            given = dict(zip(("text", "text_pair"), parts, strict=False))
+            (theirs,) = [classifier(given)]
+            theirs = theirs[0] if isinstance(theirs, list) else theirs
+            assert theirs["label"] == mine
+    # What was scored as the test's result is what is said now, by either.
+    assert said == found["predicted"].astype(str).tolist()
+
+
+def test_the_score_in_the_record_is_that_of_the_predictions(one: Fit) -> None:
+    record = json.loads((one.folder / "record.json").read_text(encoding="utf-8"))
+    found = rows(one)
+    told = record["metrics"]["test_tuned"]
+    if one.data.task == "tagging":
+        from seqeval.metrics import f1_score as entity_f1
+        from seqeval.scheme import IOB2
+
+        gold, said = ([line.split(" ") for line in found[c]] for c in ("gold", "predicted"))
+        expected = entity_f1(gold, said, mode="strict", scheme=IOB2)
+        assert told["f1"] == pytest.approx(100 * expected)
+    elif one.data.task == "labels":
+        gold, said = (
+            [[label in cell.split("|") for label in one.data.labels] for cell in found[column]]
+            for column in ("gold", "predicted")
+        )
+        expected = f1_score(gold, said, average="macro", zero_division=0)
+        assert told["macro-f1"] == pytest.approx(100 * expected)
+    else:
+        positive = one.data.labels[1]
+        gold, said = (found[column].astype(str) for column in ("gold", "predicted"))
+        assert told["f1"] == pytest.approx(100 * f1_score(gold, said, pos_label=positive))
+    assert told[one.problem.goal.metric] > 0
+    assert record["metrics"]["floors"]
+
+
+def test_the_threshold_is_in_the_bias_and_nowhere_else(one: Fit) -> None:
+    told = json.loads((one.folder / "model" / "dicebook.json").read_text(encoding="utf-8"))
+    kept = Model(one.folder, "cpu")
+    split = one.problem.splits["test"]
+    from dicelab.fit.training import scores_of
+
+    shifted = scores_of(one.problem, kept.model, one.tokenizer, split)
+    np.testing.assert_allclose(
+        shifted - one.kept_test(), np.broadcast_to(told["bias"], shifted.shape), atol=2e-4
+    )
+    assert head_of(kept.model).bias is not None
+    zero = np.zeros(len(told["bias"]))
+    np.testing.assert_array_equal(
+        one.problem.decide(shifted, zero), one.problem.decide(one.kept_test(), one.kept.bias)
+    )
+
+
+def test_predict_reads_what_people_have(one: Fit, tmp_path: Path) -> None:
+    out = io.StringIO()
+    if one.data.task == "tagging":
+        (tmp_path / "new.txt").write_text("Ada saw New Oslo.\n\nthe old tree\n", encoding="utf-8")
+        assert predict(one.folder, tmp_path / "new.txt", out, device="cpu") == 2
+        lines = [line.split("\t")[0] for line in out.getvalue().splitlines()]
+        assert lines == ["Ada", "saw", "New", "Oslo", ".", "", "the", "old", "tree", ""]
+        assert predict(one.folder, one.options.source, io.StringIO(), device="cpu") == 90
+        return
+    n = predict(one.folder, one.options.source, out, device="cpu")
+    lines = out.getvalue().splitlines()
+    assert len(lines) == n + 1
+    assert lines[0].startswith("label\tprobability\ttext")
+    if one.data.task != "pairs":
+        (tmp_path / "new.txt").write_text("Ada saw it\nthe old tree\n", encoding="utf-8")
+        assert predict(one.folder, tmp_path / "new.txt", io.StringIO(), device="cpu") == 2
+
+
+class Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.text: list[str] = []
+        self.outside: list[str] = []
+        self.pictures: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+        self.outside += [v or "" for k, v in attrs if k in ("src", "href") and v and v[0] != "#"]
+        if tag == "svg":
+            self.pictures.append(told.get("aria-label") or "")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in ("meta", "br"):
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def test_the_report_is_one_page_that_loads_nothing(one: Fit) -> None:
+    source = (one.folder / "report.html").read_text(encoding="utf-8")
+    page = Page()
+    page.feed(source)
+    assert page.open == []
+    assert page.outside == []
+    assert "url(http" not in source
+    assert "@import" not in source
+    assert all(len(alt) > 20 for alt in page.pictures)
+    assert len(page.pictures) >= (4 if one.of_curve else 3)
+    text = " ".join(page.text)
+    for words in ("Kept:", "floor", "Score by class", "errors", "The data", "Versions"):
+        assert words in text
+    ids = re.findall(r'\bid="([^"]+)"', source)
+    assert len(ids) == len(set(ids))
+    targets = re.findall(r'(?:xlink:href="#|url\(#)([^")]+)', source)
+    assert set(targets) <= set(ids)
+
+
+def test_a_fit_that_is_asked_again_trains_nothing(one: Fit) -> None:
+    before = json.loads((one.folder / "record.json").read_text(encoding="utf-8"))
+    stamps = {p: p.stat().st_mtime_ns for p in one.folder.rglob("run.json")}
+    again = fitted(one.options, curve=bool(one.of_curve))
+    assert {p: p.stat().st_mtime_ns for p in one.folder.rglob("run.json")} == stamps
+    after = json.loads((again.folder / "record.json").read_text(encoding="utf-8"))
+    for name in ("metrics", "bias", "finals", "search", "difference", "verdict"):
+        assert after[name] == before[name]
+
+
+def test_other_options_or_data_are_refused_in_a_folder(one: Fit) -> None:
+    changed = Options(**{**vars(one.options), "batch_size": 16})
+    with pytest.raises(FitError, match=r"batch_size: 32 then, 16 now"):
+        Fit(changed)
+
+
+def test_a_kill_loses_an_epoch_at_most_and_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    source = MAKERS["sentences"](tmp_path / "my.tsv")
+    usual = {"text": "message", "label": "flag", "encoder": "tiny", "losses": ("ce",), "seeds": 2}
+    first = Options(source=str(source), out=str(tmp_path / "a"), device="cpu", **usual)
+    whole = fitted(first)
+    killed = Options(source=str(source), out=str(tmp_path / "b"), device="cpu", **usual)
+    code = f"""
+import os
+from dicelab.fit import training
+from transformers import Trainer
+saved = []
+old = Trainer._save_checkpoint
+def dies(self, *a, **k):
+    old(self, *a, **k)
+    saved.append(1)
+    if len(saved) == 6:
+        os._exit(9)
+Trainer._save_checkpoint = dies
+from tests.fit.made_up import fitted
+from dicelab.fit.options import Options
+fitted(Options(**{vars(killed)!r}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 9, done.stderr.decode()
+    kept = tmp_path / "b" / "runs"
+    assert (kept / Run("ce", 2e-3, 0).name / "run.json").exists()
+    resumed: list[object] = []
+    from transformers import Trainer
+
+    old = Trainer.train
+
+    def looks(self: Trainer, resume_from_checkpoint: object = None) -> object:
+        resumed.append(resume_from_checkpoint)
+        return old(self, resume_from_checkpoint=resume_from_checkpoint)
+
+    monkeypatch.setattr(Trainer, "train", looks)
+    again = fitted(killed)
+    assert len(resumed) == 1, "the first run was kept, the second went on"
+    assert "checkpoint-" in str(resumed[0])
+    assert again.score("ce") == whole.score("ce")
+    assert not list((tmp_path / "b").rglob("checkpoint-*"))
+
+
+def test_goemotions_as_it_is_prepared_goes_from_the_command_to_the_pipeline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = {"gratitude": "thanks a lot", "remorse": "so sorry", "joy": "what a lovely day"}
+    folder = tmp_path / "data" / "goemotions"
+    folder.mkdir(parents=True)
+    for split, n in (("train", 90), ("validation", 30), ("test", 30)):
+        rows = []
+        for i in range(n):
+            held = [name for j, name in enumerate(said) if i % (j + 2) == 0] or ["joy"]
+            text = " ".join([*(said[name] for name in held), f"number {i % 5}"])
+            rows.append(json.dumps({"sentence": text, "labels": held}))
+        (folder / f"{split}.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    monkeypatch.setenv("DICEBOOK_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    words = "fit goemotions --encoder tiny --steps 60 --seeds 1 --losses ce,dl --rates 2e-3"
+    assert main([*words.split(), "--out", "out"]) == 0
+    assert "A row may have several of 3 labels." in capsys.readouterr().out
+    record = json.loads((tmp_path / "out" / "record.json").read_text(encoding="utf-8"))
+    assert record["metrics"]["test_tuned"]["macro-f1"] > 90
+    new = ["thanks a lot , so sorry number 1", "what a lovely day number 2"]
+    (tmp_path / "new.txt").write_text("\n".join(new) + "\n", encoding="utf-8")
+    assert main(["predict", "out", "new.txt"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("\t")[0] for line in lines[1:]] == ["gratitude|remorse", "joy"]
+    theirs = pipeline("text-classification", str(tmp_path / "out" / "model"), top_k=None)(new)
+    above = [{one["label"] for one in row if one["score"] > 0.5} for row in theirs]
+    assert above == [{"gratitude", "remorse"}, {"joy"}]
+
+
+def test_two_fits_do_not_share_a_folder(tmp_path: Path) -> None:
+    code = f"""
+from dicelab.__main__ import main
+main(["fit", "embedded-entities-en", "--out", {str(tmp_path)!r}])
+"""
+    with alone_in(tmp_path):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == ""
+    assert "another run is at work in" in done.stderr
+    assert done.stderr.count("\n") == 1
+    with alone_in(tmp_path):
+        pass
+
+
+def test_cross_entropy_begins_at_the_prior(tmp_path: Path) -> None:
+    one = Fit(options(tmp_path, "sentences"), lambda line: None)
+    one.read()
+    model = one.problem.model("tiny", one.tokenizer)
+    head = head_of(model)
+    with torch.no_grad():
+        head.weight.zero_()
+        head.bias.copy_(torch.as_tensor(one.problem.start_bias()))
+    row = one.problem.collator(one.tokenizer)([one.problem.splits["train"][0]])
+    p = model.eval()(row["input_ids"]).logits.softmax(-1)[0, 1].item()
+    gold = one.problem.gold(one.problem.splits["train"])
+    assert p == pytest.approx(gold.mean())
+    assert planned(one.options).runs == 2 + 2

@@ -1,0 +1,151 @@
+"""Counts, thresholds and intervals of a fit, each beside a second way to the same number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import accuracy_score, f1_score, fbeta_score, precision_recall_curve
+
+from dicelab.fit.scores import (
+    Goal,
+    best_cut,
+    difference,
+    entity_counts,
+    one_label,
+    plug_in_cut,
+    precision_recall,
+    several_labels,
+)
+from dicelab.tasks import tagging
+
+TAGS = ["O", "B-LOC", "B-PER", "I-LOC", "I-PER"]
+SENTENCES = st.lists(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=8),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(SENTENCES)
+@settings(max_examples=150)
+def test_entities_are_counted_as_the_chapters_count_them(
+    words: list[list[tuple[int, int]]],
+) -> None:
+    gold, said = (np.array([pair[i] for row in words for pair in row]) for i in (0, 1))
+    rows = np.repeat(np.arange(len(words)), [len(row) for row in words])
+    counts = entity_counts(gold, said, rows, TAGS, ["LOC", "PER"], len(words))
+    as_tags = [[[TAGS[pair[i]] for pair in row] for row in words] for i in (0, 1)]
+    expected = tagging.score(*as_tags)
+    whole = counts.sum(0)
+    assert Goal("f1", (0, 1)).value(whole) == pytest.approx(expected["f1"])
+    assert whole[:, 0].sum() * 100 == pytest.approx(
+        expected["precision"] * max(1, whole[:, 1].sum())
+    )
+    assert whole[:, 0].sum() * 100 == pytest.approx(expected["recall"] * max(1, whole[:, 2].sum()))
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_one_label_scores_are_those_of_scikit_learn(classes: int) -> None:
+    rng = np.random.default_rng(0)
+    gold, said = rng.integers(classes, size=(2, 200))
+    counts = one_label(gold, said, classes).sum(0)
+    every = tuple(range(classes))
+    assert Goal("accuracy", every).value(counts) == pytest.approx(100 * accuracy_score(gold, said))
+    macro = 100 * f1_score(gold, said, average="macro")
+    assert Goal("macro-f1", every).value(counts) == pytest.approx(macro)
+    if classes == 2:
+        assert Goal("f1", (1,)).value(counts) == pytest.approx(100 * f1_score(gold, said))
+        two = 100 * fbeta_score(gold, said, beta=2)
+        assert Goal("fbeta", (1,), beta=2).value(counts) == pytest.approx(two)
+
+
+def test_scores_of_several_labels_are_those_of_scikit_learn() -> None:
+    rng = np.random.default_rng(1)
+    gold, said = rng.random((2, 100, 5)) < [0.5, 0.3, 0.2, 0.1, 0.05]
+    counts = several_labels(gold, said).sum(0)
+    for metric, average in (("f1", "micro"), ("macro-f1", "macro")):
+        expected = 100 * f1_score(gold, said, average=average, zero_division=0)
+        assert Goal(metric, (0, 1, 2, 3, 4)).value(counts) == pytest.approx(expected)
+
+
+def margins(seed: int, rows: int = 120) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    gold = (rng.random(rows) < 0.2).astype(int)
+    return rng.normal(size=rows) + 1.2 * gold - 1, gold
+
+
+@pytest.mark.parametrize("metric", ["f1", "macro-f1", "accuracy", "fbeta"])
+def test_no_other_threshold_is_better_on_validation(metric: str) -> None:
+    for seed in range(5):
+        x, gold = margins(seed)
+        goal = Goal(metric, (1,), beta=2.0)
+        cut = best_cut(x, gold, goal)
+
+        def value(t: float, x: np.ndarray = x, gold: np.ndarray = gold, goal: Goal = goal) -> float:
+            return float(goal.value(one_label(gold, (x > t).astype(int), 2).sum(0)))
+
+        assert value(cut) == pytest.approx(max(value(t) for t in [*(x + 1e-9), x.min() - 1]))
+
+
+def test_a_recall_that_is_asked_for_is_reached_as_precisely_as_it_goes() -> None:
+    x, gold = margins(7, 400)
+    precisions, recalls, _ = precision_recall_curve(gold, x)
+    for asked in (0.5, 0.9):
+        cut = best_cut(x, gold, Goal("f1", (1,), at_recall=asked))
+        counts = one_label(gold, (x > cut).astype(int), 2).sum(0)[1]
+        precision, recall = precision_recall(counts)
+        assert recall >= asked
+        assert precision == pytest.approx(precisions[:-1][recalls[:-1] >= asked].max())
+        cut = best_cut(x, gold, Goal("f1", (1,), at_precision=asked))
+        counts = one_label(gold, (x > cut).astype(int), 2).sum(0)[1]
+        precision, recall = precision_recall(counts)
+        reachable = precisions[:-1] >= asked
+        assert precision >= asked
+        assert recall == pytest.approx(recalls[:-1][reachable].max())
+
+
+def test_the_expected_f1_finds_the_best_threshold_and_scatters_less() -> None:
+    rng = np.random.default_rng(0)
+
+    def draw(positives: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
+        gold = (np.arange(rows) < positives).astype(int)
+        x = 2 * (rng.normal(size=rows) + 2 * gold - 1) + np.log(positives / (rows - positives))
+        return x, gold
+
+    goal = Goal("f1", (1,))
+    truth = best_cut(*draw(4000, 200_000), goal)
+    assert plug_in_cut(*draw(4000, 200_000)) == pytest.approx(truth, abs=0.15)
+    drawn = [draw(10, 500) for _ in range(80)]
+    plug_in = [plug_in_cut(*one) for one in drawn]
+    assert np.std(plug_in) < 0.8 * np.std([best_cut(*one, goal) for one in drawn])
+
+
+def test_margins_that_say_nothing_end_in_yes_to_all() -> None:
+    x = np.linspace(-1, 1, 40)
+    assert (x > plug_in_cut(x, (x < -0.5).astype(int))).all()
+
+
+def test_the_interval_of_a_difference() -> None:
+    rng = np.random.default_rng(3)
+    gold = (rng.random(500) < 0.3).astype(int)
+    goal = Goal("f1", (1,))
+
+    def arm(error: float) -> list[np.ndarray]:
+        said = [np.where(rng.random(500) < error, 1 - gold, gold) for _ in range(3)]
+        return [one_label(gold, one, 2) for one in said]
+
+    good, bad = arm(0.05), arm(0.15)
+    found = difference(good, bad, goal.plain)
+    means = [np.mean([goal.plain(c.sum(0)) for c in one]) for one in (good, bad)]
+    assert found.mean == pytest.approx(means[0] - means[1])
+    assert found.low < found.mean < found.high
+    assert found.low > 0
+    assert found.visible > 0
+    same = difference(good, good, goal.plain)
+    assert (same.mean, same.low, same.high) == (0, 0, 0)
+    # Of two arms that are equal nearly every interval holds zero.
+    holds = [(d := difference(arm(0.1), arm(0.1), goal.plain, resamples=300)).low <= 0 <= d.high
+             for _ in range(12)]  # fmt: skip
+    assert sum(holds) >= 9

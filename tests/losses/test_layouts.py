@@ -1,0 +1,155 @@
+"""Hard labels take rows, soft targets a class-major batch: both give the same loss."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from dicebook.losses import batch as batches
+from dicebook.losses import equations, functional
+
+pytestmark = pytest.mark.filterwarnings("ignore:alpha=")
+LOSSES: dict[str, Any] = {
+    "cross entropy": functional.cross_entropy,
+    "dice": functional.dice,
+    "linear dice": functools.partial(functional.dice, squared=False),
+    "Tversky": functools.partial(functional.tversky, fp_weight=0.2, fn_weight=0.9),
+    "linear Tversky": functools.partial(functional.tversky, fp_weight=0.7, squared=False),
+    "DSC .1": functional.self_adjusting_dice,
+    "DSC 1": functools.partial(functional.self_adjusting_dice, alpha=1.0, squared=False),
+    "DSC 2.5": functools.partial(functional.self_adjusting_dice, alpha=2.5, smooth=1e-3),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(2, 9),
+    st.integers(1, 40),
+    st.sampled_from([0.1, 2.0, 30.0, 300.0]),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 2**20),
+)
+def test_labels_give_what_their_one_hot_targets_do(
+    name: str, classes: int, rows: int, scale: float, dropped: bool, weighted: bool, seed: int
+) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    x = scale * torch.randn(rows, classes, generator=generator, dtype=torch.float64)
+    y = torch.randint(classes, (rows,), generator=generator)
+    mask = torch.rand(rows, generator=generator) < (0.6 if dropped else 2)
+    x[~mask] = torch.nan
+    weight = torch.rand(classes, generator=generator) if weighted else None
+    gradients = []
+    for target in (y, F.one_hot(y, classes).double()):
+        leaf = x.clone().requires_grad_()
+        value = LOSSES[name](leaf, target, mask, weight=weight)
+        gradients.append((value, *torch.autograd.grad(value, leaf)))
+    torch.testing.assert_close(*gradients, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", LOSSES)
+def test_rows_are_near_the_truth_in_each_dtype(name: str, dtype: torch.dtype) -> None:
+    generator = torch.Generator().manual_seed(0)
+    x = (6 * torch.randn(5000, 7, generator=generator)).to(dtype)
+    y = torch.randint(7, (5000,), generator=generator)
+    found = []
+    for leaf in (x.requires_grad_(), x.detach().double().requires_grad_()):
+        value = LOSSES[name](leaf, y)
+        found.append((value.double(), torch.autograd.grad(value, leaf)[0].double()))
+    (value, gradient), (truth, exact) = found
+    torch.testing.assert_close(value, truth, rtol=1e-6, atol=1e-7)
+    precision = 2e-6 if dtype == torch.float32 else torch.finfo(dtype).eps
+    if dtype != torch.float16:  # whose smallest number is larger than most of these
+        assert float((gradient - exact).norm() / exact.norm()) < precision
+
+
+@pytest.mark.parametrize("margin", [10.0, 17.0, 60.0, 110.0, 1000.0])
+@pytest.mark.parametrize("alpha", [0.0, 0.1, 1.0])
+def test_finite_at_any_margin_and_a_million_rows_lose_no_digit(margin: float, alpha: float) -> None:
+    y = torch.arange(6) % 3
+    x = (margin * F.one_hot((y + torch.tensor([0, 0, 0, 1, 1, 1])) % 3, 3)).requires_grad_()
+    for smooth in (0.0, 1.0):
+        value = functional.self_adjusting_dice(x, y, alpha=alpha, smooth=smooth)
+        truth = functional.self_adjusting_dice(x.double(), y, alpha=alpha, smooth=smooth)
+        torch.testing.assert_close(value.double(), truth, rtol=1e-5, atol=1e-6)
+        assert torch.autograd.grad(value, x)[0].isfinite().all()
+    many = torch.zeros(2_000_000, 2)
+    gold = torch.zeros(2_000_000, dtype=torch.long)
+    sums = functional.dice_statistics(many, gold)
+    assert sums.overlap.tolist() == [1_000_000, 0]
+
+
+def test_a_class_of_hardly_any_mass_has_a_finite_gradient_without_smoothing() -> None:
+    y = torch.zeros(4, dtype=torch.long)
+    for margin in range(40, 110):
+        x = torch.tensor([0.0, -float(margin)]).repeat(4, 1).requires_grad_()
+        for options in ({"squared": True}, {"squared": False}):
+            value = functional.dice(x, y, smooth=0.0, absent="keep", **options)
+            assert torch.autograd.grad(value, x)[0].isfinite().all(), (margin, options)
+
+
+def test_squared_tversky_without_a_price_for_misses_is_zero_where_all_is_right() -> None:
+    x, y = 9.0 * torch.eye(3), torch.arange(3)
+    for target in (y, torch.eye(3)):
+        value = functional.tversky(x, target, fp_weight=1.0, fn_weight=0.0, smooth=1e-9)
+        assert abs(value.item()) < 1e-6
+
+
+def test_q_of_rows_is_that_of_the_margins() -> None:
+    x = torch.tensor([[0.0, 1.0, 2.0], [30.0, 0.0, -5.0], [1.0, 1.0, 0.0]], dtype=torch.float64)
+    for alpha in (0.1, 1.0, 3.0):
+        q = equations.self_adjusted(equations.margins(x.t()), alpha).t()
+        torch.testing.assert_close(equations.self_adjusted_of_rows(x, alpha), q)
+    labels = torch.tensor([[2], [0], [1]])
+    m = equations.margins(x.t()).t().gather(-1, labels)
+    torch.testing.assert_close(equations.margin_of(x, labels), m)
+
+
+class _Device(torch.Tensor):
+    """A tensor whose values Python cannot read: as one on a GPU, or a fake one."""
+
+    def tolist(self) -> None:
+        raise AssertionError("waits for the device")
+
+    item = __bool__ = __float__ = __int__ = tolist
+
+
+def on_device(tensor: Tensor) -> Tensor:
+    return tensor.as_subclass(_Device)
+
+
+@pytest.mark.parametrize("name", ["cross entropy", "dice", "Tversky", "DSC .1"])
+def test_no_value_is_read_back_from_a_device(name: str) -> None:
+    torch.manual_seed(0)
+    x, y = torch.randn(6, 4), torch.tensor([0, 1, -100, 3, 2, 1])
+    value = LOSSES[name](on_device(x), on_device(y))
+    torch.testing.assert_close(value.as_subclass(torch.Tensor), LOSSES[name](x, y))
+    soft = F.one_hot(y.clamp(min=0), 4).float()
+    LOSSES[name](on_device(x), on_device(soft))
+    meta = LOSSES[name](x.to("meta"), y.to("meta"))
+    assert meta.device.type == "meta"
+
+
+def test_a_label_out_of_range_is_an_error_with_the_check_and_without() -> None:
+    x, y = torch.randn(3, 4), torch.tensor([0, 4, 1])
+    for loss in (functional.focal, functional.cross_entropy, functional.dice):
+        with pytest.raises(ValueError, match=r"class indices in 0\.\.3"):
+            loss(x, y)
+        with pytest.raises(RuntimeError, match="out of bounds"):
+            loss(on_device(x), on_device(y))
+    assert batches.CHECK_VALUES_ON_DEVICES is False
+
+
+def test_an_unsigned_label_of_156_is_not_minus_100() -> None:
+    x, y = torch.randn(2, 200), torch.tensor([156, 3], dtype=torch.uint8)
+    for loss in (functional.focal, functional.cross_entropy, functional.dice):
+        torch.testing.assert_close(loss(x, y), loss(x, y.long()))

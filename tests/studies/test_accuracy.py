@@ -1,0 +1,38 @@
+"""What studies/accuracy.py trains with, and that all that is planned was run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from dicebook import BinaryDiceLoss, DiceLoss
+from dicelab.records import runs
+from studies import accuracy
+from studies.evidence import heads
+
+
+def test_dice_of_all_classes_and_of_the_positives_are_those_of_the_library() -> None:
+    logits, gold = torch.randn(1, 40, 2), torch.arange(40) % 2
+    one_hot, value = torch.nn.functional.one_hot(gold, 2).float()[None], torch.ones(1, 1)
+    of_all, positives = (
+        arm.loss(logits, one_hot, value, None, slice(1, None)).item()
+        for arm in (accuracy.OF_ALL["dice of all"], heads.ARMS["dice"])
+    )
+    assert abs(of_all - DiceLoss(smooth=1.0, squared=True)(logits[0], gold).item()) < 1e-6
+    margin = logits[0, :, 1] - logits[0, :, 0]
+    assert abs(positives - BinaryDiceLoss(smooth=1.0, squared=True)(margin, gold).item()) < 1e-6
+    assert abs(of_all - positives) > 1e-3
+
+
+def test_every_run_that_is_planned_is_recorded_once(root: Path) -> None:
+    records = runs.read_records(root / "results" / "accuracy.jsonl")
+    recorded = [{k: v for k, v in r["parameters"].items() if k != "train_size"} for r in records]
+    planned = [
+        accuracy.parameters_of(corpus, loss, classes, seed)
+        for corpus in accuracy.CORPORA
+        for loss, classes in accuracy.ARMS
+        for seed in accuracy.SEEDS
+        if classes != "positive" or corpus == "sst2"
+    ]
+    assert sorted(map(repr, recorded)) == sorted(map(repr, planned))

@@ -1,0 +1,161 @@
+"""Execute chapters by papermill: the script ``NN_name.py`` becomes ``NN_name.ipynb`` with outputs.
+
+Each in a fresh kernel of one thread that works in the project's root; the same script gives the
+same bytes. `make notebooks` and `make book` call this for the chapters that are stale, several at a
+time. With other parameters a chapter is run by papermill's own command.
+
+    python tools/execute.py 03_dice_and_f1 --out DIR
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import platform
+import sys
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+import papermill
+from papermill.exceptions import PapermillExecutionError
+
+from dicelab.atomic import atomic
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = ROOT / "notebooks"
+
+# Without these a kernel's outputs would differ from run to run or from terminal to terminal.
+QUIET = {
+    "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "OMP_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+# What the built pages read: tags, and the captions and the words for pictures of myst-nb.
+KEPT = ("tags", "mystnb")
+
+
+class ChapterError(Exception):
+    """A chapter could not be executed; the message says which one and where."""
+
+
+def texts(notebook: nbformat.NotebookNode) -> list[tuple[str, str, dict[str, Any]]]:
+    """What a script and its notebook have in common: kind, text and kept metadata of each cell."""
+    return [
+        (cell.cell_type, cell.source, {name: cell.metadata.get(name) for name in KEPT})
+        for cell in notebook.cells
+    ]
+
+
+def check_not_edited(script: Path) -> None:
+    """Check that no edits are in the notebook alone, where executing would overwrite them.
+
+    Raises:
+        ChapterError: The notebook's cells are not the script's, and it is the newer of the two.
+    """
+    notebook = script.with_suffix(".ipynb")
+    if not notebook.exists() or notebook.stat().st_mtime <= script.stat().st_mtime:
+        return
+    if texts(nbformat.read(notebook, as_version=4)) != texts(jupytext.read(script)):
+        ours, theirs = (os.path.relpath(path) for path in (notebook, script))
+        raise ChapterError(
+            f"{ours} was edited after {theirs}, and executing would lose its edits. Take them into "
+            f"the script:\n  jupytext --sync {ours}\nor drop them: --force"
+        )
+
+
+def clean(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Drop what changes from run to run, such as timings; ids follow from the cells' texts."""
+    notebook.metadata = nbformat.from_dict(
+        {"kernelspec": notebook.metadata.kernelspec, "language_info": {"name": "python"}}
+    )
+    seen: dict[str, int] = {}
+    for cell in notebook.cells:
+        kept = {name: cell.metadata[name] for name in KEPT if cell.metadata.get(name)}
+        cell.metadata = nbformat.from_dict(kept)
+        key = hashlib.sha256(f"{cell.cell_type}:{cell.source}".encode()).hexdigest()[:8]
+        seen[key] = seen.get(key, 0) + 1
+        cell.id = key if seen[key] == 1 else f"{key}-{seen[key]}"
+    return notebook
+
+
+def execute(script: Path, out: Path) -> float:
+    """Execute one chapter into ``out/NAME.ipynb``.
+
+    Args:
+        script: The chapter's script.
+        out: Folder of the result.
+
+    Returns:
+        Seconds of wall time, the kernel's start included.
+
+    Raises:
+        ChapterError: A cell failed.
+    """
+    partial = ROOT / "_build" / "failed" / f"{script.stem}.ipynb"
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    start = time.perf_counter()
+    try:
+        executed = papermill.execute_notebook(
+            clean(jupytext.read(script)),
+            partial,
+            cwd=ROOT,
+            progress_bar=False,
+            coalesce_streams=True,
+            extra_arguments=["--Application.log_level=50"],
+        )
+    except PapermillExecutionError as error:
+        raise ChapterError(
+            f"{script.stem} failed in cell {error.cell_index + 1} (In [{error.exec_count}]): "
+            f"{error.ename}: {error.evalue}\n"
+            f"as far as it came: {partial.relative_to(ROOT)}\n\n{error.source}"
+        ) from None
+    with atomic(out / f"{script.stem}.ipynb") as path:
+        nbformat.write(clean(executed), path)
+    partial.unlink()
+    return time.perf_counter() - start
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Execute the named chapters; return 1 if one of them failed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="+", metavar="NAME", help="chapters, such as 01_imbalance")
+    parser.add_argument("--out", type=Path, default=NOTEBOOKS, help="folder of the results")
+    parser.add_argument("--force", action="store_true", help="overwrite an edited notebook")
+    options = parser.parse_args(arguments)
+    out = options.out.resolve()
+    there = sorted(path.stem for path in NOTEBOOKS.glob("[0-9][0-9]_*.py"))
+    names = [Path(name).stem for name in options.names]
+    if unknown := sorted(set(names) - set(there)):
+        parser.error(f"no chapter {', '.join(unknown)}; there are: {', '.join(there)}")
+    for name, setting in QUIET.items():
+        os.environ.setdefault(name, setting)
+
+    failures = 0
+    for script in (NOTEBOOKS / f"{name}.py" for name in names):
+        try:
+            if out == NOTEBOOKS and not options.force:
+                check_not_edited(script)
+            seconds = execute(script, out)
+        except ChapterError as error:
+            failures += 1
+            print(f"error: {error}", file=sys.stderr, flush=True)
+            continue
+        print(f"{script.stem}: {seconds:.0f} s", flush=True)
+        if out != NOTEBOOKS:  # a line of the book's page "Status"
+            where = f"{platform.python_version()},{version('torch')},{os.cpu_count()} CPU cores"
+            (out / f"{script.stem}.csv").write_text(f"{script.stem},{seconds:.0f},{where}\n")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

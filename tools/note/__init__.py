@@ -1,0 +1,1 @@
+"""The replication note: its text, its numbers from the records, its figures, and its PDF."""

@@ -1,0 +1,18 @@
+"""The pages that are made from the records and the grid: python -m tools.pages."""
+
+from pathlib import Path
+
+from tools.pages import evidence, from_here, own_data, records, reproduced
+
+ROOT = Path(__file__).parents[2]
+DOCS, RESULTS = ROOT / "docs", ROOT / "results"
+
+for name, text in {
+    "evidence.md": evidence.page(RESULTS / "evidence"),
+    "own_data.md": own_data.page(RESULTS / "own_data"),
+    "records.md": records.page(RESULTS),
+    "reproduced.md": reproduced.page(RESULTS),
+    "from_here_to_the_paper.md": from_here.page(),
+}.items():
+    (DOCS / name).write_text(text, encoding="utf-8")
+    print(DOCS / name)

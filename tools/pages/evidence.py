@@ -1,0 +1,134 @@
+"""The page of the evidence: every number that chapter 17 draws on, as tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dicelab.records.analysis import (
+    OTHERS,
+    PRIMARY,
+    SECONDARY,
+    WAYS,
+    Evidence,
+    effect,
+    effects_of,
+    expected_best,
+    holm,
+    less_ce,
+    pool,
+)
+
+HEAD = """# The records of the evidence
+
+What chapter 17 rests on, whole: `make evidence` writes this page from `results/evidence`. The
+[protocol](protocol.md) says what an arm, a trial and a final run are. Scores and differences are F1
+in percent."""
+
+
+def page(folder: Path) -> str:
+    """The page of the evidence, as Markdown.
+
+    Args:
+        folder: The records.
+    """
+    runs = Evidence.read(folder)
+    finals = Counter(arm for (_, arm, how), r in runs.finals.items() for _ in r if how == "tuned")
+    told = ", ".join(f"{arm} {n}" for arm, n in finals.items())
+    parts = [HEAD, f"{len(runs.tasks)} tasks, {sum(map(len, runs.search.values()))} trials."]
+    parts.append(f"Final runs, tuned: {told}.")
+    for how in WAYS:
+        parts += [f"## Test F1, {how}: mean of the final runs", _table(_scores(runs, how))]
+    effects = effects_of(runs, PRIMARY)
+    parts += [f"## {PRIMARY.name}", _table(map(vars, effects))]
+    pooled = {c.name: pool(effects_of(runs, c)) for c in (PRIMARY, *SECONDARY)}
+    known = {name: p for name, p in pooled.items() if p}
+    if known:
+        secondary = [name for name in known if name != PRIMARY.name]
+        adjusted = dict(zip(secondary, holm([known[name].p for name in secondary]), strict=True))
+        rows = [
+            {"contrast": name, **vars(p), "holm": adjusted.get(name, p.p)}
+            for name, p in known.items()
+        ]
+        for row in rows:
+            del row["own"]  # the protocol's model has no effect for a single task
+        parts += ["## Over tasks", _table(rows)]
+    missing = [name for name, p in pooled.items() if p is None]
+    if missing:
+        parts.append(f"Not yet on four corpora: {'; '.join(missing)}.")
+    parts += ["## Search", SEARCH, _table(_searches(runs))]
+    parts += [ALL_LAYERS, _table(_fine_tuned(folder))]
+    return "\n\n".join(parts) + "\n"
+
+
+ALL_LAYERS = """## All layers trained
+
+Stage B: mean test F1 over its final runs, and each arm less cross entropy with the 95% interval of
+the two-way bootstrap and the difference that would have been seen four times in five."""
+
+
+def _fine_tuned(folder: Path) -> list[dict[str, Any]]:
+    rows = []
+    cells = Evidence.read_fine_tuned(folder)
+    for size, passes in sorted(cells):
+        runs = cells[size, passes]
+        for task, arm, how in runs.finals:
+            row: dict[str, Any] = {"task": task}
+            row |= {"training sentences": size or "all", "passes": passes}
+            row |= {"way": how, "arm": arm, "F1": runs.mean_f1(task, arm, how)}
+            row["seeds"] = len(runs.finals[task, arm, how])
+            found = effect(runs, less_ce(arm, how), task) if arm != "ce" else None
+            names = ("mean", "low", "high", "detectable") if found else ()
+            rows.append(row | {name: getattr(found, name) for name in names})
+    return rows
+
+
+def _scores(runs: Evidence, how: str) -> list[dict[str, Any]]:
+    rows = []
+    for task, told in runs.tasks.items():
+        row = {"task": task, "negatives per positive": runs.imbalance(task)}
+        row["best baseline"] = max(told["baselines"].values())
+        for arm in ("ce", "dice", *OTHERS):
+            if (task, arm, how) in runs.finals:
+                row[arm] = runs.mean_f1(task, arm, how)
+        rows.append(row)
+    return rows
+
+
+SEARCH = """The trial that each arm chose, tuned: learning rate, dropout, the arm's own parameter;
+the median of the steps that its final runs took; and the best validation F1 to expect after so
+many trials."""
+
+
+def _searches(runs: Evidence) -> list[dict[str, Any]]:
+    rows = []
+    for (task, arm), found in runs.search.items():
+        best = expected_best([r["validation"]["tuned"]["f1"] for r in found])
+        row: dict[str, Any] = {"task": task, "arm": arm}
+        if finals := runs.finals.get((task, arm, "tuned")):
+            told = next(iter(finals.values()))["parameters"]
+            row |= {"rate": f"{told['learning_rate']:.4f}", "dropout": told["dropout"]}
+            row["parameter"] = told["value"] or ""
+            row["steps"] = int(
+                np.median([r["validation"]["tuned"]["steps"] for r in finals.values()])
+            )
+        rows.append(row | {str(n): best[n - 1] for n in (1, 2, 4, 8, 16) if n <= len(best)})
+    return rows
+
+
+def _table(rows: Iterable[dict[str, Any]]) -> str:
+    rows = list(rows)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if not rows:
+        return "None yet."
+    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+    for row in rows:
+        cells = (row.get(name, "") for name in names)
+        told = (f"{c:.3g}" if isinstance(c, float) and abs(c) < 1 else c for c in cells)
+        text = (f"{c:.2f}" if isinstance(c, float) else str(c) for c in told)
+        lines.append("| " + " | ".join(text) + " |")
+    return "\n".join(lines)

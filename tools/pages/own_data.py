@@ -1,0 +1,100 @@
+"""What ``dicebook fit`` chose against a grid of settings, as a page of the book."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from dicelab.records import runs
+from reproduce.tables import LOSSES
+from studies import own_data
+from tools.pages import words
+
+TITLES = {
+    "sst2_03": "Stanford Sentiment Treebank, 3% positive",
+    f"goemotions_{own_data.LABEL}": f"GoEmotions, is it {own_data.LABEL}?",
+    "crossner_politics": "CrossNER, politics",
+    "wnut17": "WNUT 2017",
+    "mrpc": "Microsoft Research Paraphrase Corpus",
+}
+PAGE = """\
+# Does fit choose well?
+
+`dicebook fit` names a loss, a learning rate and a threshold. Would somebody with more patience have
+done better? Here its choice is held against a grid of eighteen settings, six losses with three
+learning rates, on five corpora and three draws of each. All runs are equally long, {steps} steps,
+and all scores are F1 on the test rows, in percent: of the entities, or of the positive class. The
+aim is to be within one point of the grid's best on average, and within three at worst.
+
+**{done} of {all} draws are done.**{trained} `python -m studies.own_data` goes on with them, and
+`python -m tools.pages` writes this page from the records.
+"""
+COLUMNS = """
+*Grid* is the setting that is best on validation at its tuned threshold, as anyone would choose it.
+*At argmax* is the one that is best on validation without a threshold. *Best on test* is the highest
+of the eighteen test scores: nobody can choose by it, and of eighteen numbers it is the luckiest.
+*Behind* is how far the fit is below it.
+"""
+
+
+def page(folder: Path) -> str:
+    """The page.
+
+    Args:
+        folder: of the study's records, ``results/own_data``; it need not be there.
+
+    Returns:
+        Markdown.
+    """
+    records = runs.read_records(folder) if folder.is_dir() else []
+    found = own_data.table(records)
+    trained = [r for r in records if r["parameters"]["loss"] != "fit"]
+    text = PAGE.format(
+        steps=own_data.STEPS,
+        done=len(found),
+        all=own_data.DRAWS * len(own_data.CORPORA),
+        trained=f" The grid's {len(trained)} runs took {words.time(trained)} on "
+        f"{words.device(trained)}."
+        if trained
+        else "",
+    )
+    if found.empty:
+        return text
+    return f"{text}{COLUMNS}\n{runs.markdown(_rows(found))}\n\n{_said(found)}\n"
+
+
+def _rows(found: pd.DataFrame) -> list[dict[str, str]]:
+    """A row a draw, in the order of the study."""
+    place = {name: number for number, name in enumerate(own_data.CORPORA)}
+    ordered = sorted(found.to_dict("records"), key=lambda r: (place[r["corpus"]], r["draw"]))
+    return [
+        {
+            "corpus": TITLES[row["corpus"]],
+            "draw": str(row["draw"] + 1),
+            "fit chose": LOSSES[row["loss"]],
+            "fit": f"{row['fit']:.1f}",
+            "grid chose": LOSSES[row["the grid's loss"]],
+            "grid": f"{row['grid']:.1f}",
+            "at argmax": f"{row['grid at argmax']:.1f}",
+            "best on test": f"{row['best on test']:.1f}",
+            "behind": f"{row['best on test'] - row['fit']:.1f}",
+        }
+        for row in ordered
+    ]
+
+
+def _said(found: pd.DataFrame) -> str:
+    """The differences over the draws there are."""
+    parts = []
+    for title, column in (
+        ("the grid's choice", "grid"),
+        ("the grid's choice at argmax", "grid at argmax"),
+        ("the best on test", "best on test"),
+    ):
+        gaps: Sequence[float] = (found["fit"] - found[column]).tolist()
+        parts.append(
+            f"- Less {title}, the fit has {runs.interval(gaps)} points; at worst {min(gaps):.1f}."
+        )
+    return "\n".join(["Over the draws that are done:", "", *parts])

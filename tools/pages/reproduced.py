@@ -1,0 +1,132 @@
+"""The tables that the workflow has made, as a page of the book."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dicelab.corpora.registry import CORPORA
+from dicelab.records import paper, runs
+from dicelab.records.runs import markdown
+from reproduce.comparisons import TABLES
+from reproduce.tables import Record, above_floors, left_out, scores, shown, system_of, table_of
+from tools.pages import words
+
+PAGE = f"""\
+# The paper's tables, run again
+
+Each table below was made by `make reproduce`, see [](reproduce.md);
+`python -m tools.pages` writes this page from the records below
+`results/reproduced/`.
+
+Scores are in percent, on the test split: the mean over seeds, of the score that counts with its 95%
+interval. *Less ce* is the difference from cross entropy on the same seeds, in points. *Tuned* has
+its threshold, or the bias of the tag `O`, chosen on the validation split. *Conlleval F1* counts a
+tagger's entities as the CoNLL script does, by which most papers report; F1 is of strict IOB2. The
+columns *paper* are what the paper prints for the corpus of its own and a far larger encoder, and
+its difference from cross entropy. *A perfect model* stands where the encoding loses something, with
+the most that can be reached. *Words alone* is a dictionary of the training
+split for tags, a count of words for sentences, the share of common words for pairs. A row stands
+here if each of its seeds is five points above both, at argmax or tuned: a system that has not
+learnt its task says nothing about losses. The other rows are named below their table, and
+`tableN.csv` has them whole.
+
+{words.LETTERS}
+"""
+HOW = {
+    "laptop": "Parts of real corpora, small encoders, on a CPU in bfloat16: what shows "
+    "here shows in minutes, and differences of a point or two do not show. All losses have one "
+    "learning rate and few steps, in which a loss that learns faster is ahead; chapter 17 gives "
+    "each its own. Two or three seeds make wide intervals; what tells more is whether the corpora "
+    "of a table agree. The losses share what the frozen layers say of an input, which spares each "
+    "of them that part of the training.",
+    "default": "The same budget for each loss, its learning rate found on the validation split.",
+    "paper": "Hyperparameters and habits of the paper's scripts.",
+}
+# What the corpora of the kept records do not say of themselves.
+BESIDES = {
+    "squad11": "The file is a rebuilt copy, in which the places of a tenth of the answers are "
+    "guesses.",
+}
+
+
+def page(results: Path) -> str:
+    """The tables that the workflow has made, as a page of the book.
+
+    Args:
+        results: the folder ``results``; those of the profile ``smoke`` are left out.
+    """
+    parts = [PAGE]
+    for profile, about in HOW.items():
+        files = [results / "reproduced" / profile / f"table{n}.jsonl" for n in TABLES]
+        there = [file for file in files if file.is_file()]
+        kept = {int(file.stem.removeprefix("table")): runs.read_records(file) for file in there}
+        if kept:
+            parts += [f"## Profile `{profile}`\n", f"{about}\n", f"{_at_a_glance(kept)}\n"]
+        for number, records in kept.items():
+            frame = table_of(records, number)
+            parts.append(f"### Table {number}: {paper.table(number).title}\n")
+            for corpus, rows in shown(frame).groupby("corpus", sort=False):
+                of_corpus = (r["parameters"] for r in records)
+                given = next(one for one in of_corpus if one["corpus"] == corpus)
+                parts.append(_of_corpus(given, rows))
+            ran = f"{len(records)} runs, {words.time(records)} of training"
+            parts.append(
+                f"{ran} on {words.device(records)}. {left_out(frame, number)}".rstrip() + "\n"
+            )
+    if len(parts) == 1:
+        parts.append("No table is kept here yet.\n")
+    return "\n".join(parts)
+
+
+def _of_corpus(given: Mapping[str, Any], rows: pd.DataFrame) -> str:
+    """The rows of a corpus below its settings, without the columns that say nothing."""
+    name, note = given["corpus"], given.get("corpus_note", "")
+    rebuilt = BESIDES.get(name, "") if "training part" in note else ""
+    how = " ".join(filter(None, [f"{words.settings(given)}, {_seeds(rows)}.", note, rebuilt]))
+    shown = rows.drop(columns=["corpus", "seeds", "p"])  # the files have them
+    shown = shown.loc[:, (shown != "").any()]
+    return f"**{_title(name)}** (`{name}`): {how}\n\n{markdown(shown.to_dict('records'))}\n"
+
+
+def _seeds(rows: pd.DataFrame) -> str:
+    seeds = rows["seeds"].iloc[0]
+    return "one seed, which gives no interval" if seeds == "1" else f"{seeds} seeds"
+
+
+def _at_a_glance(kept: Mapping[int, Sequence[Record]]) -> str:
+    """Dice less cross entropy by table, and how many differences have an interval without zero."""
+    found, rows = [], []
+    for number, every in kept.items():
+        works = above_floors(every, number)
+        records = [r for r in every if (*system_of(r), runs.loss_label(r)) in works]
+        row = {"table": f"{number}, {paper.table(number).title}"}
+        for way, split in (("at argmax", "test"), ("tuned", "test_tuned")):
+            groups = [*scores(records, number, split).values()]
+            if split == "test":
+                found += [result.gain for of in groups for result in of.values() if result.gain]
+            gains = [of["dl"].gain.mean for of in groups if "dl" in of and of["dl"].gain]
+            if gains:
+                row.setdefault("corpora × systems", str(len(gains)))
+                ends = f" ({min(gains):z.1f} to {max(gains):z.1f})".replace(" ", "\u00a0")
+                row[way] = f"{np.mean(gains):z.1f}{ends if len(gains) > 1 else ''}"
+        rows += [row] if len(row) > 1 else []
+    above, below = sum(gain.low > 0 for gain in found), sum(gain.high < 0 for gain in found)
+    return (
+        "Dice less cross entropy, in points: the mean over a table's corpora and systems, in "
+        f"brackets the least and the most.\n\n{markdown(rows)}\n\n"
+        f"Of {len(found)} differences from cross entropy at argmax, {above} have an interval above "
+        f"zero and {below} one below. Were no loss better than another, one interval in twenty "
+        f"would still leave zero out: here about {len(found) / 20:.0f}."
+    )
+
+
+def _title(corpus: str) -> str:
+    if corpus in CORPORA:
+        return CORPORA[corpus].title
+    source, _, made = corpus.partition("_")  # a set of `data_scripts.augment_pairs`
+    return f"{words.corpus(source)}, changed as in the paper's Table 8: {made.replace('_', ' ')}"
