@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from markdown_it import MarkdownIt
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from tools.note.figures import draw
 from tools.note.numbers import numbers
@@ -46,27 +46,27 @@ def page(root: Path, figures: Path) -> str:
     return text.format(**numbers(root), **alts)
 
 
-def pdf(text: str, figures: Path, out: Path) -> None:
+def pdf(text: str, figures: Path, out: Path, browser: Browser) -> None:
     """Print the note.
 
     Args:
         text: Its Markdown.
         figures: The folder of its figures.
         out: The PDF.
+        browser: A Chromium.
     """
     body = MarkdownIt("commonmark").enable("table").render(re.sub(r"<!--.*?-->\n", "", text))
     body = body.replace("../_static/", "")
     html = f'<html lang="en"><meta charset="utf-8"><style>{STYLE}</style>{body}</html>'
-    with TemporaryDirectory(dir=figures) as folder, sync_playwright() as engines:
+    with TemporaryDirectory(dir=figures) as folder:
         file = Path(folder) / "note.html"
         file.write_text(html.replace('src="', 'src="../'), encoding="utf-8")
-        own = shutil.which("chromium") or shutil.which("chromium-browser")
-        browser = engines.chromium.launch(executable_path=own, args=BROWSER)
         shown = browser.new_page()
+        shown.set_default_timeout(0)
         shown.goto(file.as_uri())
         out.parent.mkdir(parents=True, exist_ok=True)
         shown.pdf(path=out, prefer_css_page_size=True)
-        browser.close()
+        shown.close()
 
 
 def main(arguments: list[str]) -> int:
@@ -78,8 +78,12 @@ def main(arguments: list[str]) -> int:
     (ROOT / "docs" / "note.md").write_text(text, encoding="utf-8")
     print(ROOT / "docs" / "note.md")
     if arguments:
-        pdf(text, ROOT / "_static", ROOT / "_build" / "note.pdf")
-        print(ROOT / "_build" / "note.pdf")
+        out = ROOT / "_build" / "note.pdf"
+        with sync_playwright() as engines:
+            own = shutil.which("chromium") or shutil.which("chromium-browser")
+            browser = engines.chromium.launch(executable_path=own, args=BROWSER)
+            pdf(text, ROOT / "_static", out, browser)
+        print(out)
     return 0
 
 
