@@ -35,7 +35,11 @@ def add_commands(commands: Any) -> None:
         help="a file, a folder with train, dev and test, hub:NAME, or a corpus by name",
     )
     fit.add_argument("--out", help="all that it leaves; by default runs/NAME")
-    fit.add_argument("--minutes", type=float, help="how long it may take; 10, or 2 without a file")
+    fit.add_argument(
+        "--minutes",
+        type=float,
+        help="how long it may take; by default 10, without a file 2, and more if need be",
+    )
     fit.add_argument("--steps", type=int, help="of each run, whatever time that takes")
     fit.add_argument("--encoder", help="minilm, tiny, a folder, a name on the hub")
     fit.add_argument("--task", help="tagging, sentences, pairs or labels; else as the file is")
@@ -90,8 +94,6 @@ def run_fit(given: argparse.Namespace) -> int:
             told["rates"] = tuple(float(rate) for rate in told["rates"].split(","))
     except ValueError:
         raise FitError(f"--rates: expected numbers by commas, got {told['rates']!r}") from None
-    if "source" not in told:
-        told.setdefault("minutes", 2.0)
     name = Path(told.get("source", "fit").replace("hub:", "")).stem or "fit"
     told.setdefault("out", f"runs/{name}")
     try:

@@ -340,7 +340,7 @@ class Fit:
         if self.options.steps is not None:
             return True
         each = self.took or self.planned.seconds / max(1, self.planned.runs)
-        return self.spent() + runs * each <= 66 * self.options.minutes
+        return self.spent() + runs * each <= 66 * self.planned.minutes
 
     def _usual_encoder(self) -> str:
         chinese = sum(

@@ -33,7 +33,8 @@ class Options:
         skip_bad: leave out rows that cannot be read, and count them.
         encoder: as for a chapter: ``"tiny"``, ``"minilm"``, a folder, a name on the hub. None
             takes ``"minilm"`` where it is installed, else ``"tiny"``.
-        minutes: how long the whole may take.
+        minutes: how long the whole may take. None takes ten, or two for an embedded corpus, and
+            more where not even short runs fit.
         steps: of a run; None takes them from the minutes.
         losses: the arms: names of losses, or ``MODULE:NAME``.
         rates: learning rates tried for each arm; None takes three that suit the encoder.
@@ -63,7 +64,7 @@ class Options:
     positive: str | None = None
     skip_bad: bool = False
     encoder: str | None = None
-    minutes: float = 10.0
+    minutes: float | None = None
     steps: int | None = None
     losses: tuple[str, ...] = ARMS
     rates: tuple[float, ...] | None = None
@@ -83,9 +84,8 @@ class Options:
         _one_of("metric", self.metric, (None, *METRICS))
         _one_of("decide", self.decide, ("tuned", "argmax"))
         _one_of("device", self.device, ("auto", "cpu", "cuda"))
-        _above("minutes", self.minutes, 0)
         _above("beta", self.beta, 0)
-        for name in ("seeds", "batch_size", "max_length", "steps"):
+        for name in ("minutes", "seeds", "batch_size", "max_length", "steps"):
             value = getattr(self, name)
             if value is not None:
                 _above(name, value, 3 if name == "max_length" else 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,7 @@ class Plan:
         steps: of a run.
         speed: as probed.
         seconds: that all runs will take.
+        minutes: that the whole fit may take.
     """
 
     arms: tuple[str, ...]
@@ -77,6 +78,7 @@ class Plan:
     steps: int
     speed: Speed
     seconds: float
+    minutes: float
 
     def told(self) -> dict[str, Any]:
         """For JSON."""
@@ -174,9 +176,11 @@ def plan(
         spent: seconds since the fit began.
 
     Raises:
-        FitError: not even one short run fits.
+        FitError: not even one short run fits in the minutes that were asked for.
     """
-    left = FOR_RUNS * 60 * options.minutes - spent
+    usual = 2.0 if options.source.startswith("embedded-") else 10.0
+    allowed = usual if options.minutes is None else options.minutes
+    left = FOR_RUNS * 60 * allowed - spent
     sizes = {name: len(split) for name, split in problem.splits.items()}
     a_pass = math.ceil(sizes["train"] / options.batch_size)
     between = sizes["validation"] * speed.row + speed.save
@@ -205,7 +209,7 @@ def plan(
         cost = trained * (steps * speed.step + epochs * between) + tested + runs * between
         numbers = tuple(range(options.seed, options.seed + seeds))
         plans.append(
-            Plan(arms, some, finals, numbers, curve, epochs, max_steps, steps, speed, cost)
+            Plan(arms, some, finals, numbers, curve, epochs, max_steps, steps, speed, cost, allowed)
         )
     if options.steps is not None:
         return plans[0]
@@ -213,10 +217,14 @@ def plan(
         for one in plans:
             if one.steps >= least:
                 return one
-    need = spent + len(options.losses) * (SHORTEST * speed.step + 2 * between)
+    shortest = len(options.losses) * ((SHORTEST + 1) * speed.step + 2 * between)
+    tested = sizes["test"] * speed.row
+    need = math.ceil((spent + shortest + tested) / FOR_RUNS / 60)
+    if options.minutes is None:
+        return plan(problem, speed, rates, replace(options, minutes=need), spent=spent)
     raise FitError(
-        f"--minutes: expected about {math.ceil(need / FOR_RUNS / 60)} or more for these data with "
-        f"this encoder, got {options.minutes:g} (a step takes {speed.step:.2f} s)"
+        f"--minutes: expected about {need} or more for these data with this encoder, "
+        f"got {options.minutes:g} (a step takes {speed.step:.2f} s)"
     )
 
 

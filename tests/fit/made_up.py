@@ -99,6 +99,7 @@ def planned(options: Options, epochs: int = 4, *, curve: bool = False) -> Plan:
         10,
         Speed(0.01, 0.001, 0.01, 10),
         5.0,
+        10.0,
     )
 
 

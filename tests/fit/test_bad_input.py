@@ -16,7 +16,7 @@ from dicelab.__main__ import main
 from dicelab.corpora.errors import CorpusError
 from dicelab.fit.data import read
 from dicelab.fit.options import FitError, Options
-from dicelab.fit.plan import Speed, plan
+from dicelab.fit.plan import SHORTEST, Speed, plan
 from dicelab.fit.problems import problem_of
 from tests.fit import made_up
 
@@ -269,6 +269,21 @@ def test_too_few_minutes_says_how_many_there_should_be(tmp_path: Path) -> None:
     problem.splits = problem.data.splits
     with pytest.raises(FitError, match=r"--minutes: expected about \d+ or more .* got 0.5"):
         plan(problem, Speed(10.0, 0.1, 1.0, 10), (1e-3,), options, spent=0.0)
+
+
+def test_who_asks_for_no_minutes_gets_a_short_run_on_a_slow_machine(tmp_path: Path) -> None:
+    options = Options(
+        source=str(made_up.sentences(tmp_path / "my.tsv")), text="message", label="flag"
+    )
+    problem = problem_of(read(options), options)
+    problem.splits = problem.data.splits
+    slow, fast = (
+        plan(problem, Speed(step, 0.1, 1.0, 10), (1e-3,), options, spent=30.0)
+        for step in (100.0, 0.001)
+    )
+    assert slow.steps >= SHORTEST
+    assert 10 < slow.minutes < 1.2 * (30 + slow.seconds) / 60
+    assert fast.minutes == 10
 
 
 def test_the_command_says_one_sentence_and_leaves_no_trace_of_python(
