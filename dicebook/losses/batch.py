@@ -239,9 +239,8 @@ def class_weights(weight: Any, classes: int | None = None) -> Tensor | None:
         got = f"shape {list(numbers.shape)}" if real else repr(weight)
         raise ValueError(f"weight must be None or {expected}; got {got}")
     if _readable(numbers) and not (bool(numbers.isfinite().all()) and float(numbers.sum()) >= 0):
-        raise ValueError(
-            f"weight must be finite numbers of a sum of at least 0; got {numbers.tolist()}"
-        )
+        expected = "finite numbers of a sum of at least 0"
+        raise ValueError(f"weight must be {expected}; got {numbers.tolist()}")
     return numbers if numbers.is_floating_point() else numbers.float()
 
 
@@ -351,9 +350,8 @@ def _check_range(target: Tensor, lowest: int, highest: int, expected: str) -> No
 def _readable(tensor: Tensor) -> bool:
     # Python may not look at values while it is traced, nor under torch.func; a look at those of a
     # GPU would wait for it. There a label out of range fails in `gather`, asynchronously.
-    if torch.compiler.is_compiling() or type(tensor) not in (Tensor, nn.Parameter):
-        return False
-    if tensor.device.type != "cpu" and not CHECK_VALUES_ON_DEVICES:
+    hidden = torch.compiler.is_compiling() or type(tensor) not in (Tensor, nn.Parameter)
+    if hidden or (tensor.device.type != "cpu" and not CHECK_VALUES_ON_DEVICES):
         return False
     return not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
 

@@ -327,15 +327,8 @@ def multi_label_dice(
     """
     check_alpha(alpha)
     check_options(squared=squared, process_group=process_group)
-    statistics = multi_label_dice_statistics(
-        input,
-        target,
-        mask,
-        alpha=alpha,
-        squared=squared,
-        ignore_index=ignore_index,
-        ohem_ratio=ohem_ratio,
-    )
+    collect = partial(multi_label_dice_statistics, input, target, mask, ignore_index=ignore_index)
+    statistics = collect(alpha=alpha, squared=squared, ohem_ratio=ohem_ratio)
     return statistics.all_reduce(process_group).loss(
         average=average, smooth=smooth, weight=weight, absent=absent, reduction=reduction
     )

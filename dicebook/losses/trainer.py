@@ -61,10 +61,9 @@ class TrainerLoss:
                 )
         self.loss = loss
         self.average_tokens_across_devices = average_tokens_across_devices
-        self._seen = 0
+        self._seen, self._interrupted = 0, False
         self._held: list[_MicroBatch] = []
         self._items: Tensor | int | None = None
-        self._interrupted = False
 
     def __call__(
         self, outputs: Any, labels: Tensor | None, num_items_in_batch: Tensor | int | None = None
@@ -134,23 +133,26 @@ class TrainerLoss:
             raise RuntimeError(
                 f"two steps ended with fewer labels than the Trainer counted, the last with {seen}"
                 "; num_items_in_batch must be one tensor for all micro-batches of a step, and "
-                "count the labels other than -100"
+                "count the labels other than -100. Interrupted runs need callback() in the Trainer"
             )
         self._interrupted = True
 
     def callback(self) -> Any:
-        """A ``TrainerCallback`` that tells every `WarmStart` in the loss the Trainer's step."""
+        """A ``TrainerCallback`` that drops what another run left, and advances a `WarmStart`."""
         from transformers import TrainerCallback
 
-        loss = unwrapped(self.loss)
+        loss, adapter = unwrapped(self.loss), self
 
-        class Advance(TrainerCallback):
+        class Follow(TrainerCallback):
+            def on_train_begin(self, *_: Any, **__: Any) -> None:
+                adapter._held, adapter._seen, adapter._interrupted = [], 0, False
+
             def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
                 for module in loss.modules() if isinstance(loss, nn.Module) else ():
                     if isinstance(module, WarmStart):
                         module.advance(to=state.global_step)
 
-        return Advance()
+        return Follow()
 
     def _of_micro_batch(self, logits: Tensor, labels: Tensor, share: Tensor) -> _MicroBatch:
         mean = logits.new_zeros((), dtype=torch.float32)

@@ -17,6 +17,7 @@ from dicebook import (
     MultiLabelDiceLoss,
     SelfAdjustingDiceLoss,
     TverskyLoss,
+    WeightedSum,
     backward_in_two_passes,
 )
 from dicebook.losses.modules import SetLoss
@@ -34,6 +35,10 @@ LOSSES: dict[str, Callable[..., SetLoss]] = {
     "multi-label": lambda **o: MultiLabelDiceLoss(alpha=0.1, weight=[1, 2, 3, 4, 5], **o),
     "multi-label, micro": lambda **o: MultiLabelDiceLoss(average="micro", **o),
 }
+SHARDED: dict[str, Callable[..., nn.Module]] = {
+    **{name: LOSSES[name] for name in ("dice", "tversky", "self-adjusting", "multi-label")},
+    "sum": lambda **o: WeightedSum(DiceLoss(**o), TverskyLoss(**o), second_weight=2.0),
+}
 
 
 def network(binary: bool) -> nn.Module:
@@ -46,6 +51,13 @@ def data(binary: bool) -> tuple[Tensor, Tensor]:
     x = torch.randn(257, 6)
     y = torch.randint(2 if binary else 4, (257,))  # one class never occurs
     y[torch.rand(257) < 0.2] = -100
+    return x, y
+
+
+def data_for(name: str) -> tuple[Tensor, Tensor]:
+    x, y = data(binary=name == "binary")
+    if name.startswith("multi-label"):
+        y = torch.where(y.unsqueeze(-1) < 0, -100, (y.unsqueeze(-1) <= torch.arange(-1, 4)).long())
     return x, y
 
 
@@ -65,9 +77,7 @@ def error(model: nn.Module, expected: Tensor) -> float:
 def check(name: str, split: tuple[int, ...]) -> None:
     rank = dist.get_rank()
     binary = name == "binary"
-    x, y = data(binary)
-    if name.startswith("multi-label"):
-        y = torch.where(y.unsqueeze(-1) < 0, -100, (y.unsqueeze(-1) <= torch.arange(-1, 4)).long())
+    x, y = data_for(name)
     start = sum(split[:rank])
     mine, gold = x[start : start + split[rank]], y[start : start + split[rank]]
 
@@ -107,26 +117,42 @@ def check(name: str, split: tuple[int, ...]) -> None:
     assert wrong > 1e-3, ("local sets were expected to differ", name, split, wrong)
 
 
-def check_sharded(split: tuple[int, ...]) -> None:
+def check_sharded(name: str, split: tuple[int, ...]) -> None:
     """FSDP2: the gradients of sharded parameters, put together."""
     rank = dist.get_rank()
-    x, y = data(binary=False)
+    x, y = data_for(name)
     rows = slice(sum(split[:rank]), sum(split[: rank + 1]))
     alone, sharded = network(binary=False), network(binary=False)
-    DiceLoss()(alone(x), y).backward()
+    SHARDED[name]()(alone(x), y).backward()
     fully_shard(sharded, mesh=init_device_mesh("cpu", (dist.get_world_size(),)))
-    DiceLoss(process_group="world")(sharded(x[rows]), y[rows]).backward()
+    SHARDED[name](process_group="world")(sharded(x[rows]), y[rows]).backward()
     found = torch.cat([p.grad.full_tensor().flatten() for p in sharded.parameters()])
     expected = gradient(alone)
     distance = ((found - expected).norm() / expected.norm()).item()
-    assert distance < 1e-6, ("FSDP2", split, distance)
+    assert distance < 1e-6, ("FSDP2", name, split, distance)
+
+
+def check_sum(split: tuple[int, ...]) -> None:
+    """DDP: a sum of two losses of the dice family."""
+    rank = dist.get_rank()
+    x, y = data_for("sum")
+    rows = slice(sum(split[:rank]), sum(split[: rank + 1]))
+    alone, model = network(binary=False), DistributedDataParallel(network(binary=False))
+    full = SHARDED["sum"]()(alone(x), y)
+    full.backward()
+    value = SHARDED["sum"](process_group="world")(model(x[rows]), y[rows])
+    value.backward()
+    torch.testing.assert_close(value, full)
+    assert error(model, gradient(alone)) < 1e-6, ("sum", split, error(model, gradient(alone)))
 
 
 def main() -> None:
     """Every loss on every split of the rows."""
     dist.init_process_group("gloo")
     for split in SPLITS[dist.get_world_size()]:
-        check_sharded(split)
+        for name in SHARDED:
+            check_sharded(name, split)
+        check_sum(split)
         for name in LOSSES:
             check(name, split)
     dist.destroy_process_group()

@@ -14,7 +14,7 @@ from dicebook import CrossEntropyLoss, DiceLoss, SelfAdjustingDiceLoss, TrainerL
 from dicebook.diagnosis.watchdog import Watchdog
 from dicebook.losses import functional as L
 from losses import trainer_worker
-from losses.trainer_worker import LOSSES, check
+from losses.trainer_worker import LOSSES, check, distance, failing, fit, network, truth
 from tests.processes import run_on
 
 
@@ -22,9 +22,32 @@ from tests.processes import run_on
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("accumulation", [1, 4])
 def test_a_trainer_step_is_the_gradient_of_the_whole_batch(name: str, accumulation: int) -> None:
-    error, logged, true = check(name, accumulation=accumulation)
+    error, logged, true = check(name, accumulation=accumulation, size=16)
     assert error < 2e-6
     assert logged == pytest.approx(true, abs=1e-3)
+
+
+@pytest.mark.slow
+def test_a_trainer_after_two_that_were_interrupted_in_a_micro_batch_is_exact() -> None:
+    adapter, dataset = TrainerLoss(DiceLoss()), trainer_worker.rows(16)
+    steps = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 4}
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            fit(failing(KeyboardInterrupt(), 2), adapter, dataset, **steps)
+    _, gradient = fit(network(), adapter, dataset, **steps)
+    assert distance(gradient, truth(DiceLoss(), dataset)[0]) < 2e-6
+
+
+@pytest.mark.slow
+def test_a_trainer_that_finds_its_batch_size_is_exact() -> None:
+    dataset = trainer_worker.rows(16)
+    model = failing(RuntimeError("CUDA out of memory. Tried to allocate"), 2, 4)
+    steps = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 4}
+    adapter = TrainerLoss(WeightedSum(CrossEntropyLoss(), DiceLoss()))
+    trainer, gradient = fit(model, adapter, dataset, auto_find_batch_size=True, **steps)
+    size = trainer._train_batch_size
+    assert size < 4
+    assert distance(gradient, truth(adapter.loss, dataset[: 4 * size])[0]) < 2e-6
 
 
 @pytest.mark.slow

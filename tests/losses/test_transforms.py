@@ -52,6 +52,22 @@ def test_compiles_to_machine_code(name: str) -> None:
     torch.testing.assert_close(torch.autograd.grad(actual, x), torch.autograd.grad(expected, x))
 
 
+@pytest.mark.parametrize("name", ["fl", "dl", "dsc"])
+def test_compiled_for_any_size_it_stays_exact_and_finite_at_a_margin_of_110(name: str) -> None:
+    torch._dynamo.reset()
+    loss = make_loss(name)
+    compiled = torch.compile(loss, fullgraph=True, dynamic=True, backend="aot_eager")
+    for rows in (6, 9):
+        y = torch.arange(rows) % 3
+        top = torch.nn.functional.one_hot((y + torch.arange(rows) // 3) % 3, 3)
+        x = (110.0 * top).requires_grad_()
+        expected, actual = loss(x, y), compiled(x, y)
+        torch.testing.assert_close(actual, expected, rtol=1e-7, atol=1e-7)
+        of_eager, of_compiled = (torch.autograd.grad(v, x)[0] for v in (expected, actual))
+        assert of_compiled.isfinite().all()
+        torch.testing.assert_close(of_compiled, of_eager, rtol=1e-5, atol=1e-9)
+
+
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
 @pytest.mark.parametrize("name", LOSS_NAMES)
 @pytest.mark.parametrize("level", ["set", "example"])

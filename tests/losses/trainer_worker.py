@@ -5,6 +5,7 @@ Called by test_trainer.py in one process, and in each of two.
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
 from typing import Any
@@ -39,6 +40,7 @@ LOSSES = {
     "self-adjusting": lambda: SelfAdjustingDiceLoss(reduction="sum"),
     "multi-label": lambda: MultiLabelDiceLoss(weight=[1, 2, 0.5, 1]),
     "sum": lambda: WeightedSum(CrossEntropyLoss(), TverskyLoss(), second_weight=2.0),
+    "compiled": lambda: torch.compile(TverskyLoss(squared=True), backend="eager"),
     "warm start": lambda: WarmStart(CrossEntropyLoss(), DiceLoss(), end=4),
     "a function": lambda: (
         lambda logits, labels: torch.nn.functional.cross_entropy(
@@ -105,25 +107,15 @@ def flat(model: torch.nn.Module) -> Tensor:
     return torch.cat([p.grad.flatten().clone() for p in model.parameters() if p.grad is not None])
 
 
-def check(
-    name: str,
-    *,
-    accumulation: int,
-    average: bool = True,
-    checkpointing: bool = False,
-    unlabelled_last: bool = True,
-) -> tuple[float, float, float]:
-    """One optimizer step over 12 rows: relative error of the gradient; logged and true loss."""
-    dataset = rows(12 if unlabelled_last else 14, name == "multi-label")[:12]
-    loss = LOSSES[name]()
+def fit(
+    model: torch.nn.Module, adapter: TrainerLoss, dataset: list[dict[str, Any]], **options: Any
+) -> tuple[InOrder, Tensor]:
+    """Train for one step, and give the Trainer and the gradient that its optimizer got."""
+    catch = Catch()
     with tempfile.TemporaryDirectory() as folder:
-        processes = int(os.environ.get("WORLD_SIZE", "1"))
-        distributed = {"ddp_backend": "gloo", "ddp_find_unused_parameters": False}
         arguments = TrainingArguments(
             folder,
-            per_device_train_batch_size=12 // accumulation // processes,
-            gradient_accumulation_steps=accumulation,
-            average_tokens_across_devices=average,
+            average_tokens_across_devices=adapter.average_tokens_across_devices,
             max_steps=1,
             max_grad_norm=0.0,
             logging_steps=1,
@@ -131,13 +123,8 @@ def check(
             save_strategy="no",
             disable_tqdm=True,
             use_cpu=True,
-            **(distributed if processes > 1 else {}),
+            **options,
         )
-        catch = Catch()
-        adapter = TrainerLoss(loss, average_tokens_across_devices=average)
-        model = network()
-        if checkpointing:
-            model.activation_checkpointing_enable()
         trainer = InOrder(
             model,
             arguments,
@@ -147,7 +134,11 @@ def check(
             callbacks=[catch, adapter.callback()],
         )
         trainer.train()
-        logged = next(row["loss"] for row in trainer.state.log_history if "loss" in row)
+    return trainer, catch.gradient
+
+
+def truth(loss: Any, dataset: list[dict[str, Any]]) -> tuple[Tensor, float]:
+    """The gradient of the loss of all rows at once, and that loss."""
     alone = network().train()
     batch = collate(dataset)
     labels = batch.pop("labels")
@@ -155,8 +146,54 @@ def check(
         loss.advance(to=0)
     true = loss(alone(**batch).logits, labels)
     true.backward()
-    expected = flat(alone)
-    return ((catch.gradient - expected).norm() / expected.norm()).item(), logged, true.item()
+    return flat(alone), true.item()
+
+
+def distance(found: Tensor, expected: Tensor) -> float:
+    """The relative error of a gradient."""
+    return ((found - expected).norm() / expected.norm()).item()
+
+
+def check(
+    name: str,
+    *,
+    accumulation: int,
+    size: int = 12,
+    average: bool = True,
+    checkpointing: bool = False,
+    unlabelled_last: bool = True,
+) -> tuple[float, float, float]:
+    """One optimizer step over all rows: relative error of the gradient; logged and true loss."""
+    dataset = rows(size if unlabelled_last else size + 2, name == "multi-label")[:size]
+    loss = LOSSES[name]()
+    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    distributed = {"ddp_backend": "gloo", "ddp_find_unused_parameters": False}
+    model = network()
+    if checkpointing:
+        model.activation_checkpointing_enable()
+    trainer, gradient = fit(
+        model,
+        TrainerLoss(loss, average_tokens_across_devices=average),
+        dataset,
+        per_device_train_batch_size=size // accumulation // processes,
+        gradient_accumulation_steps=accumulation,
+        **(distributed if processes > 1 else {}),
+    )
+    logged = next(row["loss"] for row in trainer.state.log_history if "loss" in row)
+    expected, true = truth(loss, dataset)
+    return distance(gradient, expected), logged, true
+
+
+def failing(error: BaseException, *calls: int) -> BertForTokenClassification:
+    """The network, but with an error in some of its forward passes, the first being 1."""
+    count, model = itertools.count(1), network()
+
+    def fail(*_: Any) -> None:
+        if next(count) in calls:
+            raise error
+
+    model.register_forward_pre_hook(fail)
+    return model
 
 
 def main() -> None:
