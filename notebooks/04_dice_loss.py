@@ -352,8 +352,8 @@ print(f"linear:  {dice_linear:.3f}, {gap_linear:.3f}")
 print(f"squared: {dice_squared:.3f}, {gap_squared:.3f}")
 
 # %% [markdown]
-# Four thousand free numbers end where the formula says. [Chapter 19](19_other_remedies.ipynb) asks
-# other losses the same question.
+# Four thousand free numbers end where the formula says. ([Chapter 19](19_other_remedies.ipynb) asks
+# other losses.)
 
 # %% tags=["remove-cell"]
 claim(
@@ -525,7 +525,7 @@ pd.DataFrame(angles).T.map(np.mean).round(1)
 # %% [markdown]
 # Cross entropy turned its weights by 34 degrees because of the far negatives, Eq. 8 by five.
 # **Where the model is right, dice moves the threshold and no more. Where the model is wrong, dice can
-# also find another direction than cross entropy.** A tuned threshold cannot do that.
+# also find another direction**, which a tuned threshold cannot.
 
 # %% tags=["remove-cell"]
 claim("Here dice beats the tuned threshold", i.low > 0.01)
@@ -738,10 +738,10 @@ claim("at 16 the squared loss does worse than with more positives",
 # %% [markdown]
 # ## Summary
 #
-# - Per example ([Eq. 7](eq-7)) a dice loss is, on hard predictions, the error rate over $1 + \gamma$
-#   ([Eq. 4.1](eq-4-1)); at set level ([Eq. 8](eq-8)) it is $1 - F_1$ ([Eq. 4.2](eq-4-2)).
-# - The linear set-level loss asks for a threshold at half of F1, the best one, without tuning; the
-#   squared one for $\eta/D$ ([Eq. 4.5](eq-4-5)), a threshold a little above it.
+# - On hard predictions a dice loss of examples ([Eq. 7](eq-7)) is the error rate over $1 + \gamma$
+#   ([Eq. 4.1](eq-4-1)), that of a set ([Eq. 8](eq-8)) $1 - F_1$ ([Eq. 4.2](eq-4-2)).
+# - The linear set-level loss puts the threshold at half of F1, which is best; the
+#   squared one asks for $\eta/D$ ([Eq. 4.5](eq-4-5)), a threshold a little above it.
 # - On full batches of 5% positives [Eq. 6](eq-6) collapses from every start, the set-level losses
 #   never do, and Eq. 7 does from +2 in three runs of eight. With a tuned threshold and a start at −3
 #   or 0 all others end within .02 of cross entropy.
