@@ -224,14 +224,14 @@ gain_T = gain.subs(FN, sp.solve(sp.Eq(TI, value), FN)[0])
 threshold = sp.factor(sp.solve(gain_T, eta)[0])
 short = sp.simplify(threshold.subs(beta, 1 - alpha))
 equal = r"\;\overset{\alpha+\beta=1}{=}\;"
-display(Math(rf"\eta^* = {sp.latex(threshold)} {equal} {sp.latex(short)}"))
+display(Math(rf"t^* = {sp.latex(threshold)} {equal} {sp.latex(short)}"))
 
 
 # %% [markdown]
 # (eq-5-2)=
 # With α + β = 1: call a token positive when
 #
-# $$ \eta > \eta^* = \alpha \cdot \mathrm{TI}^* \tag{5.2} $$
+# $$ \eta > t^* = \alpha \cdot \mathrm{TI}^* \tag{5.2} $$
 #
 # where TI* is the best reachable index. For α = .5 this is [Eq. 2.3](eq-2-3). A small α means a low
 # threshold, and so more recall. The threshold never exceeds α. (Turn the prices in the
@@ -318,7 +318,13 @@ fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
 for axis, y, name in zip(axes, (1, 0), ("a positive", "a negative"), strict=True):
     for a, line in ((0.1, "-"), (0.5, "--"), (0.9, ":")):
         loss = tversky_loss(probability, y, a, 1 - a)
-        axis.plot(probability, loss, line, color="0.2", label=f"α = {a}, β = {1 - a:.1f}")
+        axis.plot(
+            probability,
+            loss,
+            line,
+            color="0.2",
+            label=f"α = {a}, β = {1 - a:.1f}".replace("0.", "."),
+        )
     axis.set(title=f"Loss of {name}", xlabel="probability $p$")
 axes[0].set_ylabel("loss")
 fig.legend(
@@ -736,13 +742,13 @@ print([round(float(v), 4) for v in answer if 0 < v < 1], "instead of 0.1")
 # for Jaccard's (1, 1)? Prove that it picks the same items as F1's, as section 5.2 says it must.
 
 # %% tags=["solution", "hide-cell"]
-# By hand: with α = β = 1 section 5.3 gives η* = J/(J + 1). Put J = F/(2 − F): the denominator is
-# 2/(2 − F), so η* = F/2, which is F1's own threshold. The same, by sympy:
+# By hand: with α = β = 1 section 5.3 gives t* = J/(J + 1). Put J = F/(2 − F): the denominator is
+# 2/(2 − F), so t* = F/2, which is F1's own threshold. The same, by sympy:
 jaccard_threshold = sp.simplify(threshold.subs({alpha: 1, beta: 1}))
 # Write Jaccard through F1, J = F/(2 − F), and compare with F1's threshold, F/2.
 score = sp.Symbol("F", positive=True)
 assert sp.simplify(jaccard_threshold.subs(value, score / (2 - score)) - score / 2) == 0
-sp.Eq(sp.Symbol("eta^*"), jaccard_threshold)
+sp.Eq(sp.Symbol("t^*"), jaccard_threshold)
 
 # %% [markdown]
 # **Exercise 5.5 (predict, then run).** Section 5.7 started from bias 0. Write down first: does the
