@@ -92,7 +92,7 @@ plt.show()
 #
 # ### A power that stays exact
 #
-# With 0 < α < 1 the function $(1 − p)^α$ has an infinite slope at p = 1. In float32 p reaches 1:
+# With 0 < α < 1 the function (1 − p)^α has an infinite slope at p = 1. In float32 p reaches 1:
 
 # %%
 def q_as_written(x, alpha=0.01):  # Eq. 6.1
