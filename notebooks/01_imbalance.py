@@ -15,7 +15,7 @@
 #
 # In most corpora of this book what we look for is rare: a name, the place of an answer. A tagger that
 # says "not a name" to every word is right five times out of six on a famous newspaper corpus. Accuracy
-# likes such a tagger; F1 gives it zero. But F1 cannot be trained on.
+# rewards such a tagger; F1 gives it zero. But F1 has no gradient to train on.
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -51,14 +51,13 @@ shares({name: real[name] for name in order})
 plt.show()
 
 # %% [markdown]
-# The orange part is what the task is about. In the two corpora of reading it is a thin line; in entity
-# recognition it is between a twentieth and a sixth; in MRPC it is two thirds. "Imbalanced" is one word
-# for quite different situations.
+# In the two corpora of reading the orange part is a thin line; in entity
+# recognition it is between a twentieth and a sixth; in MRPC it is two thirds.
 #
 # - **For** readers who have trained a classifier and found that 90% accuracy said nothing.
 # - **You need** Python and the idea of a training and a test set; no mathematics beyond fractions.
-# - **You will be able to** say how unbalanced a corpus is and in which unit, why accuracy rewards finding nothing,
-#   and which three properties of F1 the rest of the book is about.
+# - **You will be able to** say how unbalanced a corpus is and in which unit, why accuracy rewards finding
+#   nothing, and which three properties of F1 the rest of the book is about.
 # - **Time** about 15 seconds on a CPU; a GPU does not help. Symbols and terms:
 #   [Notation and glossary](../docs/notation.md).
 
@@ -80,18 +79,20 @@ from dicelab.records import paper
 
 # %%
 entities = corpora.load("embedded-entities-en", task="tagging")
-row = next(r for r in entities["train"] if len(r["tokens"]) == 12 and len(set(r["tags"])) > 2)
+of_twelve = (r for r in entities["train"] if len(r["tokens"]) == 12)
+row = next(r for r in of_twelve if len(set(r["tags"])) > 2)
 pd.DataFrame([row["tags"]], columns=row["tokens"], index=["tag"])
 
 # %%
 negative = sum(tag == "O" for tag in row["tags"])
 positive = len(row["tags"]) - negative
-print(f"{negative} negatives, {positive} positives: {negative / positive:.1f} to 1")
+ratio = negative / positive
+print(f"{negative} negatives, {positive} positives: {ratio:.1f} to 1")
 
 # %% [markdown]
-# In machine reading the example is a **position**. A question is answered by pointing at two
+# In machine reading the example is a **position**. A reader answers by pointing at two
 # places of the paragraph, where the answer starts and where it ends. Each word of the paragraph
-# is an example, once for every question asked about it, and two of them are positive, or none where
+# is an example for every question asked about it, and two of them are positive, or none where
 # the paragraph holds no answer.
 #
 # > "given a chunk of text of an arbitrary length, only two tokens are positive (or of interest) with
@@ -117,8 +118,8 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# "How long did the work take?" makes two of nine words positive. The longer the paragraph, the
-# rarer they are. (If the answer is one word, it is both start and end, and counts twice.) The same
+# "How long did the work take?" makes two of nine words positive; in a longer paragraph they are
+# rarer. (An answer of one word is both start and end, and counts twice.) The same
 # corpus counted in characters, in word pieces or in sentences gives other ratios (exercise 1.5).
 #
 # ## 1.2 Table 1, counted again
@@ -126,9 +127,8 @@ pd.DataFrame(
 # > "Many NLP tasks such as tagging and machine reading comprehension (MRC) are faced with the severe
 # > data imbalance issue" (the paper, abstract)
 #
-# The paper this book is about {cite}`li2020dice` opens with a table of five corpora. Beside its ratios,
-# as printed, stand our counts; they are read from a record, `results/imbalance.jsonl`, which
-# `dicebook data imbalance` wrote when it had the files.
+# The paper this book is about {cite}`li2020dice` opens with a table of five corpora. Beside its printed
+# ratios stand our counts, from a record that `dicebook data imbalance` wrote.
 
 # %% tags=["hide-input"]
 table_1 = paper.table(1).rows
@@ -141,19 +141,17 @@ for column, digits in {"negative": 0, "positive": 0, "ratio": 2, "paper": 2}.ite
 table
 
 # %% [markdown]
-# Rows without counts are corpora of the paper that we could not read here: CoNLL 2003
+# Rows without counts are corpora that we could not read here: CoNLL 2003
 # {cite}`tjongkimsang2003conll` and OntoNotes 5 are licensed, and of Quoref
-# {cite}`dasigi2019quoref` there is no copy in the record. SQuAD 2.0 {cite}`rajpurkar2018squad2`
-# is in the record with a part of its development set, not with the training set that the paper
-# counted, so its two ratios are not comparable. `squad11` is a copy of the training
+# {cite}`dasigi2019quoref` there is no copy in the record. Of SQuAD 2.0 {cite}`rajpurkar2018squad2`
+# the record holds a part of the development set and not the training set that the paper
+# counted, so its two ratios are not comparable. `squad11` is the training
 # set of SQuAD 1.1 {cite}`rajpurkar2016squad`, rebuilt with all its questions.
 #
 # In reading, a positive stands among fifty to a hundred and forty negatives. In the recognition of
 # entities it stands among five to nineteen. In MRPC {cite}`dolan2005mrpc`, pairs of sentences that may
-# be paraphrases, the *positives* are the majority.
-#
-# One printed row does not add up: SQuAD 1.1 has 58.88 negatives for each positive, and the table
-# prints 55.9 (exercise 1.3).
+# be paraphrases, the *positives* are the majority. One printed ratio is wrong: SQuAD 1.1 has 58.88
+# negatives for each positive, and the table prints 55.9 (exercise 1.3).
 
 # %% tags=["remove-cell"]
 share = {name: real[name].positive / sum(real[name]) for name in order}
@@ -188,7 +186,7 @@ claim(
 
 
 # %% [markdown]
-# ## 1.3 Accuracy likes a tagger that finds nothing
+# ## 1.3 Accuracy rewards a tagger that finds nothing
 #
 # > "The most commonly used cross entropy criteria is actually accuracy-oriented" (the paper, abstract)
 #
@@ -199,21 +197,18 @@ claim(
 # %%
 def train_memory(split):
     """The most frequent tag of each word."""
-    seen = pd.DataFrame(
-        {
-            "word": np.concatenate(split["tokens"]),
-            "tag": np.concatenate(split["tags"]),
-        }
-    )
-    return seen.groupby("word").tag.agg(lambda tags: tags.value_counts().idxmax()).to_dict()
+    words, tags = (np.concatenate(split[key]) for key in ("tokens", "tags"))
+    seen = pd.DataFrame({"word": words, "tag": tags}).groupby("word").tag
+    return seen.agg(lambda tags: tags.value_counts().idxmax()).to_dict()
 
 
 def evaluate(memory, split):
     """Accuracy over tokens and F1 over entities, in %."""
     gold = split["tags"]
-    guess = [[memory.get(word, "O") for word in tokens] for tokens in split["tokens"]]
+    guess = [[memory.get(word, "O") for word in s] for s in split["tokens"]]
     right = np.concatenate(gold) == np.concatenate(guess)
-    return 100 * right.mean(), 100 * entity_f1(list(gold), guess, zero_division=0)
+    found = entity_f1(list(gold), guess, zero_division=0)
+    return 100 * right.mean(), 100 * found
 
 
 # %%
@@ -225,9 +220,9 @@ scores = {
 pd.DataFrame(scores, index=["accuracy", "F1"]).T.round(1)
 
 # %% [markdown]
-# The tagger that finds nothing is right for almost nine tokens in ten. The one that finds
-# something gains five points of accuracy and thirty of F1. How large these two gaps are depends
-# on the imbalance, and `rebalance` changes it, by leaving sentences out.
+# The tagger that finds nothing is right for almost nine tokens in ten. The memory
+# gains five points of accuracy and thirty of F1. Both gaps depend
+# on the imbalance, which `rebalance` changes by leaving sentences out.
 
 # %% tags=["remove-cell"]
 nothing, something = scores["always O"], scores["memory"]
@@ -260,10 +255,8 @@ plt.gcf().legend(loc="outside upper center", ncols=2)
 plt.show()
 
 # %% [markdown]
-# Dashed lines are accuracy, full lines are F1; grey is the tagger that finds nothing. As the imbalance
-# grows, both dashed lines rise above 95% and come together: at 30 to 1 accuracy tells the two taggers
-# apart by 1.4 points. The full lines stay 17 points apart and more. The grey one lies on zero at every
-# ratio.
+# As the imbalance grows, both dashed lines rise above 95% and come together: at 30 to 1 accuracy tells
+# the two taggers apart by 1.4 points. The full lines stay 17 points apart and more.
 
 # %% tags=["remove-cell"]
 apart = curves["accuracy, memory"] - curves["accuracy, always O"]
@@ -276,13 +269,13 @@ claim(
 )
 claim("tells the two taggers apart by 1.4 points", {"1.4": apart[30]})
 claim("The full lines stay 17 points apart and more", curves["F1, memory"].min() > 17)
-claim("The grey one lies on zero at every ratio", bool((curves["F1, always O"] == 0).all()))
+assert (curves["F1, always O"] == 0).all()
 
 
 # %% [markdown]
 # ## 1.4 F1, and what it does not count
 #
-# Compare prediction and truth. There are four outcomes: true and false positives (TP, FP), true and
+# There are four outcomes: true and false positives (TP, FP), true and
 # false negatives (TN, FN). **Precision** is the share of what was found that is right, **recall** the
 # share of what is right that was found, and F1 is their harmonic mean.
 #
@@ -315,15 +308,14 @@ def f1(y, guess):
 
 # %% [markdown]
 # **First property: true negatives do not occur in it.** Add a million easy negatives, all classified
-# correctly: accuracy goes to almost 100%, and F1 does not move (chapter 03). This is what we were
-# looking for: a number that easy negatives cannot improve.
+# correctly: accuracy goes to almost 100%, and F1 does not move (chapter 03).
 #
 # **Second property: it belongs to a set, not to an example.** The accuracy of a set is the mean of the
 # accuracies of its parts. For F1 this does not hold, so that a loss computed example by example, or
 # batch by batch, and averaged, is something other than the F1 of the whole (chapters 03 and 04).
 #
 # **Third property: it is a staircase.** A model gives probabilities; the threshold makes
-# decisions of them. Below we move the probability of one missed positive from 0 to 1 and watch F1.
+# decisions of them. Below, the probability of one missed positive moves from 0 to 1.
 
 # %% tags=["remove-cell"]
 rng = np.random.default_rng(0)
@@ -346,7 +338,8 @@ plt.ylabel("F1 of the set, %")
 plt.show()
 
 # %% tags=["remove-cell"]
-claim("The curve is flat, jumps once at .5, and is flat again", len(set(steps)) == 2)
+jump = moved[int(np.flatnonzero(np.diff(steps))[0])]
+claim("The curve is flat, jumps once at .5, and is flat again", len(set(steps)) == 2, {".5": jump})
 
 # %% [markdown]
 # The curve is flat, jumps once at .5, and is flat again. Its derivative is zero wherever it
@@ -354,9 +347,9 @@ claim("The curve is flat, jumps once at .5, and is flat again", len(set(steps)) 
 #
 # ## 1.5 Which class has the larger gradient?
 #
-# Usually cross entropy stands in. The gradient on the model's output is then $p - y$ for an example
-# (chapter 02 derives it). A fresh model says $p = .5$ to everything, so that all gradients have the same
-# size. We add them up for each class and divide the negatives' sum by the positives'.
+# Usually cross entropy stands in. Its gradient on the model's output is $p - y$ for an example
+# (chapter 02). A fresh model says $p = .5$ to everything, so that all gradients have the same
+# size. Divide the sum of the negatives by that of the positives:
 
 # %%
 ratio_of = {}
@@ -367,14 +360,14 @@ for name in order:
         n_negative * 0.5 / (n_positive * 0.5),
         n_negative * base / (n_positive * (1 - base)),
     )
-pd.DataFrame(ratio_of, index=["fresh, p = .5", "p = share of positives"]).T.round(2)
+names = ["fresh, p = .5", "p = share of positives"]
+pd.DataFrame(ratio_of, index=names).T.round(2)
 
 # %% [markdown]
-# At first the negatives' gradient is as many times larger as there are more of them: 59 times in SQuAD
-# 1.1. As soon as the model has learned how rare positives are (second column), both sides are equal, and
-# it begins to tell them apart. So imbalance does not make cross entropy blind. It makes the start
-# slower, and it leaves few examples above the threshold of .5; chapter 02 tunes that threshold and sees
-# how far it goes.
+# At first the gradient of the negatives is larger by the ratio: 59 times in SQuAD
+# 1.1. As soon as the model has learned how rare positives are (second column), both sides are equal.
+# So imbalance makes the start of cross entropy slower, and it leaves few examples above the
+# threshold of .5, which chapter 02 tunes.
 
 # %% tags=["remove-cell"]
 claim("59 times in SQuAD 1.1", {"59": ratio_of["squad11"][0]})
@@ -388,9 +381,9 @@ claim("accuracy goes to almost 100%, and F1 does not move", f1(y, guess) == f1(y
 #
 # - Imbalance is a ratio *in a unit*: tokens, positions, pairs. From MRPC to SQuAD it spans a
 #   factor of more than a hundred.
-# - Accuracy tends to 100% for a model that finds nothing. Its F1 is zero.
+# - As positives get rarer, accuracy tends to 100% for a model that finds nothing. Its F1 is zero.
 # - F1 ignores true negatives, belongs to a set rather than to an example, and has no useful
-#   gradient. Each of these three returns in a later chapter.
+#   gradient.
 # - Under cross entropy the majority has the larger gradient at first, in proportion to the ratio, and
 #   no longer once the model knows the ratio.
 

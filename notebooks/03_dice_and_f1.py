@@ -13,9 +13,9 @@
 # %% [markdown]
 # # 03 The dice coefficient and F1
 #
-# The dice coefficient of what is marked and what a tagger marks *is* F1. Make it soft so that it has a
-# derivative, and it asks nothing of a negative example. The usual fix, a smoothing term γ, gives
-# negatives a gradient, and costs the positives most of theirs.
+# The dice coefficient of what is marked and what a tagger marks *is* F1. Written for one example, with a
+# probability in it, it asks nothing of a negative. The usual fix, a smoothing term γ, gives
+# negatives a gradient; but a positive that is missed has hardly one.
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -57,8 +57,8 @@ plt.show()
 # - **For** readers who report F1 and wonder whether they could train for it.
 # - **You need** precision and recall ([chapter 01](01_imbalance.ipynb)) and the gradient $p - y$ of
 #   cross entropy ([chapter 02](02_cross_entropy.ipynb)).
-# - **You will be able to** prove that the dice coefficient is F1, say why an average of F1s is none, and predict
-#   what the smoothing term γ does.
+# - **You will be able to** prove that the dice coefficient is F1, say why an average of F1s is not an F1,
+#   and predict what the smoothing term γ does.
 # - **Time** about 15 seconds on a CPU; a GPU does not help. Symbols and terms:
 #   [Notation and glossary](../docs/notation.md).
 
@@ -91,8 +91,8 @@ torch.set_default_dtype(torch.float64)
 # > "an F1-oriented statistic used to gauge the similarity of two sets" (the paper, Section 3.3)
 #
 # (eq-3)=
-# How alike are the two sets? Dice {cite}`dice1945` and Sørensen {cite}`sorensen1948` compare what
-# they share with how large they are:
+# Dice {cite}`dice1945` and Sørensen {cite}`sorensen1948` compare what two sets share with how large
+# they are:
 #
 # $$ \mathrm{DSC}(A, B) = \frac{2\,|A \cap B|}{|A| + |B|} \tag{3} $$
 
@@ -101,16 +101,16 @@ def dice_of_sets(A, B):
     return 2 * len(A & B) / (len(A) + len(B))
 
 
-print(f"shared {len(A & B)}, sizes {len(A)} and {len(B)}: dice {dice_of_sets(A, B):.3f}")
+print(f"shared {len(A & B)}, sizes {len(A)} and {len(B)}")
+print(f"dice {dice_of_sets(A, B):.3f}")
 
 # %% [markdown]
-# Three shared positions count twice, six out of nine. The factor 2 makes the score of two equal
-# sets 1. Two disjoint sets score 0.
+# Three shared positions count twice, six out of nine. Two equal sets score 1, two disjoint sets 0.
 #
 # ## 3.2 The dice coefficient is F1
 #
 # The shared positions are the true positives, TP. What is only in $A$ is a false positive, what is
-# only in $B$ a false negative. So $|A| = TP + FP$ and $|B| = TP + FN$. Sympy puts that into Eq. 3,
+# only in $B$ a false negative, so that $|A| = TP + FP$ and $|B| = TP + FN$. Sympy puts that into Eq. 3,
 # and precision and recall into F1, their harmonic mean.
 
 # %%
@@ -128,7 +128,7 @@ assert sp.simplify(dsc - f1) == 0
 # > false negative (FN)" (the paper, Section 3.3)
 #
 # (eq-4)=
-# The two last fractions are the same: multiply out the second and cancel TP. So
+# The two last fractions are the same. So
 #
 # $$ \mathrm{DSC} = \frac{2TP}{2TP + FN + FP} = \frac{2\,\mathrm{Pre} \times
 # \mathrm{Rec}}{\mathrm{Pre} + \mathrm{Rec}} = F_1 \tag{4} $$
@@ -138,7 +138,8 @@ assert sp.simplify(dsc - f1) == 0
 # %%
 gold = [i in B for i in range(len(tokens))]
 said = [i in A for i in range(len(tokens))]
-print(f"Eq. 3: {dice_of_sets(A, B):.4f}   scikit-learn's F1: {sklearn_f1(gold, said):.4f}")
+print(f"Eq. 3: {dice_of_sets(A, B):.4f}")
+print(f"scikit-learn's F1: {sklearn_f1(gold, said):.4f}")
 
 
 # %% [markdown]
@@ -152,11 +153,13 @@ def f1_and_accuracy(tp, fp, fn, tn):
     }
 
 
-rows = {f"{tn:,} true negatives": f1_and_accuracy(3, 1, 2, tn) for tn in (6, 1000, 1_000_000)}
+rows = {}
+for tn in (6, 1000, 1_000_000):
+    rows[f"{tn:,} true negatives"] = f1_and_accuracy(3, 1, 2, tn)
 pd.DataFrame(rows).T.round(6)
 
 # %% [markdown]
-# Accuracy climbs from .75 to .999997. F1 stays at .667: many easy negatives cannot improve it. For a
+# Accuracy climbs from .75 to .999997. F1 stays at .667. For a
 # score that is good; for a loss it will be the problem.
 
 # %% tags=["remove-cell"]
@@ -184,9 +187,8 @@ plt.show()
 #
 # ## 3.3 F1 belongs to a set
 #
-# Accuracy is a mean over examples. Is F1 a mean of something over examples, or over batches? Take two
-# batches. In the first there is one name and it is found. In the second there are nine and all are
-# missed.
+# Accuracy is a mean over examples. F1 is not one. Take two batches: in the first there is one name and
+# it is found; in the second there are nine and all are missed.
 
 # %%
 first = {"tp": 1, "fp": 0, "fn": 0, "tn": 15}
@@ -202,23 +204,25 @@ for name, counts in {
 
 # %% [markdown]
 # The accuracy of both is .719, the mean of 1 and .438. The F1 of both is .182, and the mean of 1
-# and 0 is .5. The mean of F1s lets one name weigh as much as nine.
+# and 0 is .5, in which one name weighs as much as nine.
 #
-# In real batches the mean also depends on how they are *shuffled*. We take one fixed set of predictions
-# for 1600 examples, deal it into a hundred batches of 16, and average the batches' F1s; two thousand
-# times. A batch without any positive, gold or predicted, is 0/0: some count it as 1, some as 0.
+# The mean also depends on how the batches are *shuffled*. We deal one fixed set of predictions
+# for 1600 examples into a hundred batches of 16 and average the batches' F1s; two thousand
+# times. A batch without any positive, gold or predicted, is 0/0, which some count as 1, some as 0.
 
 # %%
 x, y = imbalanced_blobs(1600, positive=0.05, seed=0)
-said = optimal_logits(x).sigmoid() > 0.26  # the best threshold, from chapter 02
+said = optimal_logits(x).sigmoid() > 0.26  # the best, from chapter 02
 whole = f1_score(said, y)
 
 generator = torch.Generator().manual_seed(1)
-order = torch.stack([torch.randperm(1600, generator=generator) for _ in range(2000)])
-deals = order.view(2000, 100, 16)
+order = [torch.randperm(1600, generator=generator) for _ in range(2000)]
+deals = torch.stack(order).view(2000, 100, 16)
 tp = (said & y.bool()).double()[deals].sum(-1)
 size = (said.double() + y)[deals].sum(-1)
-mean_of_f1 = {zero: torch.where(size > 0, 2 * tp / size, zero).mean(1) for zero in (0.0, 1.0)}
+mean_of_f1 = {}
+for zero in (0.0, 1.0):
+    mean_of_f1[zero] = torch.where(size > 0, 2 * tp / size, zero).mean(1)
 
 # %% mystnb={"figure": {"caption": "Figure 3.3. The same 1600 predictions, dealt into batches by 2000 shuffles.", "name": "fig-3-3"}, "image": {"alt": "Two humps. The left one, 0/0 counted as 0, lies far below the dashed line that marks the F1 of the whole set; the right one, 0/0 counted as 1, lies above it and touches it with its tail."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.2))
@@ -227,7 +231,7 @@ for (zero, values), color in zip(mean_of_f1.items(), ("C0", "C2"), strict=True):
     ax.hist(values.numpy(), bins=30, color=color, alpha=0.7, label=label)
 ax.axvline(whole, color="k", ls="--", label=f"F1 of the whole set: {whole:.3f}")
 ax.set(xlabel="score", ylabel="number of shuffles")
-ax.set_title("The same 1600 predictions, 2000 shuffles")
+
 fig.legend(loc="outside lower center", fontsize="small")
 plt.show()
 
@@ -240,10 +244,10 @@ print(
 )
 
 # %% [markdown]
-# Nothing about the predictions changed, and yet the mean of batch F1s moves by .1 and more with the
-# shuffle. And it moves around the wrong place: .27 or .55 where the set has .497, depending on what
-# one decides about the 28% of batches that hold nothing. **F1 is a statistic of a set.** Sum the counts
-# first, divide once; chapter 04 applies it to losses.
+# The predictions are the same, and yet the mean of batch F1s moves by .1 and more with the
+# shuffle. Its middle is wrong, too: .27 or .55 where the set has .497, depending on
+# the 28% of batches that hold nothing. **F1 is a statistic of a set:** sum the counts
+# first, divide once. Chapter 04 does so in a loss.
 
 # %% tags=["remove-cell"]
 claim("moves by .1 and more with the shuffle",
@@ -256,14 +260,14 @@ claim("the 28% of batches that hold nothing", {"28%": (size == 0).double().mean(
 # %% [markdown]
 # ## 3.4 Down to one example
 #
-# To train we need a derivative, so the hard decision "in $A$ or not" gives way to the probability
+# To train we need a derivative, so the decision "in $A$ or not" becomes the probability
 # $p_{i1}$ of being in $A$.
 #
 # > "For an individual example xi, its corresponding dice coefficient is given as follows" (the
 # > paper, Section 3.3)
 #
 # (eq-5)=
-# That is a score of a set for a *single* example, which section 3.3 warns of:
+# That scores a *single* example by the formula of a set:
 #
 # $$ \mathrm{DSC}(x_i) = \frac{2\, p_{i1}\, y_{i1}}{p_{i1} + y_{i1}} \tag{5} $$
 
@@ -301,8 +305,7 @@ for label in (torch.zeros(7), torch.ones(7)):
 # > "As can be seen, a negative example (yi1 = 0) does not contribute to the objective." (the paper,
 # > Section 3.3)
 #
-# A positive scores more, the surer the model is. With $y = 0$ the numerator is 0 whatever the model
-# predicts, so a negative example cannot teach it anything:
+# With $y = 0$ the numerator is 0 whatever the model predicts:
 
 # %%
 p = torch.linspace(0.05, 0.95, 7, requires_grad=True)
@@ -311,21 +314,19 @@ print(p.grad)
 
 
 # %% [markdown]
-# Seven probabilities, seven zeros. Ninety-five percent of our tokens are negatives, and this score
-# has no gradient for any of them. At $p = 0$, where every negative should end, it is 0/0.
+# No negative has a gradient. At $p = 0$, where every negative should end, the score is 0/0.
 
 # %% [markdown]
 # What would a model do that maximises the mean of Eq. 5? Take hard predictions. A found positive
-# scores 1; a missed one and a false alarm score 0; a true negative is 0/0, and one must choose.
+# scores 1; a missed one and a false alarm score 0; a true negative is 0/0.
 #
 # (eq-3-1)=
-# With 0/0 counted as 0, so that a negative scores 0 at every $p$, the mean over $N$ examples is
+# With 0/0 counted as 0, the mean over $N$ examples is
 #
 # $$ \frac1N \sum_i \mathrm{DSC}(x_i) = \frac{TP}{N} \tag{3.1} $$
 #
-# and the easy way to the maximum is to call everything positive. With 0/0 counted as 1, as the library
-# does, a true negative scores 1 as well and the mean is $(TP + TN)/N$: accuracy. Neither is F1, and the
-# second returns as [Eq. 4.1](eq-4-1). In F1, negatives cost something through the false positives in the
+# and is largest if everything is called positive. With 0/0 counted as 1, as the library
+# does, the mean is $(TP + TN)/N$: accuracy. Neither is F1. In F1, false positives count in the
 # *denominator of the set*; the denominator of one example holds no false positives of others.
 #
 # ## 3.5 The smoothing term
@@ -338,9 +339,9 @@ print(p.grad)
 #
 # $$ \mathrm{DSC}(x_i) = \frac{2\, p_{i1}\, y_{i1} + \gamma}{p_{i1} + y_{i1} + \gamma} \tag{6} $$
 #
-# It is often presented as a guard against 0/0. It does much more. For a negative the coefficient is
-# now $\gamma/(p + \gamma)$, which falls as $p$ rises: only through γ does a negative have a gradient. In
-# code, as a loss, one minus the coefficient:
+# It guards against 0/0, and does more: for a negative the coefficient is
+# now $\gamma/(p + \gamma)$, so that only through γ does a negative have a gradient. As a loss, one minus
+# the coefficient:
 
 # %%
 def dice_loss_of_example(p, y, gamma=1.0):
@@ -361,8 +362,8 @@ for gamma in (0.01, 1.0, 10.0):
         torch.testing.assert_close(torch.autograd.grad(other, logits, retain_graph=True), slope)
 
 # %% [markdown]
-# The library's line and its loss agree with it, for three values of γ. Now the derivatives, by sympy;
-# $L_1$ is the loss of a positive, $L_0$ that of a negative.
+# The library's line and its loss agree with it. The derivatives, by sympy;
+# $L_1$ is the loss of a positive, $L_0$ that of a negative:
 
 # %%
 P, G = sp.symbols("p gamma", positive=True)
@@ -371,47 +372,49 @@ L0 = 1 - G / (P + G)
 short = {"L_1": (L1, (1 - P) / (1 + P + G)), "L_0": (L0, P / (P + G))}
 for name, (loss, value) in short.items():
     assert sp.simplify(loss - value) == 0
-    slope = sp.factor(sp.diff(loss, P))
-    display(Math(rf"{name} = {sp.latex(value)} \qquad \frac{{d{name}}}{{dp}} = {sp.latex(slope)}"))
+    slope = sp.latex(sp.factor(sp.diff(loss, P)))
+    right = rf"\qquad \frac{{d{name}}}{{dp}} = {slope}"
+    display(Math(rf"{name} = {sp.latex(value)} {right}"))
 
 # %% [markdown]
 # (eq-3-2)=
-# Three facts can be read off these lines. First, **the slope of an easy negative is $1/\gamma$**: put
-# $p = 0$ into the last one. Second, **γ compresses the range**. A positive at $p = 0$ and a negative at
-# $p = 1$, the worst that can happen, cost
+# First, **the slope of an easy negative is $1/\gamma$**, at $p = 0$. Second, **γ compresses the
+# range**: a positive at $p = 0$ and a negative at $p = 1$, the worst that can happen, cost
 #
 # $$ L_1(0) = L_0(1) = \frac{1}{1+\gamma} \tag{3.2} $$
 #
-# Third, the loss of a positive falls with $p$ everywhere and that of a negative rises everywhere, so
-# that no correct answer moves back. (Chapter 06 has a loss for which that is not true.)
+# Third, the loss of a positive falls with $p$ everywhere and that of a negative rises everywhere.
+# (That does not hold for the loss of chapter 06.)
 
 # %%
 rows = {}
 for g in (0, 0.01, 0.1, 1, 10):
     at = {P: 0, G: g}
     slope = sp.limit(sp.diff(L0, P).subs(P, 0), G, g, "+")
+    half = sp.diff(L0, P).subs({P: 0.5, G: g})
     rows[f"γ = {g}"] = {
-        "slope of a negative at p = 0": float(slope) if slope.is_finite else np.inf,
-        "slope of a negative at p = .5": float(sp.diff(L0, P).subs({P: 0.5, G: g})),
-        "minus slope of a positive at p = 0": float(-sp.diff(L1, P).subs(at)),
+        "negative, p = 0": float(slope) if slope.is_finite else np.inf,
+        "negative, p = .5": float(half),
+        "positive, p = 0": float(sp.diff(L1, P).subs(at)),
         "costliest mistake": float(L1.subs(at)),
     }
+print("slopes, and what the costliest mistake costs")
 pd.DataFrame(rows).T.round(3)
 
 # %% [markdown]
-# Turn γ yourself, from .01 to 10. What the slope does to a model, the
-# <a href="../docs/playground.html#loss=dl&amp;squared=false&amp;level=example">Playground</a> shows.
+# Turn γ yourself, and train with it in the
+# <a href="../docs/playground.html#loss=dl&amp;squared=false&amp;level=example">Playground</a>.
 #
 # <div class="play" data-play="smoothing"><img src="../_static/play-smoothing.png"
 # alt="Left, the loss of a positive and of a negative against p; right, the slopes of both. With
 # γ = 1 the slope is 1 for a negative and −.75 for a positive at p = 0, and the costliest mistake costs .5."></div>
 
 # %% [markdown]
-# As γ shrinks, the slope of a negative at $p = 0$ grows without bound, and the negative hardly has one
+# As γ shrinks, the slope of a negative at $p = 0$ grows without bound and vanishes
 # elsewhere. At $p = .5$ it is largest for γ = .5. As γ grows beyond, all numbers shrink: at γ = 10 the
-# costliest mistake costs .091. So γ is no technicality. It is a dial from a loss that is blind to
-# negatives (γ = 0) to the plain absolute error $|p - y|$ (γ → ∞, exercise 3.3). The paper sets it to 1;
-# nothing in the equations says why.
+# costliest mistake costs .091. So γ leads from a loss that is blind to
+# negatives (γ = 0) to the absolute error $|p - y|$ (γ → ∞, exercise 3.3). The paper sets it to 1
+# and gives no reason.
 
 # %% tags=["remove-cell"]
 claim("at γ = 10 the costliest mistake costs .091", {".091": rows["γ = 10"]["costliest mistake"]})
@@ -422,11 +425,10 @@ claim(
 
 
 # %% [markdown]
-# ## 3.6 What the model feels
+# ## 3.6 The gradient on the logit
 #
-# A network does not move $p$; it moves the logit $x$ behind it. The gradient on the logit is the slope
-# above times $dp/dx = p(1-p)$. Here are its sizes for cross entropy, whose gradient is $p - y$, and for
-# Eq. 6 with γ = 1.
+# A network computes the logit $x$, and the gradient on the logit is the slope
+# above times $dp/dx = p(1-p)$. Here are its sizes for cross entropy and for Eq. 6 with γ = 1.
 
 # %%
 def gradient_size(loss, p, y):
@@ -435,31 +437,38 @@ def gradient_size(loss, p, y):
     return grad.abs()
 
 
-losses = {
-    "cross entropy": lambda x, y: binary_cross_entropy(x, y, reduction="sum"),
-    "dice, Eq. 6": lambda x, y: binary_dice(x, y, level="example", squared=False, reduction="sum"),
-}
+def ce(x, y):
+    return binary_cross_entropy(x, y, reduction="sum")
+
+
+def dice(x, y):
+    options = {"level": "example", "squared": False, "reduction": "sum"}
+    return binary_dice(x, y, **options)
+
+
+losses = {"cross entropy": ce, "dice, Eq. 6": dice}
 p = torch.tensor([0.001, 0.01, 0.05, 0.5, 0.95])
-cases = product([1.0, 0.0], losses.items())
-rows = {f"y = {y:.0f}, {name}": gradient_size(loss, p, y).numpy() for y, (name, loss) in cases}
+rows = {}
+for y_, (name, loss) in product([1.0, 0.0], losses.items()):
+    rows[f"y = {y_:.0f}, {name}"] = gradient_size(loss, p, y_).numpy()
 pd.DataFrame(rows, index=[f"p = {v:g}" for v in p.tolist()]).T.round(4)
 
 # %% [markdown]
-# For an easy negative, $p = .01$, the two losses agree: .0100 and .0097. Look at the *hard
-# positive* in the same column. The gradient of cross entropy is .99, that of dice .0074: 135 times
-# less. The factor $p(1-p)$ makes the gradient small wherever the model is sure, right or wrong. In
-# cross entropy the slope of its logarithm, $1/p$, cancels the $p$.
+# For an easy negative, $p = .01$, the two losses agree: .0100 and .0097. For a *missed positive* in the
+# same column the gradient of cross entropy is .99, that of dice .0074: 135 times
+# less. The factor $p(1-p)$ makes the gradient small wherever the model is sure, right or wrong; in
+# cross entropy the slope of the logarithm, $1/p$, cancels the $p$.
 
 # %% tags=["remove-cell"]
 hard = [float(gradient_size(loss, torch.tensor([0.01]), 1.0)) for loss in losses.values()]
 easy = [float(gradient_size(loss, torch.tensor([0.01]), 0.0)) for loss in losses.values()]
 claim("the two losses agree: .0100 and .0097", {".0100": easy[0], ".0097": easy[1]})
-claim("The gradient of cross entropy is .99, that of dice .0074: 135 times less",
+claim("the gradient of cross entropy is .99, that of dice .0074: 135 times less",
       {".99": hard[0], ".0074": hard[1], "135": hard[0] / hard[1]})  # fmt: skip
 
 # %% [markdown]
-# So the fix has a price. At 5% positives and $p = .05$ everywhere, cross entropy was in balance
-# ([Eq. 2.1](eq-2-1)). Is this loss?
+# At 5% positives and $p = .05$ everywhere, the classes are in balance under cross entropy
+# ([section 2.3](02_cross_entropy.ipynb)). And under this loss?
 
 # %% mystnb={"figure": {"caption": "Figure 3.4. 5% positives, all examples at the same p: minus the mean gradient on the bias. Above zero the bias rises.", "name": "fig-3-4"}, "image": {"alt": "The line of cross entropy starts at +.05, crosses zero at p = .05 and falls steadily. The curve of dice is negative everywhere, a shallow bowl."}} tags=["hide-input"]
 p = torch.linspace(0.005, 0.995, 199)
@@ -484,10 +493,9 @@ print(*balanced_at, sep="\n")
 assert balanced_at[0].endswith("p = 0.05")
 
 # %% [markdown]
-# Cross entropy has a place of rest, the share of positives. The per-example dice loss has none:
+# Cross entropy comes to rest at the share of positives. The per-example dice loss does not:
 # from *every* starting point the negatives win, until all probabilities are 0. Chapter 04 trains
-# models on it and watches that happen. It also shows the way out, which section 3.3 has already
-# given: do not ask a single example for its F1, but the set.
+# models on it, and on the dice of a set.
 
 # %% tags=["remove-cell"]
 claim("from *every* starting point the negatives win", negatives_win)

@@ -65,18 +65,17 @@ fig.legend(loc="outside lower center", ncols=2, fontsize="small")
 plt.show()
 
 # %% [markdown]
-# The thin black line is the usual threshold, $p = .5$. Cross entropy and Eq. 6 cross it at η = .5, as
-# accuracy wants it. Eq. 7 crosses it at .57 and says "positive" *less* often than accuracy would. The
+# The thin black line is the usual threshold, $p = .5$. Cross entropy and Eq. 6 cross it at η = .5, which
+# is best for accuracy. Eq. 7 crosses it at .57. The
 # set-level losses cross it at .27 (linear) and .30 (squared): the linear threshold is half of F1.
-# **That is what dice does for imbalance: it moves the threshold.** Chapter 02 got
-# the same with one number after training.
+# **That is what dice does for imbalance: it moves the threshold**, as tuning does after training
+# (chapter 02).
 #
-# - **For** readers who have read "dice loss" in a paper, found it in three libraries, and got three
-#   different numbers.
+# - **For** readers who found "dice loss" in three libraries and got three different numbers.
 # - **You need** Eq. 6 and its smoothing term ([chapter 03](03_dice_and_f1.ipynb)), and the tuned
 #   threshold ([chapter 02](02_cross_entropy.ipynb)).
-# - **You will be able to** tell the per-example dice loss from the set-level one, predict which will collapse and
-#   from which start, and choose a batch size.
+# - **You will be able to** tell the per-example dice loss from the set-level one, predict which will
+#   collapse and from which start, and choose a batch size.
 # - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms:
 #   [Notation and glossary](../docs/notation.md).
 
@@ -128,7 +127,7 @@ from dicelab.toy import (
 # $$ \mathrm{DL} = 1 - \frac{2 \sum_i p_{i1} y_{i1} + \gamma}{\sum_i p_{i1}^2 + \sum_i y_{i1}^2 +
 # \gamma} \tag{8} $$
 #
-# In code they differ by where `sum` and `mean` stand:
+# In code:
 
 # %%
 def dice_loss_per_example(p, y, gamma=1.0):
@@ -136,12 +135,13 @@ def dice_loss_per_example(p, y, gamma=1.0):
 
 
 def dice_loss_of_set(p, y, gamma=1.0):
-    return 1 - (2 * (p * y).sum() + gamma) / ((p**2).sum() + (y**2).sum() + gamma)
+    sizes = (p**2).sum() + (y**2).sum()
+    return 1 - (2 * (p * y).sum() + gamma) / (sizes + gamma)
 
 
 # %% [markdown]
-# The library has one function for both. Given the three numbers of each example, it is the
-# coefficient in [Eq. 7](eq-7); given their sums, the one in [Eq. 8](eq-8):
+# The library has one function for both: given the three numbers of each example, the
+# coefficient in [Eq. 7](eq-7); given their sums, that in [Eq. 8](eq-8):
 
 # %% tags=["hide-input"]
 Markdown(f"```python\n{inspect.getsource(equations.dice_coefficient)}```")
@@ -165,9 +165,9 @@ for equation, gamma in product(("eq7", "eq8"), (0.01, 1.0, 10.0)):
         torch.testing.assert_close(torch.autograd.grad(other, logits, retain_graph=True), slope)
 
 # %% [markdown]
-# The two lines above, the library's function and its losses agree in value and in gradient. Each
+# The functions above, the library's function and its losses agree in value and in gradient. Each
 # loss also comes with plain $p$ and $y$ in the denominator: per example that is [Eq. 6](eq-6), at set
-# level Eq. 8 with $\sum p$ for $\sum p^2$. So there are four:
+# level Eq. 8 with $\sum p$ for $\sum p^2$.
 
 # %%
 FOUR = {
@@ -180,27 +180,28 @@ FOUR = {
 # %% [markdown]
 # ## 4.2 On hard predictions
 #
-# Suppose every $p$ is 0 or 1. Then $p^2 = p$, so that squares make no difference, and an example has
-# four cases. Sympy evaluates the bracket of Eq. 7 in each.
+# If every $p$ is 0 or 1, squares make no difference, and an example has
+# four cases. Here is the bracket of Eq. 7 in each.
 
 # %%
 P, Y, G = sp.symbols("p y gamma", nonnegative=True)
 bracket = 1 - (2 * P * Y + G) / (P**2 + Y**2 + G)
-for name, p, y in [("true positive", 1, 1), ("false negative", 0, 1),
-                   ("false positive", 1, 0), ("true negative", 0, 0)]:  # fmt: skip
+right = {"true positive": (1, 1), "true negative": (0, 0)}
+wrong = {"false negative": (0, 1), "false positive": (1, 0)}
+for name, (p, y) in (right | wrong).items():
     value = sp.simplify(bracket.subs({P: p, Y: y}))
     display(Math(rf"\text{{{name}:}}\quad {sp.latex(value)}"))
 
 # %% [markdown]
 # (eq-4-1)=
-# A right answer costs 0, and a wrong one costs $1/(1+\gamma)$, whichever kind of wrong it is. The
+# A right answer costs 0, and a wrong one of either kind $1/(1+\gamma)$. The
 # mean over examples is therefore
 #
 # $$ \mathrm{DL}_{\text{per example}} = \frac{FP + FN}{N\,(1+\gamma)} = \frac{\text{error
 # rate}}{1+\gamma} \tag{4.1} $$
 #
 # (eq-4-2)=
-# In the set-level loss the counts meet before the division. With γ → 0,
+# In the set-level loss the counts are summed before the division. With γ → 0,
 #
 # $$ \mathrm{DL}_{\text{set}} = 1 - \frac{2TP}{2TP + FP + FN} = 1 - F_1 \tag{4.2} $$
 #
@@ -231,8 +232,7 @@ pd.DataFrame(rows).T.round(4)
 # > "the proposed losses perform as a soft version of F1 score" (the paper, Section 5.2)
 #
 # **That holds for the set-level loss; it does not hold for the per-example losses.** The paper does
-# not say which of them its experiments minimise; its Table 2, headed "one sample", prints the
-# per-example one.
+# not say which of them its experiments minimise; its Table 2 prints the per-example one.
 
 # %% tags=["remove-cell"]
 careful, eager = rows["careful"], rows["eager"]
@@ -253,39 +253,39 @@ claim("γ = 1 moves it by at most .011", {".011": moved})
 # %% [markdown]
 # ## 4.3 What does each loss ask for?
 #
-# Now soft predictions. Take all examples that look alike, and let a share η of them be positive: η
+# Take all examples that look alike, and let a share η of them be positive: η
 # is their honest probability. Which $p$ minimises the expected loss of this group? For cross
 # entropy it is $p = \eta$.
 #
 # ### Per example
 #
-# Each group minimises $\eta L_1(p) + (1-\eta) L_0(p)$ by itself. For Eq. 6, sympy looks for the place
-# where the slope is zero.
+# Each group minimises $\eta L_1(p) + (1-\eta) L_0(p)$ by itself. For Eq. 6:
 
 # %%
 p, share, gamma = sp.symbols("p eta gamma", positive=True)
 L1, L0 = (1 - p) / (1 + p + gamma), p / (p + gamma)
 group = share * L1 + (1 - share) * L0
-(eta_here,) = sp.solve(sp.diff(group, p), share)  # the η for which the slope at p is zero
+(eta_here,) = sp.solve(sp.diff(group, p), share)  # the slope is zero
 bend = sp.factor(sp.diff(group, p, 2).subs(share, eta_here))
-display(Math(rf"\text{{slope}} = 0 \;\Rightarrow\; \text{{second derivative}} = {sp.latex(bend)}"))
+left = r"\text{slope} = 0 \;\Rightarrow\; \text{second derivative} = "
+display(Math(left + sp.latex(bend)))
 
 # %% [markdown]
-# Wherever the slope is zero, the second derivative is *negative*. So such a place is a maximum, and
-# the minimum lies at a corner. At $p = 0$ the group costs $\eta/(1+\gamma)$, at $p = 1$ it costs
+# The second derivative is *negative*, so that this is a maximum, and
+# the minimum lies at an end. At $p = 0$ the group costs $\eta/(1+\gamma)$, at $p = 1$
 # $(1-\eta)/(1+\gamma)$.
 #
 # (eq-4-3)=
 # $$ \text{Eq. 6 asks for}\quad p = \begin{cases} 1 & \eta > .5 \\ 0 & \eta < .5
 # \end{cases} \tag{4.3} $$
 #
-# Eq. 6 makes the predictions hard and then minimises the error rate, for every γ. Eq. 7 has no such
-# simple answer; Figure 4.1 found it on a grid.
+# Eq. 6 makes the predictions hard and minimises the error rate, for every γ. The answer of Eq. 7
+# was found on a grid for Figure 4.1.
 #
 # ### At set level
 #
-# Here the groups meet in two sums. Write $D$ for the dice that the whole set has now (γ = 0) and $S$
-# for its denominator. The quotient rule gives the slope of $1 - D$:
+# Write $D$ for the dice that the whole set has now (γ = 0) and $S$
+# for its denominator. The slope of $1 - D$ is
 #
 # (eq-4-4)=
 # $$ \frac{\partial (1-D)}{\partial p_i} = \frac{D - 2 y_i}{S}\ \text{ (linear)}, \qquad
@@ -303,9 +303,8 @@ for square in (False, True):
 
 
 # %% [markdown]
-# Autograd agrees. Now take the mean over a group, which puts η in the place of $y_i$, and look for
-# the minimum. The sign of the linear slope depends on η alone, and not on $p_i$; the squared slope is
-# zero at $p_i = \eta/D$.
+# The mean over a group puts η in the place of $y_i$. The sign of the linear slope then depends on η
+# alone; the squared slope is zero at $p_i = \eta/D$.
 #
 # (eq-4-5)=
 # $$ \text{linear:}\quad p = \begin{cases} 1 & \eta > D/2 \\ 0 & \eta < D/2 \end{cases} \qquad\qquad
@@ -316,12 +315,12 @@ for square in (False, True):
 # probabilities up by $1/D$. At $p = .5$ its threshold is $\eta = D/2$ as well, but its $D$ is the
 # dice of soft predictions, which is not F1.
 #
-# As a check, each of 4000 examples of the toy gets a probability of its own, free to move, and all
-# 4000 minimise the expected loss.
+# As a check, each of 4000 examples of the toy gets a free probability, and together they minimise the
+# expected loss.
 
 # %%
 def ask(loss, eta, steps=800):
-    """The probabilities that minimise an expected loss, one free logit for each example."""
+    """The probabilities that minimise an expected loss; free logits."""
     z = torch.zeros_like(eta, requires_grad=True)
     optimizer = torch.optim.Adam([z], lr=0.1)
     for _ in range(steps):
@@ -333,21 +332,28 @@ def ask(loss, eta, steps=800):
 
 
 def expected_set_loss(square):
-    return lambda p, e: 1 - 2 * (e * p).sum() / ((p**2 if square else p).sum() + e.sum())
+    def loss(p, e):
+        size = (p**2 if square else p).sum() + e.sum()
+        return 1 - 2 * (e * p).sum() / size
+
+    return loss
 
 
 free_linear, dice_linear = ask(expected_set_loss(False), eta)
 free_squared, dice_squared = ask(expected_set_loss(True), eta)
 
 # %%
-gap_linear = (free_linear - (eta > dice_linear / 2).double()).abs().mean().item()
-gap_squared = (free_squared - (eta / dice_squared).clamp(max=1)).abs().mean().item()
-print(f"linear:  D = {dice_linear:.3f}, mean distance to Eq. 4.5: {gap_linear:.3f}")
-print(f"squared: D = {dice_squared:.3f}, mean distance to Eq. 4.5: {gap_squared:.3f}")
+rule_linear = (eta > dice_linear / 2).double()
+rule_squared = (eta / dice_squared).clamp(max=1)
+gap_linear = (free_linear - rule_linear).abs().mean().item()
+gap_squared = (free_squared - rule_squared).abs().mean().item()
+print("D, and the mean distance to Eq. 4.5")
+print(f"linear:  {dice_linear:.3f}, {gap_linear:.3f}")
+print(f"squared: {dice_squared:.3f}, {gap_squared:.3f}")
 
 # %% [markdown]
-# Four thousand free numbers end where the formula says. [Chapter 19](19_other_remedies.ipynb) asks the
-# other losses of the book the same question.
+# Four thousand free numbers end where the formula says. ([Chapter 19](19_other_remedies.ipynb) asks
+# other losses.)
 
 # %% tags=["remove-cell"]
 claim(
@@ -374,10 +380,8 @@ claim(
 # %% [markdown]
 # ## 4.4 Which losses train?
 #
-# We train every loss from
-# three starting biases: −3 (all examples at $p = .05$), 0 (at .5) and 2 (at .88). All losses get the
-# same eight data sets and the trainer of [section 2.3](02_cross_entropy.ipynb): Adam, rate .3, 200
-# steps on all examples.
+# Every loss starts from three biases: −3 (all examples at $p = .05$), 0 (at .5) and 2 (at .88). All get
+# the same eight data sets and the trainer of [section 2.3](02_cross_entropy.ipynb).
 
 # %%
 LOSSES = {"cross entropy": binary_cross_entropy, **FOUR}
@@ -393,8 +397,11 @@ def cell(values):
 
 
 def table(runs, key):
-    rows = {n: {f"b0 = {b:+.0f}": cell(r[key] for r in runs[n, b]) for b in STARTS} for n in LOSSES}
-    return pd.DataFrame(rows).T
+    def row(name):
+        found = {b: [r[key] for r in runs[name, b]] for b in STARTS}
+        return {f"b0 = {b:+.0f}": cell(v) for b, v in found.items()}
+
+    return pd.DataFrame({name: row(name) for name in LOSSES}).T
 
 
 def scores(runs, name, bias, key):
@@ -406,8 +413,8 @@ table(runs, "f1")
 
 # %% [markdown]
 # *Eq. 6* scores 0 from every start, on every data set: it has collapsed. *Eq. 7* stays behind cross
-# entropy, as Figure 4.1 said it must, and from +2 three of its eight runs end at 0. The two
-# *set-level* losses reach about .52 from everywhere. Now the same runs with the threshold tuned on the
+# entropy, as Figure 4.1 predicts, and from +2 three of its eight runs end at 0. The two
+# *set-level* losses reach about .52 from everywhere. The same runs with the threshold tuned on the
 # training set:
 
 # %%
@@ -431,21 +438,20 @@ for name, b in product((linear, eq8), STARTS):
     claim("reach about .52 from everywhere", {".52": scores(runs, name, b, "f1").mean()})
 
 # %% [markdown]
-# From −3 and from 0 the *collapsed* Eq. 6 scores as much as the others once its threshold is tuned:
-# it had found the direction and lost only its bias. From +2 it fell so fast that it learned no
-# direction; .095 is the F1 of calling everything positive. Everything else started at −3 or 0 ends
-# within .02 of cross entropy. All losses saw the same data, so we can subtract seed by seed:
+# From −3 and from 0 the *collapsed* Eq. 6 had found the direction and lost only its bias. From +2 it
+# learned no direction; .095 is the F1 of calling everything positive. Everything else started at −3 or
+# 0 ends within .02 of cross entropy. Seed by seed:
 
 # %%
 gains = {}
 for key, name in [("f1", "threshold .5"), ("tuned", "tuned")]:
     gains[key] = interval(list(scores(runs, eq8, 0.0, "f1") - ce[key]))
     i = gains[key]
-    print(f"Eq. 8 minus cross entropy, {name}: {i.mean:+.3f} [{i.low:+.3f}, {i.high:+.3f}]")
+    difference = f"{i.mean:+.3f} [{i.low:+.3f}, {i.high:+.3f}]"
+    print(f"Eq. 8 minus cross entropy, {name}: {difference}")
 
 # %% [markdown]
-# At threshold .5 Eq. 8 wins; against the tuned threshold the interval holds 0: what is left of the
-# gain is too small for this experiment to see.
+# At threshold .5 Eq. 8 wins; against the tuned threshold the interval holds 0.
 
 # %% tags=["remove-cell"]
 claim(
@@ -464,12 +470,12 @@ claim(
 # %% [markdown]
 # ### Where no straight line is right
 #
-# On this toy the model has the very form of the honest probabilities. On a second toy it has not: the
-# same blobs, but three negatives in a hundred lie far out, beyond the
-# positives and to one side. It was built for this purpose.
+# On this toy the model has the form of the honest probabilities. On a second toy, built for this
+# purpose, it has not: three negatives in a hundred lie far out, beyond the positives and to one side.
 
 # %%
-wrong = train_from_starts(LOSSES, blobs=misspecified_blobs, biases=STARTS, seeds=range(8))
+how = {"biases": STARTS, "seeds": range(8)}
+wrong = train_from_starts(LOSSES, blobs=misspecified_blobs, **how)
 print("second toy: test F1 at the tuned threshold")
 table(wrong, "tuned")
 
@@ -489,20 +495,24 @@ fig.legend(loc="outside lower center", ncols=2, fontsize="small")
 plt.show()
 
 # %%
-i = interval(list(scores(wrong, eq8, 0.0, "f1") - scores(wrong, "cross entropy", 0.0, "tuned")))
-print(f"Eq. 8 minus cross entropy, tuned threshold: {i.mean:+.3f} [{i.low:+.3f}, {i.high:+.3f}]")
+by_ce = scores(wrong, "cross entropy", 0.0, "tuned")
+i = interval(list(scores(wrong, eq8, 0.0, "f1") - by_ce))
+print("Eq. 8 at .5 minus cross entropy at its tuned threshold:")
+print(f"{i.mean:+.3f} [{i.low:+.3f}, {i.high:+.3f}]")
 
 
 # %% [markdown]
 # Here dice beats the tuned threshold. An example that is sure and wrong costs cross entropy more
-# the farther out it lies. A set-level loss charges at most one false positive for it. Which of the
-# two losses changed its direction? Measure the angle of the weights on both toys.
+# the farther out it lies; a set-level loss charges at most one false positive for it. The angle
+# of the weights on both toys shows which of the two losses changed its direction.
 
 # %%
 def direction(loss, blobs):
     """The angle of the weights in degrees, for each of eight data sets."""
-    fits = [train_logistic(LOSSES[loss], *blobs(seed=seed)) for seed in range(8)]
-    return [float(torch.rad2deg(torch.atan2(fit.weight[1], fit.weight[0]))) for fit in fits]
+    data = [blobs(seed=seed) for seed in range(8)]
+    fits = [train_logistic(LOSSES[loss], x, y) for x, y in data]
+    angles = [torch.atan2(fit.weight[1], fit.weight[0]) for fit in fits]
+    return [float(torch.rad2deg(angle)) for angle in angles]
 
 
 toys = {"first toy": imbalanced_blobs, "second toy": misspecified_blobs}
@@ -513,15 +523,15 @@ angles = {
 pd.DataFrame(angles).T.map(np.mean).round(1)
 
 # %% [markdown]
-# Cross entropy turned its weights by 34 degrees to please the far negatives, Eq. 8 by five.
+# Cross entropy turned its weights by 34 degrees because of the far negatives, Eq. 8 by five.
 # **Where the model is right, dice moves the threshold and no more. Where the model is wrong, dice can
-# also find another direction than cross entropy.** A tuned threshold cannot do that.
+# also find another direction**, which a tuned threshold cannot.
 
 # %% tags=["remove-cell"]
 claim("Here dice beats the tuned threshold", i.low > 0.01)
 turned = {n: np.mean(a["second toy"]) - np.mean(a["first toy"]) for n, a in angles.items()}
 claim(
-    "Cross entropy turned its weights by 34 degrees to please the far negatives, Eq. 8 by five",
+    "Cross entropy turned its weights by 34 degrees because of the far negatives, Eq. 8 by five",
     {"34": turned["cross entropy"]},
     round(turned[eq8]) == 5,
 )
@@ -529,7 +539,7 @@ claim(
 # %% [markdown]
 # ### The collapse of Eq. 6
 #
-# Back on the first toy, the mean probability of each class, step by step, from $b_0 = 0$:
+# On the first toy, from $b_0 = 0$:
 
 # %% mystnb={"figure": {"caption": "Figure 4.3. A collapse, and none.", "name": "fig-4-3"}, "image": {"alt": "Left, Eq. 6: the positives climb to .8 in ten steps, then fall and join the negatives near 0 at step 30. Right, Eq. 8: they climb in the same way, begin to fall, turn at step 20 and settle just above .5; the negatives end near .05."}} tags=["hide-input"]
 x, y = imbalanced_blobs(seed=0)
@@ -545,81 +555,82 @@ axes[1].legend()
 plt.show()
 
 # %% [markdown]
-# For a moment Eq. 6 has the classes well apart. Then nineteen negatives for each positive lower the
+# Under Eq. 6 nineteen negatives for each positive lower the
 # bias, and the positives fall with it. At set level the slope of a positive is $-(2-D)/S$ and that of
 # a negative only $D/S$ ([Eq. 4.4](eq-4-4), linear): the lower the dice, the more a positive counts.
-# And why does Eq. 7, per example too, not always collapse? Look at its slope for negatives:
+# Why does Eq. 7, per example too, not always collapse? Compare the slopes of a negative:
 
 # %%
 p, gamma = sp.symbols("p gamma", positive=True)
 forms = {"Eq. 6": p / (p + gamma), "Eq. 7": p**2 / (p**2 + gamma)}
 for name, loss in forms.items():
     slope = sp.factor(sp.diff(loss, p))
-    text = rf"\text{{{name}, a negative:}}\quad \frac{{dL_0}}{{dp}} = {sp.latex(slope)}"
-    display(Math(text + rf"\;\to\; {sp.latex(slope.subs(p, 0))}\;\text{{ at }} p = 0"))
+    left = rf"\text{{{name}:}}\quad \frac{{dL_0}}{{dp}} = {sp.latex(slope)}"
+    at_0 = sp.latex(slope.subs(p, 0))
+    display(Math(left + rf"\;\to\; {at_0}\;\text{{ at }} p = 0"))
 
 # %% [markdown]
-# With the square, the slope of a negative vanishes where the negative is easy, so that the positives
-# decide.
+# With the square, an easy negative has no slope, so that the positives decide.
 #
 # ## 4.5 Small batches
 #
-# The set of a set-level loss is, in training, a batch. How many batches hold no positive at all?
+# In training, the set is a batch. How many batches hold no positive at all?
 
 # %%
 sizes = [16, 64, 256, 1024]
-shares = {
-    f"{s:.1%} positives": [stats.binom.pmf(0, b, s) for b in sizes] for s in (0.001, 0.01, 0.05)
-}
+shares = {}
+for s in (0.001, 0.01, 0.05):
+    shares[f"{s:.1%} positives"] = [stats.binom.pmf(0, b, s) for b in sizes]
 pd.DataFrame(shares, index=[f"batch of {b}" for b in sizes]).T.round(3)
 
 
 # %% [markdown]
-# At 1%, 85% of the batches of 16 hold none. At one in a thousand even a batch of a thousand often
-# holds none. Such a batch still has a gradient, which lowers every $p$: linear,
-# $\gamma/(\sum p + \gamma)^2$ by $p$; squared, $2\gamma p/(\sum p^2 + \gamma)^2$, which fades as $p$
-# falls. With γ = 0 the loss is the constant 1, and an empty batch has no gradient.
+# At 1%, 85% of the batches of 16 hold none. Such a batch still has a gradient, which lowers every $p$:
+# linear, $\gamma/(\sum p + \gamma)^2$ by $p$; squared, $2\gamma p/(\sum p^2 + \gamma)^2$, which fades
+# as $p$ falls. With γ = 0 the loss is the constant 1, and an empty batch has no gradient.
 #
 # ### The dice of a batch is not the dice of the set
 #
-# Fix a classifier: the honest probabilities of a problem with 1% positives, and some threshold. Each
+# Take the honest probabilities of a problem with 1% positives and a threshold. Each
 # example drawn is then a true positive, wrong of either kind, or a true negative, with known chances,
-# and the expected dice of a batch is a finite sum, computed exactly (γ = 1).
+# and the expected dice of a batch is a finite sum (γ = 1).
 
 # %%
 def expected_batch_dice(b, chance_tp, chance_wrong, gamma=1.0, most=60):
     """Exact E[(2TP + γ)/(2TP + FP + FN + γ)] over batches of b examples."""
-    tp, wrong = np.meshgrid(np.arange(min(b, most) + 1), np.arange(min(b, most) + 1))
-    rest = b - tp - wrong
-    ok = rest >= 0
-    counts = np.stack([tp[ok], wrong[ok], rest[ok]], -1)
+    counted = np.arange(min(b, most) + 1)
+    tp, wrong = (v.ravel() for v in np.meshgrid(counted, counted))
+    ok = tp + wrong <= b
+    tp, wrong = tp[ok], wrong[ok]
     chances = [chance_tp, chance_wrong, 1 - chance_tp - chance_wrong]
+    counts = np.stack([tp, wrong, b - tp - wrong], -1)
     weight = stats.multinomial.pmf(counts, b, chances)
-    return float((weight * (2 * tp[ok] + gamma) / (2 * tp[ok] + wrong[ok] + gamma)).sum())
+    dice = (2 * tp + gamma) / (2 * tp + wrong + gamma)
+    return float((weight * dice).sum())
 
 
-x_big, y_big = imbalanced_blobs(400_000, positive=0.01, separation=3.0, seed=99)
-honest = optimal_logits(x_big, positive=0.01, separation=3.0).sigmoid()
+problem = {"positive": 0.01, "separation": 3.0}
+x_big, y_big = imbalanced_blobs(400_000, seed=99, **problem)
+honest = optimal_logits(x_big, **problem).sigmoid()
 
 
 def chances(cut):
     said, gold = honest > cut, y_big.bool()
-    return float((said & gold).double().mean()), float((said ^ gold).double().mean())
+    tp, wrong = (said & gold).double(), (said ^ gold).double()
+    return float(tp.mean()), float(wrong.mean())
 
 
 # %%
 tp, wrong = chances(0.3)
-draw = np.random.default_rng(0).multinomial(16, [tp, wrong, 1 - tp - wrong], size=200_000)
-simulated = ((2 * draw[:, 0] + 1) / (2 * draw[:, 0] + draw[:, 1] + 1)).mean()
 print(f"F1 of the set: {2 * tp / (2 * tp + wrong):.3f}")
-print(f"expected dice of a batch of 16: exact {expected_batch_dice(16, tp, wrong):.4f}, "
-      f"simulated {simulated:.4f}")  # fmt: skip
-print(f"always negative: {expected_batch_dice(16, 0.0, 0.01):.4f}")
+print("expected dice of a batch of 16")
+print(f"  of this model:   {expected_batch_dice(16, tp, wrong):.4f}")
+print(f"  always negative: {expected_batch_dice(16, 0.0, 0.01):.4f}")
 
 # %% [markdown]
 # The set has an F1 of .63. Its batches have an expected dice of .948, because an empty batch with
-# nothing said scores $\gamma/\gamma = 1$. And a model that says *nothing*, with an F1 of 0, gets
-# .924. A difference of .63 has shrunk to .024. Is at least the best threshold still the best?
+# nothing said scores $\gamma/\gamma = 1$. A model that says *nothing*, with an F1 of 0, gets
+# .924. A difference of .63 has shrunk to .024. The best threshold moves, too:
 
 # %% tags=["remove-cell"]
 claim("85% of the batches of 16 hold none", {"85%": shares["1.0% positives"][0]})
@@ -635,12 +646,14 @@ for square, wanted_slope in {
     torch.testing.assert_close(slope, wanted_slope.detach())
 constant = dice_loss_of_set(empty, no_gold, gamma=0.0)
 claim("With γ = 0 the loss is the constant 1", constant == 1)
-claim("even a batch of a thousand often holds none", shares["0.1% positives"][-1] > 1 / 3)
+
 said, silent = expected_batch_dice(16, tp, wrong), expected_batch_dice(16, 0.0, 0.01)
 claim("The set has an F1 of .63", {".63": 2 * tp / (2 * tp + wrong)})
 claim("Its batches have an expected dice of .948", {".948": said})
 claim("with an F1 of 0, gets .924", {".924": silent})
 claim("A difference of .63 has shrunk to .024", {".024": said - silent})
+draw = np.random.default_rng(0).multinomial(16, [tp, wrong, 1 - tp - wrong], size=200_000)
+simulated = ((2 * draw[:, 0] + 1) / (2 * draw[:, 0] + draw[:, 1] + 1)).mean()
 assert abs(simulated - said) < 0.002
 
 # %% mystnb={"figure": {"caption": "Figure 4.4. 1% positives: the score that a batch sees, by threshold; dots mark the best ones.", "name": "fig-4-4"}, "image": {"alt": "Expected dice against the threshold. The black line, F1 of the set, is a hill with its top near .35. The line of batches of 1024 lies close to it. With smaller batches the lines rise towards 1 and flatten, and their highest points wander to the right, to .44."}} tags=["hide-input"]
@@ -659,15 +672,14 @@ fig.legend(loc="outside lower center", ncols=3, fontsize="small")
 plt.show()
 
 # %% [markdown]
-# With 16 examples in a batch the best threshold is no longer .35 but .44, on the way to the .5 of
+# With 16 examples in a batch the best threshold is no longer .35 but .44, nearer to the .5 of
 # accuracy: in a batch with at most one positive the ratio of sums *is* a ratio of one example.
-# Choose the batch yourself:
 #
 # <div class="play" data-play="batches"><img src="../_static/play-batches.png"
 # alt="Left, F1 of the set and the expected dice of batches of 16 against the threshold: the batches'
 # curve is flat, near .95. Right, how many positives a batch holds: none in 85 of 100 batches."></div>
 #
-# And see a model trained on batches of 16, in the Playground:
+# Train on batches of 16 in the Playground:
 # <a href="../docs/playground.html#loss=dl&amp;squared=false&amp;batch=16">linear</a> and
 # <a href="../docs/playground.html#loss=dl&amp;batch=16">squared</a>.
 #
@@ -684,31 +696,31 @@ def train_in_batches(losses, b):
     """Test F1 of six seeds with each loss, from a start at 0."""
     data = {"n": 4000, "positive": 0.01, "separation": 3.0}
     how = {"steps": 400, "learning_rate": 0.05, "batch_size": b}
-    trained = train_from_starts(losses, biases=[0.0], seeds=range(6), **data, **how)
-    return {name: [row["f1"] for row in of_seeds] for (name, _), of_seeds in trained.items()}
+    how |= {"biases": [0.0], "seeds": range(6)}
+    trained = train_from_starts(losses, **data, **how).items()
+    return {name: [r["f1"] for r in runs] for (name, _), runs in trained}
 
 
-three = ["cross entropy", linear, eq8]
-by_size = {b: train_in_batches({n: LOSSES[n] for n in three}, b) for b in sizes}
+three = {n: LOSSES[n] for n in ("cross entropy", linear, eq8)}
+by_size = {b: train_in_batches(three, b) for b in sizes}
 by_batch = {(n, b): by_size[b][n] for n, b in product(three, sizes)}
-rows = {n: {f"batch of {b}": cell(by_batch[n, b]) for b in sizes} for n in three}
-zeros = {n: {f"batch of {b}": by_batch[n, b].count(0.0) for b in sizes} for n in three}
+rows, zeros = {n: {} for n in three}, {n: {} for n in three}
+for (n, b), values in by_batch.items():
+    rows[n][f"batch of {b}"] = cell(values)
+    zeros[n][f"batch of {b}"] = values.count(0.0)
 print("test F1 at threshold .5: mean ± half of its 95% interval")
 display(pd.DataFrame(rows).T)
 print("runs of six that end at an F1 of 0")
-pd.DataFrame(zeros).T.loc[three]
+pd.DataFrame(zeros).T
 
 # %% [markdown]
 # The linear loss collapses in batches of 16 and 64, in every run; at 256 it recovers. The squared
-# loss never collapses, but at 16 it does worse than with more positives in each batch. (Cross
-# entropy, at threshold .5 here, never collapses either.) For your own training this means:
+# loss and cross entropy never collapse, but at 16 the squared loss does worse than with more positives
+# in each batch. So choose the batch so that it holds several positives: at 1%, several hundred tokens,
+# which are a handful of sentences; but of sentence pairs several hundred may not fit into memory. Then
+# keep the squares, or add the statistics of several batches before dividing (exercise 4.4).
 #
-# - **Choose the batch so that it holds several positives**: at 1%, several hundred tokens. For
-#   taggers that is a handful of sentences; for sentence pairs it is more than a GPU likes.
-# - **If the batch cannot be that large, keep the squares**, or add the statistics of several batches
-#   before dividing (exercise 4.4).
-#
-# With several classes there is one more reason for squares: a linear loss holds a fresh tagger at the
+# With several classes a linear loss holds a fresh tagger at the
 # majority class ([Eq. 7.2](eq-7-2)). Hence the library squares by default.
 
 # %% tags=["remove-cell"]
@@ -718,22 +730,23 @@ claim(
     zeros[linear]["batch of 16"] == zeros[linear]["batch of 64"] == 6,
     ends[linear, 256] > 0.5,
 )
-claim("The squared loss never collapses", sum(zeros[eq8].values()) == 0)
-claim("at 16 it does worse than with more positives", ends[eq8, 16] < ends[eq8, 256] - 0.1)
-claim("at threshold .5 here, never collapses either", sum(zeros["cross entropy"].values()) == 0)
+claim("The squared loss and cross entropy never collapse",
+      sum(zeros[eq8].values()) == sum(zeros["cross entropy"].values()) == 0)  # fmt: skip
+claim("at 16 the squared loss does worse than with more positives",
+      ends[eq8, 16] < ends[eq8, 256] - 0.1)  # fmt: skip
 
 # %% [markdown]
 # ## Summary
 #
-# - Per example ([Eq. 7](eq-7)) a dice loss is, on hard predictions, the error rate over $1 + \gamma$
-#   ([Eq. 4.1](eq-4-1)); at set level ([Eq. 8](eq-8)) it is $1 - F_1$ ([Eq. 4.2](eq-4-2)).
-# - The linear set-level loss asks for a threshold at half of F1, the best one, without tuning; the
-#   squared one for $\eta/D$ ([Eq. 4.5](eq-4-5)), a threshold a little above it.
+# - On hard predictions a dice loss of examples ([Eq. 7](eq-7)) is the error rate over $1 + \gamma$
+#   ([Eq. 4.1](eq-4-1)), that of a set ([Eq. 8](eq-8)) $1 - F_1$ ([Eq. 4.2](eq-4-2)).
+# - The linear set-level loss puts the threshold at half of F1, which is best; the
+#   squared one asks for $\eta/D$ ([Eq. 4.5](eq-4-5)), a threshold a little above it.
 # - On full batches of 5% positives [Eq. 6](eq-6) collapses from every start, the set-level losses
 #   never do, and Eq. 7 does from +2 in three runs of eight. With a tuned threshold and a start at −3
 #   or 0 all others end within .02 of cross entropy.
-# - Where no straight line is right, Eq. 8 beats cross entropy with a tuned threshold: cross entropy
-#   turned its weights to please the far negatives, Eq. 8 kept its own.
+# - Where no straight line is right, Eq. 8 beats cross entropy with a tuned threshold: the far negatives
+#   turned the weights of cross entropy, and Eq. 8 kept its own.
 # - At 1%, 85% of batches of 16 hold no positive. Larger batches, squares or summed statistics help.
 
 # %% tags=["remove-cell"]

@@ -13,9 +13,9 @@
 # %% [markdown]
 # # 05 Tversky: a price for each kind of error
 #
-# Dice charges a false alarm and a missed positive the same. Tversky's index has a price for each, α and
-# β, and looks at nothing else; their ratio decides what is best, and moves the best threshold to α
-# times the index. All of this holds for a set. On single examples the prices are not what you set.
+# Dice charges a false positive and a false negative the same. Tversky's index has a price for each, α and
+# β. Their ratio decides which model is best, and the best threshold is α times the index. All of this
+# holds for a set. On single examples the prices are not what you set.
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -56,8 +56,8 @@ plt.show()
 #   of error do not cost the same.
 # - **You need** chapters 03 and 04: true and false positives, F1, the smoothing term γ, and the
 #   difference between the per-example and the set level.
-# - **You will be able to** choose α and β from what an error costs you, translate them into an $F_b$ and into a
-#   threshold, and say when the loss is the dice loss.
+# - **You will be able to** choose α and β from what an error costs you, translate them into an $F_b$ and
+#   into a threshold, and say when the loss is the dice loss.
 # - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms:
 #   [Notation and glossary](../docs/notation.md).
 
@@ -82,9 +82,8 @@ torch.set_default_dtype(torch.float64)
 # %% [markdown]
 # ## 5.1 The index: two differences, two weights
 #
-# Let A be the set of things a model calls positive and B the set of things that are. Dice ([Eq.
-# 3](eq-3)) compares what they share with their sizes. Tversky's index {cite}`tversky1977`
-# compares it with the two ways of being wrong, each with a price.
+# Let A be the set of tokens that a model calls positive and B the set of those that are. Tversky's index
+# {cite}`tversky1977` compares what they share with the two kinds of error, each with a price.
 #
 # > "Tversky index offers the flexibility in controlling the tradeoff between false-negatives and
 # > false-positives." (the paper, Section 3.3)
@@ -102,27 +101,28 @@ torch.set_default_dtype(torch.float64)
 
 # %%
 def tversky_index(A, B, alpha, beta):  # Eq. 9
-    return len(A & B) / (len(A & B) + alpha * len(A - B) + beta * len(B - A))
+    errors = alpha * len(A - B) + beta * len(B - A)
+    return len(A & B) / (len(A & B) + errors)
 
 
-index_of = {name: tversky_index(said, gold, a, b) for name, (a, b) in prices.items()}
+index_of = {}
+for name, (a, b) in prices.items():
+    index_of[name] = tversky_index(said, gold, a, b)
 pd.Series(index_of).round(3)
 
 # %% [markdown]
-# The model names six positions, three of them right, and misses one. Charge only false positives
-# (1, 0) and the index is the precision, 3/6. Charge only false negatives (0, 1) and it is the
-# recall, 3/4. Prices of .5 and .5 give dice, .6, in between. The fourth row, (1, 1), is Jaccard's
-# index: the ratio of prices is that of dice, the value is another; the next section says what follows.
+# With a price on false positives alone (1, 0) the index is the precision, 3/6; with one on false
+# negatives alone (0, 1), the recall, 3/4. Prices of .5 and .5 give dice, .6, in between. The fourth row,
+# (1, 1), is Jaccard's index: the same ratio of prices as dice, another value.
 #
-# In dicebook α is called `fp_weight` and β `fn_weight`. The library holds Eq. 9 once, for tensors that
+# In dicebook α is called `fp_weight` and β `fn_weight`. Eq. 9 for tensors that
 # need not be 0 or 1:
 
 # %% tags=["hide-input"]
 Markdown(f"```python\n{inspect.getsource(equations.tversky_index)}```")
 
 # %% [markdown]
-# With γ, the smoothing of chapter 03, at 0 it gives the four numbers above, and so does the loss that
-# `make_loss` calls by the equation's number, which is 1 − TI.
+# At γ = 0 it gives the four numbers above, and the loss `make_loss("binary_eq9")` is 1 − TI.
 
 # %% tags=["hide-input"]
 counts = [torch.tensor(float(len(s))) for s in (said & gold, said - gold, gold - said)]
@@ -141,9 +141,8 @@ claim(".5 and .5 give dice, .6, in between", {".6": index_of["dice"]})
 # %% [markdown]
 # ## 5.2 The $F_\beta$ reading, and its condition
 #
-# The index "can be thought as the approximation of the $F_\beta$ score" (Section 3.3). How good is the
-# approximation? F's β and Tversky's β are two different numbers, so in this chapter the first is
-# written b.
+# The index "can be thought as the approximation of the $F_\beta$ score" (Section 3.3). F's β and
+# Tversky's β are different numbers, so the first is written b here.
 #
 # (eq-5-1)=
 # $F_b$ treats recall as b times as important as precision:
@@ -154,27 +153,30 @@ claim(".5 and .5 give dice, .6, in between", {".6": index_of["dice"]})
 # $$
 
 # %%
-TP, FP, FN = sp.symbols(r"\mathrm{TP} \mathrm{FP} \mathrm{FN}", positive=True)
+roman = r"\mathrm{TP} \mathrm{FP} \mathrm{FN}"
+TP, FP, FN = sp.symbols(roman, positive=True)
 b, alpha, beta, gamma, p = sp.symbols("b alpha beta gamma p", positive=True)
 precision, recall = TP / (TP + FP), TP / (TP + FN)
 F = sp.factor((1 + b**2) * precision * recall / (b**2 * precision + recall))
 TI = TP / (TP + alpha * FP + beta * FN)
-display(Math(rf"F_b = {sp.latex(F)}, \qquad \mathrm{{TI}} = {sp.latex(TI)}"))
+display(Math(rf"F_b = {sp.latex(F)}"))
+display(Math(rf"\mathrm{{TI}} = {sp.latex(TI)}"))
 
 # %% [markdown]
 # They agree for all counts exactly when the coefficients of FP and of FN agree in $\mathrm{TP}/F_b$
-# and $\mathrm{TP}/\mathrm{TI}$. That is two linear equations.
+# and $\mathrm{TP}/\mathrm{TI}$:
 
 # %%
 difference = sp.Poly(sp.expand(TP / F - TP / TI), FP, FN)
 solution = sp.solve(difference.coeffs(), [alpha, beta], dict=True)[0]
-display(Math(r",\quad ".join(rf"{sp.latex(k)} = {sp.latex(v)}" for k, v in solution.items())))
+for letter, found in solution.items():
+    display(Math(rf"{sp.latex(letter)} = {sp.latex(found)}"))
 display(Math(rf"\alpha + \beta = {sp.simplify(sum(solution.values()))}"))
 
 # %% [markdown]
-# It is no approximation: with hard counts TI **is** $F_b$, for $\alpha = 1/(1+b^2)$ and $\beta =
-# b^2/(1+b^2)$. But these two always add up to 1, and Jaccard's (1, 1) do not. Does that matter?
-# Multiply both prices by c and look at 1/TI − 1.
+# With hard counts TI **is** $F_b$, for $\alpha = 1/(1+b^2)$ and $\beta =
+# b^2/(1+b^2)$, which add up to 1. Jaccard's (1, 1) do not.
+# Multiply both prices by c and look at 1/TI − 1:
 
 # %%
 c = sp.Symbol("c", positive=True)
@@ -185,9 +187,9 @@ bottom = r"1/\mathrm{TI}(\alpha, \beta) - 1"
 Math(rf"\frac{{{top}}}{{{bottom}}} = {sp.latex(ratio)}")
 
 # %% [markdown]
-# 1/TI − 1 is multiplied by c and by nothing else, so every model that beats another under (α, β) beats
+# 1/TI − 1 is multiplied by c, so every model that beats another under (α, β) beats
 # it under (cα, cβ). **The ratio α : β decides which model is best; the sum decides only the value.**
-# The paper's Table 10 keeps β = 1 − α, and so loses nothing. The prices of the usual $F_b$:
+# So the paper's Table 10 can keep β = 1 − α. The prices of the usual $F_b$:
 
 # %% tags=["hide-input"]
 rows = {f"F{v}": {k.name: float(e.subs(b, v)) for k, e in solution.items()} for v in (0.5, 1, 2, 3)}
@@ -203,48 +205,46 @@ claim(
 claim("b = 2 means a price ratio of 4", {"4": rows["F2"]["beta"] / rows["F2"]["alpha"]})
 
 # %% [markdown]
-# For F2, the score of those who hate to miss things, a false positive costs .2 and a false negative
-# .8. Note the square: b = 2 means a price ratio of 4.
+# For F2 a false positive costs .2 and a false negative
+# .8: b = 2 means a price ratio of 4.
 
 # %% [markdown]
 # ## 5.3 What the prices buy: a threshold
 #
-# Suppose the model is as good as can be and gives every item its honest probability η of being
-# positive. Which items should it call positive to get the highest TI? Adding one item changes the
-# counts a little: TP grows by η, FP by 1 − η, FN shrinks by η. It pays if TI grows.
+# Suppose a model gives every token its honest probability η of being
+# positive. Which tokens should it call positive to get the highest TI? With one token more,
+# TP grows by η, FP by 1 − η, and FN shrinks by η.
 
 # %%
 eta = sp.Symbol("eta", positive=True)
-gain = sp.diff(TI, TP) * eta + sp.diff(TI, FP) * (1 - eta) - sp.diff(TI, FN) * eta
+gain = (sp.diff(TI, TP) - sp.diff(TI, FN)) * eta
+gain += sp.diff(TI, FP) * (1 - eta)
 value = sp.Symbol("T", positive=True)  # of TI itself: substitute FN by it
 gain_T = gain.subs(FN, sp.solve(sp.Eq(TI, value), FN)[0])
 threshold = sp.factor(sp.solve(gain_T, eta)[0])
-display(
-    Math(
-        rf"\eta^* = {sp.latex(threshold)} \;\overset{{\alpha+\beta=1}}{{=}}\;"
-        rf" {sp.latex(sp.simplify(threshold.subs(beta, 1 - alpha)))}"
-    )
-)
+short = sp.simplify(threshold.subs(beta, 1 - alpha))
+equal = r"\;\overset{\alpha+\beta=1}{=}\;"
+display(Math(rf"t^* = {sp.latex(threshold)} {equal} {sp.latex(short)}"))
 
 
 # %% [markdown]
 # (eq-5-2)=
-# With α + β = 1 the rule is short: call an item positive when
+# With α + β = 1: call a token positive when
 #
-# $$ \eta > \eta^* = \alpha \cdot \mathrm{TI}^* \tag{5.2} $$
+# $$ \eta > t^* = \alpha \cdot \mathrm{TI}^* \tag{5.2} $$
 #
-# where TI* is the best reachable index. For α = .5 this is [Eq. 2.3](eq-2-3): the best threshold for
-# F1 is half the best F1. A cheap false positive (small α) means a low threshold, and so more recall.
-# The threshold never exceeds α. (Turn the prices in the
+# where TI* is the best reachable index. For α = .5 this is [Eq. 2.3](eq-2-3). A small α means a low
+# threshold, and so more recall. The threshold never exceeds α. (Turn the prices in the
 # <a href="../docs/playground.html#loss=tl&amp;squared=false&amp;fp=0.1&amp;fn=0.9">Playground</a>.)
 #
-# On the toy of [chapter 04](04_dice_loss.ipynb), 5% positives, every count is known in closed form, so
-# we can find the best threshold by brute force and compare.
+# On the toy of [chapter 04](04_dice_loss.ipynb) every count is known in closed form; a search for the
+# best threshold finds
 
 # %%
 def blob_counts(logit, prior=0.05, distance=2.0):
-    """TP, FP, FN as shares, if all items with true log-odds above `logit` are called positive."""
-    cut = (logit - torch.logit(torch.tensor(prior)) + distance**2 / 2) / distance
+    """TP, FP, FN as shares; log-odds above `logit` are called positive."""
+    start = torch.logit(torch.tensor(prior)) - distance**2 / 2
+    cut = (logit - start) / distance
     tp = prior * torch.special.ndtr(distance - cut)
     return tp, (1 - prior) * torch.special.ndtr(-cut), prior - tp
 
@@ -255,8 +255,10 @@ found = []
 for a in (0.05, 0.2, 0.5, 0.8, 0.95):
     index = tp / (tp + a * fp + (1 - a) * fn)
     best = index.argmax()
-    found.append((a, *(v.item() for v in (index[best], logits[best].sigmoid(), a * index[best]))))
-pd.DataFrame(found, columns=["α", "best TI", "threshold found", "α·TI*"]).round(3)
+    top, at = index[best].item(), logits[best].sigmoid().item()
+    found.append((a, top, at, a * top))
+columns = ["α", "best TI", "threshold found", "α·TI*"]
+pd.DataFrame(found, columns=columns).round(3)
 
 # %% tags=["remove-cell"]
 claim(
@@ -268,16 +270,16 @@ claim("The threshold never exceeds α", all(row[2] < row[0] for row in found))
 
 
 # %% [markdown]
-# The last two columns agree to the third digit, from a threshold of .04 to one of .68. So there
-# are two ways to a trade-off: train with α and β, or train with cross entropy and move the
-# threshold to α·TI*. Exercise 5.6 lets them compete.
+# The last two columns agree to the third digit, from a threshold of .04 to one of .68. So one can
+# train with α and β, or train with cross entropy and move the
+# threshold to α·TI*; exercise 5.6 compares the two.
 
 # %% [markdown]
 # ## 5.4 The loss of one example
 #
 # (eq-10)=
-# "The Tversky loss (TL) is thus given as follows" (Section 3.3): probabilities for indicators, γ in
-# both places, one fraction per example, and the mean.
+# "The Tversky loss (TL) is thus given as follows" (Section 3.3), one fraction per example, with γ in
+# both places:
 #
 # $$
 # \begin{aligned}
@@ -290,8 +292,8 @@ claim("The threshold never exceeds α", all(row[2] < row[0] for row in found))
 # %%
 def tversky_loss(p, y, alpha, beta, gamma=1.0):
     """Eq. 10, one value per example; the mean over examples is TL."""
-    p0, y0 = 1 - p, 1 - y
-    return 1 - (p * y + gamma) / (p * y + alpha * p * y0 + beta * p0 * y + gamma)
+    fp, fn = p * (1 - y), (1 - p) * y
+    return 1 - (p * y + gamma) / (p * y + alpha * fp + beta * fn + gamma)
 
 
 # %%
@@ -307,8 +309,8 @@ for y, loss in ((1, positive), (0, negative)):
     )
 
 # %% [markdown]
-# The positive sees only β, the negative only α. The slopes never change sign: a positive always rises,
-# a negative always falls.
+# The loss of a positive depends only on β, that of a negative only on α, and the slopes never change
+# sign.
 
 # %% mystnb={"figure": {"caption": "Figure 5.2. What one example costs under Eq. 10, \u03b3 = 1. The ends of the curves are the prices of a wrong answer."}, "image": {"alt": "Two panels. Left, a positive: the loss falls to zero at p = 1, from .47 for alpha .1, .33 for .5 and .09 for .9. Right, a negative: it rises from zero at p = 0 to the same three heights, in the opposite order of alpha."}} tags=["hide-input"]
 probability = torch.linspace(0, 1, 201)
@@ -316,7 +318,13 @@ fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
 for axis, y, name in zip(axes, (1, 0), ("a positive", "a negative"), strict=True):
     for a, line in ((0.1, "-"), (0.5, "--"), (0.9, ":")):
         loss = tversky_loss(probability, y, a, 1 - a)
-        axis.plot(probability, loss, line, color="0.2", label=f"α = {a}, β = {1 - a:.1f}")
+        axis.plot(
+            probability,
+            loss,
+            line,
+            color="0.2",
+            label=f"α = {a}, β = {1 - a:.1f}".replace("0.", "."),
+        )
     axis.set(title=f"Loss of {name}", xlabel="probability $p$")
 axes[0].set_ylabel("loss")
 fig.legend(
@@ -325,19 +333,13 @@ fig.legend(
 plt.show()
 
 # %% [markdown]
-# With hard predictions an example costs nothing or one of two constants, the heights of those curves.
+# With hard predictions an example costs nothing or one of two constants:
 
 # %%
-cost_fn, cost_fp = (
-    sp.factor(positive.subs(p, 0)),
-    sp.factor(negative.subs(p, 1)),
-)
-display(
-    Math(
-        rf"\text{{a false negative costs }} {sp.latex(cost_fn)}, \quad"
-        rf"\text{{a false positive }} {sp.latex(cost_fp)}"
-    )
-)
+cost_fn = sp.factor(positive.subs(p, 0))
+cost_fp = sp.factor(negative.subs(p, 1))
+display(Math(rf"\text{{a false negative costs }} {sp.latex(cost_fn)}"))
+display(Math(rf"\text{{a false positive costs }} {sp.latex(cost_fp)}"))
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -351,7 +353,7 @@ print(f"Eq. 10: {by_loss:.6f}   cost-weighted error rate: {by_hand:.6f}")
 
 # %% [markdown]
 # (eq-5-3)=
-# The same number. On a thousand random hard predictions Eq. 10 is
+# On these thousand random hard predictions Eq. 10 is
 #
 # $$
 # \begin{aligned}
@@ -360,40 +362,40 @@ print(f"Eq. 10: {by_loss:.6f}   cost-weighted error rate: {by_hand:.6f}")
 # \end{aligned} \tag{5.3}
 # $$
 #
-# No precision, no recall, no $F_b$: **per example, Tversky is a cost-weighted error rate**, as weighted
-# cross entropy ([Eq. 2](eq-2)) is. And the costs are not α and β, because γ changes them:
+# **Per example, Tversky is a cost-weighted error rate** and no $F_b$. And the costs are not α and β,
+# because γ changes them:
 
 # %%
 ratio = sp.factor(cost_fn / cost_fp)
 for limit in (0, sp.oo):
-    display(
-        Math(
-            rf"\gamma \to {sp.latex(limit)}:\quad"
-            rf" {sp.latex(ratio)} \to {sp.latex(sp.limit(ratio, gamma, limit))}"
-        )
-    )
-delivered = {g: float(ratio.subs({alpha: 0.1, beta: 0.9, gamma: g})) for g in (0.001, 0.1, 1, 10)}
-pd.Series(delivered, name="false negatives : false positives").rename_axis("γ").round(2)
+    end = sp.latex(sp.limit(ratio, gamma, limit))
+    left = rf"\gamma \to {sp.latex(limit)}:\quad"
+    display(Math(rf"{left} {sp.latex(ratio)} \to {end}"))
+asked = ratio.subs({alpha: 0.1, beta: 0.9})
+delivered = {g: float(asked.subs(gamma, g)) for g in (0.001, 0.1, 1, 10)}
+name = "false negatives : false positives"
+pd.Series(delivered, name=name).rename_axis("γ").round(2)
 
 # %% tags=["remove-cell"]
 claim(
     "With γ = 1 you get 5.21, with γ = .1 you get 1.8",
     {"5.21": delivered[1], "1.8": delivered[0.1]},
 )
-claim("Only a large γ delivers what was ordered", delivered[10] > delivered[1] > delivered[0.1])
+claim(
+    "Only a large γ gives the ratio that was set", delivered[10] > 0.9 * 9 > 0.6 * 9 > delivered[1]
+)
 
 
 # %% [markdown]
 # You ask for a ratio of 9 (α = .1, β = .9). With γ = 1 you get 5.21, with γ = .1 you get 1.8, and as γ
-# vanishes you get 1. Only a large γ delivers what was ordered. On the set level, next, the prices are
-# what you set.
+# vanishes you get 1. Only a large γ gives the ratio that was set.
 
 # %% [markdown]
 # ## 5.5 The loss of a set
 #
 # (eq-5-4)=
-# The paper writes a set-level form for dice ([Eq. 8](eq-8)) and none for Tversky. It is the same
-# step: sum first, divide afterwards.
+# The paper writes a set-level form for dice ([Eq. 8](eq-8)) and none for Tversky. The same step,
+# to sum first and divide afterwards, gives
 #
 # $$
 # \begin{aligned}
@@ -414,15 +416,16 @@ def tversky_loss_set(p, y, alpha, beta, gamma=1.0):
 set_loss = tversky_loss_set(hard, y, 0.2, 0.8, gamma=0.0)
 hits = (hard * y).sum()
 pre, rec = hits / hard.sum(), hits / y.sum()
-torch.testing.assert_close(set_loss, 1 - 5 * pre * rec / (4 * pre + rec))
-print(f"set-level loss {set_loss:.4f} = 1 − F2, with F2 = {5 * pre * rec / (4 * pre + rec):.4f}")
+f2 = 5 * pre * rec / (4 * pre + rec)
+torch.testing.assert_close(set_loss, 1 - f2)
+print(f"set-level loss {set_loss:.4f} = 1 − F2, with F2 = {f2:.4f}")
 
 # %% [markdown]
-# On the same hard predictions, prices of .2 and .8 give 1 − F2 exactly, as section 5.2 said. On this
+# On hard predictions, prices of .2 and .8 give 1 − F2 exactly: at set
 # level the paper's sentence about $F_\beta$ is true.
 #
 # `dicebook` computes both functions from logits, with the same values and gradients. By default the
-# library squares the errors: its FP is $\sum p^2\,(1 - y)$, its FN $\sum (1 - p)^2\,y$. That is the
+# library squares the errors, FP as $\sum p^2\,(1 - y)$ and FN as $\sum (1 - p)^2\,y$, which is the
 # same on hard predictions and collapses less in training (chapter 07). `squared=False` gives the linear
 # sums of Eq. 5.4, with which this chapter works.
 
@@ -448,9 +451,9 @@ torch.testing.assert_close(by_number, tversky_loss_set(logit.sigmoid(), y, 0.3, 
 #
 # > "It degenerates to DSC if α = β = 0.5." (Section 3.3)
 #
-# Of [Eq. 9](eq-9), a ratio of sets, that is true. Of [Eq. 10](eq-10), the loss, one has to ask: which
-# dice, and which γ? Subtract from it the linear dice of [Eq. 6](eq-6) and the squared one of
-# [Eq. 7](eq-7), with any smoothing s.
+# That is true of [Eq. 9](eq-9), a ratio of sets. But which dice is [Eq. 10](eq-10), and with which γ?
+# Subtract from it the linear dice of [Eq. 6](eq-6) and the squared one of [Eq. 7](eq-7), with any
+# smoothing s.
 
 # %%
 s, y = sp.symbols("s y", real=True)
@@ -459,23 +462,19 @@ tversky = tversky_loss(p, y, half, half, gamma)
 linear = 1 - (2 * p * y + s) / (p + y + s)  # Eq. 6
 squared = 1 - (2 * p * y + s) / (p**2 + y**2 + s)  # Eq. 7
 for name, dice in (("Eq. 6", linear), ("Eq. 7", squared)):
-    gap = [sp.factor((tversky - dice).subs({y: label, s: 2 * gamma})) for label in (1, 0)]
-    display(
-        Math(
-            rf"\text{{TL}} - \text{{{name}, }} s = 2\gamma: \quad "
-            rf"y=1\colon {sp.latex(gap[0])}, \quad y=0\colon {sp.latex(gap[1])}"
-        )
-    )
+    left = rf"\text{{TL}} - \text{{{name}, }} s = 2\gamma, \; "
+    for label in (1, 0):
+        gap = sp.factor((tversky - dice).subs({y: label, s: 2 * gamma}))
+        display(Math(left + rf"y={label}: \quad {sp.latex(gap)}"))
 
 # %% [markdown]
 # **TL with α = β = .5 and smoothing γ is the linear dice of Eq. 6 with smoothing 2γ.** It is not the
-# loss the paper calls DL, which squares. No other s makes the two equal: matched at p = 1 for a
-# negative (again by s = 2γ), the two differ everywhere between 0 and 1. So a table in which "Tversky,
-# α = .5" and "DL" share a row compares three changes at once: linear for squared, γ doubled, and maybe
-# a level. Chapter 14 comes back to this for the paper's Table 10.
+# squared loss that the paper calls DL, for any s: matched at p = 1 for a
+# negative (again by s = 2γ), the two differ everywhere between 0 and 1. (Chapter 14 comes back to this
+# for the paper's Table 10.)
 #
 # The library's squared Tversky has no such gap: FP and FN together are $\sum (p - y)^2$, and half of
-# that with TP is half of $\sum p^2 + \sum y^2$, the denominator of [Eq. 8](eq-8) again.
+# that with TP is half of $\sum p^2 + \sum y^2$, the denominator of [Eq. 8](eq-8).
 
 # %% tags=["remove-cell"]
 match = sp.solve((tversky - squared).subs({y: 0, p: 1}), s)[0]
@@ -515,21 +514,22 @@ claim(
 # %% [markdown]
 # ## 5.7 The trade-off, trained
 #
-# Now train. A logistic model on the blobs, 5% positives, once per α with β = 1 − α, for both levels, on
-# five seeds; precision, recall and F1 on fresh blobs at threshold .5.
+# A logistic model on the blobs, 5% positives, once per α with β = 1 − α, for both levels, on
+# five seeds; precision, recall and F1 on fresh blobs at threshold .5, as mean ± half of the 95%
+# interval over seeds. First the set level, then the example level:
 
 # %%
 weights = [0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95]
-losses = {
-    (level, a): BinaryTverskyLoss(squared=False, fp_weight=a, fn_weight=1 - a, level=level)
-    for level in ("set", "example")
-    for a in weights
-}
+losses = {}
+for level in ("set", "example"):
+    for a in weights:
+        price = {"fp_weight": a, "fn_weight": 1 - a, "level": level}
+        losses[level, a] = BinaryTverskyLoss(squared=False, **price)
 runs = train_from_starts(losses, biases=[0.0], seeds=range(5))
-scores = {
-    key: torch.tensor([[one[name] for name in ("precision", "recall", "f1")] for one in of_key])
-    for (key, _), of_key in runs.items()
-}
+scores = {}
+for (key, _), of_key in runs.items():
+    three = ("precision", "recall", "f1")
+    scores[key] = torch.tensor([[one[k] for k in three] for one in of_key])
 
 
 # %% tags=["hide-input"]
@@ -580,26 +580,24 @@ claim(
 )
 
 # %% [markdown]
-# Rows are values of α; mean ± half of the 95% interval over seeds. First table, the set level: α rises
-# from .05 to .95, precision climbs from .19 to .82, recall falls from .87 to .15, and F1 is highest in
-# the middle, at .52, where the loss is dice. (The best possible F1 on these blobs is .518.)
+# At set level, as α rises, precision climbs from .19 to .82, recall falls from .87 to .15, and F1 is
+# highest in the middle, at .52, where the loss is dice. (The best possible F1 on these blobs is .518.)
 #
-# Second table, the example level: α = .2 already reaches the best F1, at .35 some runs end with no
-# prediction at all, and from .5 on *every* run does. [Eq. 5.3](eq-5-3) says why: with one price for
-# both errors the loss is an error rate. How much lower than "say nothing" can the error rate be here?
+# At example level α = .2 already reaches the best F1, at .35 some runs end with no
+# prediction at all, and from .5 on *every* run does. With one price for
+# both errors the loss is an error rate ([Eq. 5.3](eq-5-3)), and a model that says nothing has a low one:
 
 # %%
-print(f"say nothing: {0.05:.3f}   the best possible classifier: {(fp + fn).min():.3f}")
+print(f"say nothing: {0.05:.3f}")
+print(f"the best possible classifier: {(fp + fn).min():.3f}")
 
 # %% tags=["remove-cell"]
 claim("It can fall from .050 to .040", {".050": 0.05, ".040": (fp + fn).min()})
 
 # %% [markdown]
-# It can fall from .050 to .040. And the little there is to gain is not found, because once all
-# probabilities are small nothing raises them again: the gradient on a positive's logit is the slope of
-# section 5.4 times p(1 − p).
-#
-# Both levels as precision against recall:
+# It can fall from .050 to .040. Even that is not found: once all
+# probabilities are small, the gradient on a positive's logit, the slope of
+# section 5.4 times p(1 − p), is small, too.
 
 # %% mystnb={"figure": {"caption": "Figure 5.3. Operating points by \u03b1, with \u03b2 = 1 \u2212 \u03b1. Those of the example level from .35 on are missing: some or all of their runs predict nothing."}, "image": {"alt": "Precision against recall. A grey curve falls from top left to bottom right: the best that any classifier can do. Circles, the set level, lie along all of it, labelled with alpha from .05 at the lower right to .95 at the upper left. Three triangles, the example level, lie on the same curve; its .2 stands where the set level's .5 to .65 do."}} tags=["hide-input"]
 fig, axis = plt.subplots(figsize=(5.6, 4.6))
@@ -629,16 +627,15 @@ plt.show()
 
 
 # %% [markdown]
-# All points lie on (within a seed's noise of) one curve. On this toy nothing else was possible: the
-# model class holds the best rule there is, so all that a loss can choose is the point on its curve.
-# **Tversky's prices choose the point.**
+# All points lie on one curve, up to the noise of seeds. On this toy the model can represent the best
+# rule, so that a loss only chooses a point on its curve. **Tversky's prices choose the point.**
 
 # %% [markdown]
 # ## 5.8 A model that cannot be right
 #
 # On `misspecified_blobs` (chapter 04) a linear model must turn away from the far negatives or call them
-# positive. For four prices, set-level Tversky at threshold .5 against cross entropy whose threshold
-# is tuned on the training set for the same $F_b$; ten seeds, the same data for both.
+# positive. Set-level Tversky at threshold .5 against cross entropy whose threshold
+# is tuned on the training set for the same $F_b$; ten seeds, the same data for both:
 
 # %%
 def f_b(logits, y, b2, cut=0.0):
@@ -648,19 +645,22 @@ def f_b(logits, y, b2, cut=0.0):
 
 def tuned_for(logits, y, b2):
     """The threshold with the best F_b, among every tenth logit."""
-    return max(logits.sort().values[::10].tolist(), key=lambda cut: f_b(logits, y, b2, cut))
+    tried = logits.sort().values[::10].tolist()
+    return max(tried, key=lambda cut: f_b(logits, y, b2, cut))
 
 
 pairs = {a: [] for a in (0.1, 0.2, 0.5, 0.8)}
-train, test = ([misspecified_blobs(2000, seed=2 * s + k) for s in range(10)] for k in (0, 1))
+blobs = [misspecified_blobs(2000, seed=seed) for seed in range(20)]
+train, test = blobs[::2], blobs[1::2]
 by_ce = train_each(torch.nn.BCEWithLogitsLoss(), train)
 for a, scored in pairs.items():
-    b2 = (1 - a) / a
-    by_tl = train_each(BinaryTverskyLoss(squared=False, fp_weight=a, fn_weight=1 - a), train)
-    for tl, ce, (x, y), (x_test, y_test) in zip(by_tl, by_ce, train, test, strict=True):
+    b2, price = (1 - a) / a, {"fp_weight": a, "fn_weight": 1 - a}
+    by_tl = train_each(BinaryTverskyLoss(squared=False, **price), train)
+    fits = zip(by_tl, by_ce, train, test, strict=True)
+    for tl, ce, (x, y), (x_, y_) in fits:
         cut = tuned_for(ce.predict(x), y, b2)
-        both = f_b(tl.predict(x_test), y_test, b2), f_b(ce.predict(x_test), y_test, b2, cut)
-        scored.append(both)
+        of_tl = f_b(tl.predict(x_), y_, b2)
+        scored.append((of_tl, f_b(ce.predict(x_), y_, b2, cut)))
 
 # %% tags=["hide-input"]
 gains, rows = {}, {}
@@ -685,10 +685,10 @@ claim(
 claim("by .03 to .07 of $F_b$ at four prices", all(g.low > 0 for g in gains.values()))
 
 # %% [markdown]
-# At every price Tversky is ahead, and no interval holds 0. A sure error costs cross entropy without
-# bound, so the far negatives turn its line; the cost in Tversky's loss is bounded, so that they do not.
-# **Where no model of the class is right, the loss chooses which wrong one you get, and a threshold
-# cannot choose again.** How often real taggers are of this kind is the question of chapters 14 and 17.
+# At every price Tversky is ahead, and no interval holds 0. The far negatives cost cross entropy without
+# bound and turn its line; Tversky's loss is bounded.
+# **Where no model of the class is right, the loss chooses the wrong one that you get, and a threshold
+# cannot choose another.** Chapters 14 and 17 ask how often real taggers are of this kind.
 
 # %% [markdown]
 # ## Summary
@@ -705,7 +705,7 @@ claim("by .03 to .07 of $F_b$ at four prices", all(g.low > 0 for g in gains.valu
 #   Eq. 7. The library's squared Tversky is the squared dice, again with 2γ.
 # - Trained, the prices move a model along the precision–recall curve. On the example level, with
 #   5% positives, α ≥ .5 predicts nothing.
-# - Where the model class holds no right rule, the prices also choose the direction of the line: on the
+# - Where no model of the class is right, the loss also chooses the direction of the line: on the
 #   misspecified toy Tversky beats tuned cross entropy by .03 to .07 of $F_b$ at four prices.
 #
 # ## Exercises
@@ -742,13 +742,13 @@ print([round(float(v), 4) for v in answer if 0 < v < 1], "instead of 0.1")
 # for Jaccard's (1, 1)? Prove that it picks the same items as F1's, as section 5.2 says it must.
 
 # %% tags=["solution", "hide-cell"]
-# By hand: with α = β = 1 section 5.3 gives η* = J/(J + 1). Put J = F/(2 − F): the denominator is
-# 2/(2 − F), so η* = F/2, which is F1's own threshold. The same, by sympy:
+# By hand: with α = β = 1 section 5.3 gives t* = J/(J + 1). Put J = F/(2 − F): the denominator is
+# 2/(2 − F), so t* = F/2, which is F1's own threshold. The same, by sympy:
 jaccard_threshold = sp.simplify(threshold.subs({alpha: 1, beta: 1}))
 # Write Jaccard through F1, J = F/(2 − F), and compare with F1's threshold, F/2.
 score = sp.Symbol("F", positive=True)
 assert sp.simplify(jaccard_threshold.subs(value, score / (2 - score)) - score / 2) == 0
-sp.Eq(sp.Symbol("eta^*"), jaccard_threshold)
+sp.Eq(sp.Symbol("t^*"), jaccard_threshold)
 
 # %% [markdown]
 # **Exercise 5.5 (predict, then run).** Section 5.7 started from bias 0. Write down first: does the

@@ -64,24 +64,22 @@ plt.show()
 # %% [markdown]
 # With α = 1 the loss of a positive falls up to $p = .5$ and rises again: training takes every
 # positive to .5. A negative above .5 can lower its loss by moving *up*, and goes to 1. With α = .1 the
-# loss follows plain dice (α = 0) up to $p ≈ .9$, and turns there.
+# loss follows plain dice (α = 0) up to $p ≈ .9$.
 #
-# - **For** readers who want to use the loss the paper is known for, and to know before training
-#   where its direction is wrong.
+# - **For** readers who want to use this loss and to know before training where its direction is wrong.
 # - **You need** chapters 03 and 04 (dice, γ, the two levels) and the derivative of a quotient.
-# - **You will be able to** say at which probability the loss changes direction, choose α and a starting bias that
-#   keep clear of that point, and tell what focal loss does to easy negatives that this loss does not.
+# - **You will be able to** say at which probability the loss changes direction, choose α and a starting
+#   bias that keep below that point, and tell what focal loss does to easy negatives that this loss does not.
 # - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms:
 #   [Notation and glossary](../docs/notation.md).
 
 # %% tags=["hide-input"]
-import inspect
 import json
 import warnings
 
 import pandas as pd
 import sympy as sp
-from IPython.display import HTML, Markdown, Math, display
+from IPython.display import HTML, Math, display
 
 from dicebook import BinaryDiceLoss, BinaryFocalLoss, BinarySelfAdjustingDiceLoss, make_loss
 from dicebook.losses import equations
@@ -114,7 +112,7 @@ warnings.filterwarnings("ignore", message="alpha=")  # section 6.6 shows what it
 # y_{i1}} \tag{11}
 # $$
 #
-# There are four cases:
+# In the four cases:
 
 # %%
 def f1_of_one(p, y):  # Eq. 11
@@ -130,7 +128,7 @@ found = f1_of_one(p, y)
 pd.Series(found, ["found", "missed", "false alarm", "rightly left alone"])
 
 # %% [markdown]
-# The commonest case of all, a negative rightly left alone, is 0/0. (The library sets 0/0 to 1, the
+# The commonest case, a negative rightly left alone, is 0/0. (The library sets 0/0 to 1, the
 # limit of [Eq. 6](eq-6).)
 
 # %% tags=["hide-input"]
@@ -139,9 +137,9 @@ library = equations.dice_coefficient(said * y, said, y, gamma=0.0)
 torch.testing.assert_close(library, found.nan_to_num(1.0))
 
 # %% [markdown]
-# A positive at p = .51 scores as well as one at .99: F1 does not care how sure the model is. Dice
-# with probabilities ([Eq. 5](eq-5)) does care, and keeps a gradient for examples that are right. The
-# paper fears that the gradients of many easy negatives take over the training.
+# A positive at p = .51 scores as well as one at .99. Under dice with probabilities ([Eq. 5](eq-5))
+# examples that are right keep a gradient, and the
+# paper fears that those of many easy negatives take over the training.
 
 # %% [markdown]
 # ## 6.2 The self-adjusting dice loss
@@ -150,7 +148,7 @@ torch.testing.assert_close(library, found.nan_to_num(1.0))
 # > the following adaptive variant of DSC" (Section 3.4)
 #
 # (eq-12)=
-# The factor is meant as a weight that fades when the model is sure:
+# The factor is meant as a weight that falls when the model is sure:
 #
 # $$
 # \begin{aligned}
@@ -160,8 +158,8 @@ torch.testing.assert_close(library, found.nan_to_num(1.0))
 # \end{aligned} \tag{12}
 # $$
 #
-# The loss is 1 − DSC. [Eq. 11](eq-11) holds no γ and no p outside an indicator, so it is not what
-# was changed. Put (1 − p)p for p in [Eq. 6](eq-6):
+# The loss is 1 − DSC. [Eq. 11](eq-11) holds no γ and no p outside an indicator, so Eq. 12 is a variant
+# of another equation. Put (1 − p)p for p in [Eq. 6](eq-6):
 
 # %%
 P, Y, g, alpha, X = sp.symbols("p y gamma alpha x", real=True)
@@ -174,11 +172,11 @@ print(
 
 
 # %% [markdown]
-# So Eq. 12 modifies Eq. 6, the linear dice, not the squared one that the paper calls DL.
+# So Eq. 12 modifies the linear dice, not the squared one that the paper calls DL.
 #
 # (eq-6-1)=
-# The authors' code has an exponent α on the factor, which the paper has not. We carry it along from
-# the start; α = 1 is Eq. 12 and α = 0 is Eq. 6.
+# The authors' code has an exponent α on the factor, which the paper has not; α = 1 is Eq. 12 and α = 0
+# is Eq. 6.
 #
 # $$
 # \begin{aligned}
@@ -201,8 +199,8 @@ def dsc_loss_set(p, y, alpha=1.0, gamma=1.0):
 
 
 # %% [markdown]
-# Both equal dicebook's, in value and gradient. (The library's default squares the denominator;
-# `squared=False` is the printed form, and `make_loss` has Eq. 12 by number.)
+# Both equal dicebook's with `squared=False`, in value and gradient; the library's default squares the
+# denominator.
 
 # %% tags=["hide-input"]
 generator = torch.Generator().manual_seed(0)
@@ -224,7 +222,7 @@ torch.testing.assert_close(
 # %% [markdown]
 # ## 6.3 A positive that is right
 #
-# Take a positive at p = .9. The model is sure, and right. What does Eq. 12 ask of it?
+# At p = .9 the model is sure of a positive, and right. The derivatives of Eq. 12:
 
 # %%
 p = torch.tensor([0.1, 0.3, 0.5, 0.7, 0.9, 0.99], requires_grad=True)
@@ -233,28 +231,27 @@ of_positive = pd.Series(p.grad, p.tolist())
 of_positive.round(3)
 
 # %% [markdown]
-# The derivative at .9 is +.549. Gradient descent goes against the derivative, so the sure, correct
-# positive moves **down**. At .5 nothing moves, and below .5 a positive moves up. The formula:
+# The derivative at .9 is +.549. Gradient descent goes against the derivative, so this
+# positive moves **down**; below .5 a positive moves up. The formula:
 
 # %%
-slope = {label: sp.factor(sp.diff(1 - eq12.subs(Y, label), P)) for label in (1, 0)}
-display(Math(rf"y=1:\quad \frac{{d\mathcal L}}{{dp}} = {sp.latex(slope[1])}"))
-display(Math(rf"y=0:\quad \frac{{d\mathcal L}}{{dp}} = {sp.latex(slope[0])}"))
+for label in (1, 0):
+    slope = sp.factor(sp.diff(1 - eq12.subs(Y, label), P))
+    left = rf"y={label}:\quad \frac{{d\mathcal L}}{{dp}} = "
+    display(Math(left + sp.latex(slope)))
 
 # %% [markdown]
 # Both numerators hold the factor 2p − 1, which changes sign at .5; nothing else in them can. The
-# reason is that the loss sees p only through (1 − p)p, and that is the same number for .9 and for .1.
-# It cannot tell a sure "yes" from a sure "no".
+# loss depends on p only through (1 − p)p, which is the same number for .9 and for .1.
 #
 # ## 6.4 A negative that is wrong
-#
-# For a negative the wrong direction is the dangerous one.
 
 # %%
 p = torch.tensor([0.01, 0.1, 0.5, 0.9, 0.99], requires_grad=True)
 loss = dsc_loss(p, torch.zeros(5))
 loss.sum().backward()
-of_negative = pd.DataFrame({"loss": loss.detach(), "derivative": p.grad}, index=p.tolist())
+columns = {"loss": loss.detach(), "derivative": p.grad}
+of_negative = pd.DataFrame(columns, index=p.tolist())
 of_negative.round(3)
 
 # %% tags=["remove-cell"]
@@ -265,16 +262,15 @@ claim("its loss falls from .2 at p = .5 to nothing at p = 1", {".2": of_negative
 
 
 # %% [markdown]
-# A negative at p = .9, a plain false positive, has the derivative −.673: it moves *up*. On its way its
-# loss falls from .2 at p = .5 to nothing at p = 1. To this loss a false positive with p = 1 is as good
+# A negative at p = .9 has the derivative −.673: it moves *up*, and
+# its loss falls from .2 at p = .5 to nothing at p = 1. A false positive with p = 1 costs as little
 # as a true negative with p = 0.
 #
-# Where does that lead? Let six examples of each label follow the gradient, each with a logit of
-# its own.
+# Let six examples of each label follow the gradient, each with its own logit:
 
 # %%
 def follow(y, alpha=1.0, steps=4000):
-    """Where gradient descent on the logit takes one example, from six starting probabilities."""
+    """Where gradient descent takes the logit of one example, six times."""
     start = torch.tensor([0.05, 0.2, 0.4, 0.6, 0.8, 0.95])
     x = torch.logit(start).requires_grad_()
     for _ in range(steps):
@@ -295,8 +291,8 @@ claim("Every positive ends at .5", {".5": up.mean()}, up.max() - up.min() < 0.01
 claim("those below .5 go to 0, those above go to 1", (down.round(2) == [0, 0, 0, 1, 1, 1]).all())
 
 # %% [markdown]
-# Every positive ends at .5, the usual threshold, where chance decides the answer. Negatives part
-# ways: those below .5 go to 0, those above go to 1.
+# Every positive ends at .5, the usual threshold. Of the negatives,
+# those below .5 go to 0, those above go to 1.
 
 # %% [markdown]
 # ## 6.5 Figure 1, as printed and as computed
@@ -304,8 +300,8 @@ claim("those below .5 go to 0, those above go to 1", (down.round(2) == [0, 0, 0,
 # > "The derivative of DSC approaches zero right after p exceeds 0.5, and for the other losses, the
 # > derivatives reach 0 only if the probability is exactly 1" (caption of Figure 1)
 #
-# The printed figure holds four curves, for a positive alone. Here are the five shapes of Table 2 (WCE
-# is a multiple of CE), for both labels.
+# The printed figure holds four curves, for a positive alone. Here are the five shapes of Table 2 for both
+# labels.
 
 # %% mystnb={"figure": {"caption": "Figure 6.2. The paper's Figure 1, for both labels: the derivative by the probability. Below zero, training raises p. Settings: \u03b3 = 1, Tversky's prices .5 and .5, focal exponent 2."}, "image": {"alt": "Two panels. Top, a positive: all curves start below zero; DSC crosses zero at .5 and climbs to .75; FL and DL meet zero at p = 1; CE and TL stay below it. Bottom, a negative: all but DSC stay at or above zero; DSC starts at 1, crosses zero at .5 and falls to minus 1."}} tags=["hide-input"]
 a_focal = 2
@@ -352,11 +348,11 @@ claim("+3/4 at the end", ends["DSC"][0] == sp.Rational(3, 4))
 claim("the negative, for which DSC ends at −1", ends["DSC"][1] == -1)
 
 # %% [markdown]
-# For a positive, FL and DL do reach 0 at p = 1. CE is at −1 there and TL at −1/4: they do not. And
+# For a positive, FL and DL do reach 0 at p = 1; CE is at −1 there and TL at −1/4. And
 # DSC does not approach zero after .5; it is zero *at* .5 and +3/4 at the end. The figure leaves out
 # the negative, for which DSC ends at −1.
 #
-# A network does not move p, but a logit x, and $dp/dx = p(1-p)$. What arrives at the weights:
+# On the logit x, with $dp/dx = p(1-p)$:
 
 # %% mystnb={"figure": {"caption": "Figure 6.3. Minus the gradient on the logit; above zero, training raises it. At the far left of the upper panel lies a missed positive: CE and FL raise it, the dice family hardly does."}, "image": {"alt": "Two panels. Top, a positive: CE and FL are largest near p = 0; DL, TL and DSC are near zero there; above .5 DSC alone is below zero. Bottom, a negative: CE goes to minus 1 near p = 1; DL and TL return to zero; DSC is above zero beyond .5."}} tags=["hide-input"]
 fig, axes = plt.subplots(2, 1, figsize=(5.6, 4.9), sharex=True)
@@ -376,10 +372,10 @@ fig.legend(
 plt.show()
 
 # %% [markdown]
-# On the logit of a positive every gradient vanishes at p = 1, that of CE too; those of DL, TL and DSC
+# On the logit of a positive every gradient vanishes at p = 1; those of DL, TL and DSC
 # vanish at p = 0 as well, and that of DSC at .5. So only CE and focal loss raise a missed positive.
-# The same holds for a false alarm, a negative at p = 1: the gradient of CE and FL is 1 there, that of
-# the others 0. [Chapter 07](07_all_losses.ipynb) puts numbers to it.
+# The same holds for a negative at p = 1: the gradient of CE and FL is 1 there, that of
+# the others 0. [Chapter 07](07_all_losses.ipynb) compares their sizes.
 
 # %% tags=["remove-cell"]
 on_logit = {
@@ -405,8 +401,7 @@ claim("and that of DSC at .5", on_logit["DSC"][0].subs(P, sp.Rational(1, 2)) == 
 # %% [markdown]
 # ## 6.6 The turning point
 #
-# The loss depends on p only through q, and falls (positive) or rises (negative) with q. So it turns
-# where q does.
+# The loss depends on p only through q, and so it turns where q does.
 
 # %%
 Ap = sp.Symbol("alpha", positive=True)
@@ -430,8 +425,8 @@ display(
 # \end{aligned} \tag{6.2}
 # $$
 #
-# and wrong above. A positive cannot cost less than its loss at p*, which is the floor of the loss. Let
-# a positive follow its gradient, see where it stops, and compute the floor: of one example, and of a
+# and wrong above. A positive cannot cost less than its loss at p*, the floor of the loss. Here is
+# where a positive stops, and the floor, of one example and of a
 # large set whose positives all stand at p* and whose negatives stand at 0.
 
 # %%
@@ -443,49 +438,42 @@ for _ in range(4000):
     dsc_loss(x.sigmoid(), torch.ones(5), exponents).sum().backward()
     optimizer.step()
 stops = x.sigmoid().detach()
-torch.testing.assert_close(stops, 1 / (1 + exponents), atol=1e-4, rtol=0)
-floors = pd.DataFrame(
-    {
-        "1/(1+α)": 1 / (1 + exponents),
-        "stops at": stops,
-        "−ln α": 0 - exponents.log(),
-        "floor, example": dsc_loss(stops, torch.ones(5), exponents),
-        "floor, set": (1 - (q_star := stops * (1 - stops) ** exponents)) / (1 + q_star),
-        "floor, set, squared": 1 - 2 * q_star / (q_star**2 + 1),
-    },
-    index=exponents.tolist(),
-)
+q_star = stops * (1 - stops) ** exponents
+columns = {
+    "1/(1+α)": 1 / (1 + exponents),
+    "stops at": stops,
+    "−ln α": 0 - exponents.log(),
+    "floor, example": dsc_loss(stops, torch.ones(5), exponents),
+    "floor, set": (1 - q_star) / (1 + q_star),
+    "floor, set, squared": 1 - 2 * q_star / (q_star**2 + 1),
+}
+floors = pd.DataFrame(columns, index=exponents.tolist())
 floors.round(3)
 
 # %% [markdown]
-# Predicted and measured turning points agree. At example level with γ = 1, a positive pays at least
-# .333, .105 or .019 (α = 1, .1, .01); a whole linear set .600, .166 or .028; squared, the library's
-# default, .529, .054 or .002. A training curve cannot fall below its floor.
+# Predicted and measured turning points agree. A training curve cannot fall below its floor. With
+# α = .1 and less that of a squared set, the library's default, is the lowest.
 #
-# With a small α little is left of the idea: (1 − p)^.01 lies between .95 and 1 for all p below .99.
-# Compare gradients with plain dice, on 500 random logits:
+# With a small α the factor hardly matters: (1 − p)^.01 lies between .95 and 1 for all p below .99.
+# Compare the gradient with that of plain dice, on 500 random logits:
 
 # %%
-plain = torch.autograd.grad(BinaryDiceLoss(squared=False)(logit, target), logit)[0]
+loss = BinaryDiceLoss(squared=False)(logit, target)
+(plain,) = torch.autograd.grad(loss, logit)
 cosines = {}
 for a in (0.01, 0.1, 0.5, 1.0):
-    adjusted = torch.autograd.grad(dsc_loss_set(logit.sigmoid(), target, a), logit)[0]
-    cosines[a] = torch.nn.functional.cosine_similarity(plain, adjusted, dim=0).item()
-pd.Series(cosines, name="cosine to the gradient of plain dice").rename_axis("α").round(4)
+    loss = dsc_loss_set(logit.sigmoid(), target, a)
+    (adjusted,) = torch.autograd.grad(loss, logit)
+    cosines[a] = torch.cosine_similarity(plain, adjusted, dim=0).item()
+name = "cosine to the gradient of plain dice"
+pd.Series(cosines, name=name).rename_axis("α").round(4)
 
 # %% tags=["remove-cell"]
-column = floors["floor, example"]
+kinds = ["floor, example", "floor, set", "floor, set, squared"]
 claim(
-    ".333, .105 or .019 (α = 1, .1, .01)",
-    {".333": column[1.0], ".105": column[0.1], ".019": column[0.01]},
+    "With α = .1 and less that of a squared set, the library's default, is the lowest",
+    bool((floors.loc[[0.01, 0.1], kinds].idxmin(axis=1) == kinds[2]).all()),
 )
-column = floors["floor, set"]
-claim(
-    "a whole linear set .600, .166 or .028",
-    {".600": column[1.0], ".166": column[0.1], ".028": column[0.01]},
-)
-column = floors["floor, set, squared"]
-claim(".529, .054 or .002", {".529": column[1.0], ".054": column[0.1], ".002": column[0.01]})
 for options, key in (({"squared": False}, "floor, set"), ({}, "floor, set, squared")):
     at_best = torch.logit(stops[1]).expand(20000)
     many = BinarySelfAdjustingDiceLoss(alpha=0.1, **options)(at_best, torch.ones(20000))
@@ -499,8 +487,8 @@ claim(
 claim("With .01, as in the authors' scripts, they are almost the same", cosines[0.01] > 0.999)
 
 # %% [markdown]
-# On these logits, half of them positive, the two gradients are nearly at right angles with α = 1: that
-# is another loss. With .01, as in the authors' scripts, they are almost the same. In between lies
+# On these logits, half of them positive, the two gradients are nearly at right angles with α = 1.
+# With .01, as in the authors' scripts, they are almost the same. In between lies
 # dicebook's default, .1. From .5 on dicebook warns:
 
 # %%
@@ -512,27 +500,25 @@ print(caught[0].message)
 # %% [markdown]
 # ## 6.7 On a set the turning point stays
 #
-# The paper does not say which level it trains. Take one $q_i$ out of both sums and differentiate by it.
+# Take one $q_i$ out of both sums and differentiate by it.
 
 # %%
 # U = Σ_{j≠i} q_j y_j + γ/2 and V = Σ_{j≠i} q_j + Σ y_j + γ
 U, V, qi = sp.symbols("U V q_i", positive=True)
 for label in (1, 0):
-    slope_q = sp.factor(sp.diff(1 - (2 * (U + qi * label)) / (V + qi), qi))
-    display(
-        Math(
-            rf"y_i={label}:\quad \frac{{\partial\mathcal L}}{{\partial q_i}} = {sp.latex(slope_q)}"
-        )
-    )
+    of_set = 1 - (2 * (U + qi * label)) / (V + qi)
+    slope = sp.latex(sp.factor(sp.diff(of_set, qi)))
+    left = r"\frac{\partial\mathcal L}{\partial q_i}"
+    display(Math(rf"y_i={label}:\quad {left} = {slope}"))
 
 # %% [markdown]
-# The first is negative (V exceeds U: it holds every q and the labels too), the second positive, for
+# The first is negative, because V exceeds U, and the second positive, for
 # any set. So the direction of an example depends on dq/dp alone, which changes sign at p*, whatever
-# the rest of the batch does. Squared sums give the same two signs ([Eq. 4.4](eq-4-4)).
+# the rest of the batch is. Squared sums give the same two signs ([Eq. 4.4](eq-4-4)).
 #
-# This makes a prediction without a free parameter. A fresh model gives all examples about the same
-# probability, set by its bias b₀. If b₀ < −ln α, all are below the turning point and the loss works.
-# If b₀ > −ln α, every positive moves down and every negative up. Train on the blobs, 5% positives,
+# A fresh model gives all examples about the same
+# probability, set by its bias b₀. So if b₀ < −ln α, the loss should work;
+# if b₀ > −ln α, every positive moves down and every negative up. Train on the blobs, 5% positives,
 # with α from 1 to .01 and b₀ from −3 to 5:
 
 # %%
@@ -545,41 +531,40 @@ x_test, y_test = imbalanced_blobs(2000, seed=1)
 f1 = torch.zeros(len(alphas), len(biases))
 for i, a in enumerate(alphas):
     loss = BinarySelfAdjustingDiceLoss(squared=False, alpha=a, level="set")
-    trained = train_from_starts({a: loss}, biases=biases, seeds=[0], steps=120)
+    how = {"biases": biases, "seeds": [0], "steps": 120}
+    trained = train_from_starts({a: loss}, **how)
     f1[i] = torch.tensor([trained[a, b][0]["f1"] for b in biases])
 
 # %%
-below = torch.tensor([[b < -torch.tensor(a).log() for b in biases] for a in alphas])
-print(f"F1 where b0 < -ln(alpha): {f1[below].min():.2f} to {f1[below].max():.2f}")
-print(f"F1 where b0 > -ln(alpha): {f1[~below].min():.2f} to {f1[~below].max():.2f}")
+below = torch.tensor(biases) < -torch.tensor(alphas).log()[:, None]
+for sign, cells in (("<", f1[below]), (">", f1[~below])):
+    span = f"{cells.min():.2f} to {cells.max():.2f}"
+    print(f"b0 {sign} -ln(alpha): F1 {span}")
 
 # %% [markdown]
 # <div class="play" data-play="starts"><img src="../_static/play-starts.png"
 # alt="Left, the table of test F1 by exponent and starting bias, with a cell chosen; right, the mean
 # probability of positives and of negatives during its run, and the turning point."></div>
 #
-# All cells fall on the predicted side. Click one and watch its run. The
+# All cells fall on the predicted side. Click one for its run; the
 # <a href="../docs/playground.html#loss=dsc&amp;squared=false&amp;alpha=1&amp;bias=2">Playground</a>
-# has a start on the wrong side, with all other choices open.
-#
-# If you see an F1 near zero with α = 1, check this first. Start the bias of the output layer at the
-# log-odds of the positives (about −3 at 5%), or choose α so that p* lies above any probability the
+# has a start on the wrong side. So start the bias of the output layer at the
+# log-odds of the positives (about −3 at 5%), or choose α so that p* lies above any probability that the
 # fresh model gives. [Chapter 07](07_all_losses.ipynb) has seeds and intervals.
 
 # %% tags=["remove-cell"]
 claim("All cells fall on the predicted side", f1[below].min() > 0.4, f1[~below].max() < 0.1)
 
 # %% [markdown]
-# On the misspecified blobs (chapter 04) the best F1 is lower, but the turning point is where it was,
-# because it follows from one derivative and not from the data:
+# On the misspecified blobs (chapter 04) the turning point is where it was:
 
-# %%
+# %% tags=["hide-input"]
 x, y = misspecified_blobs(2000, seed=0)
 x_test, y_test = misspecified_blobs(2000, seed=1)
 elsewhere = {}
 for a in (1.0, 0.1, 0.01):
     loss = BinarySelfAdjustingDiceLoss(squared=False, alpha=a)
-    starts = [0.2 * k - torch.tensor(a).log().item() for k in (-1, 1)]  # just below, just above
+    starts = [0.2 * k - torch.tensor(a).log().item() for k in (-1, 1)]
     fits = [train_logistic(loss, x, y, bias=b, steps=120) for b in starts]
     elsewhere[a] = [f1_score(fit.predict(x_test) > 0, y_test) for fit in fits]
 columns = ["b₀ = −ln α − .2", "b₀ = −ln α + .2"]
@@ -625,21 +610,21 @@ torch.testing.assert_close(theirs, value)
 torch.testing.assert_close(*(torch.autograd.grad(v, logit)[0] for v in (value, theirs)))
 
 # %% [markdown]
-# Set the two factors side by side for a negative. Focal's is $p_{i1}^f$; Eq. 12's is $1 - p_{i1}$,
-# because Eq. 12 takes p₁ whatever the label is.
+# For a negative, focal's factor is $p_{i1}^f$; that of Eq. 12 is $1 - p_{i1}$,
+# because Eq. 12 takes $p_{i1}$ whatever the label is.
 
 # %%
 p = torch.tensor([0.01, 0.1, 0.5, 0.9, 0.99])
-pd.DataFrame({"focal, p²": p**2, "Eq. 12, 1 − p": 1 - p}, index=p.tolist()).round(4)
+factors = {"focal, p²": p**2, "Eq. 12, 1 − p": 1 - p}
+pd.DataFrame(factors, index=p.tolist()).round(4)
 
 
 # %% [markdown]
-# For the easiest negative, p = .01, focal's factor is .0001 and Eq. 12's is .99. For the hardest it is
-# the other way round. **On positives the factor mimics focal loss; on negatives it does the
-# reverse.** It spares the hard negatives and leaves the easy ones as they were.
+# **On positives the factor mimics focal loss; on negatives it does the
+# reverse:** it takes weight from the hard ones.
 #
 # Now the gradient on the logit; and, because many small gradients add up, how many easy negatives
-# (p = .01) it takes to outweigh one positive that is still at p = .1.
+# (p = .01) outweigh one positive at p = .1.
 
 # %%
 def dice_one(p, y, squared):  # Eq. 6 and Eq. 7
@@ -660,18 +645,19 @@ for name, loss in losses.items():
     loss(x.sigmoid(), torch.tensor([0.0, 0, 0, 1])).sum().backward()
     gradients[name] = [*x.grad.tolist(), abs(x.grad[3] / x.grad[0]).item()]
     rows[name] = [f"{v:.2g}" for v in x.grad] + [round(gradients[name][4])]
-columns = ["negative .01", "negative .1", "negative .9", "positive .1", "easy per positive"]
+columns = [f"negative {v}" for v in (".01", ".1", ".9")]
+columns += ["positive .1", "easy per positive"]
 pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 # %% [markdown]
-# First column: the gradient of an easy negative is .01 with cross entropy, .0097 with linear dice and
+# First column: the gradient of an easy negative is .0097 with linear dice and
 # .0095 with DSC: the factor took two percent off. Squared dice has .0002, focal loss three millionths.
 #
 # Last column: with cross entropy, 90 easy negatives outweigh one positive; with linear dice 6 and
 # with DSC 5, because both have so small a gradient for a low positive; with squared dice 425, with
-# focal loss hundreds of thousands. **If easy negatives are your problem, squaring or focal loss treats
-# it; (1 − p)p does not.** On a set the common denominator changes the exchange rate between the
-# labels ([Eq. 4.4](eq-4-4)), not the ratio of an easy to a hard negative.
+# focal loss hundreds of thousands. **If easy negatives are your problem, squaring or focal loss helps;
+# (1 − p)p does not.** On a set the common denominator changes the ratio between the
+# labels ([Eq. 4.4](eq-4-4)), not that of an easy to a hard negative.
 
 # %% tags=["remove-cell"]
 linear, adjusted = (gradients[name] for name in ("Eq. 6, linear dice", "Eq. 12, DSC"))
@@ -688,112 +674,9 @@ claim("Squaring leaves 2% of it, focal loss .03%",
       {"2%": gradients["Eq. 7, squared dice"][0] / gradients["CE"][0], ".03%": gradients["FL, f = 2"][0] / gradients["CE"][0]})  # fmt: skip
 
 # %% [markdown]
-# ## 6.9 Numerics: a power of nothing
+# ## 6.9 Watch it: easy and hard examples under six losses
 #
-# With 0 < α < 1 the function (1 − p)^α has an infinite slope at p = 1. In float32 p does get there.
-
-# %%
-x = torch.tensor([5.0, 10, 16, 17, 20], dtype=torch.float32, requires_grad=True)
-loss = dsc_loss(x.sigmoid(), torch.ones(5, dtype=torch.float32), alpha=0.01)
-loss.sum().backward()
-rows = {"p": x.sigmoid(), "loss": loss, "gradient": x.grad}
-pd.DataFrame({k: v.detach().double() for k, v in rows.items()}, index=x.tolist()).round(6)
-
-# %% tags=["remove-cell"]
-claim(
-    "The gradient is NaN from there on, and the loss has jumped from about .05 to .5",
-    x.grad.isnan().tolist() == [False, False, False, True, True],
-    {".05": loss[2].item(), ".5": loss[3].item()},
-)
-claim("in float32 it gives NaN from a logit of 17 on", x.grad[3].isnan())
-claim(
-    "of a positive at example level .333 for α = 1 and .105 for .1; of a linear set .600 and .166; squared .529 and .054",
-    {".333": floors["floor, example"][1.0], ".105": floors["floor, example"][0.1]},
-    {".600": floors["floor, set"][1.0], ".166": floors["floor, set"][0.1]},
-    {".529": floors["floor, set, squared"][1.0], ".054": floors["floor, set, squared"][0.1]},
-)
-
-# %% [markdown]
-# At logit 17, p rounds to 1. The gradient is NaN from there on, and the loss has jumped from about
-# .05 to .5. One such token in a batch makes every weight of the model NaN.
-#
-# (eq-6-4)=
-# The fix is not to form 1 − p: it is $\sigma(-x)$, and the logarithm of the logistic function σ is
-# a built-in function that stays exact.
-#
-# $$
-# \begin{aligned}
-# q &= \exp\!\big(\log\sigma(x) + \alpha \log\sigma(-x)\big), \\
-# \frac{dq}{dx} &= q\,\big(1 - (1+\alpha)\,p\big)
-# \end{aligned} \tag{6.4}
-# $$
-#
-# The library's own function is Eq. 6.4 for margins m:
-
-# %% tags=["remove-cell"]
-sigma = 1 / (1 + sp.exp(-X))
-q_of_x = sigma * (1 - sigma) ** Ap
-assert sp.simplify(sp.diff(q_of_x, X) / q_of_x - (1 - (1 + Ap) * sigma)) == 0
-
-# %% tags=["hide-input"]
-Markdown(f"```python\n{inspect.getsource(equations.self_adjusted)}```")
-
-
-# %%
-def q_stable(x, alpha):  # Eq. 6.4
-    logsigmoid = torch.nn.functional.logsigmoid
-    return torch.exp(logsigmoid(x) + alpha * logsigmoid(-x))
-
-
-x = x.detach().requires_grad_()
-ours, theirs = q_stable(x, 0.01), equations.self_adjusted(x, 0.01)
-torch.testing.assert_close(ours, theirs)
-torch.testing.assert_close(*(torch.autograd.grad(q.sum(), x)[0] for q in (ours, theirs)))
-loss = 1 - (2 * q_stable(x, 0.01) + 1) / (q_stable(x, 0.01) + 2)
-loss.sum().backward()
-pd.DataFrame({"loss": loss.detach(), "gradient": x.grad}, index=x.tolist()).round(6)
-
-# %% [markdown]
-# No NaN, no jump, and the library's gradient. (It is small and positive: these positives lie above
-# p* = .99 and move back.) Clamping p to at most 1 − ε also avoids the NaN, but past the clamp the
-# gradient is zero, so that a negative out there learns nothing.
-#
-# (eq-6-5)=
-# With several classes, each against the rest, the same holds once a class has a logit against all
-# others together, its **margin**:
-#
-# $$
-# \begin{aligned}
-# m_c &= x_c - \log \textstyle\sum_{j \ne c} e^{x_j}, \\
-# p_c &= \sigma(m_c), \quad 1 - p_c = \sigma(-m_c)
-# \end{aligned} \tag{6.5}
-# $$
-#
-# The library computes all of them at once, class-major, `[C, N]`:
-
-# %% tags=["hide-input"]
-Markdown(f"```python\n{inspect.getsource(equations.margins)}```")
-
-
-# %% tags=["hide-input"]
-def margins_one_by_one(x):  # Eq. 6.5, one class after the other
-    rows = [torch.cat([x[:c], x[c + 1 :]]).logsumexp(0) for c in range(len(x))]
-    return x - torch.stack(rows)
-
-
-many = (4 * torch.randn(5, 300, generator=generator)).requires_grad_()
-ours, theirs = margins_one_by_one(many), equations.margins(many)
-torch.testing.assert_close(ours, theirs)
-torch.testing.assert_close(ours.sigmoid(), many.softmax(0))
-weights = torch.randn(5, 300, generator=generator)
-torch.testing.assert_close(
-    *(torch.autograd.grad((weights * m).sum(), many)[0] for m in (ours, theirs))
-)
-
-# %% [markdown]
-# ## 6.10 Watch it: easy and hard examples under six losses
-#
-# A film shows examples of four kinds by their honest probability η: easy negatives (η below .005),
+# Four kinds of examples by their honest probability η: easy negatives (η below .005),
 # hard negatives (above .2), hard positives (below .2) and easy positives (above .5). Six losses train
 # on all 2000 examples from three starting biases, the last two above the turning point of α = 1.
 
@@ -868,8 +751,8 @@ script = script.replace("DATA", json.dumps(data)).replace("COUNTS", json.dumps(c
 HTML(style + controls + script)
 
 # %% [markdown]
-# Height is the predicted probability; positives are orange, negatives grey. Choose a starting bias and
-# press Play. Here is where the dots end from bias .5: the median probability of each kind.
+# Height is the predicted probability. Choose a starting bias and
+# press Play. From bias .5 the median probability of each kind ends at
 
 # %% tags=["hide-input"]
 rows = {}
@@ -881,12 +764,10 @@ medians.loc["0.5"]
 
 # %% [markdown]
 # With cross entropy the easy negatives end at .00 and the easy positives at .91; the two hard groups
-# lie between, and in the wrong order, since a hard negative is one that looks like a positive. Focal
-# loss asks for less: .06 and .70. Set-level dice goes on to the ends, .00 and .99, and DSC with
-# α = .1 does the same.
-#
-# DSC with α = 1 has its easy negatives at 1.00 and its easy positives at .11. It has learned the
-# classifier upside down, as [Eq. 6.2](eq-6-2) said it would from any bias above 0. From −3 it
+# lie between, in the wrong order, since a hard negative looks like a positive. Focal
+# loss asks for less: .06 and .70. Set-level dice reaches the ends, .00 and .99, and DSC with
+# α = .1 does the same. DSC with α = 1 has its easy negatives at 1.00 and its easy positives at .11: it
+# has learned the classifier upside down, as [Eq. 6.2](eq-6-2) predicts from any bias above 0. From −3 it
 # learns the right way round.
 
 # %% tags=["remove-cell"]
@@ -914,11 +795,17 @@ claim(
 claim("A positive above .5 moves down (its derivative is +.549 at p = .9), a negative above .5 moves up (−.673)",
       {".549": of_positive[0.9], "−.673": of_negative.derivative[0.9]})  # fmt: skip
 claim("above it every run collapsed", f1[~below].max() < 0.1)
+claim(
+    "of a positive at example level .333 for α = 1 and .105 for .1; of a linear set .600 and .166; squared .529 and .054",
+    {".333": floors["floor, example"][1.0], ".105": floors["floor, example"][0.1]},
+    {".600": floors["floor, set"][1.0], ".166": floors["floor, set"][0.1]},
+    {".529": floors["floor, set, squared"][1.0], ".054": floors["floor, set, squared"][0.1]},
+)
 
 # %% [markdown]
 # ## Summary
 #
-# - [Eq. 12](eq-12) is [Eq. 6](eq-6) with (1 − p)p in place of p. It cannot tell p from 1 − p.
+# - [Eq. 12](eq-12) is [Eq. 6](eq-6) with (1 − p)p in place of p, which is the same for p and 1 − p.
 # - A positive above .5 moves down (its derivative is +.549 at p = .9), a negative above .5 moves up
 #   (−.673). Positives end at .5.
 # - With an exponent α the loss turns at $p^* = 1/(1+\alpha)$, a logit of −ln α ([Eq. 6.2](eq-6-2)),
@@ -927,8 +814,7 @@ claim("above it every run collapsed", f1[~below].max() < 0.1)
 #   and .105 for .1; of a linear set .600 and .166; squared .529 and .054.
 # - On negatives, (1 − p) is the reverse of focal's factor: an easy negative keeps 98% of the gradient
 #   of linear dice. Squaring leaves 2% of it, focal loss .03%.
-# - Never form (1 − p)^α from p: in float32 it gives NaN from a logit of 17 on. [Eq. 6.4](eq-6-4)
-#   and margins ([Eq. 6.5](eq-6-5)) are exact.
+# - Never form (1 − p)^α from p: in float32 it gives NaN ([section 18.1](18_speed_and_scale.ipynb)).
 #
 # ## Exercises
 #
@@ -996,13 +882,14 @@ for bias in (-3.0, 0.0, 2.0):
 # for sure examples: D shrinks to .015 and less, and with it the threshold, below η = .01.
 
 # %% [markdown]
-# **Exercise 6.5 (numerics).** Find, for float32, float16 and bfloat16, the smallest logit (in steps of 1/8)
-# at which p rounds to 1.
+# **Exercise 6.5 (pencil).** Which α keeps every example below the turning point as long as no logit
+# exceeds 5? And 10?
 
 # %% tags=["solution", "hide-cell"]
-for dtype in (torch.float32, torch.float16, torch.bfloat16):
-    steps = torch.arange(0, 40, 0.125).to(dtype)
-    print(str(dtype)[6:], steps[steps.sigmoid() == 1][0].item())
+# By Eq. 6.2 the turning point lies at the logit −ln α, so α = e^−x.
+for logit_ in (5.0, 10.0):
+    print(f"logit {logit_:.0f}: α below {torch.tensor(-logit_).exp():.5f}")
+assert abs(torch.tensor(5.0).neg().exp() - 0.00674) < 1e-5
 
 
 # %% [markdown]

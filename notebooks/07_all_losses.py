@@ -15,8 +15,7 @@
 #
 # Take a data set with 5% positives and give every example the same probability $p$. Which way does
 # each loss move it? Cross entropy comes to rest at .05, focal loss at .25, squared dice at .026; the
-# per-example linear dice lowers $p$ to 0 from everywhere, and self-adjusting dice with α = 1 goes to 0
-# or to 1.
+# per-example linear dice lowers $p$ to 0, and self-adjusting dice with α = 1 goes to 0 or to 1.
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -83,21 +82,19 @@ plt.show()
 # %% [markdown]
 # - **For** readers who must now choose one.
 # - **You need** chapters 02 to 06, or at least their summaries.
-# - **You will be able to** read off any loss what it does to an easy negative, a hard negative and a positive; use
-#   it with several classes, padding and half precision; and write a loss of your own in 25 lines.
+# - **You will be able to** read off any loss what it does to an easy negative, a hard negative and a
+#   positive, and say what a dice loss of several classes asks for.
 # - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms:
 #   [Notation and glossary](../docs/notation.md).
 
 # %% tags=["hide-input"]
-import inspect
 import warnings
 
 import pandas as pd
-from IPython.display import Markdown, Math, display
+from IPython.display import Math, display
 
 import dicebook
 from dicebook import make_loss
-from dicebook.losses import statistics
 from dicelab.claims import claim
 from dicelab.records.runs import interval, kept_records
 from dicelab.toy import (
@@ -129,23 +126,22 @@ warnings.filterwarnings("ignore", message=".*squared=False")  # and section 7.5 
 # | DSC | $1 - \frac{2 (1 - p_{i1}) p_{i1} \cdot y_{i1} + \gamma}{(1 - p_{i1}) p_{i1} + y_{i1} + \gamma}$ | |
 # | FL | $-\alpha_i \sum_{j} (1 - p_{ij})^{\gamma} \log p_{ij}$ | $-\alpha_i \sum_{j} y_{ij} (1 - p_{ij})^{\gamma} \log p_{ij}$ |
 #
-# One slip: FL has lost its label $y_{ij}$, which stands in the row of CE. Take the printed FL at its
-# word:
+# One slip: FL has lost its label $y_{ij}$, which stands in the row of CE. The printed FL:
 
 # %%
 def printed_focal(p):  # Table 2's FL for two classes, γ = 2
     return -((1 - p) ** 2) * sp.log(p) - p**2 * sp.log(1 - p)
 
 
-as_printed = pd.Series({v: float(printed_focal(sp.Float(v))) for v in (0.1, 0.3, 0.5, 0.7, 0.9)})
+at = (0.1, 0.3, 0.5, 0.7, 0.9)
+as_printed = pd.Series({v: float(printed_focal(sp.Float(v))) for v in at})
 as_printed.round(3)
 
 
 # %% [markdown]
-# The same value for p and 1 − p, lowest at .5, and no label anywhere: a loss that asks the model to
-# know nothing.
+# It has the same value for p and 1 − p and is lowest at .5, whatever the label is.
 #
-# Now all of them for a positive (y = 1) and for a negative (y = 0), with p the probability of the
+# All of them for a positive (y = 1) and for a negative (y = 0), with p the probability of the
 # positive class. Smoothing terms are γ; focal's exponent is f; DSC's exponent is α; Tversky's prices
 # are a and b.
 
@@ -162,9 +158,8 @@ simple = {name: [sp.simplify(e) for e in pair] for name, pair in table2.items()}
 as_array(simple, r"\text{loss} & y = 1 & y = 0")
 
 # %% [markdown]
-# They are dicebook's losses: `make_loss` knows them by the paper's abbreviations, and the printed
-# equations by number. Values and derivatives agree for every one, at nine probabilities and for both
-# labels.
+# `make_loss` knows them by the paper's abbreviations, and the printed
+# equations by number. Values and derivatives agree for every one and for both labels.
 
 # %% tags=["hide-input"]
 ours = {
@@ -187,13 +182,11 @@ for name, pair in table2.items():
             torch.testing.assert_close(theirs, torch.as_tensor(expected))
 
 # %% tags=["remove-cell"]
-claim("The same value for p and 1 − p, lowest at .5",
+claim("the same value for p and 1 − p and is lowest at .5",
       abs(as_printed[0.1] - as_printed[0.9]) < 1e-12, as_printed.idxmin() == 0.5)  # fmt: skip
 
 # %% [markdown]
 # ## 7.2 The derivatives
-#
-# What does each loss do when p moves a little? Sympy differentiates the table.
 
 # %% tags=["hide-input"]
 slopes = {
@@ -204,12 +197,12 @@ as_array(slopes, r"d\mathcal{L}/dp & y = 1 & y = 0 \quad (\text{DSC with } \alph
 
 
 # %% [markdown]
-# Look for a sign that can change. For 0 < p < 1 everything in the left column is negative, so that
+# For 0 < p < 1 everything in the left column is negative, so that
 # training raises a positive; everything in the right column is positive, so that it lowers a
 # negative. The one exception is the factor 2p − 1 in the row of DSC.
 #
-# The ends tell the rest: what a loss costs where p is nearly 0 or nearly 1, and its least value (γ = 1,
-# focal's exponent 2, Tversky's prices .3 and .7, α = 1, a weight of 19).
+# What a loss costs where p is nearly 0 or nearly 1, and its least value (γ = 1,
+# focal's exponent 2, Tversky's prices .3 and .7, α = 1, a weight of 19):
 
 # %% tags=["hide-input"]
 def at_ends(expression):
@@ -236,13 +229,10 @@ pd.DataFrame.from_dict(ends, orient="index", columns=head).map(as_text)
 steep = {n: [v for e in pair for v in at_ends(sp.diff(e, p))] for n, pair in table2.items()}
 
 # %% [markdown]
-# - **Worst cases.** The first three losses can cost any amount; one example that is wrong and sure
-#   can outweigh a batch. The others are bounded: by 1/(1+γ) = 1/2 for dice. (Exercise 7.4 asks
-#   whether that helps with noisy labels.)
-# - **Floors.** All reach zero, except DSC with α = 1, which stops at 1/3; and its negative costs 0 at
-#   p = 1.
-# - **Slopes.** A positive at p → 0 meets a slope of −∞ in CE, WCE and FL and a finite one in all the
-#   others. The next section is about that difference.
+# The first three losses can cost any amount; the others are bounded, by 1/(1+γ) = 1/2 for dice.
+# (Exercise 7.4 asks whether that helps with noisy labels.) All reach zero, except DSC with α = 1, which
+# stops at 1/3; and its negative costs 0 at p = 1. A positive at p → 0 meets a slope of −∞ in CE, WCE and
+# FL and a finite one in all the others.
 
 # %% tags=["remove-cell"]
 dices = ["DL, Eq. 6", "DL, Eq. 7", "TL", "DSC"]
@@ -279,15 +269,16 @@ for name, pair in table2.items():
 
 
 # %% [markdown]
-# ## 7.3 What arrives at the logit
+# ## 7.3 The gradient on the logit
 #
-# On the logit the slope above is multiplied by p(1 − p). As p goes to 0, the gradient shrinks like
-# some power of p. Find the power, and the constant before it.
+# On the logit the slope is multiplied by p(1 − p). As p goes to 0, the gradient shrinks like
+# some power of p. Here are the power and the constant before it:
 
 # %%
 def order(expression):
-    """(k, c): minus the gradient on the logit behaves like c·p^k as p → 0."""
-    minus_gradient = sp.simplify(-sp.diff(expression.subs(settings), p) * p * (1 - p))
+    """(k, c): minus the gradient on the logit is like c·p^k as p → 0."""
+    slope = sp.diff(expression.subs(settings), p)
+    minus_gradient = sp.simplify(-slope * p * (1 - p))
     for k in range(4):
         c = sp.limit(minus_gradient / p**k, p, 0, "+")
         if c != 0:
@@ -300,7 +291,8 @@ def power(k, c):
 
 powers = {n: [order(e) for e in pair] for n, pair in table2.items()}
 rows = {n: [power(*v) for v in pair] for n, pair in powers.items()}
-pd.DataFrame.from_dict(rows, orient="index", columns=["missed positive", "easy negative"])
+columns = ["missed positive", "easy negative"]
+pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 # %% [markdown]
 # On two logarithmic axes a power is a straight line, and the exponent its slope:
@@ -321,14 +313,12 @@ fig.legend(
 plt.show()
 
 # %% [markdown]
-# A positive at p → 0: the gradient of cross entropy and focal loss tends to a constant; that of all
-# dice losses is proportional to p, so that the more a positive is missed, the less it moves. An easy
-# negative: the gradient falls like p with CE, linear dice, Tversky and DSC, like p² with squared dice,
-# like p³ with focal loss.
-#
-# So with linear dice both gradients fade together, and 95 negatives outweigh 5 positives at any p.
-# With squared dice the negatives fade faster, and far enough down the positives win. Where exactly do
-# the curves of Figure 7.1 cross zero? That is where a model with nothing but a bias comes to rest.
+# For a positive at p → 0, the gradient of cross entropy and focal loss tends to a constant; that of all
+# dice losses is proportional to p, so that the more a positive is missed, the less it moves. For an easy
+# negative the gradient falls like p with CE, linear dice, Tversky and DSC, like p² with squared dice,
+# like p³ with focal loss. So with linear dice 95 negatives outweigh 5 positives at any p;
+# with squared dice the positives win where p is small enough. A model with nothing but a bias comes to
+# rest where the curves of Figure 7.1 cross zero:
 
 # %% tags=["remove-cell"]
 order_of = {n: [k for k, _ in v] for n, v in powers.items()}
@@ -340,15 +330,16 @@ claim("like p with CE, linear dice, Tversky and DSC, like p² with squared dice,
 
 # %%
 def rest(name, positive=0.05):
-    """Where the bias comes to rest: −gradient changes from + to −, or points out of (0, 1)."""
+    """Where −gradient changes from + to −, or points out of (0, 1)."""
     grid = torch.linspace(1e-4, 0.9999, 20001)
-    upward = [
-        sp.lambdify(p, -(sp.diff(e.subs(settings), p) * p * (1 - p)), "numpy")(grid.numpy())
-        for e in table2[name]
-    ]
-    mean = torch.as_tensor(positive * upward[0] + (1 - positive) * upward[1])
-    stops = [round(v, 3) for v in grid[:-1][(mean[:-1] > 0) & (mean[1:] <= 0)].tolist()]
-    return ["0"] * bool(mean[0] < 0) + [str(v) for v in stops] + ["1"] * bool(mean[-1] > 0)
+    upward = []
+    for loss in table2[name]:
+        slope = sp.diff(loss.subs(settings), p) * p * (1 - p)
+        upward.append(-sp.lambdify(p, slope, "numpy")(grid.numpy()))
+    mean = positive * upward[0] + (1 - positive) * upward[1]
+    crossing = (mean[:-1] > 0) & (mean[1:] <= 0)
+    stops = [str(round(v, 3)) for v in grid[:-1][crossing].tolist()]
+    return ["0"] * bool(mean[0] < 0) + stops + ["1"] * bool(mean[-1] > 0)
 
 
 resting = {name: " or ".join(rest(name)) for name in table2}
@@ -359,56 +350,62 @@ at_rest = {name: float(place) for name, place in resting.items() if " " not in p
 claim("Cross entropy rests at the share of positives, .05; weighted with 19 at .5; focal at .25; squared dice at .026",
       {".05": at_rest["CE"], ".5": at_rest["WCE"], ".25": at_rest["FL"], ".026": at_rest["DL, Eq. 7"]})  # fmt: skip
 claim(
-    "Linear dice and Tversky at these prices rest nowhere but at p = 0",
+    "Linear dice and Tversky at these prices rest only at p = 0",
     at_rest["DL, Eq. 6"] == at_rest["TL"] == 0,
 )
 claim("DSC with α = 1 rests at 0 or at 1", resting["DSC"] == "0 or 1")
 
 # %% [markdown]
 # Cross entropy rests at the share of positives, .05; weighted with 19 at .5; focal at .25; squared dice
-# at .026. Linear dice and Tversky at these prices rest nowhere but at p = 0. DSC with α = 1 rests
+# at .026. Linear dice and Tversky at these prices rest only at p = 0. DSC with α = 1 rests
 # at 0 or at 1, and the start decides.
 
 # %% [markdown]
 # ## 7.4 All losses on one problem
 #
 # Now with features: the blobs, 5% positives; a logistic model; the same optimiser, steps and data
-# for all. Each loss starts from three biases: −3 (the model guesses 5%, as it should), 0 (it
-# guesses 50%) and +2 (88%). Five seeds; each seed has its own training and test set.
+# for all. Each loss starts from three biases: −3 (all examples at 5%), 0 (50%) and +2 (88%), with five
+# seeds, each of which has its own training and test set.
 
 # %%
-level = {"level": "example"}
+one = {"level": "example"}
+linear, squared = {"squared": False}, {"squared": True}
+prices = {"fp_weight": 0.3, "fn_weight": 0.7}
+weight = torch.tensor([1.0, 19.0])
 contest = {
     "CE": make_loss("binary_ce"),
-    "WCE, weight 19": make_loss("binary_wce", weight=torch.tensor([1.0, 19.0])),
+    "WCE, weight 19": make_loss("binary_wce", weight=weight),
     "FL, f=2": make_loss("binary_fl", gamma=2.0),
-    "DL linear, example": make_loss("binary_dl", squared=False, **level),
-    "DL squared, example": make_loss("binary_dl", squared=True, **level),
-    "TL .5 .5, example": make_loss("binary_tl", squared=False, **level),
-    "DSC α=1, example": make_loss("binary_dsc", squared=False, alpha=1.0, **level),
-    "DL linear, set": make_loss("binary_dl", squared=False),
-    "DL squared, set": make_loss("binary_dl", squared=True),
-    "TL .3 .7, set": make_loss("binary_tl", squared=False, fp_weight=0.3, fn_weight=0.7),
-    "DSC α=1, set": make_loss("binary_dsc", squared=False, alpha=1.0),
-    "DSC α=.1, set": make_loss("binary_dsc", squared=False, alpha=0.1),
-    "DSC α=.01, set": make_loss("binary_dsc", squared=False, alpha=0.01),
+    "DL linear, example": make_loss("binary_dl", **linear, **one),
+    "DL squared, example": make_loss("binary_dl", **squared, **one),
+    "TL .5 .5, example": make_loss("binary_tl", **linear, **one),
+    "DSC α=1, example": make_loss("binary_dsc", alpha=1.0, **linear, **one),
+    "DL linear, set": make_loss("binary_dl", **linear),
+    "DL squared, set": make_loss("binary_dl", **squared),
+    "TL .3 .7, set": make_loss("binary_tl", **prices, **linear),
+    "DSC α=1, set": make_loss("binary_dsc", alpha=1.0, **linear),
+    "DSC α=.1, set": make_loss("binary_dsc", alpha=0.1, **linear),
+    "DSC α=.01, set": make_loss("binary_dsc", alpha=0.01, **linear),
 }
 biases = (-3.0, 0.0, 2.0)
-results = train_from_starts(contest, biases=biases, seeds=range(5), steps=150)
+how = {"biases": biases, "seeds": range(5), "steps": 150}
+results = train_from_starts(contest, **how)
 
 
 # %%
 def mean_and_half(values):
-    """Mean and half of the 95% interval over seeds; the tables write it ±."""
+    """Mean and half of the 95% interval over seeds; in tables with ±."""
     i = interval(values)
     return i.mean, i.high - i.mean
 
 
-f1 = {key: mean_and_half([run["f1"] for run in runs]) for key, runs in results.items()}
-tuned = {key: mean_and_half([run["tuned"] for run in runs]) for key, runs in results.items()}
-pd.DataFrame(
-    {f"start {b:+.0f}": {n: "{:.2f} ± {:.2f}".format(*f1[n, b]) for n in contest} for b in biases}
-)
+f1, tuned, columns = {}, {}, {}
+for (name, bias), runs in results.items():
+    f1[name, bias] = mean_and_half([run["f1"] for run in runs])
+    tuned[name, bias] = mean_and_half([run["tuned"] for run in runs])
+    column = columns.setdefault(f"start {bias:+.0f}", {})
+    column[name] = "{:.2f} ± {:.2f}".format(*f1[name, bias])
+pd.DataFrame(columns)
 
 # %% mystnb={"figure": {"caption": "Figure 7.3. Test F1 at threshold .5: mean and 95% interval over five seeds, from three starting biases. Dashed: cross entropy with a tuned threshold."}, "image": {"alt": "One row per loss, one marker per starting bias, with intervals. The set-level rows, except DSC with alpha 1, lie around .5 from every start, where the dashed line of tuned cross entropy stands. CE and FL lie at .45, weighted CE at .35. The example-level rows lie at .4, left of it, or at zero."}} tags=["hide-input"]
 fig, axis = plt.subplots(figsize=(5.6, 4.9))
@@ -427,22 +424,18 @@ axis.legend(loc="upper center", bbox_to_anchor=(0.4, -0.13), ncol=2)
 plt.show()
 
 # %% [markdown]
-# - **CE and focal** end at .45 wherever they start, weighted CE at .35. They do not need a good
-#   start; they need a good threshold.
+# - **CE and focal** end at .45 wherever they start, weighted CE at .35.
 # - **Set level.** Dice, linear or squared, Tversky, and DSC with α = .1 or .01 reach .49 to .52 from
-#   all three starts, at threshold .5, untuned.
+#   all three starts.
 # - **Example level.** Linear dice and Tversky at .5 end at 0 from everywhere. Squared dice gets only
 #   .40 and .36, and from +2 most of its seeds end at 0.
 # - **DSC with α = 1** on the set level depends on the start: .38 from −3, nothing from 0, .07 from
-#   +2. (At 0 all examples stand exactly on the turning point, where the gradient is 0; a network with
-#   random weights would be scattered around it.)
+#   +2. (At 0 all examples stand exactly on the turning point, where the gradient is 0.)
 #
 # In the Playground:
 # <a href="../docs/playground.html#loss=dl&amp;squared=false&amp;level=example">linear dice</a> and
 # <a href="../docs/playground.html#loss=dl&amp;level=example">squared dice</a> of examples, and
 # <a href="../docs/playground.html#loss=dsc&amp;squared=false&amp;alpha=1&amp;bias=2">DSC from +2</a>.
-#
-# Who collapsed, and into what?
 
 # %% tags=["remove-cell"]
 mean_of = {key: value[0] for key, value in f1.items()}
@@ -476,47 +469,39 @@ pd.DataFrame(collapsed.values(), index, columns=["called positive"])
 
 
 # %% [markdown]
-# There are two ways to collapse. "0%" is that of section 7.3: the negatives win at every p. "98%" and
-# "100%" come from the sign: above the turning point everything moves the wrong way. (An F1 near .1 is
-# what calling everything positive earns: 2 · .05/1.05.)
+# At "0%" the negatives won at every p (section 7.3). "98%" and
+# "100%" come from the sign: above the turning point everything moves the wrong way.
 #
-# The baseline is cross entropy with its threshold tuned on the training set. Since all losses saw the
-# same data, compare seed by seed.
+# The baseline is cross entropy with its threshold tuned on the training set, seed by seed:
 
 # %%
 def against_tuned_ce(name, key):
-    """Mean difference to tuned cross entropy on the same seeds, with its 95% interval."""
+    """Mean difference to tuned cross entropy on the same seeds."""
     pairs = zip(results[name, -3.0], results["CE", -3.0], strict=True)
-    return "{:+.3f} ± {:.3f}".format(*mean_and_half([run[key] - ce["tuned"] for run, ce in pairs]))
+    differences = [run[key] - ce["tuned"] for run, ce in pairs]
+    return "{:+.3f} ± {:.3f}".format(*mean_and_half(differences))
 
 
 rows = {}
-for name in (
-    "CE",
-    "WCE, weight 19",
-    "FL, f=2",
-    "DL linear, set",
-    "DL squared, set",
-    "DSC α=.1, set",
-):
+short = ["CE", "WCE, weight 19", "FL, f=2", "DL linear, set"]
+for name in [*short, "DL squared, set", "DSC α=.1, set"]:
     mean = "{:.2f} ± {:.2f}".format(*tuned[name, -3.0])
-    rows[name] = [mean, against_tuned_ce(name, "f1"), against_tuned_ce(name, "tuned")]
-columns = ["F1, threshold tuned", "at .5, minus tuned CE", "tuned, minus tuned CE"]
+    minus = [against_tuned_ce(name, key) for key in ("f1", "tuned")]
+    rows[name] = [mean, *minus]
+columns = ["F1, tuned", "at .5, minus tuned CE", "tuned, minus tuned CE"]
 pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 # %% [markdown]
-# First column: with a tuned threshold all stand between .50 and .52. Second column: at threshold .5
+# With a tuned threshold all stand between .50 and .52. At threshold .5
 # cross entropy loses .05 against its own tuned self, weighted cross entropy .15; set-level dice and
-# DSC have nothing to tune and stand about where tuned cross entropy does. Third column: tune all of
-# them, and no interval excludes zero.
-#
-# So what set-level dice gives here is the threshold, found during training, and no better ranking of
+# DSC stand about where tuned cross entropy does. Where all are tuned, no interval excludes zero.
+# So set-level dice finds the threshold during training here, and no better ranking of
 # the examples. And DSC with α = .1 is not distinguishable from linear dice, which is α = 0.
 
 # %% tags=["remove-cell"]
 compared = list(rows)
 claim(
-    "with a tuned threshold all stand between .50 and .52",
+    "With a tuned threshold all stand between .50 and .52",
     {
         ".50": min(tuned[n, -3.0][0] for n in compared),
         ".52": max(tuned[n, -3.0][0] for n in compared),
@@ -565,31 +550,21 @@ claim(
 # %% [markdown]
 # ### A model that cannot be right
 #
-# On this toy every loss can find the best rule, a line. On the misspecified blobs (chapter 04;
-# [05](05_tversky.ipynb), 5.8) no line is right. The same start, −3, ten seeds; and how many of the far
-# negatives are called positive at the tuned threshold:
+# On the misspecified blobs (chapter 04; [05](05_tversky.ipynb), 5.8) no line is right. The start −3, ten
+# seeds; and how many of the far negatives are called positive at the tuned threshold:
 
 # %%
-fair = {
-    n: contest[n]
-    for n in (
-        "CE",
-        "WCE, weight 19",
-        "FL, f=2",
-        "DL linear, set",
-        "DL squared, set",
-    )
-}
-elsewhere = {name: [] for name in fair}
-train, test = ([misspecified_blobs(2000, seed=2 * s + k) for s in range(10)] for k in (0, 1))
-for name, loss in fair.items():
-    fits = train_each(loss, train, bias=-3.0, steps=150)
+elsewhere = {name: [] for name in [*short, "DL squared, set"]}
+blobs = [misspecified_blobs(2000, seed=seed) for seed in range(20)]
+train, test = blobs[::2], blobs[1::2]
+for name, found in elsewhere.items():
+    fits = train_each(contest[name], train, bias=-3.0, steps=150)
     for fit, (u, v), (ut, vt) in zip(fits, train, test, strict=True):
         far = (ut[:, 0] > 4) & (vt == 0)
         cut, _ = best_threshold(fit.predict(u), v)
         z = fit.predict(ut)
         called = (z > cut)[far].double().mean().item()
-        elsewhere[name].append([f1_score(z > 0, vt), f1_score(z > cut, vt), called])
+        found.append([f1_score(z > 0, vt), f1_score(z > cut, vt), called])
 
 # %% tags=["hide-input"]
 rows, ahead = {}, {}
@@ -607,7 +582,7 @@ claim(
     "linear dice reaches .41 where tuned cross entropy has .34",
     {".41": means["DL linear, set"][1], ".34": means["CE"][1]},
 )
-claim("squared dice .38", {".38": means["DL squared, set"][1]})
+claim("and squared dice .38", {".38": means["DL squared, set"][1]})
 claim("weighted cross entropy, tuned, .40", {".40": means["WCE, weight 19"][1]})
 claim(
     "Those three intervals do not hold 0",
@@ -628,14 +603,10 @@ claim(
 
 
 # %% [markdown]
-# Now tuning does not make them level: linear dice reaches .41 where tuned cross entropy has .34,
-# squared dice .38. But so does weighted cross entropy, tuned, .40: dice is not alone in choosing a
-# better wrong line. Those three intervals do not hold 0. Linear dice and weighted cross entropy call
-# nearly all far negatives positive and keep the line that sorts the rest; cross entropy two thirds of
-# them, and turns.
-#
-# So an experiment that wants to speak of a better loss needs a model that can be wrong, a tuned
-# threshold on both sides, weighted cross entropy among the baselines, and seeds.
+# With both tuned, linear dice reaches .41 where tuned cross entropy has .34, and squared dice .38. But
+# weighted cross entropy, tuned, .40, does so, too. Those three intervals do not hold 0. Linear dice and
+# weighted cross entropy call nearly all far negatives positive and keep the line that sorts the rest;
+# cross entropy two thirds of them, and turns. So weighted cross entropy belongs among the baselines.
 
 # %% [markdown]
 # ## 7.5 More than two classes
@@ -643,8 +614,8 @@ claim(
 # > "The mechanism can be easily extended to multi-class classification." (Section 3.1)
 #
 # (eq-7-1)=
-# The paper does not say how. dicebook takes each class against the rest, computes its loss as if it
-# were the positive class, and averages over a set $\mathcal{C}$ of classes:
+# The paper does not say how. dicebook takes each class against the rest and averages its loss over a
+# set $\mathcal{C}$ of classes:
 #
 # $$
 # \begin{aligned}
@@ -653,40 +624,42 @@ claim(
 # \end{aligned} \tag{7.1}
 # $$
 #
-# This is 1 minus a soft **macro** F1 over tokens. (Entity F1 is micro, over whole entities.) A toy
-# tagger: 200 tokens, classes O, PER and LOC, nine in ten are O.
+# This is 1 minus a soft **macro** F1 over tokens. (Entity F1 is micro, over whole entities.) On 200
+# tokens of the classes O, PER and LOC, nine in ten O:
 
 # %%
 def macro_dice(logits, labels, classes, gamma=1.0):  # Eq. 7.1
-    p, y = (
-        logits.softmax(-1),
-        torch.nn.functional.one_hot(labels, logits.shape[-1]),
-    )
+    p = logits.softmax(-1)
+    y = torch.nn.functional.one_hot(labels, logits.shape[-1])
     score = (2 * (p * y).sum(0) + gamma) / (p.sum(0) + y.sum(0) + gamma)
     return (1 - score[classes]).mean()
 
 
 generator = torch.Generator().manual_seed(0)
-labels = torch.multinomial(torch.tensor([0.9, 0.06, 0.04]), 200, True, generator=generator)
-logits = torch.randn(200, 3, generator=generator) + torch.tensor([3.0, 0, 0])
-logits.requires_grad_()
+shares = torch.tensor([0.9, 0.06, 0.04])
+labels = torch.multinomial(shares, 200, True, generator=generator)
+logits = torch.randn(200, 3, generator=generator)
+logits = (logits + torch.tensor([3.0, 0, 0])).requires_grad_()
+for classes in ([0, 1, 2], [1, 2]):
+    value = macro_dice(logits, labels, classes)
+    print(f"classes {classes}: {value:.4f}")
+
+# %% tags=["hide-input"]
 for classes in ([0, 1, 2], [1, 2]):
     theirs = dicebook.DiceLoss(squared=False, classes=classes)(logits, labels)
     value = macro_dice(logits, labels, classes)
     torch.testing.assert_close(theirs, value)
     torch.testing.assert_close(*(torch.autograd.grad(v, logits)[0] for v in (theirs, value)))
-    print(f"classes {classes}: {value:.4f}")
 
 # %% [markdown]
-# With O a third of the loss is spent on a class that entity F1 does not score. Without O's term the
-# tokens of O still have a gradient, since every O token that is called PER adds to the denominator of
-# PER.
+# Without O's term the tokens of O still have a gradient, since every O token that is called PER adds to
+# the denominator of PER.
 #
 # ### Why linear denominators can find nothing
 #
 # (eq-7-2)=
 # A fresh network cannot tell the tokens apart: all n of them share one p for a class that has G gold
-# tokens in the batch. What does that class's own term ask for at p near 0?
+# tokens in the batch. At p = 0 that class's own term has the slope
 #
 # $$
 # \begin{aligned}
@@ -708,14 +681,14 @@ for form, loss in of_class.items():
 
 
 # %% [markdown]
-# The squared form always rises from 0. The linear one *falls* back wherever nγ exceeds 2G(G + γ): a
-# batch of 600 tokens with γ = 1 must hold 17 gold tokens of a class before its own term wants to find
-# one of them. So the rare classes of a tagger go to 0, and O wins. Let a model with nothing but a bias
-# learn one such class, and see where p ends:
+# Squared, p always rises from 0. Linear, it *falls* back wherever nγ exceeds 2G(G + γ): a
+# batch of 600 tokens with γ = 1 must hold 17 gold tokens of a class before its own term raises p.
+# So the rare classes of a tagger go to 0. A model with nothing but a bias
+# ends at these p:
 
 # %%
 def bias_alone(golds, squared, steps=2000, n=600):
-    """Where one p for all tokens of a batch ends, from a start at .05; side by side."""
+    """Where one p for all tokens of a batch ends, from a start at .05."""
     y = (torch.arange(n) < torch.tensor(golds)[:, None]).double()
     x = torch.full((len(golds),), 0.05).logit().requires_grad_()
     losses_of = torch.vmap(make_loss("binary_dl", squared=squared))
@@ -728,14 +701,15 @@ def bias_alone(golds, squared, steps=2000, n=600):
 
 
 golds = [3, 10, 16, 17, 60]
-where = pd.DataFrame({k: bias_alone(golds, k == "squared") for k in of_class}, index=golds)
+where = {form: bias_alone(golds, form == "squared") for form in of_class}
+where = pd.DataFrame(where, index=golds)
 where = where.rename_axis("gold tokens of 600")
 where.round(3)
 
 # %% tags=["remove-cell"]
 slope_at = {a: float(at_zero["linear"].subs({n: 600, g: 1, G: a})) for a in (16, 17)}
 claim(
-    "must hold 17 gold tokens of a class before its own term wants to find one of them",
+    "must hold 17 gold tokens of a class before its own term raises p",
     slope_at[16] > 0 > slope_at[17],
 )
 claim("Linear, it ends at 0 up to 16 gold tokens and at 1 from 17 on",
@@ -743,14 +717,10 @@ claim("Linear, it ends at 0 up to 16 gold tokens and at 1 from 17 on",
 claim("squared, it ends between", ((where.squared > 0.01) & (where.squared < 0.9)).all())
 
 # %% [markdown]
-# Linear, it ends at 0 up to 16 gold tokens and at 1 from 17 on; squared, it ends between, a place
-# from which features can sort the tokens. (The blobs of 7.4, with 100 positives in 2000, are far on
-# the good side.)
-#
-# What holds the model at `O` is the other classes' terms, those of absent classes most of all
-# (exercise 7.2). On real text it shows. WNUT 2017, MiniLM with two of its six layers trained, 1,000
-# sentences, three passes, no warm start; the mean of three seeds, and their range;
-# `results/first_try.jsonl`:
+# Linear, it ends at 0 up to 16 gold tokens and at 1 from 17 on; squared, it ends between, from where
+# features can sort the tokens. What holds the model at `O` is the other classes' terms, those of absent
+# classes most of all (exercise 7.2). The same on WNUT 2017, MiniLM with two of its six layers trained,
+# 1,000 sentences, three passes; the mean of three seeds, and their range (`results/first_try.jsonl`):
 
 # %% tags=["hide-input"]
 tried = {}
@@ -809,189 +779,14 @@ claim("On WNUT 2017 linear dice with γ = 1 finds nothing", f1_of["linear dice, 
 # same number of steps. That is why dicebook squares by default, and warns where a linear form over all
 # classes is made.
 #
-# The last row is a warning about scores. O is left out of the loss and absent classes are skipped. With
+# A class *without* a gold token in the batch is the case G = 0; `absent="skip"` leaves such classes
+# out of the mean. In the last row O is left out of the loss, too. With
 # one seed of the three it has an F1 of 25 with 2 tags in a hundred right: no class asks for the O
-# tokens, so the model puts them where strict entity F1 does not look.
-#
-# A class *without* a gold token in the batch is the case G = 0. `absent="skip"` leaves such classes
-# out of the mean; here is a batch without LOC.
-
-# %%
-no_loc = torch.where(labels == 2, 0, labels)
-summed = {}
-for absent in ("keep", "skip"):
-    loss = dicebook.DiceLoss(squared=False, classes=[1, 2], absent=absent)(logits, no_loc)
-    summed[absent] = torch.autograd.grad(loss, logits)[0][:, 2].sum().item()
-pd.Series(summed, name="summed gradient on LOC's logits").round(4)
+# tokens, and strict entity F1 does not count them.
 
 # %% [markdown]
-# The gradient on LOC is gone. That alone does not make a linear loss learn: by [Eq. 7.2](eq-7-2) the
-# rare classes that *are* in the batch go to 0 as well. For a squared loss, skipping looks helpful (the
-# fifth row above).
-
-# %% [markdown]
-# ## 7.6 Padding, masks and ignored labels
-#
-# Sentences in a batch differ in length, and only the first piece of a word carries a label. The
-# rest is marked −100, as in transformers and torch. A loss must give the same number as without
-# those rows. Two sentences of 5 and 3 tokens; the padding even holds NaN:
-
-# %%
-batch = torch.randn(2, 5, 3, generator=generator)
-batch[1, 3:] = float("nan")
-gold = torch.tensor([[0, 1, 0, 0, 2], [0, 0, 1, -100, -100]])
-real = gold != -100
-for name in ("ce", "fl", "dl", "tl", "dsc"):
-    loss = make_loss(name)
-    x = batch.clone().requires_grad_()
-    padded, cut = loss(x, gold), loss(batch[real], gold[real])
-    masked = loss(batch, gold.clamp(min=0), mask=real)
-    torch.testing.assert_close(padded, cut)
-    torch.testing.assert_close(masked, cut)
-    padded.backward()
-    assert x.grad.isfinite().all()
-    assert x.grad[~real].abs().max() == 0
-    print(f"{name:4} {padded:.6f}  by ignore_index, mask or cutting: equal")
-
-# %% [markdown]
-# One case differs from torch: if *no* row counts, torch's cross entropy is 0/0; dicebook's losses are
-# 0, with a gradient of 0, so that one empty micro-batch does not end a training run.
-
-# %% tags=["hide-input"]
-nothing = torch.full((2, 5), -100)
-torch_ce = torch.nn.functional.cross_entropy(batch.nan_to_num().flatten(0, 1), nothing.flatten())
-print(f"torch: {torch_ce:.1f}   dicebook dl: {make_loss('dl')(batch, nothing):.1f}")
-
-# %% [markdown]
-# ## 7.7 Half precision
-#
-# In bf16, a number has 8 significant bits. A logit of 6.25 already gives a p that rounds to 1
-# (exercise 6.5). How much of a loss survives? 4000 tokens, logits in bf16: the formula computed as it
-# stands, in bf16, against dicebook, which computes in float32; the truth is float64.
-
-# %%
-x = (4 * torch.randn(4000, generator=generator)).to(torch.bfloat16)
-y = (torch.rand(4000, generator=generator) < x.double().sigmoid()).double()
-
-
-def naive(x, y, alpha=0.1):  # Eq. 6.1 on the set, in the dtype of x
-    p = x.sigmoid()
-    q = (1 - p) ** alpha * p
-    return 1 - (2 * (q * y).sum() + 1) / (q.sum() + y.sum() + 1)
-
-
-def value_and_gradient(loss, x, y):
-    x = x.detach().clone().requires_grad_()
-    value = loss(x, y)
-    return value.item(), torch.autograd.grad(value, x)[0].double()
-
-
-dsc = make_loss("binary_dsc", squared=False, alpha=0.1)
-truth, exact = value_and_gradient(dsc, x.double(), y)
-for name, loss, labels_ in (("naive", naive, y.bfloat16()), ("dicebook", dsc, y)):
-    value, gradient = value_and_gradient(loss, x, labels_)
-    error = ((gradient - exact).norm() / exact.norm()).item()
-    nans = int(gradient.isnan().sum())
-    print(f"{name:9} loss {value:.4f} (exact {truth:.4f}), NaN gradients {nans}, error {error:.1e}")
-
-# %% tags=["remove-cell"]
-_, naive_gradient = value_and_gradient(naive, x, y.bfloat16())
-claim("Hundreds of NaN gradients on one side", naive_gradient.isnan().sum() >= 200)
-claim("on the other an error of some tenths of a percent", nans == 0, 1e-3 <= error < 1e-2)
-
-# %% [markdown]
-# Hundreds of NaN gradients on one side; on the other an error of some tenths of a percent, which is
-# the rounding of the gradient itself to bf16. Float16 ends at 65504, and a sum over a long batch does
-# not.
-
-# %%
-many = torch.zeros(200_000, dtype=torch.float16)  # p = .5 on 200,000 tokens: their sum is 100,000
-half_y = torch.zeros(200_000)
-half_y[:1000] = 1
-value, gradient = value_and_gradient(lambda x, y: naive(x, y, 0.0), many, half_y.half())
-theirs, _ = value_and_gradient(make_loss("binary_dl", squared=False), many, half_y)
-print(f"naive: {value:.3f}, largest gradient {gradient.abs().max():.0e}   dicebook: {theirs:.3f}")
-
-# %% [markdown]
-# The naive sum is infinite, the loss exactly 1 and every gradient 0: training stands still, and no
-# error says so. dicebook sums in float32.
-
-# %% tags=["remove-cell"]
-claim("the loss exactly 1 and every gradient 0", value == 1, (gradient == 0).all())
-
-
-# %% [markdown]
-# ## 7.8 A loss of one's own
-#
-# Now put together probabilities through margins ([Eq. 6.5](eq-6-5)), q ([Eq. 6.4](eq-6-4)), three sums
-# of a class ([Eq. 8](eq-8)), the mean over classes ([Eq. 7.1](eq-7-1)), rows that do not count (7.6)
-# and float32 (7.7). As a module:
-
-# %%
-class OwnDice(torch.nn.Module):
-    """Set-level self-adjusting dice of logits [..., C] and labels [...]; alpha = 0 is dice."""
-
-    def __init__(self, alpha=0.0, gamma=1.0, squared=True, classes=None, ignore_index=-100):
-        super().__init__()
-        self.alpha, self.gamma, self.squared = alpha, gamma, squared
-        self.classes, self.ignore_index = classes, ignore_index
-
-    def forward(self, logits, labels):
-        x = logits.flatten(0, -2).t()  # [C, N]
-        x = x if x.dtype == torch.float64 else x.float()
-        labels = labels.flatten()
-        kept = labels != self.ignore_index
-        x = torch.where(kept, x, 0.0)  # before any softmax: NaN in padding stays out
-        y = (labels == torch.arange(len(x), device=x.device)[:, None]).to(x)
-        others = [torch.cat([x[:c], x[c + 1 :]]).logsumexp(0) for c in range(len(x))]
-        m = x - torch.stack(others)  # Eq. 6.5
-        logsigmoid = torch.nn.functional.logsigmoid
-        q = torch.exp(logsigmoid(m) + self.alpha * logsigmoid(-m)) * kept  # Eq. 6.4
-        k = 2 if self.squared else 1
-        overlap, predicted, actual = (q * y).sum(1), (q**k).sum(1), y.sum(1)
-        score = (2 * overlap + self.gamma) / (predicted + actual + self.gamma)  # Eq. 8
-        return (1 - (score if self.classes is None else score[self.classes])).mean()  # Eq. 7.1
-
-
-# %% [markdown]
-# The library gives the same value and gradient, on the padded batch of 7.6 with its NaN.
-
-# %% tags=["hide-input"]
-for options in (
-    {},
-    {"squared": False},
-    {"alpha": 0.1},
-    {"alpha": 1.0, "squared": False, "classes": [1, 2]},
-):
-    x = batch.clone().requires_grad_()
-    mine = OwnDice(**options)(x, gold)
-    theirs = dicebook.SelfAdjustingDiceLoss(**{"alpha": 0.0, **options})(x, gold)
-    torch.testing.assert_close(mine, theirs)
-    torch.testing.assert_close(*(torch.autograd.grad(v, x)[0] for v in (mine, theirs)))
-
-# %% [markdown]
-# Where each line is in the library:
-#
-# | here | there | and what it adds |
-# |---|---|---|
-# | `x`, `labels`, `kept`, `y` | `batch.multi_class` | one clear error for each wrong input; masks; soft targets |
-# | `m` | `equations.margins` | the same sums in one pass, not one a class |
-# | `q` | `equations.self_adjusted` | |
-# | `overlap`, `predicted`, `actual` | `statistics.of_examples`, `.sum()` | hard negatives; sums of other batches and processes |
-# | `score` | `equations.dice_coefficient` | 1 where it is 0/0 |
-# | the last line | `statistics.average_over_classes` | weights, absent classes, other reductions |
-#
-# The middle of it, as the library has it for any target. For hard labels `statistics.of_rows` gives
-# the same sums without one-hot targets.
-
-# %% tags=["hide-input"]
-Markdown(f"```python\n{inspect.getsource(statistics.of_examples)}```")
-
-# %% [markdown]
-# ## 7.9 Which loss?
-#
-# The book's one guide is the page [What to do on Monday](../docs/what_to_do.md); every line of it names
-# what it rests on.
+# The page [What to do on Monday](../docs/what_to_do.md) says which loss to choose, and [chapter
+# 18](18_speed_and_scale.ipynb) makes a module of a formula.
 #
 # ## Summary
 #
@@ -1005,11 +800,9 @@ Markdown(f"```python\n{inspect.getsource(statistics.of_examples)}```")
 # - Cross entropy with a tuned threshold is in the same range as the best of them here.
 # - On the misspecified toy, tuned too, linear dice and weighted cross entropy are ahead of cross
 #   entropy: a loss can choose a better wrong model.
-# - Several classes: the mean over classes. A rare class in a linear denominator goes to 0 unless
+# - With several classes a rare class in a linear denominator goes to 0 unless
 #   nγ < 2G(G + γ); squared it cannot ([Eq. 7.2](eq-7-2)). On WNUT 2017 linear dice with γ = 1 finds
 #   nothing.
-# - Padding by −100 or a mask gives the numbers of the cut batch. In half precision, hand over logits.
-#
 # ## Exercises
 #
 # **Exercise 7.1 (recall).** From the table of section 7.2: how many negatives, all at p = 1, cost as much as

@@ -11,18 +11,19 @@
 # ---
 
 # %% [markdown]
-# # 18 Speed and scale
+# # 18 Modules, speed and scale
 #
-# Is dice slow, and does it still mean the same on eight GPUs? The loss is a small part of a training step.
+# In training a loss is a module that copes with padding and half precision, and a small part of each step.
 # *Set level* over several processes or micro-batches is exact if the sums are added before the fraction is
 # taken.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
 # - **For** engineers who will train with these losses, on one device or many.
-# - **You need** [chapter 04](04_dice_loss.ipynb) for what a set-level loss is.
-# - **You will be able to** say what a loss costs beside the rest of a step, keep a set-level loss
-#   exact over processes and micro-batches, and save the time that really is to be saved.
+# - **You need** [chapter 04](04_dice_loss.ipynb) for what a set-level loss is, and
+#   [06](06_self_adjusting_dice.ipynb) for its exponent.
+# - **You will be able to** write a loss of your own in 25 lines, say what it costs beside the rest of a
+#   step, keep it exact over processes and micro-batches, and save time where it goes.
 # - **Time** about half a minute on a CPU; the numbers of a GPU are not here yet.
 #
 # </details>
@@ -40,20 +41,25 @@ if importlib.util.find_spec("dicebook") is None:
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
 # %% tags=["hide-input"]
+import inspect
 import json
 import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import sympy as sp
 import torch
 import torch.nn.functional as F
+from IPython.display import Markdown
 
-from dicebook import DiceLoss, backward_in_two_passes
+from dicebook import DiceLoss, SelfAdjustingDiceLoss, backward_in_two_passes, make_loss
+from dicebook.losses import equations
 from dicelab import corpora, figures
 from dicelab.claims import claim
 from dicelab.records.runs import kept_folder
@@ -74,14 +80,290 @@ ax.barh(share.index[::-1], share.iloc[::-1], color="#0072B2")
 ax.set(xlabel="percent of a step", xlim=(0, 0.1))
 plt.show()
 
+
 # %% [markdown]
 # The axis ends at a tenth of a percent; no bar comes near it. **Choose a loss by what it learns.**
+
+# %% [markdown]
+# ## 18.1 From a formula to a module
 #
-# ## 18.1 What a loss costs
+# [Eq. 6.1](eq-6-1) is two lines of code. A module that trains with it also needs powers that stay exact,
+# several classes, padding, and sums in float32.
+#
+# ### A power that stays exact
+#
+# With 0 < α < 1 the function (1 − p)^α has an infinite slope at p = 1. In float32 p reaches 1:
+
+# %%
+def q_as_written(x, alpha=0.01):  # Eq. 6.1
+    p = x.sigmoid()
+    return (1 - p) ** alpha * p
+
+
+def loss_of_positives(q):
+    return 1 - (2 * q + 1) / (q + 2)
+
+
+x = torch.tensor([5.0, 10, 16, 17, 20], requires_grad=True)
+loss = loss_of_positives(q_as_written(x))
+loss.sum().backward()
+columns = {"p": x.sigmoid(), "loss": loss, "gradient": x.grad}
+columns = {name: v.detach().double() for name, v in columns.items()}
+pd.DataFrame(columns, index=x.tolist()).round(6)
+
+# %% tags=["remove-cell"]
+claim(
+    "The gradient is NaN from there on, and the loss has jumped from about .05 to .5",
+    x.grad.isnan().tolist() == [False, False, False, True, True],
+    {".05": loss[2].item(), ".5": loss[3].item()},
+)
+claim(
+    "At logit 17, p rounds to 1", (x.sigmoid() == 1).tolist() == [False, False, False, True, True]
+)
+
+# %% [markdown]
+# At logit 17, p rounds to 1. The gradient is NaN from there on, and the loss has jumped from about
+# .05 to .5. One such token in a batch makes every weight of the model NaN.
+#
+# (eq-18-1)=
+# The fix is not to form 1 − p, which is $\sigma(-x)$; the logarithm of σ stays exact:
+#
+# $$
+# \begin{aligned}
+# q &= \exp\!\big(\log\sigma(x) + \alpha \log\sigma(-x)\big), \\
+# \frac{dq}{dx} &= q\,\big(1 - (1+\alpha)\,p\big)
+# \end{aligned} \tag{18.1}
+# $$
+#
+# The library's own function, for margins m:
+
+# %% tags=["hide-input"]
+Markdown(f"```python\n{inspect.getsource(equations.self_adjusted)}```")
+
+
+# %%
+def q_stable(x, alpha=0.01):  # Eq. 18.1
+    return torch.exp(F.logsigmoid(x) + alpha * F.logsigmoid(-x))
+
+
+x = x.detach().requires_grad_()
+loss = loss_of_positives(q_stable(x))
+loss.sum().backward()
+columns = {"loss": loss.detach(), "gradient": x.grad}
+pd.DataFrame(columns, index=x.tolist()).astype(float).round(6)
+
+# %% tags=["remove-cell"]
+ours, theirs = q_stable(x), equations.self_adjusted(x, 0.01)
+torch.testing.assert_close(ours, theirs)
+torch.testing.assert_close(*(torch.autograd.grad(q.sum(), x)[0] for q in (ours, theirs)))
+X, A = sp.symbols("x alpha", positive=True)
+sigma = 1 / (1 + sp.exp(-X))
+q_of_x = sigma * (1 - sigma) ** A
+assert sp.simplify(sp.diff(q_of_x, X) / q_of_x - (1 - (1 + A) * sigma)) == 0
+claim(
+    "The gradient is finite, and small and positive", bool((x.grad > 0).all()), x.grad.max() < 0.01
+)
+
+# %% [markdown]
+# The gradient is finite, and small and positive: these positives lie above p* = .99 and move back.
+# (Clamping p to at most 1 − ε also avoids the NaN, but past the clamp the
+# gradient is zero, so that a negative out there learns nothing.)
+#
+# (eq-18-2)=
+# With several classes, each against the rest, the same holds with the logit of a class against all
+# others together, its **margin**:
+#
+# $$
+# \begin{aligned}
+# m_c &= x_c - \log \textstyle\sum_{j \ne c} e^{x_j}, \\
+# p_c &= \sigma(m_c), \quad 1 - p_c = \sigma(-m_c)
+# \end{aligned} \tag{18.2}
+# $$
+#
+# The library computes all of them at once, class-major, `[C, N]`:
+
+# %% tags=["hide-input"]
+Markdown(f"```python\n{inspect.getsource(equations.margins)}```")
+
+
+# %% tags=["hide-input"]
+def margins_one_by_one(x):  # Eq. 18.2, one class after the other
+    rows = [torch.cat([x[:c], x[c + 1 :]]).logsumexp(0) for c in range(len(x))]
+    return x - torch.stack(rows)
+
+
+generator = torch.Generator().manual_seed(0)
+many = (4 * torch.randn(5, 300, generator=generator).double()).requires_grad_()
+ours, theirs = margins_one_by_one(many), equations.margins(many)
+torch.testing.assert_close(ours, theirs)
+torch.testing.assert_close(ours.sigmoid(), many.softmax(0))
+factors = torch.randn(5, 300, generator=generator)
+torch.testing.assert_close(
+    *(torch.autograd.grad((factors * m).sum(), many)[0] for m in (ours, theirs))
+)
+
+# %% [markdown]
+# ### Padding, masks and ignored labels
+#
+# Sentences in a batch differ in length, and only the first piece of a word carries a label. The
+# rest is marked −100, as in transformers and torch. A loss must give the same number as without
+# those rows. Two sentences of 5 and 3 tokens; the padding even holds NaN:
+
+# %%
+batch = torch.randn(2, 5, 3, generator=generator)
+batch[1, 3:] = float("nan")
+gold = torch.tensor([[0, 1, 0, 0, 2], [0, 0, 1, -100, -100]])
+real = gold != -100
+for name in ("ce", "fl", "dl", "tl", "dsc"):
+    loss = make_loss(name)
+    x = batch.clone().requires_grad_()
+    padded, cut = loss(x, gold), loss(batch[real], gold[real])
+    masked = loss(batch, gold.clamp(min=0), mask=real)
+    torch.testing.assert_close(padded, cut)
+    torch.testing.assert_close(masked, cut)
+    padded.backward()
+    assert x.grad.isfinite().all()
+    assert x.grad[~real].abs().max() == 0
+    print(f"{name:4} {padded:.4f}  by ignore_index, mask or cutting")
+
+# %% [markdown]
+# If *no* row counts, torch's cross entropy is 0/0. Those of dicebook are
+# 0, with a gradient of 0, so that one empty micro-batch does not end a training run.
+
+# %% tags=["remove-cell"]
+nothing = torch.full((2, 5), -100)
+of_torch = F.cross_entropy(batch.nan_to_num().flatten(0, 1), nothing.flatten())
+ours = {name: make_loss(name)(batch, nothing) for name in ("ce", "fl", "dl", "tl", "dsc")}
+claim(
+    "If no row counts, torch's cross entropy is 0/0. Those of dicebook are 0",
+    of_torch.isnan(),
+    all(v == 0 for v in ours.values()),
+)
+
+# %% [markdown]
+# ### Half precision
+#
+# In bf16 a number has 8 significant bits, so that a logit of 6.25 gives a p that rounds to 1 (exercise
+# 5). For 4000 tokens with logits in bf16: the formula computed in bf16, as it
+# stands, against dicebook, which computes in float32; the truth is float64.
+
+# %%
+x = (4 * torch.randn(4000, generator=generator)).bfloat16()
+shares = torch.rand(4000, generator=generator)
+y = (shares < x.float().sigmoid()).double()
+
+
+def naive(x, y, alpha=0.1):  # Eq. 6.1 on the set, in the dtype of x
+    q = q_as_written(x, alpha)
+    return 1 - (2 * (q * y).sum() + 1) / (q.sum() + y.sum() + 1)
+
+
+def value_and_gradient(loss, x, y):
+    x = x.detach().clone().requires_grad_()
+    value = loss(x, y)
+    return value.item(), torch.autograd.grad(value, x)[0].double()
+
+
+dsc = make_loss("binary_dsc", squared=False, alpha=0.1)
+truth, exact = value_and_gradient(dsc, x.double(), y)
+of = {"naive": (naive, y.bfloat16()), "dicebook": (dsc, y)}
+for name, (loss, target) in of.items():
+    value, gradient = value_and_gradient(loss, x, target)
+    error = ((gradient - exact).norm() / exact.norm()).item()
+    print(f"{name}: NaN gradients {int(gradient.isnan().sum())}, ", end="")
+    print(f"loss {value:.4f} (exact {truth:.4f}), error {error:.1e}")
+
+# %% tags=["remove-cell"]
+_, naive_gradient = value_and_gradient(naive, x, y.bfloat16())
+claim("Written in bf16, hundreds of gradients are NaN", naive_gradient.isnan().sum() >= 200)
+claim("dicebook's error of some tenths of a percent",
+      bool(gradient.isfinite().all()), 1e-3 <= error < 1e-2)  # fmt: skip
+many = torch.zeros(200_000, dtype=torch.float16)
+half_y = torch.zeros(200_000)
+half_y[:1000] = 1
+value, of_half = value_and_gradient(lambda x, y: naive(x, y, 0.0), many, half_y.half())
+theirs, _ = value_and_gradient(make_loss("binary_dl", squared=False), many, half_y)
+claim(
+    "its sum over 200,000 tokens is infinite, the loss exactly 1 and every gradient 0",
+    many.sigmoid().sum().isinf(),
+    value == 1,
+    bool((of_half == 0).all()),
+    theirs < 1,
+)
+
+
+# %% [markdown]
+# Written in bf16, hundreds of gradients are NaN; dicebook's error of some tenths of a percent is
+# the rounding of the gradient itself to bf16. Float16 ends at 65504. With p = .5 everywhere
+# its sum over 200,000 tokens is infinite, the loss exactly 1 and every gradient 0: training stands still
+# without an error. dicebook sums in float32.
+#
+# ### The module
+#
+# Together: margins ([Eq. 18.2](eq-18-2)), q ([Eq. 18.1](eq-18-1)), three sums
+# of a class ([Eq. 8](eq-8)), the mean over classes ([Eq. 7.1](eq-7-1)), rows that do not count
+# and float32.
+
+# %%
+class OwnDice(torch.nn.Module):
+    """Dice of logits [..., C] and labels [...] over the whole set."""
+
+    def __init__(self, alpha=0.0, gamma=1.0, squared=True, classes=None):
+        super().__init__()
+        self.alpha, self.gamma = alpha, gamma
+        self.power = 2 if squared else 1
+        self.classes = slice(None) if classes is None else classes
+
+    def forward(self, logits, labels):
+        x, labels = logits.flatten(0, -2).t(), labels.flatten()  # [C, N]
+        x = x if x.dtype == torch.float64 else x.float()
+        kept = labels != -100
+        x = torch.where(kept, x, 0.0)  # NaN in padding stays out
+        y = (labels == torch.arange(len(x)).to(labels)[:, None]).to(x)
+        others = [torch.cat([x[:c], x[c + 1 :]]) for c in range(len(x))]
+        m = x - torch.stack([o.logsumexp(0) for o in others])  # Eq. 18.2
+        log_q = F.logsigmoid(m) + self.alpha * F.logsigmoid(-m)
+        q = log_q.exp() * kept  # Eq. 18.1
+        overlap, actual = (q * y).sum(1), y.sum(1)
+        below = (q**self.power).sum(1) + actual + self.gamma
+        score = (2 * overlap + self.gamma) / below  # Eq. 8
+        return (1 - score[self.classes]).mean()  # Eq. 7.1
+
+
+# %% [markdown]
+# The library gives the same value and gradient on the padded batch with its NaN.
+
+# %% tags=["hide-input"]
+for options in (
+    {},
+    {"squared": False},
+    {"alpha": 0.1},
+    {"alpha": 1.0, "squared": False, "classes": [1, 2]},
+):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # chapters 06 and 07: a large α, a linear form
+        theirs = SelfAdjustingDiceLoss(**{"alpha": 0.0, **options})
+    x = batch.clone().requires_grad_()
+    values = OwnDice(**options)(x, gold), theirs(x, gold)
+    torch.testing.assert_close(*values)
+    torch.testing.assert_close(*(torch.autograd.grad(v, x)[0] for v in values))
+
+# %% [markdown]
+# | here | in the library | and what it adds |
+# |---|---|---|
+# | `x`, `labels`, `kept`, `y` | `batch.multi_class` | one clear error for each wrong input; masks; soft targets |
+# | `m` | `equations.margins` | the same sums in one pass |
+# | `q` | `equations.self_adjusted` | |
+# | `overlap`, `actual` | `statistics.of_examples`, `.sum()` | hard negatives; sums of other batches and processes |
+# | `score` | `equations.dice_coefficient` | 1 where it is 0/0 |
+# | the last line | `statistics.average_over_classes` | weights, absent classes, other reductions |
+
+# %% [markdown]
+# ## 18.2 What a loss costs
 #
 # `make bench` times forward and backward of every loss on one thread, in turn with torch's cross
-# entropy and the dice losses of other packages. This is its last recorded run, in milliseconds. A column is
-# a number of sub-words and of classes.
+# entropy and the dice losses of other packages. Its last recorded run, in milliseconds, by the
+# number of sub-words and of classes:
 
 # %% tags=["nbval-check-output", "hide-input"]
 rows = pd.DataFrame(bench["rows"])
@@ -94,11 +376,11 @@ times.map(lambda value: "" if pd.isna(value) else f"{value:.2f}")
 # %% [markdown]
 # Beside torch's cross entropy a set-level dice loss costs between one and a half times and three and a half
 # times as much. A loss with a general exponent costs more, for it
-# takes logarithms of both $p$ and $1 - p$. So look at the milliseconds, and at the step that they are part
-# of.
+# takes logarithms of both $p$ and $1 - p$. Of a whole step:
 
 # %% tags=["nbval-check-output"]
-print(f"a step of BERT-base, 8 sentences of 128 sub-words: {step['step of BERT-base']:.0f} ms")
+whole = step["step of BERT-base"]
+print(f"a step of BERT-base, 8 sentences of 128 sub-words: {whole:.0f} ms")
 print("share of it, in percent:")
 share.round(3)
 
@@ -122,15 +404,15 @@ of_dice_share = share["dicebook dice"] / share["cross entropy (torch)"]
 assert 5 <= of_dice_share < 6
 
 # %% [markdown]
-# On a GPU such a loss is bound by the launches of its kernels, not by their arithmetic. The count
-# of operations that compute, forward and backward, is what to compare there.
+# On a GPU such a loss is bound by the launches of its kernels, so that the number
+# of operations, forward and backward, is what to compare there:
 
 # %% tags=["nbval-check-output"]
 rows.drop_duplicates("loss").set_index("loss")["operations"]
 
 # %% [markdown]
-# A hundred launches take about half a millisecond, beside the thousands of the encoder. If that counts,
-# `torch.compile(loss, fullgraph=True)` fuses some of them (section 18.4).
+# A hundred launches take about half a millisecond, and the encoder has thousands. If that counts,
+# `torch.compile(loss, fullgraph=True)` fuses some of them (section 18.5).
 
 # %% [markdown]
 # Memory: the peak of forward and backward, gradient included, in multiples of the logits.
@@ -140,20 +422,19 @@ rows.pivot(index="loss", columns="shape", values="peak_memory").loc[names].round
 
 # %% [markdown]
 # The logits of a step are small beside the activations of its encoder: 4,096 sub-words with nine
-# classes are 0.15 MB, so that eight times as much is 1.2 MB.
+# classes are .15 MB, so that eight times as much is 1.2 MB.
 
 # %% tags=["remove-cell"]
-claim("4,096 sub-words with nine classes are 0.15 MB", {"0.15": 4096 * 9 * 4 / 1e6})
+claim("4,096 sub-words with nine classes are .15 MB", {".15": 4096 * 9 * 4 / 1e6})
 claim("eight times as much is 1.2 MB", {"1.2": 8 * 4096 * 9 * 4 / 1e6})
 
 # %% [markdown]
-# ## 18.2 One set, several processes (DDP)
+# ## 18.3 One set, several processes (DDP)
 #
 # The dice loss of a batch is not the mean of the dice losses of its halves. A trainer that gives
 # each process its part and averages the gradients therefore trains with another loss. The fix is
 # to add up three sums a class over the processes *before* the fraction is taken:
-# `process_group="world"`. The script below starts two processes with unequal parts and compares
-# their gradient with that of one process that sees everything.
+# `process_group="world"`. Two processes with unequal parts, against one process with all rows:
 
 # %%
 SCRIPT = """
@@ -170,14 +451,15 @@ def gradient(rows, group, wrap):
     torch.manual_seed(1)
     linear = torch.nn.Linear(4, 3)
     model = wrap(linear)
-    DiceLoss(squared=True, process_group=group)(model(x[rows]), y[rows]).backward()
+    loss = DiceLoss(squared=True, process_group=group)
+    loss(model(x[rows]), y[rows]).backward()
     return linear.weight.grad
 
 exact = gradient(slice(None), None, lambda model: model)
 for name, group in (("each its own set", None), ("one set", "world")):
     error = (gradient(part, group, Parallel) - exact).norm() / exact.norm()
     if dist.get_rank() == 0:
-        print(f"{name:17} relative error of the gradient {error.item():.1g}")
+        print(f"{name}: relative error of the gradient {error:.1g}")
 dist.destroy_process_group()
 """
 
@@ -185,25 +467,20 @@ dist.destroy_process_group()
 with tempfile.TemporaryDirectory() as folder:
     script = Path(folder) / "two_processes.py"
     script.write_text(SCRIPT)
-    launch = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc_per_node",
-        "2",
-    ]
-    done = subprocess.run([*launch, script], capture_output=True, text=True, check=True)
+    launch = [sys.executable, "-m", "torch.distributed.run"]
+    launch += ["--standalone", "--nproc_per_node", "2", script]
+    how = {"capture_output": True, "text": True, "check": True}
+    done = subprocess.run(launch, **how)
 print(done.stdout)
 
 # %% [markdown]
-# The first line is the mistake that goes unnoticed: an error of 1 is as long as the gradient itself (with
+# In the first line the error is as long as the gradient itself (with
 # labels that can be learned it is smaller than with these random ones). The second is rounding.
-# `TrainerLoss` asks for this by itself when `transformers.Trainer` runs on several processes.
+# `TrainerLoss` sets this by itself when `transformers.Trainer` runs on several processes.
 #
-# ## 18.3 One set, several micro-batches
+# ## 18.4 One set, several micro-batches
 #
-# Gradient accumulation has the same problem, in time instead of in space.
+# Gradient accumulation has the same problem:
 
 # %% tags=["nbval-check-output"]
 torch.manual_seed(0)
@@ -217,7 +494,8 @@ for way in ("all at once", "mean of the parts", "two passes"):
     if way == "all at once":
         loss(linear(x), y).backward()
     elif way == "two passes":
-        backward_in_two_passes(loss, lambda part: (linear(part[0]), part[1]), parts)
+        forward = lambda part: (linear(part[0]), part[1])
+        backward_in_two_passes(loss, forward, parts)
     else:
         for part in parts:
             (loss(linear(part[0]), part[1]) / len(parts)).backward()
@@ -225,34 +503,42 @@ for way in ("all at once", "mean of the parts", "two passes"):
 exact = gradients["all at once"]
 for way in ("mean of the parts", "two passes"):
     error = ((gradients[way] - exact).norm() / exact.norm()).item()
-    print(f"{way}: {'exact up to rounding' if error < 1e-5 else f'{100 * error:.0f}% off'}")
+    off = "exact up to rounding" if error < 1e-5 else f"{error:.0%} off"
+    print(f"{way}: {off}")
 
 # %% [markdown]
 # Two passes cost a second forward pass and no memory.
 
 # %% [markdown]
-# ## 18.4 Where the time of training goes
+# ## 18.5 Where the time of training goes
 #
-# **Padding.** A batch is as long as its longest sentence. How many positions are padding, if
-# sentences are taken as they come, padded to a fixed length, or grouped by length?
+# **Padding.** A batch is as long as its longest sentence. How many positions does it hold if
+# sentences are padded to a fixed length, taken as they come, or grouped by length?
 
 # %%
 corpus = corpora.load("embedded-entities-en", task="tagging")
 texts = [" ".join(tokens) for tokens in corpus["train"]["tokens"]]
 tokenizer = load_tokenizer("tiny", texts, max_length=64)
 encoded = tagging.encode(corpus, tokenizer, max_length=64)
-lengths = np.array([len(ids) for ids in encoded.splits["train"]["input_ids"]])
-order = np.random.default_rng(0).permutation(len(lengths))
-batches = {
-    "padded to 64": [np.append(lengths[order[i : i + 32]], 64) for i in range(0, len(order), 32)],
-    "padded to the longest": [lengths[order[i : i + 32]] for i in range(0, len(order), 32)],
-    "grouped by length": [np.sort(lengths)[i : i + 32] for i in range(0, len(order), 32)],
+train = encoded.splits["train"]["input_ids"]
+lengths = np.array([len(ids) for ids in train])
+shuffled = np.random.default_rng(0).permutation(lengths)
+steps = range(0, len(lengths), 32)
+
+
+def padded(ordered):
+    """Positions, if each batch is as long as its longest sentence."""
+    parts = [ordered[i : i + 32] for i in steps]
+    return sum(len(part) * part.max() for part in parts)
+
+
+positions = {
+    "padded to 64": 32 * 64 * len(steps),
+    "padded to the longest": padded(shuffled),
+    "grouped by length": padded(np.sort(lengths)),
 }
-for name, found in batches.items():
-    positions = sum(
-        32 * part.max() if name[-2:] == "64" else len(part) * part.max() for part in found
-    )
-    print(f"{name:22} {positions / lengths.sum():.2f} positions for each sub-word")
+print("positions for each sub-word")
+(pd.Series(positions) / lengths.sum()).round(2)
 
 # %% [markdown]
 # **Half precision and compiling.** `benchmarks/scale.py` trains a tagger in four ways, in turn, and
@@ -264,10 +550,12 @@ scale = json.loads((kept / "scale.json").read_text())
 
 def beside(times):
     """Median, lowest and highest of the rounds."""
-    return pd.DataFrame(times, index=["time", "lowest", "highest"]).T.round(2)
+    index = ["time", "lowest", "highest"]
+    return pd.DataFrame(times, index=index).T.round(2)
 
 
-print(f"{scale['encoder']} on {scale['corpus']}, {scale['machine']}; fp32, grouped by length = 1")
+print(f"{scale['encoder']} on {scale['corpus']}, {scale['machine']}")
+print("fp32, grouped by length = 1")
 beside(scale["training"]["time"])
 
 # %% [markdown]
@@ -279,10 +567,10 @@ beside(scale["training"]["time"])
 beside(scale["losses"]["time"])
 
 # %% [markdown]
-# This is self-adjusting dice on 65,536 rows of nine classes: as one would write it down, and this
+# This is self-adjusting dice on 65,536 rows of nine classes: as written down, and this
 # package's, which is stable at any margin, each plain and compiled, in multiples of the first. The
 # compiler brings the plain formula to less than a quarter of its time. Ours costs twice the plain
-# formula and gains less by compiling, for it looks at the top class of each row apart.
+# formula and gains less by compiling.
 
 # %% tags=["remove-cell"]
 of_loss = {name: middle for name, (middle, _, _) in scale["losses"]["time"].items()}
@@ -297,8 +585,8 @@ claim(
 )
 
 # %% [markdown]
-# **The match head.** A reader of entities scores pairs of a start and an end. Written down plainly,
-# that is a tensor of all pairs, $[B, L, L, 2H]$. If the first linear layer is split into a part for the
+# **The match head.** A reader of entities scores pairs of a start and an end, in its plain form with a
+# tensor of all pairs, $[B, L, L, 2H]$. If the first linear layer is split into a part for the
 # start and one for the end, and only candidate pairs are scored, that tensor is not needed.
 
 # %%
@@ -309,54 +597,60 @@ weight = torch.cat([head.start.weight, head.end.weight], 1)
 
 def plain():
     """All pairs, with the head's own weights."""
-    pairs = [hidden[:, :, None].expand(-1, -1, L, -1), hidden[:, None].expand(-1, L, -1, -1)]
-    inner = F.linear(torch.cat(pairs, -1), weight, head.start.bias)
+    first = hidden[:, :, None].expand(-1, -1, L, -1)
+    last = hidden[:, None].expand(-1, L, -1, -1)
+    pairs = torch.cat([first, last], -1)
+    inner = F.linear(pairs, weight, head.start.bias)
     return head.out(F.gelu(inner)).squeeze(-1)
 
 
 index = torch.arange(k).repeat(B, 1)
-starts, ends = index[:, :, None].expand(-1, k, k).flatten(1), index[:, None].expand(-1, k, k)
-ends = ends.flatten(1)
-of_pairs = plain()[:, :k, :k].flatten(1)
-torch.testing.assert_close(head(hidden, starts, ends), of_pairs, atol=1e-5, rtol=1e-4)
+starts = index[:, :, None].expand(-1, k, k).flatten(1)
+ends = index[:, None].expand(-1, k, k).flatten(1)
+of_pairs, ours = plain()[:, :k, :k].flatten(1), head(hidden, starts, ends)
+torch.testing.assert_close(ours, of_pairs, atol=1e-5, rtol=1e-4)
 
 
 # %%
-def seconds(call, repetitions=3):
-    """Median time of a call."""
+def seconds(call, repetitions=5):
+    """Median time of a call on the processor."""
     taken = []
     for _ in range(repetitions):
-        started = time.perf_counter()
+        started = time.process_time()
         call()
-        taken.append(time.perf_counter() - started)
+        taken.append(time.process_time() - started)
     return float(np.median(taken))
 
 
 slow = seconds(lambda: plain().sum().backward(retain_graph=True))
 fast = seconds(lambda: head(hidden, starts, ends).sum().backward())
-print(f"equal scores; the plain head takes about {round(slow / fast, -1):.0f} times as long")
+times = round(slow / fast, -1)
+print(f"equal scores; the plain head takes about {times:.0f} times as long")
 
 # %% [markdown]
-# ## 18.5 Many runs, and a GPU
+# ## 18.6 Many runs, and a GPU
 #
-# A table of the paper is a grid of runs. `make reproduce` works it off on one machine and resumes
+# A table of the paper is a grid of runs. `make reproduce` runs it on one machine and resumes
 # after a kill; `--profile reproduce/slurm` hands the runs to a cluster
-# ([how](../docs/reproduce.md)). A run that hardly trains costs this much:
+# ([how](../docs/reproduce.md)). Each run costs, beside its training,
 
 # %% tags=["nbval-check-output"]
 one = scale["run of the grid"]
-print(f"papermill, kernel, imports: {one['run'] - one['training']:.0f} seconds a run")
+beyond = one["run"] - one["training"]
+print(f"papermill, kernel, imports: {beyond:.0f} seconds a run")
 
 # %% [markdown]
-# No record of a run on a GPU is kept in `results/` so far, so this book says nothing about one.
+# No record of a run on a GPU is kept in `results/` so far.
 
 # %% [markdown]
 # ## Summary
 #
+# - From formula to module: margins and logarithms instead of $1 - p$, rows that do not count, float32
+#   ([Eq. 18.1](eq-18-1), [18.2](eq-18-2)).
 # - The loss is a small part of a step. Choose it by what it learns.
 # - Set level means one set. Over processes: `process_group="world"`. Over micro-batches: two
 #   passes.
-# - Padding and pair tensors are where time can be saved; then half precision; last the loss.
+# - To save time, look at padding and pair tensors, then at half precision, and last at the loss.
 
 # %% [markdown]
 # ## Exercises
@@ -384,7 +678,7 @@ print(f"mean of the halves {mean:.4f}, the whole {(first + second).loss():.4f}")
 print(f"{4 * 512 * 512 * 2 * 1024 * 4 / 2**30:.0f} GiB")
 
 # %% [markdown]
-# **4.** In section 18.2 the parts have 40 and 260 rows. Does the mistake go away when they are
+# **4.** In section 18.3 the parts have 40 and 260 rows. Does the mistake go away when they are
 # equal?
 
 # %% tags=["solution", "hide-cell"]
@@ -393,3 +687,11 @@ linear = torch.nn.Linear(4, 3)
 two = [torch.autograd.grad(loss(linear(a), b), linear.weight)[0] for a, b in
        ((x[:120], y[:120]), (x[120:], y[120:]))]  # fmt: skip
 print(f"it gets smaller: {100 * ((sum(two) / 2 - slope).norm() / slope.norm()).item():.0f}% off")
+
+# %% [markdown]
+# **5.** Find, for float32, float16 and bfloat16, the smallest logit (in steps of 1/8) at which p rounds to 1.
+
+# %% tags=["solution", "hide-cell"]
+for dtype in (torch.float32, torch.float16, torch.bfloat16):
+    steps = torch.arange(0, 40, 0.125).to(dtype)
+    print(str(dtype)[6:], steps[steps.sigmoid() == 1][0].item())
