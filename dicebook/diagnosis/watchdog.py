@@ -22,6 +22,7 @@ from torch import Tensor
 
 ONE_CLASS = 0.999  # share of the predictions of the later half of the epoch
 BELOW = math.log(2)  # how far below the prior's the log-probability of the others must lie
+KEPT = 2**20  # labels of an epoch, 16 bytes each; of more, a third is kept, a ninth and so on
 RISING = 0.1  # a rise of their log-probability, last quarter against the third, that is hope
 
 
@@ -59,7 +60,11 @@ class Watchdog:
         ignore_index: int = -100,
     ) -> None:
         self.loss, self.labels, self.ignore_index = loss, labels, ignore_index
+        self._forget()
+
+    def _forget(self) -> None:
         self._batches: list[Tensor] = []
+        self._every = 1  # which labels are kept; odd, for starts and ends alternate
 
     def observe(self, logits: Tensor, labels: Tensor, loss: Tensor | None = None) -> None:
         """Note one batch, before ``backward``.
@@ -82,16 +87,25 @@ class Watchdog:
         if loss is not None and loss.requires_grad and logits.requires_grad:
             (gradient,) = torch.autograd.grad(loss, logits, retain_graph=True, allow_unused=True)
         with torch.no_grad():
-            kept = labels != self.ignore_index
-            gold, x = labels[kept].long(), logits[kept].float()
+            # No step waits for the device: what does not count is left out by `report`.
+            some = slice(None, None, self._every)
+            gold = labels.reshape(-1)[some].long()
+            counts = gold != self.ignore_index
+            width = 1 if binary else logits.shape[-1]
+            x = logits.reshape(-1, width)[some].float()
             if binary:
-                x = torch.stack([F.logsigmoid(-x), F.logsigmoid(x)], -1)
-            logs = x.log_softmax(-1).gather(-1, gold.unsqueeze(-1)).squeeze(-1)
+                x = torch.cat([F.logsigmoid(-x), F.logsigmoid(x)], -1)
+            right = torch.where(counts, gold, 0).unsqueeze(-1)
+            logs = x.log_softmax(-1).gather(-1, right).squeeze(-1)
             push = torch.full_like(logs, math.nan)
             if gradient is not None:
-                push = gradient[kept].float().reshape(len(gold), -1).abs().amax(-1)
-            # Columns: gold class, predicted class, log-probability of the gold, gradient.
-            self._batches.append(torch.stack([gold, x.argmax(-1), logs, push], -1).cpu())
+                push = gradient.reshape(-1, width)[some].float().abs().amax(-1)
+            # Columns: gold class or -1, predicted class, log-probability of the gold, gradient.
+            seen = torch.where(counts, gold, -1)
+            self._batches.append(torch.stack([seen, x.argmax(-1), logs, push], -1))
+        if sum(map(len, self._batches)) > KEPT:
+            self._batches = [batch[::3].clone() for batch in self._batches]
+            self._every *= 3
 
     def report(self) -> str | None:
         """What the batches since the last report say, in words; None if all is well.
@@ -100,7 +114,8 @@ class Watchdog:
         (nearly) every place, and its probability of the other classes, where they are right, is
         below half of their share of the labels and does not rise.
         """
-        batches, self._batches = self._batches, []
+        batches = [batch[batch[:, 0] >= 0].cpu() for batch in self._batches]
+        self._forget()
         if not batches:
             return None
         every = torch.cat(batches)
