@@ -217,12 +217,13 @@ def test_chinese_answers_are_scored_by_character(
     left = execute(root, monkeypatch, "10_reading", **short, output_dir=str(tmp_path / "run"))
 
     # A reader that is sure of 大学, at each question.
-    offsets = left["encoded"].splits["test"]["offsets"]
-    shape = (len(offsets), 48)
+    windows = left["encoded"].splits["test"]
+    shape = (len(windows), 48)
     starts, ends = np.full(shape, -9.0), np.full(shape, -9.0)
-    for row, places in enumerate(offsets):
-        starts[row, [tuple(p) for p in places].index((4, 5))] = 9
-        ends[row, [tuple(p) for p in places].index((5, 6))] = 9
+    for row, window in enumerate(windows):
+        first, places = window["context_span"][0], [tuple(pair) for pair in window["offsets"]]
+        starts[row, first + places.index((4, 5))] = 9
+        ends[row, first + places.index((5, 6))] = 9
     scores = left["scores_at"](0.0, (starts, ends), "test", as_choice=False)
     assert scores == pytest.approx({"exact_match": 0, "f1": f1})
     assert record(tmp_path / "run", "dl")["parameters"]["language"] == language
