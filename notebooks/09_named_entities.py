@@ -74,16 +74,21 @@ precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or
 tensorboard: bool = False  # curves for TensorBoard, into output_dir
 output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
 reader_epochs: int = 6  # passes of the reader of section 9.8; 0 leaves it out
+language: str = "auto"  # of its questions: "en", "zh", or "auto" for a registered corpus
 
 # %% [markdown]
-# The last parameter is this chapter's own; the others are the same in all experiment chapters.
+# The last two parameters are this chapter's own; the others are the same in all experiment chapters.
 
 # %%
+from dicelab.corpora import language_of
 from dicelab.training.experiment import Experiment, ParameterError
 
-experiment = Experiment.from_namespace(globals(), also=["reader_epochs"])
+experiment = Experiment.from_namespace(globals(), also=["reader_epochs", "language"])
 if not isinstance(reader_epochs, int) or reader_epochs < 0:
     raise ParameterError(f"parameter 'reader_epochs': expected 0 or more, got {reader_epochs!r}")
+asks = reader_epochs and encoder != "tiny"  # the tiny one gets the type's name
+if asks or language != "auto":
+    language = language_of(experiment.corpus, language)
 print(f"{len(experiment.losses)} losses on {experiment.corpus}: {', '.join(experiment.losses)}")
 
 # %%
@@ -540,7 +545,7 @@ pd.DataFrame(rows[:6], columns=["sentence", "gold", first, last])
 
 # %%
 kinds = sorted({span.type for tags in entities["train"]["tags"] for span in corpora.spans(tags)})
-print(kinds[0], "→", query(kinds[0]))
+print(kinds[0], "→", query(kinds[0], language))
 
 # %% [markdown]
 # At every word it says whether an entity of that type *starts* there and whether one *ends* there.
@@ -560,8 +565,6 @@ if experiment.encoder == "tiny":
 else:
     queries, reader_tokenizer, options = None, tokenizer, {}
 room = 16 if queries else 40  # sub-words of a question
-known = corpora.CORPORA.get(experiment.corpus)  # None for a file of your own: English questions
-language = known.language if known else "en"
 asked = mrc_ner.encode(
     entities,
     reader_tokenizer,
@@ -1432,7 +1435,11 @@ for name, result in trained.items():
 for name, result in readers.items():
     record = runs.make_record(
         chapter="09_named_entities, reader",
-        parameters={**asdict(experiment.only(name)), "epochs": reader_epochs},
+        parameters={
+            **asdict(experiment.only(name)),
+            "epochs": reader_epochs,
+            "language": language,
+        },
         metrics={
             "test": reader_table["reader", name, "argmax"],
             "test_tuned": reader_table["reader", name, "tuned"],

@@ -5,15 +5,14 @@ high, and F1 is 0 at the end. The watchdog looks at the logits of the training b
 after the first epoch. It works for any loss, in a loop of one's own or in ``transformers.Trainer``.
 
 A slow start is no failure: cross entropy, too, may say one class for an epoch. But it soon gives
-each class the probability that its share of the labels deserves. A loss in trouble goes below, and
-stays there. That is what the watchdog asks for before it speaks.
+each class the probability that its share of the labels deserves. A loss in trouble stays below.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -22,6 +21,7 @@ from torch import Tensor
 
 ONE_CLASS = 0.999  # share of the predictions of the later half of the epoch
 BELOW = math.log(2)  # how far below the prior's the log-probability of the others must lie
+KEPT = 2**20  # labels of an epoch; of more, one in three is kept, in nine and so on
 RISING = 0.1  # a rise of their log-probability, last quarter against the third, that is hope
 
 
@@ -36,7 +36,6 @@ class Watchdog:
             value = loss(logits, labels)
             watch.observe(logits, labels, value)
             value.backward()
-            ...
         print(watch.report() or "")
 
     In ``transformers.Trainer``::
@@ -60,6 +59,7 @@ class Watchdog:
     ) -> None:
         self.loss, self.labels, self.ignore_index = loss, labels, ignore_index
         self._batches: list[Tensor] = []
+        self._every = 1  # of how many labels one is kept; odd, for starts and ends alternate
 
     def observe(self, logits: Tensor, labels: Tensor, loss: Tensor | None = None) -> None:
         """Note one batch, before ``backward``.
@@ -81,17 +81,23 @@ class Watchdog:
         gradient = None
         if loss is not None and loss.requires_grad and logits.requires_grad:
             (gradient,) = torch.autograd.grad(loss, logits, retain_graph=True, allow_unused=True)
+        # No step waits for the device: what does not count is left out by `report`.
         with torch.no_grad():
-            kept = labels != self.ignore_index
-            gold, x = labels[kept].long(), logits[kept].float()
-            if binary:
-                x = torch.stack([F.logsigmoid(-x), F.logsigmoid(x)], -1)
-            logs = x.log_softmax(-1).gather(-1, gold.unsqueeze(-1)).squeeze(-1)
+            gold = labels.reshape(-1)[:: self._every].long()
+            counts = gold != self.ignore_index
+            width = 1 if binary else logits.shape[-1]
+            x = logits.reshape(-1, width)[:: self._every].float()
+            x = torch.cat([F.logsigmoid(-x), F.logsigmoid(x)], -1) if binary else x
+            logs = x.log_softmax(-1).gather(-1, (gold * counts).unsqueeze(-1)).squeeze(-1)
             push = torch.full_like(logs, math.nan)
             if gradient is not None:
-                push = gradient[kept].float().reshape(len(gold), -1).abs().amax(-1)
-            # Columns: gold class, predicted class, log-probability of the gold, gradient.
-            self._batches.append(torch.stack([gold, x.argmax(-1), logs, push], -1).cpu())
+                push = gradient.reshape(-1, width)[:: self._every].float().abs().amax(-1)
+            # Columns: gold class or -1, predicted class, log-probability of the gold, gradient.
+            seen = torch.where(counts, gold, -1)
+            self._batches.append(torch.stack([seen, x.argmax(-1), logs, push], -1))
+        if sum(map(len, self._batches)) > KEPT:
+            self._batches = [batch[::3].clone() for batch in self._batches]
+            self._every *= 3
 
     def report(self) -> str | None:
         """What the batches since the last report say, in words; None if all is well.
@@ -100,7 +106,8 @@ class Watchdog:
         (nearly) every place, and its probability of the other classes, where they are right, is
         below half of their share of the labels and does not rise.
         """
-        batches, self._batches = self._batches, []
+        batches = [batch[batch[:, 0] >= 0].cpu() for batch in self._batches]
+        self._batches, self._every = [], 1
         if not batches:
             return None
         every = torch.cat(batches)
@@ -114,7 +121,8 @@ class Watchdog:
             )
         if len(batches) < 4:
             return None
-        quarters = [torch.cat(part) for part in _in_quarters(batches)]
+        edges = [len(batches) * i // 4 for i in range(5)]
+        quarters = [torch.cat(batches[start:end]) for start, end in itertools.pairwise(edges)]
         late = torch.cat(quarters[2:])
         classes, counts = late[:, 1].long().unique(return_counts=True)
         if len(late) == 0 or int(counts.max()) < ONE_CLASS * len(late):
@@ -122,11 +130,10 @@ class Watchdog:
         said = int(classes[counts.argmax()])
         gold = every[:, 0].long()
         shares = gold.bincount().double() / len(gold)
-        third, last = (quarter[quarter[:, 0] != said] for quarter in quarters[2:])
-        others = late[late[:, 0] != said]
+        first, _, third, last = (quarter[quarter[:, 0] != said] for quarter in quarters)
         if len(third) == 0 or len(last) == 0:
             return None
-        prior = float(shares[others[:, 0].long()].log().mean())
+        prior = float(shares[torch.cat([third, last])[:, 0].long()].log().mean())
         before, now = float(third[:, 2].mean()), float(last[:, 2].mean())
         if now > prior - BELOW or now - before > RISING:
             return None
@@ -138,7 +145,6 @@ class Watchdog:
             f"Where another class is right, its probability is {math.exp(now):.2g}, less than its "
             f"share of the labels ({math.exp(prior):.2g}), and it does not rise.",
         ]
-        first = quarters[0][quarters[0][:, 0] != said]
         start, end = float(first[:, 3].nanmean()), float(last[:, 3].nanmean())
         if start > 0 and math.isfinite(end):
             lines.append(
@@ -180,12 +186,6 @@ class Watchdog:
                     say(text)
 
         return TrainingWatchdog()
-
-
-def _in_quarters(batches: list[Tensor]) -> Iterator[list[Tensor]]:
-    edges = [len(batches) * i // 4 for i in range(5)]
-    for start, end in itertools.pairwise(edges):
-        yield batches[start:end]
 
 
 def _remedy(loss: Any) -> str:

@@ -21,7 +21,7 @@ _NAMES = {
     "forms": ("FORMS", "to_dataset", "validate"),
     "loading": ("load", "read_file"),
     "rebalance": ("rebalance",),
-    "registry": ("CORPORA", "EMBEDDED", "REGISTERED", "Corpus"),
+    "registry": ("CORPORA", "EMBEDDED", "REGISTERED", "Corpus", "language_of"),
     "squad": ("read_squad",),
     "delimited": ("read_labels", "read_pairs", "read_sentences"),
     "tags": ("spans", "to_iob2"),

@@ -117,3 +117,25 @@ def corpus_named(name: str, *, task: str | None = None) -> Corpus:
     if task is not None and corpus.task != task:
         raise CorpusError(f"{name!r} is a corpus for {corpus.task}, not for {task}")
     return corpus
+
+
+def language_of(name: str, language: str = "auto") -> str:
+    """The language whose questions and rules of scoring a corpus gets.
+
+    Args:
+        name: One of ``CORPORA``, or what a corpus of the reader's own is called by.
+        language: ``"en"``, ``"zh"``, or ``"auto"``: that of the registered corpus.
+
+    Raises:
+        CorpusError: Another language, or ``"auto"`` for a corpus that is not registered.
+    """
+    if language in ("en", "zh"):
+        return language
+    if language != "auto":
+        raise CorpusError(f"parameter 'language': expected one of auto, en, zh, got {language!r}")
+    if name not in CORPORA:
+        raise CorpusError(
+            f"parameter 'language': expected 'en' or 'zh' for a corpus of your own, {name!r}, "
+            "got 'auto'"
+        )
+    return CORPORA[name].language

@@ -33,8 +33,10 @@ def make_record(
 ) -> dict[str, Any]:
     """What a run leaves behind.
 
-    Everything but ``measured`` is a function of the parameters, the data and the versions, so two
-    runs of one command agree on it, also when one of them was interrupted and resumed.
+    On a CPU everything but ``measured`` is a function of the parameters, the data and the versions,
+    so two runs of one command agree on it, also when one of them was interrupted and resumed. On
+    another kind of CPU, or with other threads, sums are rounded differently, and of CUDA's kernels
+    some add in no fixed order: there two runs agree up to what rounding does to a training.
 
     Args:
         chapter: the chapter's name, such as ``"09_named_entities"``.

@@ -9,7 +9,7 @@ import pytest
 
 from dicelab.corpora import CORPORA, EMBEDDED, FORMS, REGISTERED, CorpusError, embedded, load
 from dicelab.corpora.forms import validate
-from dicelab.corpora.registry import SPLITS, corpus_named
+from dicelab.corpora.registry import SPLITS, corpus_named, language_of
 from dicelab.corpora.tags import spans
 from dicelab.records import paper
 from reproduce import grid
@@ -49,6 +49,31 @@ def test_a_command_and_an_unknown_name():
         corpus_named("wnut16")
     with pytest.raises(CorpusError, match="'mrpc' is a corpus for pairs, not for tagging"):
         corpus_named("mrpc", task="tagging")
+
+
+@pytest.mark.parametrize(
+    ("corpus", "asked", "found"),
+    [
+        ("cmrc2018", "auto", "zh"),
+        ("squad11", "auto", "en"),
+        ("mine.json", "zh", "zh"),
+        ("cmrc2018", "en", "en"),  # who asks for it gets it
+    ],
+)
+def test_the_language_is_the_corpus_s_or_what_is_asked_for(corpus, asked, found):
+    assert language_of(corpus, asked) == found
+
+
+@pytest.mark.parametrize(
+    ("corpus", "asked", "message"),
+    [
+        ("squad11", "de", "parameter 'language': expected one of auto, en, zh, got 'de'"),
+        ("mine.json", "auto", "expected 'en' or 'zh' for a corpus of your own, 'mine.json', got"),
+    ],
+)
+def test_a_language_that_cannot_be_told_is_asked_for(corpus, asked, message):
+    with pytest.raises(CorpusError, match=message):
+        language_of(corpus, asked)
 
 
 @pytest.mark.parametrize("name", EMBEDDED)

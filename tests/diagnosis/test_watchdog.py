@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from transformers import Trainer, TrainingArguments, set_seed
 
 from dicebook import DiceLoss, TrainerLoss, TverskyLoss, make_loss
+from dicebook.diagnosis import watchdog
 from dicebook.diagnosis.watchdog import Watchdog
 from dicelab.corpora import load
 from dicelab.tasks import tagging
@@ -55,6 +56,33 @@ def test_one_class_and_sinking_is_reported() -> None:
 )
 def test_quiet(margins: tuple[float, ...], why: str) -> None:
     assert epoch(Watchdog(), *margins) is None, why
+
+
+def test_a_long_epoch_is_told_from_a_part_of_its_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    margins = [1] * 5 + [4] * 5 + [6] * 5 + [7] * 5
+    whole, part = Watchdog(), Watchdog()
+    all_of_it = epoch(whole, *margins)
+    monkeypatch.setattr(watchdog, "KEPT", 400)
+    for margin in margins:
+        logits = torch.tensor([margin, 0.0, 0.0]).repeat(len(GOLD), 1)
+        part.observe(logits, GOLD)
+        assert sum(map(len, part._batches)) <= 400
+    some_of_it = part.report()
+    assert all_of_it is not None
+    assert some_of_it is not None
+    assert "of 1,000 labels" in all_of_it  # those of the later half
+    assert "of 120 labels" in some_of_it  # every ninth of each hundred: 12 of ten batches
+    assert "than its share of the labels (0.05)" in all_of_it
+    # A watch that has forgotten much begins the next epoch with all labels.
+    assert part._every == 1
+
+
+def test_a_batch_is_noted_without_waiting_for_its_device() -> None:
+    # A tensor without values: what would have to look at them raises.
+    logits = torch.zeros(4, 5, 3, device="meta", requires_grad=True)
+    labels = torch.zeros(4, 5, dtype=torch.long, device="meta")
+    Watchdog().observe(logits, labels, logits.square().mean())
+    Watchdog().observe(logits[..., 0], labels, logits[..., 0].square().mean())
 
 
 def test_nan_is_reported_as_nan() -> None:

@@ -1,4 +1,7 @@
-"""The contract of the experiment chapters, checked on chapter 09 as its reader runs it."""
+"""The contract of the experiment chapters, checked on chapter 09 as its reader runs it.
+
+And the parameter `language`, which chapters 09 and 10 alone have.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,17 @@ import sys
 import time
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import nbformat
+import numpy as np
 import psutil
 import pytest
 
 from dicelab.corpora import CorpusError
+from dicelab.tasks.entity_queries import query
 from dicelab.training.experiment import ParameterError
+from tests.tiny_backbones import save_backbone
 
 pytestmark = pytest.mark.slow
 
@@ -43,16 +50,22 @@ def record(folder: Path, loss: str) -> dict[str, object]:
     return found
 
 
-def execute(root: Path, monkeypatch: pytest.MonkeyPatch, **parameters: object) -> None:
-    """The chapter's code in this process, until it ends or raises."""
+def execute(
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str = "09_named_entities",
+    **parameters: object,
+) -> dict[str, Any]:
+    """A chapter's code in this process, until it ends or raises; the names that it leaves."""
     monkeypatch.chdir(root)
     monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
-    chapter = nbformat.read(root / "notebooks" / "09_named_entities.ipynb", as_version=4)
-    namespace: dict[str, object] = {}
+    chapter = nbformat.read(root / "notebooks" / f"{name}.ipynb", as_version=4)
+    namespace: dict[str, Any] = {}
     for cell in (cell for cell in chapter.cells if cell.cell_type == "code"):
         exec(cell.source, namespace)
         if "parameters" in cell.metadata.get("tags", []):
             namespace.update(parameters)
+    return namespace
 
 
 def test_papermill_ends_in_the_error_of_a_wrong_parameter(root: Path, tmp_path: Path) -> None:
@@ -70,6 +83,11 @@ def test_papermill_ends_in_the_error_of_a_wrong_parameter(root: Path, tmp_path: 
         ({"corpus": "wnut7"}, "unknown corpus 'wnut7': expected a file, a folder, or"),
         ({"corpus": "conll03"}, "run: dicebook data conll03 --out"),
         ({"encoder": "/nowhere"}, "'minilm', a local folder with a model"),
+        ({"language": "fr"}, "parameter 'language': expected one of auto, en, zh, got 'fr'"),
+        (
+            {"corpus": "mine.conll", "encoder": "minilm"},
+            "parameter 'language': expected 'en' or 'zh' for a corpus of your own, 'mine.conll'",
+        ),
     ],
 )
 def test_a_wrong_parameter_ends_in_one_clear_error(
@@ -152,3 +170,60 @@ def wait_for_checkpoint(folder: Path, process: subprocess.Popen[bytes]) -> None:
         assert process.poll() is None, "the run ended before a checkpoint was seen"
         time.sleep(0.05)
     raise AssertionError("no checkpoint within three minutes")
+
+
+SHORTEST = {"loss": "dl", "epochs": 1, "max_steps": 2, "batch_size": 4, "max_length": 48}
+
+
+def test_chinese_entities_are_asked_for_in_chinese(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own.conll"
+    rows = [(c, "B-PER" if c == "小" else "I-PER" if c == "明" else "O") for c in "昨天小明来了"]
+    lines = "".join(f"{character}\t{tag}\n" for character, tag in rows)
+    own.write_text(f"{lines}\n" * 30, encoding="utf-8")
+    question = query("PER", "zh")
+    encoder = save_backbone("bert", ["昨天小明来了", question], tmp_path / "encoder")
+    short = {**SHORTEST, "reader_epochs": 1, "encoder": encoder, "corpus": str(own)}
+    left = execute(root, monkeypatch, **short, language="zh", output_dir=str(tmp_path / "run"))
+    first = left["asked"].splits["train"][0]["input_ids"]
+    read = left["reader_tokenizer"].decode(first, skip_special_tokens=True)
+    assert read.replace(" ", "") == f"{question}昨天小明来了".replace(" ", "")
+    assert record(tmp_path / "run" / "reader", "dl")["parameters"]["language"] == "zh"
+
+
+@pytest.mark.parametrize(
+    ("language", "f1"),
+    [
+        ("zh", 200 / 3),  # 大学 of 北京大学: a precision of 1, a recall of 2/4
+        ("en", 0.0),  # one word of another one
+    ],
+)
+def test_chinese_answers_are_scored_by_character(
+    language: str, f1: float, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, context = tmp_path / "own.json", "我在北京大学读书"
+    answer = {"text": "北京大学", "answer_start": 2}
+    paragraphs = [
+        {
+            "context": f"{context}{n}年",
+            "qas": [{"id": str(n), "question": "在哪里？", "answers": [answer]}],
+        }
+        for n in range(30)
+    ]
+    text = json.dumps({"data": [{"paragraphs": paragraphs}]}, ensure_ascii=False)
+    own.write_text(text, encoding="utf-8")
+    short = {**SHORTEST, "by_choice": False, "corpus": str(own), "language": language}
+    left = execute(root, monkeypatch, "10_reading", **short, output_dir=str(tmp_path / "run"))
+
+    # A reader that is sure of 大学, at each question.
+    windows = left["encoded"].splits["test"]
+    shape = (len(windows), 48)
+    starts, ends = np.full(shape, -9.0), np.full(shape, -9.0)
+    for row, window in enumerate(windows):
+        first, places = window["context_span"][0], [tuple(pair) for pair in window["offsets"]]
+        starts[row, first + places.index((4, 5))] = 9
+        ends[row, first + places.index((5, 6))] = 9
+    scores = left["scores_at"](0.0, (starts, ends), "test", as_choice=False)
+    assert scores == pytest.approx({"exact_match": 0, "f1": f1})
+    assert record(tmp_path / "run", "dl")["parameters"]["language"] == language
