@@ -132,10 +132,10 @@ def corpus(name: str) -> Data:
     return Data(features, *columns, ends, np.array(missed), types, widest, len(pool))
 
 
-def draw(data: Data, number: int) -> list[np.ndarray]:
-    """Sentences of the pool: to train on, to choose a trial by, to tune the threshold on."""
-    order = np.random.default_rng([47, number]).permutation(data.pool)
-    cuts = (np.cumsum(SHARES)[:2] * data.pool).astype(int)
+def draw(pool: int, number: int) -> list[np.ndarray]:
+    """Sentences of a pool: to train on, to choose a trial by, to tune the threshold on."""
+    order = np.random.default_rng([47, number]).permutation(pool)
+    cuts = (np.cumsum(SHARES)[:2] * pool).astype(int)
     return [part[:most] for part, most in zip(np.split(order, cuts), MOST, strict=True)]
 
 
@@ -252,7 +252,7 @@ def parameters_of(name: str, arm: str, number: int) -> dict[str, Any]:
 def run(name: str, arm: str, number: int) -> dict[str, Any]:
     """Search, decide and test one remedy on one draw; the record."""
     data, began = corpus(name), time.process_time()
-    rows, choose, tune = draw(data, number)
+    rows, choose, tune = draw(data.pool, number)
     trials = [Trial.random(ARMS[arm], number, i) for i in range(TRIALS)]
     states = train(ARMS[arm], trials, data, rows, number)
     test = np.arange(data.pool, len(data.missed))
