@@ -341,66 +341,6 @@ def count(name: str) -> dict[str, Any]:
     )
 
 
-class Effect(NamedTuple):
-    """A mean difference in points of F1 with its 95% interval, and how many draws it is of."""
-
-    mean: float
-    low: float
-    high: float
-    draws: int
-
-
-def effect(
-    records: Sequence[dict[str, Any]],
-    name: str,
-    one: tuple[str, str],
-    other: tuple[str, str],
-    resamples: int = 2_000,
-) -> Effect:
-    """F1 of a remedy less that of another, with an interval over draws and test sentences.
-
-    A bootstrap that resamples the draws, each with its own search, and the blocks of neighbouring
-    test sentences; both remedies see the same resample.
-
-    Args:
-        records: of this study.
-        name: the corpus.
-        one: a remedy and how it decides.
-        other: the one that is taken off.
-        resamples: of the bootstrap.
-    """
-    of: dict[tuple[str, int], Any] = {
-        (r["parameters"]["loss"], r["parameters"]["seed"]): r["metrics"]
-        for r in records
-        if r["parameters"]["corpus"] == name
-    }
-    seeds = sorted(s for arm, s in of if arm == one[0] and (other[0], s) in of)
-    counts = np.array(
-        [
-            [
-                [of[arm, s][way]["found"], of[arm, s][way]["predicted"], of[arm, s]["gold"]]
-                for s in seeds
-            ]
-            for arm, way in (one, other)
-        ],
-        dtype=float,
-    )  # [2, draws, 3, BLOCKS]
-    missed = np.array([of[one[0], s]["missed"] for s in seeds], dtype=float)
-
-    def points(rows: np.ndarray, blocks: np.ndarray) -> float:
-        found, said, gold = counts[:, rows][..., blocks].sum(-1).transpose(2, 0, 1)
-        both = 200 * found / (said + gold + missed[rows])
-        return float((both[0] - both[1]).mean())
-
-    rng = np.random.default_rng(0)
-    n = len(seeds)
-    drawn = [
-        points(rng.integers(0, n, n), rng.integers(0, BLOCKS, BLOCKS)) for _ in range(resamples)
-    ]
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return Effect(points(np.arange(n), np.arange(BLOCKS)), float(low), float(high), n)
-
-
 def table(records: Sequence[dict[str, Any]], name: str) -> pd.DataFrame:
     """Mean test F1 of each remedy on a corpus, by how it decides."""
     found = pd.DataFrame(
