@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from functools import partial
@@ -131,7 +132,7 @@ def test_what_is_said_of_spans(root: Path, guide: str) -> None:
     def told(arm: str, way: str) -> str:
         gap = decided.effect(kept, "wnut17", (arm, way), ("bce_prior", way))
         assert gap.draws == 10
-        mean, *ends = (f"{x:.1f}".replace("-", "−").replace("0.", ".") for x in gap[:3])
+        mean, *ends = (re.sub(r"^(-?)0", r"\1", f"{x:.1f}").replace("-", "−") for x in gap[:3])
         return f"{mean} [{', '.join(ends)}]"
 
     line = f"set-level dice {told('dice_set', 'tuned')}".replace(" [", " points [")
@@ -143,6 +144,14 @@ def test_what_is_said_of_spans(root: Path, guide: str) -> None:
     for arm in ("dice_set", "weighted"):
         gap = decided.effect(kept, "wnut17", (arm, "half"), ("bce_prior", "tuned"))
         assert gap.high < 0
+        assert decided.effect(kept, "crossner_ai", (arm, "half"), ("bce_prior", "half")).low < 0
+    near = ("dice_set", "weighted", "focal_25")
+    gaps = [
+        decided.effect(kept, "crossner_ai", (arm, "tuned"), ("bce_prior", "tuned")) for arm in near
+    ]
+    largest = max(max(-gap.low, gap.high) for gap in gaps)
+    assert f"On CrossNER AI, three draws, no difference larger than {largest:.1f} points" in guide
+    assert {gap.draws for gap in gaps} == {3}
 
 
 def test_what_a_decoder_adds(root: Path, guide: str) -> None:
