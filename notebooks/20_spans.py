@@ -491,10 +491,10 @@ ax.set(xlabel="F1")
 fig.legend(loc="outside lower center", ncols=2)
 plt.show()
 
+
 # %% [markdown]
 # Points of F1 less cross entropy from the prior, decided in the same way, with 95% intervals over draws and
 # test sentences, first tuned, then at one half:
-
 
 # %% tags=["hide-input"]
 def less(name, arm, way, other="bce_prior", other_way=None, records=kept):
