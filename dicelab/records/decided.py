@@ -69,7 +69,7 @@ def effect(
         return float((both[0] - both[1]).mean())
 
     rng = np.random.default_rng(0)
-    n, m = len(seeds), counts.shape[-1]
+    n, m = len(seeds), int(counts.shape[-1])
     drawn = [points(rng.integers(0, n, n), rng.integers(0, m, m)) for _ in range(resamples)]
     low, high = np.quantile(drawn, [0.025, 0.975])
     return Effect(points(np.arange(n), np.arange(m)), float(low), float(high), n)
