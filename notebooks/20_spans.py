@@ -582,9 +582,7 @@ claim(
 gap = less("wnut17", "weighted", "half")
 claim("weighting 10.2 [6.5, 13.9]", {"10.2": gap.mean, "6.5": gap.low, "13.9": gap.high})
 gap = less("wnut17", "dice_set", "half", other_way="tuned")
-claim(
-    "dice by 4.3 points [2.5, 6.4]", {"4.3": -gap.mean, "2.5": -gap.high, "6.4": -gap.low}
-)
+claim("dice by 4.3 points [2.5, 6.4]", {"4.3": -gap.mean, "2.5": -gap.high, "6.4": -gap.low})
 claim(
     "yet both stay behind cross entropy with a tuned threshold",
     less("wnut17", "weighted", "half", other_way="tuned").high < 0,
@@ -629,9 +627,7 @@ claim(
     all(gap.low < 0 < gap.high for gap in gaps),
 )
 gap = less(domain, "weighted", "half")
-claim(
-    "weighting is 3.9 ahead [1.7, 6.3]", {"3.9": gap.mean, "1.7": gap.low, "6.3": gap.high}
-)
+claim("weighting is 3.9 ahead [1.7, 6.3]", {"3.9": gap.mean, "1.7": gap.low, "6.3": gap.high})
 low = f1[(f1["corpus"] == domain) & f1["loss"].str.startswith("dice, element")]
 claim("Both element-wise rows stay below four", low[list(WAYS.values())].max(axis=None) < 4)
 claim("CrossNER politics and Wikigold have no runs yet", len(draws) == 2)
