@@ -132,10 +132,10 @@ def corpus(name: str) -> Data:
     return Data(features, *columns, ends, np.array(missed), types, widest, len(pool))
 
 
-def draw(data: Data, number: int) -> list[np.ndarray]:
-    """Sentences of the pool: to train on, to choose a trial by, to tune the threshold on."""
-    order = np.random.default_rng([47, number]).permutation(data.pool)
-    cuts = (np.cumsum(SHARES)[:2] * data.pool).astype(int)
+def draw(pool: int, number: int) -> list[np.ndarray]:
+    """Sentences of a pool: to train on, to choose a trial by, to tune the threshold on."""
+    order = np.random.default_rng([47, number]).permutation(pool)
+    cuts = (np.cumsum(SHARES)[:2] * pool).astype(int)
     return [part[:most] for part, most in zip(np.split(order, cuts), MOST, strict=True)]
 
 
@@ -252,7 +252,7 @@ def parameters_of(name: str, arm: str, number: int) -> dict[str, Any]:
 def run(name: str, arm: str, number: int) -> dict[str, Any]:
     """Search, decide and test one remedy on one draw; the record."""
     data, began = corpus(name), time.process_time()
-    rows, choose, tune = draw(data, number)
+    rows, choose, tune = draw(data.pool, number)
     trials = [Trial.random(ARMS[arm], number, i) for i in range(TRIALS)]
     states = train(ARMS[arm], trials, data, rows, number)
     test = np.arange(data.pool, len(data.missed))
@@ -339,66 +339,6 @@ def count(name: str) -> dict[str, Any]:
         history=[],
         measured={},
     )
-
-
-class Effect(NamedTuple):
-    """A mean difference in points of F1 with its 95% interval, and how many draws it is of."""
-
-    mean: float
-    low: float
-    high: float
-    draws: int
-
-
-def effect(
-    records: Sequence[dict[str, Any]],
-    name: str,
-    one: tuple[str, str],
-    other: tuple[str, str],
-    resamples: int = 2_000,
-) -> Effect:
-    """F1 of a remedy less that of another, with an interval over draws and test sentences.
-
-    A bootstrap that resamples the draws, each with its own search, and the blocks of neighbouring
-    test sentences; both remedies see the same resample.
-
-    Args:
-        records: of this study.
-        name: the corpus.
-        one: a remedy and how it decides.
-        other: the one that is taken off.
-        resamples: of the bootstrap.
-    """
-    of: dict[tuple[str, int], Any] = {
-        (r["parameters"]["loss"], r["parameters"]["seed"]): r["metrics"]
-        for r in records
-        if r["parameters"]["corpus"] == name
-    }
-    seeds = sorted(s for arm, s in of if arm == one[0] and (other[0], s) in of)
-    counts = np.array(
-        [
-            [
-                [of[arm, s][way]["found"], of[arm, s][way]["predicted"], of[arm, s]["gold"]]
-                for s in seeds
-            ]
-            for arm, way in (one, other)
-        ],
-        dtype=float,
-    )  # [2, draws, 3, BLOCKS]
-    missed = np.array([of[one[0], s]["missed"] for s in seeds], dtype=float)
-
-    def points(rows: np.ndarray, blocks: np.ndarray) -> float:
-        found, said, gold = counts[:, rows][..., blocks].sum(-1).transpose(2, 0, 1)
-        both = 200 * found / (said + gold + missed[rows])
-        return float((both[0] - both[1]).mean())
-
-    rng = np.random.default_rng(0)
-    n = len(seeds)
-    drawn = [
-        points(rng.integers(0, n, n), rng.integers(0, BLOCKS, BLOCKS)) for _ in range(resamples)
-    ]
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return Effect(points(np.arange(n), np.arange(BLOCKS)), float(low), float(high), n)
 
 
 def table(records: Sequence[dict[str, Any]], name: str) -> pd.DataFrame:

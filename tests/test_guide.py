@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from functools import partial
@@ -14,7 +15,7 @@ import yaml
 from papermill import inspect_notebook
 
 from dicelab.__main__ import _parser
-from dicelab.records import analysis, runs
+from dicelab.records import analysis, decided, runs
 from dicelab.records.analysis import Evidence, effect, less_ce
 from studies import decoding, first_try, monday, readers
 
@@ -123,6 +124,32 @@ def test_the_commands_are_commands(root: Path) -> None:
             assert set(names) <= set(known), f"{notebook} has no parameter {names}"
             if flag == "-p":
                 next(words)
+
+
+def test_what_is_said_of_spans(root: Path, guide: str) -> None:
+    kept = runs.read_records(root / "results" / "spans.jsonl")
+
+    def told(arm: str, way: str, corpus: str = "wnut17") -> str:
+        gap = decided.effect(kept, corpus, (arm, way), ("bce_prior", way))
+        assert gap.draws == 10
+        mean, *ends = (re.sub(r"^(-?)0", r"\1", f"{x:.1f}").replace("-", "−") for x in gap[:3])
+        return f"{mean} [{', '.join(ends)}]"
+
+    line = f"set-level dice {told('dice_set', 'tuned')}".replace(" [", " points [")
+    assert f"{line}, weights {told('weighted', 'tuned')}" in guide
+    assert f"focal loss {told('focal_25', 'tuned')}" in guide
+    assert f"dice decision by decision {told('dice_element', 'tuned')}" in guide
+    ahead = told("dice_set", "half").replace(" [", " ahead [")
+    assert f"At one half set-level dice was {ahead} and weights {told('weighted', 'half')}" in guide
+    for arm in ("dice_set", "weighted"):
+        gap = decided.effect(kept, "wnut17", (arm, "half"), ("bce_prior", "tuned"))
+        assert gap.high < 0
+    domain = [told(arm, "tuned", "crossner_ai") for arm in ("weighted", "focal_25")]
+    assert f"ten draws, tuned: weights {domain[0]}, focal loss {domain[1]};" in guide
+    ways = ("tuned", "half")
+    gaps = [decided.effect(kept, "crossner_ai", ("dice_set", w), ("bce_prior", w)) for w in ways]
+    tuned, half = (f"{max(-gap.low, gap.high):.1f}" for gap in gaps)
+    assert f"larger than {tuned} points was seen, and none larger than {half} at one half" in guide
 
 
 def test_what_a_decoder_adds(root: Path, guide: str) -> None:

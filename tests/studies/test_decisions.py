@@ -86,21 +86,7 @@ def test_greedy_decoding_of_the_study_is_the_task_s() -> None:
         assert int((found.certainty > threshold).sum()) == len(there)
 
 
-def test_an_effect_is_the_mean_difference_and_its_interval_holds_it() -> None:
-    def record(arm: str, seed: int, found: int) -> dict[str, object]:
-        counts = {"found": [found] * 20, "predicted": [10] * 20}
-        return {
-            "parameters": {"corpus": "c", "loss": arm, "seed": seed},
-            "metrics": {"half": counts, "gold": [10] * 20, "missed": 0},
-        }
-
-    records = [record(arm, s, f + s) for arm, f in (("a", 6), ("b", 5)) for s in range(3)]
-    found = spans.effect(records, "c", ("a", "half"), ("b", "half"), resamples=50)
-    assert found.mean == pytest.approx(10.0)
-    assert (found.low, found.high, found.draws) == (pytest.approx(10.0), pytest.approx(10.0), 3)
-
-
-@pytest.mark.parametrize("name", ["spans", "labels"])
+@pytest.mark.parametrize("name", ["spans", "spans_all_layers", "labels"])
 def test_no_run_is_recorded_twice(root, name: str) -> None:
     kept = [r["parameters"] for r in runs.read_records(root / "results" / f"{name}.jsonl")]
     assert kept
