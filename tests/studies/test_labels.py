@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -66,7 +68,9 @@ def test_a_run_records_the_scores_of_what_the_search_chose(small) -> None:
         assert told["learning_rate"] == searched.trials[place[1]].learning_rate
         assert validation == told["validation"]
         score = f1_score(small.gold[40:], hard, average=told["metric"], zero_division=0)
-        assert record["metrics"][told["way"]][told["metric"]] == pytest.approx(100 * score, abs=1e-3)
+        assert record["metrics"][told["way"]][told["metric"]] == pytest.approx(
+            100 * score, abs=1e-3
+        )
 
 
 def test_resampled_scores_by_a_loop() -> None:
@@ -102,6 +106,29 @@ def test_differences_over_comments_are_those_of_the_records(small) -> None:
         assert row["mean"] == pytest.approx(np.mean(each), abs=2e-3)
         assert row["low"] <= row["high"]
     assert any(row["low"] < row["mean"] < row["high"] for row in rows)
+
+
+def test_the_guide_s_numbers_are_those_recorded(root: Path) -> None:
+    page = " ".join((root / "docs" / "what_to_do.md").read_text(encoding="utf-8").split())
+    (record,) = runs.read_records(root / "results" / "labels_comments.jsonl")
+
+    def printed(value: float) -> str:
+        return re.sub(r"^(−?)0\.", r"\1.", f"{value:z.1f}".replace("-", "−"))
+
+    found = {
+        (*d["arm"], *d["over"], d["metric"]): [printed(d[end]) for end in ("mean", "low", "high")]
+        for d in record["metrics"]["differences"]
+    }
+    alike = [found["dice_macro", "half", "bce_prior", "half", m] for m in ("macro", "micro")]
+    each = found["dice_macro", "each", "bce_prior", "each", "macro"]
+    one = found["dice_micro", "one", "bce_prior", "one", "micro"]
+    for words, numbers in (
+        ("was {} points of macro F1 [{}, {}]", alike[0]),
+        ("and {} of micro F1 [{}, {}] ahead of cross entropy that starts at the prior", alike[1]),
+        ("it was {} [{}, {}] from it in macro F1", each),
+        ("with one threshold, was {} [{}, {}] ahead", one),
+    ):
+        assert words.format(*numbers) in page
 
 
 def test_a_stopped_study_goes_on(small, tmp_path, monkeypatch) -> None:
@@ -147,7 +174,7 @@ def test_every_comment_is_in_a_batch_once_a_pass(short) -> None:
 
 def test_logits_come_back_in_the_order_of_the_rows(short) -> None:
     class Model:
-        class config:  # noqa: N801
+        class config:
             num_labels = 1
 
         def eval(self):
