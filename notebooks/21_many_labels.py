@@ -14,14 +14,14 @@
 # # 21 Many labels, most of them rare
 #
 # A label that one example in two hundred has is a problem at 199 to 1, and a model with 28 labels is 28 such
-# problems with one loss. Micro F1 hides the rare ones, macro F1 shows them. A threshold for each label is worth
-# more than any loss, until the positives are too few to tune it on.
+# problems with one loss. Micro F1 hides the rare ones, macro F1 shows them. At one half dice finds far more of
+# them than cross entropy; with a threshold for each label the two lie within a point of macro F1.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
 # - **For** readers whose examples have several labels at once, and whose model "only predicts zeros".
-# - **You need** the bias and the threshold of [chapter 02](02_cross_entropy.ipynb), and what set-level
-#   dice is ([chapter 04](04_dice_loss.ipynb)).
+# - **You need** the bias and the threshold of [chapter 02](02_cross_entropy.ipynb), and set-level
+#   dice ([chapter 04](04_dice_loss.ipynb)).
 # - **You will be able to** say why a rare label is never given, choose between one threshold and one a
 #   label, see when the latter overfits, match a loss to micro or macro F1, and give a decoder a
 #   classification head that pads right.
@@ -184,8 +184,8 @@ early["in the gold"] = {
 pd.DataFrame(early).T.rename_axis("steps")
 
 # %% [markdown]
-# The model starts at one half for everything. What it learns first is that nearly every answer is no: the
-# biases fall, and after ten steps it gives hardly any label. Only then come the words, and the common
+# The model starts at one half for everything. What it learns first is that nearly every answer is no: after
+# ten steps it gives hardly any label. Only then come the words, and the common
 # labels with them. A rare label has to climb from its share, 1/200, to one half before it is given once;
 # in these few steps it does not. Nothing is broken: a probability of .2 for a label that one letter in two
 # hundred has is a discovery. **The threshold of one half is what hides it.**
@@ -209,7 +209,7 @@ if as_printed:
 # %% [markdown]
 # ## 21.4 The remedies
 #
-# The prior as a start; weights, the square root of each label's ratio; focal loss; logit adjustment by half the
+# The prior, each label's log-odds in training, as the bias's start; weights, the square root of each label's ratio; focal loss; logit adjustment by half the
 # prior; and the library's dice loss for several labels, as one set (*micro*: every decision counts alike)
 # or a set a label (*macro*: every label counts alike).
 
@@ -266,7 +266,7 @@ table.reindex(remedies).round(1)
 # of that is gone: cross entropy with a prior start gains more than ten points, and stands with the others.
 #
 # Now the right half. At one half the remedies lie less than half as far apart in micro F1 as in macro F1:
-# the common labels make it, and they were never in danger. **A table of micro F1 alone does not show
+# the common labels make it. **A table of micro F1 alone does not show
 # whether the rare labels are found at all.**
 
 # %% tags=["remove-cell"]
@@ -328,9 +328,9 @@ plt.show()
 
 # %% [markdown]
 # With two positives the part promises an F1 that the test split does not give, and the threshold lands
-# anywhere. From a few dozen on the promise is less than five points off. The cure is to borrow: `shrink=10` moves a label's threshold to
-# that of all labels, by $n / (n + 10)$ of its own with $n$ positives, so that it is half its own at ten.
-# Another is the plug-in threshold: it asks the model's probabilities and needs no label at all.
+# anywhere. From a few dozen on the promise is less than five points off. One can borrow: with $n$ positives `shrink=10`
+# takes $n / (n + 10)$ of a label's own threshold and the rest of the threshold of all labels. The plug-in
+# threshold asks the model's probabilities and needs no label at all.
 
 # %% tags=["remove-cell"]
 if as_printed:
@@ -360,7 +360,7 @@ pd.DataFrame(told).round(1).rename_axis("probability said; happened, in percent"
 
 # %% [markdown]
 # Where cross entropy says .1 to .3 or .3 to .6, about so many labels are there. Where the weighted loss
-# says so, fewer are. So the plug-in threshold goes with cross entropy; with the other losses tune.
+# says so, fewer are. So plug in with cross entropy; with the other losses tune.
 
 # %% tags=["remove-cell"]
 if as_printed:
@@ -379,9 +379,8 @@ if as_printed:
 # %% [markdown]
 # ## 21.7 On real text
 #
-# GoEmotions on frozen features of a bag of words: a draw of 16,000 comments to train on, and for every remedy the same
-# search, with 4,000 comments to choose by and 4,000 to set thresholds on (`python -m studies.labels`,
-# which goes on where it was interrupted; `--encoder minilm` takes a pretrained encoder's features).
+# GoEmotions, frozen features of a bag of words, means of twenty draws: in each 16,000 comments to train on, four trials
+# for every remedy, 4,000 comments to choose by and 4,000 to set thresholds on (`python -m studies.labels`).
 
 # %% tags=["hide-input"]
 ARMS = {
@@ -395,64 +394,198 @@ ARMS = {
 }
 FOUND = {"half": "one half", "one": "one threshold", "each": "one a label"}
 FOUND |= {"shrunk": "shrunk", "plug_in": "plug-in"}
+of_draws = runs.kept_records("labels")
 rows = [
     {"loss": ARMS[r["parameters"]["loss"]], "draw": r["parameters"]["seed"]}
     | {(m, FOUND[w]): r["metrics"][w][m] for m in ("macro", "micro") for w in FOUND}
-    for r in runs.kept_records("labels")
+    for r in of_draws
 ]
-real = pd.DataFrame(rows).groupby("draw").filter(lambda of: len(of) == len(ARMS))
-print(f"{real['draw'].nunique()} draw(s) with all remedies")
-emotions = real.drop(columns="draw").groupby("loss").mean().reindex(ARMS.values())
-emotions.columns = pd.MultiIndex.from_tuples(emotions.columns)
-emotions.round(1)
+real = pd.DataFrame(rows).set_index(["loss", "draw"])
+real.columns = pd.MultiIndex.from_tuples(real.columns)
+real.groupby("loss").mean().reindex(ARMS.values()).round(1)
 
 # %% [markdown]
-# The picture of the letters comes again. At one half macro dice is more than five points of macro F1
-# ahead of cross entropy with a prior start; with a threshold for each label they lie within two points of one
-# another. One threshold for all labels gives cross entropy more than five points of *micro* F1. A few draws rank no
-# remedies that are a point apart.
+# Run again, paired, with 95% intervals over draws and test comments, none corrected for the others (three draws of the
+# table ran on another machine; means differ by up to .34):
+
+# %% tags=["hide-input"]
+(compared,) = runs.kept_records("labels_comments")
+of_pair = {
+    (*d["arm"], *d["over"], d["metric"]): (d["mean"], d["low"], d["high"])
+    for d in compared["metrics"]["differences"]
+}
+PAIRS = [
+    ("dice_macro", "half", "bce_prior", "half"),
+    ("dice_macro", "each", "bce_prior", "each"),
+    ("dice_macro", "half", "bce_prior", "each"),
+    ("dice_micro", "one", "bce_prior", "one"),
+    ("pos_weight", "each", "bce_prior", "each"),
+    ("bce_prior", "one", "bce_prior", "each"),
+    ("bce_prior", "shrunk", "bce_prior", "each"),
+    ("bce_prior", "plug_in", "bce_prior", "each"),
+]
+lines = {}
+for a, way, b, other in PAIRS:
+    name = f"{ARMS[a]} ({FOUND[way]}) less {ARMS[b]} ({FOUND[other]})"
+    found = {m: of_pair[a, way, b, other, m] for m in ("macro", "micro")}
+    lines[name] = {m: "{:.1f} [{:.1f}, {:.1f}]".format(*f) for m, f in found.items()}
+pd.DataFrame(lines).T
+
+
+# %% [markdown]
+# **For dice.** At one half macro dice is 8.2 [7.4, 9.0] points of macro F1 ahead of cross entropy with a
+# prior start and 9.4 [8.5, 10.4] of micro F1, with nothing tuned. In micro F1 dice over all decisions, with one threshold, is the
+# best of the table, .5 [.3, .8] ahead of cross entropy.
+#
+# **Against.** With a threshold for each label cross entropy has the best macro F1 of the table. Macro dice decided
+# alike is −.2 [−.6, .3] from it: no difference larger than .6 was seen. At one half macro dice is 1.4 [.8, 2.0] behind it.
+#
+# **Macro against micro.** Those thresholds cost cross entropy 5.7 [5.0, 6.5] points of micro F1 against one for all: they
+# give ten thousand labels where 6,329 are right.
+#
+# **Few positives.** Grief has seven positives to tune on, pride ten, relief and nervousness about fifteen. Their own
+# thresholds still serve these four better than that of all, by 2.1 points of F1 [.8, 3.4] over draws; shrinking takes 1.6
+# [.4, 2.8] away. Shrinking buys micro F1, 2.8 [2.3, 3.4] points for
+# .5 [.1, .8] of macro F1. The plug-in threshold is −.2 [−.7, .4] from a tuned one for cross entropy; for focal loss
+# it loses 8.1 [5.7, 10.5].
+#
+# All this is one corpus and a small model; `python -m studies.labels_all_layers`, not run so far, trains all layers.
 
 # %% tags=["remove-cell"]
-plain, dice = emotions.loc["cross entropy, prior"], emotions.loc["dice, macro"]
+def shown(arm, way, over, other, metric, printed, sign=1):
+    """The printed mean and ends of a difference, with what was recorded."""
+    values = sorted(sign * v for v in of_pair[arm, way, over, other, metric][1:])
+    values.insert(0, sign * of_pair[arm, way, over, other, metric][0])
+    return dict(zip(printed, values, strict=True))
+
+
+best = real.groupby("loss").mean()
+moved = [
+    best.loc[ARMS[a]][m, FOUND[way]] - best.loc[ARMS[b]][m, FOUND[other]] - mean
+    for (a, way, b, other, m), (mean, _, _) in of_pair.items()
+    if (a, way, b, other) in PAIRS
+]
+claim("means differ by up to .34", {".34": np.abs(moved).max()})
 claim(
-    "more than five points of macro F1 ahead of cross entropy with a prior start",
-    dice["macro", "one half"] > plain["macro", "one half"] + 5,
+    "twenty draws", real.groupby("loss").size().eq(20).all(), compared["parameters"]["draws"] == 20
 )
 claim(
-    "they lie within two points of one another",
-    abs(dice["macro", "one a label"] - plain["macro", "one a label"]) < 2,
+    "macro dice is 8.2 [7.4, 9.0] points of macro F1 ahead of cross entropy with a prior start",
+    shown("dice_macro", "half", "bce_prior", "half", "macro", ["8.2", "7.4", "9.0"]),
 )
 claim(
-    "One threshold for all labels gives cross entropy more than five points of micro F1",
-    plain["micro", "one threshold"] > plain["micro", "one half"] + 5,
+    "and 9.4 [8.5, 10.4] of micro F1, with nothing tuned",
+    shown("dice_macro", "half", "bce_prior", "half", "micro", ["9.4", "8.5", "10.4"]),
+)
+claim(
+    "with one threshold, is the best of the table, .5 [.3, .8] ahead of cross entropy",
+    shown("dice_micro", "one", "bce_prior", "one", "micro", [".5", ".3", ".8"]),
+)
+claim(
+    "Macro dice decided alike is −.2 [−.6, .3] from it",
+    shown("dice_macro", "each", "bce_prior", "each", "macro", ["−.2", "−.6", ".3"]),
+)
+claim(
+    "At one half macro dice is 1.4 [.8, 2.0] behind it",
+    shown("dice_macro", "half", "bce_prior", "each", "macro", ["1.4", ".8", "2.0"], -1),
+)
+claim(
+    "Those thresholds cost cross entropy 5.7 [5.0, 6.5] points of micro F1 against one for all",
+    shown("bce_prior", "one", "bce_prior", "each", "micro", ["5.7", "5.0", "6.5"]),
+)
+claim(
+    "Shrinking buys micro F1, 2.8 [2.3, 3.4] points",
+    shown("bce_prior", "shrunk", "bce_prior", "each", "micro", ["2.8", "2.3", "3.4"]),
+)
+claim(
+    "points for .5 [.1, .8] of macro F1",
+    shown("bce_prior", "shrunk", "bce_prior", "each", "macro", [".5", ".1", ".8"], -1),
+)
+claim(
+    "The plug-in threshold is −.2 [−.7, .4] from a tuned one for cross entropy",
+    shown("bce_prior", "plug_in", "bce_prior", "each", "macro", ["−.2", "−.7", ".4"]),
+)
+claim(
+    "no difference larger than .6 was seen",
+    {".6": max(map(abs, of_pair["dice_macro", "each", "bce_prior", "each", "macro"]))},
+)
+claim(
+    "no difference larger than .6 points was seen",
+    {".6": max(map(abs, of_pair["dice_macro", "each", "bce_prior", "each", "macro"]))},
+)
+claim(
+    "is the best of the table",
+    best["micro"].max().idxmax() == "one threshold",
+    best["micro", "one threshold"].idxmax() == "dice, micro",
+)
+claim(
+    "With a threshold for each label cross entropy has the best macro F1 of the table",
+    best["macro"].max().idxmax() == "one a label",
+    best["macro", "one a label"].idxmax() == "cross entropy, prior",
+)
+claim(
+    "At one half dice finds far more of them than cross entropy",
+    of_pair["dice_macro", "half", "bce_prior", "half", "macro"][1] > 5,
+)
+far = max(abs(v) for v in of_pair["dice_macro", "each", "bce_prior", "each", "macro"])
+claim("the two lie within a point of macro F1", far < 1)
+start = [r for r in of_draws if r["parameters"]["loss"] == "bce_prior"]
+positives = np.mean([r["metrics"]["positives"]["tune"] for r in start], axis=0)
+few = pd.Series(positives, start[0]["metrics"]["labels"]).nsmallest(4)
+claim(
+    "Grief has seven positives to tune on, pride ten, relief and nervousness about fifteen",
+    list(few.index) == ["grief", "pride", "relief", "nervousness"],
+    list(few.round()) in ([7, 10, 14, 15], [7, 10, 14, 16]),
+)
+
+
+def of_few(way):
+    at = np.isin(start[0]["metrics"]["labels"], few.index)
+    return np.array([np.mean(np.array(r["metrics"][way]["each"])[at]) for r in start])
+
+
+own, drawn = (runs.interval(of_few("each") - of_few(way)) for way in ("one", "shrunk"))
+claim(
+    "serve these four better than that of all, by 2.1 points of F1 [.8, 3.4] over draws; shrinking takes 1.6 [.4, 2.8]",
+    {"2.1": own.mean, ".8": own.low, "3.4": own.high},
+    {"1.6": drawn.mean, ".4": drawn.low, "2.8": drawn.high},
+)
+lost = runs.interval((real["macro", "one a label"] - real["macro", "plug-in"])["focal"])
+claim("it loses 8.1 [5.7, 10.5]", {"8.1": lost.mean, "5.7": lost.low, "10.5": lost.high})
+said = np.mean([r["metrics"]["each"]["said"] for r in start])
+claim(
+    "they give ten thousand labels where 6,329 are right",
+    9_900 < said < 10_100,
+    {"6,329": sum(start[0]["metrics"]["positives"]["test"])},
 )
 
 # %% [markdown]
 # ## 21.8 A decoder with a classification head
 #
-# Many classifiers today are language models with a linear layer on top, a low-rank part of them trained.
-# The losses are the same; four things differ. The default is a small untrained decoder of the Qwen2
-# kind, so that the section runs anywhere; `-p decoder` takes a local folder or a hub name.
+# The losses are the same; four things differ. The default is a small untrained Qwen2;
+# `-p decoder` takes a local folder or a hub name.
 
 # %%
 import tempfile
 
 from transformers import Qwen2Config, Qwen2Model
+from transformers.pytorch_utils import Conv1D
 from transformers.utils import logging
 
 logging.disable_progress_bar()
 
-if decoder:
-    reader = load_tokenizer(decoder, [])
-else:
+embedded = not decoder
+if embedded:
     reader, decoder = tokenizer, tempfile.mkdtemp()
     size = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2}
     heads = {"num_attention_heads": 4, "num_key_value_heads": 4}
     config = Qwen2Config(vocab_size=len(reader), **size, **heads, pad_token_id=None)
     torch.manual_seed(0)
     Qwen2Model(config).save_pretrained(decoder)
+else:
+    reader = load_tokenizer(decoder, [])
 torch.manual_seed(0)
-model = labels.model(decoder, reader, encoded.labels).eval()
+model = labels.model(decoder, reader, encoded.labels).float().eval()
 rows = list(labels.encode(data, reader, max_length=96).splits["test"].select(range(8)))
 batch = labels.collator(reader)(rows)
 bias = model.score.bias
@@ -462,7 +595,8 @@ print(f"padding {reader.padding_side}, id {model.config.pad_token_id}; bias {bia
 # %% [markdown]
 # **It reads its answer off the last token.** Only there has a decoder seen the whole text. So it must know
 # which tokens are padding: `labels.model` writes the padding token into the config, which many
-# decoders lack. With the wrong one the answer is read off the padding, and no error says so.
+# decoders lack. With the wrong one the answer is read off the padding, and no error says so. The side does not matter
+# to Qwen and Llama, whose positions are relative; GPT-2 counts from the left end and is padded on the right.
 
 # %%
 @torch.no_grad()
@@ -477,17 +611,26 @@ wrong = (answers(batch) - alone).abs().max().item()
 model.config.pad_token_id = known
 print(f"in a batch less alone: {right:.0e}; with a wrong padding token {wrong:.2f}")
 
+# %% [markdown]
+# **bf16 is coarse.** Near −5, where a rare label's log-odds lie, two neighbouring logits of bf16 are .03 apart.
+# Many decoders are stored so: hence `.float()`. The library's losses compute in fp32; sort and tune in
+# fp32, too.
+#
+# **Its head has no bias.** `score` is a linear layer without one, so that the prior has no place to start from, and
+# the first steps go into learning "no" through the weights. Give it one:
+
+# %%
+model.score = nn.Linear(model.config.hidden_size, len(encoded.labels))
+with torch.no_grad():
+    model.score.bias.copy_(prior)
+start = answers(batch)
+
 
 # %% [markdown]
-# **Its head has no bias.** `score` is a linear layer without one, so that the prior has no place to start from, and
-# the first steps go into learning "no" through the weights. Give it one, or add the prior to the
-# logits in training *and* in use.
+# `from_pretrained` builds a head without it: put the layer in again before you load what you saved.
 #
-# **bf16 is coarse.** Near −5, where a rare label's log-odds lie, two neighbouring logits of bf16 are .03 apart.
-# The losses of the library compute in fp32, whatever comes in; sort and tune in fp32, too.
-#
-# **Only a low-rank part is trained.** LoRA adds $B A$ to a frozen matrix, with $B$ starting at zero. In a
-# project one takes `peft`, and names the head among the modules that are trained whole:
+# **Only a low-rank part is trained.** LoRA adds $B A$ to a frozen matrix, with $B$ starting at zero. With
+# `peft` the head is named among the modules that are trained whole (GPT-2's matrix is called `c_attn`):
 #
 # ```python
 # from peft import LoraConfig, get_peft_model
@@ -497,15 +640,18 @@ print(f"in a batch less alone: {right:.0e}; with a wrong padding token {wrong:.2
 # model = get_peft_model(model, lora)
 # ```
 #
-# Here it is by hand, with a head that has a bias at the prior:
+# By hand:
 
 # %%
 class LowRank(nn.Module):
     def __init__(self, frozen, rank=8):
         super().__init__()
+        out, into = frozen.weight.shape
+        if isinstance(frozen, Conv1D):  # GPT-2 stores the transpose
+            out, into = into, out
         self.frozen = frozen
-        self.down = nn.Linear(frozen.in_features, rank, bias=False)
-        self.up = nn.Linear(rank, frozen.out_features, bias=False)
+        self.down = nn.Linear(into, rank, bias=False)
+        self.up = nn.Linear(rank, out, bias=False)
         nn.init.zeros_(self.up.weight)
 
     def forward(self, x):
@@ -514,13 +660,12 @@ class LowRank(nn.Module):
 
 # %%
 model.requires_grad_(False)
-for layer in model.model.layers:
-    for name in ("q_proj", "v_proj"):
-        setattr(layer.self_attn, name, LowRank(getattr(layer.self_attn, name)))
-same = (answers(batch) - alone).abs().max().item()
-model.score = nn.Linear(model.config.hidden_size, len(encoded.labels))
-with torch.no_grad():
-    model.score.bias.copy_(prior)
+for path, module in list(model.named_modules()):
+    parent, _, name = path.rpartition(".")
+    if name in {"q_proj", "v_proj", "c_attn"}:
+        setattr(model.get_submodule(parent), name, LowRank(module))
+same = (answers(batch) - start).abs().max().item()
+model.score.requires_grad_(True)
 for module in model.modules():
     if isinstance(module, LowRank):
         module.down.requires_grad_(True)
@@ -547,11 +692,12 @@ for step in range(min(steps, 20)):
 print(f"macro dice loss from {np.mean(told[:5]):.3f} to {np.mean(told[-5:]):.3f}")
 
 # %% [markdown]
-# Twenty steps on a decoder that knows no language show that the parts fit, and nothing else.
+# Twenty steps on a decoder that knows no language show that the parts fit, no more.
 
 # %% tags=["remove-cell"]
-claim("With the wrong one the answer is read off the padding", right < 1e-3 < wrong)
-claim("`score` is a linear layer without one", bias is None)
+if embedded:
+    claim("With the wrong one the answer is read off the padding", right < 1e-3 < wrong)
+    claim("`score` is a linear layer without one", bias is None)
 near_five = torch.tensor([5.0, 5.0 + 2**-5], dtype=torch.bfloat16)
 claim(
     "two neighbouring logits of bf16 are .03 apart",
@@ -583,13 +729,11 @@ if output_dir:
 # %% [markdown]
 # ## Summary
 #
-# - Each label is a problem of its own ratio. A rare one has to climb from its share to one half before it is given;
-#   that is why a model "only predicts zeros".
-# - *Made-up* letters: at one half the loss and the start decide macro F1; with a threshold for each label cross entropy
-#   with a prior start stands with the others.
-# - Micro F1 hides rare labels. Report both, and each label with its count.
-# - A threshold tuned on a handful of positives promises more than it keeps. Shrink it, or plug in honest
-#   probabilities.
+# - A rare label has to climb from its share to one half before it is given: that is why a model "only predicts zeros".
+# - At one half the loss and the start decide macro F1, and dice is ahead, on *made-up* letters and *real text*. With a
+#   threshold for each label cross entropy with a prior start is level: no difference larger than .6 points was seen.
+# - Micro F1 hides rare labels, and wants one threshold for all. Report both, and each label with its count.
+# - A threshold tuned on a handful of positives promises more than it keeps; on *real text* it was still the better one.
 # - A decoder's head needs the padding token, has no bias for the prior, and should be decided in fp32.
 #
 # ## Exercises
@@ -625,8 +769,8 @@ by_hand = 1 - (2 * (p * y).sum(0) + 1) / ((p * p).sum(0) + y.sum(0) + 1)
 torch.testing.assert_close(MultiLabelDiceLoss(absent="keep")(x, y), by_hand.mean())
 
 # %% [markdown]
-# **Exercise 21.4 (predict, then run).** With a threshold of its own for each label, tuned on validation, does
-# shrinking raise or lower macro F1 on test here? And micro F1?
+# **Exercise 21.4 (predict, then run).** Does shrinking each label's own threshold raise or lower macro F1 on test
+# here? And micro F1?
 
 # %% tags=["solution", "hide-cell"]
 for metric in ("macro", "micro"):
@@ -634,12 +778,11 @@ for metric in ("macro", "micro"):
         scores["cross entropy, prior", way][metric].mean() for way in ("one a label", "shrunk")
     )
     print(f"{metric}: {own:.1f} with its own, {drawn:.1f} shrunk")
-# Verdict: it depends on how far the rare labels' best thresholds lie from that of all. Shrinking is for
-# labels whose own threshold is mostly chance; look at both numbers on your validation data, by halves.
+# Verdict: it depends on how far the rare labels' best thresholds lie from that of all. On GoEmotions shrinking lost
+# macro F1 and gained micro F1; look at both numbers on your validation data, by halves.
 
 # %% [markdown]
-# **Exercise 21.5 (small research).** Set the padding side of the tokenizer to the left, as many decoders
-# have it, and repeat the comparison of 21.8. Which numbers change?
+# **Exercise 21.5 (small research).** Pad on the left and repeat the comparison of 21.8. What changes?
 
 # %% tags=["solution", "hide-cell"]
 reader.padding_side = "left"
@@ -654,8 +797,9 @@ left = (
 )
 reader.padding_side = "right"
 print(f"{left:.0e}")
-assert left < 1e-3
+assert left < 1e-3 or not embedded
 # Verdict: none. The last token that is no padding is found on either side, and rotary positions are relative.
+# With GPT-2, whose positions are not, this comparison would differ.
 
 # %% [markdown]
 # ## Further reading

@@ -4,6 +4,7 @@
     python -m studies.labels --table          # what is recorded
     python -m studies.labels --encoder minilm
     python -m studies.labels --count          # how many training comments have each label
+    python -m studies.labels --comments       # differences over draws and test comments
 
 28 labels, several a comment, on frozen features: 256 directions of a bag of words (TF-IDF of words
 and of pairs of words), or of what all-MiniLM-L6 says of a comment. A draw takes 16,000 comments to
@@ -35,6 +36,7 @@ from torch import Tensor
 
 from dicelab.corpora import load
 from dicelab.records import runs
+from dicelab.records.analysis import two_way_bootstrap
 from dicelab.tasks import labels as task
 from studies import decisions, seen
 from studies.decisions import Arm, Trial
@@ -55,6 +57,16 @@ ARMS: dict[str, Arm] = {
 }
 WAYS = ("half", "one", "each", "shrunk", "plug_in")
 METRICS = ("micro", "macro")
+#: The remedies of which differences over draws and test comments are recorded.
+COMPARED = ("bce_prior", "pos_weight", "dice_micro", "dice_macro")
+#: What is compared across ways of deciding, over draws and test comments.
+CONTRASTS = (
+    *(((arm, way), (arm, "half")) for arm in ("bce_prior", "dice_macro") for way in WAYS[1:]),
+    *((("bce_prior", way), ("bce_prior", "each")) for way in ("one", "shrunk", "plug_in")),
+    (("dice_macro", "shrunk"), ("dice_macro", "each")),
+    *((("dice_macro", "half"), ("bce_prior", way)) for way in ("one", "each", "shrunk")),
+    *((("dice_micro", "half"), ("bce_prior", way)) for way in ("one", "each", "shrunk")),
+)
 
 
 class Data(NamedTuple):
@@ -67,18 +79,28 @@ class Data(NamedTuple):
 
 
 @cache
+def truth() -> tuple[Tensor, list[str], int]:
+    """What is right: 0 or 1 ``[N, C]``, the labels' names, and how many rows are drawn from.
+
+    The rows are those of the training, the validation and then the test split.
+    """
+    splits = load("goemotions", task="labels")
+    told = [names for split in ("train", "validation", "test") for names in splits[split]["labels"]]
+    pool = len(told) - len(splits["test"])
+    names = sorted({label for row in told[:pool] for label in row})
+    index = {name: i for i, name in enumerate(names)}
+    gold = torch.zeros(len(told), len(names))
+    for row, given in zip(gold, told, strict=True):
+        row[[index[name] for name in given]] = 1
+    return gold, names, pool
+
+
+@cache
 def corpus(encoder: str) -> Data:
     """GoEmotions as an encoder of ``ENCODERS`` sees it."""
+    gold, names, pool = truth()
     splits = load("goemotions", task="labels")
-    rows = [row for name in ("train", "validation") for row in splits[name]]
-    pool = len(rows)
-    rows += list(splits["test"])
-    names = sorted({label for row in rows[:pool] for label in row["labels"]})
-    index = {name: i for i, name in enumerate(names)}
-    gold = torch.zeros(len(rows), len(names))
-    for row, told in zip(gold, rows, strict=True):
-        row[[index[name] for name in told["labels"]]] = 1
-    texts = [row["sentence"] for row in rows]
+    texts = [t for name in ("train", "validation", "test") for t in splits[name]["sentence"]]
     if encoder == "minilm":
         return Data(seen.principal(seen.texts(texts), pool, COMPONENTS), gold, names, pool)
     bag = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), max_features=20_000)
@@ -182,51 +204,85 @@ def parameters_of(arm: str, number: int, encoder: str) -> dict[str, Any]:
     }
 
 
-def run(arm: str, number: int, encoder: str) -> dict[str, Any]:
-    """Search, decide and test one remedy on one draw; the record."""
-    data, began = corpus(encoder), time.process_time()
+class Searched(NamedTuple):
+    """The trials of one remedy on one draw.
+
+    Attributes:
+        logits: by part (``"choose"``, ``"tune"``, ``"test"``), ``[steps, trials, N, C]``.
+        gold: by part, ``[N, C]``.
+        trials: what was tried.
+    """
+
+    logits: dict[str, np.ndarray]
+    gold: dict[str, np.ndarray]
+    trials: list[Trial]
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Every step and trial."""
+        return [(s, t) for s in range(len(STEPS)) for t in range(len(self.trials))]
+
+    def decided(self, part: str, place: tuple[int, int], way: str) -> np.ndarray:
+        """Which labels a trial gives to the comments of a part. Shape ``[N, C]``."""
+        return decided(
+            self.logits[part][place], way, (self.logits["tune"][place], self.gold["tune"])
+        )
+
+    def best(self, way: str) -> dict[str, tuple[tuple[int, int], float, np.ndarray]]:
+        """By metric: the place that is chosen, its score there, and what it gives on test."""
+        on_choose = {
+            p: scored(self.gold["choose"], self.decided("choose", p, way)) for p in self.places
+        }
+        found = {}
+        for metric in METRICS:
+            place = max(self.places, key=lambda p: on_choose[p][metric])
+            hard = self.decided("test", place, way)
+            found[metric] = (place, on_choose[place][metric], hard)
+        return found
+
+
+def search(arm: str, number: int, encoder: str) -> Searched:
+    """Train every trial of one remedy on one draw."""
+    data = corpus(encoder)
     rows, choose, tune = draw(data.pool, number)
     trials = [Trial.random(ARMS[arm], number, i) for i in range(TRIALS)]
     states = train(ARMS[arm], trials, data.features[rows], data.gold[rows], number)
-    test = slice(data.pool, None)
-    parts = {"choose": choose, "tune": tune, "test": test}
-    gold = {name: data.gold[part].numpy() for name, part in parts.items()}
+    parts = {"choose": choose, "tune": tune, "test": slice(data.pool, None)}
     logits = {
         name: torch.stack([_logits(s, data.features[part]) for s in states]).numpy()
         for name, part in parts.items()
-    }  # [steps, trials, N, C]
+    }
+    return Searched(logits, {n: data.gold[part].numpy() for n, part in parts.items()}, trials)
+
+
+def run(arm: str, number: int, encoder: str) -> dict[str, Any]:
+    """Search, decide and test one remedy on one draw; the record."""
+    data, began = corpus(encoder), time.process_time()
+    found = search(arm, number, encoder)
+    logits, gold = found.logits, found.gold
     metrics: dict[str, Any] = {"ranking": {}}
     history = []
-    places = [(s, t) for s in range(len(STEPS)) for t in range(TRIALS)]
     for way in WAYS:
-        on_choose = {
-            p: scored(
-                gold["choose"], decided(logits["choose"][p], way, (logits["tune"][p], gold["tune"]))
-            )
-            for p in places
-        }
         metrics[way] = {}
-        for metric in METRICS:
-            best = max(places, key=lambda p: on_choose[p][metric])
-            hard = decided(logits["test"][best], way, (logits["tune"][best], gold["tune"]))
+        for metric, (best, validation, hard) in found.best(way).items():
             metrics[way][metric] = round(scored(gold["test"], hard)[metric], 3)
-            told = {"steps": STEPS[best[0]], **vars(trials[best[1]])}
-            history.append(
-                {"way": way, "metric": metric, "validation": on_choose[best][metric], **told}
-            )
+            told = {"steps": STEPS[best[0]], **vars(found.trials[best[1]])}
+            history.append({"way": way, "metric": metric, "validation": validation, **told})
             if metric == "macro":
                 right = (gold["test"] * hard).sum(0)
                 f1 = 200 * right / np.maximum(gold["test"].sum(0) + hard.sum(0), 1)
                 metrics[way]["each"] = np.round(f1, 1).tolist()
                 metrics[way]["said"] = int(hard.sum())
     ranked = {
-        p: np.nanmean(task.average_precision(gold["choose"], logits["choose"][p])) for p in places
+        p: np.nanmean(task.average_precision(gold["choose"], logits["choose"][p]))
+        for p in found.places
     }
-    best = max(places, key=lambda p: ranked[p])
-    found = task.average_precision(gold["test"], logits["test"][best])
-    metrics["ranking"] = {"average_precision": round(float(np.nanmean(found)), 3)}
+    best = max(found.places, key=lambda p: ranked[p])
+    precision = task.average_precision(gold["test"], logits["test"][best])
+    metrics["ranking"] = {"average_precision": round(float(np.nanmean(precision)), 3)}
     metrics["labels"] = data.names
     metrics["positives"] = {n: g.sum(0).astype(int).tolist() for n, g in gold.items()}
+    rows, _, _ = draw(data.pool, number)
     metrics["positives"]["train"] = data.gold[rows].sum(0).int().tolist()
     return runs.make_record(
         chapter="studies/labels.py",
@@ -234,6 +290,76 @@ def run(arm: str, number: int, encoder: str) -> dict[str, Any]:
         metrics=metrics,
         history=history,
         measured={"device": "cpu, 1 threads", "seconds": round(time.process_time() - began, 2)},
+    )
+
+
+Term = tuple[str, str]  # a remedy, and how it decides
+
+
+def resampled(
+    right: np.ndarray, said: np.ndarray, gold: np.ndarray, metric: str, resamples: int
+) -> np.ndarray:
+    """The mean over draws of a score, in draws and test comments drawn with replacement.
+
+    Args:
+        right: labels rightly given, ``[draws, comments, C]``.
+        said: labels given, of the same shape.
+        gold: labels to be given, ``[comments, C]``.
+        metric: ``"micro"`` or ``"macro"``.
+        resamples: how many.
+
+    Returns:
+        Shape ``[resamples]``, in percent. The same comments and draws are in a resample whatever
+        the first two arguments are, so that differences are paired.
+    """
+    both = np.stack([right, said], axis=1).astype(np.float64)[None]  # [1, draws, 2, comments, C]
+    if metric == "micro":
+        return two_way_bootstrap(both.sum(-1), gold.sum(-1), [1], resamples)
+    of_label = [
+        two_way_bootstrap(both[..., i], gold[:, i], [1], resamples) for i in range(gold.shape[1])
+    ]
+    return np.mean(of_label, axis=0)
+
+
+def over_comments(
+    encoder: str, draws: int, arms: Sequence[str] = COMPARED, resamples: int = 1000
+) -> dict[str, Any]:
+    """How far the scores' differences depend on the draw and on the test comments; a record.
+
+    The remedies are run again: a record holds no decision. The differences are those of every
+    remedy from ``bce_prior`` decided alike, and those of ``CONTRASTS``.
+    """
+    found: dict[tuple[Term, str], tuple[float, np.ndarray]] = {}
+    for arm in arms:
+        kept: dict[tuple[str, str], list[np.ndarray]] = {}
+        for number in range(draws):
+            searched = search(arm, number, encoder)
+            for way in WAYS:
+                for metric, (_, _, hard) in searched.best(way).items():
+                    kept.setdefault((way, metric), []).append(hard)
+        gold = searched.gold["test"]
+        for (way, metric), hard in kept.items():
+            said = np.stack(hard)
+            mean = float(np.mean([scored(gold, one)[metric] for one in hard]))
+            scores = resampled(said & (gold == 1), said, gold, metric, resamples)
+            found[(arm, way), metric] = mean, scores
+        print(f"{arm}: {draws} draws", flush=True)
+    wanted = [((arm, way), ("bce_prior", way)) for way in WAYS for arm in arms]
+    rows = []
+    for first, second in [*wanted, *CONTRASTS]:
+        for metric in METRICS:
+            (a, xs), (b, ys) = found[first, metric], found[second, metric]
+            low, high = np.percentile(xs - ys, [2.5, 97.5])
+            ends = {"mean": round(a - b, 3), "low": round(low, 3), "high": round(high, 3)}
+            if first != second:
+                rows.append({"arm": first, "over": second, "metric": metric, **ends})
+    given = parameters_of("several", 0, encoder) | {"draws": draws, "resamples": resamples}
+    return runs.make_record(
+        chapter="studies/labels.py",
+        parameters=given,
+        metrics={"differences": rows},
+        history=[],
+        measured={"device": "cpu, 1 threads"},
     )
 
 
@@ -291,7 +417,14 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="print what is recorded")
     parser.add_argument("--out", type=Path, default=Path("results/labels.jsonl"))
     parser.add_argument("--count", action="store_true", help="write results/label_counts.jsonl")
+    parser.add_argument(
+        "--comments", action="store_true", help="write results/labels_comments.jsonl"
+    )
     options = parser.parse_args()
+    if options.comments:
+        record = over_comments(options.encoder, options.draws)
+        runs.append_record(options.out.with_name("labels_comments.jsonl"), record)
+        return
     if options.count:
         counts = options.out.with_name("label_counts.jsonl")
         counts.unlink(missing_ok=True)
