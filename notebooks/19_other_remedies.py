@@ -339,7 +339,7 @@ for b, cut in zip(betas, column, strict=True):
 #
 # (eq-19-5)=
 # Label-distribution-aware margins {cite}`cao2019` demand that the right class win by a margin, a
-# larger one the rarer the class is. It is taken off the logit of the right class before the softmax. For
+# larger one the rarer the class is. The margin is taken off the logit of the right class before the softmax. For
 # two classes:
 #
 # $$
@@ -674,8 +674,8 @@ pd.DataFrame(rows).T
 # and .4. No larger gain from a better model was seen.
 #
 # Sampling has the widest intervals: it is for yes-or-no tasks, and its eight tasks come from four corpora. On
-# `sst2_02`, with 2% positives, it is 15.9 points behind cross entropy once both are tuned, for it has thrown
-# negatives away. [Section 17.4](17_when_does_dice_help.ipynb) corrects for the number of contrasts looked at.
+# `sst2_02`, with 2% positives, it is 15.9 points behind cross entropy once both are tuned.
+# [Section 17.4](17_when_does_dice_help.ipynb) corrects for the number of contrasts looked at.
 #
 # Two remedies are missing here: cross entropy that *starts* with its bias at the log prior, and a threshold
 # computed from the model's own probabilities, without labels. Both are arms of the
