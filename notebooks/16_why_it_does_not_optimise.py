@@ -669,7 +669,7 @@ pd.DataFrame(rows, z.tolist()).rename_axis("logit of a positive")
 # **Fix**: begin with some steps of cross entropy, or set the output bias to the log-odds of the
 # classes' shares, so that nothing starts out sure.
 #
-# A clamp log(p + 10⁻⁴), meant against log 0 in float16, makes cross entropy as flat. The released
+# A clamp log(p + 10⁻⁴), meant against log 0 in float16, makes cross entropy flat, too. The released
 # `focal_loss.py` (commit d7704c1) has it, and then the baseline is the one that looks weak:
 
 # %%
