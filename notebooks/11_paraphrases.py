@@ -108,7 +108,7 @@ def draw_gaps(gaps):
 draw_gaps(gains_of_dice(analysis.Evidence.read(runs.kept_folder() / "evidence")))
 
 # %% [markdown]
-# What can be had without a loss made for F1? First the F1 that comes for free, then the threshold.
+# Section 11.9 reads the picture. First what can be had without a loss made for F1.
 #
 # ## The mechanics
 #
@@ -124,22 +124,22 @@ draw_gaps(gains_of_dice(analysis.Evidence.read(runs.kept_folder() / "evidence"))
 # ```
 
 # %% tags=["parameters"]
-corpus: str = "embedded-paraphrases-en"  # a registered name, or a path to your own file
-encoder: str = "tiny"  # "tiny", "minilm", a local folder, or a model of the Hugging Face hub
+corpus: str = "embedded-paraphrases-en"  # registered name, or your file
+encoder: str = "tiny"  # or "minilm", a folder, a hub model
 loss: str = "ce,dl,dsc"  # one or several of ce, wce, fl, dl, tl, dsc
-loss_options: dict = {}  # options by loss, such as {"dsc": {"alpha": 0.01}}
+loss_options: dict = {}  # such as {"dsc": {"alpha": 0.01}}
 seed: int = 0  # seeds weights, data order and dropout
 epochs: int = 12  # passes over the training pairs
-max_steps: int = -1  # stop after so many steps; -1 for no such limit
+max_steps: int = -1  # stop after so many steps; -1: no limit
 batch_size: int = 32  # pairs in a step
-learning_rate: float = 1e-3  # the peak of a linear schedule; 2e-5 to 2e-4 for a pretrained encoder
-max_length: int = 96  # sub-words in a pair; of what is longer the longer sentence is cut
-train_size: int = 0  # training pairs used, drawn by the seed; 0 for all
-eval_size: int = 0  # pairs of each split that is scored; 0 for all
+learning_rate: float = 1e-3  # the peak; pretrained: 2e-5 to 2e-4
+max_length: int = 96  # sub-words in a pair; longer ones are cut
+train_size: int = 0  # training pairs; 0 for all
+eval_size: int = 0  # scored pairs of a split; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
-precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
-tensorboard: bool = False  # curves for TensorBoard, into output_dir
-output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
+precision: str = "auto"  # "auto", "fp32", "bf16" or "fp16"
+tensorboard: bool = False  # curves into output_dir
+output_dir: str = ""  # checkpoints, records; "" keeps nothing
 
 # %% tags=["hide-input"]
 experiment = Experiment.from_namespace(globals())
@@ -160,13 +160,14 @@ as_printed = replace(experiment, output_dir="") == printed
 # ### 11.2 From two sentences to a score
 
 # %%
-corpus_of_pairs = sample(corpora.load(experiment.corpus, task="pairs"), experiment)
+every_pair = corpora.load(experiment.corpus, task="pairs")
+corpus_of_pairs = sample(every_pair, experiment)
 pd.DataFrame(corpus_of_pairs["train"].select(range(4)))
 
 # %% [markdown]
 # A pair has the label 1 if its sentences say the same. Counting shared words is not enough here.
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 count = corpora.imbalance(corpus_of_pairs, task="pairs")
 print(f"{count.negative:,} negative pairs, {count.positive:,} positive pairs in train")
 print(f"{count.ratio:.2f} negatives for each positive")
@@ -175,7 +176,7 @@ print(f"{count.ratio:.2f} negatives for each positive")
 # The score is the F1 of the positive pairs. Three answers need no model: always no, always yes, and
 # yes with the probability that the training pairs suggest.
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 gold = np.array(corpus_of_pairs["test"]["label"])
 share = count.positive / (count.positive + count.negative)
 coin = np.random.default_rng(0).random(len(gold)) < share
@@ -192,7 +193,7 @@ pd.DataFrame(free).T.round(1)
 # Put that number beside every F1. It rises with π: in MRPC two pairs of three are paraphrases. An F1
 # of 80 there is what one has without looking.
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 for name, positives in {"QQP": 0.37, "MRPC": 0.67}.items():
     always_yes = 200 * positives / (1 + positives)
     print(f"{name}: π = {positives:.2f}, always yes has F1 {always_yes:.1f}")
@@ -211,14 +212,14 @@ claim(
 # Both sentences stand in one sequence, and one linear layer on top of its first position gives two
 # logits for a pair.
 
-# %%
+# %% tags=["hide-input"]
 sentences = (" ".join((r["sentence1"], r["sentence2"])) for r in corpus_of_pairs["train"])
 tokenizer = load_tokenizer(experiment.encoder, sentences, max_length=experiment.max_length)
 encoded = pairs.encode(corpus_of_pairs, tokenizer, max_length=experiment.max_length)
 print(tokenizer.decode(encoded.splits["train"][0]["input_ids"]))
 print(f"pairs cut at {experiment.max_length} sub-words: {encoded.cut}")
 
-# %%
+# %% tags=["hide-input"]
 torch.manual_seed(experiment.seed)
 model = pairs.model(experiment.encoder, tokenizer, encoded.labels)
 batch = pairs.collator(tokenizer)(
@@ -238,8 +239,10 @@ for name in experiment.losses:
 
 # %% [markdown]
 # ### 11.4 Training
+#
+# As in [section 8.6](08_part_of_speech.ipynb); [chapter 09](09_named_entities.ipynb) writes the loop.
 
-# %%
+# %% tags=["hide-input"]
 def evaluate(logits, split):
     """Scores of a split's logits."""
     return pairs.score(split["label"], pairs.decode(logits))
@@ -271,7 +274,7 @@ plt.legend(title="loss")
 plt.show()
 
 # %% [markdown]
-# A curve that reaches the grey line and stays there has learned no more than the share of the positives.
+# A model that stays on the grey line has learned no more than the share of the positives.
 
 # %% [markdown]
 # ### 11.5 Scores, and two baselines
@@ -279,7 +282,7 @@ plt.show()
 # A pair is positive if its log-odds are above a threshold. `argmax` is the threshold 0; `tuned` is
 # the one with the best F1 on the validation pairs, for every loss alike.
 
-# %%
+# %% tags=["hide-input"]
 splits = encoded.splits
 table, validated = {("always yes", ""): free["always yes"]}, {}
 for name, result in trained.items():
@@ -293,9 +296,8 @@ scores = pd.DataFrame(table).T.round(1)
 scores.assign(**{"validation f1": pd.DataFrame(validated).loc["f1"].round(1)})
 
 # %% [markdown]
-# Read `tuned` against `tuned`: what is left between the losses then is what their models learned
-# differently. One pair of these 400 more or less moves F1 by about .3 points, so two or three points are
-# a handful of pairs.
+# Read `tuned` against `tuned`: what is left then is what the models learned differently. One pair of these 400
+# more or less moves F1 by about .3 points.
 #
 # #### Precision against recall
 
@@ -315,18 +317,18 @@ plt.show()
 
 
 # %% [markdown]
-# Where a curve lies above another all along, that model ranks the pairs better; where they cross, which
-# loss is "better" depends on the threshold.
+# Where a curve lies above another all along, that model ranks the pairs better; where they
+# cross, it depends on the threshold.
 
 # %% [markdown]
 # ### 11.6 How sure are they?
 #
-# Cross entropy asks for probabilities. The dice family asks for decisions. Here are the test pairs
-# in ten equal groups by predicted probability, and the share of each group that is positive.
+# Take the test pairs in ten equal groups by predicted probability, and the share of each group that is
+# positive:
 
 # %%
 def reliability(p, truth, groups=10):
-    """Mean probability and share of positives in equal groups, and their mean distance."""
+    """Of equal groups: mean p, share of positives; their mean distance."""
     parts = np.array_split(np.argsort(p), groups)
     said = np.array([p[part].mean() for part in parts])
     came = np.array([truth[part].mean() for part in parts])
@@ -334,6 +336,7 @@ def reliability(p, truth, groups=10):
     return said, came, float(sizes @ abs(said - came) / len(p))
 
 
+# %% tags=["hide-input"]
 probability = {
     name: special.expit(pairs.margins(result.logits["test"])) for name, result in trained.items()
 }
@@ -359,10 +362,8 @@ plt.show()
 
 # %% [markdown]
 # On the grey line a prediction of .7 is right seven times in ten. The calibration error is the mean
-# distance from it, in percent; the second column says about how many percent of the pairs a model is
-# undecided. After twelve passes over 1,200 pairs the training loss of cross entropy is below .05, and all
-# three models are far too sure. Make this picture before you use the outputs of any model as
-# probabilities.
+# distance from it, in percent. After twelve passes over 1,200 pairs the training loss of cross entropy is below .05, and all
+# three models are far too sure.
 
 # %% tags=["remove-cell"]
 if as_printed:
@@ -385,7 +386,7 @@ if as_printed:
 # %% [markdown]
 # ### 11.7 Errors that one loss makes and the other does not
 
-# %%
+# %% tags=["hide-input"]
 first, last = experiment.losses[0], experiment.losses[-1]
 says = {name: pairs.decode(trained[name].logits["test"]) for name in (first, last)}
 differ = np.flatnonzero(says[first] != says[last])
@@ -627,11 +628,13 @@ if done == {20}:
 # %% [markdown]
 # ### 11.10 The paper's Table 7, and what a GPU run would add
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
+titled = {"mrpc": "MRPC", "qqp": "QQP"}
 printed = {}
 for row in paper.table(7).rows:
     change = "" if row.loss == "ce" else f" ({float(row.printed['delta']):+.2f})"
-    printed.setdefault((row.corpus, row.backbone), {})[row.loss] = row.printed["f1"] + change
+    of_model = printed.setdefault((titled[row.corpus], row.backbone), {})
+    of_model[row.loss.upper()] = row.printed["f1"] + change
 pd.DataFrame(printed).T
 
 # %% [markdown]
@@ -639,7 +642,7 @@ pd.DataFrame(printed).T
 # paraphrases. How far does F1 move if the test pairs are drawn again? Take a classifier with the F1 of the
 # first row and draw.
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 draw = np.random.default_rng(0)
 n, positives = 1725, 1147
 tp, fp = round(0.88 * positives), round(0.12 * positives)  # both .88
@@ -651,9 +654,8 @@ print(f"F1 {f1.mean():.1f}, 95% of the draws from {low:.1f} to {high:.1f}")
 
 # %% [markdown]
 # The draws spread over nearly three points. Two classifiers on the *same* pairs are compared more sharply
-# than that, yet this corpus cannot show a gain of a tenth of a point from one run each. The paper gives no
-# number of seeds and no interval, and its baselines have the digits of published *accuracies*
-# ([chapter 15](15_audit.ipynb)).
+# than that, yet this corpus cannot show a gain of a tenth of a point from one run each. The baselines have the
+# digits of published *accuracies* ([section 15.8](15_audit.ipynb)).
 #
 # A GPU would add the paper's encoders and all of QQP: `make reproduce TABLE=7 PROFILE=paper`
 # ([From here to the paper](../docs/from_here_to_the_paper.md) has the hours).
@@ -755,10 +757,8 @@ for name, result in trained.items():
     )
     print(f"{name:4} temperature {np.exp(found.x):.1f}: no sign changes, so F1 at argmax stays")
 
-# %% [markdown]
-# ### The record
-
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
+# The record of each training, a file each, if `output_dir` is set.
 for name, result in trained.items():
     record = runs.make_record(
         chapter="11_paraphrases",

@@ -103,7 +103,7 @@ def draw_accuracy():
 draw_accuracy()
 
 # %% [markdown]
-# Section 13.4 says how these were trained. First the reason why accuracy and F1 may want different losses.
+# Section 13.4 reads the picture. First the reason why accuracy and F1 may want different losses.
 #
 # ## The mechanics
 #
@@ -117,24 +117,24 @@ draw_accuracy()
 # ```
 
 # %% tags=["parameters"]
-corpus: str = "embedded-sentiment-en"  # a registered name, or a path to your own file
-encoder: str = "tiny"  # "tiny", "minilm", a local folder, or a model of the Hugging Face hub
+corpus: str = "embedded-sentiment-en"  # registered name, or your file
+encoder: str = "tiny"  # or "minilm", a folder, a hub model
 loss: str = "ce,dl,dsc"  # one or several of ce, wce, fl, dl, tl, dsc
-loss_options: dict = {"dsc": {"squared": True}}  # options by loss, as in chapter 09
-seed: int = 0  # the first seed; seeds are for weights, data order and dropout
+loss_options: dict = {"dsc": {"squared": True}}  # options by loss
+seed: int = 0  # the first; of weights, order, dropout
 epochs: int = 3  # passes over the training sentences
-max_steps: int = -1  # stop after so many steps; -1 for no such limit
+max_steps: int = -1  # stop after so many steps; -1: no limit
 batch_size: int = 32  # sentences in a step
-learning_rate: float = 5e-4  # the peak of a linear schedule; 2e-5 to 2e-4 for a pretrained encoder
+learning_rate: float = 5e-4  # the peak; pretrained: 2e-5 to 2e-4
 max_length: int = 64  # sub-words in a sentence; what is longer is cut
-train_size: int = 0  # training sentences used, drawn by the seed; 0 for all
-eval_size: int = 0  # sentences of each split that is scored; 0 for all
+train_size: int = 0  # training sentences; 0 for all
+eval_size: int = 0  # scored sentences of a split; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
-precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
-tensorboard: bool = False  # curves for TensorBoard, into output_dir
-output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
+precision: str = "auto"  # "auto", "fp32", "bf16" or "fp16"
+tensorboard: bool = False  # curves into output_dir
+output_dir: str = ""  # checkpoints, records; "" keeps nothing
 seeds: int = 1  # how many seeds, from `seed` on
-choose_by: str = "accuracy"  # of validation: keeps a pass; or "f1", or "f1_tuned" for a rare class
+choose_by: str = "accuracy"  # keeps a pass; or "f1", "f1_tuned"
 
 # %% tags=["hide-input"]
 experiment = Experiment.from_namespace(globals(), also=["seeds", "choose_by"])
@@ -165,7 +165,7 @@ f1_of_negatives = 2 * (len(p) - k - (positives - tp)) / (len(p) - k + len(p) - p
 macro = (f1 + f1_of_negatives) / 2
 scores = {"accuracy": accuracy, "F1": f1, "macro F1": macro}
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 for name, values in scores.items():
     print(f"{name:9} best {values.max():.3f} at the threshold {p[values.argmax()]:.3f}")
 print(f"half of the best F1: {f1.max() / 2:.3f}")
@@ -209,10 +209,10 @@ claim(
 # %% [markdown]
 # ### 13.3 A training for accuracy
 #
-# Made-up sentences with a judgement show how a training goes; they rank nothing. None of the validation and
-# test sentences stands in the training sentences.
+# The sentences are made up and rank nothing. None of the validation and test sentences stands in the training
+# sentences.
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 sentences = sample(corpora.load(experiment.corpus, task="sentences"), experiment)
 gold = np.array(sentences["test"]["label"])
 classes, sizes = np.unique(sentences["train"]["label"], return_counts=True)
@@ -233,11 +233,11 @@ pd.DataFrame(sentences["train"].select(range(3)))
 
 # %% [markdown]
 # The model is the classifier of [chapter 11](11_paraphrases.ipynb) with one sentence in the place
-# of two. The epoch with the best *accuracy* on the validation sentences is kept. Where a class is
-# rare, the epoch that never finds it may be the most accurate one: say `-p choose_by f1_tuned` then,
-# the F1 of class 1 at the threshold that is best for it on validation.
+# of two. The pass with the best *accuracy* on the validation sentences is kept. Where a class is
+# rare, the pass that never finds it may be the most accurate one: then keep the best tuned F1 of class 1 by
+# `-p choose_by f1_tuned`.
 
-# %%
+# %% tags=["hide-input"]
 tokenizer = load_tokenizer(
     experiment.encoder, sentences["train"]["sentence"], max_length=experiment.max_length
 )
@@ -259,7 +259,7 @@ def evaluate(logits, split):
     return scores
 
 
-# %%
+# %% tags=["hide-input"]
 if choose_by == "f1_tuned" and len(encoded.labels) != 2:
     raise ParameterError(
         f"parameter 'choose_by': f1_tuned needs two classes, got {len(encoded.labels)}"
@@ -280,7 +280,7 @@ def fit(one):
     )
 
 
-# %%
+# %% tags=["hide-input"]
 def scored(result):
     """Test scores; of two classes also those of validation and test at the tuned threshold."""
     found = {"test": pairs.score(gold, pairs.decode(result.logits["test"]))}
@@ -314,9 +314,8 @@ table = {
 pd.DataFrame(table).T.round(1)
 
 # %% [markdown]
-# What can be compared without any training is how hard each loss pulls a sentence towards its right label:
-# minus the gradient by the logit of that label, with two classes of equal size, as a share of the loss's
-# largest.
+# How hard each loss pulls a sentence towards its right label can be compared without training: minus the
+# gradient by the logit of that label, as a share of the loss's largest.
 
 # %% mystnb={"figure": {"caption": "Figure 13.3. The pull of each loss towards the right label, as a share of its largest, with two classes of equal size."}, "image": {"alt": "Pull against the probability of the right label. Cross entropy falls on a line from 1 at 0 to 0 at 1. dl is a hill from 0 over 1 at .4 to 0. dsc is the same hill, but begins at -.06 and ends at -.18."}} tags=["hide-input"]
 margin = torch.linspace(-7, 7, 701)
@@ -333,10 +332,9 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# Cross entropy pulls hardest where the model is surely wrong. A dice loss pulls hardest near .4, and
-# lets go of a sentence that is surely wrong as it does of one that is surely right. DSC even dips
-# below zero at both ends: beyond the turning point of [chapter 06](06_self_adjusting_dice.ipynb) it
-# pushes the wrong way.
+# Cross entropy pulls hardest where the model is surely wrong. A dice loss pulls hardest near .4, and hardly at
+# all where the model is sure, be it wrong or right. DSC dips below zero at both ends, beyond the turning point
+# of [chapter 06](06_self_adjusting_dice.ipynb).
 
 # %% [markdown]
 # ## On real text
@@ -370,8 +368,8 @@ pd.DataFrame(rows).T
 # zero. That is the order of section 13.2.
 #
 # On SST-5 dice and self-adjusting dice are behind, by .8 and .9 points, and both intervals exclude zero. Of
-# the ten seeds nine or ten say so, for either. Focal loss is level. With five classes that overlap, a dice
-# loss lets go of the sentences that it has wrong, and that may be what costs here.
+# the ten seeds nine or ten say so, for either. Focal loss is level. A reason may be Figure 13.3: a dice loss
+# hardly pulls at the sentences that it has surely wrong.
 
 # %% tags=["remove-cell"]
 kept = runs.kept_records("accuracy")
@@ -476,7 +474,7 @@ if all(len(evidence.finals[t, a, "argmax"]) == 20 for t in levels for a in ("ce"
 # %% [markdown]
 # ### 13.6 The paper's Table 9, in sentences
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 sizes = {"sst2": 1821, "sst5": 2210}
 rows = []
 for row in paper.table(9).rows:
@@ -491,8 +489,8 @@ pd.DataFrame(rows, columns=columns)
 # %% [markdown]
 # On SST-2 self-adjusting dice gets one sentence fewer right than cross entropy, and dice loss ten
 # of 1,821. On SST-5 it is eight and twenty-one of 2,210. A test set of that size leaves an accuracy
-# uncertain by one and by two points, so the table by itself is too close to show anything. But its signs on
-# SST-5 are those of the records above.
+# uncertain by one and by two points, so the table by itself shows no difference. Its signs on SST-5 are those
+# of the records above.
 
 # %% tags=["remove-cell"]
 fewer_right = {
@@ -536,7 +534,7 @@ claim("the paper's reach 95 and 56", {"95": in_print["sst2"], "56": in_print["ss
 # - *Real* text, ten seeds: on SST-2 squared dice and self-adjusting dice over both classes are level with
 #   cross entropy; no difference larger than .6 points was seen. On SST-5 they are .8 and .9 points behind.
 # - *Real* text, twenty draws: with rare positives F1 and accuracy part, and accuracy hardly sees what
-#   F1 is about. Ask which of the two you are paid for.
+#   F1 is about.
 # - *Printed* numbers: Table 9 differs by one to twenty-one sentences. Its test sets leave each
 #   accuracy uncertain by one or two points.
 
@@ -595,10 +593,8 @@ one, two = (
 )
 print(f"they disagree on {(one != two).sum()} of {len(gold)} sentences")
 
-# %% [markdown]
-# ### The record
-
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
+# The record of each training, a file each, if `output_dir` is set.
 for (name, number), (one, result) in trained.items():
     record = runs.make_record(
         chapter="13_accuracy_tasks",
