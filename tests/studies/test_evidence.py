@@ -267,6 +267,7 @@ def small(monkeypatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_stage_a_goes_on_where_it_was_killed(small: Path) -> None:
     unit = ("made-up", "dice", small)
     stage_a.run_unit(unit)
@@ -289,6 +290,7 @@ def test_stage_a_goes_on_where_it_was_killed(small: Path) -> None:
     assert "test" not in whole[1]
 
 
+@pytest.mark.slow
 def test_the_record_of_a_final_agrees_with_itself(small: Path) -> None:
     stage_a.run_unit(("made-up", "ce", small))
     for record in records.read(stage_a.file_of(small, "made-up")):
