@@ -324,6 +324,7 @@ def test_pools_and_tests_of_real_corpora(
         assert sum(tag.startswith("B-") for tag in dev) == entities
 
 
+@pytest.mark.slow
 def test_an_answer_sentence_holds_its_answer(real_corpus, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DICEBOOK_DATA", str(tmp_path))
     (tmp_path / "squad11" / "raw").mkdir(parents=True)
