@@ -89,7 +89,7 @@ test: env $(VENV)/peers browser axe slurm  ## everything that CI checks
 quick: env  ## style, and the tests that train nothing and build nothing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	OMP_NUM_THREADS=1 $(PYTEST) -m "not slow and not generator"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m "not slow and not generator"
 
 versions: env  ## the losses on the lowest and the newest torch and each Python: PYTHONS=3.13
 	$(BIN)/nox $(if $(PYTHONS),--pythons $(PYTHONS))

@@ -9,11 +9,11 @@ import shutil
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import dicebook
 import dicelab
 from dicelab import fit_command
 from dicelab.extras import MissingExtra, install_command
@@ -64,8 +64,6 @@ def data(words: Sequence[str]) -> int:
 def diagnose(given: argparse.Namespace) -> int:
     """Print what is wrong with a loss of ours, or with one in a module that can be imported."""
     import torch  # here, so that the other commands answer at once
-
-    import dicebook
 
     options = dict(_option(text) for text in given.option)
     module, _, name = given.loss.rpartition(":")
@@ -134,7 +132,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Losses for data in which the interesting class is rare: try one, prepare a "
         "corpus, get the chapters, look up what the paper prints.",
     )
-    parser.add_argument("--version", action="version", version=f"dicebook {version('dicebook')}")
+    parser.add_argument("--version", action="version", version=f"dicebook {dicebook.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     commands.add_parser("data", help="prepare a corpus; without a name, list them")
 

@@ -77,6 +77,7 @@ def test_nothing_below_the_workflow_knows_of_it(house: ModuleType) -> None:
             assert not above & {module.split(".")[0] for module in modules}, path
 
 
+@pytest.mark.slow
 def test_the_package_waits_for_torch_and_the_losses_for_nothing_else() -> None:
     code = """
 import sys

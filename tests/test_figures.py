@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 
 from dicelab import figures
 from dicelab.records.analysis import CHECKPOINTS, WAYS, Evidence, compared
+from dicelab.training.experiment import LOSSES
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +23,7 @@ def axes():
 
 
 def test_losses_keep_their_colour_and_differ_from_each_other() -> None:
-    names = ["ce", "wce", "fl", "dl", "tl", "dsc"]
+    names = LOSSES
     looks = [figures.style(name) for name in names]
     assert len({look["color"] for look in looks}) == len(names)
     assert len({str(look["linestyle"]) for look in looks}) == len(names)

@@ -28,6 +28,8 @@ from dicelab.corpora import embedded
 from dicelab.tasks import tagging
 from dicelab.training.encoders import load_tokenizer
 
+pytestmark = pytest.mark.slow
+
 #: Three seeds gave 27.6 to 41.3 for tags, one seed 88.9 to 89.0 for words. Linear dice gave 0.
 TAGS_FOUND, WORDS_FOUND = 20, 75
 ROWS, HELD_OUT, EPOCHS, BATCH, RATE = 400, 200, 6, 16, 3e-3

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+import dicebook
 from dicelab.__main__ import main
 from dicelab.extras import MODULES, SOURCE, MissingExtra, install_command, need
 from tools import source
@@ -225,6 +226,9 @@ def test_one_command_changes_where_pip_finds_the_package(tmp_path: Path) -> None
 
 
 def test_the_command_s_words(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"dicebook {dicebook.__version__}\n"
     assert main(["data", "nowhere"]) == 1
     assert "no script prepares 'nowhere'; corpora: conll03" in capsys.readouterr().err
     assert main(["paper", "5"]) == 0

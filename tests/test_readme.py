@@ -105,7 +105,10 @@ def test_papermill_line_runs(tmp_path: Path) -> None:
     assert (tmp_path / "out.ipynb").exists()
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/recipes.md", "docs/tasks.md"])
+TRAINS = [pytest.param(f"docs/{page}.md", marks=pytest.mark.slow) for page in ("recipes", "tasks")]
+
+
+@pytest.mark.parametrize("page", ["README.md", *TRAINS])
 def test_python_blocks_run(page: str) -> None:
     code = [block for block in blocks(page, "python") if not block.startswith("# train.py")]
     assert code
@@ -121,6 +124,7 @@ def test_python_blocks_run(page: str) -> None:
         pytest.skip(f"all blocks ran but {skipped}, which need {absent}: make .venv/peers")
 
 
+@pytest.mark.slow
 def test_script_of_the_recipes_runs_under_torchrun(tmp_path: Path) -> None:
     (script,) = (b for b in blocks("docs/recipes.md", "python") if b.startswith("# train.py"))
     (tmp_path / "train.py").write_text(script)

@@ -41,5 +41,7 @@ def less_at_step(runs: Evidence, task: str, arm: str, step: int, other: str = "c
         raise ValueError(f"expected the same draws of {arm} and {other}, got {seeds}")
     steps, ours = curves(runs, task, arm)
     _, theirs = curves(runs, task, other)
+    if step not in steps:
+        raise ValueError(f"no pass ends at step {step}; passes end at {steps}")
     at = steps.index(step)
     return interval((ours[:, at] - theirs[:, at]).tolist())

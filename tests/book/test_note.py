@@ -12,8 +12,9 @@ from tools.note.__main__ import page, pdf
 from tools.note.figures import draw
 from tools.note.numbers import numbers
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_the_note_is_up_to_date(root: Path, tmp_path: Path) -> None:
     text = page(root, tmp_path)
     assert text == (root / "docs" / "note.md").read_text(encoding="utf-8")
@@ -21,7 +22,6 @@ def test_the_note_is_up_to_date(root: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.glob("*.png")) == kept
 
 
-@pytest.mark.slow
 def test_the_note_is_six_to_eight_pages(root: Path, tmp_path: Path, browser: Browser) -> None:
     pdf(page(root, tmp_path), tmp_path, tmp_path / "note.pdf", browser)
     pages = re.findall(rb"/Type\s*/Page\b", (tmp_path / "note.pdf").read_bytes())

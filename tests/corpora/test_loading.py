@@ -159,6 +159,7 @@ def test_an_embedded_corpus(name):
         validate(split, task="tagging")
 
 
+@pytest.mark.slow
 def test_the_package_is_light_and_every_public_name_is_there():
     code = (
         "import sys, dicelab.corpora as c\n"

@@ -36,6 +36,7 @@ def test_conllu(real_corpus, folder, name, column):
     assert [list(zip(r["tokens"], r["tags"], strict=True)) for r in ours] == theirs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", ["train", "dev"])
 def test_nltk_on_sentiment_trees(real_corpus, split):
     path = real_corpus("sst") / f"trees_{split}.txt"
@@ -46,6 +47,7 @@ def test_nltk_on_sentiment_trees(real_corpus, split):
     assert ours["sentence"] == [" ".join(map(printed, tree.leaves())) for tree in trees]
 
 
+@pytest.mark.slow
 def test_nltk_on_a_tenth_of_the_wall_street_journal(real_corpus, tmp_path):
     with zipfile.ZipFile(real_corpus("nltk_treebank") / "treebank.zip") as archive:
         archive.extractall(tmp_path)

@@ -33,6 +33,7 @@ def test_a_wrong_line_is_told(raw, line):
         goemotions.convert(raw, 0, Counter())
 
 
+@pytest.mark.slow
 def test_the_real_files_have_the_published_counts(real_corpus, tmp_path, capsys):
     mirror = str(real_corpus("goemotions").parent)
     argv = ["--out", str(tmp_path), "--mirror", mirror, "--quiet"]

@@ -184,14 +184,15 @@ def test_an_error_for_an_ignored_label_is_noted() -> None:
 def test_no_false_alarm_on_our_own_losses(name: str, level: str) -> None:
     options: dict = {"wce": {"weight": [1.0] + [3.0] * 4}, "binary_wce": {"weight": [1.0, 3.0]}}
     options = options.get(name, {})
-    if name.endswith(("dl", "tl", "dsc")):
+    levels = name.endswith(("dl", "tl", "dsc"))
+    if levels:
         options["level"] = level
     elif level == "example":
         pytest.skip("this loss has no levels")
     report = diagnose(make_loss(name, **options), *batch_for(name))
     assert report.ok, str(report)
     notes = {finding.name for finding in report.findings if finding.verdict == "note"}
-    expected = {"measure"} if level == "example" or name.endswith(("ce", "fl")) else set()
+    expected = {"measure"} if level == "example" or not levels else set()
     assert notes == expected | ({"sign"} if name.endswith("dsc") else set()), str(report)
 
 

@@ -150,6 +150,7 @@ def test_the_gradient_is_told_and_the_graph_stays() -> None:
     assert "The gradient of the loss there is" in text
 
 
+@pytest.mark.slow
 def test_torch_alone_is_enough() -> None:
     code = "import dicebook.diagnosis.watchdog, sys; assert 'transformers' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -190,6 +191,7 @@ def train_tagger(loss: nn.Module, epochs: int) -> float:
     return float((trained.logits["test"].argmax(-1) != 0).mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ce", "fl", "dl", "tl", "dsc"])
 def test_no_alarm_where_a_tagger_trains(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     others = train_tagger(make_loss(name), 4)
@@ -197,6 +199,7 @@ def test_no_alarm_where_a_tagger_trains(name: str, capsys: pytest.CaptureFixture
     assert others > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:squared=False")
 def test_the_trainer_calls_out_linear_dice_that_finds_nothing(
     capsys: pytest.CaptureFixture[str],
@@ -227,6 +230,7 @@ class Linear(nn.Module):
         return {"logits": self.layer(x)}
 
 
+@pytest.mark.slow
 def test_in_the_trainer_of_transformers(tmp_path: Path) -> None:
     set_seed(0)
     rows = [{"x": torch.randn(4), "labels": int(gold)} for gold in GOLD.repeat(8)]

@@ -57,6 +57,7 @@ def test_a_round_trip_through_jupytext_changes_nothing(script: Path) -> None:
     assert written(nbformat.read(script.with_suffix(".ipynb"), as_version=4)) == text
 
 
+@pytest.mark.slow
 def test_another_form_is_found_and_named(
     pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -71,6 +72,7 @@ def test_another_form_is_found_and_named(
     assert script.read_text() == canonical
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", [".py", ".ipynb"])
 def test_saving_without_an_edit_changes_nothing(
     pair: tuple[Path, Path], opened: str, monkeypatch: pytest.MonkeyPatch
@@ -88,6 +90,7 @@ def test_saving_without_an_edit_changes_nothing(
     assert outputs(notebook) == shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", [".py", ".ipynb"])
 def test_jupyterlab_opens_either_and_saves_both(pair: tuple[Path, Path], opened: str) -> None:
     script, notebook = pair
@@ -104,6 +107,7 @@ def test_jupyterlab_opens_either_and_saves_both(pair: tuple[Path, Path], opened:
     assert script.read_text().partition("# %%")[0] == header
 
 
+@pytest.mark.slow
 def test_sync_carries_the_newer_text_to_the_other(pair: tuple[Path, Path]) -> None:
     script, notebook = pair
     before = outputs(notebook)

@@ -388,6 +388,7 @@ def test_the_readme_and_the_guide_say_what_the_second_stage_says() -> None:
         assert behind.high < 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not any(RECORDS.glob("a-*.jsonl")), reason="no records are kept yet")
 def test_the_page_of_the_evidence_is_that_of_the_records() -> None:
     page = RECORDS.parents[1] / "docs" / "evidence.md"

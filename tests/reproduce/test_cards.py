@@ -37,6 +37,7 @@ def start(names: str, code: str, **environment: str) -> subprocess.Popen[str]:
 SAY = "import os; print(os.environ['CUDA_VISIBLE_DEVICES'], flush=True); "
 
 
+@pytest.mark.slow
 def test_a_taken_card_is_waited_for_and_comes_back_from_a_killed_run(tmp_path: Path) -> None:
     here = {"TMPDIR": str(tmp_path)}
     first, second = (start("0,1", SAY + "input()", **here) for _ in range(2))
@@ -54,6 +55,7 @@ def test_a_taken_card_is_waited_for_and_comes_back_from_a_killed_run(tmp_path: P
         process.wait()
 
 
+@pytest.mark.slow
 def test_without_cards_and_in_slurm_nothing_is_told(tmp_path: Path) -> None:
     say = "import os; print(os.environ.get('CUDA_VISIBLE_DEVICES'))"
     given = {"CUDA_VISIBLE_DEVICES": "7", "TMPDIR": str(tmp_path)}

@@ -35,6 +35,7 @@ def test_a_chapter_goes_through_the_lane(root: Path, tmp_path: Path) -> None:
     assert "dsc, alpha=0.1, squared=True" in done.stdout
 
 
+@pytest.mark.slow
 def test_all_that_is_missing_is_said_before_anything_starts(root: Path, tmp_path: Path) -> None:
     options = ["--encoder", str(tmp_path), "--set", "epochs", "--set", "corpus=nothing"]
     done = gpu(root, *options, "--out", str(tmp_path / "out"), "--device", "cpu")

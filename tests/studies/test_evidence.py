@@ -267,6 +267,7 @@ def small(monkeypatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_stage_a_goes_on_where_it_was_killed(small: Path) -> None:
     unit = ("made-up", "dice", small)
     stage_a.run_unit(unit)
@@ -289,6 +290,7 @@ def test_stage_a_goes_on_where_it_was_killed(small: Path) -> None:
     assert "test" not in whole[1]
 
 
+@pytest.mark.slow
 def test_the_record_of_a_final_agrees_with_itself(small: Path) -> None:
     stage_a.run_unit(("made-up", "ce", small))
     for record in records.read(stage_a.file_of(small, "made-up")):
@@ -322,6 +324,7 @@ def test_pools_and_tests_of_real_corpora(
         assert sum(tag.startswith("B-") for tag in dev) == entities
 
 
+@pytest.mark.slow
 def test_an_answer_sentence_holds_its_answer(real_corpus, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DICEBOOK_DATA", str(tmp_path))
     (tmp_path / "squad11" / "raw").mkdir(parents=True)

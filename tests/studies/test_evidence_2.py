@@ -81,6 +81,7 @@ def _without_seconds(folder: Path) -> list[str]:
 STUDY = ["wnut17", "spans_wnut17", "goemotions_grief"]
 
 
+@pytest.mark.slow
 def test_a_tiny_study_from_raw_files(raw_files: Path, tiny: None, tmp_path: Path) -> None:
     whole, again = tmp_path / "whole", tmp_path / "again"
     plan = runs.digest(STUDY)
@@ -114,6 +115,7 @@ def test_a_tiny_study_from_raw_files(raw_files: Path, tiny: None, tmp_path: Path
     assert runs.digest(STUDY) != plan
 
 
+@pytest.mark.slow
 def test_no_final_before_the_rule_about_edges(
     raw_files: Path, tiny: None, tmp_path: Path, monkeypatch
 ) -> None:

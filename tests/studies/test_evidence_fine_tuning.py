@@ -53,6 +53,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["wnut17", "mrpc"])
 def test_a_final_is_scored_as_the_chapters_score_it(
     task: str, tiny: dict[str, Any], tmp_path: Path
@@ -72,6 +73,7 @@ def test_a_final_is_scored_as_the_chapters_score_it(
     assert len(record["history"]) == 3
 
 
+@pytest.mark.slow
 def test_a_search_never_sees_the_test_part(tiny: dict[str, Any], tmp_path: Path) -> None:
     stage_b.run_one((Run("search", "mrpc", "ce", 20, 1, 1000, 1e-3), tmp_path))
     (record,) = records.read(stage_b.file_of(tmp_path, "mrpc"))

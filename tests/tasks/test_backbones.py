@@ -82,6 +82,7 @@ def test_a_question_and_its_text_are_two_segments_where_the_model_has_them(backb
         assert {0, 1} <= set(segments)
 
 
+@pytest.mark.slow
 def test_a_tagger(backbone) -> None:
     encoder, tokenizer = backbone
     encoded = tagging.encode(everywhere(TAGGED), tokenizer, max_length=64)
@@ -98,6 +99,7 @@ def test_a_tagger(backbone) -> None:
         np.testing.assert_allclose(a[:n], b[:n], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_classifier_of_pairs(backbone) -> None:
     encoder, tokenizer = backbone
     corpus = everywhere([{"sentence1": a, "sentence2": b, "label": y} for a, b, y in PAIRS])
@@ -111,6 +113,7 @@ def test_a_classifier_of_pairs(backbone) -> None:
     assert pairs.decode(np.stack(alone)).tolist() == [1, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_choice", [True, False])
 def test_a_reader(backbone, as_choice: bool) -> None:
     encoder, tokenizer = backbone
@@ -142,6 +145,7 @@ def test_a_reader(backbone, as_choice: bool) -> None:
     assert [a.start for a in found[:2]] == [CONTEXT.index("Mira"), CONTEXT.index("Odo")]
 
 
+@pytest.mark.slow
 def test_a_reader_of_entities(backbone, tmp_path: Path) -> None:
     encoder, tokenizer = backbone
     encoded = mrc_ner.encode(everywhere(TAGGED), tokenizer, queries=QUERIES, max_length=64)
