@@ -128,28 +128,35 @@ def test_the_commands_are_commands(root: Path) -> None:
 
 def test_what_is_said_of_spans(root: Path, guide: str) -> None:
     kept = runs.read_records(root / "results" / "spans.jsonl")
+    corpora = {
+        "wnut17": "on WNUT 2017",
+        "crossner_ai": "on CrossNER AI",
+        "crossner_politics": "on CrossNER politics",
+        "wikigold": "on Wikigold",
+    }
 
-    def told(arm: str, way: str, corpus: str = "wnut17") -> str:
+    def told(arm: str, way: str, corpus: str) -> str:
         gap = decided.effect(kept, corpus, (arm, way), ("bce_prior", way))
         assert gap.draws == 10
         mean, *ends = (re.sub(r"^(-?)0", r"\1", f"{x:.1f}").replace("-", "−") for x in gap[:3])
         return f"{mean} [{', '.join(ends)}]"
 
-    line = f"set-level dice {told('dice_set', 'tuned')}".replace(" [", " points [")
-    assert f"{line}, weights {told('weighted', 'tuned')}" in guide
-    assert f"focal loss {told('focal_25', 'tuned')}" in guide
-    assert f"dice decision by decision {told('dice_element', 'tuned')}" in guide
-    ahead = told("dice_set", "half").replace(" [", " ahead [")
-    assert f"At one half set-level dice was {ahead} and weights {told('weighted', 'half')}" in guide
-    for arm in ("dice_set", "weighted"):
-        gap = decided.effect(kept, "wnut17", (arm, "half"), ("bce_prior", "tuned"))
+    tuned = [f"{told('dice_set', 'tuned', c)} {words}" for c, words in corpora.items()]
+    assert f"set-level dice {', '.join(tuned)};".replace(" [", " points [", 1) in guide
+    for name, arm in (("weights", "weighted"), ("focal loss", "focal_25")):
+        assert f"{name} {', '.join(told(arm, 'tuned', c) for c in corpora)}" in guide
+    by_decision = [
+        decided.effect(kept, c, ("dice_element", "tuned"), ("bce_prior", "tuned")).mean
+        for c in corpora
+    ]
+    behind = f"{-max(by_decision):.0f} to {-min(by_decision):.0f} points behind"
+    assert f"Dice decision by decision was {behind}" in guide
+    first, *others, last = (told("dice_set", "half", c) for c in corpora)
+    ahead = first.replace(" [", " ahead on WNUT 2017 [")
+    assert f"At one half set-level dice was {ahead}, {', '.join(others)} and {last}" in guide
+    for corpus in corpora:
+        gap = decided.effect(kept, corpus, ("dice_set", "half"), ("bce_prior", "tuned"))
         assert gap.high < 0
-    domain = [told(arm, "tuned", "crossner_ai") for arm in ("weighted", "focal_25")]
-    assert f"ten draws, tuned: weights {domain[0]}, focal loss {domain[1]};" in guide
-    ways = ("tuned", "half")
-    gaps = [decided.effect(kept, "crossner_ai", ("dice_set", w), ("bce_prior", w)) for w in ways]
-    tuned, half = (f"{max(-gap.low, gap.high):.1f}" for gap in gaps)
-    assert f"larger than {tuned} points was seen, and none larger than {half} at one half" in guide
 
 
 def test_what_a_decoder_adds(root: Path, guide: str) -> None:
