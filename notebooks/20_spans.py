@@ -42,7 +42,6 @@ if importlib.util.find_spec("dicebook") is None:
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
 # %% tags=["hide-input"]
-import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -544,7 +543,7 @@ against_prior("half")
 #
 # ### All layers
 #
-# One draw with every layer trained (`python -m studies.spans_all_layers`): 600 sentences, 100 steps, the
+# Three draws with every layer trained (`python -m studies.spans_all_layers`): 600 sentences, 100 steps, the
 # same learning rate for all, without a search.
 
 # %% tags=["hide-input"]
@@ -555,8 +554,10 @@ print(f"WNUT 2017, all layers, draws: {deep['draw'].nunique()}")
 of_all.reindex([name for name in NAMES.values() if name in of_all.index]).round(1)
 
 # %% [markdown]
-# Tuned, cross entropy reaches 37.8, focal loss 39.0, set-level dice 38.8, and element-wise dice .5. One
-# run each ranks none of the first three.
+# Tuned, cross entropy from the prior reaches 38.9 on average, focal loss 39.2, set-level dice 35.8, and
+# element-wise dice .5. In one draw the threshold tuned for set-level dice scored 28.1 where one half scored
+# 32.7; in the other two draws it lies within two points of cross entropy. At one half set-level dice is ahead
+# of cross entropy in each draw, by 6.4 points on average. Three draws rank none of the first three, tuned.
 
 # %% tags=["remove-cell"]
 gap_of = {
@@ -600,14 +601,15 @@ claim(
 
 # %% tags=["remove-cell"]
 half = {name: gap_of[name, "dice_set", "half"] for name in draws.index}
-for name, words in {
-    "wnut17": "set-level dice is ahead by 8.9 points on WNUT 2017 [5.9, 11.6]",
-    "wikigold": "8.1 on Wikigold [4.2, 13.2]",
-    "crossner_politics": "2.8 on politics [1.2, 4.6]",
-}.items():
-    printed = re.findall(r"\d*\.\d", words)
-    told_numbers = (half[name].mean, half[name].low, half[name].high)
-    claim(words, dict(zip(printed, told_numbers, strict=True)))
+gap = half["wnut17"]
+claim(
+    "set-level dice is ahead by 8.9 points on WNUT 2017 [5.9, 11.6]",
+    {"8.9": gap.mean, "5.9": gap.low, "11.6": gap.high},
+)
+gap = half["wikigold"]
+claim("8.1 on Wikigold [4.2, 13.2]", {"8.1": gap.mean, "4.2": gap.low, "13.2": gap.high})
+gap = half["crossner_politics"]
+claim("2.8 on politics [1.2, 4.6]", {"2.8": gap.mean, "1.2": gap.low, "4.6": gap.high})
 gap = half["crossner_ai"]
 claim(
     "on AI no difference larger than 2.8 was seen",
@@ -665,12 +667,30 @@ claim(
 )
 
 # %% tags=["remove-cell"]
-one = deep.set_index("loss")["tuned"]
+of_draw = deep.pivot(index="draw", columns="loss", values=["tuned", "one half"])
+mean = of_draw["tuned"].mean()
+claim("Three draws with every layer trained", len(of_draw) == 3, len(deep) == 12)
 claim(
-    "cross entropy reaches 37.8, focal loss 39.0, set-level dice 38.8, and element-wise dice .5",
-    {"37.8": one[NAMES["bce_prior"]], "39.0": one[NAMES["focal_25"]]},
-    {"38.8": one[NAMES["dice_set"]], ".5": one[NAMES["dice_element"]]},
-    len(deep) == 4,
+    "cross entropy from the prior reaches 38.9 on average, focal loss 39.2, set-level dice 35.8",
+    {"38.9": mean[NAMES["bce_prior"]], "39.2": mean[NAMES["focal_25"]]},
+    {"35.8": mean[NAMES["dice_set"]]},
+)
+claim("element-wise dice .5", {".5": mean[NAMES["dice_element"]]})
+set_dice = of_draw.xs(NAMES["dice_set"], axis=1, level="loss").sort_values("tuned")
+plain = of_draw.xs(NAMES["bce_prior"], axis=1, level="loss").loc[set_dice.index]
+claim(
+    "In one draw the threshold tuned for set-level dice scored 28.1 where one half scored 32.7",
+    {"28.1": set_dice["tuned"].iloc[0], "32.7": set_dice["one half"].iloc[0]},
+)
+claim(
+    "in the other two draws it lies within two points of cross entropy",
+    (set_dice["tuned"] - plain["tuned"]).abs().iloc[1:].max() < 2,
+)
+ahead = set_dice["one half"] - plain["one half"]
+claim(
+    "set-level dice is ahead of cross entropy in each draw, by 6.4 points on average",
+    {"6.4": ahead.mean()},
+    ahead.min() > 0,
 )
 
 # %% [markdown]
