@@ -139,7 +139,7 @@ device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto", "fp32", "bf16" or "fp16"
 tensorboard: bool = False  # curves into output_dir
 output_dir: str = ""  # checkpoints, records; "" keeps nothing
-alphas: str = "0.1,0.5,0.9"  # of a false positive; beta = 1 - alpha
+alphas: str = "0.1,0.5,0.9"  # of a false positive; beta is 1 - alpha
 seeds: int = 2  # how many seeds, from `seed` on
 warm_up: int = 6  # passes with cross entropy before
 

@@ -58,6 +58,7 @@ import torch
 import torch.nn.functional as F
 from IPython.display import Markdown
 
+# %% tags=["hide-input"]
 from dicebook import DiceLoss, SelfAdjustingDiceLoss, backward_in_two_passes, make_loss
 from dicebook.losses import equations
 from dicelab import corpora, figures
