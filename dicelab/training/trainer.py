@@ -241,7 +241,9 @@ def _callbacks(
         callbacks.append(EarlyStoppingCallback(experiment.early_stopping))
     loss = getattr(compute_loss, "loss", None)
     if isinstance(loss, torch.nn.Module):
-        callbacks.append(TrainerLoss(loss).callback())  # a warm start wants to know the step
+        # A warm start wants to know the step, and what another run left is dropped.
+        exact = compute_loss if isinstance(compute_loss, TrainerLoss) else TrainerLoss(loss)
+        callbacks.append(exact.callback())
     return callbacks
 
 

@@ -109,6 +109,17 @@ def test_a_loss_that_does_not_add_up_is_not_accumulated() -> None:
         train_tagger(experiment, compute_loss=lambda outputs, labels, **_: outputs.logits.sum())
 
 
+def test_steps_that_were_never_finished_are_dropped_when_a_run_begins() -> None:
+    loss = TrainerLoss(make_loss("dl"))
+    for _ in range(2):
+        logits = torch.zeros(1, 4, 7, requires_grad=True)
+        loss({"logits": logits}, torch.zeros(1, 4, dtype=torch.long), torch.tensor(8))
+    experiment = Experiment(corpus="x", epochs=1, batch_size=8, gradient_accumulation=2)
+    again = train_tagger(experiment, compute_loss=loss)
+    fresh = train_tagger(experiment, compute_loss=TrainerLoss(make_loss("dl")))
+    assert again.history == fresh.history
+
+
 @pytest.mark.parametrize("task", ["choice", "entities"])
 def test_losses_of_rows_accumulate_to_the_step_of_a_large_batch(task: str) -> None:
     tokens = [
