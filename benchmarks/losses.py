@@ -42,15 +42,20 @@ BASELINE = "cross entropy (torch)"
 STEP = (8, 128)  # sentences and sub-words of the training step
 
 
-def naive(kind: str) -> LossFunction:
+def naive(kind: str, ignore_index: int | None = None) -> LossFunction:
     """A loss as one would write it down: exact only where no probability is near 0 or 1."""
 
     def loss(x: Tensor, y: Tensor) -> Tensor:
+        kept = None if ignore_index is None else (y != ignore_index).to(x.dtype)
+        y = y if kept is None else y.clamp(min=0)
         p = torch.softmax(x, dim=-1)
         if kind == "focal":
-            p = p.gather(-1, y[:, None])
-            return -((1 - p) ** 2 * p.log()).mean()
+            p = p.gather(-1, y[:, None]).squeeze(-1)
+            each = -((1 - p) ** 2 * p.log())
+            return each.mean() if kept is None else (each * kept).sum() / kept.sum()
         gold = F.one_hot(y, x.shape[-1]).to(p.dtype)
+        if kept is not None:
+            p, gold = p * kept[:, None], gold * kept[:, None]
         q = (1 - p) ** 0.1 * p if kind == "self-adjusting dice" else p
         if kind == "Tversky":
             TP, FP, FN = (q * gold).sum(0), (q**2 * (1 - gold)).sum(0), ((1 - q) ** 2 * gold).sum(0)
@@ -60,7 +65,8 @@ def naive(kind: str) -> LossFunction:
     return loss
 
 
-NAIVE = {f"naive {k}": naive(k) for k in ("focal", "dice", "Tversky", "self-adjusting dice")}
+KINDS = ("focal", "dice", "Tversky", "self-adjusting dice")
+NAIVE = {f"naive {kind}": naive(kind) for kind in KINDS}
 
 
 def ours() -> dict[str, LossFunction]:
@@ -75,10 +81,14 @@ def ours() -> dict[str, LossFunction]:
 
 
 def compiled() -> dict[str, LossFunction]:
-    """What `torch.compile` makes of the plain formulas and of ours."""
+    """What `torch.compile` makes of the plain formulas and of ours.
+
+    Also of the plain formulas with labels that do not count, which ours always look for.
+    """
+    masked = {f"naive {kind}, ignore_index": naive(kind, ignore_index=-100) for kind in KINDS}
     return {
         f"{name}, compiled": torch.compile(loss, fullgraph=True)
-        for name, loss in {**ours(), **NAIVE}.items()
+        for name, loss in {**ours(), **NAIVE, **masked}.items()
     }
 
 
