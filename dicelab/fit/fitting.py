@@ -29,6 +29,7 @@ from dicelab.fit.scores import Difference, difference, precision_recall
 from dicelab.fit.training import Done, Run, drop_models, loss_of, run
 from dicelab.training.checkpoints import alone_in
 from dicelab.training.encoders import MINILM, MINILM_PACKAGE, TINY, load_tokenizer, quiet
+from dicelab.training.trainer import threads_of_torch
 
 LONGEST = 256  # sub-words that are taken unasked
 STATE = "fit.json"
@@ -154,10 +155,15 @@ class Fit:
                 self._note(f"The time did not suffice to search the learning rate {rate:g}.")
                 continue
             for arm in planned.arms:
-                self.searched.append(self._run(Run(arm, rate, planned.seeds[0])))
+                one = Run(arm, rate, planned.seeds[0])
+                first = not self.searched or rate != planned.rates[0]
+                if not first and not self._finished(one) and not self._time_for(1):
+                    self._note(f"The time did not suffice for {NAMES.get(arm, arm)}.")
+                    continue
+                self.searched.append(self._run(one))
         best = {
             arm: max((d for d in self.searched if d.run.arm == arm), key=lambda d: d.value)
-            for arm in planned.arms
+            for arm in dict.fromkeys(d.run.arm for d in self.searched)
         }
         drop_models([d for d in self.searched if d is not best[d.run.arm]])
         self.best = best
@@ -284,7 +290,8 @@ class Fit:
         return self._test(self.kept)
 
     def _test(self, done: Done) -> np.ndarray:
-        return done.test(self.problem, self.tokenizer, self.options.device)
+        with threads_of_torch(self.planned.speed.threads):
+            return done.test(self.problem, self.tokenizer, self.options.device)
 
     def _test_counts(self, done: Done, bias: np.ndarray) -> np.ndarray:
         test = self.problem.splits["test"]
@@ -306,10 +313,14 @@ class Fit:
             planned,
             self.options,
             self.folder / "runs",
+            self._used_up,
         )
         took = time.monotonic() - started
         if new and one.share == 1:
             self.took = took
+        passes = len(done.history)
+        if new and passes < planned.epochs and self._used_up():
+            self._note(f"{one}: stopped after {passes} of {planned.epochs} passes, for the time.")
         goal = self.problem.goal
         threshold = f", {done.argmax:.1f} {self.problem.plainly}" if np.any(done.bias) else ""
         line = f"{where}: validation {goal.name} {done.value:.1f}{threshold}"
@@ -341,6 +352,9 @@ class Fit:
             return True
         each = self.took or self.planned.seconds / max(1, self.planned.runs)
         return self.spent() + runs * each <= 66 * self.planned.minutes
+
+    def _used_up(self) -> bool:
+        return self.options.steps is None and self.spent() > 60 * self.planned.minutes
 
     def _usual_encoder(self) -> str:
         chinese = sum(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from dicelab.fit.options import FitError, Options
 from dicelab.fit.problems import Problem
 from dicelab.training.encoders import TINY
 from dicelab.training.experiment import Experiment
-from dicelab.training.trainer import device_of
+from dicelab.training.trainer import device_of, threads_of_torch
 
 #: Of the time there is, for the runs; the rest is for floors, the report and what a guess misses.
 FOR_RUNS = 0.88
@@ -42,12 +43,14 @@ class Speed:
         row: scoring a row.
         save: a checkpoint.
         size: of a model, in bytes.
+        threads: of torch on the CPU; 0 for as many as it takes by itself.
     """
 
     step: float
     row: float
     save: float
     size: int
+    threads: int = 0
 
 
 @dataclass(frozen=True)
@@ -134,33 +137,50 @@ def probe(
     size = min(options.batch_size, len(train))
     places = [int(share * (len(order) - size)) for share in (0.5, 0.1, 0.3, 0.5, 0.7, 0.9)]
     batches = [collate([train[int(i)] for i in order[place : place + size]]) for place in places]
-    loss = problem.loss("ce")
+    loss = problem.loss("ce").to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-9)
-    model.train()
-    times = []
-    for batch in batches:
+
+    def step(batch: dict[str, torch.Tensor]) -> float:
         started = time.perf_counter()
         inputs = {name: value.to(device) for name, value in batch.items()}
         labels = inputs.pop("labels")
-        loss.to(device)(model(**inputs).logits, labels).backward()
+        loss(model(**inputs).logits, labels).backward()
         optimizer.step()
         optimizer.zero_grad()
         if device.type == "cuda":
             torch.cuda.synchronize()
-        times.append(time.perf_counter() - started)
-    model.eval()
-    started = time.perf_counter()
-    with torch.inference_mode():
-        for batch in batches[1::2]:
-            model(**{n: v.to(device) for n, v in batch.items() if n != "labels"}).logits.cpu()
-    row = (time.perf_counter() - started) / (len(batches[1::2]) * size)
+        return time.perf_counter() - started
+
+    model.train()
+    threads = 0 if device.type == "cuda" else _threads(lambda: step(batches[0]))
+    with threads_of_torch(threads):
+        times = [step(batch) for batch in batches]
+        model.eval()
+        started = time.perf_counter()
+        with torch.inference_mode():
+            for batch in batches[1::2]:
+                model(**{n: v.to(device) for n, v in batch.items() if n != "labels"}).logits.cpu()
+        row = (time.perf_counter() - started) / (len(batches[1::2]) * size)
     with tempfile.TemporaryDirectory() as folder:
         started = time.perf_counter()
         model.save_pretrained(folder)
         save = 3 * (time.perf_counter() - started)  # the optimizer holds twice as much
     hidden: Any = getattr(model.config, "hidden_size", None)
     size = sum(value.numel() * value.element_size() for value in model.parameters())
-    return Speed(float(np.median(times[1:])), row, save, size), int(hidden or model.config.d_model)
+    speed = Speed(float(np.median(times[1:])), row, save, size, threads)
+    return speed, int(hidden or model.config.d_model)
+
+
+def _threads(step: Callable[[], float]) -> int:
+    # Where other work keeps the cores busy, threads wait for one another: a step can take ten
+    # times as long with two of them as with one.
+    with threads_of_torch(1):
+        step()
+        alone = step()
+    many = step()
+    if many < 1:  # second; the first step with so many threads sets things up
+        many = step()
+    return 1 if many > 1.5 * alone else 0
 
 
 def plan(

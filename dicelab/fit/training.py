@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -155,6 +155,7 @@ def run(
     plan: Plan,
     options: Options,
     folder: Path,
+    stop: Callable[[], bool] | None = None,
 ) -> Done:
     """Train, or read what was trained before.
 
@@ -168,10 +169,11 @@ def run(
         plan: for the length.
         options: for batch size and device.
         folder: of all runs.
+        stop: asked after each pass; True ends the run there.
     """
     place = folder / one.name
     if not (place / "run.json").exists():
-        trained, seconds = _train(one, problem, tokenizer, encoder, plan, options, place)
+        trained, seconds = _train(one, problem, tokenizer, encoder, plan, options, place, stop)
         _keep(place, trained, problem, one, seconds)
     told = json.loads((place / "run.json").read_text(encoding="utf-8"))
     with np.load(place / "validation.npz") as kept:
@@ -196,6 +198,7 @@ def _train(
     plan: Plan,
     options: Options,
     place: Path,
+    stop: Callable[[], bool] | None,
 ) -> tuple[Any, float]:
     known = one.arm if one.arm in LOSSES else "ce"
     experiment = Experiment(
@@ -209,6 +212,7 @@ def _train(
         learning_rate=one.rate,
         early_stopping=3 if plan.epochs > 5 else 0,
         device=options.device,
+        threads=plan.speed.threads,
         output_dir=str(place),
     )
     splits = DatasetDict(
@@ -247,6 +251,7 @@ def _train(
             compute_loss=TrainerLoss(loss_of(one.arm, problem)),
             evaluate=evaluate,
             best=goal.metric,
+            stop=stop,
         )
     except NotFinite as error:
         raise FitError(f"{one}: {error}; take smaller --rates, or leave the loss out") from None

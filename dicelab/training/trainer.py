@@ -100,6 +100,7 @@ def train(
     evaluate: Callable[[Any, Dataset], Scores],
     best: str = "f1",
     arguments: Mapping[str, Any] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> Trained:
     """Train a model with a loss; keep the epoch that is best on the validation split.
 
@@ -122,6 +123,7 @@ def train(
         best: the score that chooses the epoch.
         arguments: of ``transformers.TrainingArguments``, in place of those that stand here, such as
             ``weight_decay`` and ``lr_scheduler_type``.
+        stop: asked after each epoch; True ends the training there.
 
     Returns:
         The model of the best epoch, with its logits on the validation and test splits. The test
@@ -146,7 +148,7 @@ def train(
     device = device_of(experiment)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
-    with quiet(), _threads(experiment.threads), _run_folder(experiment) as folder:
+    with quiet(), threads_of_torch(experiment.threads), _run_folder(experiment) as folder:
         set_seed(experiment.seed)
         model = build_model()
         if experiment.gradient_checkpointing:
@@ -166,6 +168,7 @@ def train(
             callbacks=[
                 *_callbacks(experiment, compute_loss, best),
                 watchdog.callback(lambda text: print(f"  watchdog: {text}")),
+                *([] if stop is None else [_StopWhenAsked(stop)]),
             ],
         )
         for callback in (NotebookProgressCallback, PrinterCallback, ProgressCallback):
@@ -303,7 +306,8 @@ def _check_sizes(experiment: Experiment, splits: DatasetDict) -> None:
 
 
 @contextlib.contextmanager
-def _threads(wanted: int) -> Iterator[None]:
+def threads_of_torch(wanted: int) -> Iterator[None]:
+    """So many threads of torch on the CPU within the block; 0 leaves them as they are."""
     before = torch.get_num_threads()
     torch.set_num_threads(wanted or before)
     try:
@@ -431,6 +435,16 @@ class _StopOnNaN(TrainerCallback):
         loss = (logs or {}).get("loss")
         if loss is not None and not np.isfinite(loss):
             raise NotFinite(f"the training loss is {loss} at step {state.global_step}")
+
+
+class _StopWhenAsked(TrainerCallback):
+    """Ends a run after an epoch, which is still scored and kept."""
+
+    def __init__(self, stop: Callable[[], bool]) -> None:
+        self.stop = stop
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        control.should_training_stop = control.should_training_stop or self.stop()
 
 
 class _Clock(TrainerCallback, ExportableState):

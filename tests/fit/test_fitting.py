@@ -251,6 +251,37 @@ fitted(Options(**{vars(killed)!r}))
     assert not list((tmp_path / "b").rglob("checkpoint-*"))
 
 
+def test_threads_that_wait_for_one_another_are_not_used() -> None:
+    from dicelab.fit.plan import _threads
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        # Seconds of a step with one thread and with two.
+        for alone, many, expected in ((1.0, 12.0, 1), (1.0, 0.6, 0), (0.01, 0.009, 0)):
+            seconds = {1: alone, 2: many}
+            assert _threads(lambda told=seconds: told[torch.get_num_threads()]) == expected
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_a_machine_that_becomes_slow_gets_fewer_runs_and_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The planned passes of two losses take far longer than what was probed.
+    monkeypatch.setattr(Fit, "spent", lambda one: 0.0 if not hasattr(one, "number") else 1e4)
+    source = MAKERS["sentences"](tmp_path / "my.tsv")
+    usual = {"text": "message", "label": "flag", "encoder": "tiny", "losses": ("ce", "dl")}
+    one = fitted(Options(source=str(source), out=str(tmp_path / "fit"), device="cpu", **usual))
+    assert [str(done.run) for done in one.searched] == ["ce, rate 0.002, seed 0"]
+    assert len(one.searched[0].history) == 1 < one.planned.epochs
+    assert one.notes[0].startswith("ce, rate 0.002, seed 0: stopped after 1 of ")
+    assert "The time did not suffice for dice." in one.notes
+    assert (tmp_path / "fit" / "model" / "model.safetensors").exists()
+    assert "did not suffice" in (tmp_path / "fit" / "report.html").read_text(encoding="utf-8")
+
+
 def test_goemotions_as_it_is_prepared_goes_from_the_command_to_the_pipeline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
