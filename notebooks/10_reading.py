@@ -13,20 +13,19 @@
 # %% [markdown]
 # # 10 Machine reading
 #
-# A reader marks the words of a paragraph that answer a question. A reader that *chooses* one position
-# among all has no imbalance to fight. One that *decides* yes or no at each position, as the paper's
-# losses need it, has some sixty negatives for each positive; and of what dice gains there, a start bias
-# gains about as much.
+# A reader marks the words of a paragraph that answer a question. A reader that *chooses* one position among
+# all has no imbalance to fight. One that *decides* yes or no at each position, as the paper's losses need it,
+# has some sixty negatives for each positive; there a start bias gains about as much as dice does.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
 # - **For** readers who extract spans: answers, arguments, highlights.
 # - **You need** [chapter 09](09_named_entities.ipynb) and the dice losses of
 #   [chapter 07](07_all_losses.ipynb).
-# - **You will be able to** train a reader in two ways, say which of them has an imbalance problem,
-#   tune when it stays silent, and judge a gain in exact match.
-# - **Time** about four minutes on a CPU core as it stands. On SQuAD with a real encoder, hours on
-#   a CPU and about half an hour on a GPU.
+# - **You will be able to** train a reader in two ways, say which has an imbalance problem, and tune when it
+#   stays silent.
+# - **Time** about four minutes on a CPU core as it stands. On SQuAD with a real encoder, hours on a CPU or
+#   half an hour on a GPU.
 #
 # </details>
 
@@ -129,24 +128,24 @@ draw_ways()
 # ```
 
 # %% tags=["parameters"]
-corpus: str = "embedded-reading-en"  # a registered name, or a path to your own file
-encoder: str = "tiny"  # "tiny", "minilm", a local folder, or a model of the Hugging Face hub
-loss: str = "ce,dl"  # of the decisions: one or several of ce, wce, fl, dl, tl, dsc
-loss_options: dict = {}  # options by loss, such as {"dsc": {"alpha": 0.01}}
+corpus: str = "embedded-reading-en"  # registered name, or your file
+encoder: str = "tiny"  # or "minilm", a folder, a hub model
+loss: str = "ce,dl"  # of the decisions: of ce, wce, fl, dl, tl, dsc
+loss_options: dict = {}  # options by loss: {"dsc": {"alpha": 0.01}}
 seed: int = 0  # seeds weights, data order and dropout
 epochs: int = 5  # passes over the training questions
-max_steps: int = -1  # stop after so many steps; -1 for no such limit
+max_steps: int = -1  # stop after so many steps; -1: no limit
 batch_size: int = 32  # windows in a step
-learning_rate: float = 2e-3  # the peak of a linear schedule; 2e-5 to 2e-4 for a pretrained encoder
+learning_rate: float = 2e-3  # the peak; pretrained: 2e-5 to 2e-4
 max_length: int = 128  # sub-words in a window, question included
-train_size: int = 0  # training questions used, drawn by the seed; 0 for all
-eval_size: int = 0  # questions of each split that is scored; 0 for all
+train_size: int = 0  # training questions; 0 for all
+eval_size: int = 0  # scored questions of a split; 0 for all
 device: str = "auto"  # "auto", "cpu" or "cuda"
-precision: str = "auto"  # "auto" (bf16 on a GPU that has it), "fp32", "bf16" or "fp16"
-tensorboard: bool = False  # curves for TensorBoard, into output_dir
-output_dir: str = ""  # checkpoints and records; a killed run resumes there. "" keeps nothing
+precision: str = "auto"  # "auto", "fp32", "bf16" or "fp16"
+tensorboard: bool = False  # curves into output_dir
+output_dir: str = ""  # checkpoints, records; "" keeps nothing
 by_choice: bool = True  # train the reader by choice, too
-language: str = "auto"  # scored by its rules: "en", "zh", or "auto" for a registered corpus
+language: str = "auto"  # of the scoring rules: "auto", "en" or "zh"
 
 # %% tags=["hide-input"]
 experiment = Experiment.from_namespace(globals(), also=["by_choice", "language"])
@@ -175,8 +174,7 @@ row = questions["train"][0]
 print(row["context"], "\n\n" + row["question"], "\n\n" + str(row["answers"]))
 
 # %% [markdown]
-# An answer is a span: its text and where it starts, in characters. Some questions have none, and a reader
-# has to notice.
+# An answer is a span: its text and where it starts, in characters. Some questions have none.
 
 # %% tags=["nbval-check-output"]
 for split, rows in questions.items():
@@ -184,11 +182,10 @@ for split, rows in questions.items():
     print(f"{split}: {len(rows):,} questions, {silent:,} without an answer")
 
 # %% [markdown]
-# Two scores are usual, after case, articles and punctuation are taken off. **Exact match** (EM)
-# counts an answer that is a gold answer word for word, **F1** gives credit for shared words. For a
-# question without an answer, only silence scores. In SQuAD the best of several gold answers counts. In
-# Quoref all of them are asked for: one of two names is not an exact match. CMRC 2018 is Chinese, and
-# its F1 counts shared characters.
+# Two scores are usual, after case, articles and punctuation are taken off. **Exact match** (EM) counts an
+# answer that is a gold answer word for word; **F1** gives credit for shared words, in Chinese (CMRC 2018) for
+# shared characters. For a question without an answer, only silence scores. In SQuAD the best of several gold
+# answers counts; Quoref asks for all of them, so one of two names is not an exact match.
 
 # %% tags=["hide-input"]
 one_of_two = [reading.Answer("Ada", 1.0)]
@@ -209,7 +206,7 @@ pd.DataFrame(rules).T.rename(columns=names).round(1)
 # %% tags=["remove-cell"]
 quoref, cmrc = (rules[name] for name in list(rules)[1::2])
 claim("one of two names is not an exact match", quoref["exact_match"] == 0, quoref["f1"] > 0)
-claim("its F1 counts shared characters", abs(cmrc["f1"] - 200 / 3) < 1e-9)
+claim("in Chinese (CMRC 2018) for shared characters", abs(cmrc["f1"] - 200 / 3) < 1e-9)
 
 # %% tags=["hide-input"]
 known = corpora.CORPORA.get(experiment.corpus)
@@ -228,8 +225,8 @@ print({name: round(value, 1) for name, value in majority.items()})
 # %% [markdown]
 # ### 10.3 Windows, and what is imbalanced
 #
-# Question and paragraph go into the encoder as one sequence. A long paragraph is cut into windows that
-# overlap, so that an answer at an edge is whole in one of them.
+# Question and paragraph go into the encoder as one sequence. A long paragraph is divided into overlapping
+# windows, so that an answer at an edge is whole in one of them.
 
 # %%
 texts = (f"{r['question']} {r['context']}" for r in questions["train"])
@@ -240,9 +237,8 @@ print(f"{len(questions['train']):,} questions in {len(windows):,} windows")
 
 
 # %% [markdown]
-# Each position gets two labels: does an answer start here, does one end here? The answer is given in
-# characters, and the tokenizer says which characters each sub-word covers. `reading.encode` does this in
-# every window:
+# Each position gets two labels: does an answer start here, does one end here? The tokenizer says which
+# characters each sub-word covers. `reading.encode` does this in every window:
 
 # %%
 def labels_of(row):
@@ -276,8 +272,8 @@ print(f"{negative:,} positions to say no to, {positive:,} to say yes to")
 print(f"{negative / positive:.0f} negatives for each positive")
 
 # %% [markdown]
-# So there is one yes among some eighty no. SQuAD has paragraphs of 120 words, and
-# [chapter 01](01_imbalance.ipynb) counts about sixty words for each start or end.
+# There is one yes among some eighty no. In SQuAD, [chapter 01](01_imbalance.ipynb) counts about sixty
+# words for each start or end.
 
 # %% tags=["remove-cell"]
 if as_printed:
@@ -301,9 +297,9 @@ claim(
 #
 # $$ -\log \frac{\exp s_{\text{gold}}}{\sum_i \exp s_i} \tag{10.1} $$
 #
-# A window without an answer chooses its first position. Every window pulls one position up, however long
-# it is, and the negatives within it cannot outvote that one. An imbalance *between* windows remains: most
-# windows of a long document hold no answer.
+# A window without an answer chooses its first position. Every window raises one position, and its negatives,
+# however many, cannot outvote it. An imbalance *between* windows remains: most windows of a long document
+# hold no answer.
 #
 # (eq-10-2)=
 # **As decisions.** Each position is a binary example, $p_i = \sigma(s_i)$, and any binary loss of
@@ -311,8 +307,7 @@ claim(
 #
 # $$ L\big(\{p_i\}, \{y_i\}\big), \qquad y_i = 1 \text{ at a start} \tag{10.2} $$
 #
-# Now each window has one positive and all its other words as negatives. The way of asking has made the
-# imbalance.
+# Now each window has one positive, and all its other words are negatives.
 
 # %%
 torch.manual_seed(experiment.seed)
@@ -331,10 +326,9 @@ for name in experiment.losses:
 # %% [markdown]
 # ### 10.5 Training
 #
-# The reader by choice and one by decisions for each loss share encoder, weights, batches and learning
-# rate. `train` is the loop of [chapter 09](09_named_entities.ipynb); it keeps the epoch with the best F1
-# on validation, each epoch at its best threshold of silence. Where a question wants all of several
-# answers, decisions give every span whose start and end they say yes to; a choice has one to give.
+# The reader by choice and one by decisions for each loss share encoder, initial weights, batches and learning
+# rate. `train` is the loop of [chapter 09](09_named_entities.ipynb); an epoch is judged by validation F1 at
+# its best threshold of silence.
 
 # %%
 def answers_of(logits, split, as_choice):
@@ -408,16 +402,15 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# The curve of cross entropy over decisions stays flat, at the score of silence: where everything is "no"
-# its loss is small. Dice leaves that valley in the first epochs. Section 10.9 asks on real text what a
-# better start does for cross entropy.
+# Cross entropy over decisions stays flat, at the score of silence: its loss is small where everything is
+# "no". Dice rises above silence in the first epochs.
 
 # %% tags=["remove-cell"]
 if as_printed:
     curve = {n: [e["validation_f1"] for e in t.history] for n, t in trained.items()}
     silent = 100 * np.mean([not g["text"] for g in gold["validation"]])
     claim("stays flat, at the score of silence", all(abs(x - silent) < 1e-6 for x in curve["ce"]))
-    claim("Dice leaves that valley in the first epochs", curve["dl"][1] > silent + 5)
+    claim("Dice rises above silence in the first epochs", curve["dl"][1] > silent + 5)
 
 
 # %% [markdown]
@@ -457,9 +450,8 @@ if len(encoded.splits["test"]) == len(questions["test"]):  # one window a questi
         assert questions["test"][i]["context"][begin:end].strip() == answer.text
 
 # %% [markdown]
-# From that score the score of "no answer" is taken off: for a choice that of the first position, for
-# decisions 0. A threshold on the difference decides when the reader is silent: `0`, or `tuned` on
-# validation.
+# From it the score of "no answer" is subtracted: for a choice that of the first position, for decisions 0.
+# The reader is silent where the difference is below a threshold: `0`, or `tuned` on validation.
 
 # %%
 table = {("always silent", ""): majority}
@@ -475,9 +467,8 @@ for name, result in trained.items():
 pd.DataFrame(table).T.rename(columns=names).round(1)
 
 # %% [markdown]
-# Tuned, dice is within five points of the reader by choice. The threshold moves each reader
-# differently, so compare tuned with tuned. And ask of every gain over cross entropy over which cross
-# entropy it is: over positions, or over decisions.
+# Tuned, dice is within five points of the reader by choice. The threshold moves each reader differently, so
+# compare tuned with tuned, and say which cross entropy a gain is over: over positions, or over decisions.
 
 # %% tags=["remove-cell"]
 if as_printed:
@@ -496,9 +487,8 @@ if as_printed:
 # %% [markdown]
 # #### Answered, and right
 #
-# Which answers is a reader surest of? Decisions rank them by the log-odds of start and end. The score of
-# a choice is a sum of logits, which may all be shifted together without any change in the loss, so a
-# choice ranks them by the probability that its softmax gives to the span.
+# Decisions rank answers by the log-odds of start and end. A constant added to the logits of a choice changes
+# no loss, so a choice ranks answers by the probability that its softmax gives to the span.
 
 # %% tags=["hide-input"]
 first, last = next(iter(trained)), experiment.losses[-1]
@@ -545,10 +535,9 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# The readers answer more and more questions, the surest first. A useful reader is right where it is sure:
-# its curve starts high and falls. Both trained readers are useful in that sense: of their surest tenth
-# seven answers in ten match, of all answers three in ten. Rank the choice by the difference from "no
-# answer" instead, which can be large for a span of small probability, and it looks as if it did not know
+# A reader that knows when it is right has a curve that starts high and falls. Both the choice and dice have
+# one: of their surest tenth seven answers in ten match, of all answers three in ten. Ranked by the difference
+# from "no answer", which can be large for a span of small probability, the choice looks as if it did not know
 # when it is right:
 
 # %% tags=["hide-input"]
@@ -561,12 +550,15 @@ print(f"{first}, by that difference: of the surest tenth {share:.2f} match")
 if as_printed:
     at = {n: [p[int(len(p) * x) - 1] for x in (0.1, 0.4, 1)] for n, p in precision.items()}
     two = [at["choice"], at["dl"]]
-    claim("its curve starts high and falls", all(a > b > c for a, b, c in two))
+    claim(
+        "a curve that starts high and falls. Both the choice and dice have one",
+        all(a > b > c for a, b, c in two),
+    )
     claim(
         "of their surest tenth seven answers in ten match", all(round(10 * x[0]) == 7 for x in two)
     )
     claim("of all answers three in ten", all(round(10 * x[2]) == 3 for x in two))
-    claim("it looks as if it did not know when it is right", share < 0.45)
+    claim("the choice looks as if it did not know when it is right", share < 0.45)
 
 # %% [markdown]
 # ### 10.7 Errors that one makes and the other does not
@@ -589,10 +581,9 @@ pd.DataFrame(rows[:6], columns=["question", "gold", first, f"decisions, {last}"]
 #
 # ### 10.8 SQuAD 1.1: the choice beside the decisions
 #
-# `studies/reading.py` has trained both on 4,000 questions of SQuAD 1.1 {cite}`rajpurkar2016squad`, with a
-# small pretrained encoder, two passes and one seed. The choice is ahead of the decisions with dice, by
-# eight points of exact match and ten of F1 ([The records](../docs/records.md)). All these questions have
-# an answer, so no threshold plays a part. Whether a longer training closes the gap is open.
+# On 4,000 questions of SQuAD 1.1 {cite}`rajpurkar2016squad`, with a small pretrained encoder, two passes and
+# one seed (`studies/reading.py`), the choice is ahead of the decisions with dice, by eight points of exact
+# match and ten of F1. All these questions have an answer, so no threshold plays a part.
 
 # %% tags=["remove-cell"]
 records = runs.kept_records("squad11")
@@ -610,16 +601,14 @@ if len(records) == 2 == len(kept):  # more runs want another text
 # %% [markdown]
 # ### 10.9 Decisions with their controls
 #
-# Plain cross entropy over decisions is a weak opponent, for two reasons that have nothing to do with
-# dice. It starts at p = ½ everywhere, where one position in some seventy is right; and all negatives
-# together weigh seventy times what the positive weighs. Each has an old remedy. The bias of the last
-# layer can *start* at the log-odds of a position, as detectors with focal loss do
-# {cite}`lin2017focal`. And the positives can be *weighted*, here by [Eq. 2](eq-2).
+# Plain cross entropy over decisions is a weak opponent. It starts at p = ½ everywhere, where one position in
+# some seventy is right; and all negatives together weigh seventy times what the positive weighs. Each fault
+# has an old remedy: the bias of the last layer can *start* at the log-odds of a positive, as detectors with
+# focal loss do {cite}`lin2017focal`, and the positives can be *weighted*, here by [Eq. 2](eq-2).
 #
-# `studies/readers.py` and `studies/first_try.py` have run them all alike: 300 questions of SQuAD 1.1 with
-# short contexts, two passes, the upper two of six layers trained, one learning rate for all, 100 questions
-# for validation and 100 for testing, from other articles. These are the numbers of
-# [Figure 10.1](fig-10-1), validation / test:
+# `studies/readers.py` and `studies/first_try.py` train all alike: 300 questions of SQuAD 1.1 with short
+# contexts, two passes, the upper two of six layers trained, one learning rate, 100 questions for validation
+# and 100 for testing, from other articles. [Figure 10.1](fig-10-1) has these numbers, validation / test:
 
 # %% tags=["hide-input"]
 by_way = readers_by_way()
@@ -634,15 +623,13 @@ order = by_way["test"].mean(axis=1).sort_values().index
 pd.DataFrame(shown, index=by_way.index).loc[order]
 
 # %% [markdown]
-# Read the means on test. Plain cross entropy has 7.5, dice 13.0. Cross entropy with a start bias has
-# 12.5, and on validation it is ahead of dice, 20.9 to 16.6. Weights have 11.2. So most of the lead of
-# dice is no merit of a set-level loss: a better *start* is enough to make it. Focal loss without such a
-# start has 7.7, no more than plain cross entropy. The choice has 16.0, the highest; on validation the
+# In the mean on test plain cross entropy has 7.5, dice 13.0. Cross entropy with a start bias has 12.5, and on
+# validation it is ahead of dice, 20.9 to 16.6. So a better *start* alone makes most of the lead of dice.
+# Weights have 11.2, focal loss without such a start 7.7. The choice has 16.0, the highest; on validation the
 # start bias is level with it.
 #
-# A reader with such scores has hardly begun, and two seeds do not order dice, self-adjusting dice, weights and
-# the start bias among each other. But in both seeds and in both parts each of the four is ahead of plain
-# cross entropy.
+# At such low scores two seeds do not order dice, self-adjusting dice, weights and the start bias. But in both
+# seeds and in both parts each of the four is ahead of plain cross entropy.
 
 # %% tags=["remove-cell"]
 if len(by_way) == 7 and not by_way.isna().any(axis=None):
@@ -652,13 +639,15 @@ if len(by_way) == 7 and not by_way.isna().any(axis=None):
         for name in ("cross entropy", "dice", "weighted cross entropy", "focal")
     )
     prior, chosen = f"{plain}, start bias", "choice, cross entropy"
-    claim("Plain cross entropy has 7.5, dice 13.0", {"7.5": on_test[plain], "13.0": on_test[dice]})
+    claim("plain cross entropy has 7.5, dice 13.0", {"7.5": on_test[plain], "13.0": on_test[dice]})
     claim(
         "Cross entropy with a start bias has 12.5, and on validation it is ahead of dice, 20.9 to 16.6",
         {"12.5": on_test[prior], "20.9": on_validation[prior], "16.6": on_validation[dice]},
     )
-    claim("Weights have 11.2", {"11.2": on_test[weighted]})
-    claim("Focal loss without such a start has 7.7", {"7.7": on_test[focal]})
+    claim(
+        "Weights have 11.2, focal loss without such a start 7.7",
+        {"11.2": on_test[weighted], "7.7": on_test[focal]},
+    )
     claim(
         "The choice has 16.0, the highest; on validation the start bias is level with it",
         {"16.0": on_test[chosen]},
@@ -666,7 +655,7 @@ if len(by_way) == 7 and not by_way.isna().any(axis=None):
         abs(on_validation[chosen] - on_validation[prior]) < 0.3,
     )
     claim(
-        "of what dice gains there, a start bias gains about as much",
+        "there a start bias gains about as much as dice does",
         (on_test[prior] - on_test[plain]) / (on_test[dice] - on_test[plain]) > 0.85,
     )
     controls = runs.kept_records("readers")
@@ -684,9 +673,9 @@ if len(by_way) == 7 and not by_way.isna().any(axis=None):
 # %% [markdown]
 # ### 10.10 Which sentence answers?
 #
-# A third way is to show a question with each sentence of its paragraph, and to ask for yes or no. One
-# sentence in five is a yes. The [evidence](../docs/protocol.md) has it as a task, with a frozen encoder, a
-# trained head, sixteen trials on validation for each loss and twenty finals:
+# A third way shows a question with each sentence of its paragraph, and asks for yes or no. One sentence in
+# five is a yes. The [evidence](../docs/protocol.md) has this task, with trials and finals as in
+# [section 9.11](09_named_entities.ipynb):
 
 # %% tags=["hide-input"]
 evidence = analysis.Evidence.read(runs.kept_folder() / "evidence")
@@ -701,10 +690,9 @@ if by_sentence:
 
 # %% [markdown]
 # Here cross entropy is ahead at argmax, by 1.3 points, and that interval does not hold zero; with both
-# thresholds tuned it is ahead by half a point, and the interval does. Both stand some 23 points above
-# "always yes". The two curves of precision against recall are within three points of each other. At
-# argmax dice says yes more readily, at a recall of .73 against .66, and here that does not pay. So an
-# imbalance of four to one, met with a pretrained encoder, is none that cross entropy suffers from.
+# thresholds tuned it is ahead by half a point, and the interval does. Both stand some 23 points above "always
+# yes". Their curves of precision against recall are within three points of each other. At argmax dice says
+# yes more readily, at a recall of .73 against .66, and that does not pay.
 
 # %% tags=["remove-cell"]
 task = "squad11_sentences"
@@ -734,7 +722,10 @@ if done == {20}:
         np.interp(at, recall, share)
         for share, recall in (evidence.precision_recall(task, a) for a in ("ce", "dice"))
     )
-    claim("are within three points of each other", abs(one - other).max() < 0.03)
+    claim(
+        "Their curves of precision against recall are within three points of each other",
+        abs(one - other).max() < 0.03,
+    )
     points = {a: evidence.operating_point(task, a, "argmax")[1] for a in ("dice", "ce")}
     claim("at a recall of .73 against .66", {".73": points["dice"], ".66": points["ce"]})
 
@@ -750,12 +741,12 @@ for row in paper.table(6).rows:
 pd.DataFrame(printed).T
 
 # %% [markdown]
-# Each cell is EM / F1. The gains of DSC over the first column lie between .7 and 2.6 points of F1,
-# the largest on Quoref, whose questions may have several answers at once. A choice gives one span;
-# decisions can give several. Part of that gain could be the way of asking.
+# Each cell is EM / F1. The gains of DSC over the first column lie between .7 and 2.6 points of F1, the
+# largest on Quoref, where a question may have several answers. Part of that gain could be the way of asking:
+# a choice gives one span, decisions can give several.
 #
-# Which cross entropy is the first column? On SQuAD row BERT cites {cite}`devlin2019bert`, and it has to
-# the digit what they report for BERT-large on the development sets:
+# For the first column row BERT cites {cite}`devlin2019bert`. On SQuAD it has to the digit what they report
+# for BERT-large on the development sets:
 
 # %%
 of_bert_large = {"squad11": "84.1 / 90.9", "squad20": "78.7 / 81.9"}
@@ -763,17 +754,15 @@ for name, published in of_bert_large.items():
     print(f"{name}: Table 6 {printed[name, 'BERT']['ce']}, published {published}")
 
 # %% [markdown]
-# That reader is a choice, and of the large model. The rows below it use losses that the paper writes for
-# decisions, and their scripts say BERT-base ([chapter 15](15_audit.ipynb)). So their gains may hold more
-# than the loss.
-#
-# A GPU run could tell, if it trains cross entropy both ways and with a start bias:
-# `make reproduce TABLE=6 PROFILE=paper` makes the paper's rows, each corpus scored by its own rule
+# That reader is a choice, and of the large model. The other columns use losses that the paper writes for
+# decisions, and their scripts say BERT-base ([chapter 15](15_audit.ipynb)). So their gains may hold more than
+# the loss. A GPU run could tell, if it trains cross entropy both ways and with a start bias;
+# `make reproduce TABLE=6 PROFILE=paper` makes the paper's rows
 # ([From here to the paper](../docs/from_here_to_the_paper.md) has the hours).
 
 # %% tags=["remove-cell"]
 claim(
-    "it has to the digit what they report for BERT-large on the development sets",
+    "On SQuAD it has to the digit what they report for BERT-large on the development sets",
     all(printed[name, "BERT"]["ce"] == value for name, value in of_bert_large.items()),
 )
 f1_of = {
@@ -791,15 +780,14 @@ claim(
 #
 # - *By construction*: within a window, a reader that chooses has no imbalance. One that decides has some
 #   eighty negatives for each positive here, some sixty on SQuAD. Between windows both can have one.
-# - *Made-up* text, one seed: cross entropy over decisions stays silent throughout; a squared dice loss
-#   comes within five points of the choice, tuned. Ranked by its probabilities, the choice knows as well
-#   as dice when it is right.
-# - *Real* text, one seed: on a part of SQuAD 1.1 the choice is ten points of F1 ahead of the decisions
-#   with dice.
+# - *Made-up* text, one seed: cross entropy over decisions stays silent throughout; squared dice comes within
+#   five points of the choice, tuned. Ranked by probability, the choice knows as well as dice when it is
+#   right.
+# - *Real* text, one seed: the choice is ten points of F1 ahead of the decisions with dice.
 # - *Real* text, two seeds: over decisions, cross entropy with a start bias comes as far as dice does, and
 #   weights nearly so.
-# - *Real* text, each loss with its own search, twenty draws: which sentence answers is asked with one
-#   yes in five. Dice is a point behind at argmax, and half a point tuned, where the interval holds zero.
+# - *Real* text, a search for each loss, twenty draws: asked which sentence answers, dice is a point behind at
+#   argmax; tuned, half a point, and the interval holds zero.
 # - Tune the threshold of silence for every reader before you compare them.
 
 # %% tags=["remove-cell"]
@@ -869,7 +857,7 @@ for how in ("0", "tuned"):
     print(how, parts)
 
 # %% [markdown]
-# **5.** (Research.) Does cross entropy over decisions leave its valley if positives weigh more?
+# **5.** (Research.) Does cross entropy over decisions leave silence if positives weigh more?
 # Make the loss `wce` with the weights of [Eq. 2](eq-2) and compare its gradient at the start, at a
 # positive and at a negative position, with that of plain cross entropy.
 
