@@ -376,9 +376,10 @@ class Fit:
         limit = min(512, self.tokenizer.model_max_length)
         if self.options.max_length is not None:
             return min(self.options.max_length, limit)
-        some = texts[:: max(1, len(texts) // 2000)]
+        words = self.data.task == "tagging"  # each is to get a tag
+        some = texts if words else texts[:: max(1, len(texts) // 2000)]
         lengths = [len(ids) for ids in self.tokenizer(some)["input_ids"]]
-        wanted = 8 * math.ceil((float(np.quantile(lengths, 0.99)) + 2) / 8)
+        wanted = 8 * math.ceil((float(np.quantile(lengths, 1.0 if words else 0.99)) + 2) / 8)
         return int(min(max(16, wanted), LONGEST, limit))
 
     def _check_space(self) -> None:

@@ -194,7 +194,8 @@ class Tagging(Problem):
         return [" ".join(tokens) for tokens in self.data.splits["train"]["tokens"][:]]
 
     def encode(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> dict[str, int]:
-        encoded = tagging.encode(self.data.splits, tokenizer, max_length=max_length)
+        # Not in windows: the model is to say in any pipeline what it was scored by.
+        encoded = tagging.encode(self.data.splits, tokenizer, max_length=max_length, windowed=False)
         assert encoded.labels == self.labels
         self.splits, self._counts = encoded.splits, encoded.counts()
         return encoded.cut

@@ -141,6 +141,29 @@ def test_predict_reads_what_people_have(one: Fit, tmp_path: Path) -> None:
         assert predict(one.folder, tmp_path / "new.txt", io.StringIO(), device="cpu") == 2
 
 
+def test_words_beyond_the_longest_row_are_said_to_be_outside(tmp_path: Path) -> None:
+    short = options(tmp_path, "tagging", max_length=7, losses=("ce",), seeds=1)
+    one = fitted(short)
+    assert one.cut["test"] > 0
+    found, test = rows(one), one.data.splits["test"]
+    assert len(found) == len(test)
+    said = [line.split(" ") for line in found["predicted"]]
+    assert [len(tags) for tags in said] == [len(tokens) for tokens in test["tokens"]]
+    assert {tag for tags in said for tag in tags[7:]} <= {"O"}
+    gold = [line.split(" ") for line in found["gold"]]
+    assert gold == test["tags"][:]
+    assert Model(one.folder, "cpu").words(test["tokens"][:]) == said
+
+
+def test_no_tagged_word_is_cut_unasked(tmp_path: Path) -> None:
+    source = MAKERS["tagging"](tmp_path / "my.tsv")
+    long = "\n".join(["the\tO"] * 60 + ["Ada\tB-PER"])
+    source.write_text(f"{long}\n\n{source.read_text(encoding='utf-8')}", encoding="utf-8")
+    one = Fit(Options(source=str(source), out=str(tmp_path / "out"), encoder="tiny", device="cpu"))
+    one.read()
+    assert sum(one.cut.values()) == 0
+
+
 class Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
