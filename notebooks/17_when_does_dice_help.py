@@ -87,8 +87,9 @@ plt.show()
 # > search and both have their threshold tuned?
 #
 # That contrast is the *primary* one. It was fixed, with the code that runs it, before the first final run, in a
-# [protocol](../docs/protocol.md). The other losses, and all scores at argmax, are secondary. A [second
-# protocol](../docs/protocol_2.md), which answers what 17.2 leaves open, has no results yet.
+# [protocol](../docs/protocol.md) that also lists each departure from it. The other losses, and all scores at
+# argmax, are secondary. A [second protocol](../docs/protocol_2.md), which answers what 17.2 leaves open, has no
+# results yet.
 #
 # The encoder is all-MiniLM-L6, frozen, and a head with one hidden layer is trained. A head costs seconds, so
 # that each loss gets its own search and twenty final runs, each with other training data.
@@ -263,10 +264,10 @@ if stands:
 # cross entropy .17. With more steps the sign of $\mu$ may change.
 #
 # *Each loss had one search on each task.* So $\tau$, half a point, need not say that corpora differ: it holds
-# the luck of the searches, too. For self-adjusting dice with α = .1, which is nearly dice, the difference of
-# the two has a $\tau$ of .44; on the five tasks where both searches chose the same trial, $\tau$ is 0. And the
-# trials that won a search score 1.7 points (cross entropy) and 1.9 points (dice) more there than their final
-# runs do on validation.
+# the luck of the searches, too. Self-adjusting dice with α = .1 is nearly dice, yet the difference of the two
+# has a $\tau$ of .44; on the five tasks where both searches chose the same trial, $\tau$ is 0. And the trials
+# that won a search score 1.7 points (cross entropy) and 1.9 points (dice) more there than their final runs do
+# on validation.
 #
 # *Cross entropy started with its bias at 0*, as all arms did, and not at the log prior, as the
 # [guide](../docs/what_to_do.md) advises. What that is worth was not measured here.
@@ -579,11 +580,11 @@ pd.DataFrame(ends).T
 # [2.3, 5.3]. But on WNUT 2017 weights need the threshold: at argmax they are 6.2 points *behind* cross entropy
 # in the short runs.
 #
-# Part of the lead is the schedule. A rate that falls to zero at step 68 cuts cross entropy short there: on
+# Part of the lead is the schedule. A rate that falls to zero at step 68 stops cross entropy short there: on
 # politics, on validation, dice is 4.4 points ahead at step 68 of the runs of 68 steps [.4, 8.4], and .9 [−1.6,
 # 3.4] at the same step of the runs of 136, with the same draws and rates. At step 34 it is 11.9 points ahead in
-# the one and 10.7 in the other. Part may be the start: with its bias at 0 (17.2) cross entropy first had to
-# learn that entities are rare.
+# the one and 10.7 in the other. Part may be the start, which was not varied: with its bias at 0 (17.2) cross
+# entropy first had to learn that entities are rare.
 #
 # The search was coarse: the two draws of cross entropy at the learning rates 4e-4, 8e-4 and 1.6e-3 have 70.5,
 # 71.7 and 32.0 on average. With few steps, search the rate for each loss.
@@ -691,8 +692,8 @@ if stands:
 #   by its threshold; on tags the mean is .0 [−.9, 1.0].
 # - With thresholds tuned no rival is told apart from cross entropy. Where training is shifted to 2% positives,
 #   prior, logit adjustment and weights are far ahead of dice at argmax.
-# - All layers trained and few steps: dice and class weights are ahead as far. With more steps most of the lead
-#   goes.
+# - All layers trained and few steps: dice is ahead, and class weights are ahead as far. With more steps most of
+#   the lead goes.
 # - Sixteen trials for a loss and one for its baseline make a “gain” of 1.7 points by search alone (exercise
 #   17.1).
 
