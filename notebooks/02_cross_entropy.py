@@ -53,10 +53,10 @@ plt.show()
 # - **For** readers who train classifiers with cross entropy and data in which one class is rare.
 # - **You need** the sigmoid, the derivative of a logarithm, and precision, recall and F1 ([chapter
 #   01](01_imbalance.ipynb)).
-# - **You will be able to** say what gradient each example has under cross entropy, choose class
-#   weights knowing what they do, and tune the threshold.
-# - **Time** about 30 seconds on a CPU; a GPU does not help. Symbols and terms:
-#   [Notation and glossary](../docs/notation.md).
+# - **You will be able to** say what gradient each example has under cross entropy, say what class weights do,
+#   and tune the threshold.
+# - **Time** about 30 seconds on a CPU; a GPU does not help. Symbols and terms: [Notation and
+#   glossary](../docs/notation.md).
 
 # %% tags=["hide-input"]
 import inspect
@@ -86,8 +86,8 @@ from dicelab.toy import (
 # %% [markdown]
 # ## 2.1 A problem with five positives in a hundred
 #
-# Figure 2.1 shows two round clouds of points, one nineteen times as large as the other. The best
-# possible answer is known in closed form, and a model of three numbers can learn it.
+# Figure 2.1 shows two round clouds of points, one nineteen times as large as the other. The best possible
+# answer is known in closed form, and a model of three numbers can learn it.
 
 # %%
 x_test, y_test = imbalanced_blobs(2000, positive=0.05, seed=1)
@@ -97,8 +97,8 @@ print(f"{len(y)} examples, {int(y.sum())} positive")
 # %% [markdown]
 # ## 2.2 Cross entropy
 #
-# Each example $i$ has a gold label written as two numbers, $y_{i0}$ and $y_{i1}$, one of them 1 and
-# the other 0. A model gives it two probabilities, $p_{i0}$ and $p_{i1}$, that sum to 1.
+# Each example $i$ has a gold label of two numbers, $y_{i0}$ and $y_{i1}$, one of them 1 and the other 0. A
+# model gives it two probabilities, $p_{i0}$ and $p_{i1}$, that sum to 1.
 #
 # > "each xi contributes equally to the final objective" (the paper, Section 3.2)
 #
@@ -107,7 +107,7 @@ print(f"{len(y)} examples, {int(y.sum())} positive")
 #
 # $$ \mathrm{CE} = -\frac{1}{N} \sum_i \sum_{j \in \{0,1\}} y_{ij} \log p_{ij} \tag{1} $$
 #
-# In code, symbol by symbol:
+# In code:
 
 # %%
 def cross_entropy(p1, y1):
@@ -119,12 +119,12 @@ def cross_entropy(p1, y1):
 cross_entropy(torch.tensor([0.9, 0.2]), torch.tensor([1.0, 0.0]))
 
 # %% [markdown]
-# By hand: the positive was given .9 and the negative $1 - .2 = .8$, so the loss is $-(\log .9 +
-# \log .8)/2 = (.105 + .223)/2 = .164$.
+# By hand:
 #
-# The library takes logits (the log-odds $x$, with $p = 1/(1+e^{-x})$) instead of probabilities, and
-# agrees in value and in gradient. In single precision a logit of 40 is a
-# probability of exactly 1, and the logarithm of the other one is infinite:
+# $$ -\tfrac12\,(\log .9 + \log (1 - .2)) = \tfrac12\,(.105 + .223) = .164 $$
+#
+# The library takes logits ($x$ with $p = 1/(1+e^{-x})$) instead of probabilities. In single precision a logit
+# of 40 is a probability of exactly 1, and the logarithm of the other one is infinite:
 
 # %% tags=["hide-input"]
 logits = torch.linspace(-4, 4, 9, requires_grad=True)
@@ -146,8 +146,7 @@ print("from logits:       ", binary_cross_entropy(wrong, label).item())
 #
 # ## 2.3 The gradient of each example
 #
-# A model learns from the derivative of the loss with respect to its logit. Sympy works it out for a
-# positive and for a negative example.
+# A model learns from the derivative of the loss by its logit. For a positive and for a negative example:
 
 # %%
 X = sp.symbols("x", real=True)
@@ -166,9 +165,8 @@ for label, loss in [("y=1", -sp.log(p)), ("y=0", -sp.log(1 - p))]:
 #
 # $$ \frac{\partial\, \mathrm{CE}_i}{\partial x_i} = p_i - y_i \tag{2.1} $$
 #
-# The gradient is almost 0 where the model is sure and right, and almost 1 in size, never more, where
-# it is sure and wrong. At the start, every example has $p = .5$ and a gradient of .5 in size. What do
-# the two classes add up to?
+# The gradient is almost 0 where the model is sure and right, and almost 1 in size where it is sure and wrong.
+# At the start, every example has $p = .5$ and a gradient of .5 in size. The two classes add up to:
 
 # %%
 def class_gradients(p, y):
@@ -185,9 +183,9 @@ index = ["negatives, lower p", "positives, raise p"]
 pd.DataFrame(rows, index=index).T.round(1)
 
 # %% [markdown]
-# At .5 the negatives have 950 and the positives 50, so cross entropy
-# first lowers *every* probability. At $p = .05$ the two are equal, 95 and 95: the model has learned how
-# common positives are and nothing else. Below .05 the positives win.
+# At .5 the negatives have 950 and the positives 50, so cross entropy first lowers *every* probability. At $p =
+# .05$ the two are equal, 95 and 95: the model has learned how common positives are. Below .05 the positives
+# win.
 #
 # (eq-2-2)=
 # At the minimum the gradients on the bias sum to 0 over all examples:
@@ -195,8 +193,8 @@ pd.DataFrame(rows, index=index).T.round(1)
 # $$ \sum_i (p_i - y_i) = 0 \quad\Longleftrightarrow\quad \text{mean prediction} = \text{share of
 # positives} \tag{2.2} $$
 #
-# Does a trained model arrive there? This is the trainer of chapters 02 to 07: a logistic model, Adam
-# with steps of .3, 200 of them, each on all examples unless a batch size is given.
+# A trained model arrives there. The trainer of chapters 02 to 07 fits a logistic model with 200 steps of Adam
+# at a rate of .3, each on all examples unless a batch size is given:
 
 # %% tags=["hide-input"]
 source = inspect.getsource(train_logistic)
@@ -215,8 +213,7 @@ print(f"share of positives {y.mean():.4f}")
 
 # %% [markdown]
 # The two agree to three digits. Cross entropy does *not* forget the rare class. It asks for honest
-# probabilities: among examples that look alike, the share that is positive. For a rare class that
-# share is small, and the usual threshold of .5 is too high for it.
+# probabilities: among examples that look alike, the share that is positive.
 
 # %% tags=["remove-cell"]
 claim("The two agree to three digits", abs(probability.mean() - y.mean()).item() < 5e-4)
@@ -246,8 +243,8 @@ table["cross entropy, p > .5"] = scores(z > 0, y_test)
 pd.DataFrame(table).T.round(3)
 
 # %% [markdown]
-# The lazy model has an accuracy of 95% and an F1 of 0. Training lifts accuracy by 1.2 points
-# and F1 from 0 to nearly a half. Of 100 positives the trained model names only 53.
+# The lazy model has an accuracy of 95% and an F1 of 0. Training lifts accuracy by 1.2 points and F1 from 0 to
+# nearly a half. There are 100 positives, and the trained model says "positive" 53 times.
 
 # %% tags=["remove-cell"]
 always, trained = table["always negative"], table["cross entropy, p > .5"]
@@ -256,7 +253,7 @@ claim(
     {"95%": always["accuracy"], "0": always["F1"]},
 )
 claim("lifts accuracy by 1.2 points", {"1.2": 100 * (trained["accuracy"] - always["accuracy"])})
-claim("Of 100 positives the trained model names only 53",
+claim('There are 100 positives, and the trained model says "positive" 53 times',
       {"100": y_test.sum(), "53": trained["said positive"]})  # fmt: skip
 claim("F1 from 0 to nearly a half", 0.47 < trained["F1"] < 0.5)
 
@@ -288,10 +285,9 @@ print(f"between them: {int(between.sum())} examples, {of_them} positive")
 claim("about one example in four is positive", 0.2 < (between & gold).sum() / between.sum() < 0.3)
 
 # %% [markdown]
-# In the strip between the lines about one example in four is positive. Each has less than an even
-# chance, so that at .5 none is called positive. F1 gains by many of them even at
-# such odds, as [Eq. 2.3](eq-2-3) says. So choose another threshold: on the training set, to be scored on
-# the test set.
+# In the strip between the lines about one example in four is positive. Each has less than an even chance, so
+# that at .5 none is called positive. F1 gains by many of them even at such odds ([Eq. 2.3](eq-2-3)). So choose
+# another threshold, on the training set, and score it on the test set:
 
 # %%
 cut, _ = best_threshold(fit.predict(x), y)
@@ -356,11 +352,11 @@ claim("The interval lies well above 0", interval(gains).low > 0.02)
 # %% [markdown]
 # ### How many positives does tuning need?
 #
-# Take twenty training sets and a model of each, and tune each model's threshold on ten validation sets
-# with 5 to 400 positives. Each threshold is scored on 100,000 fresh examples, beside three that nobody
-# tunes: .5; the threshold built into a dice loss ([Eq. 8](eq-8), chapter 04); and the
-# **plug-in threshold** of the same model, which needs examples and no labels. It calls the $k$ likeliest
-# examples positive, with the $k$ that makes F1 largest if the model's probabilities are right:
+# Take twenty training sets and a model of each, and tune each model's threshold on ten validation sets with 5
+# to 400 positives. Each threshold is scored on 100,000 fresh examples, beside three that nobody tunes: .5; the
+# threshold built into a dice loss ([Eq. 8](eq-8), chapter 04); and the **plug-in threshold** of the same model,
+# which needs examples and no labels. It calls the $k$ likeliest examples positive, with the $k$ that makes F1
+# largest if the model's probabilities are right:
 #
 # $$ k^* = \arg\max_k \; \frac{2\sum_{i \le k} p_i}{k + \sum_{j=1}^{n} p_j} $$
 
@@ -412,13 +408,12 @@ print(f"mean F1: best threshold {best.mean():.3f}, .5 {at_half.mean():.3f}, "
 pd.DataFrame(rows).T
 
 # %% [markdown]
-# With 20 positives the tuned threshold lies anywhere between .15 and .48. Its F1 is .496 on average where
-# the best threshold has .518 and .5 has .442. But three in four tunings
-# do worse than dice, and four in five worse than the plug-in threshold of the same model.
-# With 400 positives tuning and dice are an even race, and the plug-in threshold is still ahead of six
-# tunings in ten. So **with few positives to tune on, a threshold that needs no labels is the safer choice:
-# the plug-in threshold, or the one built into a loss**. That holds for a toy on which the model's
-# probabilities are honest. Where they are not, the plug-in threshold is wrong, too; the [second
+# With 20 positives the tuned threshold lies anywhere between .15 and .48. Its F1 is .496 on average where the
+# best threshold has .518 and .5 has .442. But three in four tunings do worse than dice, and four in five worse
+# than the plug-in threshold of the same model. With 400 positives tuning and dice are an even race, and the
+# plug-in threshold is still ahead of six tunings in ten. So **with few positives to tune on, a threshold that
+# needs no labels is the safer choice: the plug-in threshold, or the one built into a loss**. On this toy the
+# model's probabilities are honest. Where they are not, the plug-in threshold is wrong, too; the [second
 # protocol](../docs/protocol_2.md) tries it on real text.
 
 # %% tags=["remove-cell"]
@@ -455,8 +450,8 @@ claim(
 # (eq-2-3)=
 # $$ t^* = \tfrac12 F_1^* \tag{2.3} $$
 #
-# For this toy the honest probabilities are known (Bayes' rule), so that we can check it without
-# training, on 400,000 examples.
+# For this toy the honest probabilities are known (Bayes' rule), so that 400,000 examples check it without
+# training:
 
 # %%
 x_big, y_big = imbalanced_blobs(400_000, seed=99)
@@ -467,10 +462,9 @@ print(f"best threshold {t_best:.3f}")
 print(f"F1 at .5: {f1_score(honest > 0.5, y_big):.3f}")
 
 # %% [markdown]
-# Half of .521 is .261, and the best of all thresholds is .260. So .5 is right only for a
-# problem that can be solved perfectly, and a harder problem has a lower threshold: one more "positive"
-# raises F1 as long as its chance of being right exceeds half of the F1 so far. Chapter 04 finds the
-# same rule inside the gradient of the dice loss.
+# Half of .521 is .261, and the best of all thresholds is .260. So .5 is right only for a problem that can be
+# solved perfectly: one more "positive" raises F1 as long as its chance of being right exceeds half of the F1 so
+# far. Chapter 04 finds the same rule in the gradient of the dice loss.
 
 # %% tags=["remove-cell"]
 claim(
@@ -519,15 +513,15 @@ print(f"ratio: {theirs / by_weight:.4f}")
 print(f"mean weight of this batch: {alpha[gold.long()].mean():.4f}")
 
 # %% [markdown]
-# They differ by the mean weight of the batch. On one fixed set that is a constant, which plain gradient
-# descent takes as another learning rate and Adam does not notice. In batches it varies:
-# torch weighs the rare class less in those batches that hold many of it (exercise 2.3).
+# They differ by the mean weight of the batch. On one fixed set that is a constant, another learning rate for
+# plain gradient descent and nothing for Adam. In batches it varies: torch weighs the rare class less in batches
+# that hold many of it (exercise 2.3).
 #
 # ### The paper's formula for the weights
 #
 # > "we use lg(n−nt/nt + K) to calculate the coefficient α" (the paper, Section 3.2)
 #
-# We put brackets around $n - n_t$, so that for a class with $n_t$ of the $n$ examples it says
+# With brackets around $n - n_t$ it says, for a class with $n_t$ of the $n$ examples,
 #
 # (eq-2-4)=
 # $$ \alpha_t = \lg\left(\frac{n - n_t}{n_t} + K\right) \tag{2.4} $$
@@ -549,8 +543,8 @@ ax.legend(fontsize="small")
 plt.show()
 
 # %% [markdown]
-# They do not. A weight above 1 does no harm, but a weight below 0 rewards the model for getting
-# that class wrong. $K = 0$ on our toy:
+# They do not. A weight above 1 does no harm, but a weight below 0 rewards the model for getting that class
+# wrong. $K = 0$ on the toy:
 
 # %%
 alpha = log_ratio_weights([1900, 100], K=0).double()
@@ -566,10 +560,9 @@ print("loss:", upside_down.losses[[0, 50, 199]].numpy().round(1))
 print(scores(upside_down.predict(x_test) > 0, y_test))
 
 # %% [markdown]
-# The weights are opposite, because $(n-n_0)/n_0$ is the reciprocal of $(n-n_1)/n_1$. The
-# loss falls below 0 and has no minimum. The model calls 1563 of 2000 test
-# examples positive and is right about one in sixteen. So **keep $K \ge 1$**: with $K = 1$ the formula is
-# $\lg(n/n_t)$, which is never negative.
+# The weights are opposite, because $(n-n_0)/n_0$ is the reciprocal of $(n-n_1)/n_1$. The loss falls below 0 and
+# has no minimum. The model calls 1563 of 2000 test examples positive and is right about one in sixteen. So
+# **keep $K \ge 1$**: with $K = 1$ the formula is $\lg(n/n_t)$, which is never negative.
 
 # %% tags=["remove-cell"]
 said = upside_down.predict(x_test) > 0
@@ -595,9 +588,8 @@ claim("falls below 0 and has no minimum", bool((upside_down.losses[50:].diff() <
 # $$ \mathbb{E}_{i \sim \rho}\,[\ell_i] = \sum_i \rho_i\, \ell_i = \frac1N \sum_i \alpha_i\, \ell_i
 # \quad\text{with}\quad \alpha_i = N \rho_i \tag{2.5} $$
 #
-# and the same holds for gradients. In exact fractions: five examples of a one-number model,
-# $x_i = w f_i$ at $w = 0$, so that the gradient of example $i$ is $(.5 - y_i) f_i$, and *all* 125
-# batches of three that resampling can draw.
+# and the same holds for gradients. In exact fractions: five examples of a model $x_i = w f_i$ at $w = 0$, so
+# that the gradient of example $i$ is $(.5 - y_i) f_i$, and *all* 125 batches of three that resampling can draw.
 
 # %%
 half = Fraction(1, 2)
@@ -617,9 +609,9 @@ print("weighted:", weighted, "  neither:", plain)
 # %% [markdown]
 # Both are $-11/16$ exactly. Without weights the gradient is $1/10$: it points the other way.
 #
-# The noise differs. In batches of 16 the weighted gradient is three times as noisy on our toy:
-# most batches hold no positive or one, and that one counts ten times. Resampling, in turn,
-# shows the same 100 positives again and again and needs longer to have seen all negatives.
+# The noise differs. In batches of 16 the weighted gradient is three times as noisy on the toy: most batches
+# hold no positive or one, and that one counts ten times. Resampling, in turn, repeats the same 100 positives
+# and needs longer to have seen all negatives.
 
 # %% tags=["remove-cell"]
 inputs = torch.cat([x, torch.ones(len(x), 1)], 1)  # the last column carries the bias
@@ -652,8 +644,8 @@ claim("Without weights the gradient is $1/10$", plain == Fraction(1, 10))
 # %% [markdown]
 # ## 2.7 What weights do to a model
 #
-# If weighting changes the distribution, then a model trained with weights learns
-# the probabilities of the *other* distribution.
+# If weighting changes the distribution, a model trained with weights learns the probabilities of the *other*
+# distribution.
 #
 # (eq-2-6)=
 # By Bayes' rule weights $\alpha_1$ and $\alpha_0$ multiply the odds of the classes, so they add to every
@@ -662,8 +654,7 @@ claim("Without weights the gradient is $1/10$", plain == Fraction(1, 10))
 # $$ \log\frac{\alpha_1 P(1\mid x)}{\alpha_0 P(0\mid x)} = \log\frac{P(1\mid x)}{P(0\mid x)} +
 # \log\frac{\alpha_1}{\alpha_0} \tag{2.6} $$
 #
-# A shift of all logits is a shift of the bias. With positives counted nineteen
-# times it should be $\log 19 = 2.94$.
+# That is a shift of the bias. With positives counted nineteen times it should be $\log 19 = 2.94$.
 
 # %%
 def positives_count(times):
@@ -706,8 +697,8 @@ print(f"no weights, threshold .05: F1 {f1_score(by_threshold, y_test):.3f}")
 print(f"the two agree on {same:.1%} of the test examples")
 
 # %% [markdown]
-# So "balanced" weights, the default advice, cost F1 here: the plain model had .497 at threshold .5. Now
-# sweep the weight, and, separately, the threshold of the unweighted model, on ten data sets.
+# So "balanced" weights, the default advice, cost F1 here: the plain model had .497 at threshold .5. Now sweep
+# the weight, and, separately, the threshold of the unweighted model, on ten data sets:
 
 # %%
 counts = [1, 2, 3, 5, 8, 12, 19, 32]
@@ -739,21 +730,16 @@ gain = at_3 - at_19
 print("F1 at weight 3 minus F1 at weight 19:", mean(gain))
 
 # %% [markdown]
-# The two curves agree to .01. (Turn the
-# weight in the <a href="../docs/playground.html#loss=wce&amp;weight=19">Playground</a>.) The
-# paper's formula counts a positive 58 times at $K = 1$, which is a threshold of .017. The ratio 2.8 that
-# is best for this toy comes out near $K = 3$ (exercise
-# 2.2). So $K$ chooses a threshold, with one training run for each guess.
+# The two curves agree to .01. (Turn the weight in the <a
+# href="../docs/playground.html#loss=wce&amp;weight=19">Playground</a>.) The paper's formula counts a positive
+# 58 times at $K = 1$, which is a threshold of .017. The ratio 2.8 that is best for this toy comes out near $K =
+# 3$ (exercise 2.2). So $K$ chooses a threshold, with one training run for each guess.
 
 # %% [markdown]
-# **Where the model can represent the true probabilities, and learns them, weights, resampling and
-# tuning lead to the same threshold**, and tuning is the cheapest: it needs no new
-# training. Where a model cannot represent them, weights also change
-# the direction of its line (section 7.4). And where a network can fit every training
-# example, its probabilities are overconfident, and weights lose their effect as training goes on
-# {cite}`byrd2019`.
-#
-# Is there a loss that finds the threshold by itself, or another line? Chapters 03 to 07 ask.
+# **Where the model can represent the true probabilities, and learns them, weights, resampling and tuning lead
+# to the same threshold**, and tuning needs no new training. Where a model cannot represent them, weights also
+# change the direction of its line (section 7.4). And where a network can fit every training example, its
+# probabilities are overconfident, and weights lose their effect as training goes on {cite}`byrd2019`.
 
 # %% tags=["remove-cell"]
 claim("the plain model had .497 at threshold .5", {".497": trained["F1"]})
@@ -772,16 +758,15 @@ claim("The ratio 2.8 that is best for this toy comes out near $K = 3$",
 # %% [markdown]
 # ## Summary
 #
-# - The gradient of cross entropy ([Eq. 1](eq-1)) on a logit is $p - y$ ([Eq. 2.1](eq-2-1)). At its
-#   minimum the mean prediction is the share of positives ([Eq. 2.2](eq-2-2)).
-# - The best threshold for F1 is half of the best F1 ([Eq. 2.3](eq-2-3)). A tuned threshold is the baseline
-#   for every other loss.
-# - Tuned on 20 positives, the threshold does worse than dice's built-in one in most draws, and worse than
-#   the plug-in threshold of the same model. On 400, tuning and dice are an even race.
-# - Weighted cross entropy ([Eq. 2](eq-2)) shifts the logits by $\log(\alpha_1/\alpha_0)$ ([Eq.
-#   2.6](eq-2-6)): for an honest model, a threshold chosen before training.
-# - The weights $\lg((n-n_t)/n_t + K)$ leave [0, 1] on both sides. Below 0 the loss has no
-#   minimum. Keep $K \ge 1$.
+# - The gradient of cross entropy ([Eq. 1](eq-1)) on a logit is $p - y$ ([Eq. 2.1](eq-2-1)). At its minimum the
+#   mean prediction is the share of positives ([Eq. 2.2](eq-2-2)).
+# - The best threshold for F1 is half of the best F1 ([Eq. 2.3](eq-2-3)). A tuned threshold is the baseline for
+#   every other loss.
+# - Tuned on 20 positives, the threshold does worse than dice's built-in one in most draws, and worse than the
+#   plug-in threshold. On 400, tuning and dice are an even race.
+# - Weighted cross entropy ([Eq. 2](eq-2)) shifts the logits by $\log(\alpha_1/\alpha_0)$ ([Eq. 2.6](eq-2-6)):
+#   for an honest model, a threshold chosen before training.
+# - The weights $\lg((n-n_t)/n_t + K)$ leave [0, 1] on both sides. Keep $K \ge 1$.
 # - Resampling and weighting have the same expected gradient ([Eq. 2.5](eq-2-5)), not the same noise.
 
 # %% tags=["remove-cell"]

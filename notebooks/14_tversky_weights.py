@@ -13,20 +13,17 @@
 # %% [markdown]
 # # 14 Tversky's weights
 #
-# Tversky's loss sets a price α on a false positive and β on a false negative. The paper tries nine pairs
-# and concludes that they "play an important role". They do, but as more than prices: with the linear loss
-# of the paper, a small β keeps the loss from learning a rare class at all.
+# Tversky's loss sets a price α on a false positive and β on a false negative. The paper tries nine pairs and
+# concludes that they "play an important role". They do, but as more than prices: with the linear loss of the
+# paper, a small β keeps the loss from learning a rare class at all.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
-# - **For** readers who want more recall, or more precision, and wonder whether to ask the loss for
-#   it.
+# - **For** readers who want more recall, or more precision, and wonder whether to ask the loss for it.
 # - **You need** chapters [05](05_tversky.ipynb) and [09](09_named_entities.ipynb).
-# - **You will be able to** train with any pair of Tversky's weights, say which weights hold a rare
-#   class down, judge a weight against a moved threshold, and read a table over a hyperparameter
-#   without seeing peaks in noise.
-# - **Time** two to three minutes on a CPU as it stands. With a real encoder a GPU is advisable: there
-#   are as many trainings as weights, times the seeds.
+# - **You will be able to** say which weights hold a rare class down, judge a weight against a moved threshold,
+#   and read a table over a hyperparameter.
+# - **Time** two to three minutes on a CPU as it stands. With a real encoder a GPU is advisable.
 #
 # </details>
 
@@ -190,19 +187,21 @@ rows.rename_axis("alpha").round(2)
 # %% [markdown]
 # ### 14.3 Two forms, and a third that goes wrong
 #
-# As printed, the loss has linear denominators. dicebook's default squares the errors: the false
-# positives are $\sum p^2\,(1 - y)$ and the false negatives $\sum (1 - p)^2\,y$, which are the same
-# counts for hard decisions.
+# As printed, the loss has linear denominators. dicebook's default squares the errors: the false positives are
+# $\sum p^2\,(1 - y)$ and the false negatives $\sum (1 - p)^2\,y$, the same counts for hard decisions.
 #
 # (eq-14-1)=
-# **Linear.** [Section 16.14](16_why_it_does_not_optimise.ipynb) derives for dice which classes are pushed down at
-# the start. In the same way: a class with A gold words among n, to which a model gives the same small p
-# everywhere, has with α + β = 1 the loss $1 - (Ap + γ) / (αnp + β A + γ)$, whose slope in p at 0 has the sign of
+# **Linear.** As in [section 16.14](16_why_it_does_not_optimise.ipynb), take a class with A gold words among n,
+# to which a model gives the same small p everywhere. With α + β = 1 its loss is
+#
+# $$ 1 - \frac{Ap + γ}{αnp + βA + γ} $$
+#
+# and its slope in p at 0 has the sign of
 #
 # $$ αnγ - A(βA + γ) \tag{14.1} $$
 #
-# While that is positive, the class is pushed down. A smaller γ and a larger β help it. So in the linear form β is
-# more than a price: it decides which classes can be learned.
+# While that is positive, the class is pushed down. A smaller γ and a larger β help it. So in the linear form β
+# is more than a price: it decides which classes can be learned.
 
 # %% tags=["hide-input"]
 def slope_at_zero(A, n, a, **options):
@@ -226,14 +225,17 @@ slopes.round(2)
 
 
 # %% [markdown]
-# **Squared errors.** The slope at 0 is $-βA(A + 2γ) / (βA + γ)^2$, which is never positive: no class
-# starts by being pushed down. The smaller β, the price of a miss, the weaker the pull up.
+# **Squared errors.** The slope at 0 is
+#
+# $$ -\frac{βA\,(A + 2γ)}{(βA + γ)^2} $$
+#
+# which is never positive: no class starts by being pushed down. The smaller β, the weaker the pull up.
 #
 # (eq-14-2)=
-# **Squared sums.** One could also square the sums in the denominator as dice does: $\sum p^2 -
-# \sum py$ for the false positives and $\sum y^2 - \sum py$ for the false negatives. With α = β that is
-# the same loss. With other weights a model that is right and gives p to each of A gold words, and 0 to all
-# others, costs $1 - p / (αp^2 + β)$ for large A. That is least not at p = 1 but at
+# **Squared sums.** One could also square the sums in the denominator as dice does: $\sum p^2 - \sum py$ for the
+# false positives and $\sum y^2 - \sum py$ for the false negatives. With α = β that is the same loss. With other
+# weights a model that gives p to each of A gold words, and 0 to all others, costs $1 - p / (αp^2 + β)$ for
+# large A. That is least not at p = 1 but at
 #
 # $$ p^* = \sqrt{β / α} \tag{14.2} $$
 #
@@ -267,7 +269,7 @@ turning.round(2)
 
 # %% [markdown]
 # With squared sums and α = .9 a right answer is best off at p = ⅓: the argmax then says `O`. With squared
-# errors a right answer is best off at 1 for every α. That is the form of the library.
+# errors a right answer is best off at 1 for every α.
 
 # %% tags=["remove-cell"]
 claim(
@@ -302,9 +304,10 @@ claim(
 # %% [markdown]
 # ### 14.4 A training with weights
 #
-# The task is entities in Chinese, by character, on made-up sentences that rank nothing;
-# [chapter 09](09_named_entities.ipynb) explains its score and its training. Every run begins with a few passes of
-# cross entropy. From that model each pair of weights goes on, and so does cross entropy itself. The form is the squared one; for the linear one give `-p loss_options '{"squared": false}'`.
+# The task is entities in Chinese, by character, on made-up sentences that rank nothing ([chapter
+# 09](09_named_entities.ipynb)). Every run begins with a few passes of cross entropy. From that model each pair
+# of weights goes on, and so does cross entropy itself. The form is the squared one; for the linear one give `-p
+# loss_options '{"squared": false}'`.
 
 # %% tags=["hide-input"]
 entities = sample(corpora.load(experiment.corpus, task="tagging"), experiment)
@@ -386,7 +389,7 @@ mean = {
 pd.DataFrame(mean).T.rename_axis("alpha").round(1)
 
 # %% [markdown]
-# Look at the recall: here it falls as a false positive gets dearer. F1 alone, the only score of Table 10, would not show
+# In this run recall falls as a false positive costs more. F1 alone, the only score of Table 10, would not show
 # it.
 
 # %% tags=["remove-cell"]
@@ -398,20 +401,21 @@ as_given = (alphas, seeds, warm_up, experiment.corpus) == (
 ) and not experiment.loss_options  # the words hold for the chapter as it stands
 if as_given:
     recall = [mean[a]["recall"] for a in prices]
-    claim("here it falls as a false positive gets dearer", recall == sorted(recall, reverse=True))
+    claim(
+        "In this run recall falls as a false positive costs more",
+        recall == sorted(recall, reverse=True),
+    )
 
 # %% [markdown]
 # ## On real text
 #
-# What follows is drawn from the paper's table and from records in `results/`.
-#
 # ### 14.5 One pair of weights against cross entropy
 #
-# The [evidence](../docs/protocol.md) has an arm `tversky`: the linear loss of [Eq. 10](eq-10) with γ = 1
-# and α = 1 − β, after 60 steps of cross entropy. The encoder is frozen and a head is trained. Sixteen
-# trials search β between .3 and .9 along with the learning rate, and the best trial on validation goes
-# into twenty finals on fresh draws. Cross entropy has as many trials. Test F1 of Tversky less cross
-# entropy on the nine tagging tasks, with 95% intervals:
+# The [evidence](../docs/protocol.md) has an arm `tversky`: the linear loss of [Eq. 10](eq-10) with γ = 1 and α
+# = 1 − β, after 60 steps of cross entropy. The encoder is frozen and a head is trained. Sixteen trials search β
+# between .3 and .9 along with the learning rate, and the best trial on validation goes into twenty final runs
+# on fresh draws. Cross entropy has as many trials. Test F1 of Tversky less cross entropy on the nine tagging
+# tasks, with 95% intervals:
 
 # %% tags=["hide-input"]
 evidence = analysis.Evidence.read(runs.kept_folder() / "evidence")
@@ -437,10 +441,9 @@ pd.DataFrame(
 
 # %% [markdown]
 # No gain was seen whose interval excludes zero, on any of the nine and in either way. On four of the five
-# CrossNER domains Tversky is two points or more *behind* with both thresholds tuned, on politics six.
-# On the three corpora of Figure 14.1 a gain of a point, tuned, could hide, and one of four could not.
-# Which β did the search take there? F1 was the score in every trial, and yet it is never one half, always
-# .7 to .9.
+# CrossNER domains Tversky is two points or more *behind* with both thresholds tuned, on politics six. On the
+# three corpora of Figure 14.1 a gain of a point, tuned, could hide, and one of four could not. F1 was the score
+# in every trial, and yet the β that the search took there is never one half, always .7 to .9.
 
 # %% tags=["remove-cell"]
 if len(tagging_tasks) == 9:
@@ -471,27 +474,25 @@ if complete:
         max(difference["tuned"][t].high for t in on) < 4,
     )
     claim(
-        "it is never one half, always .7 to .9",
+        "is never one half, always .7 to .9",
         all(0.7 < beta < 0.9 for beta in chosen.values()),
     )
 
 # %% [markdown]
 # ### 14.6 Which weights can learn a rare class?
 #
-# Each trial of Tversky has a twin: a trial of cross entropy with the same learning rate, dropout, initialisation
-# and training sentences. [Figure 14.1](fig-14-1) shows Tversky's validation F1 less that of its twin, over the β
-# that it drew.
+# Each trial of Tversky in [Figure 14.1](fig-14-1) has a twin: a trial of cross entropy with the same learning
+# rate, dropout, initialisation and training sentences.
 #
-# On WNUT 2017 the weights decide nearly everything. With β at one half or below, where the loss is the
-# linear dice loss or leans to precision, every trial is at least thirteen points behind its twin. With
-# β above .8 the three trials are within five points of theirs. The tuned threshold does not bring
-# the lost points back: circles and diamonds lie together. So with a small β the model has not learned the
-# classes. UNER has the same slope, from ten points behind to one. In Wikigold nearly all trials lie within five points of zero.
+# On WNUT 2017 the weights decide nearly everything. With β at one half or below, where the loss is the linear
+# dice loss or leans to precision, every trial is at least thirteen points behind its twin. With β above .8 the
+# three trials are within five points of theirs. The tuned threshold does not bring the lost points back:
+# circles and diamonds lie together. UNER has the same slope, from ten points behind to one. In Wikigold nearly
+# all trials lie within five points of zero.
 #
-# That is what Eq. 14.1 predicts. A batch holds 256 words. In WNUT 2017 some fifteen of them are in an
-# entity, over twelve tags, so most tags have one or two; in Wikigold they have three times as many. Where
-# a tag is that rare the linear loss pushes it down, the more so the smaller β. The warm start of 60 steps
-# does not prevent it.
+# That is what Eq. 14.1 predicts. A batch holds 256 words. In WNUT 2017 some fifteen of them are in an entity,
+# over twelve tags, so most tags have one or two; in Wikigold they have three times as many. The linear loss
+# pushes so rare a tag down, the more so the smaller β. The warm start of 60 steps does not prevent it.
 
 # %% tags=["remove-cell"]
 less = {(task, how): less_twin(evidence, task, how) for task in on for how in analysis.WAYS}
@@ -540,7 +541,7 @@ if complete:
 # %% [markdown]
 # ### 14.7 Where the finals decide
 #
-# A large β should buy recall. Precision against recall of the finals, under all thresholds, with the points
+# A large β should buy recall. Precision against recall of the final runs, under all thresholds, with the points
 # at which each decides by itself:
 
 # %% mystnb={"figure": {"caption": "Figure 14.2. Precision against recall on the test sets, means over twenty finals. Circles are argmax, diamonds the tuned threshold.", "name": "fig-14-2"}, "image": {"alt": "Three panels with two falling curves each. All rise slowly to the left and bend back at their right ends. WNUT 2017 and UNER: the curve of Tversky lies under that of cross entropy. Wikigold: the two lie on one another up to a recall of .4, then Tversky reaches a little further. The circles of Tversky stand a little to the right of and below those of cross entropy."}} tags=["hide-input"]
@@ -560,8 +561,8 @@ plt.show()
 # %% [markdown]
 # At argmax all three Tversky models have more recall than cross entropy, by 1 to 4 points, and less precision,
 # by 2 to 9. A threshold tuned on validation (the diamonds) moves cross entropy along its own curve, with no
-# second training. On WNUT 2017 and UNER that curve is the upper one, from a recall of .15 to its diamond. All curves bend back at the end: a lower
-# threshold adds words, and words added to an entity break it.
+# second training. On WNUT 2017 and UNER that curve is the upper one, from a recall of .15 to its diamond. All
+# curves bend back at the end: a lower threshold adds words, and words added to an entity break it.
 
 # %% tags=["remove-cell"]
 if complete:
@@ -591,9 +592,9 @@ if complete:
 # ### 14.8 With all prices equal: linear against squared
 #
 # On 1,000 sentences of WNUT 2017, with two upper layers trained and no warm start, linear Tversky with α at one
-# half finds nothing. Squared Tversky, with α at .3 and at .5, is ahead of cross entropy with each seed, at 31
-# and more. [Section 16.14](16_why_it_does_not_optimise.ipynb) has such runs with dice. That is why the
-# library's default is the squared form.
+# half finds nothing, as linear dice in [section 16.14](16_why_it_does_not_optimise.ipynb). Squared Tversky,
+# with α at .3 and at .5, is ahead of cross entropy with each seed, at 31 and more. So the library's default is
+# the squared form.
 
 # %% tags=["remove-cell"]
 first = [r for r in runs.kept_records("first_try") if r["parameters"]["corpus"] == "wnut17"]
@@ -654,11 +655,10 @@ axes[1].set(xlabel="α", xticks=list(column))
 plt.show()
 
 # %% [markdown]
-# Both corpora have their highest values in the middle. On OntoNotes the values
-# from .3 to .6 lie within .45 of each other, so "the highest F1 at .6" is a statement about .15 and .20 of a
-# point. On Quoref the peak at .4 is .92 above its neighbour at .5, but .9 is better than .8 by .71. Each
-# point is one run. With one setting, trained twenty times on fresh draws, the F1 of the evidence's
-# `tversky` arm has these standard deviations:
+# Both corpora have their highest values in the middle. On OntoNotes the values from .3 to .6 lie within .45 of
+# each other, so "the highest F1 at .6" is a statement about .15 and .20 of a point. On Quoref the peak at .4 is
+# .92 above its neighbour at .5, but .9 is better than .8 by .71. Each point is one run. The F1 of the
+# evidence's `tversky` arm, one setting trained twenty times on fresh draws, has these standard deviations:
 
 # %% tags=["hide-input"]
 spread = {
@@ -668,14 +668,14 @@ spread = {
 print({title_of(task): f"{value:.1f}" for task, value in spread.items()})
 
 # %% [markdown]
-# One and a half to two and a half points; exercise 4 asks how small it would have to be for Table 10's peaks to
-# mean something. [Section 15.9](15_audit.ipynb) compares the row of one half with Tables 5 and 6.
+# They are one and a half to two and a half points (exercise 4). [Section 15.9](15_audit.ipynb) compares the row
+# of one half with Tables 5 and 6.
 #
-# `make reproduce TABLE=10 PROFILE=laptop` trains the grid in small, linear and from nothing; kept are two seeds
-# ([Reproduced](../docs/reproduced.md)). On 300 sentences of WNUT 2017 a seed's F1 at argmax is 0, or 22 and
-# more. With α at one half or above it is 0 with both seeds, and the tuned threshold finds at most 4.2; with
-# α of .4 or below one seed of two learns, and gets as far as tuned cross entropy. That is the order of
-# section 14.6: a large β lets a rare class begin. On Quoref no order shows.
+# `make reproduce TABLE=10 PROFILE=laptop` trains the grid in small, linear, without a warm start, with two
+# seeds ([Reproduced](../docs/reproduced.md)). On 300 sentences of WNUT 2017 a seed's F1 at argmax is 0, or 22
+# and more. With α at one half or above it is 0 with both seeds, and the tuned threshold finds at most 4.2; with
+# α of .4 or below one seed of two learns, and gets as far as tuned cross entropy, the order of section 14.6. On
+# Quoref no order shows.
 
 # %% tags=["remove-cell"]
 column = {key: np.array(list(values.values())) for key, values in printed.items()}
@@ -692,7 +692,7 @@ claim(
 )
 if complete:
     claim(
-        "One and a half to two and a half points",
+        "They are one and a half to two and a half points",
         abs(min(spread.values()) - 1.5) < 0.15,
         abs(max(spread.values()) - 2.5) < 0.15,
     )
@@ -727,15 +727,14 @@ claim(
 # ## Summary
 #
 # - *Proved*: α prices false positives, β = 1 − α false negatives; b² = β/α tells which $F_b$ is trained.
-# - *Proved*: linear Tversky pushes a class down while αnγ > A(βA + γ). With squared errors no class
-#   starts by being pushed down, and p = 1 is best for every α. With squared sums and α > ½ right
-#   answers are pushed down to √(β/α).
-# - *Real* text, sixteen trials each beside its twin: where tags are rare in a batch, linear Tversky with
-#   β at one half or below loses ten points and more, warm start or not, and no threshold brings them
-#   back. A large β does, up to the level of cross entropy.
-# - *Real* text, each loss with its own search, twenty draws, nine tagging tasks: no gain of linear
-#   Tversky over cross entropy was seen, and on four it is two points behind or more, tuned. The chosen
-#   weights bought recall and paid with precision.
+# - *Proved*: linear Tversky pushes a class down while αnγ > A(βA + γ). With squared errors no class starts by
+#   being pushed down. With squared sums and α > ½ right answers are pushed down to √(β/α).
+# - *Real* text, sixteen trials each beside its twin: where tags are rare in a batch, linear Tversky with β at
+#   one half or below loses ten points and more, and no threshold brings them back. A large β does, up to the
+#   level of cross entropy.
+# - *Real* text, each loss with its own search, nine tagging tasks: no gain of linear Tversky over cross entropy
+#   was seen, and on four it is two points behind or more, tuned. The chosen weights bought recall and paid with
+#   precision.
 # - *Real* text, few runs: squared Tversky learns without a warm start where linear Tversky does not.
 # - *Printed* numbers: which α from .3 to .6 is best, Table 10 does not show.
 #

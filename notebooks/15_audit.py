@@ -20,10 +20,9 @@
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
 # - **For** readers who are about to quote a number of the paper, or to build on one.
-# - **You need** precision, recall and F1 (chapter 03), and a feeling for rounding.
-# - **You will be able to** check a table of scores by arithmetic alone, say what rounding,
-#   averaging or a definition could explain and what they could not, and know which of the paper's
-#   conclusions rest on numbers that agree with each other.
+# - **You need** precision, recall and F1 (chapter 03).
+# - **You will be able to** check a table of scores by arithmetic, and say what rounding, averaging or a
+#   definition could explain and what they could not.
 # - **Time** under a minute on a CPU; a GPU does not help.
 #
 # </details>
@@ -97,8 +96,7 @@ plt.show()
 # too low (81.63 recomputed, 80.62 printed), BERT+FL on UD 1.4 (.72 too high) and DSC on the tweets (.62
 # too low).
 #
-# `dicelab.records.paper` holds every cell of the final version as it is printed, and a test compares it
-# with the paper's text. (The arXiv version 2 prints the same numbers.)
+# The numbers are those of the final version; the arXiv version 2 prints the same.
 #
 # ## 15.1 What rounding allows
 #
@@ -108,7 +106,7 @@ plt.show()
 # $$ \mathrm{F1} = H(P, R) = \frac{2 P R}{P + R} \tag{15.1} $$
 #
 # A printed 92.33 was anything from 92.325 to 92.335. So the question is whether *any* P and R inside their
-# intervals have an F1 that rounds to what is printed. That is easy to answer if H grows in both:
+# intervals have an F1 that rounds to what is printed. The slopes of H help to answer it:
 
 # %% tags=["hide-input"]
 P, R = sp.symbols("P R", positive=True)
@@ -157,7 +155,7 @@ allowed = np.round(recomputed(row)[1:], 3)
 print(f"P {row.precision}, R {row.recall}: F1 in {allowed}, print {row.f1}")
 
 # %% [markdown]
-# This row passes: rounding leaves a window of about one hundredth of a point. Now all of them.
+# This row passes: rounding leaves a window of about one hundredth of a point.
 #
 # ## 15.2 Fifty rows
 
@@ -220,24 +218,23 @@ claim(
 # %% [markdown]
 # ## 15.3 What could explain them
 #
-# **Cutting digits instead of rounding them.** Then a printed number stands for anything up to .01
-# above it.
+# **Truncation.** A truncated number stands for anything up to .01 above it.
 
 # %%
-def consistent_if_cut(row):
+def consistent_if_truncated(row):
     low = f1_of(row.precision, row.recall)
     high = f1_of(row.precision + 0.01, row.recall + 0.01)
     return low < row.f1 + 0.01 and row.f1 < high
 
 
-explained = sum(consistent_if_cut(row) for row in off)
-print(f"explained by cutting: {explained} of {len(off)}")
+explained = sum(consistent_if_truncated(row) for row in off)
+print(f"explained by truncation: {explained} of {len(off)}")
 
 # %% [markdown]
-# Cutting explains none.
+# Truncation explains none.
 #
-# **A mean over runs.** The mean of F1 need not be the F1 of the mean P and R. On which side it lies, the
-# curvature of H says:
+# **A mean over runs.** The mean of F1 need not be the F1 of the mean P and R. The curvature of H says on which
+# side it lies:
 
 # %% tags=["hide-input"]
 hessian = sp.simplify(sp.hessian(H, (P, R)))
@@ -246,9 +243,12 @@ display(Math(rf"\nabla^2 H = {sp.latex(hessian)}, \quad \det = {det}"))
 
 # %% [markdown]
 # (eq-15-3)=
-# The diagonal is negative and the determinant zero: H is concave. By Jensen's inequality a mean of
-# F1s lies **below** the F1 of the means, never above. With s = P + R and d = P −
-# R the harmonic mean is $s/2 - d^2/(2s)$, so as long as s hardly moves,
+# The diagonal is negative and the determinant zero: H is concave. By Jensen's inequality a mean of F1s lies
+# **below** the F1 of the means, never above. With S = P + R and D = P − R
+#
+# $$ H(P, R) = \frac{S}{2} - \frac{D^2}{2 S} $$
+#
+# so as long as S hardly moves,
 #
 # $$ H(\bar P, \bar R) - \overline{\mathrm{F1}} \;\approx\; \frac{\mathrm{Var}(P - R)}{2\,(\bar P +
 # \bar R)} \tag{15.3} $$
@@ -266,8 +266,8 @@ for row in off:
 
 # %% [markdown]
 # Nine of the fifteen lie above, where a mean never leads. Of the six below, two miss by a hundredth: there
-# precision minus recall needs to spread by about 2 points over the runs, and runs do that. For the
-# other four it would have to swing by 11 to 18 points, too much for runs of one model. Thirteen rows remain.
+# precision minus recall needs to spread by about 2 points over the runs, which is usual. For the other four it
+# would have to swing by 11 to 18 points, too much for runs of one model. Thirteen rows remain.
 
 # %% tags=["remove-cell"]
 wanted = {
@@ -286,9 +286,9 @@ claim(
 )
 
 # %% [markdown]
-# **A median over runs** may lie on either side. Take five runs, with P and R that scatter around 93 by one
-# point, first each on its own, then so that what P wins R loses. The share of rows whose median F1 differs
-# from the F1 of the medians by
+# **A median over runs** may lie on either side. Take five runs with P and R that scatter around 93 by one
+# point, independently or in opposite directions. The share of rows whose median F1 differs from the F1 of the
+# medians by
 
 # %% tags=["hide-input"]
 random = np.random.default_rng(1)
@@ -304,9 +304,9 @@ for name, correlation in (("independent", 0.0), ("opposed, −.8", -0.8)):
 pd.DataFrame(shares).T.map("{:.0%}".format)
 
 # %% [markdown]
-# With one point of scatter, 59% of such rows of medians would be off by more than .1 and 36% by more
-# than .2, in either direction. So medians could explain the seven rows of .08 to .25. They could hardly
-# explain .62 or 1.01. The paper does not say what its numbers are.
+# With one point of scatter, 59% of such rows of medians would be off by more than .1 and 36% by more than .2,
+# in either direction. So medians could explain the seven rows of .08 to .25. They could hardly explain .62 or
+# 1.01. The paper does not say what its numbers are.
 
 # %% tags=["remove-cell"]
 claim(
@@ -337,8 +337,8 @@ above_it = (slack < 0).sum()
 print(f"macro F1 above that of macro P and R: {above_it} of {len(slack):,} draws")
 
 # %% [markdown]
-# **Another definition of a span.** It can move precision, recall and F1, but not set them against each other,
-# unless TP is counted twice, in predictions and in gold, as with overlapping spans.
+# **Another definition of a span** moves precision, recall and F1 together, unless TP is counted twice, in
+# predictions and in gold, as with overlapping spans.
 #
 # **The best of each**, from different checkpoints, and **a slip of the hand** could explain every row.
 #
@@ -350,8 +350,7 @@ print(f"{len(cited)} rows cite, {len(off) - len(cited)} are the paper's own:")
 print(", ".join(label(row) for row in off if not row.source))
 
 # %% [markdown]
-# Three of the eight cite Devlin et al., who report none of their corpora: there the citation is for the
-# method, and the numbers are the paper's own.
+# Three of the eight cite Devlin et al., who report none of their corpora: the citation is for the method.
 
 # %% tags=["remove-cell"]
 by_devlin = [row for row in cited if "Devlin" in row.source]
@@ -362,10 +361,9 @@ claim("Three of the eight cite Devlin et al.", len(by_devlin) == 3)
 # %% [markdown]
 # ## 15.4 One tag a word
 #
-# In the BERT rows of Table 4 P and R differ. But in English part-of-speech tagging every word has one true
-# tag and gets one predicted tag, so precision, recall, F1 and accuracy are one number
-# ([section 8.2](08_part_of_speech.ipynb)). They can differ if neighbours with the same tag are merged into one
-# span. With 3% of 10,000 tags corrupted:
+# In English part-of-speech tagging every word has one true tag and gets one predicted tag, so precision,
+# recall, F1 and accuracy are one number ([section 8.2](08_part_of_speech.ipynb)), unless neighbours with the
+# same tag are merged into one span. With 3% of 10,000 tags corrupted:
 
 # %% tags=["hide-input"]
 def merged(tags):
@@ -389,14 +387,14 @@ for name, a, b in (
     print(f"{name:18} P {p:.2f}  R {r:.2f}  F1 {f1:.2f}  H(P, R) {f1_of(p, r):.2f}")
 
 # %% [markdown]
-# Merging makes P and R differ, by .05 here; in Table 4 they differ by up to 2 points (91.24 and
-# 93.22 for focal loss on the tweets). It does not explain an F1 that differs from H.
+# Merging makes P and R differ, by .05 here; in Table 4 they differ by up to 2 points (91.24 and 93.22 for focal
+# loss on the tweets). It does not explain an F1 that differs from H.
 
 # %% [markdown]
 # ## 15.5 Ninety gains
 #
-# Each own row of Tables 3 to 8 prints its gain over the baseline in brackets. The difference of two
-# rounded numbers may miss the rounded difference by one unit. With that allowed:
+# Each own row of Tables 3 to 8 prints its gain over the baseline. The difference of two rounded numbers may
+# miss the rounded difference by one unit. With that allowed:
 
 # %% tags=["hide-input"]
 gains = [
@@ -419,8 +417,7 @@ print(f"{len(gains)} gains, {len(inexact)} differ by a hundredth, {len(impossibl
 pd.DataFrame(inexact, columns=["row", "score", "baseline", "printed gain"]).set_index("row")
 
 # %% [markdown]
-# All ninety are possible; taking the difference before rounding explains the three. So where a printed F1 is
-# wrong, its gain is wrong with it.
+# All ninety are possible. So where a printed F1 is wrong, its gain is wrong with it.
 
 # %% [markdown]
 # ## 15.6 Five ratios and the claims of the text
@@ -440,8 +437,8 @@ pd.DataFrame(rows, ["negatives", "positives", "ratio", "possible", "agrees"]).tr
 
 
 # %% [markdown]
-# Four agree. SQuAD 1.1 does not: 10.3M over 175K is between 58.4 and 59.3, and 55.9 is printed. One
-# changed digit would fix it (58.9). Now the sentences of the text that repeat a gain:
+# Four agree. SQuAD 1.1 does not: 10.3M over 175K is between 58.4 and 59.3, and 55.9 is printed. One changed
+# digit would fix it (58.9). Now the sentences of the text that repeat a gain:
 
 # %% tags=["hide-input"]
 def score(number, corpus, model, cell="f1", variant=""):
@@ -501,10 +498,9 @@ print(
 print(f"− negative: 269,165 / 2 = {269_165 // 2:,} positives: inside of the first interval")
 
 # %% [markdown]
-# The sizes fit each other: 458,477 is twice the negatives, 269,165 twice the positives. The
-# share of 21% for "+ negative" does not fit; it has to be about 29%. For 21% one would have
-# to drop more than a quarter of the positives. [Section 12.4](12_degrees_of_imbalance.ipynb) asks what Table 8
-# says about imbalance.
+# The sizes fit each other: 458,477 is twice the negatives, 269,165 twice the positives. The share of 21% for "+
+# negative" does not fit; it has to be about 29%. For 21% one would have to drop more than a quarter of the
+# positives. [Section 12.4](12_degrees_of_imbalance.ipynb) reads Table 8.
 
 # %% tags=["remove-cell"]
 kept_positives = 0.37 * n
@@ -517,9 +513,8 @@ claim(
 # %% [markdown]
 # ## 15.8 What the corrections do, table by table
 #
-# Either F1 is right in an inconsistent row, and no conclusion changes, or P and R are. Arithmetic cannot tell.
-# Here is the second case: every F1 of Tables 3 to 5 from its own P and R, and the gains from those,
-# *printed → computed*:
+# Either F1 is right in an inconsistent row, and no conclusion changes, or P and R are right. For the second
+# case, here is every F1 of Tables 3 to 5 from its own P and R, and the gains from those, *printed → computed*:
 
 # %% tags=["hide-input"]
 changes = {}
@@ -538,10 +533,10 @@ pd.DataFrame(changes, ["FL", "DL", "DSC", "best, printed", "best, computed"]).tr
 # In Table 3 one gain changes. In Table 4 DSC's gain on the tweets is four times what is printed: that error
 # works *against* the paper's method. On CoNLL 2003 the baseline becomes 93.46, and all three losses are
 # **below** it: −.35, −.29, −.13. "DSC outperforms BERT-MRC by +0.29" holds only if the baseline's P or R is
-# misprinted. So the errors favour no side, and DSC remains first in eight of the nine blocks.
+# misprinted. DSC remains first in eight of the nine blocks.
 #
-# **Tables 6 and 9** print no P and R, so this test does not reach them. **No table** has a seed, a number of
-# runs or a spread ([chapter 17](17_when_does_dice_help.ipynb)).
+# **Tables 6 and 9** print no P and R. **No table** has a seed, a number of runs or a spread ([chapter
+# 17](17_when_does_dice_help.ipynb)).
 #
 # **Table 7** calls its scores F1. All four of its baselines have the same digits as *accuracies on
 # the development sets* of GLUE, published before it in one table {cite}`liu2019roberta`, of BERT-large and
@@ -555,8 +550,8 @@ for model, by_corpus in dev_accuracy.items():
         print(f"{model:6} {name.upper():5} Table 7 {printed_f1}, published on dev {published}")
 
 # %% [markdown]
-# If they are accuracies here as well, F1s are compared with accuracies. Of a classifier that errs as often on
-# one side as on the other the two measures are:
+# If they are accuracies here as well, F1s are compared with accuracies. Of a classifier that errs equally often
+# on both sides the two measures are:
 
 # %% tags=["hide-input"]
 for corpus, share, accuracy in (("MRPC", 0.68, 88.0), ("QQP", 0.37, 91.3)):
@@ -632,10 +627,10 @@ for corpus, number, backbone in (("ontonotes4_zh", 5, "BERT-MRC"), ("quoref", 6,
 
 
 # %% [markdown]
-# To the digit the row is **DSC**, the self-adjusting loss, not DL. But half-and-half Tversky is the *linear
-# dice* loss with another smoothing ([chapter 05](05_tversky.ipynb)), which stands in no table. Either the
-# Tversky runs carried the factor (1 − p) as well, or the row was filled in from the other tables.
-# [Section 14.9](14_tversky_weights.ipynb) reads the whole table.
+# To the digit the row is **DSC**, the self-adjusting loss. But half-and-half Tversky is the *linear dice* loss
+# with another smoothing ([chapter 05](05_tversky.ipynb)), which stands in no table. Either the Tversky runs
+# carried the factor (1 − p) as well, or the row was filled in from the other tables. [Section
+# 14.9](14_tversky_weights.ipynb) reads the whole table.
 
 # %% [markdown]
 # ## 15.10 Whole numbers
@@ -661,11 +656,11 @@ for row in tables[5].rows:
         print(f"{row.model:13} recall {row.printed['recall']} of 5648: {counts}")
 
 # %% [markdown]
-# An empty list means that no single run over the official test set gives that number to two digits.
-# Four of six accuracies and two of four recalls are of that kind. They may be averages over runs, or a zero
-# was added: 94.90 may be a 94.9 with one digit, and then 1,728 of 1,821 gives it. Or the set is
-# another: GLUE's development set of SST-2 has 872 sentences, and DSC's 94.84 fits 827 of 872 as well as 1,727
-# of 1,821. [Section 13.6](13_accuracy_tasks.ipynb) counts in sentences what the losses differ by.
+# An empty list means that no single run over the official test set gives that number to two digits. Four of six
+# accuracies and two of four recalls are of that kind. They may be averages over runs, or a zero was added:
+# 94.90 may be a 94.9 with one digit, and then 1,728 of 1,821 gives it. Or the set is another: GLUE's
+# development set of SST-2 has 872 sentences, and DSC's 94.84 fits 827 of 872 as well as 1,727 of 1,821
+# ([section 13.6](13_accuracy_tasks.ipynb)).
 
 # %% tags=["remove-cell"]
 claim(
@@ -696,17 +691,15 @@ claim(
 # %% [markdown]
 # ## Summary
 #
-# - Fifty rows print P, R and F1. Thirty-five agree within rounding, a mean over runs could explain
-#   two more, thirteen remain. No mean over runs or classes and no definition of a span explains
-#   those. Medians over runs could explain the smaller gaps; a slip of the hand or numbers from
-#   different checkpoints could explain all.
-# - Ninety gains follow from the printed scores. Twelve of thirteen sentences repeat them rightly. One ratio
-#   of Table 1 and one mixture of Table 8 contradict their own counts.
-# - If P and R are right, DSC stays first in eight of nine blocks and loses to cross entropy on
-#   CoNLL 2003; on the tweets the errors hide most of DSC's gain.
-# - Table 10's half-and-half row equals DSC, not the dice loss that the formula gives. All four
-#   baselines of Table 7 equal published accuracies on development sets. The released scripts train each
-#   loss with other passes, batches and decay.
+# - Fifty rows print P, R and F1. Thirty-five agree within rounding, a mean over runs could explain two more,
+#   thirteen remain. Medians could explain the smaller gaps; a slip of the hand or numbers from different
+#   checkpoints could explain all.
+# - Ninety gains follow from the printed scores. Twelve of thirteen sentences repeat them rightly. One ratio of
+#   Table 1 and one share of Table 8 contradict their own counts.
+# - If P and R are right, DSC stays first in eight of nine blocks and loses to cross entropy on CoNLL 2003; on
+#   the tweets the errors hide most of DSC's gain.
+# - Table 10's half-and-half row equals DSC, not linear dice. All four baselines of Table 7 equal published
+#   accuracies on development sets. The released scripts train each loss with other passes, batches and decay.
 # - These tables cannot settle whether dice helps.
 
 # %% tags=["remove-cell"]

@@ -13,16 +13,15 @@
 # %% [markdown]
 # # 16 Why "dice loss does not optimise"
 #
-# The formula has one fraction. Public implementations of it go wrong in nine ways, and most of them raise no
-# error: the loss returns a number, the number has a gradient, and the model learns nothing, or something
-# else. Each of the nine is written here in a few lines, measured, and fixed.
+# Public implementations of dice loss go wrong in nine ways, and most of the nine raise no error: the loss has a
+# value and a gradient, and the model learns nothing, or something else. This chapter writes each fault in a few
+# lines, measures it, and fixes it.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
-# - **For** anyone whose dice loss sits still, turns NaN, or trains and finds nothing.
+# - **For** anyone whose dice loss stands still, turns NaN, or trains and finds nothing.
 # - **You need** PyTorch, and the dice loss of chapter 04 at set level.
-# - **You will be able to** find the cause from the symptom, prove it in three lines, fix it, and
-#   check any loss with one call before you spend a night of GPU time on it.
+# - **You will be able to** find the cause from the symptom, fix it, and check any loss with one call.
 # - **Time** one to two minutes on a CPU; a GPU does not help.
 #
 # </details>
@@ -114,8 +113,7 @@ plt.show()
 
 
 # %% [markdown]
-# The loss that stands at the number of classes is the first of the nine (section 16.3). It may learn all the
-# same, or not.
+# The loss that stands at 4 has the first of the nine faults (section 16.3).
 #
 # ## 16.1 Symptoms
 #
@@ -133,6 +131,7 @@ plt.show()
 # | Recall near 1, precision at the share of positives | mining keeps none | 16.11 |
 # | Right answers drift back to .5 | α = 1, as in print | 16.12 |
 # | Flat from the first step, with a model that is sure | saturated | 16.12 |
+# | The loss of a perfect model is above 0 | no fault: a self-adjusting loss | [06](06_self_adjusting_dice.ipynb) |
 # | Only the majority class is ever said | linear, smoothed, rare classes | 16.14 |
 #
 # If nothing fits, let `diagnose` look (section 16.13).
@@ -158,8 +157,8 @@ plt.show()
 # %% [markdown]
 # ## 16.2 A batch to break things on
 #
-# The tokens of a tagger before training have nine labels as in CoNLL 2003, five in six of them are `O`, and
-# the logits know nothing yet. The binary losses get a binary batch.
+# The batch has nine labels as in CoNLL 2003, and five tokens in six are `O`. The logits are random, as before
+# training.
 
 # %% tags=["hide-input"]
 def binary_batch(N, seed=0):
@@ -180,7 +179,7 @@ print("tokens per label:", torch.bincount(y).tolist())
 # %% [markdown]
 # ## 16.3 The loss that stands at C
 #
-# The numerator of dice is written for each example, the denominator sums the batch, and the mean comes last:
+# The numerator is written for each example, the denominator sums over the batch, and the mean comes last:
 
 # %%
 def mixed_dice(logits, y, smooth=1e-6):
@@ -203,8 +202,7 @@ for name, loss in (("mixed", mixed_dice), ("fixed", set_dice)):
     print(f"{name}: know-nothing {at_start:.4f}, perfect {at_best:.4f}")
 
 # %% [markdown]
-# From a model that knows nothing to a perfect one, the loss moves from 8.9999 to 8.9989. With three digits
-# that looks like a constant.
+# From a model that knows nothing to a perfect one, the loss moves from 8.9999 to 8.9989.
 
 # %% tags=["remove-cell"]
 for smooth in (1e-6, 1.0):
@@ -214,9 +212,14 @@ claim("from 8.9999 to 8.9989", {"8.9999": mixed_dice(x, y), "8.9989": mixed_dice
 
 # %% [markdown]
 # (eq-16-1)=
-# Leave γ aside. Let $O_c = \sum_i p_{ic} y_{ic}$ and $D_c = \sum_i (p_{ic} + y_{ic})$,
-# so that the loss we meant is $\mathcal{L} = \sum_c (1 - 2 O_c/D_c) = C - \sum_c 2 O_c/D_c$. The
-# one we wrote is
+# Leave γ aside. The loss that was meant is
+#
+# $$
+# \mathcal{L} = \sum_c \Big( 1 - \frac{2\,O_c}{D_c} \Big) = C - \sum_c \frac{2\,O_c}{D_c},
+# \qquad O_c = \sum_i p_{ic} y_{ic}, \qquad D_c = \sum_i (p_{ic} + y_{ic})
+# $$
+#
+# and the one above is
 #
 # $$
 # \begin{aligned}
@@ -230,7 +233,7 @@ claim("from 8.9999 to 8.9989", {"8.9999": mixed_dice(x, y), "8.9989": mixed_dice
 #
 # $$ \nabla \tilde{\mathcal{L}} = \frac{1}{N} \nabla \mathcal{L} \tag{16.2} $$
 #
-# So it is the right loss, divided by the number of examples, near C:
+# The table checks both:
 
 # %% tags=["hide-input"]
 rows = {}
@@ -246,8 +249,8 @@ columns = ["mixed loss", "loss that was meant", "gradient is smaller by"]
 pd.DataFrame(rows, columns).T.rename_axis("N")
 
 # %% [markdown]
-# Plain gradient descent stands still. Adam divides by the gradient's size and does not notice, as long as the
-# gradient stays above its ε of 10⁻⁸. But with γ = 1 added to *every* numerator, the direction is wrong, too.
+# Plain gradient descent hardly moves. Adam divides by the gradient's size, so the factor 1/N does no harm while
+# the gradient stays above Adam's ε of 10⁻⁸. But γ = 1 added to *every* numerator turns the gradient, too:
 
 # %%
 for smooth in (1e-6, 1e-2, 1.0):
@@ -263,7 +266,7 @@ print(f"the loss that was meant begins at {runs['fixed, SGD'][0][0]:.2f} and end
 # %% [markdown]
 # In [Figure 16.1](fig-16-1) all the mixed losses stand at 4, whether they learn or not. The loss that was meant
 # tells them apart. With SGD the mixed loss has learnt next to nothing. With Adam it has learnt as much as the
-# fixed one. With γ = 1 it goes elsewhere.
+# fixed one. With γ = 1 the loss that was meant stays above 2.
 
 # %% tags=["remove-cell"]
 meant = {name: end for name, (_, end) in runs.items()}
@@ -277,10 +280,10 @@ claim(
     "With Adam it has learnt as much as the fixed one",
     abs(meant["mixed, Adam"] - meant["fixed, SGD"]) < 0.05,
 )
-claim("With γ = 1 it goes elsewhere", meant["mixed, γ = 1, Adam"] > 2)
+claim("With γ = 1 the loss that was meant stays above 2", meant["mixed, γ = 1, Adam"] > 2)
 
 # %% [markdown]
-# **Recognise it**: repeat the batch, and look whether the loss moves towards C.
+# **Recognise it**: repeat the batch. The loss moves towards C.
 
 # %%
 small, y_small = x[:256], y[:256]
@@ -289,8 +292,8 @@ for copies in (1, 8):
     print(f"{copies} times: {value:.4f}")
 
 # %% [markdown]
-# **Fix**: sum the numerator over the same examples as the denominator. `DiceLoss` is that, with a
-# mean over classes in place of the sum, so that it lies between 0 and 1 for any C.
+# **Fix**: sum the numerator over the same examples as the denominator. `DiceLoss` does so, and takes the mean
+# over classes:
 
 # %% tags=["remove-cell"]
 torch.testing.assert_close(DiceLoss(smooth=1e-6, squared=False)(x, y), set_dice(x, y) / 9)
@@ -304,7 +307,7 @@ print(f"DiceLoss: know-nothing {at_start:.3f}, perfect {at_best:.3f}")
 # %% [markdown]
 # ## 16.4 Smoothing counted N times
 #
-# Here the sums are right, but γ stands inside of them. N examples add Nγ above and below.
+# γ stands inside the sums, so that N examples add Nγ above and below.
 
 # %%
 def smoothed_n_times(logits, y, smooth=1.0):
@@ -321,7 +324,7 @@ for name, loss in (("γ inside", smoothed_n_times), ("γ once", once)):
     print(f"{name:9}", *costs)
 
 # %% [markdown]
-# The symptom: a model that never says yes has an F1 of 0 and a loss of .09. With γ once it costs .999.
+# A model that never says yes has an F1 of 0 and a loss of .09. With γ once it costs .999.
 
 # %% tags=["remove-cell"]
 claim("an F1 of 0 and a loss of .09", {".09": smoothed_n_times(nothing, yb)})
@@ -342,8 +345,8 @@ for name, loss in (("γ inside", smoothed_n_times), ("γ once", once)):
 #
 # ## 16.5 A squared form that is the error rate
 #
-# [Eq. 8](eq-8) squares p and y in the denominator and sums over **examples**. With `dim=1` for `dim=0` it
-# sums over the classes of each example instead, and the shapes still fit.
+# [Eq. 8](eq-8) sums over **examples**. With `dim=1` for `dim=0` the sum runs over the classes of each example,
+# and the shapes still fit.
 
 # %%
 def squared_over_classes(logits, y, smooth=1.0):
@@ -369,12 +372,11 @@ for name, said in taggers.items():
 pd.DataFrame(rows, ["error rate", "2/3 of it", "this loss", "Eq. 8"]).T
 
 # %% [markdown]
-# On hard predictions a right example costs $1 - (2+γ)/(2+γ) = 0$ and a wrong one $1 - γ/(2+γ) =
-# 2/3$. So the loss **is** the error rate, times 2/3, for any model. A tagger that finds no entity
-# and one that finds them all but errs at some O's cost nearly the same; Eq. 8 tells them apart. The released
-# code sums a single element, for each example and class; with γ = 1 that is the error rate itself. The
-# symptom: accuracy rises, and the rare classes are never found. The per-example losses of the paper
-# ([Eq. 7](eq-7)) share it ([chapter 04](04_dice_loss.ipynb)).
+# On hard predictions a right example costs $1 - (2+γ)/(2+γ) = 0$ and a wrong one $1 - γ/(2+γ) = 2/3$. So the
+# loss **is** the error rate, times 2/3. A tagger that finds no entity and one that finds them all but errs at
+# some O's cost nearly the same; Eq. 8 tells them apart. The released code takes each example and class alone;
+# with γ = 1 that is the error rate itself. The paper's per-example losses ([Eq. 7](eq-7)) follow accuracy, too
+# ([chapter 04](04_dice_loss.ipynb)).
 
 # %% tags=["remove-cell"]
 costs = {
@@ -395,12 +397,12 @@ claim(
 
 
 # %% [markdown]
-# **Recognise it**: compare the loss with `(prediction != y).float().mean()` at two hard
-# predictions, as above. **Fix**: `level="set"`, which is dicebook's default.
+# **Recognise it**: compare the loss with `(prediction != y).float().mean()` at two hard predictions. **Fix**:
+# `level="set"`, dicebook's default.
 #
 # ## 16.6 A mask that broadcasts to N × N
 #
-# A mask of shape [N, 1] times probabilities of shape [N] is no error. It is a matrix.
+# A mask of shape [N, 1] times probabilities of shape [N] raises no error and gives a matrix.
 
 # %%
 def masked_dice(logits, y, mask):
@@ -421,11 +423,10 @@ for name, loss in (("N × N", masked_dice), ("dicebook", sound)):
     print(f"{name:9} largest gradient of a masked token {leak:.1e}")
 
 # %% [markdown]
-# The symptom: memory grows with the square of the batch, and masked tokens get a gradient like all
-# others.
+# Memory grows with the square of the batch, and masked tokens get a gradient.
 #
-# **Recognise it**: compare with the rows dropped by hand. **Fix**: give the mask the shape of the labels.
-# dicebook refuses any other:
+# **Recognise it**: compare with the rows dropped by hand. **Fix**: give the mask the labels' shape. dicebook
+# refuses any other:
 
 # %%
 try:
@@ -437,7 +438,7 @@ except ValueError as error:
 # %% [markdown]
 # ## 16.7 −100 as a label
 #
-# Tokenisers and collators mark what does not count by −100. A loss may take it for a number:
+# Tokenisers and collators mark what does not count by −100, and a loss may take it for a number:
 
 # %%
 def plain_dice(logits, y):
@@ -458,8 +459,8 @@ except RuntimeError as error:
 pd.DataFrame(rows, ["plain", "dicebook"]).T.rename_axis("padded")
 
 # %% [markdown]
-# Multi-class code stops. Binary code goes on. With one token in 256 padded the loss is 13, which no
-# dice loss can be. With every fourth it is .463, where the real tokens cost .877.
+# Multi-class code stops, binary code goes on. With one token in 256 padded the loss is 13, which no dice loss
+# can be. With every fourth it is .463, where the real tokens cost .877.
 
 # %% tags=["remove-cell"]
 claim("With one token in 256 padded the loss is 13", rows["1 in 256"][0] == "12.961")
@@ -470,12 +471,12 @@ claim(
 
 
 # %% [markdown]
-# **Recognise it**: `y.min() < 0`, or a loss outside of [0, 1]. **Fix**: drop those rows first;
-# dicebook does, by `ignore_index=-100`.
+# **Recognise it**: `y.min() < 0`, or a loss outside of [0, 1]. **Fix**: drop those rows; dicebook does, by
+# `ignore_index=-100`.
 #
 # ## 16.8 Sigmoid where softmax is meant
 #
-# Nine labels of which one is right ask for a softmax. Nine sigmoids need not add up to 1.
+# Where one label of nine is right, the nine probabilities must add up to 1. Sigmoids need not.
 
 # %%
 def sigmoid_dice(logits, y):
@@ -492,17 +493,16 @@ for name, loss in (("sigmoid", sigmoid_dice), ("softmax", linear)):
 
 
 # %% [markdown]
-# The symptom: two labels are near certain, and the argmax picks the wrong one by a hair.
-#
-# **Recognise it** by the last two lines: a softmax does not see a constant added to all logits.
-# **Fix**: softmax over the last dimension. Sigmoids are right for several labels at once; then use
-# `BinaryDiceLoss` on [..., C].
+# **Recognise it**: add a constant to all logits, which a softmax does not see. **Fix**: softmax over the last
+# dimension; for several right labels at once, `BinaryDiceLoss` on [..., C].
 #
 # ## 16.9 (1 − p)^α at p = 1
 #
-# The self-adjusting loss ([Eq. 12](eq-12)) with the exponent of the authors' code has $q = (1 -
-# p)^α p$. The derivative of $(1-p)^α$ is $-α (1-p)^{α-1}$, and for α < 1 that is infinite at p = 1.
-# Reals never get there. Floats do.
+# The self-adjusting loss ([Eq. 12](eq-12)) with the exponent of the authors' code has
+#
+# $$ q = (1 - p)^α\,p, \qquad \frac{\mathrm{d}}{\mathrm{d}p}\,(1-p)^α = -α\,(1-p)^{α-1} $$
+#
+# For α < 1 the derivative is infinite at p = 1, which a float reaches.
 
 # %%
 def naive_dsc(logits, y, alpha=0.01):
@@ -524,8 +524,8 @@ names = ["naive loss", "its gradient", "dicebook's loss", "its gradient "]
 pd.DataFrame(rows, names).T.rename_axis("logit of one positive")
 
 # %% [markdown]
-# At a logit of 16.7 p rounds to 1. The gradient becomes NaN, and one token poisons all weights. The value
-# jumps as well, from .05 to .5. In half precision it happens earlier:
+# At a logit of 16.7 p rounds to 1. The gradient is NaN, and the value jumps from .05 to .5. In half precision
+# it happens earlier:
 
 # %% tags=["remove-cell"]
 claim("At a logit of 16.7 p rounds to 1", torch.tensor(16.7).sigmoid().item() == 1.0)
@@ -541,9 +541,11 @@ for dtype in (torch.float32, torch.float16, torch.bfloat16):
     print(f"{dtype}: p is 1 from a logit of {first:.2f}")
 
 # %% [markdown]
-# **Recognise it**: call the loss with one positive at logit 20 and look at the gradient. **Fix**:
-# never form 1 − p. In logits $1 - p = σ(-x)$, so $q = \exp(\log σ(x) + α \log σ(-x))$, which is
-# exact and smooth:
+# **Recognise it**: look at the gradient of one positive at logit 20. **Fix**: never form 1 − p. In logits
+#
+# $$ 1 - p = σ(-x), \qquad q = \exp\big(\log σ(x) + α \log σ(-x)\big) $$
+#
+# which is exact and smooth:
 
 # %%
 z = torch.tensor([-20.0, 0.0, 20.0, 100.0], requires_grad=True)
@@ -558,7 +560,7 @@ print("gradient", [f"{v:.1e}" for v in z.grad.tolist()])
 #
 # ## 16.10 Sums in half precision
 #
-# float16 ends at 65,504. A batch of 200,000 tokens, most of them O, has a $\sum p$ beyond that.
+# float16 ends at 65,504. In a batch of 200,000 tokens, most of them O, $\sum p$ is larger.
 
 # %%
 def dice_as_given(logits, y):
@@ -580,19 +582,17 @@ pd.DataFrame(rows, ["loss", "DiceLoss", "gradient of O's logit"]).T
 
 
 # %% [markdown]
-# In float16 the count of O is infinite. At the start its fraction is a finite number over infinity: its loss
-# is exactly 1, and passes no gradient on. Once the model is sure, it is infinity over infinity, and the loss is
-# NaN. The symptom: fine on short batches, broken on long ones, and only in half precision. On a GPU, torch's
-# autocast runs softmax and sum in float32, which hides the fault; it shows in a model that was loaded in half
-# precision, and in a loss that sums in another way, such as `einsum`.
+# In float16 the sum for O is infinite. At the start O's fraction is finite over infinite: its loss is exactly
+# 1, and its gradient 0. Once the model is sure, the fraction is infinite over infinite, and the loss is NaN. On
+# a GPU, torch's autocast runs softmax and sum in float32 and hides the fault; it shows in a model that was
+# loaded in half precision, and in a loss that sums by `einsum`.
 #
-# **Recognise it**: `loss(logits.float(), y)` differs from `loss(logits, y)`. **Fix**: cast to
-# float32 at the top of the loss, as dicebook does.
+# **Recognise it**: `loss(logits.float(), y)` differs from `loss(logits, y)`. **Fix**: cast to float32 at the
+# top of the loss.
 #
 # ## 16.11 Mining that keeps none
 #
-# Hard example mining keeps the negatives that are most wrong. A threshold taken at the wrong end
-# keeps none at all.
+# Hard example mining keeps the negatives that are most wrong. A threshold at the wrong end keeps none.
 
 # %%
 def mined_dice(logits, y, ratio=3, end=0):
@@ -614,13 +614,12 @@ for name, end in (("wrong end", 0), ("fixed", -1)):
 
 
 # %% [markdown]
-# Without a negative, saying yes to everything is perfect. The same happens in a batch without positives,
-# where "three negatives for each positive" means none. The symptom: recall runs to 1, precision sinks to
-# the share of positives.
+# Without a negative, saying yes to everything is perfect. A batch without positives keeps no negative either,
+# as "three for each positive" is none.
 #
-# The released code sorts upwards, wants the k-th from the top, takes the element [−k + 1] and keeps what is
-# *strictly* larger. That index is one too high, and for k of 0 or 1 it is counted from the other end. What
-# is kept of 1,000 negatives when k are wanted:
+# The released code sorts upwards, takes the element [−k + 1] for the k-th from the top, and keeps what is
+# *strictly* larger. That index is one too high, and for k of 0 or 1 it counts from the other end. What it keeps
+# of 1,000 negatives when k are wanted:
 
 # %%
 def kept_of(n, k):
@@ -632,9 +631,9 @@ kept_for = {k: kept_of(1000, k) for k in (0, 1, 2, 3, 30)}
 pd.Series(kept_for, name="kept").rename_axis("wanted").to_frame().T
 
 # %% [markdown]
-# Nearly all of them where none or one is wanted, none where two are, and k − 2 from then on. Its
-# scripts want .3 negatives for each positive, so k stays at 0 or 1 up to six positives: there
-# nothing is mined.
+# Nearly all of them where none or one is wanted, none where two are, and k − 2 from then on. The released
+# scripts want .3 negatives for each positive, so k stays at 0 or 1 up to six positives, and nothing is mined
+# there.
 
 # %% tags=["remove-cell"]
 claim(
@@ -644,17 +643,16 @@ claim(
 claim("so k stays at 0 or 1 up to six positives", int(0.3 * 6) == 1, int(0.3 * 7) == 2)
 
 # %% [markdown]
-# **Recognise it**: count the negatives with a gradient, as above. **Fix**: `ohem_ratio` in dicebook's losses;
-# and look at how often a batch has no positive.
+# **Recognise it**: count the negatives with a gradient, and the batches without a positive. **Fix**:
+# `ohem_ratio` in dicebook's losses.
 #
 # ## 16.12 What is no bug and looks like one
 #
-# **Right answers drift back.** [Eq. 12](eq-12) with α = 1 pushes every positive above .5 down
-# again. That is the formula, not the code ([chapter 06](06_self_adjusting_dice.ipynb)). Take α of
-# .1 or less.
+# **Right answers drift back.** [Eq. 12](eq-12) with α = 1 pushes every positive above .5 down again ([chapter
+# 06](06_self_adjusting_dice.ipynb)). Take α of .1 or less.
 #
-# **Flat from the first step.** Each dice loss has p(1 − p) in its gradient. Where the model is sure
-# and wrong, cross entropy has its largest gradient and dice hardly any. The gradient by the logit:
+# **Flat from the first step.** Each dice loss has p(1 − p) in its gradient by the logit. Where the model is
+# sure and wrong, cross entropy has its largest gradient and dice hardly any:
 
 # %%
 z = torch.tensor([-12.0, -6.0, -3.0, 0.0])
@@ -666,11 +664,11 @@ pd.DataFrame(rows, z.tolist()).rename_axis("logit of a positive")
 
 
 # %% [markdown]
-# **Fix**: begin with some steps of cross entropy, or set the output bias to the log-odds of the
-# classes' shares, so that nothing starts out sure.
+# **Fix**: begin with some steps of cross entropy, or set the output bias to the log-odds of the classes'
+# shares.
 #
-# A clamp log(p + 10⁻⁴), meant against log 0 in float16, makes cross entropy flat, too. The released
-# `focal_loss.py` (commit d7704c1) has it, and then the baseline is the one that looks weak:
+# A clamp log(p + 10⁻⁴), meant against log 0 in float16, makes cross entropy flat, too, and a baseline weak. The
+# released `focal_loss.py` (commit d7704c1) has it:
 
 # %%
 def clamped(z):
@@ -686,8 +684,8 @@ for loss in (clamped, whole):
     print(f"a positive at logit −12, {loss.__name__}: gradient {slope:.3f}")
 
 # %% [markdown]
-# **Jumpy curves.** With few positives the loss of a batch is a poor estimate of that of the set: with 1%
-# positives 85% of the batches of 16 have none, and 8% of those of 256.
+# **Jumpy curves.** A batch with few positives says little about the set: with 1% positives 85% of the batches
+# of 16 have none, and 8% of those of 256.
 
 # %% tags=["remove-cell"]
 claim(
@@ -696,17 +694,14 @@ claim(
 )
 
 # %% [markdown]
-# **A floor above 0.** A self-adjusting loss is not 0 for a perfect model (chapter 06).
-#
 # ## 16.13 One call
 #
-# All of these checks, and some more, are in one function. It takes any loss and a batch:
+# `diagnose` makes all of these checks, and more, on any loss and a batch:
 
 # %%
 print(diagnose(mixed_dice, x[:512], y[:512]))
 
 # %% [markdown]
-# Eight copies of the batch divide the gradient by eight, and all right costs nearly what all wrong does.
 # Each problem comes with its fix. Of `DiceLoss` it reports no problem. All the losses of this chapter at once:
 
 # %% tags=["remove-cell"]
@@ -742,9 +737,9 @@ for name, (loss, logits, labels, check) in suspects.items():
 pd.DataFrame(rows, ["check", "verdict", "other problems"]).transpose()
 
 # %% [markdown]
-# Each is found by the check it was written for. Three come as notes: a loss that follows accuracy is a fault
-# in a dice loss and right in cross entropy, and sums in half precision are right as long as autocast
-# is on. The last column is no false alarm: what sums over dimension 0, for instance, is wrong for [B, T, C].
+# Each fault is found by its own check. Three come as notes: to follow accuracy is right for cross entropy, and
+# to sum in half precision under autocast. The last column is no false alarm: a sum over dimension 0, for
+# instance, is wrong for [B, T, C].
 
 # %% tags=["remove-cell"]
 verdicts = {name: cells[1] for name, cells in rows.items()}
@@ -758,19 +753,20 @@ claim(
 # %% [markdown]
 # ## 16.14 Sound, and yet it does not train
 #
-# One failure is no bug. The code of a linear dice loss as printed is right, and a tagger
-# trained with it may still say O everywhere to the end.
+# The code of a linear dice loss as printed is right, and a tagger trained with it may still say O everywhere.
 #
 # (eq-16-3)=
-# Take one class of a batch of n words, A of them gold, and a model that gives this class the same
-# small probability p at every word, as at the start of training. The class's linear dice loss is
-# $1 - (2Ap + γ)/(np + A + γ)$, and its slope at p = 0 is
+# Take one class of a batch of n words, A of them gold, and a model that gives this class the same small
+# probability p at every word, as at the start. The class's linear dice loss and its slope at p = 0 are
 #
-# $$ \frac{\mathrm{d}\mathcal{L}}{\mathrm{d}p}\Big|_{0} = \frac{nγ - 2A(A + γ)}{(A + γ)^2} \tag{16.3} $$
+# $$
+# \mathcal{L} = 1 - \frac{2Ap + γ}{np + A + γ}, \qquad
+# \frac{\mathrm{d}\mathcal{L}}{\mathrm{d}p}\Big|_{0} = \frac{nγ - 2A(A + γ)}{(A + γ)^2} \tag{16.3}
+# $$
 #
-# As long as $nγ > 2A(A + γ)$ that is **positive**: the class is pushed down. Its gradient fades with p, and it
-# stays there. With squared denominators $np$ becomes $np^2$, which is flat at 0, and the slope is
-# $-2A/(A + γ)$: never positive. Both against autograd, for n = 600:
+# As long as $nγ > 2A(A + γ)$ that is **positive**: the class is pushed down, and stays there, as its gradient
+# fades with p. With squared denominators $np$ becomes $np^2$, which is flat at 0, and the slope is $-2A/(A +
+# γ)$, never positive. Both against autograd, for n = 600:
 
 # %% tags=["hide-input"]
 def slope_at_zero(A, n=600, **options):
@@ -794,10 +790,9 @@ slopes = pd.DataFrame(rows, columns).T.rename_axis("A")
 slopes
 
 # %% [markdown]
-# With γ = 1 a class needs 17 gold words among 600 to be pulled up at all. In WNUT 2017 a batch of 600
-# holds six of its commonest tag other than O. So *all* of its entity tags are pushed down.
-# Two things take the push away: squares, and a small γ. Given the counts of a corpus, `diagnose` trains a
-# toy tagger from its start, F1 in percent:
+# With γ = 1 a class needs 17 gold words among 600 to be pulled up at all. In WNUT 2017 a batch of 600 holds six
+# of its commonest tag other than O, so *all* of its entity tags are pushed down. Squares or a small γ make the
+# slope negative. Given the counts of a corpus, `diagnose` trains a toy tagger, F1 in percent:
 
 # %% tags=["hide-input"]
 label_counts = [59570, 660, 548, 335, 264, 245, 221, 206, 203, 150, 142, 140, 46]  # O first
@@ -818,8 +813,8 @@ rows = {name: [finding.verdict, round(finding.number)] for name, finding in toy.
 pd.DataFrame(rows, ["verdict", "F1 of the toy"]).transpose()
 
 # %% [markdown]
-# And real training: MiniLM on 1,000 sentences of WNUT 2017, three passes
-# ([The records](../docs/records.md)); means of three seeds, and the ranges:
+# And MiniLM on 1,000 sentences of WNUT 2017, three passes ([The records](../docs/records.md)); means of three
+# seeds, and the ranges:
 
 # %% tags=["hide-input"]
 linear_form = {"squared": False, "smooth": 1.0, "absent": "keep", "outside": True}
@@ -858,10 +853,10 @@ pd.DataFrame(shown).T
 # Linear dice as printed finds nothing, in the toy and on real text, and still has 93% of the tags
 # right, all of them O. Squares or a small γ fix it.
 #
-# In the row without O two seeds of the three train. With the other the F1 is above cross
-# entropy's with that seed, and **2% of the tags are right**: no class is asked to hold the words that
-# are no entity, so the model puts them into some I- tag, and strict scoring of IOB2 tags ignores an I- that
-# continues nothing. So print accuracy beside F1.
+# In the row without O two seeds of the three train. With the other the F1 is above cross entropy's with that
+# seed, and **2% of the tags are right**: no class holds the words outside of entities. The model gives them
+# some I- tag, and strict scoring of IOB2 tags ignores an I- that continues nothing. So print accuracy beside
+# F1.
 
 # %% tags=["remove-cell"]
 (wnut,) = [r["metrics"] for r in kept_records("imbalance") if r["parameters"]["corpus"] == "wnut17"]
@@ -878,7 +873,7 @@ claim(
     round(in_batch) == 6,
 )
 claim(
-    "Two things take the push away: squares, and a small γ",
+    "Squares or a small γ make the slope negative",
     (slopes[["squared, γ = 1", "linear, γ = 10⁻⁴"]] < 0).all(axis=None),
 )
 claim("Both against autograd", (slopes["Eq. 16.3"] - slopes["linear, γ = 1"]).abs().max() < 0.02)
@@ -906,16 +901,13 @@ claim(
 # %% [markdown]
 # ## Summary
 #
-# - A dice loss that stands at C has its numerator per example and its denominator per batch. Its gradient
-#   is the right one over N, and Adam may hide it.
+# - A dice loss that stands at C has its numerator per example and its denominator per batch. Its gradient is
+#   the right one over N, and Adam may hide it.
 # - γ belongs outside of the sums; the sums are over examples, not classes, and in float32.
-# - Shapes that broadcast, −100, and sigmoids raise no error. Compare with the rows dropped by hand,
-#   look at the sign, add a constant to the logits.
+# - Shapes that broadcast, −100, and sigmoids raise no error.
 # - Never form 1 − p, and count the negatives that mining keeps.
-# - A sound loss may still not leave the majority class: linear dice pushes a class with A gold words
-#   among n down while nγ > 2A(A + γ). Squares or a small γ leave it.
-# - Seven of the nine faults are in the code that the paper's authors released, and one more in its
-#   focal baseline.
+# - A sound loss may still not leave the majority class: linear dice pushes a class with A gold words among n
+#   down while nγ > 2A(A + γ). Squares or a small γ fix it.
 # - Before a long run: `print(diagnose(loss, logits, labels, counts=counts))`.
 
 # %% [markdown]

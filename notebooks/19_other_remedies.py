@@ -19,15 +19,13 @@
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
-# - **For** readers who were told to try logit adjustment, class-balanced weights, LDAM, asymmetric
-#   loss, poly loss or negative sampling instead of dice, and want to know what they would get.
-# - **You need** the tuned threshold and the weights of [chapter 02](02_cross_entropy.ipynb), and
-#   what set-level dice asks for ([section 4.3](04_dice_loss.ipynb)).
-# - **You will be able to** say of any loss of single examples which threshold it has built in, tell
-#   a remedy that moves the threshold from one that changes the model, and translate each of them
-#   into the others.
+# - **For** readers who were told to try logit adjustment, class-balanced weights, LDAM, asymmetric loss, poly
+#   loss or negative sampling instead of dice.
+# - **You need** the tuned threshold and the weights of [chapter 02](02_cross_entropy.ipynb), and what set-level
+#   dice asks for ([section 4.3](04_dice_loss.ipynb)).
+# - **You will be able to** say which threshold a loss has built in, and to tell a remedy that moves the
+#   threshold from one that changes the model.
 # - **Time** about a minute on a CPU; a GPU does not help.
-# - Symbols and terms are on the page [Notation and glossary](../docs/notation.md).
 #
 # </details>
 
@@ -117,29 +115,34 @@ draw_remedies()
 
 
 # %% [markdown]
-# Section 19.9 reads the picture. First each remedy in a line or two of code (none of them is in the library)
-# and two questions to all of them: *where is its threshold, and what else does it do?*
+# Section 19.9 reads the picture. Before it, each remedy is written in a line or two of code and asked: *where
+# is its threshold, and what else does it do?* None of them is in the library.
 #
 # ## 19.1 One question for every loss
 #
-# Take all examples that look alike, and let a share η of them be positive, as in
-# [section 4.3](04_dice_loss.ipynb). Write $L_1(m)$ and $L_0(m)$ for the loss of a positive and of a
-# negative with the logit $m$. The group comes to rest where $\eta L_1'(m) + (1-\eta) L_0'(m) = 0$.
+# Take all examples that look alike, and let a share η of them be positive ([section 4.3](04_dice_loss.ipynb)).
+# Write $L_1$ and $L_0$ for the loss of a positive and of a negative, as functions of the logit $m$. The group
+# comes to rest where
+#
+# $$ \eta L_1'(m) + (1-\eta) L_0'(m) = 0 $$
 #
 # (eq-19-1)=
-# We decide at $m = 0$. So the group that rests exactly there stands at the threshold:
+# We decide at $m = 0$. So the group that rests there has the share
 #
 # $$ \eta^\dagger = \frac{L_0'(0)}{L_0'(0) - L_1'(0)} \tag{19.1} $$
 #
-# That is the **built-in cut** of a loss, in honest probabilities. For F1 it should be half of the
-# best F1 ([Eq. 2.3](eq-2-3)): .26 on the book's toy.
+# That is the **built-in threshold** of a loss, in honest probabilities. For F1 it should be half of the best F1
+# ([Eq. 2.3](eq-2-3)): .26 on the book's toy.
 #
-# Call a loss *symmetric* if it treats the two labels alike, $L_1(m) = L_0(-m)$. Then
-# $L_1'(0) = -L_0'(0)$ and $\eta^\dagger = \tfrac12$: **a symmetric loss cannot move the cut.** The
-# second function gets the number in another way, from the logit that each group asks for:
+# Call a loss *symmetric* if it treats the two labels alike:
+#
+# $$ L_1(m) = L_0(-m), \qquad L_1'(0) = -L_0'(0), \qquad \eta^\dagger = \tfrac12 $$
+#
+# **A symmetric loss cannot move the threshold.** The second function finds the same number from the logit that
+# each group asks for:
 
 # %%
-def built_in_cut(loss):
+def built_in_threshold(loss):
     """Eq. 19.1 for a loss of logits and labels, one value an example."""
     m = torch.zeros(2, requires_grad=True)
     total = loss(m, torch.tensor([1.0, 0.0])).sum()
@@ -147,7 +150,7 @@ def built_in_cut(loss):
     return (negative / (negative - positive)).item()
 
 
-def asked_cut(loss):
+def asked_threshold(loss):
     """The lowest η of a grid whose group costs least at a logit above 0."""
     eta = torch.linspace(0.0025, 0.9975, 200)
     m = torch.linspace(-9, 9, 1801)
@@ -166,17 +169,17 @@ symmetric = {"cross entropy": cross_entropy}
 for gamma in (1.0, 2.0, 5.0):
     focal = make_loss("binary_fl", gamma=gamma, reduction="none")
     symmetric[f"focal, γ = {gamma:g}"] = focal
-ways = built_in_cut, asked_cut
+ways = built_in_threshold, asked_threshold
 both = {n: [way(loss) for way in ways] for n, loss in symmetric.items()}
 pd.DataFrame(both, ["Eq. 19.1", "on a grid"]).T.round(3)
 
 # %% [markdown]
-# Focal loss is known as a remedy for imbalance, and its cut is .5 with every exponent: it spends
-# less on the easy examples of *both* labels. (Its α is a weight, [Eq. 2](eq-2).)
+# Focal loss is known as a remedy for imbalance, and its threshold is .5 with every exponent: it spends less on
+# the easy examples of *both* labels. (Its α is a weight, [Eq. 2](eq-2).)
 
 # %% tags=["remove-cell"]
 claim(
-    "its cut is .5 with every exponent",
+    "its threshold is .5 with every exponent",
     {".5": both["focal, γ = 5"][0]},
     all(abs(c - 0.5) < 0.01 for pair in both.values() for c in pair),
 )
@@ -187,9 +190,8 @@ claim(
 #
 # Let $s = \log\frac{\pi}{1-\pi}$ be the log-odds of a positive, −2.94 at π = 5%.
 #
-# - **Before**: start the output layer's bias at $s$ instead of 0. RetinaNet does
-#   {cite}`lin2017focal`.
-# - **After**: decide by $m > \tau s$ instead of $m > 0$, with some τ. That is a threshold.
+# - **Before**: start the output layer's bias at $s$, as RetinaNet does {cite}`lin2017focal`.
+# - **After**: decide by $m > \tau s$, with some τ. That is a threshold.
 # - **During**: train with $m + \tau s$ in the place of $m$, and decide by $m > 0$: *logit adjustment*
 #   {cite}`menon2021logit`.
 
@@ -204,13 +206,13 @@ def mean_of(loss):
 
 # %% [markdown]
 # (eq-19-2)=
-# The three are one. The model is $m = w \cdot x + b$, and the adjustment is a constant, so it can
-# move into the bias:
+# The three are one. The model is $m = w \cdot x + b$, and the adjustment is a constant, so it can move into the
+# bias:
 #
 # $$ L_{\text{adjusted}}(w, b) = L_{\text{CE}}(w,\; b + \tau s) \tag{19.2} $$
 #
-# So value and gradient agree at every step. Training with the adjustment from $b_0 = 0$ *is* training
-# cross entropy from $b_0 = \tau s$; and deciding by $m > 0$ is then deciding by $m > \tau s$. In the toy:
+# So value and gradient agree at every step. Training with the adjustment from $b_0 = 0$ *is* training cross
+# entropy from $b_0 = \tau s$ and deciding by $m > \tau s$. In the toy:
 
 # %%
 x, y = imbalanced_blobs(seed=0)
@@ -234,23 +236,23 @@ claim(
 )
 
 # %% [markdown]
-# The 200 losses are equal, and the biases end τ s apart. (In a network the identity needs an output
-# bias that nothing else pulls at, such as weight decay.) What is left of logit adjustment is a good start,
-# and a cut that is set in advance. Which cut?
+# The 200 losses are equal, and the biases end τ s apart. (In a network the identity needs an output bias that
+# nothing else pulls at, such as weight decay.) What is left of logit adjustment is a good start, and a
+# threshold that is set in advance:
 #
 # (eq-19-3)=
 # $$ \eta^\dagger = \sigma(\tau s) = \frac{\pi^\tau}{\pi^\tau + (1-\pi)^\tau},
 # \qquad \tau^* = \frac{\operatorname{logit}(F_1^*/2)}{\operatorname{logit}\pi} \tag{19.3} $$
 #
-# With τ = 1 the cut is π itself, which serves balanced accuracy, for which the method was made, and
-# not F1. The second half is [Eq. 2.3](eq-2-3) put in; with $D/2$ for $F_1^*/2$ it is the τ of linear
-# set-level dice ([Eq. 4.5](eq-4-5)). Ten data sets, one model each, decided at each τ:
+# With τ = 1 the threshold is π itself, which serves balanced accuracy, for which the method was made, and not
+# F1. The second half is [Eq. 2.3](eq-2-3) put in; with $D/2$ for $F_1^*/2$ it is the τ of linear set-level dice
+# ([Eq. 4.5](eq-4-5)). Ten data sets, one model each, decided at each τ:
 
 # %%
 x_big, y_big = imbalanced_blobs(400_000, seed=99)
 honest = optimal_logits(x_big).sigmoid()
-cut_best, f1_best = best_threshold(honest, y_big)
-tau_best = math.log(cut_best / (1 - cut_best)) / prior
+t_best, f1_best = best_threshold(honest, y_big)
+tau_best = math.log(t_best / (1 - t_best)) / prior
 
 taus = (0.0, 0.2, round(tau_best, 2), 0.5, 0.75, 1.0)
 by_tau = {tau: [] for tau in taus}
@@ -261,23 +263,23 @@ for seed in range(10):
     m = train_logistic(loss, a, b, bias=prior, steps=120).predict(a_test)
     for tau in taus:
         by_tau[tau].append(f1_score(m > tau * prior, b_test))
-cut_of = {tau: 1 / (1 + math.exp(-tau * prior)) for tau in taus}
+at_tau = {tau: 1 / (1 + math.exp(-tau * prior)) for tau in taus}
 f1_of = {tau: sum(f1) / 10 for tau, f1 in by_tau.items()}
-swept = pd.DataFrame({"cut": cut_of, "F1": f1_of}).rename_axis("τ")
+swept = pd.DataFrame({"threshold": at_tau, "F1": f1_of}).rename_axis("τ")
 swept.round(3)
 
 # %% tags=["remove-cell"]
-claim("The best τ is .35, a cut of .26", {".35": tau_best, ".26": cut_best})
+claim("The best τ is .35, a threshold of .26", {".35": tau_best, ".26": t_best})
 claim(
-    "τ = 1 cuts at .05 and falls below the unadjusted model",
-    {".05": swept["cut"][1.0]},
+    "τ = 1 has a threshold of .05 and falls below the unadjusted model",
+    {".05": swept["threshold"][1.0]},
     swept["F1"][1.0] < swept["F1"][0.0],
 )
-claim(".26 on the book's toy", {".26": f1_best / 2}, abs(cut_best - 0.26) < 0.005)
+claim(".26 on the book's toy", {".26": f1_best / 2}, abs(t_best - 0.26) < 0.005)
 
 # %% [markdown]
-# The best τ is .35, a cut of .26. τ = 1 cuts at .05 and falls below the unadjusted model. **If F1 is
-# the score, τ is a threshold to be tuned, like any other.**
+# The best τ is .35, a threshold of .26. τ = 1 has a threshold of .05 and falls below the unadjusted model. **If
+# F1 is the score, τ is a threshold to be tuned, like any other.**
 #
 # ## 19.3 Class-balanced weights
 #
@@ -298,8 +300,8 @@ display(Math(limits))
 
 
 # %% [markdown]
-# From no weights to "balanced" ones, $1/n_c$. With two classes only the ratio counts, and a ratio of
-# weights $r$ is a cut at $1/(1+r)$ ([Eq. 2.7](eq-2-7)). For 1900 negatives and 100 positives:
+# So the weights go from equal ones to "balanced" ones, $1/n_c$. With two classes only the ratio $r$ counts, and
+# it puts the threshold at $1/(1+r)$ ([Eq. 2.7](eq-2-7)). For 1900 negatives and 100 positives:
 
 # %%
 def ratio(beta, few=100, many=1900):
@@ -311,36 +313,35 @@ def class_balanced(m, y, beta):
     return torch.where(y == 1, ratio(beta), 1.0) * cross_entropy(m, y)
 
 
-def cut_of_beta(beta):
+def threshold_of(beta):
     return 1 / (1 + ratio(beta))
 
 
-beta_best = brentq(lambda b: cut_of_beta(b) - cut_best, 0.9, 0.99999)
+beta_best = brentq(lambda b: threshold_of(b) - t_best, 0.9, 0.99999)
 betas = (0.9, 0.99, beta_best, 0.999, 0.9999, 0.999999)
-rows = {f"{b:.6g}": [ratio(b), cut_of_beta(b)] for b in betas}
-balanced = pd.DataFrame(rows, ["ratio", "cut"]).T.rename_axis("β")
+rows = {f"{b:.6g}": [ratio(b), threshold_of(b)] for b in betas}
+balanced = pd.DataFrame(rows, ["ratio", "threshold"]).T.rename_axis("β")
 balanced.round(3)
 
 # %% tags=["remove-cell"]
-column = balanced["cut"]
+column = balanced["threshold"]
 claim(
-    "the cut runs from .5 to .05, and passes .26 near β = .996",
+    "The threshold runs from .5 to .05, and passes .26 near β = .996",
     {".5": column.iloc[0], ".05": column.iloc[-1], ".26": column.iloc[2], ".996": beta_best},
 )
-for b, cut in zip(betas, column, strict=True):
-    assert abs(cut - built_in_cut(partial(class_balanced, beta=b))) < 1e-9
+for b, threshold in zip(betas, column, strict=True):
+    assert abs(threshold - built_in_threshold(partial(class_balanced, beta=b))) < 1e-9
 
 
 # %% [markdown]
-# So the cut runs from .5 to .05, and passes .26 near β = .996: again one number that chooses a cut, on a
-# scale that depends on how large the corpus is.
+# The threshold runs from .5 to .05, and passes .26 near β = .996. The scale of β depends on how large the
+# corpus is.
 #
 # ## 19.4 Margins: LDAM
 #
 # (eq-19-5)=
-# Label-distribution-aware margins {cite}`cao2019` demand that the right class win by a margin, a
-# larger one the rarer the class is. The margin is taken off the logit of the right class before the softmax. For
-# two classes:
+# Label-distribution-aware margins {cite}`cao2019` demand that the right class win by a margin, a larger one the
+# rarer the class is. The margin is taken off the logit of the right class:
 #
 # $$
 # \begin{aligned}
@@ -350,14 +351,14 @@ for b, cut in zip(betas, column, strict=True):
 # $$
 #
 # (eq-19-6)=
-# A logit adjustment adds the *same* number to $m$ for both labels. So split the margins into a common
-# shift and a rest:
+# A logit adjustment adds the *same* number to $m$ for both labels. So split the margins into a common shift and
+# a rest:
 #
 # $$ m - \Delta_1 = m' - h, \quad m + \Delta_0 = m' + h, \qquad
 # m' = m - \tfrac{\Delta_1 - \Delta_0}{2},\; h = \tfrac{\Delta_1 + \Delta_0}{2} \tag{19.6} $$
 #
-# LDAM is a logit adjustment with $\tau s = -(\Delta_1 - \Delta_0)/2$, and then a symmetric margin
-# $h$, which cannot move the cut in $m'$. In $m$ the cut is, by [Eq. 19.1](eq-19-1),
+# LDAM is a logit adjustment with $\tau s = -(\Delta_1 - \Delta_0)/2$, and then a symmetric margin $h$, which
+# cannot move the threshold in $m'$. In $m$ the threshold is, by [Eq. 19.1](eq-19-1),
 #
 # (eq-19-7)=
 # $$ \eta^\dagger = \frac{\sigma(\Delta_0)}{\sigma(\Delta_0) + \sigma(\Delta_1)} > \frac13
@@ -387,24 +388,23 @@ def symmetric_margin(m, y, h):
 
 
 m = torch.linspace(-3, 3, 25)
-for largest, (d1, d0, cut) in rows.items():
+for largest, (d1, d0, threshold) in rows.items():
     for label in (torch.ones_like(m), torch.zeros_like(m)):
         rest = symmetric_margin(m - (d1 - d0) / 2, label, (d1 + d0) / 2)
         torch.testing.assert_close(ldam(m, label, largest), rest)  # Eq. 19.6
-    assert abs(cut - built_in_cut(partial(ldam, largest=largest))) < 1e-9
-    assert abs(cut - asked_cut(partial(ldam, largest=largest))) < 0.01
+    assert abs(threshold - built_in_threshold(partial(ldam, largest=largest))) < 1e-9
+    assert abs(threshold - asked_threshold(partial(ldam, largest=largest))) < 0.01
 claim(
-    "With the usual largest margin of .5 the cut is .473",
+    "With the usual largest margin of .5 the threshold is .473",
     {".5": margins["Δ₁"].iloc[0], ".473": margins["Eq. 19.7"].iloc[0]},
 )
 claim("with one of 15 it is back at .500", {".500": margins["Eq. 19.7"].iloc[-1]})
 
 
 # %% [markdown]
-# With the usual largest margin of .5 the cut is .473; with one of 15 it is back at .500. (The
-# published code multiplies normalised logits by 30, which turns .5 into 15.) Margins alone hardly move the
-# threshold. Their authors also reweight late in training, which moves it as weights do, and may change
-# the model (19.8).
+# With the usual largest margin of .5 the threshold is .473; with one of 15 it is back at .500. (The published
+# code multiplies normalised logits by 30, which turns .5 into 15.) So margins alone hardly move the threshold.
+# Their authors also reweight late in training, which moves it as weights do, and may change the model (19.8).
 #
 # ## 19.5 Poly loss
 #
@@ -428,13 +428,12 @@ dice_term = far * make_loss("binary_eq6", smooth=far)(logits, labels)
 print(f"ε-term {added:.5f}; γ times Eq. 6, γ a million, {dice_term:.5f}")
 
 # %% [markdown]
-# The new term, $|p - y|$, is γ times the dice loss of one example ([Eq. 6](eq-6)) as γ → ∞, which
-# [section 3.5](03_dice_and_f1.ipynb) looks at. So poly loss is cross entropy plus dice with all of its dice
-# smoothed away. It is symmetric, and its cut is .5.
+# The new term, $|p - y|$, is γ times the dice loss of one example ([Eq. 6](eq-6)) as γ → ∞ ([section
+# 3.5](03_dice_and_f1.ipynb)). Poly loss is symmetric, and its threshold is .5.
 
 # %% tags=["remove-cell"]
 torch.testing.assert_close(added, dice_term, rtol=1e-5, atol=1e-5)
-claim("It is symmetric, and its cut is .5", {".5": built_in_cut(poly)})
+claim("Poly loss is symmetric, and its threshold is .5", {".5": built_in_threshold(poly)})
 
 
 # %% [markdown]
@@ -464,16 +463,15 @@ def asymmetric(m, y, gamma_pos=0.0, gamma_neg=4.0, delta=0.05):
 rows = {}
 for plus, minus in ((0, 0), (2, 2), (0, 2), (0, 4), (1, 4)):
     loss = partial(asymmetric, gamma_pos=plus, gamma_neg=minus)
-    cuts = [built_in_cut(partial(loss, delta=d)) for d in (0, 0.05)]
-    rows[f"γ₊ {plus}, γ₋ {minus}"] = cuts
+    two = [built_in_threshold(partial(loss, delta=d)) for d in (0, 0.05)]
+    rows[f"γ₊ {plus}, γ₋ {minus}"] = two
 asl = pd.DataFrame(rows, ["δ = 0", "δ = 0.05"]).T
 asl.round(3)
 
 # %% [markdown]
-# With its usual settings, γ₋ = 4 and δ = .05, the cut is at .128. But it is *fixed*, while the best cut is
-# half of the F1 that can be reached, and so depends on how rare a label is and how well it can be told.
-# Three labels, 1%, 5% and 20% of the examples, each on blobs of its own, F1 over five data sets; "fitted" is
-# a threshold tuned on the training set:
+# With its usual settings, γ₋ = 4 and δ = .05, the threshold is at .128. But it is *fixed*, while the best
+# threshold is half of the F1 that can be reached, and so depends on how rare a label is and how well it can be
+# told. Three labels, F1 over five data sets; "fitted" is a threshold tuned on the training set:
 
 # %% tags=["hide-input"]
 candidates = {
@@ -489,7 +487,7 @@ for share in (0.01, 0.05, 0.2):
     runs = train_from_starts(candidates, biases=[start], positive=share, steps=120)
     at_zero = {name: pd.DataFrame(runs[name, start]).mean()["f1"] for name in candidates}
     fitted = pd.DataFrame(runs["cross entropy", start]).mean()["tuned"]
-    rows[f"{share:.0%}"] = {"best cut": half, **at_zero, "cross entropy, fitted": fitted}
+    rows[f"{share:.0%}"] = {"best threshold": half, **at_zero, "cross entropy, fitted": fitted}
 labelled = pd.DataFrame(rows)
 labelled.round(3)
 
@@ -500,20 +498,20 @@ torch.testing.assert_close(  # with equal exponents and nothing forgiven it is f
 )
 usual = asl["δ = 0.05"]["γ₊ 0, γ₋ 4"]
 claim(
-    "With its usual settings, γ₋ = 4 and δ = .05, the cut is at .128",
+    "With its usual settings, γ₋ = 4 and δ = .05, the threshold is at .128",
     {".128": usual},
-    abs(usual - asked_cut(asymmetric)) < 0.01,
+    abs(usual - asked_threshold(asymmetric)) < 0.01,
 )
 claim(
-    "At 1% the best cut is near its own, and the asymmetric loss is ahead of cross entropy; at 20% it is behind",
-    abs(labelled["1%"]["best cut"] - 0.128) < 0.04,
+    "At 1% the best threshold is near its own, and the asymmetric loss is ahead of cross entropy; at 20% it is behind",
+    abs(labelled["1%"]["best threshold"] - 0.128) < 0.04,
     labelled["1%"]["asymmetric"] > labelled["1%"]["cross entropy"],
     labelled["20%"]["asymmetric"] < labelled["20%"]["cross entropy"],
 )
 
 # %% [markdown]
-# At 1% the best cut is near its own, and the asymmetric loss is ahead of cross entropy; at 20% it is
-# behind. Dice, whose cut follows the data, and a threshold for each label need not know the share in advance.
+# At 1% the best threshold is near its own, and the asymmetric loss is ahead of cross entropy; at 20% it is
+# behind. Dice, whose threshold follows the data, and a threshold for each label need no share in advance.
 #
 # ## 19.7 Negative sampling
 #
@@ -523,9 +521,9 @@ claim(
 # $$ \frac{\eta'}{1 - \eta'} = \frac1k \cdot \frac{\eta}{1-\eta}, \qquad
 # \eta^\dagger = \frac{k}{1 + k} \tag{19.10} $$
 #
-# That is a shift of all logits by $-\log k$; adding $\log k$ afterwards takes it back. It is the weight
-# $1/k$ on positives ([Eq. 2.5](eq-2-5)), with cheaper steps and fewer negatives seen. For the cut
-# .26 one keeps $k = .35$ of them, between six and seven negatives for each positive.
+# That is a shift of all logits by $-\log k$; adding $\log k$ afterwards takes it back. It is the weight $1/k$
+# on positives ([Eq. 2.5](eq-2-5)), with cheaper steps and fewer negatives seen. For the threshold .26 one keeps
+# $k = .35$ of them, between six and seven negatives for each positive.
 
 # %%
 rows = {}
@@ -542,60 +540,59 @@ for r in (1, 3, 6.7, 12, 19):
         thresholds = (0.0, -math.log(k))
         scores.append([f1_score(m > at, b_test) for at in thresholds])
     rows[r] = [k, k / (1 + k), *torch.tensor(scores).mean(0).tolist()]
-columns = ["k", "cut", "F1 at m > 0", "F1 at m > −log k"]
+columns = ["k", "threshold", "F1 at m > 0", "F1 at m > −log k"]
 sampling = pd.DataFrame(rows, columns).T.rename_axis("negatives a positive")
 sampling.round(3)
 
 # %% tags=["remove-cell"]
-claim("For the cut .26 one keeps $k = .35$ of them", {".35": cut_best / (1 - cut_best)})
-claim("between six and seven negatives for each positive", 6 < 19 * cut_best / (1 - cut_best) < 7)
+claim("For the threshold .26 one keeps $k = .35$ of them", {".35": t_best / (1 - t_best)})
+claim("between six and seven negatives for each positive", 6 < 19 * t_best / (1 - t_best) < 7)
 claim(
-    "F1 at m > 0 rises and falls with the cut; with the shift taken back it stays within .02",
+    "F1 at m > 0 rises and falls with the threshold; with the shift taken back it stays within .02",
     sampling["F1 at m > 0"].idxmax() in (3.0, 6.7),
     sampling["F1 at m > 0"].iloc[0] < 0.4,
     sampling["F1 at m > −log k"].max() - sampling["F1 at m > −log k"].min() < 0.02,
 )
 
 # %% [markdown]
-# F1 at m > 0 rises and falls with the cut; with the shift taken back it stays within .02: the same
-# model, in the first row trained on a tenth of the examples. In entity recognition negatives are also sampled
-# because unlabelled entities hide among them {cite}`li2021unlabeled`; no toy of this book has any.
+# F1 at m > 0 rises and falls with the threshold; with the shift taken back it stays within .02, even where a
+# tenth of the examples is used. In entity recognition negatives are also sampled because unlabelled entities
+# hide among them {cite}`li2021unlabeled`.
 #
 # ## 19.8 One axis
 #
-# All remedies of this chapter, as cuts, on the curve of the toy's best F1:
+# The built-in threshold of each remedy, on the curve of the toy's F1:
 
-# %% mystnb={"figure": {"caption": "Figure 19.2. What each remedy's built-in cut is worth on the toy with 5% positives.", "name": "fig-19-2"}, "image": {"alt": "F1 against the cut on a logarithmic axis: a hill with its top at .26. Logit adjustment with tau 1 and one negative a positive stand at .05, far down the left slope; class-balanced weights at .1 and asymmetric loss at .13, higher up; linear dice at the top; LDAM, poly, focal and cross entropy at .47 to .5 on the right slope."}} tags=["hide-input"]
-cuts = torch.linspace(0.02, 0.7, 120)
-hill = [f1_score(honest > c, y_big) for c in cuts]
+# %% mystnb={"figure": {"caption": "Figure 19.2. What each remedy's built-in threshold is worth on the toy with 5% positives.", "name": "fig-19-2"}, "image": {"alt": "F1 against the threshold on a logarithmic axis: a hill with its top at .26. Logit adjustment with tau 1 and one negative a positive stand at .05, far down the left slope; class-balanced weights at .1 and asymmetric loss at .13, higher up; linear dice at the top; LDAM, poly, focal and cross entropy at .47 to .5 on the right slope."}} tags=["hide-input"]
+grid = torch.linspace(0.02, 0.7, 120)
+hill = [f1_score(honest > t, y_big) for t in grid]
 shown = {
     "τ = 1; 1 negative a positive": POSITIVE,
     "class-balanced, β = .999": 1 / (1 + ratio(0.999)),
-    "asymmetric (0, 4, .05)": built_in_cut(asymmetric),
+    "asymmetric (0, 4, .05)": built_in_threshold(asymmetric),
     "dice linear, set: D/2": f1_best / 2,
-    "LDAM": built_in_cut(ldam),
+    "LDAM": built_in_threshold(ldam),
     "CE, focal, poly": 0.5,
 }
 fig, ax = plt.subplots(figsize=(5.8, 4.2))
-ax.plot(cuts, hill, color="0.6")
-for (name, cut), marker in zip(shown.items(), "os^DPX", strict=True):
+ax.plot(grid, hill, color="0.6")
+for (name, t), marker in zip(shown.items(), "os^DPX", strict=True):
     color = style("dl linear")["color"] if "dice" in name else None
-    ax.plot(cut, f1_score(honest > cut, y_big), marker, ms=8, label=name, color=color)
-ax.set(xscale="log", xlabel="cut, in honest probability", ylabel="F1")
+    ax.plot(t, f1_score(honest > t, y_big), marker, ms=8, label=name, color=color)
+ax.set(xscale="log", xlabel="threshold, in honest probability", ylabel="F1")
 ax.set_xticks([0.05, 0.1, 0.2, 0.5], [".05", ".1", ".2", ".5"])
 ax.minorticks_off()
 fig.legend(loc="outside lower center", ncols=2, fontsize="small")
 plt.show()
 
 # %% [markdown]
-# Where a model's probabilities are honest, every remedy is a point on this curve, and a tuned threshold
-# finds its top.
+# Where a model's probabilities are honest, every remedy is a point on this curve, and a tuned threshold finds
+# its top.
 #
 # ### What else do they do?
 #
 # Where no linear model is right, a loss may also choose another one. On `misspecified_blobs` (chapters 04 to
-# 07), ten data sets, all with a threshold tuned on the training set, and less cross entropy on the
-# same data:
+# 07), ten data sets, all with a threshold tuned on the training set:
 
 # %% tags=["hide-input"]
 contest = {
@@ -640,16 +637,16 @@ claim(
 )
 
 # %% [markdown]
-# Logit adjustment is level with cross entropy to the last digit, as [Eq. 19.2](eq-19-2) says it must
-# be. Weights and dice find a better model, and no interval of theirs holds 0; the asymmetric loss, poly
-# loss and LDAM are within .01 of cross entropy. So two remedies with the same cut need not be the same: an
-# adjustment moves the bias that the model had anyway, a weight changes which examples the model is fitted to.
+# Logit adjustment is level with cross entropy to the last digit, as [Eq. 19.2](eq-19-2) says. Weights and dice
+# find a better model, and no interval of theirs holds 0; the asymmetric loss, poly loss and LDAM are within .01
+# of cross entropy. So two remedies with the same threshold may differ: an adjustment moves the bias that the
+# model had anyway, a weight changes which examples the model is fitted to.
 #
 # ## 19.9 On real text
 #
-# The [evidence](17_when_does_dice_help.ipynb) of this book has five of these remedies as arms, each with the
-# search and the draws of cross entropy and dice. The mean over tasks of the differences in
-# [Figure 19.1](fig-19-1), with its 95% interval:
+# The [evidence](17_when_does_dice_help.ipynb) has five of these remedies, with the search and the draws of
+# cross entropy and dice. The mean over tasks of the differences in [Figure 19.1](fig-19-1), with its 95%
+# interval:
 
 # %% tags=["hide-input"]
 rows = {}
@@ -661,25 +658,22 @@ for arm, title in ARMS.items():
 pd.DataFrame(rows).T
 
 # %% [markdown]
-# **At argmax** the three remedies that know the class shares gain most over cross entropy: 6.0 points for
-# the prior, 6.8 for logit adjustment, 7.5 for weights; dice gains 2.8. [Figure 19.1](fig-19-1) shows why the
-# intervals are wide. On most tasks the gain lies within two points of zero, and on two it is 20 to 35 points.
-# These two have 2% positives in training and 10% in the test: the three remedies learn that shift from
-# validation, and dice has no number for it. Focal loss gains nothing, −.4 between −1.1 and .3. It is
-# symmetric, so [Eq. 19.1](eq-19-1) puts its cut at one half, where cross entropy has it.
+# **At argmax** the three remedies that know the class shares gain most over cross entropy: 6.0 points for the
+# prior, 6.8 for logit adjustment, 7.5 for weights; dice gains 2.8. On most tasks the gain lies within two
+# points of zero, and on two it is 20 to 35 points. These two have 2% positives in training and 10% in the test
+# ([section 17.4](17_when_does_dice_help.ipynb)). Focal loss gains nothing, −.4 between −1.1 and .3: it is
+# symmetric, so its threshold is one half.
 #
-# **With tuned thresholds** every interval over tasks holds zero, and no mean of an arm that is on all
-# tasks is further from it than half a point. The two toys disagreed on what is left then. Real text looks like
-# the first one, whose model was right: weights are at .4, between −.6 and 1.5, and dice at −.2, between −.7
-# and .4. No larger gain from a better model was seen.
+# **With tuned thresholds** every interval over tasks holds zero, and no mean of an arm that is on all tasks is
+# further from it than half a point. Real text looks like the first toy, whose model was right: weights are at
+# .4, between −.6 and 1.5, and dice at −.2, between −.7 and .4. No larger gain from a better model was seen.
 #
 # Sampling has the widest intervals: it is for yes-or-no tasks, and its eight tasks come from four corpora. On
-# `sst2_02`, with 2% positives, it is 15.9 points behind cross entropy once both are tuned.
-# [Section 17.4](17_when_does_dice_help.ipynb) corrects for the number of contrasts looked at.
+# `sst2_02`, with 2% positives, it is 15.9 points behind cross entropy once both are tuned. Section 17.4
+# corrects for the number of contrasts.
 #
-# Two remedies are missing here: cross entropy that *starts* with its bias at the log prior, and a threshold
-# computed from the model's own probabilities, without labels. Both are arms of the
-# [second protocol](../docs/protocol_2.md).
+# Two remedies are missing here: cross entropy that *starts* with its bias at the log prior, and the plug-in
+# threshold of [chapter 02](02_cross_entropy.ipynb). Both are in the [second protocol](../docs/protocol_2.md).
 
 # %% tags=["remove-cell"]
 p = {key: over for key, over in pooled.items() if over}
@@ -742,22 +736,22 @@ claim(
 # %% [markdown]
 # ## Summary
 #
-# - *Proved*: a loss of single examples has a built-in cut, [Eq. 19.1](eq-19-1), in honest probabilities. A
-#   symmetric loss has it at one half: cross entropy, focal, poly.
-# - *Proved*: logit adjustment in training is cross entropy with a prior bias and a shifted cut, step by step
-#   ([Eq. 19.2](eq-19-2)). τ = 1 serves balanced accuracy; for F1, τ is a threshold to tune.
-# - *Proved*: class-balanced weights and negative sampling are weights, with a cut at $1/(1+r)$. LDAM's cut
-#   stays above one third ([Eq. 19.7](eq-19-7)); that of the asymmetric loss is low and does not follow the data.
-# - *Made-up* data: where the model is right, a tuned threshold is as good as any of them; where it is wrong,
-#   weights and dice also find a better model, and logit adjustment, LDAM, poly and asymmetric loss do not.
+# - *Proved*: a loss of single examples has a built-in threshold, [Eq. 19.1](eq-19-1). A symmetric loss has it
+#   at one half: cross entropy, focal, poly.
+# - *Proved*: logit adjustment is cross entropy with a prior bias and a shifted threshold ([Eq. 19.2](eq-19-2)).
+#   For F1, τ is a threshold to tune.
+# - *Proved*: class-balanced weights and negative sampling are weights, with a threshold at $1/(1+r)$. LDAM's
+#   stays above one third ([Eq. 19.7](eq-19-7)); that of the asymmetric loss is low and does not follow the
+#   data.
+# - *Made-up* data: where the model is right, a tuned threshold is as good as any remedy; where it is wrong,
+#   weights and dice also find a better model.
 # - *Real* text, seventeen tasks, equal search: at argmax prior, logit adjustment and weights gain most where
-#   positives are rarer in training than in use, more than dice does; with thresholds tuned no remedy is told
-#   from cross entropy.
+#   positives are rarer in training than in use; with thresholds tuned no remedy is told from cross entropy.
 #
 # ## Exercises
 #
-# **Exercise 19.1 (recall).** With 2% positives, which τ gives logit adjustment the cut .2? Which ratio
-# of weights, and how many negatives for each positive, give the same?
+# **Exercise 19.1 (recall).** With 2% positives, which τ gives logit adjustment the threshold .2? Which ratio of
+# weights, and how many negatives for each positive, give the same?
 
 # %% tags=["solution", "hide-cell"]
 tau = math.log(0.2 / 0.8) / math.log(0.02 / 0.98)
@@ -765,13 +759,12 @@ print(f"τ = {tau:.2f}; ratio {0.8 / 0.2:.0f} : 1; k = .25, so {0.25 * 49:.1f} n
 assert abs(1 / (1 + math.exp(-tau * math.log(0.02 / 0.98))) - 0.2) < 1e-12
 
 # %% [markdown]
-# **Exercise 19.2 (pencil).** Derive [Eq. 19.7](eq-19-7) from [Eq. 19.1](eq-19-1) and [Eq.
-# 19.5](eq-19-5), and prove that the cut lies between one third and one half if $\Delta_1 \ge
-# \Delta_0 \ge 0$.
+# **Exercise 19.2 (pencil).** Derive [Eq. 19.7](eq-19-7) from [Eq. 19.1](eq-19-1) and [Eq. 19.5](eq-19-5), and
+# prove that the threshold lies between one third and one half if $\Delta_1 \ge \Delta_0 \ge 0$.
 
 # %% tags=["solution", "hide-cell"]
 # L1'(0) = −σ(Δ₁), L0'(0) = σ(Δ₀): put them in. With a = σ(Δ₀) and b = σ(Δ₁), ½ ≤ a ≤ b < 1, the
-# cut is a/(a + b) ≤ ½ since a ≤ b; and a/(a + b) > a/(a + 1) ≥ (½)/(3/2) = 1/3, for a/(a + 1) grows.
+# threshold is a/(a + b) ≤ ½ since a ≤ b; and a/(a + b) > a/(a + 1) ≥ (½)/(3/2) = 1/3, for a/(a + 1) grows.
 M, d1, d0 = sp.symbols("m Delta_1 Delta_0", real=True)
 slope_1 = sp.diff(sp.log(1 + sp.exp(-(M - d1))), M).subs(M, 0)
 slope_0 = sp.diff(sp.log(1 + sp.exp(M + d0)), M).subs(M, 0)
@@ -803,14 +796,14 @@ for one, many in (
     torch.testing.assert_close(*(torch.autograd.grad(v.sum(), logits)[0] for v in (one, many)))
 
 # %% [markdown]
-# **Exercise 19.4 (predict, then run).** Somebody samples three negatives for each positive *and*
-# keeps the weight 19 on positives. Write down the cut that results, and whether F1 at $m > 0$ is
-# nearer to that of "always yes" (.095) or to .5. Then run.
+# **Exercise 19.4 (predict, then run).** Somebody samples three negatives for each positive *and* keeps the
+# weight 19 on positives. Write down the threshold that results, and whether F1 at $m > 0$ is nearer to that of
+# "always yes" (.095) or to .5. Then run.
 
 # %% tags=["solution", "hide-cell"]
 k = 3 / 19
-cut = 1 / (1 + 19 / k)
-print(f"odds times {19 / k:.0f}: cut {cut:.4f}")
+threshold = 1 / (1 + 19 / k)
+print(f"odds times {19 / k:.0f}: threshold {threshold:.4f}")
 weighted = mean_of(lambda m, t: torch.where(t == 1, 19.0, 1.0) * cross_entropy(m, t))
 scores = []
 for seed in range(5):
@@ -821,7 +814,7 @@ for seed in range(5):
     scores.append(f1_score(fit.predict(a_test) > 0, b_test))
 both_remedies = sum(scores) / 5
 print(f"F1 {both_remedies:.3f}")
-# Verdict: the two multiply, 19 · 19/3 = 120, and the cut is below 1%: nearer to "always yes".
+# Verdict: the two multiply, 19 · 19/3 = 120, and the threshold is below 1%: nearer to "always yes".
 assert abs(both_remedies - 0.095) < abs(both_remedies - 0.5)
 
 # %% [markdown]
