@@ -21,7 +21,7 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 NOT_PROSE = re.compile(
-    r"^```.*?^```$|^\$\$.*?\$\$$|^\|.*$|^\(eq-[^)]*\)=$|^:::.*?^:::$", re.DOTALL | re.MULTILINE
+    r"^```.*?^```$|^\$\$.*?\$\$$|^\|[^\n]*$|^\(eq-[^)]*\)=$|^:::.*?^:::$", re.DOTALL | re.MULTILINE
 )
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)|\{[a-z]+\}`[^`]*`")
 MEASURE = """() => {
