@@ -49,6 +49,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
+from IPython.display import display
 from torch import nn
 
 from dicebook import MultiLabelDiceLoss, make_loss
@@ -259,16 +260,17 @@ scores = {
 
 # %% tags=["hide-input"]
 means = pd.DataFrame({key: found.mean() for key, found in scores.items()}).T
-table = means.unstack()[[(m, way) for m in ("macro", "micro") for way in WAYS]]
-table.reindex(remedies).round(1)
+table = means.unstack().reindex(remedies)
+for metric in ("macro", "micro"):
+    display(table[metric][list(WAYS)].round(1).rename_axis(columns=f"{metric} F1"))
 
 # %% [markdown]
-# Read the left half first, macro F1. At one half the loss decides: plain cross entropy is last, weights,
+# Read the first table first, macro F1. At one half the loss decides: plain cross entropy is last, weights,
 # logit adjustment and macro dice are more than ten points ahead of it. With a threshold for each label most
 # of that is gone: cross entropy with a prior start gains more than ten points and passes weights and logit adjustment;
 # macro dice stays ahead.
 #
-# Now the right half. At one half the remedies lie less than half as far apart in micro F1 as in macro F1:
+# Now micro F1. At one half the remedies lie less than half as far apart in micro F1 as in macro F1:
 # the common labels make it. **A table of micro F1 alone does not show
 # whether the rare labels are found at all.**
 
@@ -415,7 +417,9 @@ rows = [
 ]
 real = pd.DataFrame(rows).set_index(["loss", "draw"])
 real.columns = pd.MultiIndex.from_tuples(real.columns)
-real.groupby("loss").mean().reindex(ARMS.values()).round(1)
+for metric in ("macro", "micro"):
+    of_metric = real[metric].groupby("loss").mean().reindex(ARMS.values())
+    display(of_metric.round(1).rename_axis(index=None, columns=f"{metric} F1"))
 
 # %% [markdown]
 # Differences of pairs, with 95% intervals over draws and test comments, none corrected for the others:
@@ -438,9 +442,10 @@ PAIRS = [
 ]
 lines = {}
 for a, way, b, other in PAIRS:
-    name = f"{ARMS[a]} ({FOUND[way]}) less {ARMS[b]} ({FOUND[other]})"
+    name = f"{ARMS[a]}: {FOUND[way]}, less {ARMS[b]}: {FOUND[other]}"
     found = {m: of_pair[a, way, b, other, m] for m in ("macro", "micro")}
-    lines[name] = {m: "{:.1f} [{:.1f}, {:.1f}]".format(*f) for m, f in found.items()}
+    texts = {m: "{:.1f} [{:.1f}, {:.1f}]".format(*f) for m, f in found.items()}
+    lines[name] = {m: t.replace(" ", "\u00a0").replace("-", "−") for m, t in texts.items()}
 pd.DataFrame(lines).T
 
 
@@ -616,7 +621,9 @@ rows = [
 deep = pd.DataFrame(rows).set_index(["loss", "draw"])
 deep.columns = pd.MultiIndex.from_tuples(deep.columns)
 of_all = deep.groupby("loss").mean()
-of_all.reindex([name for name in ARMS.values() if name in of_all.index]).round(1)
+of_all = of_all.reindex([name for name in ARMS.values() if name in of_all.index])
+for metric in ("macro", "micro"):
+    display(of_all[metric].round(1).rename_axis(index=None, columns=f"{metric} F1"))
 
 # %% [markdown]
 # Here the start does most. From a bias of 0 cross entropy gives no label at one half in any draw, and its own
