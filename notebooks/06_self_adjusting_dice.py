@@ -65,7 +65,7 @@ plt.show()
 # With α = 1 training takes every positive to .5, and a negative above .5 *up* to 1. With α = .1 the
 # loss follows plain dice (α = 0) up to $p ≈ .9$.
 #
-# - **For** readers who want to use this loss and to know before training where its direction is wrong.
+# - **For** readers who want to know before training where the direction of this loss is wrong.
 # - **You need** chapters 03 and 04 (dice, γ, the two levels) and the derivative of a quotient.
 # - **You will be able to** say where the loss changes direction, choose α and a starting bias that stay
 #   below that point, and tell what focal loss does to easy negatives that this loss does not.
@@ -127,8 +127,8 @@ found = f1_of_one(p, y)
 pd.Series(found, ["found", "missed", "false alarm", "rightly left alone"])
 
 # %% [markdown]
-# The commonest case, a negative rightly left alone, is 0/0. (The library sets 0/0 to 1, the
-# limit of [Eq. 6](eq-6).)
+# The commonest case, a negative rightly left alone, is 0/0. (The library sets it to 1, the limit of
+# [Eq. 6](eq-6).)
 
 # %% tags=["hide-input"]
 said = (p > 0.5).double()
@@ -171,7 +171,6 @@ print(
 
 
 # %% [markdown]
-#
 # (eq-6-1)=
 # The authors' code, unlike the paper, has an exponent α on the factor; α = 1 is Eq. 12, α = 0 is Eq. 6.
 #
@@ -673,7 +672,7 @@ claim("Squaring leaves 2% of it, focal loss .03%",
 #
 # Their honest probability η divides the examples into easy negatives (η below .005), hard negatives
 # (above .2), hard positives (below .2) and easy positives (above .5). Six losses train on all 2000
-# examples from three starting biases, the last two above the turning point of α = 1.
+# examples from the biases −3, .5 and 2, the last two above the turning point of α = 1.
 
 # %% tags=["hide-input"]
 x, y = imbalanced_blobs(2000, seed=0)
