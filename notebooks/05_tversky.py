@@ -13,9 +13,9 @@
 # %% [markdown]
 # # 05 Tversky: a price for each kind of error
 #
-# Dice charges a false positive and a false negative the same. Tversky's index has a price for each, α and
-# β. Their ratio decides which model is best, and the best threshold is α times the index. All of this
-# holds for a set. On single examples the prices are not what you set.
+# Dice charges a false positive and a false negative the same. Tversky's index has a price for each, α
+# and β. Their ratio decides which model is best, and the best threshold is α times the index. This
+# holds for a set; on single examples the prices are not what you set.
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -52,10 +52,9 @@ axis.grid(False)
 plt.show()
 
 # %% [markdown]
-# - **For** readers who know the dice loss ([chapter 04](04_dice_loss.ipynb)) and whose two kinds
-#   of error do not cost the same.
-# - **You need** chapters 03 and 04: true and false positives, F1, the smoothing term γ, and the
-#   difference between the per-example and the set level.
+# - **For** readers whose two kinds of error do not cost the same.
+# - **You need** chapters 03 and [04](04_dice_loss.ipynb): true and false positives, F1, the smoothing
+#   term γ, the per-example and the set level.
 # - **You will be able to** choose α and β from what an error costs you, translate them into an $F_b$ and
 #   into a threshold, and say when the loss is the dice loss.
 # - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms:
@@ -111,9 +110,9 @@ for name, (a, b) in prices.items():
 pd.Series(index_of).round(3)
 
 # %% [markdown]
-# With a price on false positives alone (1, 0) the index is the precision, 3/6; with one on false
-# negatives alone (0, 1), the recall, 3/4. Prices of .5 and .5 give dice, .6, in between. The fourth row,
-# (1, 1), is Jaccard's index: the same ratio of prices as dice, another value.
+# A price on false positives alone (1, 0) gives the precision, 3/6, one on false negatives alone (0, 1)
+# the recall, 3/4. Prices of .5 and .5 give dice, .6, in between. The fourth row, (1, 1), is Jaccard's
+# index: the same ratio of prices as dice, another value.
 #
 # In dicebook α is called `fp_weight` and β `fn_weight`. Eq. 9 for tensors that
 # need not be 0 or 1:
@@ -174,8 +173,7 @@ for letter, found in solution.items():
 display(Math(rf"\alpha + \beta = {sp.simplify(sum(solution.values()))}"))
 
 # %% [markdown]
-# With hard counts TI **is** $F_b$, for $\alpha = 1/(1+b^2)$ and $\beta =
-# b^2/(1+b^2)$, which add up to 1. Jaccard's (1, 1) do not.
+# With hard counts TI **is** $F_b$ for these prices, which add up to 1; Jaccard's (1, 1) do not.
 # Multiply both prices by c and look at 1/TI − 1:
 
 # %%
@@ -187,9 +185,9 @@ bottom = r"1/\mathrm{TI}(\alpha, \beta) - 1"
 Math(rf"\frac{{{top}}}{{{bottom}}} = {sp.latex(ratio)}")
 
 # %% [markdown]
-# 1/TI − 1 is multiplied by c, so every model that beats another under (α, β) beats
-# it under (cα, cβ). **The ratio α : β decides which model is best; the sum decides only the value.**
-# So the paper's Table 10 can keep β = 1 − α. The prices of the usual $F_b$:
+# So every model that beats another under (α, β) beats it under (cα, cβ). **The ratio α : β decides
+# which model is best; the sum decides only the value.** So the paper's Table 10 can keep β = 1 − α. The
+# prices of the usual $F_b$:
 
 # %% tags=["hide-input"]
 rows = {f"F{v}": {k.name: float(e.subs(b, v)) for k, e in solution.items()} for v in (0.5, 1, 2, 3)}
@@ -211,9 +209,9 @@ claim("b = 2 means a price ratio of 4", {"4": rows["F2"]["beta"] / rows["F2"]["a
 # %% [markdown]
 # ## 5.3 What the prices buy: a threshold
 #
-# Suppose a model gives every token its honest probability η of being
-# positive. Which tokens should it call positive to get the highest TI? With one token more,
-# TP grows by η, FP by 1 − η, and FN shrinks by η.
+# A model gives every token its honest probability η of being positive. Which tokens should the model
+# call positive for the highest TI? With one token more, TP grows by η, FP by 1 − η, and FN shrinks by
+# η.
 
 # %%
 eta = sp.Symbol("eta", positive=True)
@@ -262,7 +260,7 @@ pd.DataFrame(found, columns=columns).round(3)
 
 # %% tags=["remove-cell"]
 claim(
-    "The last two columns agree to the third digit, from a threshold of .04 to one of .68",
+    "The last two columns agree to the third digit, from a threshold of .04 to .68",
     max(abs(row[2] - row[3]) for row in found) < 5e-4,
     {".04": found[0][2], ".68": found[-1][2]},
 )
@@ -270,9 +268,8 @@ claim("The threshold never exceeds α", all(row[2] < row[0] for row in found))
 
 
 # %% [markdown]
-# The last two columns agree to the third digit, from a threshold of .04 to one of .68. So one can
-# train with α and β, or train with cross entropy and move the
-# threshold to α·TI*; exercise 5.6 compares the two.
+# The last two columns agree to the third digit, from a threshold of .04 to .68. So one can train with α
+# and β, or train with cross entropy and move the threshold to α·TI* (exercise 5.6).
 
 # %% [markdown]
 # ## 5.4 The loss of one example
@@ -353,7 +350,7 @@ print(f"Eq. 10: {by_loss:.6f}   cost-weighted error rate: {by_hand:.6f}")
 
 # %% [markdown]
 # (eq-5-3)=
-# On these thousand random hard predictions Eq. 10 is
+# On hard predictions Eq. 10 is
 #
 # $$
 # \begin{aligned}
@@ -362,7 +359,7 @@ print(f"Eq. 10: {by_loss:.6f}   cost-weighted error rate: {by_hand:.6f}")
 # \end{aligned} \tag{5.3}
 # $$
 #
-# **Per example, Tversky is a cost-weighted error rate** and no $F_b$. And the costs are not α and β,
+# **Per example, Tversky is a cost-weighted error rate** and no $F_b$. The costs are not α and β,
 # because γ changes them:
 
 # %%
@@ -378,7 +375,7 @@ pd.Series(delivered, name=name).rename_axis("γ").round(2)
 
 # %% tags=["remove-cell"]
 claim(
-    "With γ = 1 you get 5.21, with γ = .1 you get 1.8",
+    "5.21 with γ = 1, 1.8 with γ = .1",
     {"5.21": delivered[1], "1.8": delivered[0.1]},
 )
 claim(
@@ -387,15 +384,15 @@ claim(
 
 
 # %% [markdown]
-# You ask for a ratio of 9 (α = .1, β = .9). With γ = 1 you get 5.21, with γ = .1 you get 1.8, and as γ
-# vanishes you get 1. Only a large γ gives the ratio that was set.
+# You ask for a ratio of 9 (α = .1, β = .9) and get 5.21 with γ = 1, 1.8 with γ = .1, and 1 as γ
+# vanishes. Only a large γ gives the ratio that was set.
 
 # %% [markdown]
 # ## 5.5 The loss of a set
 #
 # (eq-5-4)=
-# The paper writes a set-level form for dice ([Eq. 8](eq-8)) and none for Tversky. The same step,
-# to sum first and divide afterwards, gives
+# The paper writes a set-level form for dice ([Eq. 8](eq-8)) and none for Tversky. Summing before
+# dividing gives
 #
 # $$
 # \begin{aligned}
@@ -424,10 +421,9 @@ print(f"set-level loss {set_loss:.4f} = 1 − F2, with F2 = {f2:.4f}")
 # On hard predictions, prices of .2 and .8 give 1 − F2 exactly: at set
 # level the paper's sentence about $F_\beta$ is true.
 #
-# `dicebook` computes both functions from logits, with the same values and gradients. By default the
-# library squares the errors, FP as $\sum p^2\,(1 - y)$ and FN as $\sum (1 - p)^2\,y$, which is the
-# same on hard predictions and collapses less in training (chapter 07). `squared=False` gives the linear
-# sums of Eq. 5.4, with which this chapter works.
+# With `squared=False`, as in this chapter, dicebook has the same values and gradients. By default it
+# squares the errors, FP as $\sum p^2\,(1 - y)$ and FN as $\sum (1 - p)^2\,y$, which is the same on hard
+# predictions and collapses less in training (chapter 07).
 
 # %% tags=["hide-input"]
 logit = (3 * torch.randn(1000, generator=generator)).requires_grad_()
@@ -451,9 +447,8 @@ torch.testing.assert_close(by_number, tversky_loss_set(logit.sigmoid(), y, 0.3, 
 #
 # > "It degenerates to DSC if α = β = 0.5." (Section 3.3)
 #
-# That is true of [Eq. 9](eq-9), a ratio of sets. But which dice is [Eq. 10](eq-10), and with which γ?
-# Subtract from it the linear dice of [Eq. 6](eq-6) and the squared one of [Eq. 7](eq-7), with any
-# smoothing s.
+# That is true of [Eq. 9](eq-9), a ratio of sets. But which dice is [Eq. 10](eq-10)? Subtract from it
+# the linear dice of [Eq. 6](eq-6) and the squared one of [Eq. 7](eq-7), with any smoothing s.
 
 # %%
 s, y = sp.symbols("s y", real=True)
@@ -469,9 +464,8 @@ for name, dice in (("Eq. 6", linear), ("Eq. 7", squared)):
 
 # %% [markdown]
 # **TL with α = β = .5 and smoothing γ is the linear dice of Eq. 6 with smoothing 2γ.** It is not the
-# squared loss that the paper calls DL, for any s: matched at p = 1 for a
-# negative (again by s = 2γ), the two differ everywhere between 0 and 1. (Chapter 14 comes back to this
-# for the paper's Table 10.)
+# squared loss that the paper calls DL, for any s: matched at p = 1 for a negative (again by s = 2γ),
+# the two differ everywhere between 0 and 1.
 #
 # The library's squared Tversky has no such gap: FP and FN together are $\sum (p - y)^2$, and half of
 # that with TP is half of $\sum p^2 + \sum y^2$, the denominator of [Eq. 8](eq-8).
@@ -502,7 +496,7 @@ claim("the two differ everywhere between 0 and 1", sp.solve(sp.numer(left), p) i
 
 # %% tags=["remove-cell"]
 claim(
-    "At α = β = .5 it is the **linear** dice of Eq. 6 with smoothing **2γ**, not the squared loss of Eq. 7",
+    "At α = β = .5 Eq. 10 is the **linear** dice of Eq. 6 with smoothing **2γ**, not the squared loss of Eq. 7",
     all(sp.simplify((tversky - linear).subs({y: k, s: 2 * gamma})) == 0 for k in (0, 1)),
     left != 0,
 )
@@ -514,9 +508,9 @@ claim(
 # %% [markdown]
 # ## 5.7 The trade-off, trained
 #
-# A logistic model on the blobs, 5% positives, once per α with β = 1 − α, for both levels, on
-# five seeds; precision, recall and F1 on fresh blobs at threshold .5, as mean ± half of the 95%
-# interval over seeds. First the set level, then the example level:
+# A logistic model trains on the blobs, 5% positives, once per α with β = 1 − α, at both levels, on five
+# seeds. The tables, first of the set level, hold precision, recall and F1 on fresh blobs at threshold
+# .5, as mean ± half of the 95% interval:
 
 # %%
 weights = [0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95]
@@ -595,9 +589,8 @@ print(f"the best possible classifier: {(fp + fn).min():.3f}")
 claim("It can fall from .050 to .040", {".050": 0.05, ".040": (fp + fn).min()})
 
 # %% [markdown]
-# It can fall from .050 to .040. Even that is not found: once all
-# probabilities are small, the gradient on a positive's logit, the slope of
-# section 5.4 times p(1 − p), is small, too.
+# It can fall from .050 to .040. Training does not find that: once all probabilities are small, the
+# gradient on a positive's logit, the slope of section 5.4 times p(1 − p), is small, too.
 
 # %% mystnb={"figure": {"caption": "Figure 5.3. Operating points by \u03b1, with \u03b2 = 1 \u2212 \u03b1. Those of the example level from .35 on are missing: some or all of their runs predict nothing."}, "image": {"alt": "Precision against recall. A grey curve falls from top left to bottom right: the best that any classifier can do. Circles, the set level, lie along all of it, labelled with alpha from .05 at the lower right to .95 at the upper left. Three triangles, the example level, lie on the same curve; its .2 stands where the set level's .5 to .65 do."}} tags=["hide-input"]
 fig, axis = plt.subplots(figsize=(5.6, 4.6))
@@ -627,15 +620,15 @@ plt.show()
 
 
 # %% [markdown]
-# All points lie on one curve, up to the noise of seeds. On this toy the model can represent the best
-# rule, so that a loss only chooses a point on its curve. **Tversky's prices choose the point.**
+# All points lie on one curve, up to the noise of seeds, because the model can represent the best rule
+# on this toy. **Tversky's prices choose the point.**
 
 # %% [markdown]
 # ## 5.8 A model that cannot be right
 #
 # On `misspecified_blobs` (chapter 04) a linear model must turn away from the far negatives or call them
-# positive. Set-level Tversky at threshold .5 against cross entropy whose threshold
-# is tuned on the training set for the same $F_b$; ten seeds, the same data for both:
+# positive. Set-level Tversky at threshold .5 meets cross entropy with a threshold tuned on the training
+# set for the same $F_b$, on ten seeds:
 
 # %%
 def f_b(logits, y, b2, cut=0.0):
@@ -686,9 +679,9 @@ claim("by .03 to .07 of $F_b$ at four prices", all(g.low > 0 for g in gains.valu
 
 # %% [markdown]
 # At every price Tversky is ahead, and no interval holds 0. The far negatives cost cross entropy without
-# bound and turn its line; Tversky's loss is bounded.
-# **Where no model of the class is right, the loss chooses the wrong one that you get, and a threshold
-# cannot choose another.** Chapters 14 and 17 ask how often real taggers are of this kind.
+# bound and turn its line; Tversky's loss is bounded. **Where no model of the class is right, the loss
+# chooses the wrong one that you get, and a threshold cannot choose another.** (Real taggers: chapters
+# 14 and 17.)
 
 # %% [markdown]
 # ## Summary
@@ -698,15 +691,14 @@ claim("by .03 to .07 of $F_b$ at four prices", all(g.low > 0 for g in gains.valu
 # - It equals $F_b$ iff α = 1/(1+b²) and β = b²/(1+b²), so α + β = 1. Only the ratio α : β decides
 #   which model is best.
 # - The best threshold on true probabilities is α·TI* ([Eq. 5.2](eq-5-2)).
-# - Per example ([Eq. 10](eq-10)) the loss of hard predictions is a cost-weighted error rate with
-#   costs α/(α+γ) and β/(β+γ); as γ → 0 both are 1. The set-level form ([Eq. 5.4](eq-5-4)) is the
-#   one that means $F_b$.
-# - At α = β = .5 it is the **linear** dice of Eq. 6 with smoothing **2γ**, not the squared loss of
+# - Per example ([Eq. 10](eq-10)) the loss of hard predictions is a cost-weighted error rate with costs
+#   α/(α+γ) and β/(β+γ); as γ → 0 both are 1. Only the set-level form ([Eq. 5.4](eq-5-4)) means $F_b$.
+# - At α = β = .5 Eq. 10 is the **linear** dice of Eq. 6 with smoothing **2γ**, not the squared loss of
 #   Eq. 7. The library's squared Tversky is the squared dice, again with 2γ.
 # - Trained, the prices move a model along the precision–recall curve. On the example level, with
 #   5% positives, α ≥ .5 predicts nothing.
-# - Where no model of the class is right, the loss also chooses the direction of the line: on the
-#   misspecified toy Tversky beats tuned cross entropy by .03 to .07 of $F_b$ at four prices.
+# - On the misspecified toy, where no line is right, Tversky beats tuned cross entropy by .03 to .07 of
+#   $F_b$ at four prices.
 #
 # ## Exercises
 #

@@ -13,9 +13,9 @@
 # %% [markdown]
 # # 07 All losses side by side
 #
-# Take a data set with 5% positives and give every example the same probability $p$. Which way does
-# each loss move it? Cross entropy comes to rest at .05, focal loss at .25, squared dice at .026; the
-# per-example linear dice lowers $p$ to 0, and self-adjusting dice with α = 1 goes to 0 or to 1.
+# Give every example of a data set with 5% positives the same probability $p$. Which way does each loss
+# move it? Cross entropy comes to rest at .05, focal loss at .25, squared dice at .026; the per-example
+# linear dice lowers $p$ to 0, and self-adjusting dice with α = 1 goes to 0 or to 1.
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -81,7 +81,7 @@ plt.show()
 
 # %% [markdown]
 # - **For** readers who must now choose one.
-# - **You need** chapters 02 to 06, or at least their summaries.
+# - **You need** the summaries of chapters 02 to 06.
 # - **You will be able to** read off any loss what it does to an easy negative, a hard negative and a
 #   positive, and say what a dice loss of several classes asks for.
 # - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms:
@@ -139,11 +139,10 @@ as_printed.round(3)
 
 
 # %% [markdown]
-# It has the same value for p and 1 − p and is lowest at .5, whatever the label is.
+# It has the same value for p and 1 − p and is lowest at .5.
 #
-# All of them for a positive (y = 1) and for a negative (y = 0), with p the probability of the
-# positive class. Smoothing terms are γ; focal's exponent is f; DSC's exponent is α; Tversky's prices
-# are a and b.
+# Here are all losses for a positive (y = 1) and a negative (y = 0), with the probability p of the
+# positive class, smoothing γ, focal's exponent f, DSC's exponent α and Tversky's prices a and b.
 
 # %% tags=["hide-input"]
 def as_array(rows, head):
@@ -158,8 +157,8 @@ simple = {name: [sp.simplify(e) for e in pair] for name, pair in table2.items()}
 as_array(simple, r"\text{loss} & y = 1 & y = 0")
 
 # %% [markdown]
-# `make_loss` knows them by the paper's abbreviations, and the printed
-# equations by number. Values and derivatives agree for every one and for both labels.
+# `make_loss` knows the losses by the paper's abbreviations and the equations by number. All values and
+# derivatives agree.
 
 # %% tags=["hide-input"]
 ours = {
@@ -197,12 +196,11 @@ as_array(slopes, r"d\mathcal{L}/dp & y = 1 & y = 0 \quad (\text{DSC with } \alph
 
 
 # %% [markdown]
-# For 0 < p < 1 everything in the left column is negative, so that
-# training raises a positive; everything in the right column is positive, so that it lowers a
-# negative. The one exception is the factor 2p − 1 in the row of DSC.
+# For 0 < p < 1 the left column is negative, so training raises a positive; the right column is
+# positive, so training lowers a negative. The exception is the factor 2p − 1 of DSC.
 #
-# What a loss costs where p is nearly 0 or nearly 1, and its least value (γ = 1,
-# focal's exponent 2, Tversky's prices .3 and .7, α = 1, a weight of 19):
+# The next table holds the cost as p → 0 and p → 1, and the least cost (γ = 1, f = 2, a = .3, b = .7,
+# α = 1, a weight of 19):
 
 # %% tags=["hide-input"]
 def at_ends(expression):
@@ -229,10 +227,9 @@ pd.DataFrame.from_dict(ends, orient="index", columns=head).map(as_text)
 steep = {n: [v for e in pair for v in at_ends(sp.diff(e, p))] for n, pair in table2.items()}
 
 # %% [markdown]
-# The first three losses can cost any amount; the others are bounded, by 1/(1+γ) = 1/2 for dice.
-# (Exercise 7.4 asks whether that helps with noisy labels.) All reach zero, except DSC with α = 1, which
-# stops at 1/3; and its negative costs 0 at p = 1. A positive at p → 0 meets a slope of −∞ in CE, WCE and
-# FL and a finite one in all the others.
+# The first three losses can cost any amount; the others are bounded, by 1/(1+γ) = 1/2 for dice. All
+# reach zero, except DSC with α = 1, which stops at 1/3; and its negative costs 0 at p = 1. A positive
+# at p → 0 meets a slope of −∞ in CE, WCE and FL and a finite one in all the others.
 
 # %% tags=["remove-cell"]
 dices = ["DL, Eq. 6", "DL, Eq. 7", "TL", "DSC"]
@@ -259,11 +256,11 @@ claim(
 for name, pair in table2.items():
     inside = sp.lambdify(p, [sp.diff(e.subs(settings), p) for e in pair], "numpy")(at.numpy())
     claim(
-        "For 0 < p < 1 everything in the left column is negative",
+        "For 0 < p < 1 the left column is negative",
         name == "DSC" or bool((inside[0] < 0).all()),
     )
     claim(
-        "everything in the right column is positive",
+        "the right column is positive",
         name == "DSC" or bool((inside[1] > 0).all()),
     )
 
@@ -271,8 +268,7 @@ for name, pair in table2.items():
 # %% [markdown]
 # ## 7.3 The gradient on the logit
 #
-# On the logit the slope is multiplied by p(1 − p). As p goes to 0, the gradient shrinks like
-# some power of p. Here are the power and the constant before it:
+# On the logit the slope is multiplied by p(1 − p). As p → 0, the gradient shrinks like some power of p:
 
 # %%
 def order(expression):
@@ -295,7 +291,7 @@ columns = ["missed positive", "easy negative"]
 pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 # %% [markdown]
-# On two logarithmic axes a power is a straight line, and the exponent its slope:
+# On logarithmic axes a power is a straight line with the exponent as its slope:
 
 # %% mystnb={"figure": {"caption": "Figure 7.2. The size of the gradient on a logit, as p falls. Left, a positive that is missed: the gradient of dice losses falls with p. Right, a negative that is easy: the lines have slopes 1, 2 and 3."}, "image": {"alt": "Two panels with logarithmic axes. Left: CE and FL are flat at 1 as p falls to .001; DL and DSC fall along a line of slope 1. Right: CE, linear DL and DSC fall together with slope 1, squared DL with slope 2, FL with slope 3; at p = .001 more than five decades lie between CE and FL."}} tags=["hide-input"]
 low = torch.logspace(-3, -0.6, 100)
@@ -314,11 +310,11 @@ plt.show()
 
 # %% [markdown]
 # For a positive at p → 0, the gradient of cross entropy and focal loss tends to a constant; that of all
-# dice losses is proportional to p, so that the more a positive is missed, the less it moves. For an easy
-# negative the gradient falls like p with CE, linear dice, Tversky and DSC, like p² with squared dice,
-# like p³ with focal loss. So with linear dice 95 negatives outweigh 5 positives at any p;
-# with squared dice the positives win where p is small enough. A model with nothing but a bias comes to
-# rest where the curves of Figure 7.1 cross zero:
+# dice losses is proportional to p, so that the more a positive is missed, the less it moves. For an
+# easy negative the gradient falls like p with CE, linear dice, Tversky and DSC, like p² with squared
+# dice, like p³ with focal loss. So with linear dice 95 negatives outweigh 5 positives at any p; with
+# squared dice the positives win where p is small enough. A model with nothing but a bias rests where
+# the curves of Figure 7.1 cross zero:
 
 # %% tags=["remove-cell"]
 order_of = {n: [k for k, _ in v] for n, v in powers.items()}
@@ -347,25 +343,27 @@ pd.Series(resting, name="rests at p =")
 
 # %% tags=["remove-cell"]
 at_rest = {name: float(place) for name, place in resting.items() if " " not in place}
-claim("Cross entropy rests at the share of positives, .05; weighted with 19 at .5; focal at .25; squared dice at .026",
-      {".05": at_rest["CE"], ".5": at_rest["WCE"], ".25": at_rest["FL"], ".026": at_rest["DL, Eq. 7"]})  # fmt: skip
+claim("Cross entropy comes to rest at .05, focal loss at .25, squared dice at .026",
+      {".05": at_rest["CE"], ".25": at_rest["FL"], ".026": at_rest["DL, Eq. 7"]})  # fmt: skip
+claim("Cross entropy rests at the share of positives, weighted with 19 at .5",
+      abs(at_rest["CE"] - 0.05) < 1e-3, {".5": at_rest["WCE"]})  # fmt: skip
 claim(
-    "Linear dice and Tversky at these prices rest only at p = 0",
+    "linear dice and Tversky at these prices only at p = 0",
     at_rest["DL, Eq. 6"] == at_rest["TL"] == 0,
 )
-claim("DSC with α = 1 rests at 0 or at 1", resting["DSC"] == "0 or 1")
+claim("For DSC the start decides", resting["DSC"] == "0 or 1")
+claim("self-adjusting dice with α = 1 goes to 0 or to 1", resting["DSC"] == "0 or 1")
 
 # %% [markdown]
-# Cross entropy rests at the share of positives, .05; weighted with 19 at .5; focal at .25; squared dice
-# at .026. Linear dice and Tversky at these prices rest only at p = 0. DSC with α = 1 rests
-# at 0 or at 1, and the start decides.
+# Cross entropy rests at the share of positives, weighted with 19 at .5; linear dice and Tversky at
+# these prices only at p = 0. For DSC the start decides.
 
 # %% [markdown]
 # ## 7.4 All losses on one problem
 #
-# Now with features: the blobs, 5% positives; a logistic model; the same optimiser, steps and data
-# for all. Each loss starts from three biases: −3 (all examples at 5%), 0 (50%) and +2 (88%), with five
-# seeds, each of which has its own training and test set.
+# A logistic model trains on the blobs, 5% positives, with the same optimiser, steps and data for all
+# losses, from three biases: −3 (all examples at 5%), 0 (50%) and +2 (88%). Each of five seeds has its
+# own training and test set.
 
 # %%
 one = {"level": "example"}
@@ -429,8 +427,8 @@ plt.show()
 #   all three starts.
 # - **Example level.** Linear dice and Tversky at .5 end at 0 from everywhere. Squared dice gets only
 #   .40 and .36, and from +2 most of its seeds end at 0.
-# - **DSC with α = 1** on the set level depends on the start: .38 from −3, nothing from 0, .07 from
-#   +2. (At 0 all examples stand exactly on the turning point, where the gradient is 0.)
+# - **DSC with α = 1** on the set level depends on the start: .38 from −3, nothing from 0, .07 from +2.
+#   (At 0 all examples stand on the turning point, where the gradient is 0.)
 #
 # In the Playground:
 # <a href="../docs/playground.html#loss=dl&amp;squared=false&amp;level=example">linear dice</a> and
@@ -469,8 +467,8 @@ pd.DataFrame(collapsed.values(), index, columns=["called positive"])
 
 
 # %% [markdown]
-# At "0%" the negatives won at every p (section 7.3). "98%" and
-# "100%" come from the sign: above the turning point everything moves the wrong way.
+# At "0%" the negatives won at every p; at "98%" and "100%" all examples started above the turning
+# point.
 #
 # The baseline is cross entropy with its threshold tuned on the training set, seed by seed:
 
@@ -492,11 +490,11 @@ columns = ["F1, tuned", "at .5, minus tuned CE", "tuned, minus tuned CE"]
 pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 # %% [markdown]
-# With a tuned threshold all stand between .50 and .52. At threshold .5
-# cross entropy loses .05 against its own tuned self, weighted cross entropy .15; set-level dice and
-# DSC stand about where tuned cross entropy does. Where all are tuned, no interval excludes zero.
-# So set-level dice finds the threshold during training here, and no better ranking of
-# the examples. And DSC with α = .1 is not distinguishable from linear dice, which is α = 0.
+# With a tuned threshold all stand between .50 and .52, and no interval excludes zero. At threshold .5
+# cross entropy loses .05 against tuned cross entropy, weighted cross entropy .15; set-level dice and
+# DSC stand about where tuned cross entropy does. So set-level dice finds the threshold during training
+# here, and no better ranking of the examples. DSC with α = .1 is not distinguishable from linear dice,
+# which is α = 0.
 
 # %% tags=["remove-cell"]
 compared = list(rows)
@@ -515,7 +513,7 @@ def seedwise(name, key, other="CE", other_key="tuned"):
 
 
 claim(
-    "cross entropy loses .05 against its own tuned self, weighted cross entropy .15",
+    "cross entropy loses .05 against tuned cross entropy, weighted cross entropy .15",
     {".05": -seedwise("CE", "f1").mean, ".15": -seedwise("WCE, weight 19", "f1").mean},
 )
 claim(
@@ -550,8 +548,8 @@ claim(
 # %% [markdown]
 # ### A model that cannot be right
 #
-# On the misspecified blobs (chapter 04; [05](05_tversky.ipynb), 5.8) no line is right. The start −3, ten
-# seeds; and how many of the far negatives are called positive at the tuned threshold:
+# On the misspecified blobs (chapter 04; [05](05_tversky.ipynb), 5.8) no line is right. The table, of
+# ten seeds from −3, also counts the far negatives called positive at the tuned threshold:
 
 # %%
 elsewhere = {name: [] for name in [*short, "DL squared, set"]}
@@ -579,11 +577,11 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 # %% tags=["remove-cell"]
 means = {name: torch.tensor(runs).mean(0).tolist() for name, runs in elsewhere.items()}
 claim(
-    "linear dice reaches .41 where tuned cross entropy has .34",
+    "linear dice reaches .41 where cross entropy has .34",
     {".41": means["DL linear, set"][1], ".34": means["CE"][1]},
 )
-claim("and squared dice .38", {".38": means["DL squared, set"][1]})
-claim("weighted cross entropy, tuned, .40", {".40": means["WCE, weight 19"][1]})
+claim("squared dice .38", {".38": means["DL squared, set"][1]})
+claim("weighted cross entropy .40", {".40": means["WCE, weight 19"][1]})
 claim(
     "Those three intervals do not hold 0",
     all(ahead[n].low > 0 for n in ("DL linear, set", "DL squared, set", "WCE, weight 19")),
@@ -592,7 +590,7 @@ claim(
     "Linear dice and weighted cross entropy call nearly all far negatives positive",
     all(means[n][2] > 0.97 for n in ("DL linear, set", "WCE, weight 19")),
 )
-claim("cross entropy two thirds of them", abs(means["CE"][2] - 2 / 3) < 0.06)
+claim("cross entropy calls two thirds of them positive", abs(means["CE"][2] - 2 / 3) < 0.06)
 
 # %% tags=["remove-cell"]
 claim(
@@ -603,10 +601,10 @@ claim(
 
 
 # %% [markdown]
-# With both tuned, linear dice reaches .41 where tuned cross entropy has .34, and squared dice .38. But
-# weighted cross entropy, tuned, .40, does so, too. Those three intervals do not hold 0. Linear dice and
-# weighted cross entropy call nearly all far negatives positive and keep the line that sorts the rest;
-# cross entropy two thirds of them, and turns. So weighted cross entropy belongs among the baselines.
+# With all tuned, linear dice reaches .41 where cross entropy has .34, squared dice .38, weighted cross
+# entropy .40. Those three intervals do not hold 0. Linear dice and weighted cross entropy call nearly
+# all far negatives positive and keep the line that sorts the rest; cross entropy calls two thirds of
+# them positive, and turns. So weighted cross entropy belongs among the baselines.
 
 # %% [markdown]
 # ## 7.5 More than two classes
@@ -718,9 +716,9 @@ claim("squared, it ends between", ((where.squared > 0.01) & (where.squared < 0.9
 
 # %% [markdown]
 # Linear, it ends at 0 up to 16 gold tokens and at 1 from 17 on; squared, it ends between, from where
-# features can sort the tokens. What holds the model at `O` is the other classes' terms, those of absent
-# classes most of all (exercise 7.2). The same on WNUT 2017, MiniLM with two of its six layers trained,
-# 1,000 sentences, three passes; the mean of three seeds, and their range (`results/first_try.jsonl`):
+# features can sort the tokens. The other classes' terms hold the model at `O`, those of absent classes
+# most of all (exercise 7.2). The same on WNUT 2017, MiniLM with two of its six layers trained, 1,000
+# sentences, three passes; the mean of three seeds, and their range (`results/first_try.jsonl`):
 
 # %% tags=["hide-input"]
 tried = {}
@@ -765,44 +763,35 @@ claim(
 )
 lost = of_seeds["linear dice, absent skipped, no O"].sort_values("accuracy").round(1)
 claim(
-    "With one seed of the three it has an F1 of 25 with 2 tags in a hundred right",
+    "One of its three seeds has an F1 of 25 with 2 tags in a hundred right",
     {"25": lost["f1"].iloc[0], "2": lost["accuracy"].iloc[0]},
     lost["accuracy"].iloc[1] > 90,
 )
 
-# %% tags=["remove-cell"]
-claim("On WNUT 2017 linear dice with γ = 1 finds nothing", f1_of["linear dice, γ = 1"].max() == 0)
-
 # %% [markdown]
 # Linear dice finds nothing, with any seed; with γ = .0001, and nothing else changed, it finds about as
 # much as the squared form, as [Eq. 7.2](eq-7-2) predicts. Both are ahead of cross entropy after the
-# same number of steps. That is why dicebook squares by default, and warns where a linear form over all
-# classes is made.
+# same number of steps. So dicebook squares by default and warns of a linear form over all classes.
 #
-# A class *without* a gold token in the batch is the case G = 0; `absent="skip"` leaves such classes
-# out of the mean. In the last row O is left out of the loss, too. With
-# one seed of the three it has an F1 of 25 with 2 tags in a hundred right: no class asks for the O
-# tokens, and strict entity F1 does not count them.
+# A class *without* a gold token in the batch is the case G = 0; `absent="skip"` leaves such classes out
+# of the mean. The last row leaves out O, too. One of its three seeds has an F1 of 25 with 2 tags in a
+# hundred right: no class asks for the O tokens, and strict entity F1 does not count them.
 
 # %% [markdown]
-# The page [What to do on Monday](../docs/what_to_do.md) says which loss to choose, and [chapter
-# 18](18_speed_and_scale.ipynb) makes a module of a formula.
+# [What to do on Monday](../docs/what_to_do.md) says which loss to choose.
 #
 # ## Summary
 #
-# - All losses raise a positive and lower a negative, except DSC above p = 1/(1+α). One slip in the
-#   printed table: focal loss without a label.
-# - On the logit, a missed positive has a constant gradient with CE and focal and one proportional to p
-#   with the dice family. That of easy negatives falls like p (CE, linear dice, TL, DSC), p² (squared
-#   dice), p³ (focal with exponent 2).
+# - All losses raise a positive and lower a negative, except DSC above p = 1/(1+α).
+# - On the logit, the gradient of a missed positive vanishes with p in the dice family, not with CE and
+#   focal. That of an easy negative falls like p, with squared dice p², with focal p³ (exponent 2).
 # - On the toy, the set level works from every start if the turning point is respected; the example
 #   level collapses for linear dice, TL at .5 and DSC.
 # - Cross entropy with a tuned threshold is in the same range as the best of them here.
 # - On the misspecified toy, tuned too, linear dice and weighted cross entropy are ahead of cross
 #   entropy: a loss can choose a better wrong model.
-# - With several classes a rare class in a linear denominator goes to 0 unless
-#   nγ < 2G(G + γ); squared it cannot ([Eq. 7.2](eq-7-2)). On WNUT 2017 linear dice with γ = 1 finds
-#   nothing.
+# - With several classes a rare class in a linear denominator goes to 0 unless nγ < 2G(G + γ); squared
+#   it cannot ([Eq. 7.2](eq-7-2)).
 # ## Exercises
 #
 # **Exercise 7.1 (recall).** From the table of section 7.2: how many negatives, all at p = 1, cost as much as
@@ -851,7 +840,7 @@ start = [terms_of["at the start", form] for form in of_class]
 assert all(min(t) > 0 and t[0] == max(t) for t in start)
 assert own < start[0][0] / 20
 claim(
-    "What holds the model at `O` is the other classes' terms, those of absent classes most of all",
+    "The other classes' terms hold the model at `O`, those of absent classes most of all",
     150 < (present + absent) / own < 250,
     absent > present > 0,
 )
