@@ -156,8 +156,8 @@ class Fit:
                 continue
             for arm in planned.arms:
                 one = Run(arm, rate, planned.seeds[0])
-                first = not self.searched or rate != planned.rates[0]
-                if not first and not self._finished(one) and not self._time_for(1):
+                waits = self.searched and rate == planned.rates[0] and not self._finished(one)
+                if waits and not self._time_for(1):
                     self._note(f"The time did not suffice for {NAMES.get(arm, arm)}.")
                     continue
                 self.searched.append(self._run(one))
@@ -376,10 +376,11 @@ class Fit:
         limit = min(512, self.tokenizer.model_max_length)
         if self.options.max_length is not None:
             return min(self.options.max_length, limit)
-        words = self.data.task == "tagging"  # each is to get a tag
-        some = texts if words else texts[:: max(1, len(texts) // 2000)]
+        if self.data.task == "tagging":  # each word is to get a tag
+            return min(LONGEST, limit)
+        some = texts[:: max(1, len(texts) // 2000)]
         lengths = [len(ids) for ids in self.tokenizer(some)["input_ids"]]
-        wanted = 8 * math.ceil((float(np.quantile(lengths, 1.0 if words else 0.99)) + 2) / 8)
+        wanted = 8 * math.ceil((float(np.quantile(lengths, 0.99)) + 2) / 8)
         return int(min(max(16, wanted), LONGEST, limit))
 
     def _check_space(self) -> None:

@@ -40,8 +40,8 @@ class Options:
         rates: learning rates tried for each arm; None takes three that suit the encoder.
         seeds: of the finals.
         batch_size: rows in a step.
-        max_length: sub-words in a row; None takes what cuts one row in a hundred, and of tagged
-            sentences none, but never more than 256. Words that are cut off are decided as ``O``.
+        max_length: sub-words in a row; None takes what cuts one row in a hundred, at most 256, and
+            256 for tagged sentences. Words that are cut off are decided as ``O``.
         metric: one of ``METRICS``; None takes what is usual for the task.
         beta: of ``"fbeta"``: above 1 a miss costs more than a false alarm.
         at_recall: decide so that this share of the positives is found.

@@ -174,6 +174,8 @@ def probe(
 def _threads(step: Callable[[], float]) -> int:
     # Where other work keeps the cores busy, threads wait for one another: a step can take ten
     # times as long with two of them as with one.
+    if torch.get_num_threads() == 1:
+        return 0
     with threads_of_torch(1):
         step()
         alone = step()

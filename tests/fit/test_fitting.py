@@ -156,11 +156,17 @@ def test_words_beyond_the_longest_row_are_said_to_be_outside(tmp_path: Path) -> 
 
 
 def test_no_tagged_word_is_cut_unasked(tmp_path: Path) -> None:
-    source = MAKERS["tagging"](tmp_path / "my.tsv")
+    source = tmp_path / "my"
+    source.mkdir()
+    for part in ("train", "validation", "test"):
+        MAKERS["tagging"](source / f"{part}.conll")
+    # Longer than every sentence of train, which the length could be taken from.
     long = "\n".join(["the\tO"] * 60 + ["Ada\tB-PER"])
-    source.write_text(f"{long}\n\n{source.read_text(encoding='utf-8')}", encoding="utf-8")
+    with (source / "test.conll").open("a", encoding="utf-8") as file:
+        file.write(f"\n{long}\n")
     one = Fit(Options(source=str(source), out=str(tmp_path / "out"), encoder="tiny", device="cpu"))
     one.read()
+    assert max(map(len, one.data.splits["test"]["tokens"][:])) == 61
     assert sum(one.cut.values()) == 0
 
 
