@@ -8,10 +8,11 @@ from importlib.util import find_spec
 # empty once the package index has it. Written everywhere by `python tools/source.py`.
 SOURCE = "git+https://github.com/dicebook/dicebook"
 
-# Of each extra the modules that are imported first.
+# Of each extra the modules that are imported first; the book's has all of the training's.
+_TRAIN = ("accelerate", "datasets", "pydantic", "scipy", "sklearn", "transformers")
 MODULES = {
-    "train": ("accelerate", "datasets", "pydantic", "scipy", "sklearn", "transformers"),
-    "book": ("matplotlib",),
+    "train": _TRAIN,
+    "book": (*_TRAIN, "matplotlib"),
     "generate": ("faker",),
 }
 

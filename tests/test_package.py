@@ -150,7 +150,7 @@ def test_with_torch_alone_the_losses_work(bare: list[str], installed: Path, tmp_
 
 def test_a_missing_extra_is_named(bare: list[str], tmp_path: Path) -> None:
     rooms = {"corpora": "train", "training": "train", "tasks": "train", "records": "train"}
-    rooms["figures"] = "book"
+    rooms |= {"figures": "book", "fit": "book"}
     (tmp_path / "each.py").write_text(
         f"for room in {list(rooms)}:\n"
         "    try:\n"
@@ -173,7 +173,8 @@ def test_what_an_extra_brings_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> N
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = extras["optional-dependencies"]
     for extra, modules in MODULES.items():
-        names = {re.split(r"[^\w-]", text)[0] for text in extras[extra]}
+        brought = extras[extra] + (extras["train"] if "dicebook[train]" in extras[extra] else [])
+        names = {re.split(r"[^\w-]", text)[0] for text in brought}
         assert {"scikit-learn" if m == "sklearn" else m for m in modules} <= names
         need(extra)
     monkeypatch.setitem(MODULES, "train", ("nowhere",))

@@ -2,7 +2,6 @@
 
 from dicelab.extras import need
 
-need("train")
 need("book")
 
 from dicelab.fit.fitting import Fit, fit
