@@ -172,7 +172,7 @@ study: env  ## the second protocol, docs/protocol_2.md: what is missing; corpora
 # The address of [project.urls] is a placeholder; that of its pages follows from it.
 HERE = $(shell sed -n 's|^Repository = "https://github.com/\(.*\)"|\1|p' pyproject.toml)
 repository:  ## write another address of the repository everywhere: TO=you/dicebook
-	@printf %s '$(TO)' | grep -qxE '[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+' || { echo "expected owner/name, got '$(TO)'; say which: make repository TO=you/dicebook" >&2; exit 2; }
+	@printf %s '$(TO)' | grep -qxE '[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*' || { echo "expected owner/name, got '$(TO)'; say which: make repository TO=you/dicebook" >&2; exit 2; }
 	git grep -lE 'github\.com/$(HERE)|github\.io/$(notdir $(HERE))' | xargs sed -i -E 's#github\.com/$(HERE)#github.com/$(TO)#g; s#$(patsubst %/,%,$(dir $(HERE)))\.github\.io/$(notdir $(HERE))#$(patsubst %/,%,$(dir $(TO))).github.io/$(notdir $(TO))#g'
 
 clean:  ## remove what was built, not the environment

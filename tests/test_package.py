@@ -95,7 +95,7 @@ def test_one_command_changes_the_address_everywhere(tmp_path: Path) -> None:
     subprocess.run(["git", "add", "--all"], cwd=tmp_path, check=True)
     forgotten = subprocess.run(["make", "repository"], cwd=tmp_path, capture_output=True)
     assert b"say which: make repository TO=you/dicebook" in forgotten.stderr
-    for wrong in ("TO=losses", "TO=https://github.com/you/losses", "URL=you/losses"):
+    for wrong in ("TO=losses", "TO=you/..", "TO=https://github.com/you/losses", "URL=you/losses"):
         refused = subprocess.run(["make", "repository", wrong], cwd=tmp_path, capture_output=True)
         assert b"expected owner/name, got" in refused.stderr, wrong
     assert not subprocess.check_output(["git", "diff"], cwd=tmp_path)
