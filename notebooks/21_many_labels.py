@@ -98,12 +98,12 @@ claim(
 # ```
 
 # %% tags=["parameters"]
-corpus: str = "embedded-labels-en"  # a registered name, or a path to your own file
+corpus: str = "embedded-labels-en"  # registered name, or your file
 seeds: int = 2  # how many seeds, for weights and order
 steps: int = 300  # batches to train on, for each loss
 batch_size: int = 64  # sentences in a batch
 learning_rate: float = 1e-2  # of AdamW, for a bag of words
-decoder: str = ""  # of section 21.8: "" for a small untrained one, else a folder or a hub name
+decoder: str = ""  # of 21.8: a folder, a hub model; "" for an untrained one
 output_dir: str = ""  # where the record is written; "" keeps nothing
 
 # %% [markdown]
@@ -147,8 +147,9 @@ def padded(split):
     return nn.utils.rnn.pad_sequence(rows, True, tokenizer.pad_token_id)
 
 
-inputs = {name: padded(split) for name, split in encoded.splits.items()}
-gold = {name: torch.tensor(s["labels"][:]) for name, s in encoded.splits.items()}
+splits = encoded.splits.items()
+inputs = {name: padded(split) for name, split in splits}
+gold = {name: torch.tensor(split["labels"][:]) for name, split in splits}
 
 
 # %%
@@ -162,8 +163,9 @@ def train(loss, bias, seed, steps=steps):
         optimizer.zero_grad()
         loss(model(inputs["train"][rows]), gold["train"][rows]).backward()
         optimizer.step()
+    parts = ("validation", "test")
     with torch.no_grad():
-        return {part: model(inputs[part]).numpy() for part in ("validation", "test")}
+        return {part: model(inputs[part]).numpy() for part in parts}
 
 
 # %% [markdown]
@@ -173,16 +175,17 @@ def train(loss, bias, seed, steps=steps):
 # does it give, and how many of the twelve does it ever give?
 
 # %%
+def given(hard):
+    kinds = hard.any(0).sum().item()
+    return {"labels given": hard.sum().item(), "kinds ever given": kinds}
+
+
 cross_entropy = make_loss("binary_ce")
 zero, prior = torch.zeros(len(encoded.labels)), encoded.prior()
 early = {}
 for some in (1, 10, 50, steps):
-    hard = train(cross_entropy, zero, 0, some)["test"] > 0
-    early[some] = {"labels given": hard.sum(), "kinds ever given": hard.any(0).sum()}
-early["in the gold"] = {
-    "labels given": gold["test"].sum().item(),
-    "kinds ever given": gold["test"].any(0).sum().item(),
-}
+    early[some] = given(train(cross_entropy, zero, 0, some)["test"] > 0)
+early["in the gold"] = given(gold["test"])
 pd.DataFrame(early).T.rename_axis("steps")
 
 # %% [markdown]
@@ -220,12 +223,14 @@ if as_printed:
 # %%
 ratio = (-prior).exp()
 per_label = nn.BCEWithLogitsLoss(pos_weight=ratio.sqrt())
+weighted = lambda x, y: per_label(x, y.float())
+adjusted = lambda x, y: cross_entropy(x + prior / 2, y)
 remedies = {
     "cross entropy": (cross_entropy, zero),
     "cross entropy, prior": (cross_entropy, prior),
-    "weighted": (lambda x, y: per_label(x, y.float()), prior),
+    "weighted": (weighted, prior),
     "focal": (make_loss("binary_fl", gamma=2.0), prior),
-    "logit adjustment": (lambda x, y: cross_entropy(x + prior / 2, y), zero),
+    "logit adjustment": (adjusted, zero),
     "dice, micro": (MultiLabelDiceLoss(average="micro"), prior),
     "dice, macro": (MultiLabelDiceLoss(average="macro"), prior),
 }
@@ -236,25 +241,25 @@ logits = {
 
 
 # %%
-def f1(hard):
-    """Micro and macro F1 of decisions on the test split, in percent."""
+def f1(one, cut):
+    """Micro and macro F1 of a run on the test split, in percent."""
+    hard = one["test"] > cut(one["validation"], one["test"])
     told = labels.decode(hard, encoded.labels, threshold=0.5)
-    found = labels.score(encoded.splits["test"]["names"][:], told, encoded.labels)
+    wanted = encoded.splits["test"]["names"][:]
+    found = labels.score(wanted, told, encoded.labels)
     return {"micro": found["f1"], "macro": found["macro_f1"]}
 
 
 truth = gold["validation"].numpy()
-WAYS = {
-    "one half": lambda validation, test: 0.0,
-    "one threshold": lambda validation, test: labels.tune_threshold(validation, truth),
-    "one a label": lambda validation, test: labels.tune_thresholds(validation, truth),
-    "shrunk": lambda validation, test: labels.tune_thresholds(validation, truth, shrink=10),
-    "plug-in": lambda validation, test: labels.plug_in_thresholds(test),
+WAYS = {  # a threshold from the logits of validation, v, and of test, t
+    "one half": lambda v, t: 0.0,
+    "one threshold": lambda v, t: labels.tune_threshold(v, truth),
+    "one a label": lambda v, t: labels.tune_thresholds(v, truth),
+    "shrunk": lambda v, t: labels.tune_thresholds(v, truth, shrink=10),
+    "plug-in": lambda v, t: labels.plug_in_thresholds(t),
 }
 scores = {
-    (name, way): pd.DataFrame(
-        [f1(one["test"] > cut(one["validation"], one["test"])) for one in of_seeds]
-    )
+    (name, way): pd.DataFrame([f1(one, cut) for one in of_seeds])
     for name, of_seeds in logits.items()
     for way, cut in WAYS.items()
 }
@@ -330,10 +335,13 @@ rows = []
 for n in (2, 5, 11, 25, 50, len(yes)):
     for _ in range(100):
         keep = draws.permutation(yes)[:n]
-        part = np.concatenate([keep, draws.permutation(no)[: n * len(no) // len(yes)]])
+        others = draws.permutation(no)[: n * len(no) // len(yes)]
+        part = np.concatenate([keep, others])
         cut = labels.tune_thresholds(v[part, None], y[part, None])[0]
-        rows.append((n, of_threshold(cut, v[part], y[part]), of_threshold(cut, t, wanted)))
-overfit = pd.DataFrame(rows, columns=["positives", "promised", "test"]).groupby("positives")
+        promised = of_threshold(cut, v[part], y[part])
+        rows.append((n, promised, of_threshold(cut, t, wanted)))
+found = pd.DataFrame(rows, columns=["positives", "promised", "test"])
+overfit = found.groupby("positives")
 
 # %% mystnb={"figure": {"caption": "Figure 21.2. F1 of one topic with a threshold tuned on a part of validation with so many positives: what the part promises, and what the test split gives. Means over 100 parts; the band holds nine tenths of the test scores.", "name": "fig-21-2"}, "image": {"alt": "Two curves over the number of positives from 2 to about 100. The promised F1 falls from 80 to 70; the test F1 rises from 62 to 66, in a band that is 23 points wide at two positives and narrow at the right."}} tags=["hide-input"]
 mean, low, high = overfit.mean(), overfit.quantile(0.05), overfit.quantile(0.95)
@@ -370,13 +378,14 @@ if as_printed:
 
 # %%
 edges = [0, 0.02, 0.1, 0.3, 0.6, 1.0]
+there = pd.Series(gold["test"].numpy().ravel())
 told = {}
 for name in ("cross entropy, prior", "weighted", "focal", "dice, macro"):
     p = torch.from_numpy(logits[name][0]["test"]).sigmoid().numpy().ravel()
     bins = pd.cut(p, edges, include_lowest=True)
-    happened = pd.Series(gold["test"].numpy().ravel()).groupby(bins, observed=False).mean()
-    told[name] = 100 * happened
-pd.DataFrame(told).round(1).rename_axis("probability said; happened, in percent")
+    told[name] = 100 * there.groupby(bins, observed=False).mean()
+reliable = pd.DataFrame(told)
+reliable.round(1).rename_axis("probability said; happened, in percent")
 
 # %% [markdown]
 # Where cross entropy says .1 to .3 or .3 to .6, about so many labels are there. Where the weighted loss
@@ -385,7 +394,6 @@ pd.DataFrame(told).round(1).rename_axis("probability said; happened, in percent"
 
 # %% tags=["remove-cell"]
 if as_printed:
-    reliable = pd.DataFrame(told)
     middle = reliable.iloc[2:4]
     claim(
         "Where cross entropy says .1 to .3 or .3 to .6, about so many labels are there",
@@ -465,23 +473,23 @@ pd.DataFrame(lines).T
 
 
 # %% [markdown]
-# **For dice.** At one half macro dice is 8.2 [7.4, 9.0] points of macro F1 ahead of cross entropy with a
-# prior start and 9.4 [8.5, 10.4] of micro F1, with nothing tuned. The prior start alone adds 1.0 [.6, 1.5]. In micro F1 dice over all decisions, with one threshold, is the
-# best of the table, .5 [.3, .8] ahead of cross entropy.
+# **For dice.** At one half macro dice is 8.2 [7.4, 9.0] points of macro F1 ahead of cross entropy with a
+# prior start and 9.4 [8.5, 10.4] of micro F1, with nothing tuned. The prior start alone adds 1.0 [.6, 1.5]. In micro F1 dice over all decisions, with one threshold, is the
+# best of the table, .5 [.3, .8] ahead of cross entropy.
 #
 # **Against.** With a threshold for each label cross entropy has the best macro F1 of the table. Macro dice decided
-# alike is −.2 [−.6, .3] from it: no difference larger than .6 was seen. At one half macro dice is 1.4 [.8, 2.0] behind it, and
-# 4.8 [4.1, 5.6] of micro F1 ahead: who wants one set of decisions that is good at both can do without tuning. All this is
+# alike is −.2 [−.6, .3] from it: no difference larger than .6 was seen. At one half macro dice is 1.4 [.8, 2.0] behind it, and
+# 4.8 [4.1, 5.6] of micro F1 ahead: who wants one set of decisions that is good at both can do without tuning. All this is
 # one corpus and a small model.
 #
-# **Macro against micro.** Those thresholds cost cross entropy 5.7 [5.0, 6.5] points of micro F1 against one for all: they
+# **Macro against micro.** Those thresholds cost cross entropy 5.7 [5.0, 6.5] points of micro F1 against one for all: they
 # give ten thousand labels where 6,329 are right.
 #
 # **Few positives.** Grief has seven positives to tune on, pride ten, relief and nervousness about fifteen. Their own
-# thresholds still serve these four better than that of all, by 2.0 points of F1 [.8, 3.3] over draws; shrinking takes 1.2
-# [.1, 2.4] away. Shrinking buys micro F1, 2.8 [2.3, 3.4] points for
-# .5 [.1, .8] of macro F1. The plug-in threshold is −.2 [−.7, .4] from a tuned one for cross entropy; for focal loss
-# it loses 8.1 [5.7, 10.5], for weights and adjusted logits 3.2 each. For dice no loss larger than .3 was seen. With
+# thresholds still serve these four better than that of all, by 2.0 points of F1 [.8, 3.3] over draws; shrinking takes
+# 1.2 [.1, 2.4] away. Shrinking buys micro F1, 2.8 [2.3, 3.4] points for
+# .5 [.1, .8] of macro F1. The plug-in threshold is −.2 [−.7, .4] from a tuned one for cross entropy; for focal loss
+# it loses 8.1 [5.7, 10.5], for weights and adjusted logits 3.2 each. For dice no loss larger than .3 was seen. With
 # fewer positives than these, decide between own and common thresholds on halves of validation.
 
 # %% tags=["remove-cell"]
@@ -699,19 +707,29 @@ logging.disable_progress_bar()
 embedded = not decoder
 if embedded:
     reader, decoder = tokenizer, tempfile.mkdtemp()
-    size = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2}
-    heads = {"num_attention_heads": 4, "num_key_value_heads": 4}
-    config = Qwen2Config(vocab_size=len(reader), **size, **heads, pad_token_id=None)
+    config = Qwen2Config(
+        vocab_size=len(reader),
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        pad_token_id=None,
+    )
     torch.manual_seed(0)
     Qwen2Model(config).save_pretrained(decoder)
 else:
     reader = load_tokenizer(decoder, [])
+
+# %%
 torch.manual_seed(0)
 model = labels.model(decoder, reader, encoded.labels).float().eval()
-rows = list(labels.encode(data, reader, max_length=96).splits["test"].select(range(8)))
+read = labels.encode(data, reader, max_length=96).splits
+rows = list(read["test"].select(range(8)))
 batch = labels.collator(reader)(rows)
+side, pad = reader.padding_side, model.config.pad_token_id
 bias = model.score.bias
-print(f"padding {reader.padding_side}, id {model.config.pad_token_id}; bias {bias}")
+print(f"padding {side}, id {pad}; bias {bias}")
 
 
 # %% [markdown]
@@ -723,15 +741,17 @@ print(f"padding {reader.padding_side}, id {model.config.pad_token_id}; bias {bia
 # %%
 @torch.no_grad()
 def answers(batch):
-    return model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
+    ids, mask = batch["input_ids"], batch["attention_mask"]
+    return model(input_ids=ids, attention_mask=mask).logits
 
 
 alone = torch.cat([answers(labels.collator(reader)([row])) for row in rows])
 right = (answers(batch) - alone).abs().max().item()
-known, model.config.pad_token_id = model.config.pad_token_id, len(reader) - 1
+model.config.pad_token_id = len(reader) - 1
 wrong = (answers(batch) - alone).abs().max().item()
-model.config.pad_token_id = known
-print(f"in a batch less alone: {right:.0e}; with a wrong padding token {wrong:.2f}")
+model.config.pad_token_id = pad
+told = f"in a batch less alone: {right:.0e}"
+print(f"{told}; with a wrong padding token {wrong:.2f}")
 
 # %% [markdown]
 # **bf16 is coarse.** Near −5, where a rare label's log-odds lie, two neighbouring logits of bf16 are .03 apart,
@@ -794,13 +814,15 @@ for module in model.modules():
         module.down.requires_grad_(True)
         module.up.requires_grad_(True)
 trained = [p for p in model.parameters() if p.requires_grad]
-share = sum(p.numel() for p in trained) / sum(p.numel() for p in model.parameters())
-print(f"before training the answers differ by {same:.0e}; {share:.0%} of the numbers are trained")
+every = sum(p.numel() for p in model.parameters())
+share = sum(p.numel() for p in trained) / every
+told = f"before training the answers differ by {same:.0e}"
+print(f"{told}; {share:.0%} of the numbers are trained")
 
 # %%
 optimizer = torch.optim.AdamW(trained, lr=3e-3)
 loss = MultiLabelDiceLoss(average="macro")
-train_rows = labels.encode(data, reader, max_length=96).splits["train"]
+train_rows = read["train"]
 collate, told = labels.collator(reader), []
 for step in range(min(steps, 20)):
     first = 16 * step % (len(train_rows) - 16)
@@ -812,7 +834,8 @@ for step in range(min(steps, 20)):
     value.backward()
     optimizer.step()
     told.append(value.item())
-print(f"macro dice loss from {np.mean(told[:5]):.3f} to {np.mean(told[-5:]):.3f}")
+before, after = np.mean(told[:5]), np.mean(told[-5:])
+print(f"macro dice loss from {before:.3f} to {after:.3f}")
 
 # %% [markdown]
 # Twenty steps on a decoder that knows no language show that the parts fit, no more.

@@ -64,21 +64,21 @@ if importlib.util.find_spec("dicebook") is None:
 # ```
 
 # %% tags=["parameters"]
-corpus: str = "embedded-entities-en"  # a file, a folder with train, dev and test, or a name
-encoder: str = "tiny"  # "tiny", "minilm", a local folder, or a model of the Hugging Face hub
+corpus: str = "embedded-entities-en"  # a file, a folder of splits, a name
+encoder: str = "tiny"  # or "minilm", a folder, a hub model
 loss: str = "ce,wce,dl"  # the arms, each with the same learning rates
 seed: int = 0  # the first seed, and that of splits that are drawn
 seeds: int = 2  # how many seeds the finals have; three or more for a result
 steps: int = 152  # optimiser steps of a run; 0 takes them from `minutes`
 minutes: float = 10.0  # how long the whole may take, where steps is 0
 batch_size: int = 32  # rows in a step
-learning_rates: str = "1e-3"  # tried for each loss; "" for three that suit the encoder
-metric: str = ""  # "f1", "macro-f1", "accuracy" or "fbeta"; "" for what is usual
+learning_rates: str = "1e-3"  # tried; "" for three that suit the encoder
+metric: str = ""  # "f1", "macro-f1", "accuracy", "fbeta"; "" for the usual
 text: str = ""  # the column of the text; "" looks for it
 label: str = ""  # the column of the label; "" looks for it
 positive: str = ""  # of two classes the one that is looked for
 device: str = "auto"  # "auto", "cpu" or "cuda"
-output_dir: str = ""  # model, report and records; a killed run resumes there. "" keeps nothing
+output_dir: str = ""  # model, report; killed runs resume; "" keeps nothing
 
 # %% tags=["hide-input"]
 import tempfile
@@ -97,6 +97,7 @@ pd.set_option("display.max_colwidth", 100)
 
 # %%
 temporary = tempfile.TemporaryDirectory()
+tried = tuple(float(rate) for rate in learning_rates.split(",") if rate)
 options = Options(
     source=corpus,
     encoder=encoder,
@@ -106,7 +107,7 @@ options = Options(
     steps=steps or None,
     minutes=minutes,
     batch_size=batch_size,
-    rates=tuple(map(float, learning_rates.split(","))) if learning_rates else None,
+    rates=tried or None,
     metric=metric or None,
     text=text or None,
     label=label or None,
@@ -114,8 +115,9 @@ options = Options(
     device=device,
     out=output_dir or temporary.name,
 )
-# With a length in steps the lines need no clock, and are the same every time.
-fit = Fit(options, say=lambda line: print(line.split("; ")[0] if steps else line))
+# With a length in steps lines need no clock, and are the same every time.
+say = lambda line: print(line.split("; ")[0] if steps else line)
+fit = Fit(options, say=say)
 fit.chapter = "22_your_own_data"
 
 # %% tags=["remove-cell"]
@@ -148,9 +150,9 @@ for line in about(fit):
 # its threshold tuned like that of the models.
 
 # %% tags=["nbval-check-output"]
-problem = fit.problem
+problem, goal = fit.problem, fit.problem.goal
 for name, counts in fit.floors().items():
-    print(f"{name}: {problem.goal.name} {problem.goal.plain(counts.sum(0)):.1f}")
+    print(f"{name}: {goal.name} {goal.plain(counts.sum(0)):.1f}")
 
 # %% [markdown]
 # ### 22.4 A plan
@@ -162,7 +164,8 @@ for name, counts in fit.floors().items():
 # %%
 plan = fit.plan()
 rates = ", ".join(f"{rate:g}" for rate in plan.rates)
-print(f"{plan.runs} runs of {plan.steps} steps, {plan.epochs} passes; learning rates {rates}")
+length = f"{plan.steps} steps, {plan.epochs} passes"
+print(f"{plan.runs} runs of {length}; learning rates {rates}")
 
 # %% [markdown]
 # ### 22.5 Search
@@ -206,7 +209,11 @@ plt.show()
 # %%
 pd.DataFrame(
     {
-        name: {"at argmax": done.argmax, "tuned": done.value, "bias": done.bias[place]}
+        name: {
+            "at argmax": done.argmax,
+            "tuned": done.value,
+            "bias": done.bias[place],
+        }
         for name, done in best.items()
     }
 ).T.round(1)
@@ -242,8 +249,10 @@ pd.DataFrame(rows).T
 rival = fit.rival()
 if rival is not None:
     other, gap = rival
-    print(f"{fit.chosen} less {other}: {gap.mean:+.1f} points [{gap.low:.1f}, {gap.high:.1f}]")
-    print(f"a difference of {gap.visible:.1f} points would probably have been seen")
+    interval = f"[{gap.low:.1f}, {gap.high:.1f}]"
+    print(f"{fit.chosen} less {other}: {gap.mean:+.1f} points {interval}")
+    visible = f"{gap.visible:.1f} points"
+    print(f"a difference of {visible} would probably have been seen")
 
 # %% [markdown]
 # An interval that holds zero does not say that two losses are equal. It says that these rows and seeds
@@ -295,7 +304,8 @@ model = Model(folder, device="cpu")
 if data.task == "tagging":
     row = data.splits["test"][0]["tokens"]
     print(list(zip(row, model.words([row])[0], strict=True)))
-print("bias added:", dict(zip(problem.labels, fit.kept.bias.round(2).tolist(), strict=True)))
+bias = fit.kept.bias.round(2).tolist()
+print("bias added:", dict(zip(problem.labels, bias, strict=True)))
 
 # %% [markdown]
 # Plain transformers reads it, and says the same:
@@ -303,10 +313,17 @@ print("bias added:", dict(zip(problem.labels, fit.kept.bias.round(2).tolist(), s
 # %%
 from transformers import pipeline
 
-task = "token-classification" if data.task == "tagging" else "text-classification"
+kind = "token" if data.task == "tagging" else "text"
+task = f"{kind}-classification"
 plain = pipeline(task, str(folder), device="cpu")
 text = problem.shown(data.splits["test"])[0]
-print([(piece.get("word", ""), piece.get("entity", piece.get("label"))) for piece in plain(text)])
+
+
+def told(piece):
+    return piece.get("word", ""), piece.get("entity", piece.get("label"))
+
+
+print([told(piece) for piece in plain(text)])
 
 # %% tags=["remove-cell"]
 if data.task == "tagging":

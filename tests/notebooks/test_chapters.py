@@ -79,6 +79,20 @@ def test_no_cell_is_long(script: Path) -> None:
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=by_name)
+def test_no_visible_cell_is_wide(script: Path) -> None:
+    """At a window of 1280 pixels a wider cell scrolls."""
+    hidden = {"remove-cell", "hide-cell", "hide-input"}
+    code = [c for c in jupytext.read(script).cells if c.cell_type == "code"]
+    lines = [
+        line
+        for cell in code
+        if not hidden & set(cell.metadata.get("tags", []))
+        for line in cell.source.splitlines()
+    ]
+    assert [line for line in lines if len(line) > 76] == []
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=by_name)
 def test_chapter_has_its_form(script: Path) -> None:
     all_cells = jupytext.read(script).cells
     text = [c.source for c in all_cells if c.cell_type == "markdown"]
