@@ -295,7 +295,7 @@ def seeds(records: Iterable[Mapping[str, Any]], axes: Sequence[Axes]) -> None:
         axes[1].plot(range(1, passes + 1), means, label=name, **style(name))
     axes[1].set(xlabel="pass", ylabel="F1 on the validation split, %")
     axes[1].locator_params(axis="x", integer=True)
-    axes[1].legend(fontsize=8, ncols=2)
+    axes[1].legend(fontsize=9, ncols=2, loc="upper right", bbox_to_anchor=(1, -0.2))
 
 
 def scores(
