@@ -1018,7 +1018,7 @@ real = {name: list(found.scores.values()) for name, found in runs.over_seeds(lar
 if min(map(len, real.values())) == 1:
     print("One seed a loss: no interval, no test, no ranking.")
 else:
-    fig, axes = plt.subplots(2, 1, figsize=(5.6, 6.4))
+    fig, axes = plt.subplots(2, 1, figsize=(5.6, 6.8))
     figures.seeds(largest, axes)
     plt.show()
 
