@@ -22,7 +22,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from dicelab.records.analysis import CHECKPOINTS, MARGIN, WAYS, Effect, Evidence, Pooled
-from dicelab.records.runs import interval, loss_label
+from dicelab.records.runs import interval, loss_name
 
 NEGATIVE, POSITIVE = "#999999", "#D55E00"
 
@@ -282,9 +282,7 @@ def seeds(records: Iterable[Mapping[str, Any]], axes: Sequence[Axes]) -> None:
     """
     by_loss: dict[str, list[Mapping[str, Any]]] = {}
     for record in records:
-        name = loss_label(record).replace(", squared=True", "").replace("squared=False", "linear")
-        name = re.sub(r", fp_weight=(\S+), fn_weight=(\S+),", r" \1/\2", name)
-        by_loss.setdefault(name.replace("alpha=", "α "), []).append(record)
+        by_loss.setdefault(loss_name(record), []).append(record)
     scores(
         {name: [r["metrics"]["test"]["f1"] for r in runs] for name, runs in by_loss.items()},
         xlabel="F1 on the test split, %",
@@ -297,7 +295,7 @@ def seeds(records: Iterable[Mapping[str, Any]], axes: Sequence[Axes]) -> None:
         axes[1].plot(range(1, passes + 1), means, label=name, **style(name))
     axes[1].set(xlabel="pass", ylabel="F1 on the validation split, %")
     axes[1].locator_params(axis="x", integer=True)
-    axes[1].legend(fontsize=8, ncols=2)
+    axes[1].legend(fontsize=9, ncols=2, loc="upper right", bbox_to_anchor=(1, -0.2))
 
 
 def scores(

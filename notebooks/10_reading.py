@@ -169,9 +169,10 @@ as_printed = replace(experiment, output_dir="") == printed and by_choice
 # ### 10.2 From a question to a score
 
 # %%
-questions = sample(corpora.load(experiment.corpus, task="reading"), experiment)
+whole = corpora.load(experiment.corpus, task="reading")
+questions = sample(whole, experiment)
 row = questions["train"][0]
-print(row["context"], "\n\n" + row["question"], "\n\n" + str(row["answers"]))
+print(row["context"], row["question"], row["answers"], sep=" \n\n")
 
 # %% [markdown]
 # An answer is a span: its text and where it starts, in characters. Some questions have none.
@@ -219,7 +220,12 @@ print(f"scored in {language}, {'all answers' if all_of else 'the best of the alt
 # %% tags=["nbval-check-output"]
 gold = {split: rows["answers"] for split, rows in questions.items()}
 nothing = [reading.Answer("", 0.0)] * len(questions["test"])
-majority = reading.score(nothing, gold["test"], language=language, all_of=all_of)
+majority = reading.score(
+    nothing,
+    gold["test"],
+    language=language,
+    all_of=all_of,
+)
 print({name: round(value, 1) for name, value in majority.items()})
 
 # %% [markdown]
@@ -231,7 +237,12 @@ print({name: round(value, 1) for name, value in majority.items()})
 # %%
 texts = (f"{r['question']} {r['context']}" for r in questions["train"])
 tokenizer = load_tokenizer(encoder, texts, max_length=max_length)
-encoded = reading.encode(questions, tokenizer, max_length=max_length, stride=max_length // 4)
+encoded = reading.encode(
+    questions,
+    tokenizer,
+    max_length=max_length,
+    stride=max_length // 4,
+)
 windows = encoded.splits["train"]
 print(f"{len(questions['train']):,} questions in {len(windows):,} windows")
 
@@ -315,7 +326,8 @@ model = reading.model(experiment.encoder, tokenizer)
 batch = reading.collator(tokenizer)([windows[i] for i in range(4)])
 labels = batch.pop("labels")
 outputs = model(**batch)
-print("starts", list(outputs.start_logits.shape), " labels", list(labels.shape))
+starts = outputs.start_logits
+print("starts", list(starts.shape), " labels", list(labels.shape))
 print(f"as a choice: {reading.choice(outputs, labels).item():.3f}")
 for name in experiment.losses:
     criterion = build_loss(experiment, name, encoded.counts(), binary=True)
@@ -422,7 +434,7 @@ if as_printed:
 # %%
 def best_span(starts, ends, longest=30):
     """First and last sub-word of the best span, and its score."""
-    scores = starts[:, None] + ends[None, :]  # a row a start, a column an end
+    scores = starts[:, None] + ends[None, :]  # rows: starts; columns: ends
     length = np.arange(len(ends)) - np.arange(len(starts))[:, None]
     scores[(length < 0) | (length >= longest)] = -np.inf
     first, last = np.unravel_index(scores.argmax(), scores.shape)
@@ -737,7 +749,8 @@ printed = {}
 for row in paper.table(6).rows:
     if row.loss:
         cells = (row.printed.get(name, "–") for name in ("em", "f1"))
-        printed.setdefault((row.corpus, row.backbone), {})[row.loss] = " / ".join(cells)
+        of_reader = printed.setdefault((row.corpus, row.backbone), {})
+        of_reader[row.loss] = " / ".join(cells)
 pd.DataFrame(printed).T
 
 # %% [markdown]
@@ -751,7 +764,8 @@ pd.DataFrame(printed).T
 # %%
 of_bert_large = {"squad11": "84.1 / 90.9", "squad20": "78.7 / 81.9"}
 for name, published in of_bert_large.items():
-    print(f"{name}: Table 6 {printed[name, 'BERT']['ce']}, published {published}")
+    in_table_6 = printed[name, "BERT"]["ce"]
+    print(f"{name}: Table 6 {in_table_6}, published {published}")
 
 # %% [markdown]
 # That reader is a choice, and of the large model. The other columns use losses that the paper writes for

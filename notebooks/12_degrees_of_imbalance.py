@@ -323,7 +323,7 @@ sets = pd.DataFrame(table8).T
 sets.insert(0, "pairs", [f"{stated[name][0]:,}" for name in sets.index])
 sets.insert(1, "positive", [f"{stated[name][1]:.0%}" for name in sets.index])
 sets["dsc less ce"] = (sets["dsc"] - sets["ce"]).round(2)
-sets
+sets.rename(columns={**runs.LOSS_NAMES, "dsc less ce": "its gain over cross entropy"})
 
 # %% [markdown]
 # The paper says that DSC "helps more on more imbalanced datasets". Over dice loss its gain is indeed largest,

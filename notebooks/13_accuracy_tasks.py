@@ -482,9 +482,10 @@ for row in paper.table(9).rows:
     half = 100 * 1.96 * np.sqrt(a * (1 - a) / n)
     ce = next(r for r in paper.table(9).rows if (r.corpus, r.loss) == (row.corpus, "ce"))
     fewer = round(n * (ce.value("accuracy") - row.value("accuracy")) / 100)
-    rows.append([row.corpus_title, row.loss, row.printed["accuracy"], f"{half:.1f}", fewer])
-columns = ["corpus", "loss", "accuracy", "half of its 95% interval", "fewer right than ce"]
-pd.DataFrame(rows, columns=columns)
+    loss_name = runs.LOSS_NAMES[row.loss]
+    rows.append([row.corpus_title, loss_name, row.printed["accuracy"], f"{half:.1f}", fewer])
+columns = ["corpus", "loss", "accuracy", "half of its 95% interval"]
+pd.DataFrame(rows, columns=[*columns, "fewer right than cross entropy"])
 
 # %% [markdown]
 # On SST-2 self-adjusting dice gets one sentence fewer right than cross entropy, and dice loss ten

@@ -168,8 +168,8 @@ if stands:
 def counts_of(task, arm):
     """Found and predicted entities, [seeds, 2, blocks of the test set]."""
     records = read.finals[task, arm, "tuned"]
-    told = [records[seed]["test"]["tuned"]["blocks"] for seed in sorted(records)]
-    return np.array(told)
+    scored = [records[seed]["test"]["tuned"] for seed in sorted(records)]
+    return np.array([one["blocks"] for one in scored])
 
 
 def resampled(task, draws=2000):
@@ -181,9 +181,8 @@ def resampled(task, draws=2000):
     for _ in range(draws):
         s = rng.integers(len(dice), size=len(dice))
         k = rng.integers(len(gold), size=len(gold))
-        one, other = (
-            f1(x[s, 0][:, k].sum(1), x[s, 1][:, k].sum(1), gold[k].sum()) for x in (dice, ce)
-        )
+        drawn = [x[s][:, :, k].sum(2) for x in (dice, ce)]  # [seeds, 2]
+        one, other = (f1(*x.T, gold[k].sum()) for x in drawn)
         result.append((one - other).mean())
     return np.array(result)
 
@@ -210,13 +209,13 @@ assert abs(high - of_example.high) < 0.15, "the chapter's loop and the library's
 # $\varepsilon$.
 
 # %%
-for name in ("mu", "beta"):
-    mean, *ends = (getattr(over_tasks, name + end) for end in ("", "_low", "_high"))
-    print(f"{name:4} {mean:+.2f} [{ends[0]:+.2f}, {ends[1]:+.2f}]")
-print(f"tau  {over_tasks.tau:.2f} over {over_tasks.corpora} corpora")
-print(f"test that mu is 0: p = {over_tasks.p:.3f}")
-print(f"test that |mu| is .5 or more: p = {over_tasks.equivalent:.3f}")
-print(f"a mu of {over_tasks.detectable:.2f} would be found four times in five")
+p = over_tasks
+print(f"mu   {p.mu:+.2f} [{p.mu_low:+.2f}, {p.mu_high:+.2f}]")
+print(f"beta {p.beta:+.2f} [{p.beta_low:+.2f}, {p.beta_high:+.2f}]")
+print(f"tau  {p.tau:.2f} over {p.corpora} corpora")
+print(f"test that mu is 0: p = {p.p:.3f}")
+print(f"test that |mu| is .5 or more: p = {p.equivalent:.3f}")
+print(f"a mu of {p.detectable:.2f} would be found four times in five")
 
 # %% [markdown]
 # **The gain of dice over cross entropy, both tuned, is −.18 points of F1, between −.75 and .38**, with
@@ -230,7 +229,6 @@ print(f"a mu of {over_tasks.detectable:.2f} would be found four times in five")
 
 # %% tags=["remove-cell"]
 if stands:
-    p = over_tasks
     claim(
         "is −.18 points of F1, between −.75 and .38",
         {"−.18": p.mu, "−.75": p.mu_low, ".38": p.mu_high},

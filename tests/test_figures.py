@@ -144,7 +144,7 @@ def test_compared_is_for_tasks_that_both_have_finished() -> None:
     assert compared(runs, ["toy"]) == {}
 
 
-def test_seeds_shows_every_run_under_a_short_name(axes) -> None:
+def test_seeds_shows_every_run_under_its_name(axes) -> None:
     options = {"dsc": {"alpha": 0.1, "squared": True}, "tl": {"squared": False}, "ce": {}}
     runs = [
         {
@@ -158,5 +158,5 @@ def test_seeds_shows_every_run_under_a_short_name(axes) -> None:
     _, both = plt.subplots(2)
     figures.seeds(runs, both)
     named = [label.get_text() for label in both[0].get_yticklabels()]
-    assert named == ["dsc, α 0.1", "tl, linear", "ce"]
+    assert named == ["self-adjusting dice, α .1", "Tversky, linear", "cross entropy"]
     np.testing.assert_allclose(both[1].lines[2].get_ydata(), [11.0, 31.0])

@@ -159,6 +159,36 @@ def loss_label(record: Mapping[str, Any]) -> str:
     return ", ".join([record["parameters"]["loss"], *options])
 
 
+LOSS_NAMES = {
+    "ce": "cross entropy",
+    "wce": "weighted cross entropy",
+    "fl": "focal",
+    "dl": "dice",
+    "tl": "Tversky",
+    "dsc": "self-adjusting dice",
+}
+
+
+def loss_name(record: Mapping[str, Any]) -> str:
+    """A record's loss as a reader knows it, such as ``"self-adjusting dice, α .1"``.
+
+    Squared denominators, the default, go unsaid. Tversky's prices, that of a false positive first,
+    follow its name: ``"Tversky .3/.7, linear"``.
+    """
+    options = {
+        name: f"{value:g}".removeprefix("0") or "0" if isinstance(value, float) else str(value)
+        for name, value in loss_options(record).items()
+    }
+    loss = record["parameters"]["loss"]
+    name = LOSS_NAMES.get(loss, loss)
+    if {"fp_weight", "fn_weight"} <= options.keys():
+        name += f" {options.pop('fp_weight')}/{options.pop('fn_weight')}"
+    linear = options.pop("squared", "True") == "False"
+    words = [f"{option} {value}" for option, value in options.items()]
+    said = [word.replace("alpha", "α").replace("_", " ") for word in words]
+    return ", ".join([name, *said, *["linear"] * linear])
+
+
 SETTINGS = (
     "encoder",
     "epochs",

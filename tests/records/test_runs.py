@@ -137,6 +137,23 @@ def test_losses_are_compared_on_the_seeds_they_share() -> None:
         runs.over_seeds([*ce, ce[0]])
 
 
+@pytest.mark.parametrize(
+    ("loss", "options", "name"),
+    [
+        ("ce", {}, "cross entropy"),
+        ("dl", {"squared": True}, "dice"),
+        ("dl", {"smooth": 100.0, "squared": False}, "dice, smooth 100, linear"),
+        ("dsc", {"alpha": 0.01, "squared": True}, "self-adjusting dice, α .01"),
+        ("dsc", {"alpha": 0.0}, "self-adjusting dice, α 0"),
+        ("tl", {"fp_weight": 0.3, "fn_weight": 0.7, "squared": False}, "Tversky .3/.7, linear"),
+        ("tl", {"fp_weight": 0.3, "absent": "keep"}, "Tversky, fp weight .3, absent keep"),
+        ("mine:Loss", {}, "mine:Loss"),
+    ],
+)
+def test_a_loss_is_named_as_a_reader_knows_it(loss: str, options: dict, name: str) -> None:
+    assert runs.loss_name({"parameters": {"loss": loss, "loss_options": options}}) == name
+
+
 def test_only_equal_settings_are_compared_and_no_record_is_dropped() -> None:
     few = [recorded("ce", 0, 1.0, epochs=9)]
     many = [recorded("ce", 0, 2.0), recorded("fl", 0, 3.0, encoder="/elsewhere/tiny")]
