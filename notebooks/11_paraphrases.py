@@ -425,22 +425,14 @@ try:
 except FileNotFoundError:
     records = []
 common, comparable = next(iter(runs.comparable(records)), ({}, []))
-SETTING_NAMES = {
-    "ce": "cross entropy",
-    "wce": "weighted cross entropy",
-    "fl": "focal",
-    "dl": "dice",
-    "dsc, alpha=0.1, squared=True": "self-adjusting dice, α .1",
-    "dsc, alpha=0.01, squared=True": "self-adjusting dice, α .01",
-    "tl, fp_weight=0.3, fn_weight=0.7, squared=False": "Tversky .3/.7, linear",
-}
+loss_names = {runs.loss_label(r): runs.loss_name(r) for r in comparable}
 
 # %% tags=["hide-input"]
 rows = {}
 for split in ("test", "test_tuned") if comparable else ():
     how = "argmax" if split == "test" else "tuned"
     for name, found in runs.over_seeds(comparable, split=split).items():
-        row = rows.setdefault(SETTING_NAMES.get(name, name), {})
+        row = rows.setdefault(loss_names[name], {})
         row[how] = f"{found.mean.mean:.1f}"
         row[f"{how}, less cross entropy"] = found.gain or ""
 pd.DataFrame(rows).T

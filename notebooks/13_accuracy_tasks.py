@@ -67,9 +67,8 @@ figures.use_style()
 # %% tags=["remove-cell"]
 def name_of(r):
     """A loss of the records in a word or three."""
-    names = {"ce": "cross entropy", "fl": "focal", "dl": "dice", "dsc": "self-adjusting dice"}
     of = r["parameters"]["options"].get("classes")
-    return names[r["parameters"]["loss"]] + (", positives alone" if of == "positive" else "")
+    return runs.LOSS_NAMES[r["parameters"]["loss"]] + (", positives alone" if of == "positive" else "")
 
 
 def over_seeds():

@@ -12,20 +12,12 @@ import pandas as pd
 
 from dicelab.atomic import atomic
 from dicelab.records import paper, runs
-from dicelab.records.runs import markdown
+from dicelab.records.runs import LOSS_NAMES, markdown
 from reproduce import grid
 
 Record = Mapping[str, Any]
 
 # How a reader is told what the records name by a word.
-LOSSES = {
-    "ce": "cross entropy",
-    "wce": "weighted cross entropy",
-    "fl": "focal",
-    "dl": "dice",
-    "tl": "Tversky",
-    "dsc": "self-adjusting dice",
-}
 OPTIONS = {"fp_weight": "α", "fn_weight": "β", "alpha": "α"}  # as in the paper
 FLOORS = {"majority": "*the majority's answer*", "dictionary": "*words alone*"}
 CEILING = "*a perfect model*"
@@ -139,7 +131,7 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for _, rows in frame.groupby("corpus", sort=False):
         kept = rows[rows[ABOVE] != "no"].copy()
-        working = rows[(rows[ABOVE] == "yes") & (rows["loss"] == LOSSES["ce"])]
+        working = rows[(rows[ABOVE] == "yes") & (rows["loss"] == LOSS_NAMES["ce"])]
         kept.loc[~kept["model"].isin(working["model"]), ["less ce", "p"]] = ""
         if (kept[ABOVE] == "yes").any():
             parts.append(kept)
@@ -227,7 +219,7 @@ def loss_in_words(record: Record, usual: Mapping[str, Any] | None = None) -> str
     """A loss in words, such as ``"dice, squared"``, without the options that are as usual."""
     options = runs.loss_options(record).items()
     said = {name: value for name, value in options if (name, value) not in (usual or {}).items()}
-    parts = [LOSSES[record["parameters"]["loss"]], *options_in_words(said)]
+    parts = [LOSS_NAMES[record["parameters"]["loss"]], *options_in_words(said)]
     if reader := record["parameters"].get("reader"):
         parts.append(f"read by {reader}")
     return ", ".join(parts)

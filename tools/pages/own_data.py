@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 
 from dicelab.records import runs
-from reproduce.tables import LOSSES
 from studies import own_data
 from tools.pages import words
 
@@ -73,9 +72,9 @@ def _rows(found: pd.DataFrame) -> list[dict[str, str]]:
         {
             "corpus": TITLES[row["corpus"]],
             "draw": str(row["draw"] + 1),
-            "fit chose": LOSSES[row["loss"]],
+            "fit chose": runs.LOSS_NAMES[row["loss"]],
             "fit": f"{row['fit']:.1f}",
-            "grid chose": LOSSES[row["the grid's loss"]],
+            "grid chose": runs.LOSS_NAMES[row["the grid's loss"]],
             "grid": f"{row['grid']:.1f}",
             "at argmax": f"{row['grid at argmax']:.1f}",
             "best on test": f"{row['best on test']:.1f}",

@@ -9,7 +9,7 @@ from typing import Any
 
 from dicelab.records import runs
 from dicelab.records.runs import markdown
-from reproduce.tables import LOSSES, Record, loss_in_words, options_in_words, where_scored
+from reproduce.tables import Record, loss_in_words, options_in_words, where_scored
 from tools.pages import decided, words
 
 PAGE = f"""\
@@ -109,7 +109,7 @@ def _other_rows(records: Sequence[Record]) -> Iterator[dict[str, str]]:
         corpus = {"corpus": words.corpus(record["parameters"]["corpus"])}
         named = {key: v for key, v in record["metrics"].items() if isinstance(v, Mapping)}
         for contrast, values in named.items():
-            said = [LOSSES.get(word, word) for word in contrast.replace(",", " ,").split()]
+            said = [runs.LOSS_NAMES.get(word, word) for word in contrast.replace(",", " ,").split()]
             scores = {title.replace("less ce", "less CE"): score for title, score in values.items()}
             yield {**corpus, "contrast": " ".join(said).replace(" ,", ","), **scores}
         if not named:
