@@ -67,8 +67,9 @@ figures.use_style()
 # %% tags=["remove-cell"]
 def name_of(r):
     """A loss of the records in a word or three."""
+    name = runs.LOSS_NAMES[r["parameters"]["loss"]]
     of = r["parameters"]["options"].get("classes")
-    return runs.LOSS_NAMES[r["parameters"]["loss"]] + (", positives alone" if of == "positive" else "")
+    return name + (", positives alone" if of == "positive" else "")
 
 
 def over_seeds():
