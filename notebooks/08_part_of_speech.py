@@ -117,7 +117,7 @@ draw_by_tag()
 # %% tags=["parameters"]
 corpus: str = "embedded-pos-zh"  # registered name, or your file
 encoder: str = "tiny"  # or "minilm", a folder, a hub model
-loss: str = "ce,wce,fl,dl,dsc,tl"  # one or several of these
+loss: str = "ce,wce,fl,dl,dsc,tl"  # any of these, or MODULE:NAME
 loss_options: dict = {
     "tl": {"squared": False, "absent": "keep"}
 }  # options by loss; section 8.5 says why

@@ -140,7 +140,7 @@ check_opening()
 # %% tags=["parameters"]
 corpus: str = "embedded-entities-en"  # registered name, or your file
 encoder: str = "tiny"  # or "minilm", a folder, a hub model
-loss: str = "ce,fl,dl,dsc"  # one or several of ce, wce, fl, dl, tl, dsc
+loss: str = "ce,fl,dl,dsc"  # of ce, wce, fl, dl, tl, dsc, MODULE:NAME
 loss_options: dict = {}  # by loss: {"dsc": {"squared": False}}, see 9.9
 seed: int = 0  # seeds weights, data order and dropout
 epochs: int = 10  # passes over the training sentences

@@ -130,7 +130,7 @@ draw_ways()
 # %% tags=["parameters"]
 corpus: str = "embedded-reading-en"  # registered name, or your file
 encoder: str = "tiny"  # or "minilm", a folder, a hub model
-loss: str = "ce,dl"  # of the decisions: of ce, wce, fl, dl, tl, dsc
+loss: str = "ce,dl"  # of ce, wce, fl, dl, tl, dsc, MODULE:NAME
 loss_options: dict = {}  # options by loss: {"dsc": {"alpha": 0.01}}
 seed: int = 0  # seeds weights, data order and dropout
 epochs: int = 5  # passes over the training questions

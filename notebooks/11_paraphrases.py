@@ -126,7 +126,7 @@ draw_gaps(gains_of_dice(analysis.Evidence.read(runs.kept_folder() / "evidence"))
 # %% tags=["parameters"]
 corpus: str = "embedded-paraphrases-en"  # registered name, or your file
 encoder: str = "tiny"  # or "minilm", a folder, a hub model
-loss: str = "ce,dl,dsc"  # one or several of ce, wce, fl, dl, tl, dsc
+loss: str = "ce,dl,dsc"  # of ce, wce, fl, dl, tl, dsc, MODULE:NAME
 loss_options: dict = {}  # such as {"dsc": {"alpha": 0.01}}
 seed: int = 0  # seeds weights, data order and dropout
 epochs: int = 12  # passes over the training pairs

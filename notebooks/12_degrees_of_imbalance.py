@@ -167,7 +167,7 @@ draw_gains(gains_of_dice(runs.kept_records("balance")))
 # %% tags=["parameters"]
 corpus: str = "embedded-paraphrases-zh"  # registered name, or your file
 encoder: str = "tiny"  # or "minilm", a folder, a hub model
-loss: str = "ce,dl"  # one or several of ce, wce, fl, dl, tl, dsc
+loss: str = "ce,dl"  # of ce, wce, fl, dl, tl, dsc, MODULE:NAME
 loss_options: dict = {"dsc": {"squared": True}}  # options by loss
 seed: int = 0  # of weights, order, dropout and the pairs
 epochs: int = 6  # passes over the training pairs

@@ -119,7 +119,7 @@ draw_accuracy()
 # %% tags=["parameters"]
 corpus: str = "embedded-sentiment-en"  # registered name, or your file
 encoder: str = "tiny"  # or "minilm", a folder, a hub model
-loss: str = "ce,dl,dsc"  # one or several of ce, wce, fl, dl, tl, dsc
+loss: str = "ce,dl,dsc"  # of ce, wce, fl, dl, tl, dsc, MODULE:NAME
 loss_options: dict = {"dsc": {"squared": True}}  # options by loss
 seed: int = 0  # the first; of weights, order, dropout
 epochs: int = 3  # passes over the training sentences

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -125,6 +126,9 @@ def draw(path: Path) -> None:
     axis.legend(handles=patches, loc="upper left", frameon=False, fontsize=11)
     plt.rcParams["svg.hashsalt"] = "house"
     figure.savefig(path, metadata={"Date": None}, facecolor="white")
+    # A space has no outline; SVG wants one of every path.
+    drawn = re.sub(r'(<path id="[^"]*")( transform)', r'\1 d="M 0 0"\2', path.read_text("utf-8"))
+    path.write_text(drawn, encoding="utf-8")
 
 
 def below(house: dict[str, Room], room: str) -> set[str]:

@@ -1,6 +1,7 @@
 """Take the pictures that stand where a moving figure cannot run: python tools/play.py.
 
-Writes _static/play-*.png and _static/playground.png; needs Chromium and the extra "test".
+Writes _static/play-*.png, without what could be moved, and _static/playground.png; needs Chromium
+and the extra "test".
 """
 
 import shutil
@@ -16,6 +17,7 @@ if __name__ == "__main__":
     parts = ["<!doctype html><meta charset=utf-8><body style='font-family:sans-serif;width:860px'>"]
     parts += [f"<script src='{path.as_uri()}'></script>" for path in STATIC.glob("*.js")]
     parts += [f"<link rel=stylesheet href='{(STATIC / 'play.css').as_uri()}'>"]
+    parts += ["<style>.play:not([data-play=playground]) .play-controls { display: none }</style>"]
     parts += [f"<div class=play data-play={name}></div>" for name in FIGURES]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         (Path(folder) / "page.html").write_text("".join(parts), encoding="utf-8")

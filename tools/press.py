@@ -58,6 +58,8 @@ def chapters(html: Path) -> Iterator[Chapter]:
         assert article is not None
         for control in article.select(CONTROLS):
             control.decompose()
+        for dark in article.select(".only-dark"):
+            (dark.find_parent("figure") or dark).decompose()
         for folded in article.select("details"):
             folded.unwrap()
         for cell in article.select("th, td, tr, table"):

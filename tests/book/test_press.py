@@ -85,6 +85,8 @@ def test_epub_has_chapters_equations_and_pictures(
         texts = {n: ElementTree.fromstring(book.read(n)) for n in names if n.endswith(".xhtml")}
         package = ElementTree.fromstring(book.read("EPUB/book.opf"))
         assert not any(b"<!DOCTYPE" in book.read(name) for name in names if name.endswith(".svg"))
+    assert "EPUB/images/answer-light.png" in names
+    assert not any("dark" in name for name in names), "its light twin stands for it"
     chapter = texts["EPUB/notebooks-01_imbalance.xhtml"]
     page = (html / "notebooks" / "01_imbalance.html").read_text(encoding="utf-8")
     equations = sum(len(list(text.iter(f"{MATH}math"))) for text in texts.values())
