@@ -288,11 +288,15 @@ def seeds(records: Iterable[Mapping[str, Any]], axes: Sequence[Axes]) -> None:
         xlabel="F1 on the test split, %",
         ax=axes[0],
     )
+    looks: list[dict[str, Any]] = []
     for name, runs in by_loss.items():
         curves = [[entry["validation_f1"] for entry in r["history"]] for r in runs]
         passes = min(map(len, curves))
         means = np.mean([curve[:passes] for curve in curves], axis=0)
-        axes[1].plot(range(1, passes + 1), means, label=name, **style(name))
+        look = style(name)
+        marker = ("", "o", "s", "^")[looks.count(look) % 4]  # tells settings of one loss apart
+        looks.append(look)
+        axes[1].plot(range(1, passes + 1), means, label=name, marker=marker, **look)
     axes[1].set(xlabel="pass", ylabel="F1 on the validation split, %")
     axes[1].locator_params(axis="x", integer=True)
     axes[1].legend(fontsize=9, ncols=2, loc="upper right", bbox_to_anchor=(1, -0.2))

@@ -42,6 +42,7 @@ if importlib.util.find_spec("dicebook") is None:
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
 # %% tags=["hide-input"]
+import re
 from copy import deepcopy
 from dataclasses import asdict, replace
 from itertools import product
@@ -837,19 +838,25 @@ by_setup = tried.groupby(["setup", "corpus"], sort=False)["f1"]
 real = ["wnut17", "crossner_ai", "ud_en_ewt", "mrpc", "squad11"]
 
 
+# %% tags=["hide-input"]
 def spread(f1):
     """Mean, range and number of seeds."""
     low_to_high = f" [{f1.min():.1f}, {f1.max():.1f}]" if len(f1) > 1 else ""
     return f"{f1.mean():.1f}{low_to_high} ×{len(f1)}"
 
 
+def named(setup):
+    """A row's loss by its name."""
+    return re.sub(r"^[a-z]+", lambda loss: runs.LOSS_NAMES[loss[0]], setup)
+
+
 cells = by_setup.agg(spread).unstack().reindex(columns=real)
 right_tags = tried[tried["corpus"] == "wnut17"].groupby("setup")["tags"].agg(spread)
 cells.insert(1, "wnut17: tags right", right_tags)
-cells.fillna("")
+cells.rename(index=named).fillna("")
 
 # %% [markdown]
-# With linear denominators and γ = 1, `dl` and `tl` find no entity on WNUT 2017, after any of the passes. With
+# With linear denominators and γ = 1, dice and Tversky find no entity on WNUT 2017, after any of the passes. With
 # squared denominators they do, and so does cross entropy. [Section 16.14](16_why_it_does_not_optimise.ipynb)
 # derives the reason: where γ is large beside the few gold words of a class in a batch, a linear denominator
 # charges a class for all probability that it gets, and a squared one almost nothing for small probabilities.
@@ -882,7 +889,8 @@ gaps = {
     for corpus in real
 }
 ahead = pd.Series(gaps).map(spread).unstack().reindex(columns=real)
-pd.concat([pd.DataFrame({c: spread(by_default("ce", c)) for c in real}, ["ce"]), ahead])
+of_ce = pd.DataFrame({c: spread(by_default("ce", c)) for c in real}, ["ce"])
+pd.concat([of_ce, ahead]).rename(index=named)
 
 # %% [markdown]
 # With no seed and on no corpus does a default cost five points against cross entropy. On WNUT 2017, CrossNER
@@ -904,7 +912,7 @@ passes = [
     for entry in r["history"]
 ]
 claim(
-    "With linear denominators and γ = 1, `dl` and `tl` find no entity on WNUT 2017, after any of the passes",
+    "With linear denominators and γ = 1, dice and Tversky find no entity on WNUT 2017, after any of the passes",
     {"dl, linear", "tl, linear"} <= set(collapsed),
     max(passes) == 0,
 )

@@ -406,7 +406,7 @@ pd.Series({(names[c], *key): str(found) for (c, *key), found in gain.items()}).u
 # At argmax first. At one, three and ten negatives for each positive these five seeds show no gain:
 # all twelve intervals reach to zero or below it. They are wide: at ten to one that of QQP reaches 4.7
 # points, that of SST-2 6.8. A finer experiment does see a gain there: with twenty draws and a search for
-# each loss, dice on QQP with nine negatives for each positive is 5.0 points ahead at argmax [3.0, 7.0]
+# each loss, dice on QQP with nine negatives for each positive is 5.0 points ahead at argmax [3.0, 7.0]
 # ([section 11.9](11_paraphrases.ipynb)). At thirty dice is ahead in all four panels, by 7 to 12 points. In
 # three of them the interval excludes zero; on SST-2 with added negatives it is too wide. The gain is there
 # with eighty positives and with twenty-eight, so in these sets it goes with the ratio.

@@ -271,8 +271,7 @@ if stands:
 # [guide](../docs/what_to_do.md) advises. What that is worth was not measured here.
 #
 # Under five models over tasks the mean moves between −.31 and −.12; every interval holds zero, and none passes
-# the test of equivalence. But the seven tasks with nine negatives or more per positive leave −.12 [−1.55,
-# 1.31], which says little about rare classes.
+# the test of equivalence. But the seven tasks with nine negatives or more per positive leave −.12 [−1.55, 1.31], which says little about rare classes.
 
 # %% mystnb={"figure": {"caption": "The primary contrast under five models over tasks. \u201cEight sources\u201d takes the five domains of CrossNER as one, and gives each task an effect of its own."}} tags=["hide-cell"]
 others = left_open.other_models(effects)
@@ -440,7 +439,7 @@ pd.DataFrame(rivals).T
 # (self-adjusting dice) to 1.6 points (Tversky). Self-adjusting dice is level with dice: no gain from its
 # exponent was seen.
 #
-# **At argmax weights are 7.5 points ahead of cross entropy [.8, 14.1]**, and where training is shifted against
+# **At argmax weights are 7.5 points ahead of cross entropy [.8, 14.1]**, and where training is shifted against
 # use the old remedies gain more than dice. On `qqp_02` dice lifts cross entropy from 15 to 26; prior, logit
 # adjustment and weights reach 38 to 43, where cross entropy with a tuned threshold has 39. On `sst2_02` it is
 # 17, 21, and 47 to 52, tuned 53. The three have one number that says how far the threshold goes, and the search
@@ -568,19 +567,18 @@ for task, keys in RUNS.items():
 pd.DataFrame(ends).T
 
 # %% [markdown]
-# In the short runs dice is ahead of cross entropy with both tuned: on politics by 6.9 points [3.1, 11.5], at
-# argmax by 6.5 [2.8, 11.1], and on WNUT 2017 by 5.7 [3.0, 8.5]. In the long ones 1.7 points are left on
-# politics [.0, 3.6], and on WNUT 2017 the difference is −1.6 [−3.7, .4]. *Dice learns faster, and most
+# In the short runs dice is ahead of cross entropy with both tuned: on politics by 6.9 points [3.1, 11.5], at
+# argmax by 6.5 [2.8, 11.1], and on WNUT 2017 by 5.7 [3.0, 8.5]. In the long ones 1.7 points are left on
+# politics [.0, 3.6], and on WNUT 2017 the difference is −1.6 [−3.7, .4]. *Dice learns faster, and most
 # of the lead goes.*
 #
 # Cross entropy with the class weights of [Equation 2](02_cross_entropy.ipynb) has that gain, too: 8.2 points on
-# politics [5.2, 12.0] and 5.7 on WNUT 2017 [3.2, 8.3], tuned, in the short runs. With 136 steps it keeps 3.7
-# [2.3, 5.3]. But on WNUT 2017 weights need the threshold: at argmax they are 6.2 points *behind* cross entropy
+# politics [5.2, 12.0] and 5.7 on WNUT 2017 [3.2, 8.3], tuned, in the short runs. With 136 steps it keeps 3.7
+# [2.3, 5.3]. But on WNUT 2017 weights need the threshold: at argmax they are 6.2 points *behind* cross entropy
 # in the short runs.
 #
 # Part of the lead is the schedule. A rate that falls to zero at step 68 stops cross entropy short there: on
-# politics, on validation, dice is 4.4 points ahead at step 68 of the runs of 68 steps [.4, 8.4], and .9 [−1.6,
-# 3.4] at the same step of the runs of 136, with the same draws and rates. At step 34 it is 11.9 points ahead in
+# politics, on validation, dice is 4.4 points ahead at step 68 of the runs of 68 steps [.4, 8.4], and .9 [−1.6, 3.4] at the same step of the runs of 136, with the same draws and rates. At step 34 it is 11.9 points ahead in
 # the one and 10.7 in the other. Part may be the start, which was not varied: with its bias at 0 (17.2) cross
 # entropy first had to learn that entities are rare.
 #
@@ -685,9 +683,9 @@ if stands:
 # are named.
 #
 # - With equal search, at most 960 steps and both thresholds tuned, dice less cross entropy is −.18 points of F1
-#   [−.75, .38]. Equivalence within half a point is not proved.
-# - At argmax dice is 2.8 points ahead [.7, 4.9], and after correction $p$ = .183. It gains on yes-or-no tasks,
-#   by its threshold; on tags the mean is .0 [−.9, 1.0].
+#   [−.75, .38]. Equivalence within half a point is not proved.
+# - At argmax dice is 2.8 points ahead [.7, 4.9], and after correction $p$ = .183. It gains on yes-or-no tasks,
+#   by its threshold; on tags the mean is .0 [−.9, 1.0].
 # - With thresholds tuned no rival is told apart from cross entropy. Where training is shifted to 2% positives,
 #   prior, logit adjustment and weights are far ahead of dice at argmax.
 # - All layers trained and few steps: dice is ahead, and class weights are ahead as far. With more steps most of

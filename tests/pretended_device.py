@@ -151,8 +151,10 @@ def pretended_gpu() -> Iterator[dict[str, int]]:
     with contextlib.ExitStack() as stack:
         for name, value in there.items():
             stack.enter_context(mock.patch.object(torch.cuda, name, value))
-        # A build for CUDA would pin memory, and ask for the stream, with a driver that is not there.
-        stack.enter_context(mock.patch.object(torch.accelerator, "is_available", lambda: False))
+        # A build for CUDA would pin memory and ask for the stream, without a driver.
+        stack.enter_context(
+            mock.patch.object(torch.accelerator, "is_available", return_value=False)
+        )
         for name, value in (("get_rng_state", torch.get_rng_state), ("set_rng_state", None)):
             quiet = value or (lambda *_: None)
             stack.enter_context(mock.patch.object(torch.cuda.random, name, lambda *_, f=quiet: f()))
