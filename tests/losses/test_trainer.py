@@ -153,7 +153,6 @@ def called(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     [
         (L.dice, "DiceLoss(...) itself"),
         (functools.partial(L.binary_tversky, smooth=2.0), "BinaryTverskyLoss(smooth=2.0) itself"),
-        (torch.compile(L.self_adjusting_dice), "SelfAdjustingDiceLoss(...) itself"),
         (DiceLoss().forward, "DiceLoss(smooth=1.0"),
         (Both(), "DiceLoss(smooth=1.0"),
         (named, "TverskyLoss(...) itself"),
@@ -166,6 +165,12 @@ def test_a_set_level_loss_hidden_in_a_function_is_refused(loss: object, wanted: 
     with pytest.raises(TypeError, match="no mean over labels") as error:
         TrainerLoss(loss)  # type: ignore[arg-type]
     assert f"Expected {wanted}" in str(error.value)
+
+
+def test_a_compiled_function_is_refused_by_its_loss() -> None:
+    compiled = torch.compile(L.self_adjusting_dice)
+    with pytest.raises(TypeError, match=r"Expected SelfAdjustingDiceLoss\(\.\.\.\) itself"):
+        TrainerLoss(compiled)
 
 
 def test_means_may_come_as_functions() -> None:
