@@ -586,10 +586,10 @@ print(f"say nothing: {0.05:.3f}")
 print(f"the best possible classifier: {(fp + fn).min():.3f}")
 
 # %% tags=["remove-cell"]
-claim("It can fall from .050 to .040", {".050": 0.05, ".040": (fp + fn).min()})
+claim("The error rate can fall from .050 to .040", {".050": 0.05, ".040": (fp + fn).min()})
 
 # %% [markdown]
-# It can fall from .050 to .040. Training does not find that: once all probabilities are small, the
+# The error rate can fall from .050 to .040. Training does not find that: once all probabilities are small, the
 # gradient on a positive's logit, the slope of section 5.4 times p(1 − p), is small, too.
 
 # %% mystnb={"figure": {"caption": "Figure 5.3. Operating points by \u03b1, with \u03b2 = 1 \u2212 \u03b1. Those of the example level from .35 on are missing: some or all of their runs predict nothing."}, "image": {"alt": "Precision against recall. A grey curve falls from top left to bottom right: the best that any classifier can do. Circles, the set level, lie along all of it, labelled with alpha from .05 at the lower right to .95 at the upper left. Three triangles, the example level, lie on the same curve; its .2 stands where the set level's .5 to .65 do."}} tags=["hide-input"]
