@@ -1041,8 +1041,8 @@ else:
 # tuned. Weighted cross entropy is eight points behind at argmax; tuned, it has the highest F1, three points
 # ahead of cross entropy, and its interval, too, barely holds zero.
 #
-# In the second group, with all training sentences and one seed, cross entropy is first and focal loss two
-# points behind it.
+# In the second group, with all training sentences and one seed, cross entropy is first, focal loss and
+# self-adjusting dice two points behind it, and dice four and a half. One seed orders nothing.
 
 # %% tags=["remove-cell"]
 if [len(group) for _, group in groups] == [21, 4]:  # more runs want another text
@@ -1090,9 +1090,10 @@ if [len(group) for _, group in groups] == [21, 4]:  # more runs want another tex
     claim("its interval, too, barely holds zero", -1 < gain["test_tuned"]["wce"].low < 0)
     one = {name: o.mean.mean for name, o in runs.over_seeds(groups[1][1]).items()}
     claim(
-        "cross entropy is first and focal loss two points behind it",
+        "cross entropy is first, focal loss and self-adjusting dice two points behind it, and dice four and a half",
         max(one, key=one.get) == "ce",
-        abs(one["ce"] - one["fl"] - 2) < 0.3,
+        all(abs(one["ce"] - one[n] - 2) < 0.4 for n in one if n.startswith(("fl", "dsc"))),
+        abs(one["ce"] - one["dl"] - 4.5) < 0.2,
     )
 claim("The p-value cannot fall below 2/2ⁿ with n seeds, .06 for five", {".06": 2 / 2**5})
 
@@ -1133,8 +1134,8 @@ pd.DataFrame(kinds_real).T.sort_values("in test", ascending=False).round(1)
 #
 # Dice does not rank better: its curve of precision against recall is nowhere above the other between recalls
 # of .15 and .35. (Its circle, of the models chosen for argmax, is off the curve.) But dice at argmax needs no
-# threshold from validation, and it is 1.2 points above cross entropy with a tuned threshold, the best of all
-# four.
+# threshold from validation, and it has the highest F1 of the four, 1.2 points above cross entropy with a
+# tuned threshold.
 #
 # Dice starts earlier: after 30 steps it stands at 24 where cross entropy has 13; after 480, cross entropy has
 # passed it. (Each has its own learning rate, and the bias of cross entropy starts at 0.) By type, persons at
@@ -1195,7 +1196,7 @@ if all(len(evidence.finals["wnut17", a, h]) == 20 for a in ("ce", "dice") for h 
     across = analysis.Contrast("", ((1, "dice", "argmax"), (-1, "ce", "tuned")))
     ahead = analysis.effect(evidence, across, "wnut17")
     claim(
-        "it is 1.2 points above cross entropy with a tuned threshold, the best of all four",
+        "it has the highest F1 of the four, 1.2 points above cross entropy with a tuned threshold",
         {"1.2": ahead.mean},
         ahead.low > 0,
     )
@@ -1394,7 +1395,7 @@ claim(
 #   WNUT 2017; tuned, weighted cross entropy has the highest F1.
 # - *Real* text, a search for each loss, twenty draws: on WNUT 2017 dice is ahead at argmax and behind when
 #   tuned; it is earlier, and neither loss finds the rare types.
-# - *Real* text, ten draws: a decoder of valid sequences adds one point to six with either loss, without
+# - *Real* text, ten draws: a decoder of valid sequences adds half a point to six with either loss, without
 #   training or tuning.
 # - *Made-up* text, one seed: the squared dice losses are ahead of cross entropy with any threshold. When the
 #   reader asks one question for each type, cross entropy at a threshold of one half looks worst, and profits
