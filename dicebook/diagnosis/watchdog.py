@@ -111,8 +111,7 @@ class Watchdog:
         if not batches:
             return None
         every = torch.cat(batches)
-        broken = int(every[:, 2].isnan().sum())
-        if broken:
+        if broken := int(every[:, 2].isnan().sum()):
             place = next(i for i, batch in enumerate(batches, 1) if batch[:, 2].isnan().any())
             return (
                 f"the logits hold NaN: {broken:,} of {len(every):,} labels, first in batch "
@@ -181,8 +180,7 @@ class Watchdog:
 
         class TrainingWatchdog(TrainerCallback):
             def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-                text = watch.report()
-                if text is not None and state.is_world_process_zero:
+                if (text := watch.report()) is not None and state.is_world_process_zero:
                     say(text)
 
         return TrainingWatchdog()
@@ -196,7 +194,9 @@ def _remedy(loss: Any) -> str:
             "Try squared denominators (squared=True), a small smoothing (smooth=1e-4), or leave "
             "that class out of the mean (classes=[the others], absent='keep')."
         )
+    name = getattr(inner, "__name__", type(inner).__name__).lower()
+    warm = "" if "cross" in name else " some hundred steps of cross entropy first (WarmStart),"
     return (
-        "Try some hundred steps of cross entropy first (WarmStart), a higher learning rate, or "
-        "the output bias at the log of the classes' shares; diagnose(loss, counts=...) may say why."
+        f"Try{warm} a higher learning rate, or the output bias at the log of the classes' shares; "
+        "diagnose(loss, counts=...) may say why."
     )

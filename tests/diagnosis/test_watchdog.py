@@ -16,7 +16,7 @@ from datasets import DatasetDict
 from torch import Tensor, nn
 from transformers import Trainer, TrainingArguments, set_seed
 
-from dicebook import DiceLoss, TrainerLoss, TverskyLoss, make_loss
+from dicebook import CrossEntropyLoss, DiceLoss, TrainerLoss, TverskyLoss, make_loss
 from dicebook.diagnosis import watchdog
 from dicebook.diagnosis.watchdog import Watchdog
 from dicelab.corpora import load
@@ -125,8 +125,9 @@ def test_shapes_that_do_not_belong_together() -> None:
         (TverskyLoss(squared=False), "smooth=1e-4"),
         (TrainerLoss(DiceLoss(squared=False)), "squared=True"),
         (DiceLoss(squared=True), "WarmStart"),
-        (F.cross_entropy, "WarmStart"),
         (None, "WarmStart"),
+        (F.cross_entropy, "Try a higher learning rate"),
+        (TrainerLoss(CrossEntropyLoss()), "Try a higher learning rate"),
     ],
 )
 def test_the_remedy_suits_the_loss(loss: object, remedy: str) -> None:
