@@ -93,7 +93,8 @@ def test_the_gain_at_argmax_by_form(runs: Evidence, root: Path) -> None:
     of = {t: f"{e.mean:.1f}".replace("-", "−") for t, e in effects.items()}
     assert (
         f"{of['mrpc']} on MRPC, {of['qqp_10']} on QQP with 10% positives, {of['sst2_10']} on SST-2 "
-        f"with 10%, {of['squad11_sentences']} on answer sentences of SQuAD" in guide
+        f"with 10%, {of['squad11_sentences']} on answer sentences of SQuAD; {of['qqp_30']} on QQP "
+        f"and {of['sst2_30']} on SST-2 where training has 30%" in guide
     )
 
 
