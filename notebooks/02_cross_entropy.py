@@ -190,8 +190,8 @@ pd.DataFrame(rows, index=index).T.round(1)
 # (eq-2-2)=
 # At the minimum the gradients on the bias sum to 0 over all examples:
 #
-# $$ \sum_i (p_i - y_i) = 0 \quad\Longleftrightarrow\quad \text{mean prediction} = \text{share of
-# positives} \tag{2.2} $$
+# $$ \sum_i (p_i - y_i) = 0 \quad\Longleftrightarrow\quad
+# \text{mean prediction} = \text{share of positives} \tag{2.2} $$
 #
 # A trained model arrives there. The trainer of chapters 02 to 07 fits a logistic model with 200 steps of Adam
 # at a rate of .3, each on all examples unless a batch size is given:

@@ -191,8 +191,8 @@ for name, (p, y) in (right | wrong).items():
 # (eq-4-1)=
 # A right answer costs 0, a wrong one of either kind $1/(1+\gamma)$, so the mean over examples is
 #
-# $$ \mathrm{DL}_{\text{per example}} = \frac{FP + FN}{N\,(1+\gamma)} = \frac{\text{error
-# rate}}{1+\gamma} \tag{4.1} $$
+# $$ \mathrm{DL}_{\text{per example}} = \frac{FP + FN}{N\,(1+\gamma)}
+# = \frac{\text{error rate}}{1+\gamma} \tag{4.1} $$
 #
 # (eq-4-2)=
 # The set-level loss sums the counts before it divides. With γ → 0,
@@ -694,10 +694,10 @@ rows, zeros = {n: {} for n in three}, {n: {} for n in three}
 for (n, b), values in by_batch.items():
     rows[n][f"batch of {b}"] = cell(values)
     zeros[n][f"batch of {b}"] = values.count(0.0)
-print("test F1 at threshold .5: mean ± half of its 95% interval")
+display(Markdown("Test F1 at one half: mean ± half of its 95% interval"))
 display(pd.DataFrame(rows).T)
-print("runs of six that end at an F1 of 0")
-pd.DataFrame(zeros).T
+display(Markdown("Runs of six that end at an F1 of 0"))
+display(pd.DataFrame(zeros).T)
 
 # %% [markdown]
 # The linear loss collapses in batches of 16 and 64, in every run; at 256 it recovers. The squared loss

@@ -499,7 +499,7 @@ for (corpus_name, design), ax in axes.items():
         level[corpus_name, design, way] = dict(zip(steps, values, strict=True))
         ax.plot(steps, values, marker=marker, color=color, label=way)
     ax.axhline(kept[0]["metrics"]["majority"]["f1"], color="#C4C4C4", linewidth=1)
-    ax.set_ylim(bottom=0)
+axes["qqp", "added negatives"].set_ylim(bottom=0)  # of all panels, once all are drawn
 axes["qqp", "added negatives"].legend()
 plt.show()
 

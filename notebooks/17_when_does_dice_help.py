@@ -66,7 +66,7 @@ stands = not evidence  # the words hold for the records that come with the book
 effects = sorted(analysis.effects_of(read, analysis.PRIMARY), key=lambda e: e.mean)
 over_tasks = analysis.pool(effects)
 
-# %% mystnb={"figure": {"caption": "Figure 17.1. The primary contrast: F1 of dice less cross entropy, both tuned, with 95% intervals. Dark: the interval leaves out zero. Grey band: half a point to either side.", "name": "fig-17-1"}, "image": {"alt": "Seventeen tasks, one a line, from the largest gain of dice to the largest loss. Most intervals hold zero. English UNER lies above it, CrossNER AI, WNUT 2017 and CrossNER literature below. At the foot, over tasks, a diamond just left of zero with an interval from minus .75 to plus .38."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 17.1. The primary contrast: F1 of dice less cross entropy, both tuned, with 95% intervals. Intervals of strong contrast leave out zero. Grey band: half a point to either side.", "name": "fig-17-1"}, "image": {"alt": "Seventeen tasks, one a line, from the largest gain of dice to the largest loss. Most intervals hold zero. English UNER lies above it, CrossNER AI, WNUT 2017 and CrossNER literature below. At the foot, over tasks, a diamond just left of zero with an interval from minus .75 to plus .38."}} tags=["hide-input"]
 _, ax = plt.subplots(figsize=(5.6, 3.4))
 figures.forest(effects, over_tasks, ax=ax)
 ax.set_xlabel("F1 of dice less cross entropy, both tuned")
@@ -739,10 +739,14 @@ if stands:
 # **17.2** *Pencil.* Show that pairing over seeds narrows the interval of a difference exactly if the
 # two scores correlate above zero. Then look: do they?
 #
-# *Solution.* $\operatorname{Var}(a - b) = \operatorname{Var}(a) + \operatorname{Var}(b) -
+# <details><summary>Solution</summary>
+#
+# $\operatorname{Var}(a - b) = \operatorname{Var}(a) + \operatorname{Var}(b) -
 # 2\operatorname{Cov}(a, b)$, and an unpaired comparison leaves the last term out. So the paired
 # interval is the narrower one if and only if the covariance is above zero. Shared training data
 # should make it so.
+#
+# </details>
 
 # %% tags=["solution", "hide-cell"]
 paired = {}
@@ -773,8 +777,12 @@ needed = {gain: runs_needed(deviation, gain) for gain in (1.0, 0.3)}
 needed
 
 # %% [markdown]
+# <details><summary>What this says</summary>
+#
 # One point takes 25 runs to be seen, and .3 takes 251. The paper prints gains of both sizes and names no
 # number of runs.
+#
+# </details>
 
 # %% tags=["remove-cell"]
 if stands:

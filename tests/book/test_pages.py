@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import nbformat
@@ -34,6 +35,8 @@ THIN = """() => {
 pytestmark = pytest.mark.slow
 needs_axe = pytest.mark.skipif(not AXE.exists(), reason="axe-core is not here: run `make axe`")
 
+BREAKABLE = re.compile(r"\[[−+-]?[\d.]+, [−+-]?[\d.]+\]")  # an interval with a common space
+
 
 def findings(page: Page, rules: list[str] | None = None) -> list[str]:
     """What axe-core calls serious or critical."""
@@ -58,6 +61,8 @@ def test_page_is_whole(site: str, shown: Watched) -> None:
     named = page.evaluate("() => [...document.querySelectorAll('article img')]"
                           ".filter(image => !image.alt).length")  # fmt: skip
     assert named == 0
+    table_cells = page.locator("article td").all_inner_texts()
+    assert [text for text in table_cells if BREAKABLE.search(text)] == []
 
 
 @pytest.mark.parametrize("shown", CHAPTERS, indirect=True)
@@ -76,9 +81,13 @@ def test_page_fits_a_phone(shown: Watched) -> None:
     page = shown.page
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    # What lies left of its box cannot be scrolled to.
-    lost = """boxes => boxes.filter(box => [...box.querySelectorAll("mjx-math")].some(math =>
-        math.getBoundingClientRect().left < box.getBoundingClientRect().left - 1)).length"""
+    # What no scrolling brings into its box, at either end, is lost.
+    lost = """boxes => boxes.filter(box => [["left", -1], ["right", 1]].some(([side, sign]) => {
+        box.scrollLeft = sign * box.scrollWidth;
+        const edge = box.getBoundingClientRect()[side];
+        return [...box.querySelectorAll("mjx-math")].some(math =>
+            sign * (math.getBoundingClientRect()[side] - edge) > 1);
+    })).length"""
     assert page.locator("div.math").evaluate_all(lost) == 0
     page.set_viewport_size(WIDE)
 
