@@ -83,7 +83,8 @@ def test_page_fits_a_phone(shown: Watched) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     # What no scrolling brings into its box, at either end, is lost.
     lost = """boxes => boxes.filter(box => [["left", -1], ["right", 1]].some(([side, sign]) => {
-        box.scrollLeft = sign * box.scrollWidth;
+        for (const scrolled of [box, ...box.querySelectorAll("mjx-container")])
+            scrolled.scrollLeft = sign * scrolled.scrollWidth;
         const edge = box.getBoundingClientRect()[side];
         return [...box.querySelectorAll("mjx-math")].some(math =>
             sign * (math.getBoundingClientRect()[side] - edge) > 1);
