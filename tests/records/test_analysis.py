@@ -372,7 +372,7 @@ def test_the_readme_and_the_guide_say_what_the_second_stage_says() -> None:
     mean, interval = told("wce", 4)
     assert f"weights {mean} {interval}" in guide
     longer = " and ".join(" ".join(told(arm, 8)) for arm in ("dice", "wce"))
-    assert f"in runs of 136 steps {longer}" in readme
+    assert f"steps, {longer} in runs of 136" in readme
     shorter = re.sub(r"\b0[.]", ".", longer)
     assert f"In runs of 136 steps {shorter}" in guide
     few, many = (
