@@ -111,6 +111,7 @@ def test_the_commands_are_commands(root: Path) -> None:
     one, block = (part.split("```")[0] for part in page.split("```sh\n")[1:3])
     given = _parser().parse_args(shlex.split(one)[1:])
     assert (given.source, given.minutes) == ("my.tsv", 30)
+    assert block.isascii(), "no sign that only looks like a space"
     lines = [line for line in block.replace("\\\n", "").splitlines() if line[0] != "#"]
     assert len(lines) == 5
     for line in lines:
