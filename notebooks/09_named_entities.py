@@ -252,7 +252,7 @@ tokenizer = load_tokenizer(encoder, texts, max_length=max_length)
 encoded = tagging.encode(entities, tokenizer, max_length=max_length)
 row = encoded.splits["train"][0]
 pieces = tokenizer.convert_ids_to_tokens(row["input_ids"])
-pd.DataFrame({"sub-word": pieces, "label": row["labels"]}).T
+pd.DataFrame({"sub-word": pieces, "label": row["labels"]})[:12].T
 
 
 # %% [markdown]
@@ -1015,7 +1015,7 @@ for number, (_, group) in enumerate(groups, start=1):
             row = rows.setdefault((number, label), {"seeds": len(found.scores)})
             row[how] = found.mean
             if found.gain:
-                row[f"{how}, less cross entropy"] = found.gain
+                row[f"{how}, less ce"] = found.gain
                 row[f"p, {how}"] = f"{found.p_value:.3f}"
 loss_names = {runs.loss_label(r): runs.loss_name(r) for r in records}
 pd.DataFrame(rows).T.rename(index=loss_names, level=1).fillna("")

@@ -123,8 +123,9 @@ draw_ways()
 # As in [section 8.1](08_part_of_speech.ipynb). For a real corpus and encoder:
 #
 # ```bash
-# papermill notebooks/10_reading.ipynb out.ipynb -p corpus squad11 -p encoder bert-base-cased \
-#     -p loss dl -p learning_rate 3e-5 -p epochs 2 -p max_length 384 -p output_dir runs/squad
+# papermill notebooks/10_reading.ipynb out.ipynb -p corpus squad11 \
+#     -p encoder bert-base-cased -p loss dl -p learning_rate 3e-5 -p epochs 2 \
+#     -p max_length 384 -p output_dir runs/squad
 # ```
 
 # %% tags=["parameters"]

@@ -119,8 +119,9 @@ draw_gaps(gains_of_dice(analysis.Evidence.read(runs.kept_folder() / "evidence"))
 # As in [section 8.1](08_part_of_speech.ipynb). For a real corpus and encoder:
 #
 # ```bash
-# papermill notebooks/11_paraphrases.ipynb out.ipynb -p corpus mrpc -p encoder bert-base-cased \
-#     -p loss ce,dsc -p learning_rate 2e-5 -p epochs 3 -p output_dir runs/mrpc
+# papermill notebooks/11_paraphrases.ipynb out.ipynb -p corpus mrpc \
+#     -p encoder bert-base-cased -p loss ce,dsc -p learning_rate 2e-5 -p epochs 3 \
+#     -p output_dir runs/mrpc
 # ```
 
 # %% tags=["parameters"]

@@ -161,8 +161,9 @@ draw_gains(gains_of_dice(runs.kept_records("balance")))
 # As in [section 8.1](08_part_of_speech.ipynb). For a real corpus and encoder:
 #
 # ```bash
-# papermill notebooks/12_degrees_of_imbalance.ipynb out.ipynb -p corpus qqp -p train_size 50000 \
-#     -p encoder bert-base-cased -p learning_rate 2e-5 -p epochs 3 -p output_dir runs/degrees
+# papermill notebooks/12_degrees_of_imbalance.ipynb out.ipynb -p corpus qqp \
+#     -p train_size 50000 -p encoder bert-base-cased -p learning_rate 2e-5 \
+#     -p epochs 3 -p output_dir runs/degrees
 # ```
 
 # %% tags=["parameters"]

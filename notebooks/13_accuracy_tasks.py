@@ -112,8 +112,9 @@ draw_accuracy()
 # As in [section 8.1](08_part_of_speech.ipynb). For a real corpus and encoder:
 #
 # ```bash
-# papermill notebooks/13_accuracy_tasks.ipynb out.ipynb -p corpus sst2 -p encoder bert-base-cased \
-#     -p loss ce,dl,dsc -p learning_rate 2e-5 -p epochs 3 -p output_dir runs/sst2
+# papermill notebooks/13_accuracy_tasks.ipynb out.ipynb -p corpus sst2 \
+#     -p encoder bert-base-cased -p loss ce,dl,dsc -p learning_rate 2e-5 \
+#     -p epochs 3 -p output_dir runs/sst2
 # ```
 
 # %% tags=["parameters"]

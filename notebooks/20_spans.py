@@ -105,7 +105,8 @@ claim(
 # or by path:
 #
 # ```bash
-# papermill notebooks/20_spans.ipynb out.ipynb -p corpus my.conll -p seeds 3 -p output_dir runs/spans
+# papermill notebooks/20_spans.ipynb out.ipynb -p corpus my.conll \
+#     -p seeds 3 -p output_dir runs/spans
 # ```
 
 # %% tags=["parameters"]

@@ -94,7 +94,8 @@ claim(
 # takes any file with the columns `sentence` and `labels`, commas between the labels:
 #
 # ```bash
-# papermill notebooks/21_many_labels.ipynb out.ipynb -p corpus my.csv -p output_dir runs/labels
+# papermill notebooks/21_many_labels.ipynb out.ipynb -p corpus my.csv \
+#     -p output_dir runs/labels
 # ```
 
 # %% tags=["parameters"]
@@ -121,7 +122,7 @@ counts = pd.DataFrame(
     },
     index=encoded.labels,
 ).sort_values("train", ascending=False)
-counts.T
+counts
 
 
 # %% [markdown]

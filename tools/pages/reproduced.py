@@ -12,6 +12,7 @@ import pandas as pd
 from dicelab.corpora.registry import CORPORA
 from dicelab.records import paper, runs
 from dicelab.records.runs import markdown
+from reproduce import grid
 from reproduce.comparisons import TABLES
 from reproduce.tables import Record, above_floors, left_out, scores, shown, system_of, table_of
 from tools.pages import words
@@ -88,7 +89,15 @@ def _of_corpus(given: Mapping[str, Any], rows: pd.DataFrame) -> str:
     name, note = given["corpus"], given.get("corpus_note", "")
     rebuilt = BESIDES.get(name, "") if "training part" in note else ""
     how = " ".join(filter(None, [f"{words.settings(given)}, {_seeds(rows)}.", note, rebuilt]))
-    shown = rows.drop(columns=["corpus", "seeds", "p"])  # the files have them
+    shown = rows.drop(columns=["corpus", "seeds", "p", "the paper's"])  # the files have them
+    models = shown.loc[shown["loss"] != "", "model"].unique()
+    if len(models) == 1:
+        shown["loss"] = shown["loss"].where(shown["loss"] != "", shown["model"])
+        shown = shown.drop(columns="model")
+        how = f"{models[0]}; {how}"
+    if printed := grid.printed(given):
+        variant = "" if given["table"] == 10 else printed.variant
+        how = f"{how} Paper: {printed.corpus_title} {variant}".strip() + "."
     shown = shown.loc[:, (shown != "").any()]
     return f"**{_title(name)}** (`{name}`): {how}\n\n{markdown(shown.to_dict('records'))}\n"
 
