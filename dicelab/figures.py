@@ -144,7 +144,8 @@ def precision_recall(
     for f1 in (0.2, 0.4, 0.6, 0.8):
         grid = np.linspace(f1 / (2 - f1), 1, 200)
         ax.plot(grid, f1 * grid / (2 * grid - f1), color="#C4C4C4", linewidth=1, zorder=1)
-        ax.annotate(f"F1 {f1}", (0.99, f1 / (2 - f1)), color="#6F6F6F", size=8, ha="right")
+        text = ax.annotate(f"F1 {f1}", (1, f1 / (2 - f1)), (3, 0), textcoords="offset points")
+        text.set(color="#6F6F6F", size=8, va="center")
     for name, (precision, recall) in curves.items():
         ax.plot(np.asarray(recall), np.asarray(precision), label=name, **style(name))
     ax.set(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.02))

@@ -271,7 +271,7 @@ across = torch.linspace(0, 4, 2)
 for cut, style in [(0.5, "-"), (0.2, "--")]:
     height = (math.log(cut / (1 - cut)) - fit.bias - fit.weight[0] * across) / fit.weight[1]
     ax.plot(across, height, "k" + style, lw=1, label=f"p = {cut}")
-ax.set(xlabel="feature 1", ylabel="feature 2", title="Errors of cross entropy on the test set")
+ax.set(xlabel="feature 1", ylabel="feature 2")
 fig.legend(loc="outside lower center", ncols=3, fontsize="small")
 plt.show()
 
@@ -532,7 +532,7 @@ print(f"mean weight of this batch: {alpha[gold.long()].mean():.4f}")
 print(log_ratio_weights([900, 100], K=0).numpy().round(2), "90% and 10%, K = 0")
 print(log_ratio_weights([990, 10], K=1).numpy().round(2), "99% and 1%, K = 1")
 
-# %% mystnb={"figure": {"caption": "Figure 2.4. lg((n \u2212 n_t)/n_t + K) by the share of the class.", "name": "fig-2-4"}, "image": {"alt": "Four falling curves. All leave the grey band between 0 and 1 at the left, for rare classes, where the weight exceeds 1; K = 0 and K = .5 also leave it at the right, below 0, for common classes."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 2.4. The weight that the paper recommends, by the share of the class in the training set.", "name": "fig-2-4"}, "image": {"alt": "Four falling curves. All leave the grey band between 0 and 1 at the left, for rare classes, where the weight exceeds 1; K = 0 and K = .5 also leave it at the right, below 0, for common classes."}} tags=["hide-input"]
 share = np.linspace(0.005, 0.995, 400)
 fig, ax = plt.subplots(figsize=(6, 3.4))
 ax.axhspan(0, 1, color="0.5", alpha=0.15, label="[0, 1], as stated")
@@ -719,7 +719,7 @@ ax.axvline(1 / t_best - 1, color="0.5", ls=":", label="weight of the best thresh
 ax.set(xscale="log", xlabel="weight of a positive", ylabel="test F1")
 ax.set_xticks(counts, [str(c) for c in counts])
 ax.minorticks_off()
-ax.legend(fontsize="small")
+fig.legend(loc="outside lower center", fontsize="small")
 plt.show()
 
 # %%

@@ -203,7 +203,7 @@ for name, done in best.items():
 plt.axvline(0, color="#7F7F7F", linewidth=1)
 plt.xlabel("bias")
 plt.ylabel(f"validation {problem.goal.name}, %")
-plt.legend(title="loss")
+plt.legend(title="loss", framealpha=1)
 plt.show()
 
 # %%

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from dicelab.corpora.registry import CORPORA
 from dicelab.records import paper
@@ -61,6 +61,21 @@ the activations of all layers in half precision. A loss of a whole step holds it
 such runs recompute activations (`gradient_checkpointing`), which is counted. *Disk* is two
 checkpoints, removed when a run is done.
 """
+
+# The columns of what the scripts say, in two tables.
+TRAINED = (
+    "encoder",
+    "rate",
+    "schedule",
+    "warmup",
+    "decay",
+    "batch × accumulated",
+    "passes",
+    "length",
+    "dropout",
+    "bits",
+)
+WEIGHED = ("weights", "answerable", "loss")
 
 SCRIPTS = """\
 The values of `reproduce/scripts.toml`; a test holds every job of `paper` against those of the
@@ -133,7 +148,7 @@ def rows(number: int) -> Iterator[dict[str, str]]:
             "corpus": row.corpus_title,
             "expected": ", ".join(expected),
             "command": f"`TABLE={number} CORPORA={job.comparison.corpus} LOSS={row.loss}`",
-            "script": job.parameters["script"],
+            "script": job.parameters["script"].removeprefix("scripts/"),
             "encoder": job.parameters["encoder"],
             "memory, GB": f"{max(map(memory_of, command)):.0f}",
             "hours": f"{cost.hours:.2g}",
@@ -153,7 +168,7 @@ def script_values() -> Iterator[dict[str, str]]:
             options = [f"α {script.alpha:g}", f"smooth {script.smooth:g}", squared]
             options += [f"{script.ohem:g} negatives a positive"] if script.ohem else []
         yield {
-            "script": script.name,
+            "script": script.name.removeprefix("scripts/"),
             "encoder": script.encoder,
             "rate": f"{script.lr:g}",
             "schedule": script.schedule,
@@ -175,7 +190,27 @@ def page() -> str:
     parts = [INTRO.format(**estimate.SPEED)]
     for number in TABLES:
         title = paper.table(number).title
-        parts.append(f"## Table {number}: {title}\n\n{markdown(list(rows(number)))}\n")
+        parts.append(f"## Table {number}: {title}\n\n{_of_table(list(rows(number)))}\n")
         parts.append(f"**What is known to differ.** {DIFFERS[number]}\n")
-    parts.append(f"## What the scripts say\n\n{SCRIPTS}\n{markdown(list(script_values()))}\n")
+    parts.append(f"## What the scripts say\n\n{SCRIPTS}")
+    values = list(script_values())
+    for names in (TRAINED, WEIGHED):
+        parts.append(markdown([{"script": v["script"], **_some(v, names)} for v in values]) + "\n")
     return "\n".join(parts)
+
+
+def _of_table(lines: list[dict[str, str]]) -> str:
+    """The lines as a table; below it what is the same in many of them."""
+    licences = {line["corpus"]: line["licence"] for line in lines}
+    said = [
+        "**Licences.** " + "; ".join(f"{c}: {licence}" for c, licence in licences.items()) + "."
+    ]
+    names = [name for name in lines[0] if name != "licence"]
+    if len(encoders := {line["encoder"] for line in lines}) == 1:
+        names.remove("encoder")
+        said.append(f"**Encoder.** {encoders.pop()}.")
+    return "\n\n".join([markdown([_some(line, names) for line in lines]), *said])
+
+
+def _some(line: dict[str, str], names: Iterable[str]) -> dict[str, str]:
+    return {name: line[name] for name in names}
