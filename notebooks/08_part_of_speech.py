@@ -430,7 +430,7 @@ for name, result in trained.items():
     for how, tau in (("argmax", 0.0), ("tuned", tuned)):
         tags = adjusted(result.logits["test"], test, tau)
         table[name, how] = {**score(gold, tags), "tau": tau}
-pd.DataFrame(table).T.round(1).fillna("")
+pd.DataFrame(table).T.round(1).astype(object).fillna("")
 
 # %% [markdown]
 # Tuning τ moves the healthy models by a point or less; it does not bring back what `tl` has lost.

@@ -523,7 +523,7 @@ for name, result in trained.items():
         validated[name, how] = by_bias[b]
 scored = pd.DataFrame(table).T
 scored["validation f1"] = pd.Series(validated)
-scored.round(1).fillna("")
+scored.round(1).astype(object).fillna("")
 
 # %% [markdown]
 # Papers print the rows `argmax`; the rows `tuned` are the same models. If tuned cross entropy reached a dice
@@ -767,7 +767,8 @@ for name, result in readers.items():
 ways = product((first, last), ("argmax", "tuned"))
 of_tagger = {("tagger", *way): table[way] for way in ways}
 both = pd.DataFrame({**of_tagger, **reader_table}).T
-both.drop(columns=["accuracy", "f1_conlleval"]).round(1).fillna("")
+both = both.drop(columns=["accuracy", "f1_conlleval"]).round(1)
+both.astype(object).fillna("")
 
 # %% [markdown]
 # At a probability of one half, in the reader's rows `argmax`, cross entropy finds next to nothing, and the

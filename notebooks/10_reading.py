@@ -477,7 +477,7 @@ for name, result in trained.items():
         logits = result.logits["test"]
         scores = scores_at(threshold, logits, "test", as_choice)
         table[name, how] = {**scores, "threshold": threshold}
-pd.DataFrame(table).T.rename(columns=names).round(1).fillna("")
+pd.DataFrame(table).T.rename(columns=names).round(1).astype(object).fillna("")
 
 # %% [markdown]
 # Tuned, dice is within five points of the reader by choice. The threshold moves each reader differently, so

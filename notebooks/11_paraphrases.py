@@ -295,7 +295,7 @@ for name, result in trained.items():
         validated[name, how] = pairs.score(splits["validation"]["label"], chosen)
 scores = pd.DataFrame(table).T.round(1)
 scores = scores.assign(**{"validation f1": pd.DataFrame(validated).loc["f1"].round(1)})
-scores.fillna("")
+scores.astype(object).fillna("")
 
 # %% [markdown]
 # Read `tuned` against `tuned`: what is left then is what the models learned differently. One pair of these 400

@@ -71,11 +71,8 @@ TRAINED = (
     "decay",
     "batch × accumulated",
     "passes",
-    "length",
-    "dropout",
-    "bits",
 )
-WEIGHED = ("weights", "answerable", "loss")
+WEIGHED = ("length", "dropout", "bits", "weights", "answerable", "loss")
 
 SCRIPTS = """\
 The values of `reproduce/scripts.toml`; a test holds every job of `paper` against those of the
@@ -150,9 +147,8 @@ def rows(number: int) -> Iterator[dict[str, str]]:
             "command": f"`TABLE={number} CORPORA={job.comparison.corpus} LOSS={row.loss}`",
             "script": job.parameters["script"].removeprefix("scripts/"),
             "encoder": job.parameters["encoder"],
-            "memory, GB": f"{max(map(memory_of, command)):.0f}",
             "hours": f"{cost.hours:.2g}",
-            "disk, GB": f"{cost.gigabytes:.0f}",
+            "memory + disk, GB": f"{max(map(memory_of, command)):.0f} + {cost.gigabytes:.0f}",
             "licence": corpus.licence,
         }
 

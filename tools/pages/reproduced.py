@@ -14,6 +14,7 @@ from dicelab.records import paper, runs
 from dicelab.records.runs import markdown
 from reproduce import grid
 from reproduce.comparisons import TABLES
+from reproduce.profiles import LEFT_OUT
 from reproduce.tables import Record, above_floors, left_out, scores, shown, system_of, table_of
 from tools.pages import words
 
@@ -79,6 +80,8 @@ def page(results: Path) -> str:
             parts.append(
                 f"{ran} on {words.device(records)}. {left_out(frame, number)}".rstrip() + "\n"
             )
+            if profile == "laptop" and number in LEFT_OUT:
+                parts.append(f"Not trained in this profile: {_left_out_corpora(number)}.\n")
     if len(parts) == 1:
         parts.append("No table is kept here yet.\n")
     return "\n".join(parts)
@@ -100,6 +103,13 @@ def _of_corpus(given: Mapping[str, Any], rows: pd.DataFrame) -> str:
         how = f"{how} Paper: {printed.corpus_title} {variant}".strip() + "."
     shown = shown.loc[:, (shown != "").any()]
     return f"**{_title(name)}** (`{name}`): {how}\n\n{markdown(shown.to_dict('records'))}\n"
+
+
+def _left_out_corpora(number: int) -> str:
+    because: dict[str, list[str]] = {}
+    for corpus, why in LEFT_OUT[number].items():
+        because.setdefault(why, []).append(CORPORA[corpus].paper)
+    return "; ".join(f"{' and '.join(names)}, for {why}" for why, names in because.items())
 
 
 def _seeds(rows: pd.DataFrame) -> str:
