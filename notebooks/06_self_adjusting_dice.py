@@ -331,7 +331,8 @@ ends = {
     name: [sp.limit(sp.diff(pair[k], P), P, 1, "-") for k in (0, 1)]
     for name, pair in formulas.items()
 }
-pd.DataFrame(ends, index=["positive", "negative"]).astype(str).replace("oo", "∞")
+ended = pd.DataFrame(ends, index=["positive", "negative"])
+ended.astype(str).replace("oo", "∞")
 
 # %% tags=["remove-cell"]
 claim(

@@ -477,7 +477,8 @@ for name, result in trained.items():
         logits = result.logits["test"]
         scores = scores_at(threshold, logits, "test", as_choice)
         table[name, how] = {**scores, "threshold": threshold}
-pd.DataFrame(table).T.rename(columns=names).round(1).astype(object).fillna("")
+shown = pd.DataFrame(table).T.rename(columns=names).round(1)
+shown.astype(object).fillna("")
 
 # %% [markdown]
 # Tuned, dice is within five points of the reader by choice. The threshold moves each reader differently, so

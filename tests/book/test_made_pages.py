@@ -151,7 +151,8 @@ def test_reproduced_tables_have_a_page_of_their_own(tmp_path: Path) -> None:
         "## Profile `laptop`",
         "## Profile `default`",
     ]
-    assert "five degrees, whole sentences** (`sst5`): all-MiniLM-L6-v2, 4 layers frozen" in text
+    assert "whole sentences** (`sst5`): BERT; all-MiniLM-L6-v2, 4 layers frozen" in text
+    assert "bf16, 3 seeds. Paper: SST-5.\n" in text
     assert "24 runs, 14 minutes of training on cpu, one thread.\n" in text
     # An option is a point in these made-up scores: dice has none, DSC has two, of two corpora.
     row = next(line for line in text.splitlines() if line.startswith("| 9, Sentiment"))
@@ -162,10 +163,20 @@ def test_reproduced_tables_have_a_page_of_their_own(tmp_path: Path) -> None:
         "0.0 (0.0 to 0.0)".replace(" ", "\u00a0"),
     ]
     assert "Of 6 differences from cross entropy at argmax, 2 have an interval above zero" in text
-    tables_of_it = [line for line in text.splitlines() if line.startswith("| model")]
+    tables_of_it = [line for line in text.splitlines() if line.startswith("| loss")]
     assert len(tables_of_it) == 4  # of two corpora in two profiles
     assert not any(word in line for line in tables_of_it for word in ("corpus", "tuned", "seeds"))
-    assert "bf16, 3 seeds." in text
+    assert not any(word in line for line in tables_of_it for word in ("model", "the paper"))
+
+
+def test_a_table_says_what_its_profile_has_left_out(tmp_path: Path) -> None:
+    for profile in ("default", "laptop"):
+        tables.write_table(made_up(6, profile), 6, tmp_path / "reproduced" / profile)
+    laptop, default = reproduced.page(tmp_path).split("## Profile `default`")
+    assert "Not trained in this profile: SQuAD 2.0, for a reader" in laptop
+    assert "Not trained" not in default
+    # Two models: each row says its own.
+    assert "| model " in laptop
 
 
 def test_rows_that_stand_on_the_floor_are_named_and_not_shown(tmp_path: Path) -> None:
