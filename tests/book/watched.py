@@ -13,6 +13,7 @@ PAGES = ["index", *(chapter["file"] for part in TOC["parts"] for chapter in part
 # The theme's own beside the book's.
 OTHERS = ["search", "genindex"]
 WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 390, "height": 800}
+LAPTOP = {"width": 1280, "height": 800}
 # Two cores may show three browsers and train beside them.
 PATIENCE = 120_000  # milliseconds
 
