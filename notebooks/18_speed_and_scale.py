@@ -419,7 +419,8 @@ rows.drop_duplicates("loss").set_index("loss")["operations"]
 # Memory: the peak of forward and backward, gradient included, in multiples of the logits.
 
 # %% tags=["nbval-check-output", "hide-input"]
-rows.pivot(index="loss", columns="shape", values="peak_memory").loc[names].round(1).astype(object).fillna("")
+peak = rows.pivot(index="loss", columns="shape", values="peak_memory")
+peak.loc[names].round(1).astype(object).fillna("")
 
 # %% [markdown]
 # The logits of a step are small beside the activations of its encoder: 4,096 sub-words with nine
