@@ -674,8 +674,8 @@ print({title_of(task): f"{value:.1f}" for task, value in spread.items()})
 # They are one and a half to two and a half points (exercise 4). [Section 15.9](15_audit.ipynb) compares the row
 # of one half with Tables 5 and 6.
 #
-# `make reproduce TABLE=10 PROFILE=laptop` trains the grid in small, linear, without a warm start, with two
-# seeds ([Reproduced](../docs/reproduced.md)). On 300 sentences of WNUT 2017 a seed's F1 at argmax is 0, or 22
+# `make reproduce TABLE=10 PROFILE=laptop` trains the grid in small. The kept runs of it are linear, without a
+# warm start, with two seeds ([Reproduced](../docs/reproduced.md)); by now it squares. On 300 sentences of WNUT 2017 a seed's F1 at argmax is 0, or 22
 # and more. With α at one half or above it is 0 with both seeds, and the tuned threshold finds at most 4.2; with
 # α of .4 or below one seed of two learns, and gets as far as tuned cross entropy, the order of section 14.6.
 # (With more sentences and other settings, α = .3 learned with none of three seeds,

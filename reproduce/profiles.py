@@ -64,7 +64,7 @@ _LAPTOP_CHINESE = {"learning_rate": 2e-3, "epochs": 12, "train_size": 4000}  # f
 # A corpus that has settings of its own.
 _LAPTOP_OTHERWISE: dict[str, dict[str, Any]] = {
     "qqp_wang": {"eval_size": 500, "epochs": 3, "max_length": 128, "learning_rate": 2e-4},
-    "quoref": {"train_size": 300, "eval_size": 120, "max_length": 256},
+    "quoref": {"train_size": 300, "eval_size": 120, "batch_size": 12, "max_length": 256},
 }
 # The embedded corpus of the profile `smoke` for each printed one.
 _SMOKE_CORPORA = {
@@ -133,6 +133,13 @@ def _paper(comparison: Comparison, _: Collection[str]) -> list[Comparison]:
 def _laptop(comparison: Comparison, wanted: Collection[str]) -> list[Comparison]:
     if comparison.backbone == "XLNet":
         return []  # no small one is pretrained
+    if comparison.corpus in wanted:
+        corpora: tuple[str, ...] = (comparison.corpus,)
+    elif comparison.corpus in LEFT_OUT.get(comparison.table, {}):
+        return []
+    else:
+        stand_ins = STAND_INS.get(comparison.table, {})
+        corpora = stand_ins.get(comparison.corpus, (comparison.corpus,))
     train, evaluated, epochs, batch, length, rate, frozen = _LAPTOP[comparison.table]
     settings = {
         "learning_rate": rate,
@@ -144,10 +151,7 @@ def _laptop(comparison: Comparison, wanted: Collection[str]) -> list[Comparison]
         "precision": "bf16",
     }
     found = []
-    left_out = LEFT_OUT.get(comparison.table, {})
-    usual = () if comparison.corpus in left_out else (comparison.corpus,)
-    stand_ins = STAND_INS.get(comparison.table, {}).get(comparison.corpus, usual)
-    for corpus in (comparison.corpus,) if comparison.corpus in wanted else stand_ins:
+    for corpus in corpora:
         how: dict[str, Any] = {
             "encoder": "minilm",
             "settings": settings | _LAPTOP_OTHERWISE.get(corpus, {}),

@@ -51,15 +51,15 @@ learning rate found on validation, over six seeds: that is the comparison to bel
 difference from cross entropy ask for both, as `LOSS=ce,dsc`. Rows of other systems are cited in
 print and are not run here. `python -m tools.pages` writes this page.
 
-*Script* is the released one whose settings the row has, with its commit and what of it differs;
-`reproduce/scripts.toml` has all their values. *Expected* is what is printed. *Hours* are those of
-the whole command on one GPU, at {base:,.0f} sub-words a second for a base encoder and {large:,.0f}
-for a large one, an assumption about a recent GPU in half precision, not a measurement:
-`make estimate TABLE=5 PROFILE=paper` measures your machine's. *Memory* is an estimate for full
-batches, the most of the command's runs: 16 bytes a parameter for weights, gradients and AdamW, and
-the activations of all layers in half precision. A loss of a whole step holds its micro-batches;
-such runs recompute activations (`gradient_checkpointing`), which is counted. *Disk* is two
-checkpoints, removed when a run is done.
+*Script* is the released one, below `scripts/`, whose settings the row has, its commit and what
+differs; `reproduce/scripts.toml` has all their values. *Expected* is what is printed. *Hours* are
+those of the whole command on one GPU, at {base:,.0f} sub-words a second for a base encoder and
+{large:,.0f} for a large one, an assumption about a recent GPU in half precision, not a
+measurement: `make estimate TABLE=5 PROFILE=paper` measures your machine's. *Memory* is an
+estimate for full batches, the most of the command's runs: 16 bytes a parameter for weights,
+gradients and AdamW, and the activations of all layers in half precision. A loss of a whole step
+holds its micro-batches; such runs recompute activations (`gradient_checkpointing`), which is
+counted. *Disk* is two checkpoints, removed when a run is done.
 """
 
 # The columns of what the scripts say, in two tables.
