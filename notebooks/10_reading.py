@@ -892,7 +892,7 @@ for criterion in (make_loss("binary_ce"), make_loss("binary_wce", weight=weights
     )
 
 # %% [markdown]
-# ### The record
+# ## The record
 
 # %% tags=["hide-input"]
 for name, result in trained.items():

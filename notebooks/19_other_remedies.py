@@ -354,8 +354,12 @@ for b, threshold in zip(betas, column, strict=True):
 # A logit adjustment adds the *same* number to $m$ for both labels. So split the margins into a common shift and
 # a rest:
 #
-# $$ m - \Delta_1 = m' - h, \quad m + \Delta_0 = m' + h, \qquad
-# m' = m - \tfrac{\Delta_1 - \Delta_0}{2},\; h = \tfrac{\Delta_1 + \Delta_0}{2} \tag{19.6} $$
+# $$
+# \begin{aligned}
+# m - \Delta_1 &= m' - h, & m' &= m - \tfrac{\Delta_1 - \Delta_0}{2}, \\
+# m + \Delta_0 &= m' + h, & h &= \tfrac{\Delta_1 + \Delta_0}{2} .
+# \end{aligned} \tag{19.6}
+# $$
 #
 # LDAM is a logit adjustment with $\tau s = -(\Delta_1 - \Delta_0)/2$, and then a symmetric margin $h$, which
 # cannot move the threshold in $m'$. In $m$ the threshold is, by [Eq. 19.1](eq-19-1),

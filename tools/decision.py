@@ -13,23 +13,23 @@ from tools.answer import COLOURS
 ROOT = Path(__file__).resolve().parent.parent
 # A question, the answer that ends the way there, and what to do then.
 STEPS = (
-    ("Are you scored by accuracy?", "yes", "cross entropy, argmax"),
+    ("Are you scored\nby accuracy?", "yes", "cross entropy, argmax"),
     (
-        "All layers trained, and few\nsentences or few steps?",
+        "All layers trained,\nand few sentences\nor few steps?",
         "yes",
-        "class weights or DiceLoss(),\nthreshold tuned",
+        "class weights\nor DiceLoss(),\nthreshold tuned",
     ),
     (
-        "May you choose a threshold\non validation data?",
+        "May you choose\na threshold on\nvalidation data?",
         "yes",
-        "cross entropy, its bias at the\nlog prior, threshold tuned",
+        "cross entropy, its bias\nat the log prior,\nthreshold tuned",
     ),
     (
-        "Far fewer positives in\ntraining than in use?",
+        "Far fewer positives\nin training than\nin use?",
         "yes",
-        "class weights, searched,\nargmax",
+        "class weights,\nsearched, argmax",
     ),
-    ("A yes-or-no question?", "yes", "DiceLoss() or class weights,\nargmax"),
+    ("A yes-or-no\nquestion?", "yes", "DiceLoss()\nor class weights,\nargmax"),
     ("Tags", "", "cross entropy, argmax;\nDiceLoss() adds little"),
 )
 
@@ -44,7 +44,7 @@ def draw(colours: tuple[str, str, str], out: Path) -> None:
     """Questions from top to bottom, and to the right of each what to do."""
     paper, ink, line = colours
     use_style()
-    figure, ax = plt.subplots(figsize=(6.4, 5.0), facecolor=paper)
+    figure, ax = plt.subplots(figsize=(4.7, 6.4), facecolor=paper)
     ax.set(xlim=(0, 10), ylim=(-len(STEPS) + 0.45, 0.55))
     ax.axis("off")
     box = {"boxstyle": "round,pad=0.45", "facecolor": paper, "edgecolor": line}
@@ -53,17 +53,9 @@ def draw(colours: tuple[str, str, str], out: Path) -> None:
     for row, (question, answer, do) in enumerate(STEPS):
         y = -row
         ax.text(2.3, y, question, ha="center", va="center", color=ink, bbox=box)
-        ax.text(
-            7.6,
-            y,
-            do,
-            ha="center",
-            va="center",
-            color=ink,
-            bbox=end,
-        )
-        ax.annotate("", (5.35, y), (4.6, y), arrowprops=arrow)
-        ax.text(4.95, y + 0.08, answer, ha="center", va="bottom", color=ink, fontsize=10)
+        ax.text(7.7, y, do, ha="center", va="center", color=ink, bbox=end)
+        ax.annotate("", (5.25, y), (4.4, y), arrowprops=arrow)
+        ax.text(4.8, y + 0.06, answer, ha="center", va="bottom", color=ink, fontsize=10)
         if row:
             ax.annotate("", (2.3, y + 0.33), (2.3, y + 0.67), arrowprops=arrow)
             ax.text(2.45, y + 0.5, "no", va="center", color=ink, fontsize=10)
