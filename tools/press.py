@@ -32,6 +32,7 @@ CONTROLS = (
     "script, style, button, input, select, output, nav, .film, .headerlink, .viewcode-link, summary"
 )
 BROWSER = ["--no-sandbox", "--disable-gpu"]
+INTERVAL = re.compile(r"\[([−+-]?[\d.]+), ([−+-]?[\d.]+)\]")
 
 
 class Chapter(NamedTuple):
@@ -65,6 +66,9 @@ def chapters(html: Path) -> Iterator[Chapter]:
         for cell in article.select("th, td, tr, table"):
             for old in ("valign", "halign", "border"):  # of the days before CSS, no XHTML
                 del cell[old]
+        for cell in article.select("td"):  # as _static/intervals.js does on a page
+            for text in cell.find_all(string=INTERVAL):
+                text.replace_with(INTERVAL.sub("[\\1,\u00a0\\2]", text))
         for entry in article.select('[role="doc-biblioentry"]'):
             del entry["role"]  # deprecated; epubcheck warns of each
         _localise(article, name, known, html)

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,6 +121,16 @@ def test_epub_has_chapters_equations_and_pictures(
     assert "Exercise 1.1" in said
     assert "Exercise 1.1" in solution
     assert page.count("tag_solution") == said.count("Its solution")
+
+
+def test_an_interval_in_a_table_does_not_break(press: ModuleType, html: Path) -> None:
+    cells = [
+        cell.get_text()
+        for chapter in press.chapters(html)
+        for cell in BeautifulSoup(chapter.body, "html.parser").select("td")
+    ]
+    assert not any(press.INTERVAL.search(cell) for cell in cells)
+    assert sum(",\u00a0" in cell for cell in cells) > 100
 
 
 def test_every_page_of_the_book_is_pressed(press: ModuleType, html: Path) -> None:

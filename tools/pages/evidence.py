@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from dicelab.records.analysis import (
+    MARGIN,
     OTHERS,
     PRIMARY,
     SECONDARY,
     WAYS,
+    Effect,
     Evidence,
+    Pooled,
     effect,
     effects_of,
     expected_best,
@@ -27,7 +30,9 @@ HEAD = """# The records of the evidence
 
 What chapter 17 rests on, whole: `make evidence` writes this page from `results/evidence`. The
 [protocol](protocol.md) says what an arm, a trial and a final run are. Scores and differences are F1
-in percent."""
+in percent; the ratio is that of negatives to positives, the floor the best baseline."""
+# Where nine arms stand beside one another.
+SHORT = {"ce_prior": "prior", "logit_adjustment": "logit adj.", "negative_sampling": "sampling"}
 
 
 def page(folder: Path) -> str:
@@ -44,25 +49,62 @@ def page(folder: Path) -> str:
     for how in WAYS:
         parts += [f"## Test F1, {how}: mean of the final runs", _table(_scores(runs, how))]
     effects = effects_of(runs, PRIMARY)
-    parts += [f"## {PRIMARY.name}", _table(map(vars, effects))]
+    parts += [f"## {PRIMARY.name}", BY_TASK, _table(map(_of_task, effects))]
     pooled = {c.name: pool(effects_of(runs, c)) for c in (PRIMARY, *SECONDARY)}
     known = {name: p for name, p in pooled.items() if p}
     if known:
         secondary = [name for name in known if name != PRIMARY.name]
         adjusted = dict(zip(secondary, holm([known[name].p for name in secondary]), strict=True))
-        rows = [
-            {"contrast": name, **vars(p), "holm": adjusted.get(name, p.p)}
-            for name, p in known.items()
-        ]
-        for row in rows:
-            del row["own"]  # the protocol's model has no effect for a single task
-        parts += ["## Over tasks", _table(rows)]
+        rows = [_over_tasks(name, p, adjusted.get(name, p.p)) for name, p in known.items()]
+        parts += ["## Over tasks", OVER_TASKS, _table(rows)]
     missing = [name for name, p in pooled.items() if p is None]
     if missing:
         parts.append(f"Not yet on four corpora: {'; '.join(missing)}.")
     parts += ["## Search", SEARCH, _table(_searches(runs))]
     parts += [ALL_LAYERS, _table(_fine_tuned(folder))]
     return "\n\n".join(parts) + "\n"
+
+
+BY_TASK = """The mean of the paired differences with the 95% interval of the two-way bootstrap and
+its standard error; half the width of Student's paired and of Welch's unpaired interval over seeds;
+and the difference that a paired test over these seeds would see four times in five."""
+
+OVER_TASKS = f"""The gain at ten negatives for each positive, and the change for an e-fold
+imbalance, each with its 95% interval after Hartung and Knapp; τ, the standard deviation over
+corpora; p, and p after Holm's correction; the probability that the gain lies within {MARGIN:g} of
+0, and the p-value of the equivalence tests; and the gain that would be found four times in five."""
+
+
+def _interval(mean: float, low: float, high: float) -> str:
+    return f"{mean:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def _of_task(found: Effect) -> dict[str, Any]:
+    return {
+        "task": found.task,
+        "ratio": found.imbalance,
+        "difference": _interval(found.mean, found.low, found.high),
+        "error": found.error,
+        "Student": found.student,
+        "Welch": found.welch,
+        "seen 4 of 5 times": found.detectable,
+        "seeds": found.seeds,
+    }
+
+
+def _over_tasks(contrast: str, found: Pooled, adjusted: float) -> dict[str, Any]:
+    return {
+        "contrast": contrast.replace("_", " "),
+        "gain": _interval(found.mu, found.mu_low, found.mu_high),
+        "by imbalance": _interval(found.beta, found.beta_low, found.beta_high),
+        "τ": found.tau,
+        "p": found.p,
+        "Holm": adjusted,
+        "within": f"{found.within:.2f}",
+        "equivalent": f"{found.equivalent:.2f}",
+        "found 4 of 5 times": found.detectable,
+        "tasks (corpora)": f"{found.tasks} ({found.corpora})",
+    }
 
 
 ALL_LAYERS = """## All layers trained
@@ -82,19 +124,21 @@ def _fine_tuned(folder: Path) -> list[dict[str, Any]]:
             row |= {"way": how, "arm": arm, "F1": runs.mean_f1(task, arm, how)}
             row["seeds"] = len(runs.finals[task, arm, how])
             found = effect(runs, less_ce(arm, how), task) if arm != "ce" else None
-            names = ("mean", "low", "high", "detectable") if found else ()
-            rows.append(row | {name: getattr(found, name) for name in names})
+            if found:
+                row["less ce"] = _interval(found.mean, found.low, found.high)
+                row["detectable"] = found.detectable
+            rows.append(row)
     return rows
 
 
 def _scores(runs: Evidence, how: str) -> list[dict[str, Any]]:
     rows = []
     for task, told in runs.tasks.items():
-        row = {"task": task, "negatives per positive": runs.imbalance(task)}
-        row["best baseline"] = max(told["baselines"].values())
+        row = {"task": task, "ratio": runs.imbalance(task)}
+        row["floor"] = max(told["baselines"].values())
         for arm in ("ce", "dice", *OTHERS):
             if (task, arm, how) in runs.finals:
-                row[arm] = runs.mean_f1(task, arm, how)
+                row[SHORT.get(arm, arm)] = runs.mean_f1(task, arm, how)
         rows.append(row)
     return rows
 
@@ -108,7 +152,7 @@ def _searches(runs: Evidence) -> list[dict[str, Any]]:
     rows = []
     for (task, arm), found in runs.search.items():
         best = expected_best([r["validation"]["tuned"]["f1"] for r in found])
-        row: dict[str, Any] = {"task": task, "arm": arm}
+        row: dict[str, Any] = {"task": task, "arm": arm.replace("_", " ")}
         if finals := runs.finals.get((task, arm, "tuned")):
             told = next(iter(finals.values()))["parameters"]
             row |= {"rate": f"{told['learning_rate']:.4f}", "dropout": told["dropout"]}

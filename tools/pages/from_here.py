@@ -205,6 +205,9 @@ def _of_table(lines: list[dict[str, str]]) -> str:
     if len(encoders := {line["encoder"] for line in lines}) == 1:
         names.remove("encoder")
         said.append(f"**Encoder.** {encoders.pop()}.")
+    else:  # there is room for one of the two
+        names.remove("corpus")
+        lines = [{**line, "row": f"{line['row']}, {line['corpus']}"} for line in lines]
     return "\n\n".join([markdown([_some(line, names) for line in lines]), *said])
 
 
