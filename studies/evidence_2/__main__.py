@@ -1,11 +1,11 @@
-"""``python -m studies.evidence_2 plan|edges|run``: the digest of the plan, the edges, the runs."""
+"""``python -m studies.evidence_2 plan|edges|run|all-layers``: digest of the plan, edges, runs."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from studies.evidence_2 import runs
+from studies.evidence_2 import runs, stage_b
 from studies.evidence_2.tasks import TASKS
 from studies.raw import RawError
 
@@ -13,16 +13,17 @@ from studies.raw import RawError
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.evidence_2")
-    parser.add_argument("what", choices=("plan", "edges", "run"))
+    parser.add_argument("what", choices=("plan", "edges", "run", "all-layers"))
     parser.add_argument("--folder", type=Path, default=Path("results/evidence_2"))
     parser.add_argument("--only", default="", help="tasks, with commas between; default: all")
     parser.add_argument(
         "--edges-moved", action="store_true", help="the rule about edges has been applied"
     )
     given = parser.parse_args()
-    tasks = [name for name in given.only.split(",") if name] or list(TASKS)
-    if unknown := set(tasks) - set(TASKS):
-        parser.error(f"--only: expected some of {', '.join(TASKS)}, got {', '.join(unknown)}")
+    known = list(stage_b.CORPORA if given.what == "all-layers" else TASKS)
+    tasks = [name for name in given.only.split(",") if name] or known
+    if unknown := set(tasks) - set(known):
+        parser.error(f"--only: expected some of {', '.join(known)}, got {', '.join(unknown)}")
     try:
         _do(given.what, given.folder, tasks, given.edges_moved)
     except (RawError, RuntimeError) as error:
@@ -37,7 +38,10 @@ def _do(what: str, folder: Path, tasks: list[str], edges_moved: bool) -> None:
             print(arm, runs.edges(folder, arm, tasks) or "first search is not over")
     else:
         runs.set_threads()
-        runs.run(tasks, folder, edges_moved=edges_moved)
+        if what == "all-layers":
+            stage_b.run(tasks, folder)
+        else:
+            runs.run(tasks, folder, edges_moved=edges_moved)
 
 
 if __name__ == "__main__":
