@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
@@ -275,14 +275,3 @@ def _scores(task: Draw, model: Any, *, final: bool) -> dict[str, Any]:
         found["gold"] = gold.by_block(gold.labels)[0]
         found["test"] = {h: scored(gold, t) | {"blocks": gold.by_block(t)} for h, t in tags.items()}
     return found
-
-
-def area(points: Mapping[int, float]) -> float:
-    """The mean height of a curve of F1 over the logarithm of the steps.
-
-    Args:
-        points: From numbers of steps, two at least, to F1.
-    """
-    steps = sorted(points)
-    x, y = np.log(steps), [points[n] for n in steps]
-    return float(np.trapezoid(y, x) / (x[-1] - x[0]))

@@ -15,7 +15,7 @@ from dicelab.tasks import pairs, tagging
 from studies.evidence.records import append, read
 from studies.evidence.tasks import NO, YES, Row
 from studies.evidence_2 import stage_b
-from studies.evidence_2.stage_b import LENGTHS, Run, area, finished
+from studies.evidence_2.stage_b import LENGTHS, Run, finished
 
 
 class Line(nn.Module):
@@ -127,13 +127,6 @@ def test_only_what_has_no_record_is_run(tmp_path: Path) -> None:
     assert left[0].lengths == (256,)
     append(path, [{**plan[0]._asdict(), "length": 256}])
     assert stage_b.missing(plan, read(path)) == plan[1:]
-
-
-def test_the_area_is_the_mean_height_over_the_logarithm_of_the_steps() -> None:
-    steps = [19, 38, 76, 153, 307, 614]
-    assert area(dict.fromkeys(steps, 40.0)) == pytest.approx(40)
-    rising = {n: float(np.log(n)) for n in steps}
-    assert area(rising) == pytest.approx((np.log(19) + np.log(614)) / 2)
 
 
 def _made_up(task: str, seed: int) -> list[Row]:

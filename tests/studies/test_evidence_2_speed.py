@@ -1,0 +1,80 @@
+"""The area under F1 over the logarithm of the steps, against loops and closed forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from studies.evidence_2.speed import curve, faster, shares
+
+STEPS = [19, 38, 76, 153]
+
+
+def _records(lead: int, draws: int = 4) -> list[dict[str, Any]]:
+    """Finals in which one arm finds more at every length, in each block of ten."""
+    rng = np.random.default_rng(0)
+    found = []
+    for seed in range(draws):
+        for n in STEPS:
+            base = rng.integers(2, 5, 10)
+            for arm, more in (("ce_start", 0), ("dice", lead)):
+                blocks = [(base + more).tolist(), [9] * 10]
+                right = sum(blocks[0])
+                test = {"tuned": {"f1": 200 * right / (90 + 80), "blocks": blocks}}
+                found.append(
+                    {"kind": "final", "arm": arm, "seed": seed, "steps": n}
+                    | {"test": test, "gold": [8] * 10}
+                )
+    return found
+
+
+def test_shares_are_those_of_trapezoids() -> None:
+    values = [3.0, 5.0, 4.0, 9.0]
+    x = np.log(STEPS)
+    assert shares(STEPS) @ values == pytest.approx(np.trapezoid(values, x) / (x[-1] - x[0]))
+    assert shares(STEPS).sum() == pytest.approx(1)
+
+
+def test_the_difference_is_that_of_a_loop() -> None:
+    records = _records(2)
+    found = faster(records, "dice", "ce_start", "tuned")
+    assert found is not None
+    by_hand = []
+    for seed in range(4):
+        heights = {
+            arm: [
+                r["test"]["tuned"]["f1"]
+                for n in STEPS
+                for r in records
+                if (r["arm"], r["seed"], r["steps"]) == (arm, seed, n)
+            ]
+            for arm in ("dice", "ce_start")
+        }
+        x = np.log(STEPS)
+        areas = {a: np.trapezoid(h, x) / (x[-1] - x[0]) for a, h in heights.items()}
+        by_hand.append(areas["dice"] - areas["ce_start"])
+    assert found.mean == pytest.approx(np.mean(by_hand))
+    assert found.mean == pytest.approx(200 * 20 / 170)  # two more of eight in each block
+    assert found.low <= found.mean <= found.high
+    assert found.draws == 4
+
+
+def test_arms_that_are_the_same_differ_by_nothing() -> None:
+    assert faster(_records(0), "dice", "ce_start", "tuned") == pytest.approx((0, 0, 0, 4))
+
+
+def test_a_draw_without_all_lengths_does_not_count() -> None:
+    records = _records(1)[:-1]  # the last draw's dice lacks its longest run
+    found = faster(records, "dice", "ce_start", "tuned")
+    assert found is not None
+    assert found.draws == 3
+    assert faster(_records(1, draws=1), "dice", "ce_start", "tuned") is None
+
+
+def test_a_curve_is_the_mean_of_its_draws() -> None:
+    records = _records(0)
+    at = [r["test"]["tuned"]["f1"] for r in records if (r["arm"], r["steps"]) == ("dice", 38)]
+    assert curve(records, "dice", "tuned")[38] == pytest.approx(np.mean(at))
+    assert list(curve(records, "dice", "tuned")) == STEPS
