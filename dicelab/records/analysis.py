@@ -219,14 +219,14 @@ def effect(runs: Evidence, contrast: Contrast, task: str) -> Effect | None:
 
 
 def two_way_bootstrap(
-    blocks: np.ndarray, gold: np.ndarray, signs: Sequence[int], resamples: int = RESAMPLES
+    blocks: np.ndarray, gold: np.ndarray, signs: Sequence[float], resamples: int = RESAMPLES
 ) -> np.ndarray:
     """Seeds and blocks of the test set drawn with replacement, the same for every term.
 
     Args:
         blocks: ``[terms, seeds, 2, blocks]``, found and predicted entities.
         gold: ``[blocks]``, gold entities.
-        signs: Of the terms.
+        signs: The factor of each term.
         resamples: How many.
 
     Returns:

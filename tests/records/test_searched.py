@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dicelab.records.searched import Effect, effect, pool, without_each_source
 from studies.evidence.records import append
-from studies.evidence_2.analysis import Effect, effect, pool, without_each_source
 
 
 def _effect(number: int, mean: float, error: float, source: str = "", stratum: str = "s") -> Effect:

@@ -75,6 +75,6 @@ def faster(records: Sequence[Record], one: str, other: str, how: str) -> Speed |
     gold = np.array(ended[one, seeds[0], steps[0]]["gold"])
     signs = np.concatenate([shares(steps), -shares(steps)])
     at = f1(blocks[..., 0, :].sum(-1), blocks[..., 1, :].sum(-1), gold.sum())
-    drawn = two_way_bootstrap(blocks, gold, signs, RESAMPLES)
+    drawn = two_way_bootstrap(blocks, gold, signs.tolist(), RESAMPLES)
     low, high = np.quantile(drawn, [0.025, 0.975])
     return Speed(float((signs @ at).mean()), float(low), float(high), len(seeds))

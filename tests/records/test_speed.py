@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from studies.evidence_2.speed import curve, faster, shares
+from dicelab.records.speed import curve, faster, shares
 
 STEPS = [19, 38, 76, 153]
 
