@@ -29,7 +29,8 @@ MEASURE = """() => {
   const shown = (e) => e.offsetParent !== null && !e.closest("details:not([open])");
   const code = [...article.querySelectorAll(".cell_input pre")].filter(shown);
   const tables = [...article.querySelectorAll(".cell_output table, table.table")].filter(shown);
-  const column = article.getBoundingClientRect().width;
+  const scrolls = (e) => e && e !== article &&
+    (e.scrollWidth > e.clientWidth + 1 || scrolls(e.parentElement));
   const pictures = [...article.querySelectorAll("img, svg.figure, canvas")].filter(shown);
   return {
     picture: pictures.length ? pictures[0].getBoundingClientRect().top + window.scrollY : null,
@@ -37,7 +38,7 @@ MEASURE = """() => {
     wide: code.filter((e) => e.scrollWidth > e.clientWidth + 1).length,
     long: code.filter((e) => e.textContent.trim().split("\\n").length > 25).length,
     tables: tables.length,
-    cut: tables.filter((e) => e.getBoundingClientRect().width > column + 1).length,
+    cut: tables.filter((e) => scrolls(e.parentElement)).length,
   };
 }"""
 

@@ -43,7 +43,7 @@ HOW = {
     "laptop": "Parts of real corpora, small encoders, on a CPU in bfloat16: what shows "
     "here shows in minutes, and differences of a point or two do not show. All losses have one "
     "learning rate and few steps, in which a loss that learns faster is ahead; chapter 17 gives "
-    "each its own. Two or three seeds make wide intervals; what tells more is whether the corpora "
+    "each its own. Three seeds make wide intervals; what tells more is whether the corpora "
     "of a table agree. The losses share what the frozen layers say of an input, which spares each "
     "of them that part of the training.",
     "default": "The same budget for each loss, its learning rate found on the validation split.",
@@ -119,10 +119,16 @@ def _seeds(rows: pd.DataFrame) -> str:
 
 def _at_a_glance(kept: Mapping[int, Sequence[Record]]) -> str:
     """Dice less cross entropy by table, and how many differences have an interval without zero."""
-    found, rows = [], []
+    found, rows, fell = [], [], []
     for number, every in kept.items():
         works = above_floors(every, number)
         records = [r for r in every if (*system_of(r), runs.loss_label(r)) in works]
+        dice = dict.fromkeys(system_of(r) for r in every if runs.loss_label(r) == "dl")
+        fell += [
+            f"{words.corpus(system[0])} (Table {number})"
+            for system in dice
+            if (*system, "ce") in works and (*system, "dl") not in works
+        ]
         row = {"table": f"{number}, {paper.table(number).title}"}
         for way, split in (("at argmax", "test"), ("tuned", "test_tuned")):
             groups = [*scores(records, number, split).values()]
@@ -134,10 +140,11 @@ def _at_a_glance(kept: Mapping[int, Sequence[Record]]) -> str:
                 ends = f" ({min(gains):z.1f} to {max(gains):z.1f})".replace(" ", "\u00a0")
                 row[way] = f"{np.mean(gains):z.1f}{ends if len(gains) > 1 else ''}"
         rows += [row] if len(row) > 1 else []
+    apart = f" Not in them: {', '.join(fell)}, where dice's own row is left out." if fell else ""
     above, below = sum(gain.low > 0 for gain in found), sum(gain.high < 0 for gain in found)
     return (
         "Dice less cross entropy, in points: the mean over a table's corpora and systems, in "
-        f"brackets the least and the most.\n\n{markdown(rows)}\n\n"
+        f"brackets the least and the most.{apart}\n\n{markdown(rows)}\n\n"
         f"Of {len(found)} differences from cross entropy at argmax, {above} have an interval above "
         f"zero and {below} one below. Were no loss better than another, one interval in twenty "
         f"would still leave zero out: here about {len(found) / 20:.0f}."
