@@ -674,12 +674,23 @@ print({title_of(task): f"{value:.1f}" for task, value in spread.items()})
 # They are one and a half to two and a half points (exercise 4). [Section 15.9](15_audit.ipynb) compares the row
 # of one half with Tables 5 and 6.
 #
-# `make reproduce TABLE=10 PROFILE=laptop` trains the grid in small. The kept runs of it are linear, without a
-# warm start, with two seeds ([Reproduced](../docs/reproduced.md)); by now it squares. On 300 sentences of WNUT 2017 a seed's F1 at argmax is 0, or 22
-# and more. With α at one half or above it is 0 with both seeds, and the tuned threshold finds at most 4.2; with
-# α of .4 or below one seed of two learns, and gets as far as tuned cross entropy, the order of section 14.6.
-# (With more sentences and other settings, α = .3 learned with none of three seeds,
-# [section 9.10](09_named_entities.ipynb).) On Quoref no order shows.
+# `make reproduce TABLE=10 PROFILE=laptop` trains the grid in small, squared, on 350 sentences of WNUT 2017 with
+# three seeds ([Reproduced](../docs/reproduced.md)). Mean test F1 by α, and of cross entropy:
+
+# %% tags=["hide-input"]
+small: dict[tuple[object, str], list[float]] = {}
+for record in runs.read_records(runs.kept_folder() / "reproduced" / "laptop" / "table10.jsonl"):
+    price = record["parameters"]["loss_options"].get("fp_weight", "ce")
+    for how, split in (("at argmax", "test"), ("tuned", "test_tuned")):
+        small.setdefault((price, how), []).append(record["metrics"][split]["f1"])
+in_small = {key: np.mean(values) for key, values in small.items()}
+pd.Series(in_small).unstack(0).round(1)
+
+# %% [markdown]
+# At argmax F1 goes down from 32.0 at .1 to 0 at .9, and cross entropy has .6. Tuned, all stand between 26 and
+# 31, where the seed moves each by five to eleven points. So here α sets a threshold, and no more was seen; the
+# middle is not the best. (With other settings, linear α = .3 learned with none of three seeds,
+# [section 9.10](09_named_entities.ipynb).)
 
 # %% tags=["remove-cell"]
 column = {key: np.array(list(values.values())) for key, values in printed.items()}
@@ -702,30 +713,27 @@ if complete:
     )
 
 # %% tags=["remove-cell"]
-in_small = {}
-for record in runs.read_records(runs.kept_folder() / "reproduced" / "laptop" / "table10.jsonl"):
-    given = record["parameters"]
-    price = given["loss_options"].get("fp_weight", "ce")
-    for how, split in (("argmax", "test"), ("tuned", "test_tuned")):
-        column = in_small.setdefault((given["corpus"], how, f"seed {given['seed']}"), {})
-        column[price] = record["metrics"][split]["f1"]
-words = {how: pd.DataFrame(in_small)["wnut17"][how] for how in analysis.WAYS}
-dear, cheap = (
-    [a for a in words["argmax"].index[1:] if (a >= 0.5) == side] for side in (True, False)
-)
-at_argmax = words["argmax"].to_numpy().ravel()
-claim("F1 at argmax is 0, or 22 and more", {"22": min(x for x in at_argmax if x)})
+alphas = sorted(price for price, how in small if how == "tuned" and price != "ce")
+plain = [in_small[alpha, "at argmax"] for alpha in alphas]
 claim(
-    "it is 0 with both seeds, and the tuned threshold finds at most 4.2",
-    not words["argmax"].loc[dear].to_numpy().any(),
-    {"4.2": words["tuned"].loc[dear].to_numpy().max()},
+    "At argmax F1 goes down from 32.0 at .1 to 0 at .9, and cross entropy has .6",
+    {"32.0": max(plain), ".6": in_small["ce", "at argmax"]},
+    plain[-1] == 0,
+    sum(np.diff(plain) < 0) > 5,
 )
-learned = words["argmax"].loc[cheap] > 0
-claim("one seed of two learns", not learned["seed 0"].any(), learned["seed 1"].all())
+tuned = {price: small[price, "tuned"] for price in [*alphas, "ce"]}
 claim(
-    "and gets as far as tuned cross entropy",
-    (words["tuned"].loc[cheap, "seed 1"] - words["tuned"].loc["ce", "seed 1"]).abs().max() < 2.5,
+    "Tuned, all stand between 26 and 31",
+    {"26": min(map(np.mean, tuned.values())), "31": max(map(np.mean, tuned.values()))},
 )
+ranges = list(map(np.ptp, tuned.values()))
+claim(
+    "the seed moves each by five to eleven points",
+    {len(values) for values in tuned.values()} == {3},
+    round(min(ranges)) == 5,
+    round(max(ranges)) == 11,
+)
+claim("the middle is not the best", alphas[int(np.argmax(plain))] == 0.1)
 
 # %% [markdown]
 # ## Summary
