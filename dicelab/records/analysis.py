@@ -334,6 +334,29 @@ class Pooled:
     corpora: int
 
 
+Fit = tuple[np.ndarray, np.ndarray, float, float]
+
+
+def restricted(d: np.ndarray, design: np.ndarray, v: np.ndarray) -> Fit:
+    """Generalised least squares of ``d = design @ b + noise`` with a known covariance.
+
+    Args:
+        d: ``[n]``.
+        design: ``[n, k]``.
+        v: ``[n, n]``, the covariance of the noise.
+
+    Returns:
+        ``b``; its covariance; the weighted sum of squares that is left; and the restricted
+        log-likelihood, up to a constant.
+    """
+    inverse = np.linalg.inv(v)
+    cover = np.linalg.inv(design.T @ inverse @ design)
+    b = cover @ design.T @ inverse @ d
+    rest = float((d - design @ b) @ inverse @ (d - design @ b))
+    likelihood = (np.linalg.slogdet(cover)[1] - np.linalg.slogdet(v)[1] - rest) / 2
+    return b, cover, rest, float(likelihood)
+
+
 # The sentences of Universal NER English are those of UD English EWT.
 ONE_SOURCE = {"uner_en_ewt": "ud_en_ewt"}
 
@@ -362,14 +385,8 @@ def pool(
     member = np.array([[mine == c for c in corpora] for mine in of_task], dtype=float)
     variance = np.maximum(noise, 1e-3) ** 2
 
-    def fit(tau: float, own: float = 0.0) -> tuple[np.ndarray, np.ndarray, float, float]:
-        v = np.diag(variance + own**2) + tau**2 * member @ member.T
-        inverse = np.linalg.inv(v)
-        cover = np.linalg.inv(design.T @ inverse @ design)
-        b = cover @ design.T @ inverse @ d
-        rest = float((d - design @ b) @ inverse @ (d - design @ b))
-        likelihood = (np.linalg.slogdet(cover)[1] - np.linalg.slogdet(v)[1] - rest) / 2
-        return b, cover, rest, float(likelihood)
+    def fit(tau: float, own: float = 0.0) -> Fit:
+        return restricted(d, design, np.diag(variance + own**2) + tau**2 * member @ member.T)
 
     top = 10 * max(1.0, float(np.ptp(d)))
     best = optimize.minimize_scalar(

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from scipy import optimize, stats
 
-from dicelab.records.analysis import Record, detectable, equivalence, f1, read
+from dicelab.records.analysis import Fit, Record, detectable, equivalence, f1, read, restricted
 
 RESAMPLES = 4000
 
@@ -144,15 +144,9 @@ def pool(effects: Sequence[Effect]) -> Pooled:
     member = np.array([[e.source == s for s in sources] for e in effects], dtype=float)
     design = np.array([[e.stratum == s for s in strata] for e in effects], dtype=float)
 
-    def fit(spread: Sequence[float]) -> tuple[np.ndarray, np.ndarray, float, float]:
+    def fit(spread: Sequence[float]) -> Fit:
         source, task = spread
-        v = np.diag(noise + task**2) + source**2 * member @ member.T
-        inverse = np.linalg.inv(v)
-        cover = np.linalg.inv(design.T @ inverse @ design)
-        b = cover @ design.T @ inverse @ d
-        rest = float((d - design @ b) @ inverse @ (d - design @ b))
-        likelihood = (np.linalg.slogdet(cover)[1] - np.linalg.slogdet(v)[1] - rest) / 2
-        return b, cover, rest, float(likelihood)
+        return restricted(d, design, np.diag(noise + task**2) + source**2 * member @ member.T)
 
     top = 10 * max(1.0, float(np.ptp(d)))
     starts = [(x, y) for x in (0.0, 0.3, 2.0) for y in (0.0, 0.3, 2.0)]
