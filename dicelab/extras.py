@@ -12,6 +12,7 @@ SOURCE = "git+https://github.com/dicebook/dicebook"
 _TRAIN = ("accelerate", "datasets", "pydantic", "scipy", "sklearn", "transformers")
 MODULES = {
     "train": _TRAIN,
+    "fit": (*_TRAIN, "matplotlib"),
     "book": (*_TRAIN, "matplotlib"),
     "generate": ("faker",),
 }

@@ -569,7 +569,7 @@ if all(g.n == 5 for g in gain.values()):
 # - *Printed* numbers (QQP): the gains in Table 8 are not ordered by imbalance. Ratio and size change
 #   together there, and five sets could not show much of an order.
 # - *Real* text, five seeds: up to ten negatives for each positive these seeds show no gain, and a finer
-#   experiment has 5.0 points at nine. At thirty, where training is rarer than the test, dice is 7 to 12 points
+#   experiment has 5.0 points at nine. At thirty, where positives are rarer in training than in the test, dice is 7 to 12 points
 #   ahead at argmax, with few positives and with more; at a tuned threshold all intervals hold zero.
 # - *Real* text, five seeds: with the positives held, more negatives raise the F1 of a tuned model. With
 #   the size held, a set with 28 positives ends lower than one with 440.

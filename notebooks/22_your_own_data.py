@@ -23,6 +23,7 @@
 # validation rows the third and fourth, test rows the fifth alone.](../_static/fit-steps.svg)
 #
 # ```bash
+# pip install 'dicebook[fit] @ git+https://github.com/dicebook/dicebook'
 # dicebook fit my.tsv --minutes 30 --out runs/my
 # dicebook predict runs/my/model new.txt
 # ```
@@ -60,7 +61,8 @@ if importlib.util.find_spec("dicebook") is None:
 #
 # ```bash
 # papermill --log-output notebooks/22_your_own_data.ipynb out.ipynb -p corpus my.tsv \
-#     -p encoder minilm -p steps 0 -p minutes 30 -p output_dir runs/my
+#     -p encoder minilm -p learning_rates "" -p seeds 3 -p steps 0 -p minutes 30 \
+#     -p output_dir runs/chapter
 # ```
 
 # %% tags=["parameters"]
@@ -73,7 +75,7 @@ steps: int = 152  # optimiser steps of a run; 0 takes them from `minutes`
 minutes: float = 10.0  # how long the whole may take, where steps is 0
 batch_size: int = 32  # rows in a step
 learning_rates: str = "1e-3"  # tried; "" for three that suit the encoder
-metric: str = ""  # "f1", "macro-f1", "accuracy", "fbeta"; "" for the usual
+metric: str = ""  # "f1", "macro-f1" or "accuracy"; "" for the usual
 text: str = ""  # the column of the text; "" looks for it
 label: str = ""  # the column of the label; "" looks for it
 positive: str = ""  # of two classes the one that is looked for
@@ -359,7 +361,7 @@ if not output_dir:
 # - Read what is said about the data before any score.
 # - A model below a dictionary or a bag of words is no model.
 # - Give each loss the same rates, steps and seeds; compare them with their thresholds tuned.
-# - The threshold belongs into the bias of the last layer.
+# - The threshold belongs in the bias of the last layer.
 # - A difference whose interval holds zero is a difference that was not measured, not one that is not
 #   there.
 #
@@ -413,9 +415,9 @@ print({name: round(float(value), 2) for name, value in scatter.items()})
 assert scatter["expected F1"] < scatter["best on validation"]
 
 # %% [markdown]
-# **Exercise 22.4.** Two models are right on 90 of the same 100 rows, and differ on none but four rows, of
-# which the first has three. Is the interval of the paired difference wider or narrower than that of two
-# models of equal score which err independently?
+# **Exercise 22.4.** Two models decide the same 100 rows. The first is right on 90; the second differs from it on
+# four rows alone, of which the first has three right and the second one. Is the interval of the difference
+# wider or narrower than that of two models with these scores which err independently?
 
 # %% tags=["solution", "hide-cell"]
 from dicelab.fit.scores import difference, one_label

@@ -109,7 +109,9 @@ def test_what_the_rivals_do(root: Path, guide: str) -> None:
 def test_the_commands_are_commands(root: Path) -> None:
     page = (root / "docs" / "what_to_do.md").read_text(encoding="utf-8")
     one, block = (part.split("```")[0] for part in page.split("```sh\n")[1:3])
-    given = _parser().parse_args(shlex.split(one)[1:])
+    install, fit = one.strip().splitlines()
+    assert install.startswith("pip install 'dicebook[fit] @ ")
+    given = _parser().parse_args(shlex.split(fit)[1:])
     assert (given.source, given.minutes) == ("my.tsv", 30)
     assert block.isascii(), "no sign that only looks like a space"
     lines = [line for line in block.replace("\\\n", "").splitlines() if line[0] != "#"]

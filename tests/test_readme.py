@@ -57,7 +57,7 @@ def test_every_command_is_of_a_kind_that_is_checked_here() -> None:
 def test_the_package_is_installed_from_where_it_is(page: str) -> None:
     found = [line for b in blocks(page, "sh") for line in b.splitlines() if line.startswith("pip")]
     assert found
-    assert set(found) <= {install_command(extra) for extra in ("", "train", "book")}
+    assert set(found) <= {install_command(of) for of in ("", "train", "book", "fit")}
 
 
 def test_the_clone_is_of_the_repository() -> None:

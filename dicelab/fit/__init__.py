@@ -2,7 +2,7 @@
 
 from dicelab.extras import need
 
-need("book")
+need("fit")
 
 from dicelab.fit.fitting import Fit, fit
 from dicelab.fit.options import FitError, Options

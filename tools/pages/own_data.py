@@ -25,7 +25,7 @@ PAGE = """\
 done better? Here its choice is held against a grid of eighteen settings, six losses with three
 learning rates, on five corpora and three draws of each. All runs are equally long, {steps} steps,
 and all scores are F1 on the test rows, in percent: of the entities, or of the positive class. The
-aim is to be within one point of the grid's best on average, and within three at worst.
+aim is to be within one point of *best on test* on average, and within three at worst.
 
 **{done} of {all} draws are done.**{trained} `python -m studies.own_data` goes on with them, and
 `python -m tools.pages` writes this page from the records.
