@@ -123,11 +123,12 @@ def _at_a_glance(kept: Mapping[int, Sequence[Record]]) -> str:
     for number, every in kept.items():
         works = above_floors(every, number)
         records = [r for r in every if (*system_of(r), runs.loss_label(r)) in works]
-        dice = dict.fromkeys(system_of(r) for r in every if runs.loss_label(r) == "dl")
+        trained = dict.fromkeys((*system_of(r), runs.loss_label(r)) for r in every)
         fell += [
-            f"{words.corpus(system[0])} (Table {number})"
-            for system in dice
-            if (*system, "ce") in works and (*system, "dl") not in works
+            f"{words.corpus(system[0])} (Table {number}, {runs.LOSS_NAMES[loss]})"
+            for *system, loss in trained
+            if loss in ("ce", "dl") and (*system, loss) not in works
+            if works & {(*system, "ce"), (*system, "dl")}
         ]
         row = {"table": f"{number}, {paper.table(number).title}"}
         for way, split in (("at argmax", "test"), ("tuned", "test_tuned")):
@@ -140,7 +141,7 @@ def _at_a_glance(kept: Mapping[int, Sequence[Record]]) -> str:
                 ends = f" ({min(gains):z.1f} to {max(gains):z.1f})".replace(" ", "\u00a0")
                 row[way] = f"{np.mean(gains):z.1f}{ends if len(gains) > 1 else ''}"
         rows += [row] if len(row) > 1 else []
-    apart = f" Not in them: {', '.join(fell)}, where dice's own row is left out." if fell else ""
+    apart = f" Not in them, for one row of the two is left out: {', '.join(fell)}." if fell else ""
     above, below = sum(gain.low > 0 for gain in found), sum(gain.high < 0 for gain in found)
     return (
         "Dice less cross entropy, in points: the mean over a table's corpora and systems, in "
