@@ -172,9 +172,13 @@ def test_a_missing_extra_is_named(bare: list[str], tmp_path: Path) -> None:
 def test_what_an_extra_brings_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = extras["optional-dependencies"]
+
+    def brought(extra: str) -> list[str]:
+        own = [re.fullmatch(r"dicebook\[(\w+)\]", text) for text in extras[extra]]
+        return extras[extra] + [text for found in own if found for text in brought(found[1])]
+
     for extra, modules in MODULES.items():
-        brought = extras[extra] + (extras["train"] if "dicebook[train]" in extras[extra] else [])
-        names = {re.split(r"[^\w-]", text)[0] for text in brought}
+        names = {re.split(r"[^\w-]", text)[0] for text in brought(extra)}
         assert {"scikit-learn" if m == "sklearn" else m for m in modules} <= names
         need(extra)
     monkeypatch.setitem(MODULES, "train", ("nowhere",))

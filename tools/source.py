@@ -14,7 +14,7 @@ from pathlib import Path
 from dicelab.extras import SOURCE, install_command
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("", "train", "book", "encoder")
+EXTRAS = ("", "train", "fit", "book", "encoder")
 VALID = re.compile(r"git\+https://[\w./-]+(@[\w.-]+)?")
 
 
