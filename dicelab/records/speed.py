@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from dicelab.records.analysis import RESAMPLES, Record, f1, two_way_bootstrap
-
-
-class Speed(NamedTuple):
-    """A difference of areas in points of F1 with its 95% interval, and of how many draws."""
-
-    mean: float
-    low: float
-    high: float
-    draws: int
+from dicelab.records.decided import Effect
 
 
 def shares(steps: Sequence[int]) -> np.ndarray:
@@ -41,7 +32,7 @@ def curve(records: Sequence[Record], arm: str, how: str) -> dict[int, float]:
     return {steps: float(np.mean(values)) for steps, values in found.items()}
 
 
-def faster(records: Sequence[Record], one: str, other: str, how: str) -> Speed | None:
+def faster(records: Sequence[Record], one: str, other: str, how: str) -> Effect | None:
     """The area under test F1 of an arm less that of another, on one corpus.
 
     The interval is that of a bootstrap over draws and blocks of neighbouring test sentences, the
@@ -77,4 +68,4 @@ def faster(records: Sequence[Record], one: str, other: str, how: str) -> Speed |
     at = f1(blocks[..., 0, :].sum(-1), blocks[..., 1, :].sum(-1), gold.sum())
     drawn = two_way_bootstrap(blocks, gold, signs.tolist(), RESAMPLES)
     low, high = np.quantile(drawn, [0.025, 0.975])
-    return Speed(float((signs @ at).mean()), float(low), float(high), len(seeds))
+    return Effect(float((signs @ at).mean()), float(low), float(high), len(seeds))

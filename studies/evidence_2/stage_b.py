@@ -156,6 +156,7 @@ class Draw(first._Task):
         """Of a split, ``[rows, C]`` or, padded, ``[rows, sub-words, C]``."""
         split = self.encoded.splits[name]
         lengths = [len(ids) for ids in split["input_ids"]]
+        longest = max(lengths)
         by_length = np.argsort(lengths, kind="stable").tolist()
         found: list[Any] = [None] * len(lengths)
         model.eval()
@@ -165,9 +166,15 @@ class Draw(first._Task):
             batch.pop("labels")
             with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
                 for i, row in zip(some, model(**batch).logits.float(), strict=True):
-                    blank = [(0, max(lengths) - len(row)), (0, 0)] if row.dim() == 2 else [(0, 0)]
+                    blank = [(0, longest - len(row)), (0, 0)] if row.dim() == 2 else [(0, 0)]
                     found[i] = np.pad(row.numpy(), blank)
         return np.stack(found)
+
+
+@lru_cache(maxsize=1)
+def _draw(task: str, seed: int) -> Draw:
+    """The arms and rates of a draw stand together, and share what was encoded."""
+    return Draw(task, seed)
 
 
 def _dataset(form: str, rows: Sequence[Row]) -> Dataset:
@@ -234,7 +241,7 @@ def finished(
 
 def run_one(wanted: Run) -> Iterator[Record]:
     """Train, and score at every length; the test part is scored in finals alone."""
-    before, task = time.process_time(), Draw(wanted.task, wanted.seed)
+    before, task = time.process_time(), _draw(wanted.task, wanted.seed)
     torch.manual_seed(wanted.seed)
     model = task.room.model(ENCODER, task.tokenizer, task.encoded.labels)
     counts, binary = task.encoded.counts(), task.room is pairs

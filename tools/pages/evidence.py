@@ -31,6 +31,7 @@ HEAD = """# The records of the evidence
 What chapter 17 rests on, whole: `make evidence` writes this page from `results/evidence`. The
 [protocol](protocol.md) says what an arm, a trial and a final run are. Scores and differences are F1
 in percent; the ratio is that of negatives to positives, the floor the best baseline."""
+SEEN = "seen 4 of 5 times"
 # Where nine arms stand beside one another.
 SHORT = {"ce_prior": "prior", "logit_adjustment": "logit adj.", "negative_sampling": "sampling"}
 
@@ -72,7 +73,7 @@ and the difference that a paired test over these seeds would see four times in f
 OVER_TASKS = f"""The gain at ten negatives for each positive, and the change for an e-fold
 imbalance, each with its 95% interval after Hartung and Knapp; τ, the standard deviation over
 corpora; p, and p after Holm's correction; the probability that the gain lies within {MARGIN:g} of
-0, and the p-value of the equivalence tests; and the gain that would be found four times in five."""
+0, and the p-value of the equivalence tests; and the gain that would be seen four times in five."""
 
 
 def _interval(mean: float, low: float, high: float) -> str:
@@ -87,7 +88,7 @@ def _of_task(found: Effect) -> dict[str, Any]:
         "error": found.error,
         "Student": found.student,
         "Welch": found.welch,
-        "seen 4 of 5 times": found.detectable,
+        SEEN: found.detectable,
         "seeds": found.seeds,
     }
 
@@ -102,7 +103,7 @@ def _over_tasks(contrast: str, found: Pooled, adjusted: float) -> dict[str, Any]
         "Holm": adjusted,
         "within": f"{found.within:.2f}",
         "equivalent": f"{found.equivalent:.2f}",
-        "found 4 of 5 times": found.detectable,
+        SEEN: found.detectable,
         "tasks (corpora)": f"{found.tasks} ({found.corpora})",
     }
 
@@ -126,7 +127,7 @@ def _fine_tuned(folder: Path) -> list[dict[str, Any]]:
             found = effect(runs, less_ce(arm, how), task) if arm != "ce" else None
             if found:
                 row["less ce"] = _interval(found.mean, found.low, found.high)
-                row["detectable"] = found.detectable
+                row[SEEN] = found.detectable
             rows.append(row)
     return rows
 
