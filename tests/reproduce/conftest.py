@@ -14,7 +14,11 @@ from pathlib import Path
 job, out = json.loads(sys.argv[1]), Path(sys.argv[2])
 while Path("wait").exists() and any(Path("runs").rglob("record.json")):
     time.sleep(0.05)
-record = {"parameters": job, "metrics": {"test": {"f1": 80.0}}}
+record = {
+    "parameters": {"train_size": 0, **job},
+    "metrics": {"test": {"f1": 80.0}},
+    "measured": {"seconds": 36, "device": "cpu, 1 threads"},
+}
 out.parent.mkdir(parents=True, exist_ok=True)
 out.write_text(json.dumps(record))
 states = Path(sys.argv[sys.argv.index("--states") + 1])

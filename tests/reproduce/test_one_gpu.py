@@ -1,0 +1,121 @@
+"""The walk "From one GPU to Table 5", word by word; only the training is a stand-in's."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from dicelab.corpora.registry import CORPORA
+from dicelab.records import runs
+from reproduce import estimate, gpu, grid
+from tests.reproduce.conftest import RUNNER
+
+pytest.importorskip("snakemake")
+
+PAGE = "docs/from_one_gpu_to_table_5.md"
+SENTENCE = "-DOCSTART- -X- -X- O\n\nBerlin NNP I-NP I-LOC\nwaits VBZ I-VP O\n\n"
+
+
+def text(root: Path) -> str:
+    return (root / PAGE).read_text(encoding="utf-8")
+
+
+def commands(root: Path) -> list[str]:
+    blocks = re.findall(r"^```sh\n(.*?)^```$", text(root), re.DOTALL | re.MULTILINE)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+@pytest.fixture
+def clone(root: Path, tmp_path: Path) -> Path:
+    """What `git clone` and `make env` leave, with the runs replaced, and the licensed files."""
+    folder = tmp_path / "dicebook"
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=root, capture_output=True, text=True, check=True).stdout
+    for name in names.splitlines():
+        if (root / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, folder / name)
+    (folder / ".venv").symlink_to(sys.prefix)
+    (folder / "runner.py").write_text(RUNNER)
+    (folder / "conll2003").mkdir()
+    for name in ("eng.train", "eng.testa", "eng.testb"):
+        (folder / "conll2003" / name).write_text(SENTENCE)
+    return folder
+
+
+def follow(clone: Path, command: str) -> str:
+    """What a command of the page prints, on a machine with one card."""
+    environment = os.environ | {
+        "CUDA_VISIBLE_DEVICES": "0",
+        "RUNNER": "runner",
+        "TMPDIR": str(clone.parent),
+    }
+    environment.pop("DICEBOOK_DATA", None)
+    words = shlex.split(command)
+    if words[0] == "make":
+        words.insert(1, "--old-file=.venv/ready")  # it is there
+    done = subprocess.run(
+        words,
+        cwd=clone,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_walk_ends_in_the_table(root: Path, clone: Path) -> None:
+    said = text(root)
+    corpus, paper, default = (
+        next(line for line in commands(root) if part in line)
+        for part in ("conll03 --source", "reproduce TABLE=5 PROFILE=paper", "LOSS=ce,dsc")
+    )
+    # The made-up files do not have the published numbers of sentences; no word but this is added.
+    follow(clone, f"{corpus} --accept-counts")
+    follow(clone, paper)
+    records = runs.read_records(clone / "results/reproduced/paper/table5.jsonl")
+    assert len(records) == 5
+    assert "Five runs" in said
+    followed = Path(re.findall(r"`tail -f (\S+)`", said)[0])
+    assert (clone / followed).is_file()
+    made = (clone / "results/reproduced/paper/table5.md").read_text()
+    assert [f1 for f1 in re.findall(r"\b9\d\.\d+", said) if f1 not in made] == []
+    follow(clone, default)
+    runs_of_default = list((clone / "runs/grid/default/table5/conll03").rglob("record.json"))
+    searches = list((clone / "runs/grid/default/table5/conll03").rglob("rates.json"))
+    assert f"{len(searches)} searches of three rates and {len(runs_of_default)} runs" in said
+    assert (clone / "results/reproduced/default/table5.md").is_file()
+
+
+def test_what_the_walk_asks_for_is_there(
+    root: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    clone, _, *rest = commands(root)
+    assert clone == f"git clone {project['urls']['Repository']}"
+    (steps,) = (shlex.split(line)[2] for line in rest if line.startswith("make gpu"))
+    assert set(steps.removeprefix("ONLY=").split()) <= set(gpu.STEPS)
+    (wanted,) = (shlex.split(line) for line in rest if line.startswith("make estimate"))
+    arguments = [f"--{name.lower()}={value}" for name, value in (w.split("=") for w in wanted[2:])]
+    assert estimate.main([*arguments, "--speed", "5000"]) == 0
+    assert "Table 5, profile paper: 5 runs" in capsys.readouterr().out
+    (pip,) = (line for line in rest if "pip install" in line)
+    assert pip.split()[-1] in project["optional-dependencies"]["encoder"]
+
+
+def test_the_corpora_of_the_laptop_table_are_those_it_names(root: Path) -> None:
+    named = re.findall(r"^\.venv/bin/dicebook data (\S+) --out data$", text(root), re.MULTILINE)
+    assert set(named) == {job.parameters["corpus"] for job in grid.jobs(5, "laptop")}
+    assert set(named) <= set(CORPORA)
