@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from dicelab.corpora.registry import CORPORA
 from reproduce.comparisons import CHINESE, PRINTED, READERS, Comparison, Loss
@@ -47,23 +47,34 @@ LEFT_OUT: dict[int, dict[str, str]] = {
     },
     10: {"quoref": "a reader of so few questions finds next to nothing"},
 }
-# Train, evaluated examples of a split (0: all), passes, batch, sub-words, learning rate, and how
-# many of MiniLM's six layers are frozen: what it takes to learn the task. On one thread of a CPU
-# with bf16 a run takes one to five minutes.
+
+
+class _Laptop(NamedTuple):
+    """What it takes to learn a task: one to six minutes on one thread of a CPU with bf16."""
+
+    learning_rate: float
+    batch_size: int
+    epochs: int
+    max_length: int
+    train_size: int
+    eval_size: int  # of each split
+    frozen_layers: int  # of MiniLM's six
+
+
 _LAPTOP = {
-    3: (4000, 500, 12, 16, 160, 2e-3, 0),
-    4: (2000, 500, 5, 16, 96, 2e-4, 4),
-    5: (350, 300, 5, 24, 96, 4e-4, 4),
-    6: (1500, 300, 3, 12, 192, 3e-4, 3),
-    7: (5000, 2000, 4, 16, 96, 1e-4, 2),
-    8: (5000, 2000, 4, 16, 96, 1e-4, 2),
-    9: (1500, 800, 3, 16, 64, 1e-4, 4),
-    10: (350, 300, 5, 24, 96, 4e-4, 4),
+    3: _Laptop(2e-3, 16, 12, 160, 4000, 500, 0),
+    4: _Laptop(2e-4, 16, 5, 96, 2000, 500, 4),
+    5: _Laptop(4e-4, 24, 5, 96, 350, 300, 4),
+    6: _Laptop(3e-4, 12, 3, 192, 1500, 300, 3),
+    7: _Laptop(1e-4, 16, 4, 96, 5000, 2000, 2),
+    8: _Laptop(1e-4, 16, 4, 96, 5000, 2000, 2),
+    9: _Laptop(1e-4, 16, 3, 64, 1500, 800, 4),
+    10: _Laptop(4e-4, 24, 5, 96, 350, 300, 4),
 }
 _LAPTOP_CHINESE = {"learning_rate": 2e-3, "epochs": 12, "train_size": 4000}  # from nothing
-# A corpus that has settings of its own.
+# What a corpus has of its own.
 _LAPTOP_OTHERWISE: dict[str, dict[str, Any]] = {
-    "qqp_wang": {"eval_size": 500, "epochs": 3, "max_length": 128, "learning_rate": 2e-4},
+    "qqp_wang": {"eval_size": 1000, "epochs": 3, "max_length": 64, "frozen_layers": 0},
     "quoref": {"train_size": 300, "eval_size": 120, "batch_size": 12, "max_length": 256},
 }
 # The embedded corpus of the profile `smoke` for each printed one.
@@ -140,21 +151,14 @@ def _laptop(comparison: Comparison, wanted: Collection[str]) -> list[Comparison]
     else:
         stand_ins = STAND_INS.get(comparison.table, {})
         corpora = stand_ins.get(comparison.corpus, (comparison.corpus,))
-    train, evaluated, epochs, batch, length, rate, frozen = _LAPTOP[comparison.table]
-    settings = {
-        "learning_rate": rate,
-        "batch_size": batch,
-        "epochs": epochs,
-        "max_length": length,
-        "train_size": train,
-        "eval_size": evaluated,
-        "precision": "bf16",
-    }
     found = []
     for corpus in corpora:
+        own = _LAPTOP[comparison.table]._replace(**_LAPTOP_OTHERWISE.get(corpus, {}))
+        settings: dict[str, Any] = {**own._asdict(), "precision": "bf16"}
+        frozen = settings.pop("frozen_layers")
         how: dict[str, Any] = {
             "encoder": "minilm",
-            "settings": settings | _LAPTOP_OTHERWISE.get(corpus, {}),
+            "settings": settings,
             "habits": {"frozen_layers": frozen, "dropout": 0.0, "attention_dropout": 0.0},
         }
         if corpus in CORPORA and CORPORA[corpus].language == "zh":
