@@ -31,12 +31,6 @@ SHAPES = {
     "minilm": (6, 384, 23),
     "tiny": (2, 128, 1),
 }
-#: Training examples of the sets that `data_scripts.augment_pairs` makes of MRPC.
-AUGMENTED = {
-    **dict.fromkeys(("mrpc_plus_positive", "mrpc_plus_negative", "mrpc_plus_both"), 4_914),
-    "mrpc_original": 3_669,
-    "mrpc_minus_positive": 2_424,
-}
 #: Sub-words of BERT-MRC's question for each type of entity.
 QUESTION = 12
 #: Sub-words a second that training is taken to get through on one GPU, in half precision.
@@ -73,15 +67,15 @@ def shape_of(job: grid.Job) -> Shape:
 def _length(job: grid.Job) -> int:
     """Sub-words of an input, as the corpus has them."""
     name, mrc = job.parameters["corpus"], job.parameters["system"] == "mrc"
-    return CORPORA["mrpc" if name in AUGMENTED else name].subwords + QUESTION * mrc
+    return CORPORA[name].subwords + QUESTION * mrc
 
 
 def million_tokens(job: grid.Job) -> float:
     """The sub-words that a job trains on, in millions."""
     given = job.parameters
-    corpus = CORPORA["mrpc" if given["corpus"] in AUGMENTED else given["corpus"]]
+    corpus = CORPORA[given["corpus"]]
     wanted = given.get("train_size") or 0
-    known = AUGMENTED.get(given["corpus"], corpus.examples) or wanted
+    known = corpus.examples or wanted
     examples = min(known, wanted or known) * (corpus.types if given["system"] == "mrc" else 1)
     return examples * _length(job) * given["epochs"] / 1e6
 

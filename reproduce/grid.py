@@ -168,8 +168,13 @@ def only(
     """The jobs of some corpora and losses; none is all.
 
     Raises:
-        GridError: one of ``corpora`` or ``losses`` is none of the jobs'.
+        GridError: there are no jobs, or one of ``corpora`` or ``losses`` is none of theirs.
     """
+    if not wanted:
+        raise GridError(
+            "the profile trains nothing of this table, see docs/reproduced.md for the reason; "
+            "expected corpora of the paper by name, as CORPORA=qqp_original"
+        )
     found = list(wanted)
     for what, names in (("corpus", corpora), ("loss", losses)):
         there = list(dict.fromkeys(job.parameters[what] for job in wanted))
@@ -192,7 +197,7 @@ def runnable(
         losses: only these; none is all.
 
     Raises:
-        GridError: no corpus is there, or one of ``corpora`` or ``losses`` is none of the table's.
+        GridError: no corpus is there, or as in `only`.
     """
     wanted = only(wanted, corpora, losses)
     absent = missing(wanted, data)

@@ -69,22 +69,28 @@ def page(results: Path) -> str:
         kept = {int(file.stem.removeprefix("table")): runs.read_records(file) for file in there}
         if kept:
             parts += [f"## Profile `{profile}`\n", f"{about}\n", f"{_at_a_glance(kept)}\n"]
-        for number, records in kept.items():
-            frame = table_of(records, number)
-            parts.append(f"### Table {number}: {paper.table(number).title}\n")
-            for corpus, rows in shown(frame).groupby("corpus", sort=False):
-                of_corpus = (r["parameters"] for r in records)
-                given = next(one for one in of_corpus if one["corpus"] == corpus)
-                parts.append(_of_corpus(given, rows))
-            ran = f"{len(records)} runs, {words.time(records)} of training"
-            parts.append(
-                f"{ran} on {words.device(records)}. {left_out(frame, number)}".rstrip() + "\n"
-            )
-            if profile == "laptop" and number in LEFT_OUT:
-                parts.append(f"Not trained in this profile: {_left_out_corpora(number)}.\n")
+        for number in TABLES if kept else ():
+            absent = _left_out_corpora(number) if profile == "laptop" else ""
+            if number in kept or absent:
+                parts.append(f"### Table {number}: {paper.table(number).title}\n")
+            parts += _of_table(kept.get(number, []), number)
+            parts += [f"Not trained in this profile: {absent}.\n"] if absent else []
     if len(parts) == 1:
         parts.append("No table is kept here yet.\n")
     return "\n".join(parts)
+
+
+def _of_table(records: Sequence[Record], number: int) -> list[str]:
+    """What stands below a table's title; nothing of one that has no records."""
+    if not records:
+        return []
+    parts, frame = [], table_of(records, number)
+    for corpus, rows in shown(frame).groupby("corpus", sort=False):
+        of_corpus = (r["parameters"] for r in records)
+        given = next(one for one in of_corpus if one["corpus"] == corpus)
+        parts.append(_of_corpus(given, rows))
+    ran = f"{len(records)} runs, {words.time(records)} of training on {words.device(records)}."
+    return [*parts, f"{ran} {left_out(frame, number)}".rstrip() + "\n"]
 
 
 def _of_corpus(given: Mapping[str, Any], rows: pd.DataFrame) -> str:
@@ -107,8 +113,9 @@ def _of_corpus(given: Mapping[str, Any], rows: pd.DataFrame) -> str:
 
 def _left_out_corpora(number: int) -> str:
     because: dict[str, list[str]] = {}
-    for corpus, why in LEFT_OUT[number].items():
-        because.setdefault(why, []).append(CORPORA[corpus].paper)
+    for corpus, why in LEFT_OUT.get(number, {}).items():
+        names = because.setdefault(why, [])
+        names += [name for name in [CORPORA[corpus].paper] if name not in names]
     return "; ".join(f"{' and '.join(names)}, for {why}" for why, names in because.items())
 
 
