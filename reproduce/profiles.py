@@ -39,7 +39,7 @@ LEFT_OUT: dict[int, dict[str, str]] = {
         "quoref": "a reader of so few questions finds next to nothing",
     },
     7: {
-        "mrpc": "yes to every pair scores 80 there, and five to eight minutes a run brought 84 to "
+        "mrpc": "yes to every pair scores 80 there, and two to eight minutes a run brought 84 to "
         "86, too little to stand above it with every seed"
     },
     8: dict.fromkeys(
