@@ -176,7 +176,8 @@ def test_a_table_says_what_its_profile_has_left_out(tmp_path: Path) -> None:
     assert "Not trained in this profile: SQuAD 2.0, for a reader" in laptop
     assert "Not trained" not in default
     # Two models: each row says its own.
-    assert "| model " in laptop
+    assert "| model, loss " in laptop
+    assert "| BERT, by decisions, focal " in laptop
 
 
 def test_rows_that_stand_on_the_floor_are_named_and_not_shown(tmp_path: Path) -> None:

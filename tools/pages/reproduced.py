@@ -100,10 +100,15 @@ def _of_corpus(given: Mapping[str, Any], rows: pd.DataFrame) -> str:
     how = " ".join(filter(None, [f"{words.settings(given)}, {_seeds(rows)}.", note, rebuilt]))
     shown = rows.drop(columns=["corpus", "seeds", "p", "the paper's"])  # the files have them
     models = shown.loc[shown["loss"] != "", "model"].unique()
+    shown["loss"] = shown["loss"].where(shown["loss"] != "", shown["model"])
     if len(models) == 1:
-        shown["loss"] = shown["loss"].where(shown["loss"] != "", shown["model"])
-        shown = shown.drop(columns="model")
         how = f"{models[0]}; {how}"
+    else:  # a column for the model, and all of the paper's, would not fit a laptop
+        trained = shown["model"] != shown["loss"]
+        shown["loss"] = shown["loss"].where(~trained, shown["model"] + ", " + shown["loss"])
+        shown = shown.rename(columns={"loss": "model, loss"})
+        shown = shown.drop(columns=["paper P", "paper R"], errors="ignore")
+    shown = shown.drop(columns="model")
     if printed := grid.printed(given):
         variant = "" if given["table"] == 10 else printed.variant
         how = f"{how} Paper: {printed.corpus_title} {variant}".strip() + "."
