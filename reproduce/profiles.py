@@ -163,12 +163,10 @@ def _laptop(comparison: Comparison, wanted: Collection[str]) -> list[Comparison]
             "settings": settings,
             "habits": {"frozen_layers": frozen, "dropout": 0.0, "attention_dropout": 0.0},
         }
-        if corpus in CORPORA and CORPORA[corpus].language == "zh":
+        language = CORPORA[corpus].language
+        if language == "zh":
             how = {"encoder": "tiny", "settings": settings | _LAPTOP_CHINESE}
-        if (
-            len({CORPORA[name].language for name in (corpus, comparison.corpus) if name in CORPORA})
-            > 1
-        ):
+        if language != CORPORA[comparison.corpus].language:
             how["prints"] = ("", "")  # no number of another language stands beside it
         losses = _printed_losses(comparison)
         if comparison.table == 10:  # linear ones found nothing

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -20,17 +19,10 @@ from packaging.requirements import Requirement
 import dicebook
 from dicelab.__main__ import main
 from dicelab.extras import MODULES, SOURCE, MissingExtra, install_command, need
+from tests.checkout import ROOT, copy_to, tracked
 from tools import source
 
-ROOT = Path(__file__).resolve().parents[1]
-TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout
-
 pytestmark = pytest.mark.slow
-
-
-def tracked(*folders: str) -> set[str]:
-    files = TRACKED.splitlines() or pytest.skip("not in a git checkout")
-    return {file for file in files if file.startswith(folders)}
 
 
 def test_the_wheel_holds_the_two_packages_and_no_record(wheel: Path) -> None:
@@ -88,9 +80,7 @@ def test_the_readme_s_links_work_away_from_the_project(wheel: Path) -> None:
 
 
 def test_one_command_changes_the_address_everywhere(tmp_path: Path) -> None:
-    for name in tracked(""):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, tmp_path / name)
+    copy_to(tmp_path)
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     subprocess.run(["git", "add", "--all"], cwd=tmp_path, check=True)
     forgotten = subprocess.run(["make", "repository"], cwd=tmp_path, capture_output=True)
@@ -216,9 +206,7 @@ def test_the_chapters_come_with_the_records(installed: Path, tmp_path: Path) -> 
 
 
 def test_one_command_changes_where_pip_finds_the_package(tmp_path: Path) -> None:
-    for name in tracked(""):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, tmp_path / name)
+    copy_to(tmp_path)
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     subprocess.run(["git", "add", "--all"], cwd=tmp_path, check=True)
     changed = source.write("", tmp_path)

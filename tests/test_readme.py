@@ -18,14 +18,7 @@ import yaml
 
 from dicelab.__main__ import main
 from dicelab.extras import install_command
-
-ROOT = Path(__file__).resolve().parents[1]
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-
-
-def blocks(path: str, language: str) -> list[str]:
-    """The fenced blocks of a page in one language, in order."""
-    return [code for kind, code in FENCE.findall((ROOT / path).read_text()) if kind == language]
+from tests.checkout import ROOT, blocks
 
 
 def commands(path: str) -> list[list[str]]:

@@ -118,8 +118,8 @@ def test_the_laptop_trains_on_real_corpora_that_everybody_can_get() -> None:
         found = grid.jobs(table, "laptop")
         assert {job.parameters["seed"] for job in found} == ({0, 1, 2} if table != 8 else set())
         for job in found:
-            corpus = CORPORA.get(job.parameters["corpus"])
-            assert corpus is None or not corpus.place  # `place` says where licensed files go
+            corpus = CORPORA[job.parameters["corpus"]]
+            assert not corpus.place  # it says where licensed files go
             assert job.parameters["encoder"] in ("minilm", "tiny")
             assert job.parameters["precision"] == "bf16"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -16,6 +15,7 @@ import pytest
 from dicelab.corpora.registry import CORPORA
 from dicelab.records import runs
 from reproduce import estimate, gpu, grid
+from tests.checkout import blocks, copy_to
 from tests.reproduce.conftest import RUNNER
 
 pytest.importorskip("snakemake")
@@ -28,21 +28,15 @@ def text(root: Path) -> str:
     return (root / PAGE).read_text(encoding="utf-8")
 
 
-def commands(root: Path) -> list[str]:
-    blocks = re.findall(r"^```sh\n(.*?)^```$", text(root), re.DOTALL | re.MULTILINE)
-    return [line for block in blocks for line in block.splitlines()]
+def commands() -> list[str]:
+    return [line for block in blocks(PAGE, "sh") for line in block.splitlines()]
 
 
 @pytest.fixture
-def clone(root: Path, tmp_path: Path) -> Path:
+def clone(tmp_path: Path) -> Path:
     """What `git clone` and `make env` leave, with the runs replaced, and the licensed files."""
     folder = tmp_path / "dicebook"
-    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, cwd=root, capture_output=True, text=True, check=True).stdout
-    for name in names.splitlines():
-        if (root / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(root / name, folder / name)
+    copy_to(folder)
     (folder / ".venv").symlink_to(sys.prefix)
     (folder / "runner.py").write_text(RUNNER)
     (folder / "conll2003").mkdir()
@@ -79,7 +73,7 @@ def follow(clone: Path, command: str) -> str:
 def test_the_walk_ends_in_the_table(root: Path, clone: Path) -> None:
     said = text(root)
     corpus, paper, default = (
-        next(line for line in commands(root) if part in line)
+        next(line for line in commands() if part in line)
         for part in ("conll03 --source", "reproduce TABLE=5 PROFILE=paper", "LOSS=ce,dsc")
     )
     # The made-up files do not have the published numbers of sentences; no word but this is added.
@@ -103,7 +97,7 @@ def test_what_the_walk_asks_for_is_there(
     root: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
-    clone, _, *rest = commands(root)
+    clone, _, *rest = commands()
     assert clone == f"git clone {project['urls']['Repository']}"
     (steps,) = (shlex.split(line)[2] for line in rest if line.startswith("make gpu"))
     assert set(steps.removeprefix("ONLY=").split()) <= set(gpu.STEPS)

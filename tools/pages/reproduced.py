@@ -100,27 +100,28 @@ def _of_corpus(given: Mapping[str, Any], rows: pd.DataFrame) -> str:
     how = " ".join(filter(None, [f"{words.settings(given)}, {_seeds(rows)}.", note, rebuilt]))
     shown = rows.drop(columns=["corpus", "seeds", "p", "the paper's"])  # the files have them
     models = shown.loc[shown["loss"] != "", "model"].unique()
-    shown["loss"] = shown["loss"].where(shown["loss"] != "", shown["model"])
+    named = shown["loss"]
     if len(models) == 1:
         how = f"{models[0]}; {how}"
     else:  # a column for the model, and all of the paper's, would not fit a laptop
-        trained = shown["model"] != shown["loss"]
-        shown["loss"] = shown["loss"].where(~trained, shown["model"] + ", " + shown["loss"])
-        shown = shown.rename(columns={"loss": "model, loss"})
+        named = shown["model"] + ", " + shown["loss"]
         shown = shown.drop(columns=["paper P", "paper R"], errors="ignore")
+    # A floor has no loss, and its name where a row has its model.
+    shown["loss"] = named.where(shown["loss"] != "", shown["model"])
     shown = shown.drop(columns="model")
+    if len(models) > 1:
+        shown = shown.rename(columns={"loss": "model, loss"})
     if printed := grid.printed(given):
         variant = "" if given["table"] == 10 else printed.variant
         how = f"{how} Paper: {printed.corpus_title} {variant}".strip() + "."
     shown = shown.loc[:, (shown != "").any()]
-    return f"**{_title(name)}** (`{name}`): {how}\n\n{markdown(shown.to_dict('records'))}\n"
+    return f"**{CORPORA[name].title}** (`{name}`): {how}\n\n{markdown(shown.to_dict('records'))}\n"
 
 
 def _left_out_corpora(number: int) -> str:
-    because: dict[str, list[str]] = {}
+    because: dict[str, dict[str, None]] = {}  # in order, and no name twice
     for corpus, why in LEFT_OUT.get(number, {}).items():
-        names = because.setdefault(why, [])
-        names += [name for name in [CORPORA[corpus].paper] if name not in names]
+        because.setdefault(why, {})[CORPORA[corpus].paper] = None
     return "; ".join(f"{' and '.join(names)}, for {why}" for why, names in because.items())
 
 
@@ -162,10 +163,3 @@ def _at_a_glance(kept: Mapping[int, Sequence[Record]]) -> str:
         f"zero and {below} one below. Were no loss better than another, one interval in twenty "
         f"would still leave zero out: here about {len(found) / 20:.0f}."
     )
-
-
-def _title(corpus: str) -> str:
-    if corpus in CORPORA:
-        return CORPORA[corpus].title
-    source, _, made = corpus.partition("_")  # a set of `data_scripts.augment_pairs`
-    return f"{words.corpus(source)}, changed as in the paper's Table 8: {made.replace('_', ' ')}"
