@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize, stats
 
-from dicelab.records.analysis import Fit, Record, detectable, equivalence, f1, read, restricted
+from dicelab.records.analysis import (
+    Fit,
+    Record,
+    detectable,
+    equivalence,
+    f1,
+    holm,
+    read,
+    restricted,
+)
 
 RESAMPLES = 4000
+Decided = tuple[str, str]  # an arm and its way of deciding
+
+
+class Contrast(NamedTuple):
+    """One arm and way of deciding less another."""
+
+    one: Decided
+    other: Decided
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        (a, how), (b, other) = self.one, self.other
+        told = f"{a}, {how} less {other}" if a == b else f"{a} less {b}, {how}"
+        return told.replace("plug_in", "plug-in").replace("_", " ")
+
+
+PRIMARY = Contrast(("dice", "tuned"), ("ce_start", "tuned"))
+AT_ARGMAX = Contrast(("dice", "argmax"), ("ce_start", "argmax"))
+PLUG_IN = Contrast(("ce_start", "plug_in"), ("ce_start", "tuned"))
+OTHERS = tuple(
+    Contrast((one, how), (other, how))
+    for one, other in (("wce", "ce_start"), ("logit_adjustment", "ce_start"), ("ce_start", "ce"))
+    for how in ("tuned", "argmax")
+)
 
 
 @dataclass(frozen=True)
@@ -23,11 +58,13 @@ class Effect:
         error: Of the bootstrap over searches, finals and blocks of test sentences.
         of_searches: The standard deviation of the searches' means.
         searches: How many are complete.
+        positives: Of both halves of validation.
     """
 
     task: str
     source: str
     stratum: str
+    positives: int
     mean: float
     low: float
     high: float
@@ -45,14 +82,20 @@ def blocks_of(records: Sequence[Record], arm: str, how: str) -> dict[int, dict[i
     return found
 
 
-def effect(path: Path, one: tuple[str, str], other: tuple[str, str]) -> Effect | None:
-    """One arm and way of deciding less another, on the task of a file.
+def mean_f1(records: Sequence[Record], arm: str, how: str) -> float | None:
+    """Mean F1 on the test set over all finals of an arm that were chosen for a way of deciding."""
+    finals = (r for r in records if r["kind"] == "final" and r["arm"] == arm)
+    found = [r["test"][how]["f1"] for r in finals if how in r["chosen_for"]]
+    return float(np.mean(found)) if found else None
+
+
+def effect(records: Sequence[Record], contrast: Contrast) -> Effect | None:
+    """A contrast on one task, of which the records are.
 
     Searches count whose finals have the same seeds for both; None if fewer than two do.
     """
-    records = read(path)
     task = next((r for r in records if r["kind"] == "task"), None)
-    a, b = (blocks_of(records, *which) for which in (one, other))
+    a, b = (blocks_of(records, *which) for which in contrast)
     most = max([len(seeds) for seeds in (*a.values(), *b.values())], default=0)
     whole = [s for s in sorted(a.keys() & b.keys()) if len(a[s].keys() & b[s].keys()) == most]
     if task is None or len(whole) < 2:
@@ -69,6 +112,7 @@ def effect(path: Path, one: tuple[str, str], other: tuple[str, str]) -> Effect |
         task["task"],
         task["source"],
         task["stratum"],
+        sum(task["sizes"][half]["positive"] for half in ("validation_1", "validation_2")),
         float(of_search.mean()),
         float(low),
         float(high),
@@ -91,15 +135,39 @@ def bootstrap(both: np.ndarray, gold: np.ndarray, resamples: int = RESAMPLES) ->
     """
     rng = np.random.default_rng(0)
     _, searches, finals, _, size = both.shape
-    drawn = np.empty(resamples)
-    for i in range(resamples):
-        s = rng.integers(searches, size=(searches, 1))
-        k = rng.integers(finals, size=(searches, finals))
-        weight = rng.multinomial(size, np.full(size, 1 / size))
-        counts = both[:, s, k] @ weight
-        scores = f1(counts[..., 0], counts[..., 1], gold @ weight)
-        drawn[i] = (scores[0] - scores[1]).mean()
+    weight = rng.multinomial(size, np.full(size, 1 / size), resamples).T
+    counts = both @ weight  # [2, searches, finals, 2, resamples]
+    scores = f1(counts[..., 0, :], counts[..., 1, :], gold @ weight)
+    s = rng.integers(searches, size=(searches, 1, resamples))
+    k = rng.integers(finals, size=(searches, finals, resamples))
+    drawn = (scores[0] - scores[1])[s, k, np.arange(resamples)].mean((0, 1))
     return drawn.mean() + (drawn - drawn.mean()) * (searches / (searches - 1)) ** 0.5
+
+
+def read_tasks(folder: Path) -> dict[str, list[Record]]:
+    """The records of Stage A2, by task; those of Stage B2 lie beside them as ``b-*.jsonl``."""
+    files = sorted(path for path in folder.glob("*.jsonl") if not path.name.startswith("b-"))
+    return {path.stem: read(path) for path in files}
+
+
+def effects_of(tasks: Mapping[str, Sequence[Record]], contrast: Contrast) -> list[Effect]:
+    """A contrast on every task that has two whole searches of it.
+
+    Args:
+        tasks: Of ``read_tasks``.
+        contrast: What is compared.
+    """
+    found = (effect(records, contrast) for records in tasks.values())
+    return [one for one in found if one is not None]
+
+
+class Estimate(NamedTuple):
+    """A mean or a slope in points of F1, its 95% interval, and the p-value that it is 0."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
 
 
 @dataclass(frozen=True)
@@ -107,42 +175,50 @@ class Pooled:
     """A contrast over tasks: mean + stratum + source + task + noise.
 
     Attributes:
-        mu, low, high: The mean of the strata's means, Hartung-Knapp, 95%, degrees of freedom by
+        over_all: The mean of the strata's means, after Hartung and Knapp, degrees of freedom by
             sources.
-        strata: The mean of each stratum with its interval.
+        strata: The mean of each stratum.
+        slope: The change for ``e`` times as many positives in validation, if the model has it; the
+            means are then those at the mean log of the positives.
         source, task: Standard deviations over sources, and over tasks of one source.
-        p: Of the test that mu is 0.
         equivalent: The p-value of the equivalence tests at half a point.
-        detectable: The mu that would be found four times in five.
+        detectable: The mean that would be found four times in five.
     """
 
-    mu: float
-    low: float
-    high: float
-    strata: dict[str, tuple[float, float, float]]
+    over_all: Estimate
+    strata: dict[str, Estimate]
+    slope: Estimate | None
     source: float
     task: float
-    p: float
     equivalent: float
     detectable: float
 
 
-def pool(effects: Sequence[Effect]) -> Pooled:
+def pool(effects: Sequence[Effect], *, by_positives: bool = False) -> Pooled:
     """The model over tasks, by REML.
 
+    Args:
+        effects: One a task.
+        by_positives: Whether the log of the positives in validation has a slope.
+
     Raises:
-        ValueError: No more sources than strata.
+        ValueError: No more sources than strata and slope.
     """
     sources = sorted({e.source for e in effects})
     strata = sorted({e.stratum for e in effects})
-    if len(sources) <= len(strata):
+    df = len(sources) - len(strata) - by_positives
+    if df < 1:
         raise ValueError(
-            f"expected more sources than strata, got {len(sources)} and {len(strata)} of them"
+            f"expected more sources than strata{' and slope' * by_positives}, "
+            f"got {len(sources)} and {len(strata) + by_positives} of them"
         )
     d = np.array([e.mean for e in effects])
     noise = np.maximum([e.error for e in effects], 1e-3) ** 2
     member = np.array([[e.source == s for s in sources] for e in effects], dtype=float)
     design = np.array([[e.stratum == s for s in strata] for e in effects], dtype=float)
+    if by_positives:
+        log = np.log([e.positives for e in effects])
+        design = np.column_stack([design, log - log.mean()])
 
     def fit(spread: Sequence[float]) -> Fit:
         source, task = spread
@@ -155,29 +231,56 @@ def pool(effects: Sequence[Effect]) -> Pooled:
     ]
     best = max([*starts, *ends], key=lambda t: fit(t)[3])
     b, cover, rest, _ = fit(best)
-    cover = cover * max(1.0, rest / (len(d) - len(strata)))
-    df = len(sources) - len(strata)
-    even = np.full(len(strata), 1 / len(strata))
-    mu, error = float(even @ b), float((even @ cover @ even) ** 0.5)
+    cover = cover * max(1.0, rest / (len(d) - design.shape[1]))
     half = stats.t.ppf(0.975, df)
-    wide = half * np.sqrt(np.diag(cover))
+
+    def estimate(weights: np.ndarray) -> tuple[Estimate, float]:
+        mean, error = float(weights @ b), float((weights @ cover @ weights) ** 0.5)
+        p = float(2 * stats.t.sf(abs(mean) / error, df))
+        return Estimate(mean, mean - half * error, mean + half * error, p), error
+
+    each = [estimate(row)[0] for row in np.eye(design.shape[1])]
+    even = np.zeros(design.shape[1])
+    even[: len(strata)] = 1 / len(strata)
+    over_all, error = estimate(even)
     return Pooled(
-        mu,
-        mu - half * error,
-        mu + half * error,
-        {
-            s: (float(m), float(m - h), float(m + h))
-            for s, m, h in zip(strata, b, wide, strict=True)
-        },
+        over_all,
+        dict(zip(strata, each[: len(strata)], strict=True)),
+        each[-1] if by_positives else None,
         float(best[0]),
         float(best[1]),
-        float(2 * stats.t.sf(abs(mu) / error, df)),
-        equivalence(mu, error, df),
+        equivalence(over_all.mean, error, df),
         detectable(error, df),
     )
 
 
-def without_each_source(effects: Sequence[Effect]) -> dict[str, float]:
+def secondary(tasks: Mapping[str, Sequence[Record]]) -> dict[str, tuple[Estimate, float]]:
+    """The family of the secondary questions, each with its p-value after Holm's correction.
+
+    Args:
+        tasks: Of ``read_tasks``.
+
+    Returns:
+        Nothing before every question can be answered, since the correction is for all of them.
+    """
+    found: dict[str, Estimate] = {}
+    try:
+        for name, of_stratum in pool(effects_of(tasks, AT_ARGMAX)).strata.items():
+            found[f"{AT_ARGMAX.name}: {name}"] = of_stratum
+        effects = effects_of(tasks, PLUG_IN)
+        found[PLUG_IN.name] = pool(effects).over_all
+        slope = pool(effects, by_positives=True).slope
+        assert slope is not None
+        found[f"{PLUG_IN.name}: for e times as many positives"] = slope
+        for contrast in OTHERS:
+            found[contrast.name] = pool(effects_of(tasks, contrast)).over_all
+    except ValueError:
+        return {}
+    adjusted = holm([one.p for one in found.values()])
+    return {name: (one, p) for (name, one), p in zip(found.items(), adjusted, strict=True)}
+
+
+def without_each_source(effects: Sequence[Effect]) -> dict[str, Estimate]:
     """The mean over tasks with one source left out after the other."""
     names = sorted({e.source for e in effects})
-    return {name: pool([e for e in effects if e.source != name]).mu for name in names}
+    return {name: pool([e for e in effects if e.source != name]).over_all for name in names}

@@ -11,12 +11,17 @@ from reproduce import tables
 from studies import labels, spans
 from studies import own_data as study
 from tests.made_up_runs import made_up
-from tools.pages import decided, own_data, records, reproduced
+from tools.pages import decided, evidence_2, own_data, records, reproduced
 
 
 def test_the_page_of_the_records_is_up_to_date(root: Path) -> None:
     stored = (root / "docs" / "records.md").read_text(encoding="utf-8")
     assert stored == records.page(root / "results"), "run: python -m tools.pages"
+
+
+def test_the_page_of_the_second_protocol_is_up_to_date(root: Path) -> None:
+    stored = (root / "docs" / "evidence_2.md").read_text(encoding="utf-8")
+    assert stored == evidence_2.page(root / "results" / "evidence_2"), "run: make evidence"
 
 
 def test_the_page_of_fit_against_a_grid_is_up_to_date(root: Path) -> None:

@@ -8,36 +8,78 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dicelab.records.searched import Effect, effect, pool, without_each_source
+from dicelab.records.analysis import f1, holm, read
+from dicelab.records.searched import (
+    OTHERS,
+    PLUG_IN,
+    PRIMARY,
+    Effect,
+    bootstrap,
+    effect,
+    effects_of,
+    pool,
+    read_tasks,
+    secondary,
+    without_each_source,
+)
 from studies.evidence.records import append
 
 
-def _effect(number: int, mean: float, error: float, source: str = "", stratum: str = "s") -> Effect:
+def _effect(
+    number: int,
+    mean: float,
+    error: float,
+    source: str = "",
+    stratum: str = "s",
+    positives: int = 100,
+) -> Effect:
     source = source or f"source {number}"
-    return Effect(f"task {number}", source, stratum, mean, 0.0, 0.0, error, 0.0, 5)
+    return Effect(f"task {number}", source, stratum, positives, mean, 0.0, 0.0, error, 0.0, 5)
 
 
 def test_one_task_a_source_and_no_noise_is_students_interval() -> None:
     d = np.random.default_rng(0).normal(0.5, 2, 9)
     p = pool([_effect(i, x, 1e-3) for i, x in enumerate(d)])
     low, high = stats.t.interval(0.95, 8, d.mean(), stats.sem(d))
-    assert (p.mu, p.low, p.high) == pytest.approx((d.mean(), low, high), rel=1e-3)
-    assert p.p == pytest.approx(stats.ttest_1samp(d, 0).pvalue, rel=1e-2)
+    assert p.over_all[:3] == pytest.approx((d.mean(), low, high), rel=1e-3)
+    assert p.over_all.p == pytest.approx(stats.ttest_1samp(d, 0).pvalue, rel=1e-2)
     assert p.source**2 + p.task**2 == pytest.approx(d.var(ddof=1), rel=1e-2)
+
+
+def test_the_slope_is_that_of_least_squares() -> None:
+    """One task a source, hardly any noise, two strata: least squares with Student's intervals."""
+    rng = np.random.default_rng(5)
+    n = 10
+    positives = rng.integers(20, 2_000, n)
+    log, rare = np.log(positives), np.arange(n) % 2
+    d = 1.0 - 0.8 * log + 2.0 * rare + rng.normal(0, 0.5, n)
+    effects = [
+        _effect(i, d[i], 1e-3, stratum=f"{rare[i]}", positives=int(positives[i])) for i in range(n)
+    ]
+    p = pool(effects, by_positives=True)
+    design = np.column_stack([1 - rare, rare, log - log.mean()])
+    b, rest, _, _ = np.linalg.lstsq(design, d, rcond=None)
+    error = (rest[0] / (n - 3) * np.linalg.inv(design.T @ design)[2, 2]) ** 0.5
+    assert p.slope is not None
+    low, high = stats.t.interval(0.95, n - 3, b[2], error)
+    assert p.slope[:3] == pytest.approx((b[2], low, high), rel=1e-3)
+    assert p.slope.p == pytest.approx(2 * stats.t.sf(abs(b[2]) / error, n - 3), rel=1e-2)
+    assert p.strata["1"].mean == pytest.approx(b[1], rel=1e-3)
+    assert pool(effects).slope is None
 
 
 def test_much_noise_is_a_weighted_mean() -> None:
     d, error = np.array([1.0, -1.0, 0.5, 0.2]), np.array([3.0, 5.0, 4.0, 3.0])
     p = pool([_effect(i, x, e) for i, (x, e) in enumerate(zip(d, error, strict=True))])
     assert (p.source, p.task) == pytest.approx((0, 0), abs=1e-3)
-    assert p.mu == pytest.approx(np.average(d, weights=error**-2.0), abs=1e-6)
+    assert p.over_all.mean == pytest.approx(np.average(d, weights=error**-2.0), abs=1e-6)
 
 
 def test_strata_count_alike_however_many_tasks_they_have() -> None:
     few = [_effect(i, 2.0, 0.5, stratum="few") for i in range(2)]
     many = [_effect(10 + i, 0.0, 0.5, stratum="many") for i in range(8)]
     p = pool([*few, *many])
-    assert p.mu == pytest.approx(1.0)
+    assert p.over_all.mean == pytest.approx(1.0)
     assert p.strata["few"][0] == pytest.approx(2.0)
     assert p.strata["many"][0] == pytest.approx(0.0, abs=1e-9)
 
@@ -68,11 +110,13 @@ def test_the_likelihood_is_that_of_error_contrasts() -> None:
 def test_too_few_sources_are_refused() -> None:
     with pytest.raises(ValueError, match="expected more sources than strata, got 1 and 1"):
         pool([_effect(i, 0.0, 1.0, source="a") for i in range(3)])
+    with pytest.raises(ValueError, match="more sources than strata and slope, got 2 and 2"):
+        pool([_effect(i, 0.0, 1.0) for i in range(2)], by_positives=True)
 
 
 def test_leaving_out_a_source() -> None:
     effects = [_effect(i, x, 5.0) for i, x in enumerate([0.0, 0.0, 3.0])]
-    assert without_each_source(effects)["source 2"] == pytest.approx(0.0, abs=1e-9)
+    assert without_each_source(effects)["source 2"].mean == pytest.approx(0.0, abs=1e-9)
 
 
 def _records(path: Path, gains: list[list[int]]) -> None:
@@ -80,7 +124,10 @@ def _records(path: Path, gains: list[list[int]]) -> None:
     blocks = 100
     append(
         path,
-        [{"kind": "task", "task": "t", "source": "s", "stratum": "x", "blocks": [10] * blocks}],
+        [
+            {"kind": "task", "task": "t", "source": "s", "stratum": "x", "blocks": [10] * blocks}
+            | {"sizes": {f"validation_{half}": {"positive": 40 + half} for half in (1, 2)}}
+        ],
     )
     for search, of_finals in enumerate(gains):
         for final, gain in enumerate(of_finals):
@@ -103,7 +150,7 @@ def _records(path: Path, gains: list[list[int]]) -> None:
 def test_an_effect_holds_the_scatter_of_searches(tmp_path: Path) -> None:
     gains = [[0, 0], [1, 1], [2, 2], [0, 0]]
     _records(tmp_path / "t.jsonl", gains)
-    found = effect(tmp_path / "t.jsonl", ("dice", "tuned"), ("ce_start", "tuned"))
+    found = effect(read(tmp_path / "t.jsonl"), PRIMARY)
     assert found is not None
     points = 10 * np.array(gains)  # one more of ten in each block is ten points of F1
     of_search = points.mean(1)
@@ -114,8 +161,71 @@ def test_an_effect_holds_the_scatter_of_searches(tmp_path: Path) -> None:
 
 def test_only_whole_searches_count(tmp_path: Path) -> None:
     _records(tmp_path / "t.jsonl", [[1, 1], [1, 1], [4]])
-    found = effect(tmp_path / "t.jsonl", ("dice", "tuned"), ("ce_start", "tuned"))
+    found = effect(read(tmp_path / "t.jsonl"), PRIMARY)
     assert found is not None
     assert found.searches == 2
     assert found.mean == pytest.approx(10.0)
-    assert effect(tmp_path / "none.jsonl", ("dice", "tuned"), ("ce_start", "tuned")) is None
+    assert effect(read(tmp_path / "none.jsonl"), PRIMARY) is None
+
+
+def test_the_bootstrap_is_that_of_a_loop() -> None:
+    rng = np.random.default_rng(7)
+    both = rng.integers(1, 9, (2, 3, 4, 2, 20)).astype(float)
+    gold = rng.integers(5, 12, 20)
+    drawn = []
+    for _ in range(4_000):
+        weight = np.bincount(rng.integers(20, size=20), minlength=20)
+        values = []
+        for s in rng.integers(3, size=3):
+            for k in rng.integers(4, size=4):
+                one, other = (f1(*(both[arm, s, k] @ weight), gold @ weight) for arm in (0, 1))
+                values.append(one - other)
+        drawn.append(np.mean(values))
+    found = bootstrap(both, gold)
+    assert found.mean() == pytest.approx(np.mean(drawn), abs=4 * np.std(drawn) / 4_000**0.5)
+    assert found.std() == pytest.approx(np.std(drawn) * 1.5**0.5, rel=0.05)
+
+
+def _study(folder: Path) -> None:
+    """Eight sources, three strata, two searches of two finals; an arm has its own height."""
+    heights = {"dice": 2, "ce_start": 2, "ce": 0, "wce": 3, "logit_adjustment": 2}
+    rng = np.random.default_rng(1)
+    for number in range(8):
+        task: dict[str, object] = {"kind": "task", "task": f"t{number}", "source": f"s{number}"}
+        task |= {"stratum": f"x{number % 3}", "blocks": [10] * 50}
+        task |= {"sizes": {f"validation_{half}": {"positive": 9**half} for half in (1, 2)}}
+        task["sizes"]["validation_1"]["positive"] += 50 * number  # type: ignore[index]
+        finals = [
+            {"kind": "final", "arm": arm, "search": seed // 2, "seed": seed}
+            | {"chosen_for": ["argmax", "tuned", "plug_in"]}
+            | {
+                "test": {
+                    how: {"blocks": [(rng.integers(3, 6, 50) + more).tolist(), [10] * 50]}
+                    for how in ("argmax", "tuned", "plug_in")
+                }
+            }
+            for arm, more in heights.items()
+            for seed in range(4)
+        ]
+        append(folder / f"t{number}.jsonl", [task, *finals])
+    append(folder / "b-t0.jsonl", [{"kind": "final"}])
+
+
+def test_the_family_of_the_secondary_questions(tmp_path: Path) -> None:
+    _study(tmp_path)
+    tasks = read_tasks(tmp_path)
+    assert list(tasks) == [f"t{i}" for i in range(8)]
+    found = secondary(tasks)
+    assert len(found) == 3 + 2 + len(OTHERS) == 11
+    assert [p for _, p in found.values()] == holm([one.p for one, _ in found.values()])
+    assert found["wce less ce start, tuned"][0].mean == pytest.approx(10, abs=1)
+    assert found["ce start less ce, argmax"][0].mean == pytest.approx(20, abs=1)
+    whole = pool(effects_of(tasks, PLUG_IN)).over_all
+    assert found["ce start, plug-in less tuned"][0] == whole
+    effects = effects_of(tasks, PRIMARY)
+    assert effects[3].positives == 9 + 81 + 150
+    for path in tmp_path.glob("t*.jsonl"):
+        kept = [line for line in path.read_text().splitlines() if '"arm":"ce",' not in line]
+        path.write_text("\n".join(kept) + "\n")
+    assert secondary(read_tasks(tmp_path)) == {}
+    assert len(effects_of(read_tasks(tmp_path), PRIMARY)) == 8

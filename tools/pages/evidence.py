@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from dicelab.records.analysis import (
     less_ce,
     pool,
 )
+from tools.pages.cells import interval, table
 
 HEAD = """# The records of the evidence
 
@@ -48,21 +48,21 @@ def page(folder: Path) -> str:
     parts = [HEAD, f"{len(runs.tasks)} tasks, {sum(map(len, runs.search.values()))} trials."]
     parts.append(f"Final runs, tuned: {told}.")
     for how in WAYS:
-        parts += [f"## Test F1, {how}: mean of the final runs", _table(_scores(runs, how))]
+        parts += [f"## Test F1, {how}: mean of the final runs", table(_scores(runs, how))]
     effects = effects_of(runs, PRIMARY)
-    parts += [f"## {PRIMARY.name}", BY_TASK, _table(map(_of_task, effects))]
+    parts += [f"## {PRIMARY.name}", BY_TASK, table(map(_of_task, effects))]
     pooled = {c.name: pool(effects_of(runs, c)) for c in (PRIMARY, *SECONDARY)}
     known = {name: p for name, p in pooled.items() if p}
     if known:
         secondary = [name for name in known if name != PRIMARY.name]
         adjusted = dict(zip(secondary, holm([known[name].p for name in secondary]), strict=True))
         rows = [_over_tasks(name, p, adjusted.get(name, p.p)) for name, p in known.items()]
-        parts += ["## Over tasks", OVER_TASKS, _table(rows)]
+        parts += ["## Over tasks", OVER_TASKS, table(rows)]
     missing = [name for name, p in pooled.items() if p is None]
     if missing:
         parts.append(f"Not yet on four corpora: {'; '.join(missing)}.")
-    parts += ["## Search", SEARCH, _table(_searches(runs))]
-    parts += [ALL_LAYERS, _table(_fine_tuned(folder))]
+    parts += ["## Search", SEARCH, table(_searches(runs))]
+    parts += [ALL_LAYERS, table(_fine_tuned(folder))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -76,15 +76,11 @@ corpora; p, and p after Holm's correction; the probability that the gain lies wi
 0, and the p-value of the equivalence tests; and the gain that would be seen four times in five."""
 
 
-def _interval(mean: float, low: float, high: float) -> str:
-    return f"{mean:.2f} [{low:.2f}, {high:.2f}]"
-
-
 def _of_task(found: Effect) -> dict[str, Any]:
     return {
         "task": found.task,
         "ratio": found.imbalance,
-        "difference": _interval(found.mean, found.low, found.high),
+        "difference": interval(found.mean, found.low, found.high),
         "error": found.error,
         "Student": found.student,
         "Welch": found.welch,
@@ -96,8 +92,8 @@ def _of_task(found: Effect) -> dict[str, Any]:
 def _over_tasks(contrast: str, found: Pooled, adjusted: float) -> dict[str, Any]:
     return {
         "contrast": contrast.replace("_", " "),
-        "gain": _interval(found.mu, found.mu_low, found.mu_high),
-        "by imbalance": _interval(found.beta, found.beta_low, found.beta_high),
+        "gain": interval(found.mu, found.mu_low, found.mu_high),
+        "by imbalance": interval(found.beta, found.beta_low, found.beta_high),
         "τ": found.tau,
         "p": found.p,
         "Holm": adjusted,
@@ -126,7 +122,7 @@ def _fine_tuned(folder: Path) -> list[dict[str, Any]]:
             row["seeds"] = len(runs.finals[task, arm, how])
             found = effect(runs, less_ce(arm, how), task) if arm != "ce" else None
             if found:
-                row["less ce"] = _interval(found.mean, found.low, found.high)
+                row["less ce"] = interval(found.mean, found.low, found.high)
                 row[SEEN] = found.detectable
             rows.append(row)
     return rows
@@ -163,17 +159,3 @@ def _searches(runs: Evidence) -> list[dict[str, Any]]:
             )
         rows.append(row | {str(n): best[n - 1] for n in (1, 2, 4, 8, 16) if n <= len(best)})
     return rows
-
-
-def _table(rows: Iterable[dict[str, Any]]) -> str:
-    rows = list(rows)
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    if not rows:
-        return "None yet."
-    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-    for row in rows:
-        cells = (row.get(name, "") for name in names)
-        told = (f"{c:.3g}" if isinstance(c, float) and abs(c) < 1 else c for c in cells)
-        text = (f"{c:.2f}" if isinstance(c, float) else str(c) for c in told)
-        lines.append("| " + " | ".join(text) + " |")
-    return "\n".join(lines)

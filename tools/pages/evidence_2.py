@@ -1,0 +1,169 @@
+"""The page of the second protocol: what is recorded of it, and what the records say so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dicelab.records.analysis import Record, read
+from dicelab.records.searched import (
+    PRIMARY,
+    Effect,
+    Estimate,
+    effects_of,
+    mean_f1,
+    pool,
+    read_tasks,
+    secondary,
+    without_each_source,
+)
+from dicelab.records.speed import curve, faster
+from studies.evidence_2 import runs, stage_b
+from studies.evidence_2.arms import ARMS, WAYS
+from studies.evidence_2.tasks import TASKS
+from tools.pages.cells import interval, table
+
+Tasks = Mapping[str, Sequence[Record]]
+HEAD = """# The records of the second protocol
+
+What `results/evidence_2` says, as far as the runs have come: `make evidence` writes this page. The
+[second protocol](protocol_2.md) says what an arm, a search and a final are, and what was planned.
+Scores and differences are F1 in percent.
+
+## What is recorded
+
+Each arm has {searches} searches before it, {each} on each of {tasks} tasks. Here are those that are
+over, and those that have their finals, too."""
+EDGES = """## Edges
+
+Of an arm's first searches the share whose winner, tuned, sits on an edge: the last checkpoint, or
+the lowest or highest sixteenth of the learning rates. The protocol's rule is for shares above a
+third."""
+BY_TASK = """The mean over searches of the paired differences, with the 95% interval of the
+bootstrap and its standard error, which hold the scatter of the searches; and the standard deviation
+of the searches' means."""
+OVER_TASKS = """## Over tasks
+
+The protocol's model, with intervals after Hartung and Knapp."""
+FAMILY = """## The secondary questions
+
+p after Holm's correction for all of them."""
+LAYERS = """## All layers trained
+
+Stage B2: mean test F1, tuned, of finished runs by their steps, decay included; the last column is
+their mean height over the logarithm of the steps, less that of `ce_start`, with the 95% interval of
+a bootstrap over draws and test sentences."""
+
+
+def page(folder: Path) -> str:
+    """The page, as Markdown.
+
+    Args:
+        folder: The records of both stages.
+    """
+    tasks = read_tasks(folder)
+    effects = effects_of(tasks, PRIMARY)
+    family = [_of_name(n, e) | {"Holm": p} for n, (e, p) in secondary(tasks).items()]
+    sections = [
+        *_section(
+            HEAD.format(searches=runs.SEARCHES * len(TASKS), tasks=len(TASKS), each=runs.SEARCHES),
+            _recorded(tasks),
+        ),
+        *_section(EDGES, _edges(folder)),
+        *_section(f"## {PRIMARY.name}\n\n{BY_TASK}", map(_of_task, effects)),
+        *_over_tasks(effects),
+        *_section(FAMILY, family),
+    ]
+    for how in WAYS:
+        title = f"## Test F1, {how.replace('_', '-')}: mean of the finals"
+        sections += _section(title, _scores(tasks, how))
+    sections += _section(LAYERS, _layers(folder))
+    return "\n\n".join(sections) + "\n"
+
+
+def _section(head: str, rows: Iterable[dict[str, Any]]) -> list[str]:
+    """Nothing, where nothing is recorded yet."""
+    return [head, table(rows)] if (rows := list(rows)) else []
+
+
+def _recorded(tasks: Tasks) -> Iterable[dict[str, Any]]:
+    for arm in ARMS:
+        over = dict.fromkeys(("search", "final"), 0)
+        for name in tasks.keys() & TASKS.keys():
+            for number in range(runs.SEARCHES):
+                units = [runs.Unit(kind, name, arm, number) for kind in over]
+                if runs.wanted(tasks[name], units[0]):
+                    continue
+                over["search"] += 1
+                over["final"] += not runs.wanted(tasks[name], units[1])
+        mine = [r for records in tasks.values() for r in records if r.get("arm") == arm]
+        yield {
+            "arm": arm,
+            "searches": over["search"],
+            "with finals": over["final"],
+            "trials": sum(r["kind"] == "search" for r in mine),
+            "final runs": sum(r["kind"] == "final" for r in mine),
+            "core-hours": f"{sum(r['seconds'] for r in mine) / 3600:.1f}",
+        }
+
+
+def _edges(folder: Path) -> Iterable[dict[str, Any]]:
+    for arm in ARMS:
+        if shares := runs.edges(folder, arm, list(TASKS)):
+            yield {"arm": arm} | {edge: f"{100 * share:.0f}%" for edge, share in shares.items()}
+
+
+def _of_task(found: Effect) -> dict[str, Any]:
+    return {
+        "task": found.task,
+        "stratum": found.stratum,
+        "difference": interval(found.mean, found.low, found.high),
+        "error": found.error,
+        "of searches": found.of_searches,
+        "searches": found.searches,
+    }
+
+
+def _of_name(name: str, found: Estimate) -> dict[str, Any]:
+    return {"": name, "difference": interval(*found[:3]), "p": found.p}
+
+
+def _over_tasks(effects: Sequence[Effect]) -> list[str]:
+    try:
+        whole = pool(effects)
+    except ValueError:
+        return []
+    rows = [_of_name("all strata alike", whole.over_all)]
+    rows += [_of_name(name, found) for name, found in whole.strata.items()]
+    rows += [
+        _of_name(f"without {name}", found) for name, found in without_each_source(effects).items()
+    ]
+    told = (
+        f"Standard deviations: {whole.source:.2f} over sources, {whole.task:.2f} over tasks of one "
+        f"source. The test of equivalence has p = {whole.equivalent:.2f}; a difference of "
+        f"{whole.detectable:.2f} would be seen four times in five."
+    )
+    return [*_section(OVER_TASKS, rows), told]
+
+
+def _scores(tasks: Tasks, how: str) -> Iterable[dict[str, Any]]:
+    for name, records in tasks.items():
+        scores = {arm: mean_f1(records, arm, how) for arm in ARMS}
+        if any(score is not None for score in scores.values()):
+            told = next(r for r in records if r["kind"] == "task")
+            shown = {arm: score for arm, score in scores.items() if score is not None}
+            yield {"task": name, "floor": told["baseline"], **shown}
+
+
+def _layers(folder: Path) -> Iterable[dict[str, Any]]:
+    for task in stage_b.CORPORA:
+        records = read(stage_b.file_of(folder, task))
+        for arm in stage_b.ARMS:
+            heights = curve(records, arm, "tuned")
+            if not heights:
+                continue
+            row: dict[str, Any] = {"corpus": task, "arm": arm}
+            row |= {str(steps): height for steps, height in heights.items()}
+            found = faster(records, arm, "ce_start", "tuned") if arm != "ce_start" else None
+            yield row | ({"area": interval(*found[:3])} if found else {})
