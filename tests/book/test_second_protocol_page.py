@@ -2,64 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from dicelab.records.searched import PRIMARY, effects_of, pool, read_tasks
-from studies.evidence_2.arms import ARMS, TRIALS, WAYS
-from studies.evidence_2.runs import FINALS
-from studies.evidence_2.stage_b import LENGTHS, TAIL
-from studies.evidence_2.tasks import TASKS
+from studies.evidence_2.arms import ARMS
+from tests import made_up_study
 from tools.pages import evidence_2
-
-HEIGHT = {"dice": 4, "ce_start": 3, "ce": 1, "wce": 3, "logit_adjustment": 2}
-BLOCKS = 10
-
-
-def _test(found: np.ndarray) -> dict[str, object]:
-    f1 = 200 * found.sum() / (8 + 8) / BLOCKS
-    return {"f1": float(f1), "blocks": [found.tolist(), [8] * BLOCKS]}
-
-
-def _records(name: str, number: int) -> list[dict[str, object]]:
-    rng = np.random.default_rng(number)
-    half = {"positive": 30 + number, "rows": 100}
-    task = {"kind": "task", "task": name, "source": TASKS[name].source, "baseline": 9.0}
-    task |= {"stratum": TASKS[name].stratum, "blocks": [8] * BLOCKS}
-    found: list[dict[str, object]] = [task | {"sizes": {f"validation_{i}": half for i in (1, 2)}}]
-    for arm in ARMS:
-        for search in range(2):
-            same = {"task": name, "arm": arm, "search": search, "seconds": 3600 / 27 / 32}
-            for trial in range(TRIALS):
-                scores = {h: {"f1": float(trial == 5), "steps": 3840} for h in WAYS}
-                one = {"kind": "search", "trial": trial, "validation": scores}
-                found.append(same | one | {"parameters": {"learning_rate": 0.003}})
-            for seed in range(search * FINALS, (search + 1) * FINALS):
-                told = {h: _test(rng.integers(1, 4, BLOCKS) + HEIGHT[arm]) for h in WAYS}
-                final = {"kind": "final", "trial": 5, "seed": seed, "seconds": 0, "test": told}
-                found.append(same | final | {"chosen_for": list(WAYS)})
-    return found
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two searches of every task, and Stage B2 on one corpus."""
     folder = tmp_path_factory.mktemp("records")
-    for number, name in enumerate(TASKS):
-        lines = map(json.dumps, _records(name, number))
-        (folder / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    layers = [
-        {"kind": "final", "arm": arm, "seed": seed, "steps": n + n // TAIL, "gold": [8] * BLOCKS}
-        | {"test": {"tuned": _test(np.full(BLOCKS, HEIGHT[arm]))}}
-        for arm in ("ce", "ce_start", "dice")
-        for seed in range(2)
-        for n in LENGTHS
-    ]
-    lines = map(json.dumps, layers)
-    (folder / "b-crossner_politics.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    made_up_study.write(folder)
     return folder
 
 
