@@ -35,10 +35,11 @@ def test_the_page_of_fit_says_how_far_it_is_behind(tmp_path: Path) -> None:
         for loss, score in (("ce", 62.0), ("dsc", 60.0), ("fit", fit)):
             given = study.parameters_of("wnut17", draw, loss, 1e-4, 0, 100, "minilm")
             parts = ("validation", "validation_tuned", "test", "test_tuned")
+            scores = {part: {"f1": score} for part in parts}
             record = runs.make_record(
                 chapter="studies/own_data.py",
                 parameters=given,
-                metrics={part: {"f1": score} for part in parts},
+                metrics=scores | {"test_tuned_mean": {"f1": score - 1}},
                 history=[{"loss": "dl"}],
                 measured={"device": "cpu, 1 threads", "seconds": 60},
             )
@@ -60,6 +61,8 @@ def test_the_page_of_fit_says_how_far_it_is_behind(tmp_path: Path) -> None:
         "1.0",
     ] in rows
     assert "Less the best on test, the fit has 0.5 [-18.6, 19.6] points; at worst -1.0." in text
+    assert "0 of 2 draws are more than three points behind." in text
+    assert "not the one that it keeps, has -0.5 [-19.6, 18.6] points; at worst -2.0." in text
 
 
 def test_a_page_shows_every_kept_run(tmp_path: Path) -> None:

@@ -107,6 +107,7 @@ def test_the_table_compares_within_a_draw() -> None:
             "validation_tuned": {"f1": validation},
             "test": {"f1": test - 5},
             "test_tuned": {"f1": test},
+            "test_tuned_mean": {"f1": test + 1},
         }
         return {"parameters": given, "metrics": scores, "history": [{"loss": "dl"}]}
 
@@ -123,6 +124,7 @@ def test_the_table_compares_within_a_draw() -> None:
         "draw": 0,
         "loss": "dl",
         "fit": 42,
+        "fit, mean of seeds": 43,
         "the grid's loss": "dl",
         "grid": 41,
         "grid at argmax": 40,
