@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -73,19 +73,24 @@ class Effect:
     searches: int
 
 
+def finals_of(records: Sequence[Record], arm: str, how: str) -> Iterator[Record]:
+    """The finals of an arm that were chosen for a way of deciding."""
+    for r in records:
+        if r["kind"] == "final" and r["arm"] == arm and how in r["chosen_for"]:
+            yield r
+
+
 def blocks_of(records: Sequence[Record], arm: str, how: str) -> dict[int, dict[int, np.ndarray]]:
     """Found and predicted positives ``[2, blocks]`` of the finals, by search and seed."""
     found: dict[int, dict[int, np.ndarray]] = {}
-    for r in records:
-        if r["kind"] == "final" and r["arm"] == arm and how in r["chosen_for"]:
-            found.setdefault(r["search"], {})[r["seed"]] = np.array(r["test"][how]["blocks"])
+    for r in finals_of(records, arm, how):
+        found.setdefault(r["search"], {})[r["seed"]] = np.array(r["test"][how]["blocks"])
     return found
 
 
 def mean_f1(records: Sequence[Record], arm: str, how: str) -> float | None:
-    """Mean F1 on the test set over all finals of an arm that were chosen for a way of deciding."""
-    finals = (r for r in records if r["kind"] == "final" and r["arm"] == arm)
-    found = [r["test"][how]["f1"] for r in finals if how in r["chosen_for"]]
+    """Mean F1 on the test set over all finals of an arm; None where there is none."""
+    found = [r["test"][how]["f1"] for r in finals_of(records, arm, how)]
     return float(np.mean(found)) if found else None
 
 
@@ -281,6 +286,10 @@ def secondary(tasks: Mapping[str, Sequence[Record]]) -> dict[str, tuple[Estimate
 
 
 def without_each_source(effects: Sequence[Effect]) -> dict[str, Estimate]:
-    """The mean over tasks with one source left out after the other."""
+    """The mean over tasks with one source left out after the other.
+
+    Raises:
+        ValueError: What is left has no more sources than strata.
+    """
     names = sorted({e.source for e in effects})
     return {name: pool([e for e in effects if e.source != name]).over_all for name in names}

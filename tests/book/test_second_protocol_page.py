@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,12 @@ def test_nothing_is_recorded_yet(tmp_path: Path) -> None:
     text = evidence_2.page(tmp_path)
     assert text.count("## ") == 1  # what is recorded
     assert "| dice | 0 | 0 | 0 | 0 | 0.0 |" in text
+
+
+def test_two_tasks_are_too_few_to_say_something_over_tasks(folder: Path, tmp_path: Path) -> None:
+    for name in ("wnut17", "wikigold"):
+        shutil.copy(folder / f"{name}.jsonl", tmp_path)
+    text = evidence_2.page(tmp_path)
+    assert "| wikigold | tags |" in text
+    assert "## Over tasks" not in text
+    assert "## The secondary questions" not in text

@@ -131,14 +131,12 @@ def _of_name(name: str, found: Estimate) -> dict[str, Any]:
 
 def _over_tasks(effects: Sequence[Effect]) -> list[str]:
     try:
-        whole = pool(effects)
-    except ValueError:
+        whole, without = pool(effects), without_each_source(effects)
+    except ValueError:  # too few sources yet
         return []
     rows = [_of_name("all strata alike", whole.over_all)]
     rows += [_of_name(name, found) for name, found in whole.strata.items()]
-    rows += [
-        _of_name(f"without {name}", found) for name, found in without_each_source(effects).items()
-    ]
+    rows += [_of_name(f"without {name}", found) for name, found in without.items()]
     told = (
         f"Standard deviations: {whole.source:.2f} over sources, {whole.task:.2f} over tasks of one "
         f"source. The test of equivalence has p = {whole.equivalent:.2f}; a difference of "
