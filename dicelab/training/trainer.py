@@ -23,15 +23,14 @@ from transformers import (
     EarlyStoppingCallback,
     PreTrainedTokenizerBase,
     PrinterCallback,
-    ProgressCallback,
     Trainer,
     TrainerCallback,
     TrainingArguments,
     set_seed,
 )
+from transformers.trainer import DEFAULT_PROGRESS_CALLBACK
 from transformers.trainer_callback import ExportableState
 from transformers.trainer_pt_utils import LengthGroupedSampler
-from transformers.utils.notebook import NotebookProgressCallback
 
 from dicebook.diagnosis.watchdog import Watchdog
 from dicebook.losses import TrainerLoss, log_ratio_weights, make_loss
@@ -171,7 +170,7 @@ def train(
                 *([] if stop is None else [_StopWhenAsked(stop)]),
             ],
         )
-        for callback in (NotebookProgressCallback, PrinterCallback, ProgressCallback):
+        for callback in (DEFAULT_PROGRESS_CALLBACK, PrinterCallback):
             trainer.remove_callback(callback)
         trainer.train(resume_from_checkpoint=last_whole(folder))
         trainer.compute_metrics = None  # it scores the validation split, whatever is predicted
