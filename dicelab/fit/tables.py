@@ -255,7 +255,8 @@ def choose(
             texts = []
         if texts:
             shown = " and ".join(map(repr, texts))
-            notes.append(f"The text is column {shown} (--text).")
+            columns = "columns" if len(texts) > 1 else "column"
+            notes.append(f"The text is {columns} {shown} (--text).")
     if not texts or (labelled and not labels) or len(texts) > 2:
         lacking = "text" if not texts or len(texts) > 2 else "label"
         asked = "--text, and --text2 for pairs" if lacking == "text" else "--label"

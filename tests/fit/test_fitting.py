@@ -217,6 +217,16 @@ def test_the_report_is_one_page_that_loads_nothing(one: Fit) -> None:
     assert set(targets) <= set(ids)
 
 
+def test_what_was_guessed_is_said(one: Fit) -> None:
+    guessed = {
+        "tagging": "my-tagging.tsv has a token a line and blank lines between sentences: tagging.",
+        "sentences": "The positive class is 'hit', the rarer of the two (--positive).",
+        "pairs": "The text is columns 'premise' and 'hypothesis' (--text).",
+        "labels": "The text is column 'text' (--text).",
+    }
+    assert guessed[one.data.task] in one.data.notes
+
+
 def test_a_fit_that_is_asked_again_trains_nothing(one: Fit) -> None:
     before = json.loads((one.folder / "record.json").read_text(encoding="utf-8"))
     stamps = {p: p.stat().st_mtime_ns for p in one.folder.rglob("run.json")}
