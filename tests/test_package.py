@@ -128,8 +128,8 @@ def bare(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]
     return alone(installed, tmp_path_factory.mktemp("bare"), ["torch"])
 
 
-def ask(bare: list[str], code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [*bare[:-1], f"{bare[-1]} {code}"]
+def ask(python: list[str], code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [*python[:-1], f"{python[-1]} {code}"]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
 
 
@@ -167,10 +167,9 @@ def test_a_missing_extra_is_named(bare: list[str], tmp_path: Path) -> None:
 def brought(extra: str) -> set[str]:
     """The distributions that an extra asks for, those of the extras in it as well."""
     metadata = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    texts = metadata["optional-dependencies"][extra]
-    own = [re.fullmatch(r"dicebook\[(\w+)\]", text) for text in texts]
-    names = {Requirement(t).name for t, found in zip(texts, own, strict=True) if not found}
-    return names.union(*(brought(found[1]) for found in own if found))
+    needs = [Requirement(text) for text in metadata["optional-dependencies"][extra]]
+    inner = [name for need in needs if need.name == "dicebook" for name in need.extras]
+    return {need.name for need in needs if need.name != "dicebook"}.union(*map(brought, inner))
 
 
 def test_what_an_extra_brings_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
