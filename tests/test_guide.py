@@ -17,7 +17,7 @@ from papermill import inspect_notebook
 from dicelab.__main__ import _parser
 from dicelab.records import analysis, decided, runs
 from dicelab.records.analysis import Evidence, effect, less_ce
-from studies import decoding, first_try, monday, readers
+from studies import decoding, first_try, monday, own_data, readers
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +171,25 @@ def test_what_a_decoder_adds(root: Path, guide: str) -> None:
 
     assert f"{told('wnut17')} points on WNUT 2017, {told('crossner_ai')} on CrossNER" in guide
     assert f"{told('wikigold')} on Wikigold, for cross entropy and dice" in guide
+
+
+def test_how_well_fit_chooses(root: Path, guide: str) -> None:
+    found = own_data.table(runs.read_records(root / "results" / "own_data"))
+    assert len(found) == own_data.DRAWS * len(own_data.CORPORA)
+    assert found["corpus"].nunique() == 5
+    assert f"was tried in {len(found)} draws of five corpora" in guide
+
+    def less(other: str, sign: int) -> str:
+        gap = runs.interval((sign * (found["fit"] - found[other])).tolist())
+        printed = f"{gap.mean:.1f} points [{gap.low:.1f}, {gap.high:.1f}]"
+        return re.sub(r"\b0(?=\.)", "", printed.replace("-", "−"))
+
+    assert less("grid at argmax", 1).replace("points", "points of F1") + " ahead of" in guide
+    assert f"{less('grid', -1)} behind what it chooses with thresholds tuned" in guide
+    assert f"{less('best on test', -1)} behind the setting that is best on test" in guide
+    behind = found["best on test"] - found["fit"]
+    far = f"{(behind > 3).sum()} of the {len(found)} are more than three points behind that one"
+    assert f"{far}, and one of them {behind.max():.1f}" in guide
 
 
 def test_what_came_of_it_on_two_other_corpora(root: Path, guide: str) -> None:
