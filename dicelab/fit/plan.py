@@ -62,7 +62,8 @@ class Plan:
         rates: learning rates, the same for each arm, the middle one first.
         finals: how many arms get further seeds.
         seeds: of the finals.
-        curve: whether the chosen arm is trained on parts of the data, too.
+        curve: whether the chosen arm is trained on parts of the data, too; never where a run is
+            less than a pass.
         epochs: passes of a run.
         max_steps: where a run ends before a pass does, else -1.
         steps: of a run.
@@ -94,11 +95,16 @@ class Plan:
         return cls(**{**told, **lists, "speed": Speed(**told["speed"])})
 
     @property
+    def partial(self) -> bool:
+        """Whether a run ends before it has seen all rows."""
+        return self.max_steps > 0 and self.epochs == 1
+
+    @property
     def length(self) -> str:
         """Of a run, in words."""
         if self.max_steps < 0:
             return "a pass" if self.epochs == 1 else f"{self.epochs} passes"
-        return "less than a pass" if self.epochs == 1 else f"nearly {self.epochs} passes"
+        return "less than a pass" if self.partial else f"nearly {self.epochs} passes"
 
     @property
     def runs(self) -> int:
@@ -207,8 +213,8 @@ def plan(
     a_pass = math.ceil(sizes["train"] / options.batch_size)
     between = sizes["validation"] * speed.row + speed.save
     enough = min(max(ENOUGH_PASSES * a_pass, ENOUGH_STEPS), MOST_PASSES * a_pass)
-    plans = []
-    for tried, finals, seeds, curve in LEVELS:
+
+    def planned(tried: int, finals: int, seeds: int | None, curve: bool) -> Plan:
         arms, some = options.losses, rates[:tried]
         finals = min(finals, len(arms))
         seeds = min(seeds or options.seeds, options.seeds)
@@ -230,9 +236,13 @@ def plan(
                 epochs = 1
         cost = trained * (steps * speed.step + epochs * between) + tested + runs * between
         numbers = tuple(range(options.seed, options.seed + seeds))
-        plans.append(
-            Plan(arms, some, finals, numbers, curve, epochs, max_steps, steps, speed, cost, allowed)
+        one = Plan(
+            arms, some, finals, numbers, curve, epochs, max_steps, steps, speed, cost, allowed
         )
+        # Of less than a pass, half of the rows would be half of the steps and nothing else.
+        return planned(tried, finals, seeds, False) if curve and one.partial else one
+
+    plans = [planned(*level) for level in LEVELS]
     if options.steps is not None:
         return plans[0]
     for least in (enough, enough / 2, enough / 4, SHORTEST):

@@ -42,7 +42,8 @@ code { background: #f3f3f3; padding: 0 .2rem; overflow-wrap: anywhere }
 @media (max-width: 32rem) { body { padding: .8rem } table { font-size: .8rem }
   th, td { padding-right: .4rem } td.long { min-width: 9rem } }
 @media print { body { max-width: none; font-size: 10.5pt; padding: 0 } h2 { break-after: avoid }
-  figure, tr, .verdict { break-inside: avoid } .wide { overflow: visible } }
+  figure, tr, .verdict { break-inside: avoid } svg { max-height: 6.6cm; width: auto }
+  .wide { overflow: visible } }
 """
 
 
@@ -127,7 +128,7 @@ def verdict(one: Fit) -> list[str]:
 
 def advice(one: Fit) -> str:
     """What to try next, from the learning curve over the data."""
-    if one.planned.max_steps > 0 and one.planned.epochs == 1:
+    if one.planned.partial:
         share = one.planned.steps * one.options.batch_size / len(one.data.splits["train"])
         return (
             f"Each run saw {min(share, 0.99):.0%} of the training rows, once; give more --minutes."

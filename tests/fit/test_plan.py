@@ -1,0 +1,33 @@
+"""What a fit does in the time there is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dicelab.fit.data import read
+from dicelab.fit.options import Options
+from dicelab.fit.plan import Plan, Speed, plan
+from dicelab.fit.problems import problem_of
+from tests.fit import made_up
+
+
+def test_runs_of_less_than_a_pass_have_no_curve_over_the_data(tmp_path: Path) -> None:
+    """Half of the rows would be half of the steps."""
+    source = made_up.sentences(tmp_path / "my.tsv")
+    asked = Options(source=str(source), text="message", label="flag", batch_size=2)
+    problem = problem_of(read(asked), asked)
+    problem.splits = problem.data.splits
+    a_pass = math.ceil(len(problem.splits["train"]) / 2)
+    speed = Speed(1.0, 0.0, 0.0, 10)
+
+    def planned(**given: Any) -> Plan:
+        return plan(problem, speed, (1e-3,), replace(asked, **given), spent=0.0)
+
+    for steps, partial in ((a_pass - 1, True), (a_pass, False), (a_pass + 1, False)):
+        assert (planned(steps=steps).partial, planned(steps=steps).curve) == (partial, not partial)
+    hurried, leisurely = planned(minutes=4.0), planned(minutes=1000.0)
+    assert (hurried.partial, hurried.curve) == (True, False)
+    assert (leisurely.partial, leisurely.curve) == (False, True)
