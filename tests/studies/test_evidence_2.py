@@ -278,3 +278,11 @@ def test_rare_tasks_of_real_corpora_are_rare(
         tags = [tag for row in part for tag in row.tags]
         positive = sum(tag != "O" for tag in tags)
         assert (len(tags) - positive) / positive > ratio * 0.9
+
+
+def test_by_the_kept_first_searches_no_edge_has_to_move(root: Path) -> None:
+    folder, names = root / "results" / "evidence_2", list(tasks.TASKS)
+    assert all(runs.edges(folder, arm, names) for arm in ARMS), "every first search is over"
+    assert runs.over_the_rule(folder, names) == []
+    page = " ".join((root / "docs" / "protocol_2.md").read_text(encoding="utf-8").split())
+    assert "by which no edge has to move" in page
