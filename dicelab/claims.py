@@ -12,7 +12,7 @@ A test finds the words in the chapter's text, so that neither can change without
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -50,6 +50,20 @@ def claim(words: str, *evidence: object) -> None:
         else:
             raise TypeError(f"expected conditions or mappings, got {item!r}: “{words}”")
     assert not failures, f"the text claims “{words}”, but {'; '.join(failures)}"
+
+
+def each(printed: str, computed: Iterable[float]) -> list[dict[str, float]]:
+    """Every number of some words beside its value, as evidence for ``claim``.
+
+    Args:
+        printed: The words, such as ``"−.2 [−.7, .4]"``.
+        computed: The values, in the order of the numbers.
+
+    Raises:
+        ValueError: There are more numbers than values, or fewer.
+    """
+    numbers = re.findall(r"−?[\d,]*\.?\d+%?", printed)
+    return [{n: x} for n, x in zip(numbers, computed, strict=True)]
 
 
 def _rounds_to(value: float, printed: Any, words: str) -> bool:

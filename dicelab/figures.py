@@ -21,8 +21,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from dicelab.records.analysis import CHECKPOINTS, MARGIN, WAYS, Effect, Evidence, Pooled
+from dicelab.records.analysis import CHECKPOINTS, MARGIN, WAYS, Evidence
 from dicelab.records.runs import interval, loss_name
+from dicelab.records.searched import Effect, Estimate, Pooled
 
 NEGATIVE, POSITIVE = "#999999", "#D55E00"
 
@@ -215,62 +216,69 @@ def evidence(runs: Evidence, task: str, axes: Sequence[Axes]) -> None:
             axes[1].plot(recall, precision, marker, color=style(name)["color"])
 
 
-def forest(effects: Sequence[Effect], over_tasks: Pooled, *, ax: Axes | None = None) -> Axes:
-    """A contrast task by task, and over tasks at the foot.
+def forest(groups: Mapping[str, Sequence[Effect]], over: Pooled, *, ax: Axes) -> Axes:
+    """A contrast task by task in strata, the mean of each below its tasks; at the foot over all.
 
     Args:
-        effects: One a task, in the order in which they are drawn from below.
-        over_tasks: The same contrast over tasks.
-        ax: Axes to draw into; by default the current ones.
-
-    Returns:
-        The axes. Dark: the interval leaves out zero. The grey band is the margin of equivalence.
-    """
-    ax = ax or plt.gca()
-    for row, e in enumerate(effects, start=1):
-        color = "0.15" if e.low > 0 or e.high < 0 else "0.6"
-        ax.plot([e.low, e.high], [row, row], color=color, lw=1.5)
-        ax.plot(e.mean, row, "o", color=color, ms=4)
-    color = style("dice")["color"]
-    ax.plot([over_tasks.mu_low, over_tasks.mu_high], [0, 0], color=color, lw=3)
-    ax.plot(over_tasks.mu, 0, "D", color=color, ms=6)
-    ax.axvspan(-MARGIN, MARGIN, color="0.93", zorder=0)
-    ax.axvline(0, color="0.4", lw=0.8)
-    names = ["over tasks", *(e.task for e in effects)]
-    ax.set_yticks(range(len(names)), names, fontsize=8)
-    ax.grid(axis="y", visible=False)
-    return ax
-
-
-def by_group(groups: Mapping[str, Sequence[tuple[Effect, Effect]]], *, ax: Axes) -> Axes:
-    """A contrast at argmax and with both tuned, task by task, in groups of tasks.
-
-    Args:
-        groups: By name, and for each task the effect at argmax and the tuned one.
+        groups: The effects of each stratum, in the order in which they are drawn from above.
+        over: The same contrast over tasks.
         ax: Axes to draw into.
 
     Returns:
-        The axes, the first group on top.
+        The axes. Dark: the interval leaves out zero. Diamonds: means over tasks. The grey band is
+        the margin of equivalence.
     """
-    row, ticks = 0.0, {}
-    looks = {"at argmax": (style("dice")["color"], "o", -0.16), "both tuned": ("0.25", "s", 0.16)}
-    for name, pairs in groups.items():
-        ax.text(0.99, row, name, transform=ax.get_yaxis_transform(), ha="right", weight="bold")
-        for pair in pairs:
+    row, tasks, means = 0.0, {}, {}
+    for stratum, effects in groups.items():
+        for e in effects:
+            color = "0.15" if e.low > 0 or e.high < 0 else "0.6"
+            ax.plot([e.low, e.high], [row, row], color=color, lw=1.5)
+            ax.plot(e.mean, row, "o", color=color, ms=4)
+            tasks[row] = e.task
             row += 1
-            ticks[row] = pair[0].task
-            for effect, (color, mark, beside) in zip(pair, looks.values(), strict=True):
-                ax.plot([effect.low, effect.high], [row + beside] * 2, color=color, lw=1.2)
-                ax.plot(effect.mean, row + beside, mark, color=color, ms=4)
-        row += 1.2
-    for label, (color, mark, _) in looks.items():
-        ax.plot([], [], mark, color=color, ms=4, label=label)
-    ax.axvline(0, color="0.4", lw=0.8)
-    ax.set_yticks(list(ticks), list(ticks.values()), fontsize=8)
-    ax.set_ylim(row - 0.5, -1)
-    ax.grid(axis="y", visible=False)
-    ax.legend(loc="lower right", fontsize=9)
+        means[row] = stratum, over.strata[stratum]
+        row += 1.7
+    means[row] = "over all", over.over_all
+    color = style("dice")["color"]
+    for at, (_, mean) in means.items():
+        ax.plot([mean.low, mean.high], [at, at], color=color, lw=3)
+        ax.plot(mean.mean, at, "D", color=color, ms=6)
+    names = [*tasks.values(), *(name for name, _ in means.values())]
+    ax.set_yticks([*tasks, *means], names, fontsize=8)
+    for label in ax.get_yticklabels()[len(tasks) :]:
+        label.set_fontweight("bold")
+    _around_zero(ax)
+    ax.set_ylim(row + 0.8, -0.8)
     return ax
+
+
+def by_stratum(groups: Mapping[str, Mapping[str, Estimate]], *, ax: Axes) -> Axes:
+    """The means of several losses, stratum by stratum.
+
+    Args:
+        groups: By stratum, and in it by the name of a loss, which sets its colour.
+        ax: Axes to draw into.
+
+    Returns:
+        The axes, the first stratum on top, each loss with a label for a legend. The grey band is
+        the margin of equivalence.
+    """
+    for row, means in enumerate(groups.values()):
+        for place, (name, mean) in enumerate(means.items()):
+            at = row + (place - (len(means) - 1) / 2) * 0.6 / len(means)
+            color = style(name)["color"]
+            ax.plot([mean.low, mean.high], [at, at], color=color, lw=2)
+            ax.plot(mean.mean, at, "o", color=color, ms=5, label=None if row else name)
+    ax.set_yticks(range(len(groups)), list(groups))
+    _around_zero(ax)
+    ax.set_ylim(len(groups) - 0.5, -0.5)
+    return ax
+
+
+def _around_zero(ax: Axes) -> None:
+    ax.axvspan(-MARGIN, MARGIN, color="0.93", zorder=0)
+    ax.axvline(0, color="0.4", lw=0.8)
+    ax.grid(axis="y", visible=False)
 
 
 def seeds(records: Iterable[Mapping[str, Any]], axes: Sequence[Axes]) -> None:

@@ -539,8 +539,8 @@ if "mrpc" in with_pairs:
 # argmax has 26.2, tuned cross entropy 39.2. So dice is no substitute for tuning.
 #
 # Dice also learns faster: after 30 steps it has 60 against 52, at the tuned threshold; from 120 steps on
-# cross entropy is level. Each loss has its own learning rate, and cross entropy starts with its bias at 0
-# ([section 17.2](17_when_does_dice_help.ipynb)).
+# cross entropy is level. Each loss has its own learning rate, and cross entropy starts with its bias at 0;
+# [chapter 17](17_when_does_dice_help.ipynb) starts it at the prior.
 
 # %% tags=["remove-cell"]
 done = {

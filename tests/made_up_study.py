@@ -55,7 +55,7 @@ def _records(name: str, number: int) -> Iterable[dict[str, Any]]:
         "stratum": spec.stratum,
         "baseline": 9.0,
         "blocks": [GOLD] * BLOCKS,
-        "sizes": {"validation_1": half, "validation_2": half},
+        "sizes": {"train": half, "validation_1": half, "validation_2": half},
     }
     for arm in ARMS:
         for search in range(SEARCHES):

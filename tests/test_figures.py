@@ -9,8 +9,10 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from dicelab import figures
+from dicelab.records import searched
 from dicelab.records.analysis import CHECKPOINTS, WAYS, Evidence, compared
 from dicelab.training.experiment import LOSSES
+from tests import made_up_study
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +82,46 @@ def test_training_curves_draw_mean_and_interval(axes) -> None:
 def test_training_curves_refuse_scores_of_another_length() -> None:
     with pytest.raises(ValueError, match=r"ce: expected \[seeds, 3\] scores, got \(1, 2\)"):
         figures.training_curves({"ce": [[1.0, 2.0]]}, [1, 2, 3])
+
+
+def test_a_forest_has_every_task_and_each_mean(axes, tmp_path) -> None:
+    made_up_study.write(tmp_path)
+    effects = searched.effects_of(searched.read_tasks(tmp_path), searched.PRIMARY)
+    over = searched.pool(effects)
+    groups = {name: [e for e in effects if e.stratum == name] for name in over.strata}
+    figures.forest(groups, over, ax=axes)
+    at = {
+        label.get_text(): tick
+        for tick, label in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True)
+    }
+    drawn = {
+        line.get_ydata()[0]: line.get_xdata()[0]
+        for line in axes.lines
+        if len(line.get_xdata()) == 1
+    }
+    wanted = {e.task: e.mean for e in effects} | {s: m.mean for s, m in over.strata.items()}
+    wanted["over all"] = over.over_all.mean
+    assert {name: drawn[tick] for name, tick in at.items()} == wanted
+    bold = {x.get_text() for x in axes.get_yticklabels() if x.get_fontweight() == "bold"}
+    assert bold == {*over.strata, "over all"}
+    assert axes.yaxis_inverted()
+    for name, found in groups.items():
+        assert at[name] == max(at[e.task] for e in found) + 1, "the mean is below its tasks"
+
+
+def test_means_of_losses_stand_in_their_stratum(axes) -> None:
+    one, two = searched.Estimate(1.0, 0.0, 2.0, 0.1), searched.Estimate(3.0, 2.0, 4.0, 0.1)
+    figures.by_stratum({"tags": {"dice": one, "wce": two}, "rare": {"dice": two}}, ax=axes)
+    dots = [line for line in axes.lines if line.get_marker() == "o"]
+    assert [(d.get_xdata()[0], round(float(d.get_ydata()[0]))) for d in dots] == [
+        (1, 0),
+        (3, 0),
+        (3, 1),
+    ]
+    assert [d.get_color() for d in dots] == [
+        figures.style(n)["color"] for n in ("dice", "wce", "dice")
+    ]
+    assert axes.get_legend_handles_labels()[1] == ["dice", "wce"]
 
 
 def test_scores_show_every_seed_and_the_mean(axes) -> None:

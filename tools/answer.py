@@ -13,12 +13,13 @@ from typing import NamedTuple
 import matplotlib.pyplot as plt
 
 from dicelab.figures import style, use_style
-from dicelab.records.analysis import Evidence, effect, effects_of, less_ce, pool
+from dicelab.records import searched
+from dicelab.records.analysis import Evidence, effect, less_ce
 
 ROOT = Path(__file__).resolve().parent.parent
 ARMS = {"dice": "dice loss", "wce": "class weights"}
 HEADS = {
-    "argmax": "17 tasks, frozen encoder,\nat argmax",
+    "argmax": "27 tasks, frozen encoder,\nat argmax",
     "tuned": "thresholds tuned",
 }
 LAYERS = (
@@ -40,19 +41,20 @@ class Gain(NamedTuple):
     high: float
 
 
-def gains(folder: Path) -> list[Gain]:
+def gains(results: Path) -> list[Gain]:
     """The gains that the picture shows, from top to bottom.
 
     Args:
-        folder: Of the records of the evidence.
+        results: The records of all studies.
     """
     found = []
-    heads, layers = Evidence.read(folder), Evidence.read_fine_tuned(folder)
+    heads = searched.read_tasks(results / "evidence_2")
+    layers = Evidence.read_fine_tuned(results / "evidence")
     for how, where in HEADS.items():
         for arm in ARMS:
-            pooled = pool(effects_of(heads, less_ce(arm, how)))
-            assert pooled is not None
-            found.append(Gain(where, arm, pooled.mu, pooled.mu_low, pooled.mu_high))
+            less = searched.Contrast((arm, how), ("ce_start", how))
+            mean = searched.pool(searched.effects_of(heads, less)).over_all
+            found.append(Gain(where, arm, mean.mean, mean.low, mean.high))
     for where, task, cell in LAYERS:
         for arm in ARMS:
             e = effect(layers[cell], less_ce(arm, "tuned"), task)
@@ -101,7 +103,7 @@ def draw(shown: list[Gain], colours: tuple[str, str, str], out: Path) -> None:
 
 def main() -> int:
     """Draw both pictures."""
-    shown = gains(ROOT / "results" / "evidence")
+    shown = gains(ROOT / "results")
     for name, colours in COLOURS.items():
         draw(shown, colours, ROOT / "_static" / f"answer-{name}.png")
     print(described(shown))

@@ -29,7 +29,7 @@ STEPS = (
         "yes",
         "class weights,\nsearched, argmax",
     ),
-    ("A yes-or-no\nquestion?", "yes", "DiceLoss()\nor class weights,\nargmax"),
+    ("A yes-or-no\nquestion, or\nrare positives?", "yes", "class weights\nor DiceLoss(),\nargmax"),
     ("Tags", "", "cross entropy, argmax;\nDiceLoss() adds little"),
 )
 

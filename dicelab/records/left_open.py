@@ -53,15 +53,6 @@ def winner_above_finals(runs: Evidence, arm: str, tasks: Iterable[str]) -> float
     return float(np.mean(above))
 
 
-def same_trial(runs: Evidence, one: str, other: str, tasks: Iterable[str]) -> list[str]:
-    """The tasks on which the searches of two arms chose the trial of one number, tuned."""
-
-    def chosen(task: str, arm: str) -> int:
-        return int(next(iter(runs.finals[task, arm, "tuned"].values()))["trial"])
-
-    return [task for task in tasks if chosen(task, one) == chosen(task, other)]
-
-
 def mean_over(effects: Iterable[Effect]) -> Pooled | None:
     """The model over tasks without its slope: the plain mean, for few tasks or one stratum."""
     return pool([replace(effect, imbalance=10.0) for effect in effects])

@@ -149,6 +149,25 @@ def bootstrap(both: np.ndarray, gold: np.ndarray, resamples: int = RESAMPLES) ->
     return drawn.mean() + (drawn - drawn.mean()) * (searches / (searches - 1)) ** 0.5
 
 
+def at_last_checkpoint(tasks: Mapping[str, Sequence[Record]], arm: str, last: int) -> float:
+    """The share of tasks on which the winner of an arm's first search, tuned, takes all steps.
+
+    Args:
+        tasks: Of ``read_tasks``.
+        arm: The arm.
+        last: The last checkpoint, in steps.
+    """
+    taken = []
+    for records in tasks.values():
+        found = [
+            r["validation"]["tuned"]
+            for r in sorted(records, key=lambda r: r.get("trial", 0))
+            if (r["kind"], r.get("arm"), r.get("search")) == ("search", arm, 0)
+        ]
+        taken.append(max(found, key=lambda tuned: tuned["f1"])["steps"] == last)
+    return sum(taken) / len(taken)
+
+
 def read_tasks(folder: Path) -> dict[str, list[Record]]:
     """The records of Stage A2, by task; those of Stage B2 lie beside them as ``b-*.jsonl``."""
     files = sorted(path for path in folder.glob("*.jsonl") if not path.name.startswith("b-"))

@@ -23,13 +23,26 @@ def shares(steps: Sequence[int]) -> np.ndarray:
     return (np.append(gaps, 0) + np.insert(gaps, 0, 0)) / 2 / gaps.sum()
 
 
-def curve(records: Sequence[Record], arm: str, how: str) -> dict[int, float]:
-    """Mean test F1 of the finals at each number of steps."""
-    found: dict[int, list[float]] = {}
-    for r in sorted(records, key=lambda r: r["steps"]):
-        if (r["kind"], r["arm"]) == ("final", arm):
-            found.setdefault(r["steps"], []).append(r["test"][how]["f1"])
-    return {steps: float(np.mean(values)) for steps, values in found.items()}
+def scores(records: Sequence[Record], arm: str, how: str) -> tuple[list[int], np.ndarray]:
+    """Test F1 of the finals of an arm.
+
+    Args:
+        records: Of one corpus.
+        arm: The arm.
+        how: The way of deciding.
+
+    Returns:
+        The numbers of steps, ascending, and F1 in percent, ``[draws, steps]``, of the draws that
+        have them all.
+    """
+    found: dict[int, dict[int, float]] = {}
+    for r in records:
+        if (r["kind"], r.get("arm")) == ("final", arm):
+            found.setdefault(r["seed"], {})[r["steps"]] = r["test"][how]["f1"]
+    steps = sorted({n for of_draw in found.values() for n in of_draw})
+    whole = [of_draw for _, of_draw in sorted(found.items()) if len(of_draw) == len(steps)]
+    told = np.array([[of_draw[n] for n in steps] for of_draw in whole])
+    return steps, told.reshape(len(whole), len(steps))
 
 
 def faster(records: Sequence[Record], one: str, other: str, how: str) -> Effect | None:

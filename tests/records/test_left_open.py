@@ -52,10 +52,6 @@ def test_a_winner_stands_above_the_mean_of_its_finals(runs: Evidence) -> None:
     assert above == pytest.approx(((48 - 45) + (31 - 30)) / 2)
 
 
-def test_tasks_whose_searches_chose_the_same_trial(runs: Evidence) -> None:
-    assert left_open.same_trial(runs, "dice", "dsc", ["one", "two"]) == ["one"]
-
-
 def _effect(corpus: str, mean: float, imbalance: float) -> Effect:
     return Effect(corpus, corpus, imbalance, mean, mean - 1, mean + 1, 0.5, 1, 1, 1, 20)
 

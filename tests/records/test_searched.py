@@ -14,6 +14,7 @@ from dicelab.records.searched import (
     PLUG_IN,
     PRIMARY,
     Effect,
+    at_last_checkpoint,
     bootstrap,
     effect,
     effects_of,
@@ -23,6 +24,9 @@ from dicelab.records.searched import (
     without_each_source,
 )
 from studies.evidence.records import append
+from studies.evidence_2.arms import ARMS, CHECKPOINTS
+from studies.evidence_2.runs import edges
+from studies.evidence_2.tasks import TASKS
 from tests import made_up_study
 
 
@@ -167,6 +171,16 @@ def test_only_whole_searches_count(tmp_path: Path) -> None:
     assert found.searches == 2
     assert found.mean == pytest.approx(10.0)
     assert effect(read(tmp_path / "none.jsonl"), PRIMARY) is None
+
+
+def test_who_takes_the_last_checkpoint(root: Path, tmp_path: Path) -> None:
+    made_up_study.write(tmp_path)
+    assert at_last_checkpoint(read_tasks(tmp_path), "dice", 3840) == 1
+    assert at_last_checkpoint(read_tasks(tmp_path), "dice", 960) == 0
+    kept = root / "results" / "evidence_2"
+    for arm in ARMS:
+        theirs = edges(kept, arm, list(TASKS))["last"]
+        assert at_last_checkpoint(read_tasks(kept), arm, CHECKPOINTS[-1]) == pytest.approx(theirs)
 
 
 def test_the_bootstrap_is_that_of_a_loop() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dicelab.records.speed import curve, faster, shares
+from dicelab.records.speed import faster, scores, shares
 
 STEPS = [19, 38, 76, 153]
 
@@ -73,8 +73,12 @@ def test_a_draw_without_all_lengths_does_not_count() -> None:
     assert faster(_records(1, draws=1), "dice", "ce_start", "tuned") is None
 
 
-def test_a_curve_is_the_mean_of_its_draws() -> None:
+def test_scores_are_those_of_the_draws_that_have_every_length() -> None:
     records = _records(0)
+    steps, of_draws = scores(records, "dice", "tuned")
     at = [r["test"]["tuned"]["f1"] for r in records if (r["arm"], r["steps"]) == ("dice", 38)]
-    assert curve(records, "dice", "tuned")[38] == pytest.approx(np.mean(at))
-    assert list(curve(records, "dice", "tuned")) == STEPS
+    assert steps == STEPS
+    assert of_draws[:, 1].tolist() == at
+    assert scores(records[::-1], "dice", "tuned")[1].tolist() == of_draws.tolist()
+    assert scores(records[:-1], "dice", "tuned")[1].tolist() == of_draws[:3].tolist()
+    assert scores([], "dice", "tuned")[1].shape == (0, 0)

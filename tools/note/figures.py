@@ -8,32 +8,32 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dicelab.figures import style, use_style
-from dicelab.records.analysis import MARGIN, PRIMARY, WAYS, Evidence, effects_of, less_ce, pool
-from tools.note.numbers import NAMES, all_layers, interval, over_tasks, signed
+from dicelab.figures import by_stratum, forest, style, use_style
+from dicelab.records import searched
+from tools.note.numbers import NAMES, all_layers
+from tools.note.second import RIVALS, STRATA, Tasks, less_start
+from tools.note.words import interval, signed
 
 TITLES = {"argmax": "at argmax", "tuned": "threshold tuned"}
-POINTS = "points of F1 more than cross entropy, 95% interval"
 
 
-def draw(folder: Path, out: Path) -> dict[str, str]:
+def draw(results: Path, out: Path) -> dict[str, str]:
     """Draw all figures as PNG; what each shows, in words.
 
     Args:
-        folder: The records of the evidence.
+        results: The records of all studies.
         out: Where ``note-NAME.png`` are written.
     """
     use_style()
-    evidence = Evidence.read(folder)
+    tasks = searched.read_tasks(results / "evidence_2")
     told = {}
     for name, figure, words in (
-        ("primary", *_primary(evidence)),
-        ("imbalance", *_imbalance(evidence)),
-        ("rivals", *_rivals(evidence)),
-        ("layers", *_layers(folder)),
+        ("primary", *_primary(tasks)),
+        ("strata", *_strata(tasks)),
+        ("threshold", *_threshold(tasks)),
+        ("layers", *_layers(results / "evidence")),
     ):
         figure.savefig(out / f"note-{name}.png", metadata={"Software": None}, dpi=200)
         plt.close(figure)
@@ -41,74 +41,51 @@ def draw(folder: Path, out: Path) -> dict[str, str]:
     return told
 
 
-def _intervals(ax: Axes, rows: list[str], effects: list[Any], colour: str) -> None:
-    for y, e in enumerate(effects):
-        low, mean, high = e
-        ax.plot([low, high], [y, y], color=colour, linewidth=2)
-        ax.plot(mean, y, "o", color=colour, markersize=5)
-    ax.axvline(0, color="0.2", linewidth=0.8)
-    ax.set_yticks(range(len(rows)), rows)
-    ax.invert_yaxis()
-    ax.grid(axis="y", visible=False)
-
-
-def _primary(evidence: Evidence) -> tuple[Figure, str]:
-    effects = sorted(effects_of(evidence, PRIMARY), key=lambda e: e.mean)
-    pooled = pool(effects)
-    assert pooled is not None
-    figure, ax = plt.subplots(figsize=(6.4, 3.9))
-    rows = [(e.low, e.mean, e.high) for e in effects]
-    rows.append((pooled.mu_low, pooled.mu, pooled.mu_high))
-    _intervals(ax, [*(e.task for e in effects), "over tasks"], rows, style("dl")["color"])
-    ax.axvspan(-MARGIN, MARGIN, color="0.9", zorder=0)
-    ax.axhline(len(effects) - 0.5, color="0.6", linewidth=0.6)
-    ax.set_xlabel(POINTS)
+def _primary(tasks: Tasks) -> tuple[Figure, str]:
+    effects = sorted(searched.effects_of(tasks, searched.PRIMARY), key=lambda e: -e.mean)
+    pooled = searched.pool(effects)
+    figure, ax = plt.subplots(figsize=(6.4, 5.6))
+    forest({s: [e for e in effects if e.stratum == s] for s in STRATA}, pooled, ax=ax)
+    ax.set_xlabel("points of F1 more than cross entropy, 95% interval")
+    mean = pooled.over_all
     words = (
-        f"{len(effects)} intervals, one a task, from {signed(effects[0].mean)} to "
-        f"{signed(effects[-1].mean)} points; over tasks {signed(pooled.mu)} "
-        f"{interval(pooled.mu_low, pooled.mu_high)}."
+        f"{len(effects)} intervals, one a task, from {signed(effects[-1].mean)} to "
+        f"{signed(effects[0].mean)} points; over all {signed(mean.mean)} "
+        f"{interval(mean.low, mean.high)}."
     )
     return figure, words
 
 
-def _imbalance(evidence: Evidence) -> tuple[Figure, str]:
-    figure, axes = plt.subplots(1, 2, figsize=(6.4, 2.8), sharex=True, sharey=True)
-    slopes = []
-    for ax, how in zip(axes, WAYS, strict=True):
-        effects = effects_of(evidence, less_ce("dice", how))
-        x = [e.imbalance for e in effects]
-        error = np.array([[e.mean - e.low for e in effects], [e.high - e.mean for e in effects]])
-        ax.errorbar(
-            x, [e.mean for e in effects], error, fmt="o", ms=4, lw=1.2, color=style("dl")["color"]
-        )
-        found = over_tasks(evidence, "dice", how)
-        grid = np.geomspace(min(x), max(x), 50)
-        ax.plot(grid, found.mu + found.beta * np.log(grid / 10), color="0.3", lw=1)
-        ax.axhline(0, color="0.2", lw=0.8)
-        ax.set_xscale("log")
-        ax.set_xticks([2, 5, 10, 20, 50], ["2", "5", "10", "20", "50"])
-        ax.minorticks_off()
-        ax.set_title(TITLES[how])
-        ax.set_xlabel("negatives for each positive")
-        slopes.append(f"{TITLES[how]} {signed(found.beta)}")
-    axes[0].set_ylabel("dice less cross entropy, F1")
-    return figure, f"The gain by imbalance, points for each e-fold: {', '.join(slopes)}."
-
-
-def _rivals(evidence: Evidence) -> tuple[Figure, str]:
-    figure, axes = plt.subplots(1, 2, figsize=(6.4, 2.9), sharey=True)
-    arms = [arm for arm in NAMES if arm != "negative_sampling"]
+def _strata(tasks: Tasks) -> tuple[Figure, str]:
+    figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.4), sharey=True)
     words = []
-    for ax, how in zip(axes, WAYS, strict=True):
-        found = [over_tasks(evidence, arm, how) for arm in arms]
-        rows = [(p.mu_low, p.mu, p.mu_high) for p in found]
-        _intervals(ax, [NAMES[arm] for arm in arms], rows, "#333333")
-        ax.set_title(TITLES[how])
-        ax.set_xlabel("points of F1")
-        each = ", ".join(f"{NAMES[a]} {signed(p.mu)}" for a, p in zip(arms, found, strict=True))
-        words.append(f"{TITLES[how]}: {each}")
-    axes[1].invert_yaxis()
+    for ax, how in zip(axes, ("argmax", "tuned"), strict=True):
+        pooled = {name: less_start(tasks, arm, how) for arm, name in RIVALS.items()}
+        groups = {s: {name: p.strata[s] for name, p in pooled.items()} for s in STRATA}
+        groups["over all"] = {name: p.over_all for name, p in pooled.items()}
+        by_stratum(groups, ax=ax)
+        ax.set(title=TITLES[how], xlabel="points of F1")
+        each = ", ".join(f"{name} {signed(p.over_all.mean)}" for name, p in pooled.items())
+        words.append(f"over all {TITLES[how]}: {each}")
+    handles = axes[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=2, fontsize=9)
     return figure, "; ".join(words) + "."
+
+
+def _threshold(tasks: Tasks) -> tuple[Figure, str]:
+    effects = searched.effects_of(tasks, searched.PLUG_IN)
+    figure, ax = plt.subplots(figsize=(5.6, 2.8))
+    x = [e.positives for e in effects]
+    error = np.array([[e.mean - e.low for e in effects], [e.high - e.mean for e in effects]])
+    ax.errorbar(x, [e.mean for e in effects], error, fmt="o", ms=4, lw=1.2, color="0.3")
+    ax.axhline(0, color="0.2", lw=0.8)
+    ax.set(xscale="log", xlabel="positives in validation", ylabel="plug-in less tuned, F1")
+    mean = searched.pool(effects).over_all
+    words = (
+        f"{len(effects)} intervals against the positives in validation, {min(x):,} to {max(x):,}; "
+        f"over all {signed(mean.mean)} {interval(mean.low, mean.high)}."
+    )
+    return figure, words
 
 
 def _layers(folder: Path) -> tuple[Figure, str]:

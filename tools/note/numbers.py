@@ -9,28 +9,22 @@ from typing import Any
 
 import numpy as np
 from pybtex import format_from_file
-from scipy.stats import t
 
 from dicelab.claims import claim
 from dicelab.records import paper
 from dicelab.records.analysis import (
-    CHECKPOINTS,
-    MARGIN,
-    ONE_SOURCE,
-    OTHERS,
-    PRIMARY,
-    SECONDARY,
     Effect,
     Evidence,
     Pooled,
     effect,
     effects_of,
-    holm,
     less_ce,
     pool,
     read,
 )
 from dicelab.records.runs import read_records
+from tools.note import second
+from tools.note.words import interval, signed
 
 NAMES = {
     "dice": "dice, squared",
@@ -53,16 +47,6 @@ CITED = (
     "dolan2005mrpc",
     "socher2013sst",
 )
-
-
-def signed(number: float) -> str:
-    """With its sign, and a minus that is one."""
-    return f"{number:+.1f}".replace("-", "−")
-
-
-def interval(low: float, high: float) -> str:
-    """In brackets."""
-    return f"[{low:.1f}, {high:.1f}]".replace("-", "−")
 
 
 def over_tasks(evidence: Evidence, arm: str, how: str) -> Pooled:
@@ -102,92 +86,25 @@ def numbers(root: Path) -> dict[str, str]:
     """
     folder = root / "results" / "evidence"
     evidence = Evidence.read(folder)
-    dice = {how: over_tasks(evidence, "dice", how) for how in ("argmax", "tuned")}
-    wce = over_tasks(evidence, "wce", "argmax")
-    tuned, argmax = dice["tuned"], dice["argmax"]
-    effects = effects_of(evidence, PRIMARY)
-    own = pool(effects, sources=ONE_SOURCE, task=True)
-    assert own is not None
-    wins, losses = sum(e.low > 0 for e in effects), sum(e.high < 0 for e in effects)
+    found = second.numbers(root / "results" / "evidence_2")
+    gains = _gains()
     claim(
-        "Dice less cross entropy, tuned, could not be told from zero, nor shown to be equivalent",
-        tuned.mu_low < 0 < tuned.mu_high,
-        tuned.equivalent > 0.05,
-        tuned.mu_low < -MARGIN,
-    )
-    claim("dice is ahead at argmax, weights more", argmax.mu_low > 0, wce.mu > argmax.mu)
-    known = {c.name: p for c in SECONDARY if (p := pool(effects_of(evidence, c)))}
-    adjusted = holm([p.p for p in known.values()])
-    claim("no corrected p is small", min(adjusted) > 0.05)
-    rivals = [abs(over_tasks(evidence, a, "tuned").mu) for a in OTHERS if a != "negative_sampling"]
-
-    def plain(arm: str, how: str) -> float:
-        return float(
-            np.mean(
-                [
-                    evidence.mean_f1(task, arm, how) - evidence.mean_f1(task, "ce", "argmax")
-                    for task in evidence.tasks
-                ]
-            )
-        )
-
-    everywhere = [a for a in ("dice", *OTHERS) if a != "negative_sampling"]
-    claim(
-        "It was worth more than any loss run on all of them was at argmax",
-        all(plain("ce", "tuned") > plain(arm, "argmax") for arm in everywhere),
+        "more than many a published gain",
+        sum(g < float(found["sd"]) for g in gains) > len(gains) / 2,
     )
     layers = {(task, steps, arm): e for task, steps, arm, e in all_layers(folder)}
     short, longer = layers["wnut17", 128, "dice"], layers["wnut17", 388, "dice"]
     claim("On WNUT 2017 the order turns", short.low > 0, longer.mean < 0)
     claim(
         "both start faster",
-        all(layers["crossner_politics", 68, a].low > 0 for a in NAMES if a in ("dice", "wce")),
+        all(layers["crossner_politics", 68, arm].low > 0 for arm in ("dice", "wce")),
     )
-    ratios = [evidence.imbalance(task) for task in evidence.tasks]
-    half = float(np.median([(e.high - e.low) / 2 for e in effects]))
-    # Back from Student's interval to the differences of which it is made.
-    scatter = float(
-        np.median([e.student / t.ppf(0.975, e.seeds - 1) * e.seeds**0.5 for e in effects])
-    )
-    gains = _gains()
-    claim("more than many a published gain", sum(g < scatter for g in gains) > len(gains) / 2)
-    found: dict[str, Any] = {
-        "tasks": len(evidence.tasks),
-        "corpora": tuned.corpora,
-        "seeds": effects[0].seeds,
-        "least": f"{min(ratios):.1f}",
-        "most": f"{max(ratios):.0f}",
-        "trials": f"{sum(map(len, evidence.search.values())):,}",
-        "finals": f"{_finals(evidence):,}",
-        "hours": f"{sum(hours for _, _, hours in spent(folder)):.0f}",
-        "dice_tuned": signed(tuned.mu),
-        "dice_tuned_in": interval(tuned.mu_low, tuned.mu_high),
-        "dice_tuned_see": f"{tuned.detectable:.1f}",
-        "dice_within": f"{tuned.within:.2f}",
-        "dice_equivalent": f"{tuned.equivalent:.2f}",
-        "dice_argmax": f"{argmax.mu:.1f}",
-        "dice_argmax_in": interval(argmax.mu_low, argmax.mu_high),
-        "dice_slope": f"{argmax.beta:.1f}",
-        "dice_slope_in": interval(argmax.beta_low, argmax.beta_high),
-        "dice_task": signed(own.mu),
-        "dice_task_in": interval(own.mu_low, own.mu_high),
-        "wce_argmax": f"{wce.mu:.1f}",
-        "wce_argmax_in": interval(wce.mu_low, wce.mu_high),
-        "tau": f"{tuned.tau:.1f}",
-        "wins": ("none", "one", "two", "three", "four")[wins],
-        "losses": ("none", "one", "two", "three", "four")[losses],
-        "family": len(known),
-        "least_holm": f"{min(adjusted):.2f}".removesuffix("0"),
-        "largest_tuned": f"{max(rivals):.1f}",
-        "worth": f"{plain('ce', 'tuned'):.1f}",
-        "wce_plain": f"{plain('wce', 'argmax'):.1f}",
-        "dice_plain": f"{plain('dice', 'argmax'):.1f}",
-        "half": f"{half:.1f}",
-        "sd": f"{scatter:.1f}",
+    rows = spent(folder) + second.spent(root / "results" / "evidence_2")
+    found |= {
         "few_steps": 68,
         "references": _references(root),
         "table_rivals": _rivals(evidence),
-        "table_hours": "\n".join(f"| {a} | {n:,} | {h:.1f} |" for a, n, h in spent(folder)),
+        "table_hours": "\n".join(f"| {a} | {n:,} | {h:.1f} |" for a, n, h in rows),
     }
     for name, key in {
         "politics_4": ("crossner_politics", 68, "dice"),
@@ -196,17 +113,7 @@ def numbers(root: Path) -> dict[str, str]:
     }.items():
         found[name] = f"{layers[key].mean:.1f}"
         found[f"{name}_in"] = interval(layers[key].low, layers[key].high)
-    found |= _last_checkpoint(evidence) | _of_the_paper() | _first_try(root)
-    second = sum(
-        r["kind"] != "task"
-        for path in (root / "results" / "evidence_2").glob("*.jsonl")
-        for r in read(path)
-    )
-    found["second"] = (
-        f"{second:,} of its runs are recorded, too few to say anything."
-        if second
-        else "None of its runs is recorded yet."
-    )
+    found |= _of_the_paper() | _first_try(root)
     return {name: str(value) for name, value in found.items()}
 
 
@@ -218,10 +125,10 @@ def spent(folder: Path) -> list[tuple[str, int, float]]:
     """
     rows = []
     for title, letter, kind in (
-        ("frozen encoder, trials", "a", "search"),
-        ("frozen encoder, finals", "a", "final"),
-        ("all layers, trials", "b", "search"),
-        ("all layers, finals", "b", "final"),
+        ("first protocol, frozen encoder, trials", "a", "search"),
+        ("first protocol, frozen encoder, finals", "a", "final"),
+        ("first protocol, all layers, trials", "b", "search"),
+        ("first protocol, all layers, finals", "b", "final"),
     ):
         seconds = [
             r["seconds"]
@@ -231,26 +138,6 @@ def spent(folder: Path) -> list[tuple[str, int, float]]:
         ]
         rows.append((title, len(seconds), sum(seconds) / 3600))
     return rows
-
-
-def _finals(evidence: Evidence) -> int:
-    return len({id(r) for finals in evidence.finals.values() for r in finals.values()})
-
-
-def _last_checkpoint(evidence: Evidence) -> dict[str, int]:
-    last = {}
-    for arm in ("dice", "ce"):
-        finals = [
-            r
-            for (task, a, how), of_seeds in evidence.finals.items()
-            if a == arm and how == "tuned" and evidence.tasks[task]["form"] == "tags"
-            for r in of_seeds.values()
-        ]
-        last[f"last_{arm}"] = sum(
-            r["validation"]["tuned"]["steps"] == CHECKPOINTS[-1] for r in finals
-        )
-        last["tag_finals"] = len(finals)
-    return last
 
 
 def _of_the_paper() -> dict[str, Any]:

@@ -1,14 +1,17 @@
-"""The page of the evidence: every number that chapter 17 draws on, as tables."""
+"""The page of the first protocol's evidence: every number of it, as tables."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dicelab.records import left_open, strata
 from dicelab.records.analysis import (
+    CHECKPOINTS,
     MARGIN,
     OTHERS,
     PRIMARY,
@@ -28,7 +31,7 @@ from tools.pages.cells import interval, table
 
 HEAD = """# The records of the evidence
 
-What chapter 17 rests on, whole: `make evidence` writes this page from `results/evidence`. The
+The first protocol's runs, whole: `make evidence` writes this page from `results/evidence`. The
 [protocol](protocol.md) says what an arm, a trial and a final run are. Scores and differences are F1
 in percent; the ratio is that of negatives to positives, the floor the best baseline."""
 SEEN = "seen 4 of 5 times"
@@ -61,6 +64,11 @@ def page(folder: Path) -> str:
     missing = [name for name, p in pooled.items() if p is None]
     if missing:
         parts.append(f"Not yet on four corpora: {'; '.join(missing)}.")
+    if pooled[PRIMARY.name]:
+        parts += ["## The primary contrast under other models", OTHER_MODELS]
+        parts.append(table(_other_models(effects)))
+    parts += [f"## {AT_ARGMAX.name}, by stratum", STRATA, table(_by_stratum(runs))]
+    parts += ["## Where the search ends", ENDS, table(_ends(runs))]
     parts += ["## Search", SEARCH, table(_searches(runs))]
     parts += [ALL_LAYERS, table(_fine_tuned(folder))]
     return "\n\n".join(parts) + "\n"
@@ -76,6 +84,16 @@ corpora; p, and p after Holm's correction; the probability that the gain lies wi
 0, and the p-value of the equivalence tests; and the gain that would be seen four times in five."""
 
 
+AT_ARGMAX = less_ce("dice", "argmax")
+OTHER_MODELS = """Eight sources: the five domains of CrossNER are one, and so are UNER and EWT; each
+task then has an effect of its own."""
+STRATA = f"""Shifted: the shares of positives in training and test differ by a factor of
+{strata.RATIO:g} or more. The last column is the primary contrast."""
+ENDS = f"""Of the tuned final runs on tags those that choose the last checkpoint,
+{CHECKPOINTS[-1]} steps; what validation F1 gains there over the checkpoint before it; and on all
+tasks how far the winner of a search stands above its own final runs, on validation."""
+
+
 def _of_task(found: Effect) -> dict[str, Any]:
     return {
         "task": found.task,
@@ -87,6 +105,48 @@ def _of_task(found: Effect) -> dict[str, Any]:
         SEEN: found.detectable,
         "seeds": found.seeds,
     }
+
+
+def _other_models(effects: list[Effect]) -> Iterator[dict[str, Any]]:
+    for name, found in left_open.other_models(effects).items():
+        if found is not None:
+            yield {
+                "model": name,
+                "gain": interval(found.mu, found.mu_low, found.mu_high),
+                "τ": found.tau,
+                "equivalent": f"{found.equivalent:.2f}",
+                "tasks": found.tasks,
+            }
+
+
+def _by_stratum(runs: Evidence) -> Iterator[dict[str, Any]]:
+    tuned = {e.task: e for e in effects_of(runs, PRIMARY)}
+    for name, found in strata.by_stratum(runs, effects_of(runs, AT_ARGMAX)).items():
+        for e in found[::-1]:
+            also = tuned[e.task]
+            yield {
+                "stratum": name,
+                "task": e.task,
+                "argmax": interval(e.mean, e.low, e.high),
+                "tuned": interval(also.mean, also.low, also.high),
+            }
+        if mean := left_open.mean_over(found):
+            shown = interval(mean.mu, mean.mu_low, mean.mu_high)
+            yield {"stratum": name, "task": "mean", "argmax": shown, "tuned": ""}
+
+
+def _ends(runs: Evidence) -> Iterator[dict[str, Any]]:
+    for arm in ("ce", "dice"):
+        tasks = [t for t in runs.tasks if (t, arm, "tuned") in runs.finals]
+        tags = [t for t in tasks if runs.tasks[t]["form"] == "tags"]
+        if tags:
+            last, finals = left_open.at_last_checkpoint(runs, arm, tags)
+            yield {
+                "arm": arm,
+                "at the last checkpoint": f"{last} of {finals}",
+                "gained there": left_open.late_gain(runs, arm, tags),
+                "winner above its finals": left_open.winner_above_finals(runs, arm, tasks),
+            }
 
 
 def _over_tasks(contrast: str, found: Pooled, adjusted: float) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from dicelab.records.searched import (
     secondary,
     without_each_source,
 )
-from dicelab.records.speed import curve, faster
+from dicelab.records.speed import faster, scores
 from studies.evidence_2 import runs, stage_b
 from studies.evidence_2.arms import ARMS, WAYS
 from studies.evidence_2.tasks import TASKS
@@ -158,10 +158,10 @@ def _layers(folder: Path) -> Iterable[dict[str, Any]]:
     for task in stage_b.CORPORA:
         records = read(stage_b.file_of(folder, task))
         for arm in stage_b.ARMS:
-            heights = curve(records, arm, "tuned")
-            if not heights:
+            steps, of_draws = scores(records, arm, "tuned")
+            if not len(of_draws):
                 continue
             row: dict[str, Any] = {"corpus": task, "arm": arm}
-            row |= {str(steps): height for steps, height in heights.items()}
+            row |= dict(zip(map(str, steps), of_draws.mean(0).tolist(), strict=True))
             found = faster(records, arm, "ce_start", "tuned") if arm != "ce_start" else None
             yield row | ({"area": interval(*found[:3])} if found else {})
