@@ -648,7 +648,7 @@ claim(
 #
 # ## 19.9 On real text
 #
-# The [evidence](17_when_does_dice_help.ipynb) has five of these remedies, with the search and the draws of
+# The [first protocol](../docs/evidence.md) has five of these remedies, with the search and the draws of
 # cross entropy and dice. The mean over tasks of the differences in [Figure 19.1](fig-19-1), with its 95%
 # interval:
 
@@ -666,7 +666,7 @@ pd.DataFrame(rows).T
 # over cross entropy: 6.0 points for the prior, 6.8 for logit adjustment, 7.5 for weights; dice gains 2.8. Of the
 # four only the intervals of weights and dice exclude zero, and after correction none does. On most tasks the
 # gain lies within two points of zero, and on two it is 20 to 35 points. These two have 2% positives in training
-# and 10% in the test ([section 17.4](17_when_does_dice_help.ipynb)). Focal loss gains nothing, −.4 between −1.1 and .3: it is
+# and 10% in the test ([its records](../docs/evidence.md)). Focal loss gains nothing, −.4 between −1.1 and .3: it is
 # symmetric, so its threshold is one half.
 #
 # **With tuned thresholds** every interval over tasks holds zero, and no mean of an arm that is on all tasks is
@@ -674,7 +674,7 @@ pd.DataFrame(rows).T
 # .4, between −.6 and 1.5, and dice at −.2, between −.7 and .4. No larger gain from a better model was seen.
 #
 # Sampling has the widest intervals: it is for yes-or-no tasks, and its eight tasks come from four corpora. On
-# `sst2_02`, with 2% positives, it is 15.9 points behind cross entropy once both are tuned. Section 17.4
+# `sst2_02`, with 2% positives, it is 15.9 points behind cross entropy once both are tuned. Its page
 # corrects for the number of contrasts.
 #
 # Two remedies were run in the [second protocol](../docs/protocol_2.md) alone, on twenty-seven tasks, with
