@@ -52,8 +52,7 @@ def gains(results: Path) -> list[Gain]:
     layers = Evidence.read_fine_tuned(results / "evidence")
     for how, where in HEADS.items():
         for arm in ARMS:
-            less = searched.Contrast((arm, how), ("ce_start", how))
-            mean = searched.pool(searched.effects_of(heads, less)).over_all
+            mean = searched.less_start(heads, arm, how).over_all
             found.append(Gain(where, arm, mean.mean, mean.low, mean.high))
     for where, task, cell in LAYERS:
         for arm in ARMS:

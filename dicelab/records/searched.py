@@ -278,6 +278,20 @@ def pool(effects: Sequence[Effect], *, by_positives: bool = False) -> Pooled:
     )
 
 
+def less_start(tasks: Mapping[str, Sequence[Record]], arm: str, how: str) -> Pooled:
+    """An arm less cross entropy that starts at the prior, over tasks.
+
+    Args:
+        tasks: Of ``read_tasks``.
+        arm: The arm.
+        how: The way of deciding, of both.
+
+    Raises:
+        ValueError: Too few sources have two whole searches of both.
+    """
+    return pool(effects_of(tasks, Contrast((arm, how), ("ce_start", how))))
+
+
 def secondary(tasks: Mapping[str, Sequence[Record]]) -> dict[str, tuple[Estimate, float]]:
     """The family of the secondary questions, each with its p-value after Holm's correction.
 

@@ -48,6 +48,11 @@ def test_its_numbers_by_other_code(root: Path) -> None:
         assert abs(float(plain[name]) - mean) < 0.06
         interval = [float(x) for x in re.findall(r"-?[\d.]+", plain[f"{name}_in"])]
         assert interval == pytest.approx([low, high], abs=0.06)
+    holm = [
+        float(cells[3]) for name, cells in rows.items() if " less ce" in name and len(cells) == 4
+    ]
+    assert len(holm) >= 9
+    assert float(found["least_holm"]) == pytest.approx(min(holm), abs=0.01)
 
 
 def test_a_sentence_that_the_records_contradict_is_no_note(

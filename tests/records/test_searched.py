@@ -18,6 +18,7 @@ from dicelab.records.searched import (
     bootstrap,
     effect,
     effects_of,
+    less_start,
     pool,
     read_tasks,
     secondary,
@@ -181,6 +182,13 @@ def test_who_takes_the_last_checkpoint(root: Path, tmp_path: Path) -> None:
     for arm in ARMS:
         theirs = edges(kept, arm, list(TASKS))["last"]
         assert at_last_checkpoint(read_tasks(kept), arm, CHECKPOINTS[-1]) == pytest.approx(theirs)
+
+
+def test_an_arm_less_cross_entropy_from_the_prior(tmp_path: Path) -> None:
+    made_up_study.write(tmp_path)
+    tasks = read_tasks(tmp_path)
+    assert less_start(tasks, "dice", "tuned") == pool(effects_of(tasks, PRIMARY))
+    assert less_start(tasks, "ce", "argmax").over_all.mean == pytest.approx(-25, abs=2)
 
 
 def test_the_bootstrap_is_that_of_a_loop() -> None:

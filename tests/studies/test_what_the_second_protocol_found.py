@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dicelab.records import searched
-from dicelab.records.searched import Contrast, Pooled
+from dicelab.records.searched import less_start
 
 STRATA = ("tags", "yes or no", "rare")
 Tasks = dict[str, list[dict]]
@@ -24,11 +24,6 @@ def tasks(root: Path) -> Tasks:
 def text(root: Path, page: str) -> str:
     """A page on one line."""
     return " ".join((root / page).read_text(encoding="utf-8").split())
-
-
-def less_start(tasks: Tasks, arm: str, how: str) -> Pooled:
-    """An arm less cross entropy from the prior."""
-    return searched.pool(searched.effects_of(tasks, Contrast((arm, how), ("ce_start", how))))
 
 
 def told(estimate: Iterable[float], zero: bool = False) -> str:

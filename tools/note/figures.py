@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from dicelab.figures import by_stratum, forest, style, use_style
 from dicelab.records import searched
 from tools.note.numbers import NAMES, all_layers
-from tools.note.second import RIVALS, STRATA, Tasks, less_start
+from tools.note.second import RIVALS, STRATA, Tasks
 from tools.note.words import interval, signed
 
 TITLES = {"argmax": "at argmax", "tuned": "threshold tuned"}
@@ -60,7 +60,7 @@ def _strata(tasks: Tasks) -> tuple[Figure, str]:
     figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.4), sharey=True)
     words = []
     for ax, how in zip(axes, ("argmax", "tuned"), strict=True):
-        pooled = {name: less_start(tasks, arm, how) for arm, name in RIVALS.items()}
+        pooled = {name: searched.less_start(tasks, arm, how) for arm, name in RIVALS.items()}
         groups = {s: {name: p.strata[s] for name, p in pooled.items()} for s in STRATA}
         groups["over all"] = {name: p.over_all for name, p in pooled.items()}
         by_stratum(groups, ax=ax)

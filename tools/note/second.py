@@ -11,7 +11,7 @@ import numpy as np
 from dicelab.claims import claim
 from dicelab.records import searched
 from dicelab.records.analysis import Record
-from dicelab.records.searched import PLUG_IN, PRIMARY, Contrast, Estimate, Pooled
+from dicelab.records.searched import PLUG_IN, PRIMARY, Contrast, Estimate, Pooled, less_start
 from tools.note.words import interval, signed
 
 # As the text calls a stratum, and as its braces do.
@@ -24,11 +24,6 @@ RIVALS = {
 }
 COUNTS = ("none", "one", "two", "three", "four", "five")
 Tasks = Mapping[str, Sequence[Record]]
-
-
-def less_start(tasks: Tasks, arm: str, how: str) -> Pooled:
-    """An arm less cross entropy from the prior, over tasks."""
-    return searched.pool(searched.effects_of(tasks, Contrast((arm, how), ("ce_start", how))))
 
 
 def numbers(folder: Path) -> dict[str, Any]:
