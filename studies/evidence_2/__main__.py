@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import torch
+
 from studies.evidence_2 import runs, stage_b
 from studies.evidence_2.tasks import TASKS
 from studies.raw import RawError
@@ -19,18 +21,25 @@ def main() -> None:
     parser.add_argument(
         "--edges-moved", action="store_true", help="the rule about edges has been applied"
     )
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of all-layers")
+    parser.add_argument("--workers", type=int, default=1, help="processes of all-layers")
     given = parser.parse_args()
+    if given.device == "cuda" and not torch.cuda.is_available():
+        parser.error("--device cuda: no CUDA device is here")
+    if given.workers < 1:
+        parser.error(f"--workers: expected 1 or more, got {given.workers}")
     known = list(stage_b.CORPORA if given.what == "all-layers" else TASKS)
     tasks = [name for name in given.only.split(",") if name] or known
     if unknown := set(tasks) - set(known):
         parser.error(f"--only: expected some of {', '.join(known)}, got {', '.join(unknown)}")
     try:
-        _do(given.what, given.folder, tasks, given.edges_moved)
+        _do(given, tasks)
     except (RawError, RuntimeError) as error:
         parser.exit(1, f"{error}\n")
 
 
-def _do(what: str, folder: Path, tasks: list[str], edges_moved: bool) -> None:
+def _do(given: argparse.Namespace, tasks: list[str]) -> None:
+    what, folder = given.what, given.folder
     if what == "plan":
         print(f"plan {runs.digest(tasks)}, code {runs.code()}, {len(tasks)} tasks")
     elif what == "edges":
@@ -39,9 +48,9 @@ def _do(what: str, folder: Path, tasks: list[str], edges_moved: bool) -> None:
     else:
         runs.set_threads()
         if what == "all-layers":
-            stage_b.run(tasks, folder)
+            stage_b.run(tasks, folder, device=given.device, workers=given.workers)
         else:
-            runs.run(tasks, folder, edges_moved=edges_moved)
+            runs.run(tasks, folder, edges_moved=given.edges_moved)
 
 
 if __name__ == "__main__":

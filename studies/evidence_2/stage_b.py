@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from copy import deepcopy
-from functools import lru_cache
+from functools import lru_cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +32,8 @@ from studies.evidence_2.arms import WAYS, plug_in
 from studies.evidence_2.tasks import TASKS, labelled
 
 ENCODER = "minilm"
-CORPORA = ("crossner_politics", "goemotions_fear")
+CORPORA = ("crossner_politics", "goemotions_fear", "wnut17", "mrpc")
+SENTENCES = {"wnut17": 1000}  # to train on, at most
 ARMS = {"ce": "ce", "ce_start": "ce", "wce": "wce", "dice": "dl"}  # by the names of their losses
 RATES = (1e-4, 2e-4, 3e-4, 4e-4, 6e-4, 8e-4, 12e-4)
 LENGTHS = (16, 32, 64, 128, 256, 512)
@@ -95,22 +98,37 @@ def missing(runs: Sequence[Run], known: Sequence[Record]) -> list[Run]:
     return [run for run in left if run.lengths]
 
 
-def run(tasks: Sequence[str], folder: Path, lengths: Sequence[int] = LENGTHS) -> None:
+def run(
+    tasks: Sequence[str],
+    folder: Path,
+    lengths: Sequence[int] = LENGTHS,
+    *,
+    device: str = "cpu",
+    workers: int = 1,
+) -> None:
     """Run what is missing, search and finals of one corpus after the other.
 
     Args:
         tasks: Some of ``CORPORA``.
         folder: Where the records are, and are added.
         lengths: Of the finals.
+        device: ``"cpu"`` or ``"cuda"``.
+        workers: Processes of one thread each; on a GPU they share it.
     """
-    for task in tasks:
-        path = file_of(folder, task)
-        for stage in ("search", "finals"):
-            known = read(path)
-            plan = searches(task) if stage == "search" else list(finals(task, known, lengths))
-            todo = missing(plan, known)
-            for wanted in tqdm(todo, desc=f"Stage B2, {task}, {stage}", unit="run", mininterval=30):
-                append(path, run_one(wanted))
+    # An executor, not a Pool, which waits for ever for a worker that was killed.
+    with ProcessPoolExecutor(workers, get_context("spawn"), torch.set_num_threads, (1,)) as pool:
+        for task in tasks:
+            path = file_of(folder, task)
+            for stage in ("search", "finals"):
+                known = read(path)
+                plan = searches(task) if stage == "search" else list(finals(task, known, lengths))
+                todo = missing(plan, known)
+                ended = pool.map(partial(_record, path, device), todo)
+                list(tqdm(ended, f"Stage B2, {task}, {stage}", len(todo), unit="run"))
+
+
+def _record(path: Path, device: str, wanted: Run) -> None:
+    append(path, run_one(wanted, device))
 
 
 @lru_cache(maxsize=2)
@@ -126,6 +144,7 @@ class Draw(first._Task):
         order = np.random.default_rng([17, seed]).permutation(len(rows))
         cuts = [int(len(rows) * share) for share in (0.7, 0.85)]
         train, one, two = ([rows[i] for i in part] for part in np.split(order, cuts))
+        train = train[: SENTENCES.get(task)]
         parts = {"train": train, "one": one[:HALF], "two": two[:HALF], "test": test}
         form = TASKS[task].form
         self.corpus = DatasetDict({name: _dataset(form, part) for name, part in parts.items()})
@@ -138,36 +157,39 @@ class Draw(first._Task):
         if form == "tags":
             seen = {tag for part in self.corpus.values() for row in part["tags"] for tag in row}
             self.names = [*self.encoded.labels, *sorted(seen - set(self.encoded.labels))]
-        self.collate = self.room.collator(self.tokenizer)
+        collate = self.room.collator(self.tokenizer)
+        rows = {name: split.to_list() for name, split in self.encoded.splits.items()}
+        self.batch = lambda name, numbers: dict(collate([rows[name][i] for i in numbers]))
 
     def batches(self, seed: int) -> Batches:
         """The batch of each step, counted from 1: one shuffled pass after the other."""
-        split, rng = self.encoded.splits["train"], np.random.default_rng([31, seed])
+        rows, rng = len(self.encoded.splits["train"]), np.random.default_rng([31, seed])
         order: list[int] = []
 
         def batch(step: int) -> dict[str, Tensor]:
             while len(order) < step * BATCH:
-                order.extend(rng.permutation(len(split)).tolist())
-            return dict(self.collate(_rows(split, order[(step - 1) * BATCH : step * BATCH])))
+                order.extend(rng.permutation(rows).tolist())
+            return self.batch("train", order[(step - 1) * BATCH : step * BATCH])
 
         return batch
 
     def logits(self, model: Any, name: str) -> np.ndarray:
         """Of a split, ``[rows, C]`` or, padded, ``[rows, sub-words, C]``."""
-        split = self.encoded.splits[name]
-        lengths = [len(ids) for ids in split["input_ids"]]
+        lengths = [len(ids) for ids in self.encoded.splits[name]["input_ids"]]
         longest = max(lengths)
         by_length = np.argsort(lengths, kind="stable").tolist()
         found: list[Any] = [None] * len(lengths)
+        device = next(model.parameters()).device
         model.eval()
         for start in range(0, len(by_length), 64):
             some = by_length[start : start + 64]
-            batch = dict(self.collate(_rows(split, some)))
+            batch = _on(device, self.batch(name, some))
             batch.pop("labels")
-            with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-                for i, row in zip(some, model(**batch).logits.float(), strict=True):
-                    blank = [(0, longest - len(row)), (0, 0)] if row.dim() == 2 else [(0, 0)]
-                    found[i] = np.pad(row.numpy(), blank)
+            with torch.no_grad(), torch.autocast(device.type, torch.bfloat16):
+                logits = model(**batch).logits
+            for i, row in zip(some, logits.float().cpu(), strict=True):
+                blank = [(0, longest - len(row)), (0, 0)] if row.dim() == 2 else [(0, 0)]
+                found[i] = np.pad(row.numpy(), blank)
         return np.stack(found)
 
 
@@ -181,13 +203,13 @@ def _dataset(form: str, rows: Sequence[Row]) -> Dataset:
     if form == "tags":
         words, tags = [list(r.texts) for r in rows], [list(r.tags) for r in rows]
         return Dataset.from_dict({"tokens": words, "tags": tags})
-    sentences, labels = [r.texts[0] for r in rows], [int(r.tags == YES) for r in rows]
-    return Dataset.from_dict({"sentence": sentences, "label": labels})
+    names = ["sentence"] if form == "text" else ["sentence1", "sentence2"]
+    columns: dict[str, Any] = {name: [r.texts[i] for r in rows] for i, name in enumerate(names)}
+    return Dataset.from_dict({**columns, "label": [int(r.tags == YES) for r in rows]})
 
 
-def _rows(split: Dataset, numbers: Sequence[int]) -> list[dict[str, Any]]:
-    columns = split[numbers]
-    return [{name: values[i] for name, values in columns.items()} for i in range(len(numbers))]
+def _on(device: torch.device, batch: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: value.to(device) for name, value in batch.items()}
 
 
 def finished(
@@ -199,7 +221,7 @@ def finished(
     far; the trunk does not notice.
 
     Args:
-        model: With ``logits`` for a batch; it is trained.
+        model: With ``logits`` for a batch; it is trained on the device where it is.
         batches: The batch of a step.
         loss: Of logits and labels.
         rate: AdamW's.
@@ -210,12 +232,14 @@ def finished(
         A length and the model that its branch ends with.
     """
 
+    device = next(model.parameters()).device
+
     def step(of: Any, optimizer: Any, number: int, now: float) -> None:
         torch.manual_seed(100_000 * seed + number)
         of.train()
-        batch = batches(number)
+        batch = _on(device, batches(number))
         labels = batch.pop("labels")
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast(device.type, torch.bfloat16):
             logits = of(**batch).logits
         loss(logits.float(), labels).backward()
         torch.nn.utils.clip_grad_norm_(of.parameters(), 1.0)
@@ -239,9 +263,10 @@ def finished(
             yield number, branch
 
 
-def run_one(wanted: Run) -> Iterator[Record]:
+def run_one(wanted: Run, device: str = "cpu") -> Iterator[Record]:
     """Train, and score at every length; the test part is scored in finals alone."""
     before, task = time.process_time(), _draw(wanted.task, wanted.seed)
+    on = torch.cuda.get_device_name() if device == "cuda" else "cpu"
     torch.manual_seed(wanted.seed)
     model = task.room.model(ENCODER, task.tokenizer, task.encoded.labels)
     counts, binary = task.encoded.counts(), task.room is pairs
@@ -251,7 +276,7 @@ def run_one(wanted: Run) -> Iterator[Record]:
     name = ARMS[wanted.arm]
     options = {"classes": [1]} if binary and wanted.arm == "dice" else {}
     experiment = Experiment(corpus=wanted.task, encoder=ENCODER, loss=name, loss_options=options)
-    loss = build_loss(experiment, name, counts)
+    model, loss = model.to(device), build_loss(experiment, name, counts).to(device)
     results = []
     batches = task.batches(wanted.seed)
     for length, ended in finished(model, batches, loss, wanted.rate, wanted.lengths, wanted.seed):
@@ -260,7 +285,7 @@ def run_one(wanted: Run) -> Iterator[Record]:
     seconds = round(time.process_time() - before, 1)
     for result in results:
         given = {k: v for k, v in wanted._asdict().items() if k != "lengths"}
-        yield {**given, **result, "seconds": seconds, "versions": versions()}
+        yield {**given, **result, "seconds": seconds, "device": on, "versions": versions()}
 
 
 def _scores(task: Draw, model: Any, *, final: bool) -> dict[str, Any]:

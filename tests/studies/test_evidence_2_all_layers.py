@@ -136,6 +136,8 @@ def _made_up(task: str, seed: int) -> list[Row]:
         yes = bool(rng.random() < 0.3)
         if task == "goemotions_fear":
             rows.append(Row(("so scared" if yes else "all good",), YES if yes else NO, i))
+        elif task == "mrpc":
+            rows.append(Row(("we saw", "we saw" if yes else "go on"), YES if yes else NO, i))
         else:
             words, tags = ["we", "saw"], ["O", "O"]
             if yes:
@@ -168,7 +170,7 @@ def test_a_final_is_scored_as_the_chapters_score_it(
     assert [(r["length"], r["steps"]) for r in records] == [(30, 36), (60, 72)]
     draw, model = seen[-1]
     split, logits = draw.encoded.splits["test"], draw.logits(model, "test")
-    if task == "goemotions_fear":
+    if draw.room is pairs:
         expected = pairs.score(split["labels"], pairs.decode(logits))
     else:
         found = tagging.decode(logits, split, draw.encoded.labels)
@@ -176,6 +178,7 @@ def test_a_final_is_scored_as_the_chapters_score_it(
     assert records[-1]["test"]["argmax"]["f1"] == pytest.approx(expected["f1"], abs=0.001)
     assert records[-1]["test"]["tuned"]["f1"] > 90
     assert sum(records[-1]["gold"]) == records[-1]["test"]["argmax"]["gold"]
+    assert records[-1]["device"] == "cpu"
 
 
 @pytest.mark.slow
@@ -217,3 +220,25 @@ def test_a_draw_shares_no_sentence(tiny: None) -> None:
     again = draw.batches(5)
     assert torch.equal(again(2)["input_ids"], ids[1])
     assert len(ids[0]) == stage_b.BATCH
+
+
+def test_of_wnut_a_thousand_sentences_are_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stage_b, "ENCODER", "tiny")
+    row = Row(["we", "saw", "Ann"], ["O", "O", "B-PER"], 0)
+    monkeypatch.setattr(stage_b, "_parts", lambda task: ([row] * 2000, [row] * 10))
+    assert len(stage_b.Draw("wnut17", 0).corpus["train"]) == 1000
+    assert len(stage_b.Draw("crossner_politics", 0).corpus["train"]) == 1400
+
+
+def test_what_a_run_recorded_is_not_run_again_by_any_worker(tmp_path: Path) -> None:
+    plan = stage_b.searches("mrpc")
+    path = stage_b.file_of(tmp_path, "mrpc")
+    scores = {"tuned": {"f1": 50.0}}
+    for run in plan:
+        append(path, [{**run._asdict(), "length": n, "validation": scores} for n in run.lengths])
+    finals = list(stage_b.finals("mrpc", read(path)))
+    for run in finals:
+        append(path, [{**run._asdict(), "length": n} for n in run.lengths])
+    before = path.read_bytes()
+    stage_b.run(["mrpc"], tmp_path, workers=2)
+    assert path.read_bytes() == before
