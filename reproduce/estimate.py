@@ -33,7 +33,8 @@ SHAPES = {
 }
 #: Sub-words of BERT-MRC's question for each type of entity.
 QUESTION = 12
-#: Sub-words a second that training is taken to get through on one GPU, in half precision.
+#: Sub-words a second that training is taken to get through on one GPU, in half precision. An H100
+#: gets through more in large batches, and may through fewer in small: `results/gpu/speed.json`.
 SPEED = {"base": 15_000.0, "large": 5_000.0}
 SCORING = 1.3  # training and the scoring of validation and test, to training alone
 

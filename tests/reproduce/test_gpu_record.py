@@ -1,0 +1,143 @@
+"""What the pages say of the first GPU is what its records hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reproduce import estimate, gpu, grid
+from studies.evidence_2.__main__ import main as study
+
+ASKED = ("device", "smoke", "losses")
+
+
+def read(root: Path, name: str) -> Any:
+    return json.loads((root / "results" / "gpu" / name).read_text(encoding="utf-8"))
+
+
+def words(root: Path, page: str) -> str:
+    """A page without its line ends."""
+    return " ".join((root / "docs" / page).read_text(encoding="utf-8").split())
+
+
+@pytest.fixture
+def steps(root: Path) -> dict[str, Any]:
+    found: dict[str, Any] = read(root, "record.json")["steps"]
+    return found
+
+
+@pytest.fixture
+def speeds(root: Path) -> dict[tuple[str, int, str], float]:
+    """Sub-words a second by size of the encoder, length and precision."""
+    rows = read(root, "speed.json")["rows"]
+    assert {(row["frozen layers"], row["batch"]) for row in rows} == {(0, 32)}
+    return {
+        (
+            row["encoder"].removesuffix("-cased").removesuffix("-uncased"),
+            row["length"],
+            row["precision"],
+        ): row["sub-words a second"]
+        for row in rows
+    }
+
+
+def farthest(steps: dict[str, Any], precision: str) -> str:
+    """How far a validation loss is from the CPU's at most, as the pages write it."""
+    found = max(abs(row[f"less the CPU's, {precision}"]) for row in steps["smoke"]["rows"])
+    return f"{found:.3f}".removeprefix("0")
+
+
+def thousands(speed: float) -> str:
+    return f"{round(speed, -3):,.0f}"
+
+
+def test_the_steps_that_were_asked_for_ended_well(root: Path, steps: dict[str, Any]) -> None:
+    assert {name: step["ended"] for name, step in steps.items()} == dict.fromkeys(ASKED, "well")
+    systems = [(row["system"], row["loss"]) for row in steps["smoke"]["rows"]]
+    assert systems == [(name, loss) for _, name in gpu.SYSTEMS for loss in ("ce", "dl")]
+    said, device = words(root, "reproduce.md"), steps["device"]
+    assert f'`make gpu ONLY="{" ".join(ASKED)}"` ended well there' in said
+    torch = device["torch"].partition("+")[0]
+    assert f"an {device['name']} with torch {torch} for CUDA {device['cuda']}." in said
+    assert device["bf16"]
+    speed = read(root, "speed.json")
+    assert (speed["device"], speed["versions"]["torch"]) == (device["name"], device["torch"])
+
+
+def test_the_pages_say_how_far_the_losses_are_from_the_cpu_s(
+    root: Path, steps: dict[str, Any]
+) -> None:
+    full, half = farthest(steps, "fp32"), farthest(steps, "auto")
+    said, walk = words(root, "reproduce.md"), words(root, "from_one_gpu_to_table_5.md")
+    assert f"at most {full} from the CPU's in fp32, and at most {half} in bf16" in said
+    assert f"at most {full} in fp32 and at most {half} in bf16" in walk
+    seconds = steps["device"]["wall seconds"] + steps["smoke"]["wall seconds"]
+    assert f"On an H100 both steps took {seconds:.0f} seconds." in walk
+
+
+def test_the_page_says_what_a_loss_costs(root: Path, steps: dict[str, Any]) -> None:
+    assert tuple(steps["losses"]["shape"]) == (4096, 9)
+    rows = {row["loss"]: row for row in steps["losses"]["rows"]}
+    ratio = {name: f"{row['ratio']:.1f}" for name, row in rows.items()}
+    assert (
+        f"Cross entropy took {rows['ce']['milliseconds']:.1f} milliseconds forward and backward, "
+        f"for 4,096 sub-words and nine labels; focal loss {ratio['fl']} times that, "
+        f"dice {ratio['dl']}, Tversky's loss {ratio['tl']}, self-adjusting dice {ratio['dsc']}."
+    ) in words(root, "reproduce.md")
+
+
+def test_the_pages_say_what_the_card_trains_on_in_a_second(
+    root: Path, speeds: dict[tuple[str, int, str], float]
+) -> None:
+    page = (root / "docs" / "reproduce.md").read_text(encoding="utf-8").splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page if "|" in line]
+    for name, encoder, length in (
+        ("MiniLM", "minilm", 96),
+        ("BERT-base", "bert-base", 96),
+        ("BERT-large", "bert-large", 96),
+        ("BERT-large", "bert-large", 320),
+    ):
+        inputs = f"32 of {length}" + " sub-words" * (encoder == "minilm")
+        both = [thousands(speeds.pop((encoder, length, kind))) for kind in ("bf16", "fp32")]
+        assert [name, inputs, *both] in cells
+    assert not speeds, "the page leaves some out"
+
+
+def test_the_hours_of_the_guide_are_fewer_there_in_large_batches_alone(
+    root: Path, speeds: dict[tuple[str, int, str], float]
+) -> None:
+    base, short, long = (
+        speeds[key, length, "bf16"]
+        for key, length in (("bert-base", 96), ("bert-large", 96), ("bert-large", 320))
+    )
+    assert (
+        f"BERT-base on {thousands(base)} sub-words a second with inputs of 96, BERT-large on "
+        f"{thousands(short)} with inputs of 96 and {thousands(long)} with inputs of 320."
+    ) in words(root, "from_here_to_the_paper.md")
+    assert base > estimate.SPEED["base"]
+    assert min(short, long) > estimate.SPEED["large"]
+    steps = [32 * 96 / short, 32 * 320 / long]
+    assert [round(seconds, 1) for seconds in steps] == [0.1, 0.1]
+    for page in ("reproduce.md", "from_here_to_the_paper.md"):
+        assert "about a tenth of a second with either" in words(root, page)
+    assert "that is time for 500 sub-words" in words(root, "from_here_to_the_paper.md")
+    assert [round(seconds * estimate.SPEED["large"], -2) for seconds in steps] == [500, 500]
+    (job,) = grid.only(grid.jobs(5, "paper"), ["ontonotes5"], ["fl"])
+    shape = estimate.shape_of(job)
+    assert shape.batch == 4
+    assert shape.batch * shape.length < min(steps) * estimate.SPEED["large"]
+
+
+def test_the_study_takes_what_the_page_gives_it(
+    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = "--device cuda --workers 4"
+    assert f'`make study-layers STUDY="{options}"`' in words(root, "reproduce.md")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("sys.argv", ["", "all-layers", *options.split()])
+    with pytest.raises(SystemExit):
+        study()
+    assert "--device cuda: no CUDA device is here" in capsys.readouterr().err
