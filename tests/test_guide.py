@@ -94,7 +94,7 @@ def test_the_commands_are_commands(root: Path) -> None:
     assert (given.source, given.minutes) == ("my.tsv", 30)
     assert block.isascii(), "no sign that only looks like a space"
     lines = [line for line in block.replace("\\\n", "").splitlines() if line[0] != "#"]
-    assert len(lines) == 5
+    assert len(lines) == 4
     for line in lines:
         _, notebook, out, *options = shlex.split(line)
         assert out == "out.ipynb"

@@ -1,7 +1,8 @@
 """Draw the picture of the front page: python -m tools.answer (writes _static/answer-*.png).
 
-What dice loss and class weights add to the F1 of cross entropy, from the records of the evidence,
-for light pages and for dark ones. The picture's metadata holds what it shows, as text.
+What dice loss, class weights and a start near 0 add to the F1 of cross entropy that starts at its
+prior, from the records of the evidence, for light pages and for dark ones. The picture's metadata
+holds what it shows, as text.
 """
 
 from __future__ import annotations
@@ -14,20 +15,24 @@ import matplotlib.pyplot as plt
 
 from dicelab.figures import style, use_style
 from dicelab.records import searched
-from dicelab.records.analysis import Evidence, effect, less_ce
+from dicelab.records.analysis import read
+from dicelab.records.speed import faster
 
 ROOT = Path(__file__).resolve().parent.parent
-ARMS = {"dice": "dice loss", "wce": "class weights"}
+ARMS = {"dice": "dice loss", "wce": "class weights", "ce": "cross entropy, bias near 0"}
+MARKERS = {"dice": "o", "wce": "D", "ce": "s"}
 HEADS = {
     "argmax": "27 tasks, frozen encoder,\nat argmax",
     "tuned": "thresholds tuned",
 }
-LAYERS = (
-    ("CrossNER politics, all layers,\n68 steps", "crossner_politics", (0, 4)),
-    ("136 steps", "crossner_politics", (0, 8)),
-    ("WNUT 2017, all layers,\n128 steps", "wnut17", (1000, 4)),
-    ("more sentences, 388 steps", "wnut17", (0, 4)),
-)
+# Of runs of 19 to 614 steps, by the mean height of F1 over the logarithm of the steps.
+LAYERS = {
+    "crossner_politics": "CrossNER politics, all layers,\n19 to 614 steps",
+    "wnut17": "WNUT 2017",
+    "mrpc": "MRPC",
+    "goemotions_fear": "GoEmotions,\nfear against the rest",
+}
+EDGE = 8.0  # points of F1 that the picture shows to either side
 COLOURS = {"light": ("white", "0.15", "0.8"), "dark": ("#121212", "0.92", "0.35")}
 
 
@@ -49,14 +54,14 @@ def gains(results: Path) -> list[Gain]:
     """
     found = []
     heads = searched.read_tasks(results / "evidence_2")
-    layers = Evidence.read_fine_tuned(results / "evidence")
     for how, where in HEADS.items():
         for arm in ARMS:
             mean = searched.less_start(heads, arm, how).over_all
             found.append(Gain(where, arm, mean.mean, mean.low, mean.high))
-    for where, task, cell in LAYERS:
+    for task, where in LAYERS.items():
+        records = read(results / "evidence_2" / f"b-{task}.jsonl")
         for arm in ARMS:
-            e = effect(layers[cell], less_ce(arm, "tuned"), task)
+            e = faster(records, arm, "ce_start", "tuned")
             assert e is not None
             found.append(Gain(where, arm, e.mean, e.low, e.high))
     return found
@@ -65,10 +70,10 @@ def gains(results: Path) -> list[Gain]:
 def described(shown: list[Gain]) -> str:
     """The picture in words."""
     rows = [
-        f"{' '.join(g.where.split())}, {ARMS[g.arm]} {g.mean:+.1f} [{g.low:+.1f}, {g.high:+.1f}]"
+        f"{' '.join(g.where.split())}, {ARMS[g.arm]} {g.mean:+z.1f} [{g.low:+z.1f}, {g.high:+z.1f}]"
         for g in shown
     ]
-    return "F1 less that of cross entropy, points, 95% intervals: " + "; ".join(rows) + "."
+    return "F1 less that of cross entropy from its prior, 95% intervals: " + "; ".join(rows) + "."
 
 
 def draw(shown: list[Gain], colours: tuple[str, str, str], out: Path) -> None:
@@ -80,22 +85,27 @@ def draw(shown: list[Gain], colours: tuple[str, str, str], out: Path) -> None:
         | {"figure.facecolor": paper, "savefig.facecolor": paper, "axes.facecolor": paper}
         | {"grid.color": grid, "axes.edgecolor": ink}
     )
-    figure, ax = plt.subplots(figsize=(6.4, 3.3))
+    figure, ax = plt.subplots(figsize=(6.8, 3.9))
     wheres = list(dict.fromkeys(g.where for g in shown))
     for g in shown:
-        row = wheres.index(g.where) + 0.16 * (1 if g.arm == "wce" else -1)
-        colour = style(g.arm if g.arm == "wce" else "dl")["color"]
-        ax.plot([g.low, g.high], [row, row], color=colour, linewidth=2.4)
+        row = wheres.index(g.where) + 0.24 * (list(ARMS).index(g.arm) - 1)
+        colour = ink if g.arm == "ce" else style(g.arm)["color"]
         name = ARMS[g.arm] if g.where == wheres[0] else None
-        ax.plot(
-            g.mean, row, "o" if g.arm == "dice" else "D", color=colour, markersize=7, label=name
-        )
+        if g.mean < -EDGE:
+            arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 2.4}
+            ax.annotate("", (-EDGE, row), (-EDGE + 1.6, row), arrowprops=arrow)
+            words = f"{g.mean:.1f}".replace("-", "−")
+            ax.text(-EDGE + 1.8, row, words, color=colour, va="center", fontsize=9)
+            continue
+        ax.plot([g.low, g.high], [row, row], color=colour, linewidth=2.2)
+        ax.plot(g.mean, row, MARKERS[g.arm], color=colour, markersize=6, label=name)
+    ax.set_xlim(-EDGE, EDGE)
     ax.axvline(0, color=ink, linewidth=1)
     ax.set_yticks(range(len(wheres)), wheres)
-    ax.invert_yaxis()
+    ax.set_ylim(len(wheres) - 0.5, -0.5)
     ax.grid(axis="y", visible=False)
-    ax.set_xlabel("points of F1 more than cross entropy, 95% interval")
-    figure.legend(loc="outside upper right", ncols=2)
+    ax.set_xlabel("less cross entropy from its prior, points of F1, 95% interval", fontsize=10)
+    figure.legend(loc="outside upper center", ncols=3, fontsize=10)
     figure.savefig(out, metadata={"Description": described(shown), "Software": None})
     plt.close(figure)
 

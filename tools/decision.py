@@ -15,11 +15,6 @@ ROOT = Path(__file__).resolve().parent.parent
 STEPS = (
     ("Are you scored\nby accuracy?", "yes", "cross entropy, argmax"),
     (
-        "All layers trained,\nand few sentences\nor few steps?",
-        "yes",
-        "class weights\nor DiceLoss(),\nthreshold tuned",
-    ),
-    (
         "May you choose\na threshold on\nvalidation data?",
         "yes",
         "cross entropy, its bias\nat the log prior,\nthreshold tuned",
@@ -44,7 +39,7 @@ def draw(colours: tuple[str, str, str], out: Path) -> None:
     """Questions from top to bottom, and to the right of each what to do."""
     paper, ink, line = colours
     use_style()
-    figure, ax = plt.subplots(figsize=(4.7, 6.4), facecolor=paper)
+    figure, ax = plt.subplots(figsize=(4.7, 5.4), facecolor=paper)
     ax.set(xlim=(0, 10), ylim=(-len(STEPS) + 0.45, 0.55))
     ax.axis("off")
     box = {"boxstyle": "round,pad=0.45", "facecolor": paper, "edgecolor": line}

@@ -66,4 +66,4 @@ def test_a_sentence_that_the_records_contradict_is_no_note(
 def test_every_figure_says_what_it_shows(root: Path, tmp_path: Path) -> None:
     told = draw(root / "results", tmp_path)
     assert set(told) == {"primary", "strata", "threshold", "layers"}
-    assert all(re.search(r"[+−]\d", words) and len(words) > 60 for words in told.values())
+    assert all(re.search(r"[+−]?\d", words) and len(words) > 60 for words in told.values())

@@ -339,42 +339,6 @@ def test_the_guide_says_what_the_records_say() -> None:
     assert f"where dice has {mean}" in _prose("docs/what_to_do.md")
 
 
-@pytest.mark.skipif(not any(RECORDS.glob("b-*.jsonl")), reason="no records are kept yet")
-def test_the_readme_and_the_guide_say_what_the_second_stage_says() -> None:
-    cells = Evidence.read_fine_tuned(RECORDS)
-    readme, guide = _prose("README.md"), _prose("docs/what_to_do.md")
-
-    def told(
-        arm: str, passes: int, task: str = "crossner_politics", size: int = 0
-    ) -> tuple[str, str]:
-        contrast = analysis.less_ce(arm, "tuned")
-        found = analysis.effect(cells[size, passes], contrast, task)
-        assert found is not None
-        numbers = (found.mean, found.low, found.high)
-        mean, low, high = (f"{x:z.1f}".replace("-", "−") for x in numbers)
-        return mean, f"[{low}, {high}]"
-
-    mean, interval = told("dice", 4)
-    assert f"dice was {mean} points ahead of cross entropy {interval}" in guide
-    mean, interval = told("wce", 4)
-    assert f"weights {mean} {interval}" in guide
-    longer = " and ".join(" ".join(told(arm, 8)) for arm in ("dice", "wce"))
-    assert f"steps, {longer} in runs of 136" in readme
-    shorter = re.sub(r"\b0[.]", ".", longer)
-    assert f"In runs of 136 steps {shorter}" in guide
-    few, many = (
-        " and ".join(" ".join(told(arm, 4, "wnut17", size)) for arm in ("dice", "wce"))
-        for size in (1000, 0)
-    )
-    many = re.sub(r"\b0[.]", ".", many)
-    assert f"in runs of 128 steps, 1,000 sentences, {few}; in runs of 388 steps," in guide
-    assert f"388 steps, 3,082 sentences, {many}" in guide
-    for size in (1000, 0):
-        behind = analysis.effect(cells[size, 4], analysis.less_ce("wce", "argmax"), "wnut17")
-        assert behind is not None
-        assert behind.high < 0
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not any(RECORDS.glob("a-*.jsonl")), reason="no records are kept yet")
 def test_the_page_of_the_evidence_is_that_of_the_records() -> None:

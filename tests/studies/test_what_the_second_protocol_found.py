@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from dicelab.records import searched
+from dicelab.records.analysis import Record, read
 from dicelab.records.searched import less_start
+from dicelab.records.speed import faster, scores
 
 STRATA = ("tags", "yes or no", "rare")
 Tasks = dict[str, list[dict]]
@@ -65,3 +67,56 @@ def test_the_guide(tasks: Tasks, root: Path) -> None:
         means = less_start(tasks, arm, "argmax").strata
         tags, yes, rare = (told(means[s]) for s in STRATA)
         assert f"{name} {tags} for tags, {yes} for a yes or no, {rare} for rare positives" in guide
+
+
+CORPORA = ("crossner_politics", "wnut17", "mrpc", "goemotions_fear")
+
+
+@pytest.fixture(scope="module")
+def layers(root: Path) -> dict[str, list[Record]]:
+    """The records of Stage B2."""
+    return {name: read(root / "results" / "evidence_2" / f"b-{name}.jsonl") for name in CORPORA}
+
+
+def test_all_layers(layers: dict[str, list[Record]], root: Path) -> None:
+    guide, readme, front = (text(root, p) for p in ("docs/what_to_do.md", "README.md", "index.md"))
+
+    def area(task: str, arm: str, how: str = "tuned", zero: bool = False) -> str:
+        effect = faster(layers[task], arm, "ce_start", how)
+        assert effect is not None
+        assert effect.draws == 6
+        return told(effect, zero)
+
+    for arm, sentence in (
+        (
+            "dice",
+            "Dice {} on CrossNER politics, {} on WNUT 2017 (1,000 sentences), {} on MRPC, {} on the"
+            " label fear of GoEmotions",
+        ),
+        ("wce", "weights {}, {}, {}, {};"),
+        ("ce", "cross entropy with its bias near 0 {}, {}, {}, {}."),
+    ):
+        assert sentence.format(*(area(task, arm) for task in CORPORA)) in guide
+    mean, interval = area("mrpc", "dice", "argmax").split(maxsplit=1)
+    assert f"At argmax dice is {mean} ahead on MRPC {interval}" in guide
+    both = [area(task, "dice", zero=True) for task in CORPORA[:2]]
+    assert f"from the prior is {both[0]} on CrossNER politics and {both[1]} on WNUT" in readme
+    near = [area(task, "ce", zero=True) for task in CORPORA[:2]]
+    assert f"its bias near 0 {near[0]} and {near[1]}." in readme
+    assert f"**dice finds nothing**: {area('goemotions_fear', 'dice', zero=True)}" in readme
+    assert f"on CrossNER politics: bias near 0 {near[0]}, dice {both[0]}" in front
+    ends = {a: scores(layers["goemotions_fear"], a, "tuned") for a in ("dice", "ce_start")}
+    one, other = (f1[:, -1].mean() for _, f1 in ends.values())
+    last = ends["dice"][0][-1]
+    assert (
+        f"after {last} steps F1 is {one:.1f} with dice and {other:.1f} with cross entropy from the"
+        in guide
+    )
+
+
+def test_most_batches_of_fear_hold_no_positive(tasks: Tasks, root: Path) -> None:
+    size = tasks["goemotions_fear"][0]["sizes"]["train"]
+    none = (1 - size["positive"] / size["rows"]) ** 32
+    assert f"Of the batches of fear {100 * none:.0f}% hold no positive" in text(
+        root, "docs/what_to_do.md"
+    )

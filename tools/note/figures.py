@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from dicelab.figures import by_stratum, forest, style, use_style
+from dicelab.figures import by_stratum, forest, training_curves, use_style
 from dicelab.records import searched
-from tools.note.numbers import NAMES, all_layers
+from dicelab.records.speed import scores
+from tools.note.layers import CORPORA, SHOWN, read_corpora
 from tools.note.second import RIVALS, STRATA, Tasks
 from tools.note.words import interval, signed
 
@@ -33,7 +32,7 @@ def draw(results: Path, out: Path) -> dict[str, str]:
         ("primary", *_primary(tasks)),
         ("strata", *_strata(tasks)),
         ("threshold", *_threshold(tasks)),
-        ("layers", *_layers(results / "evidence")),
+        ("layers", *_layers(results / "evidence_2")),
     ):
         figure.savefig(out / f"note-{name}.png", metadata={"Software": None}, dpi=200)
         plt.close(figure)
@@ -89,35 +88,27 @@ def _threshold(tasks: Tasks) -> tuple[Figure, str]:
 
 
 def _layers(folder: Path) -> tuple[Figure, str]:
-    figure, axes = plt.subplots(1, 2, figsize=(6.4, 2.6), sharey=True)
-    found = list(all_layers(folder))
-    titles = {"crossner_politics": "CrossNER politics", "wnut17": "WNUT 2017"}
+    figure, axes = plt.subplots(1, 4, figsize=(6.8, 2.5))
     words = []
-    for ax, (task, title) in zip(axes, titles.items(), strict=True):
-        for shift, arm in ((0.97, "dice"), (1.03, "wce")):
-            here = [(steps, e) for t, steps, a, e in found if (t, a) == (task, arm)]
-            colour = style("dl" if arm == "dice" else "wce")["color"]
-            error = [[e.mean - e.low for _, e in here], [e.high - e.mean for _, e in here]]
-            ax.errorbar(
-                [steps * shift for steps, _ in here],
-                [e.mean for _, e in here],
-                error,
-                fmt="o-" if arm == "dice" else "D--",
-                color=colour,
-                label=NAMES[arm],
-            )
-            words += [f"{title}, {steps} steps, {NAMES[arm]} {signed(e.mean)}" for steps, e in here]
-        ax.axhline(0, color="0.2", lw=0.8)
-        ax.set_xscale("log")
-        ticks = list(_ticks(found, task))
-        ax.set_xticks(ticks, [str(tick) for tick in ticks])
+    for ax, (task, records) in zip(axes, read_corpora(folder).items(), strict=True):
+        title, _ = CORPORA[task]
+        found = {name: scores(records, arm, "tuned") for arm, name in SHOWN.items()}
+        steps = found["dice"][0]
+        training_curves(
+            {n: f1 for n, (_, f1) in found.items()}, steps, xlabel="steps", ylabel="", ax=ax
+        )
+        ax.get_legend().remove()
+        ax.set(xscale="log", ylim=(max(0, ax.get_ylim()[0]), None))
+        ax.set_title(title, fontsize=9)
+        ax.set_xticks(steps[::2], [str(n) for n in steps[::2]])
+        ax.tick_params(labelsize=8)
         ax.minorticks_off()
-        ax.set_title(title)
-        ax.set_xlabel("optimiser steps")
-    axes[0].set_ylabel("less cross entropy, F1")
-    axes[0].legend(frameon=False)
+        each = ", ".join(
+            f"{name} {f1[:, 0].mean():.0f} to {f1[:, -1].mean():.0f}"
+            for name, (_, f1) in found.items()
+        )
+        words.append(f"{title}, {steps[0]} to {steps[-1]} steps: {each}")
+    axes[0].set_ylabel("test F1, %")
+    handles = axes[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=4, fontsize=8)
     return figure, "; ".join(words) + "."
-
-
-def _ticks(found: list[Any], task: str) -> Iterator[int]:
-    yield from sorted({steps for t, steps, _, _ in found if t == task})

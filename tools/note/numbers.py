@@ -13,17 +13,15 @@ from pybtex import format_from_file
 from dicelab.claims import claim
 from dicelab.records import paper
 from dicelab.records.analysis import (
-    Effect,
     Evidence,
     Pooled,
-    effect,
     effects_of,
     less_ce,
     pool,
     read,
 )
 from dicelab.records.runs import read_records
-from tools.note import second
+from tools.note import layers, second
 from tools.note.words import interval, signed
 
 NAMES = {
@@ -56,25 +54,6 @@ def over_tasks(evidence: Evidence, arm: str, how: str) -> Pooled:
     return found
 
 
-def all_layers(folder: Path) -> list[tuple[str, int, str, Effect]]:
-    """Of Stage B: corpus, steps of a run, arm, effect; tuned, cells with every draw alone.
-
-    Args:
-        folder: The records.
-    """
-    found = []
-    steps = {("crossner_politics", 0, 4): 68, ("crossner_politics", 0, 8): 136}
-    steps |= {("wnut17", 1000, 4): 128, ("wnut17", 0, 4): 388}
-    cells = Evidence.read_fine_tuned(folder)
-    for (task, size, passes), number in steps.items():
-        for arm in ("dice", "wce"):
-            e = effect(cells[size, passes], less_ce(arm, "tuned"), task)
-            assert e is not None
-            assert e.seeds == 8
-            found.append((task, number, arm, e))
-    return found
-
-
 def numbers(root: Path) -> dict[str, str]:
     """What the text's braces stand for; its comparisons are asserted on the way.
 
@@ -92,27 +71,14 @@ def numbers(root: Path) -> dict[str, str]:
         "more than many a published gain",
         sum(g < float(found["sd"]) for g in gains) > len(gains) / 2,
     )
-    layers = {(task, steps, arm): e for task, steps, arm, e in all_layers(folder)}
-    short, longer = layers["wnut17", 128, "dice"], layers["wnut17", 388, "dice"]
-    claim("On WNUT 2017 the order turns", short.low > 0, longer.mean < 0)
-    claim(
-        "both start faster",
-        all(layers["crossner_politics", 68, arm].low > 0 for arm in ("dice", "wce")),
-    )
-    rows = spent(folder) + second.spent(root / "results" / "evidence_2")
+    of_second = root / "results" / "evidence_2"
+    found |= layers.numbers(of_second)
+    rows = spent(folder) + second.spent(of_second) + layers.spent(of_second)
     found |= {
-        "few_steps": 68,
         "references": _references(root),
         "table_rivals": _rivals(evidence),
         "table_hours": "\n".join(f"| {a} | {n:,} | {h:.1f} |" for a, n, h in rows),
     }
-    for name, key in {
-        "politics_4": ("crossner_politics", 68, "dice"),
-        "politics_4_wce": ("crossner_politics", 68, "wce"),
-        "politics_8": ("crossner_politics", 136, "dice"),
-    }.items():
-        found[name] = f"{layers[key].mean:.1f}"
-        found[f"{name}_in"] = interval(layers[key].low, layers[key].high)
     found |= _of_the_paper() | _first_try(root)
     return {name: str(value) for name, value in found.items()}
 
@@ -124,17 +90,15 @@ def spent(folder: Path) -> list[tuple[str, int, float]]:
         folder: The records.
     """
     rows = []
-    for title, letter, kind in (
-        ("first protocol, frozen encoder, trials", "a", "search"),
-        ("first protocol, frozen encoder, finals", "a", "final"),
-        ("first protocol, all layers, trials", "b", "search"),
-        ("first protocol, all layers, finals", "b", "final"),
+    for title, letter in (
+        ("first protocol, frozen encoder", "a"),
+        ("first protocol, all layers", "b"),
     ):
         seconds = [
             r["seconds"]
             for path in sorted(folder.glob(f"{letter}-*.jsonl"))
             for r in read(path)
-            if r["kind"] == kind
+            if r["kind"] in ("search", "final")
         ]
         rows.append((title, len(seconds), sum(seconds) / 3600))
     return rows

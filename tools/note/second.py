@@ -175,16 +175,18 @@ def _spent(tasks: Tasks) -> dict[str, Any]:
 
 
 def spent(folder: Path) -> list[tuple[str, int, float]]:
-    """Of each arm: its name, its runs, its core-hours.
+    """Of the primary arms and of the others: what they are, their runs, their core-hours.
 
     Args:
         folder: The records.
     """
     tasks = searched.read_tasks(folder)
     rows = []
-    for arm in ("ce_start", *RIVALS):
-        runs = [r["seconds"] for records in tasks.values() for r in records if r.get("arm") == arm]
-        name = RIVALS.get(arm, "cross entropy from the prior")
+    for name, arms in (
+        ("dice and cross entropy from the prior", ("ce_start", "dice")),
+        ("the other losses", [arm for arm in RIVALS if arm != "dice"]),
+    ):
+        runs = [r["seconds"] for records in tasks.values() for r in records if r.get("arm") in arms]
         rows.append((f"second protocol, {name}", len(runs), sum(runs) / 3600))
     return rows
 

@@ -1,0 +1,99 @@
+"""The numbers of the second protocol's Stage B2, all layers trained, from its records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dicelab.claims import claim
+from dicelab.records.analysis import Record, read
+from dicelab.records.decided import Effect
+from dicelab.records.speed import faster, scores
+from tools.note.words import interval, signed
+
+# As the note calls a corpus, and as its braces do.
+CORPORA = {
+    "crossner_politics": ("CrossNER politics", "politics"),
+    "wnut17": ("WNUT 2017", "wnut"),
+    "mrpc": ("MRPC", "mrpc"),
+    "goemotions_fear": ("GoEmotions, fear", "fear"),
+}
+SHOWN = {
+    "ce_start": "cross entropy",
+    "dice": "dice",
+    "wce": "weighted cross entropy",
+    "ce": "bias near 0, cross entropy",
+}
+BATCH = 32
+Corpora = Mapping[str, Sequence[Record]]
+
+
+def read_corpora(folder: Path) -> Corpora:
+    """The records of each corpus.
+
+    Args:
+        folder: The records.
+    """
+    return {task: read(folder / f"b-{task}.jsonl") for task in CORPORA}
+
+
+def numbers(folder: Path) -> dict[str, str]:
+    """What braces of the text stand for.
+
+    Args:
+        folder: The records.
+
+    Raises:
+        AssertionError: A sentence does not hold for the records.
+    """
+    corpora = read_corpora(folder)
+
+    def less(task: str, arm: str, other: str) -> Effect:
+        found = faster(corpora[task], arm, other, "tuned")
+        assert found is not None
+        assert found.draws == 6
+        return found
+
+    found: dict[str, str] = {}
+    for task, (_, braces) in CORPORA.items():
+        for name, e in (
+            (f"layers_{braces}", less(task, "dice", "ce_start")),
+            (f"layers_{braces}_near", less(task, "dice", "ce")),
+            (f"start_{braces}", less(task, "ce_start", "ce")),
+        ):
+            found |= {name: signed(e.mean).removeprefix("+"), f"{name}_in": interval(e.low, e.high)}
+        if task != "goemotions_fear":
+            e = less(task, "dice", "ce_start")
+            claim("dice is not told from cross entropy from the prior", e.low < 0 < e.high)
+    for task in ("crossner_politics", "wnut17"):
+        near = less(task, "ce_start", "ce")
+        claim("A start at the prior gives cross entropy the head start", near.low > 2)
+    ends = {arm: scores(corpora["goemotions_fear"], arm, "tuned")[1][:, -1].mean() for arm in SHOWN}
+    claim("it finds nothing", ends["dice"] < 5, ends["ce_start"] > 50)
+    (size,) = {
+        (r["sizes"]["train"]["rows"], r["sizes"]["train"]["positive"])
+        for r in read(folder / "goemotions_fear.jsonl")
+        if r["kind"] == "task"
+    }
+    rates = {r["rate"] for r in corpora["mrpc"] if r["kind"] == "final"}
+    claim("the lowest of the seven won for every loss", rates == {1e-4})
+    return found | {
+        "empty": f"{100 * (1 - size[1] / size[0]) ** BATCH:.0f}%",
+        "last_step": str(scores(corpora["goemotions_fear"], "dice", "tuned")[0][-1]),
+        **{f"fear_{arm.removeprefix('ce_')}": f"{f1:.1f}" for arm, f1 in ends.items()},
+    }
+
+
+def spent(folder: Path) -> list[tuple[str, int, float]]:
+    """What it is, its runs, and the hours of a core beside the GPU.
+
+    Args:
+        folder: The records.
+    """
+    of_run = {
+        (r["task"], r["arm"], r["kind"], r["seed"], r["rate"]): r["seconds"]
+        for records in read_corpora(folder).values()
+        for r in records
+    }
+    hours = sum(of_run.values()) / 3600
+    return [("second protocol, all layers, on a GPU", len(of_run), hours)]
