@@ -21,7 +21,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from dicelab.records.analysis import CHECKPOINTS, MARGIN, WAYS, Evidence
+from dicelab.records import speed
+from dicelab.records.analysis import CHECKPOINTS, MARGIN, WAYS, Evidence, Record
 from dicelab.records.runs import interval, loss_name
 from dicelab.records.searched import Effect, Estimate, Pooled
 
@@ -190,6 +191,28 @@ def training_curves(
             ax.fill_between(steps, low, high, color=look["color"], alpha=0.15, linewidth=0)
     ax.set(xlabel=xlabel, ylabel=ylabel)
     ax.legend()
+    return ax
+
+
+def by_steps(records: Sequence[Record], *, ax: Axes) -> Axes:
+    """Test F1, threshold tuned, of runs with all layers trained, by how many steps they have.
+
+    Args:
+        records: Of one corpus of Stage B2.
+        ax: Axes to draw into.
+
+    Returns:
+        The axes: of each arm the mean over draws and its 95% interval as a band, with a label for a
+        legend.
+    """
+    found = {name: speed.scores(records, arm, "tuned") for arm, name in speed.ARMS.items()}
+    steps, _ = found["dice"]
+    curves = {name: f1 for name, (_, f1) in found.items()}
+    training_curves(curves, steps, xlabel="step", ylabel="test F1, %", ax=ax)
+    ax.legend().remove()
+    ax.set(xscale="log", ylim=(max(0.0, ax.get_ylim()[0]), None))
+    ax.set_xticks(steps, [str(n) for n in steps])
+    ax.minorticks_off()
     return ax
 
 

@@ -9,7 +9,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from dicelab import figures
-from dicelab.records import searched
+from dicelab.records import searched, speed
 from dicelab.records.analysis import CHECKPOINTS, WAYS, Evidence, compared
 from dicelab.training.experiment import LOSSES
 from tests import made_up_study
@@ -122,6 +122,19 @@ def test_means_of_losses_stand_in_their_stratum(axes) -> None:
         figures.style(n)["color"] for n in ("dice", "wce", "dice")
     ]
     assert axes.get_legend_handles_labels()[1] == ["dice", "wce"]
+
+
+def test_finished_runs_stand_at_their_steps(axes, root) -> None:
+    records = speed.read_corpora(root / "results" / "evidence_2")["mrpc"]
+    figures.by_steps(records, ax=axes)
+    assert [line.get_label() for line in axes.lines] == list(speed.ARMS.values())
+    for line, arm in zip(axes.lines, speed.ARMS, strict=True):
+        steps, f1 = speed.scores(records, arm, "tuned")
+        assert line.get_xdata().tolist() == steps
+        assert line.get_ydata().tolist() == f1.mean(0).tolist()
+    assert axes.get_xscale() == "log"
+    assert axes.get_ylim()[0] >= 0
+    assert axes.get_legend() is None
 
 
 def test_scores_show_every_seed_and_the_mean(axes) -> None:

@@ -15,8 +15,7 @@ import matplotlib.pyplot as plt
 
 from dicelab.figures import style, use_style
 from dicelab.records import searched
-from dicelab.records.analysis import read
-from dicelab.records.speed import faster
+from dicelab.records.speed import faster, read_corpora
 
 ROOT = Path(__file__).resolve().parent.parent
 ARMS = {"dice": "dice loss", "wce": "class weights", "ce": "cross entropy, bias near 0"}
@@ -58,10 +57,10 @@ def gains(results: Path) -> list[Gain]:
         for arm in ARMS:
             mean = searched.less_start(heads, arm, how).over_all
             found.append(Gain(where, arm, mean.mean, mean.low, mean.high))
+    layers = read_corpora(results / "evidence_2")
     for task, where in LAYERS.items():
-        records = read(results / "evidence_2" / f"b-{task}.jsonl")
         for arm in ARMS:
-            e = faster(records, arm, "ce_start", "tuned")
+            e = faster(layers[task], arm, "ce_start", "tuned")
             assert e is not None
             found.append(Gain(where, arm, e.mean, e.low, e.high))
     return found

@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
-from dicelab.records.analysis import RESAMPLES, Record, f1, two_way_bootstrap
+from dicelab.records.analysis import RESAMPLES, Record, f1, read, two_way_bootstrap
 from dicelab.records.decided import Effect
+
+# As pictures call them.
+CORPORA = {
+    "crossner_politics": "CrossNER politics",
+    "wnut17": "WNUT 2017",
+    "mrpc": "MRPC",
+    "goemotions_fear": "GoEmotions, fear",
+}
+ARMS = {
+    "ce_start": "cross entropy",
+    "dice": "dice",
+    "wce": "weighted cross entropy",
+    "ce": "bias near 0, cross entropy",
+}
+
+
+def read_corpora(folder: Path) -> dict[str, list[Record]]:
+    """The records of Stage B2, by corpus; those of Stage A2 lie beside them."""
+    return {name: read(folder / f"b-{name}.jsonl") for name in CORPORA}
 
 
 def shares(steps: Sequence[int]) -> np.ndarray:

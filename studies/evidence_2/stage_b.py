@@ -20,6 +20,7 @@ from tqdm import tqdm
 from dicelab.records.analysis import Record, f1, read
 from dicelab.records.runs import versions
 from dicelab.tasks import pairs, tagging
+from dicelab.tasks.outputs import outputs_of
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment
 from dicelab.training.trainer import build_loss
@@ -157,39 +158,32 @@ class Draw(first._Task):
         if form == "tags":
             seen = {tag for part in self.corpus.values() for row in part["tags"] for tag in row}
             self.names = [*self.encoded.labels, *sorted(seen - set(self.encoded.labels))]
-        collate = self.room.collator(self.tokenizer)
-        rows = {name: split.to_list() for name, split in self.encoded.splits.items()}
-        self.batch = lambda name, numbers: dict(collate([rows[name][i] for i in numbers]))
+        self.rows = {name: split.to_list() for name, split in self.encoded.splits.items()}
+        self.collate = self.room.collator(self.tokenizer)
 
     def batches(self, seed: int) -> Batches:
         """The batch of each step, counted from 1: one shuffled pass after the other."""
-        rows, rng = len(self.encoded.splits["train"]), np.random.default_rng([31, seed])
+        rows, rng = self.rows["train"], np.random.default_rng([31, seed])
         order: list[int] = []
 
         def batch(step: int) -> dict[str, Tensor]:
             while len(order) < step * BATCH:
-                order.extend(rng.permutation(rows).tolist())
-            return self.batch("train", order[(step - 1) * BATCH : step * BATCH])
+                order.extend(rng.permutation(len(rows)).tolist())
+            return self.collate([rows[i] for i in order[(step - 1) * BATCH : step * BATCH]])
 
         return batch
 
     def logits(self, model: Any, name: str) -> np.ndarray:
         """Of a split, ``[rows, C]`` or, padded, ``[rows, sub-words, C]``."""
-        lengths = [len(ids) for ids in self.encoded.splits[name]["input_ids"]]
-        longest = max(lengths)
+        lengths = [len(row["input_ids"]) for row in self.rows[name]]
         by_length = np.argsort(lengths, kind="stable").tolist()
+        rows = [self.rows[name][i] for i in by_length]
+        with torch.autocast(next(model.parameters()).device.type, torch.bfloat16):
+            (outputs,) = outputs_of(model, rows, self.collate, ["logits"], 64)
         found: list[Any] = [None] * len(lengths)
-        device = next(model.parameters()).device
-        model.eval()
-        for start in range(0, len(by_length), 64):
-            some = by_length[start : start + 64]
-            batch = _on(device, self.batch(name, some))
-            batch.pop("labels")
-            with torch.no_grad(), torch.autocast(device.type, torch.bfloat16):
-                logits = model(**batch).logits
-            for i, row in zip(some, logits.float().cpu(), strict=True):
-                blank = [(0, longest - len(row)), (0, 0)] if row.dim() == 2 else [(0, 0)]
-                found[i] = np.pad(row.numpy(), blank)
+        for i, row in zip(by_length, outputs, strict=True):
+            blank = [(0, max(lengths) - len(row)), (0, 0)] if row.ndim == 2 else [(0, 0)]
+            found[i] = np.pad(row, blank)
         return np.stack(found)
 
 
@@ -206,10 +200,6 @@ def _dataset(form: str, rows: Sequence[Row]) -> Dataset:
     names = ["sentence"] if form == "text" else ["sentence1", "sentence2"]
     columns: dict[str, Any] = {name: [r.texts[i] for r in rows] for i, name in enumerate(names)}
     return Dataset.from_dict({**columns, "label": [int(r.tags == YES) for r in rows]})
-
-
-def _on(device: torch.device, batch: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name: value.to(device) for name, value in batch.items()}
 
 
 def finished(
@@ -237,7 +227,7 @@ def finished(
     def step(of: Any, optimizer: Any, number: int, now: float) -> None:
         torch.manual_seed(100_000 * seed + number)
         of.train()
-        batch = _on(device, batches(number))
+        batch = {name: value.to(device) for name, value in batches(number).items()}
         labels = batch.pop("labels")
         with torch.autocast(device.type, torch.bfloat16):
             logits = of(**batch).logits

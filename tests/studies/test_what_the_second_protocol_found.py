@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from dicelab.records import searched
-from dicelab.records.analysis import Record, read
+from dicelab.records.analysis import Record
 from dicelab.records.searched import less_start
-from dicelab.records.speed import faster, scores
+from dicelab.records.speed import CORPORA, faster, read_corpora, scores
 
+TAGS = ("crossner_politics", "wnut17")
 STRATA = ("tags", "yes or no", "rare")
 Tasks = dict[str, list[dict]]
 
@@ -69,13 +70,10 @@ def test_the_guide(tasks: Tasks, root: Path) -> None:
         assert f"{name} {tags} for tags, {yes} for a yes or no, {rare} for rare positives" in guide
 
 
-CORPORA = ("crossner_politics", "wnut17", "mrpc", "goemotions_fear")
-
-
 @pytest.fixture(scope="module")
 def layers(root: Path) -> dict[str, list[Record]]:
     """The records of Stage B2."""
-    return {name: read(root / "results" / "evidence_2" / f"b-{name}.jsonl") for name in CORPORA}
+    return read_corpora(root / "results" / "evidence_2")
 
 
 def test_all_layers(layers: dict[str, list[Record]], root: Path) -> None:
@@ -99,9 +97,9 @@ def test_all_layers(layers: dict[str, list[Record]], root: Path) -> None:
         assert sentence.format(*(area(task, arm) for task in CORPORA)) in guide
     mean, interval = area("mrpc", "dice", "argmax").split(maxsplit=1)
     assert f"At argmax dice is {mean} ahead on MRPC {interval}" in guide
-    both = [area(task, "dice", zero=True) for task in CORPORA[:2]]
+    both = [area(task, "dice", zero=True) for task in TAGS]
     assert f"from the prior is {both[0]} on CrossNER politics and {both[1]} on WNUT" in readme
-    near = [area(task, "ce", zero=True) for task in CORPORA[:2]]
+    near = [area(task, "ce", zero=True) for task in TAGS]
     assert f"its bias near 0 {near[0]} and {near[1]}." in readme
     assert f"**dice finds nothing**: {area('goemotions_fear', 'dice', zero=True)}" in readme
     assert f"on CrossNER politics: bias near 0 {near[0]}, dice {both[0]}" in front

@@ -8,10 +8,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from dicelab.figures import by_stratum, forest, training_curves, use_style
+from dicelab.figures import by_steps, by_stratum, forest, use_style
 from dicelab.records import searched
-from dicelab.records.speed import scores
-from tools.note.layers import CORPORA, SHOWN, read_corpora
+from dicelab.records.speed import ARMS, CORPORA, read_corpora, scores
 from tools.note.second import RIVALS, STRATA, Tasks
 from tools.note.words import interval, signed
 
@@ -91,24 +90,18 @@ def _layers(folder: Path) -> tuple[Figure, str]:
     figure, axes = plt.subplots(1, 4, figsize=(6.8, 2.5))
     words = []
     for ax, (task, records) in zip(axes, read_corpora(folder).items(), strict=True):
-        title, _ = CORPORA[task]
-        found = {name: scores(records, arm, "tuned") for arm, name in SHOWN.items()}
-        steps = found["dice"][0]
-        training_curves(
-            {n: f1 for n, (_, f1) in found.items()}, steps, xlabel="steps", ylabel="", ax=ax
-        )
-        ax.get_legend().remove()
-        ax.set(xscale="log", ylim=(max(0, ax.get_ylim()[0]), None))
-        ax.set_title(title, fontsize=9)
-        ax.set_xticks(steps[::2], [str(n) for n in steps[::2]])
+        by_steps(records, ax=ax)
+        ax.set(ylabel="" if words else "test F1, %")
+        ax.set_title(CORPORA[task], fontsize=9)
         ax.tick_params(labelsize=8)
-        ax.minorticks_off()
+        found = {name: scores(records, arm, "tuned") for arm, name in ARMS.items()}
+        steps, _ = found["dice"]
+        ax.set_xticks(steps[::2], [str(n) for n in steps[::2]])
         each = ", ".join(
             f"{name} {f1[:, 0].mean():.0f} to {f1[:, -1].mean():.0f}"
             for name, (_, f1) in found.items()
         )
-        words.append(f"{title}, {steps[0]} to {steps[-1]} steps: {each}")
-    axes[0].set_ylabel("test F1, %")
+        words.append(f"{CORPORA[task]}, {steps[0]} to {steps[-1]} steps: {each}")
     handles = axes[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=4, fontsize=8)
     return figure, "; ".join(words) + "."

@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dicelab.claims import claim
-from dicelab.records.analysis import Record, read
+from dicelab.records.analysis import read
 from dicelab.records.decided import Effect
-from dicelab.records.speed import faster, scores
+from dicelab.records.speed import ARMS, faster, read_corpora, scores
 from tools.note.words import interval, signed
 
-# As the note calls a corpus, and as its braces do.
-CORPORA = {
-    "crossner_politics": ("CrossNER politics", "politics"),
-    "wnut17": ("WNUT 2017", "wnut"),
-    "mrpc": ("MRPC", "mrpc"),
-    "goemotions_fear": ("GoEmotions, fear", "fear"),
-}
-SHOWN = {
-    "ce_start": "cross entropy",
-    "dice": "dice",
-    "wce": "weighted cross entropy",
-    "ce": "bias near 0, cross entropy",
+# As the text's braces call a corpus.
+BRACES = {
+    "crossner_politics": "politics",
+    "wnut17": "wnut",
+    "mrpc": "mrpc",
+    "goemotions_fear": "fear",
 }
 BATCH = 32
-Corpora = Mapping[str, Sequence[Record]]
-
-
-def read_corpora(folder: Path) -> Corpora:
-    """The records of each corpus.
-
-    Args:
-        folder: The records.
-    """
-    return {task: read(folder / f"b-{task}.jsonl") for task in CORPORA}
 
 
 def numbers(folder: Path) -> dict[str, str]:
@@ -55,20 +38,20 @@ def numbers(folder: Path) -> dict[str, str]:
         return found
 
     found: dict[str, str] = {}
-    for task, (_, braces) in CORPORA.items():
+    for task, braces in BRACES.items():
+        dice, start = less(task, "dice", "ce_start"), less(task, "ce_start", "ce")
+        near = less(task, "dice", "ce")
         for name, e in (
-            (f"layers_{braces}", less(task, "dice", "ce_start")),
-            (f"layers_{braces}_near", less(task, "dice", "ce")),
-            (f"start_{braces}", less(task, "ce_start", "ce")),
+            (f"layers_{braces}", dice),
+            (f"layers_{braces}_near", near),
+            (f"start_{braces}", start),
         ):
             found |= {name: signed(e.mean).removeprefix("+"), f"{name}_in": interval(e.low, e.high)}
         if task != "goemotions_fear":
-            e = less(task, "dice", "ce_start")
-            claim("dice is not told from cross entropy from the prior", e.low < 0 < e.high)
-    for task in ("crossner_politics", "wnut17"):
-        near = less(task, "ce_start", "ce")
-        claim("A start at the prior gives cross entropy the head start", near.low > 2)
-    ends = {arm: scores(corpora["goemotions_fear"], arm, "tuned")[1][:, -1].mean() for arm in SHOWN}
+            claim("dice is not told from cross entropy from the prior", dice.low < 0 < dice.high)
+        if task in ("crossner_politics", "wnut17"):
+            claim("A start at the prior gives cross entropy the head start", start.low > 2)
+    ends = {arm: scores(corpora["goemotions_fear"], arm, "tuned")[1][:, -1].mean() for arm in ARMS}
     claim("it finds nothing", ends["dice"] < 5, ends["ce_start"] > 50)
     (size,) = {
         (r["sizes"]["train"]["rows"], r["sizes"]["train"]["positive"])
