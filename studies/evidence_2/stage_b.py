@@ -176,13 +176,13 @@ class Draw(first._Task):
     def logits(self, model: Any, name: str) -> np.ndarray:
         """Of a split, ``[rows, C]`` or, padded, ``[rows, sub-words, C]``."""
         lengths = [len(row["input_ids"]) for row in self.rows[name]]
-        by_length = np.argsort(lengths, kind="stable").tolist()
+        by_length, longest = np.argsort(lengths, kind="stable").tolist(), max(lengths)
         rows = [self.rows[name][i] for i in by_length]
         with torch.autocast(next(model.parameters()).device.type, torch.bfloat16):
             (outputs,) = outputs_of(model, rows, self.collate, ["logits"], 64)
         found: list[Any] = [None] * len(lengths)
         for i, row in zip(by_length, outputs, strict=True):
-            blank = [(0, max(lengths) - len(row)), (0, 0)] if row.ndim == 2 else [(0, 0)]
+            blank = [(0, longest - len(row)), (0, 0)] if row.ndim == 2 else [(0, 0)]
             found[i] = np.pad(row, blank)
         return np.stack(found)
 
