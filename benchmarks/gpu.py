@@ -68,15 +68,16 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def table(folders: list[Path]) -> pd.DataFrame:
-    """What the runs reached, one row a chapter and loss."""
+def table(out: Path, folders: list[Path]) -> pd.DataFrame:
+    """What the runs reached, one row a run; a chapter may train a loss more than once."""
     rows = []
     for folder in folders:
-        for record in runs.read_records(folder):
+        for path in sorted(folder.rglob("record.json")):
+            (record,) = runs.read_records(path)
             measured = record["measured"]
             rows.append(
                 {
-                    "chapter": folder.name,
+                    "run": path.parent.relative_to(out).as_posix(),
                     "loss": runs.loss_label(record),
                     "test F1": round(record["metrics"]["test"]["f1"], 1),
                     "seconds": round(measured["seconds"]),
@@ -113,7 +114,8 @@ def main() -> int:
     if wrong:
         print("\n".join(f"error: {text}" for text in wrong), file=sys.stderr)
         return 2
-    print(table([run(number, given) for number in given.only]).to_string(index=False))
+    folders = [run(number, given) for number in given.only]
+    print(table(given.out, folders).to_string(index=False))
     return 0
 
 

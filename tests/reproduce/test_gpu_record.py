@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy import stats
 
+from dicelab.records import runs
 from reproduce import estimate, gpu, grid
 from studies.evidence_2.__main__ import main as study
 
@@ -129,6 +132,62 @@ def test_the_hours_of_the_guide_are_fewer_there_in_large_batches_alone(
     shape = estimate.shape_of(job)
     assert shape.batch == 4
     assert shape.batch * shape.length < min(steps) * estimate.SPEED["large"]
+
+
+def test_the_page_says_what_the_chapters_reached(root: Path) -> None:
+    kept = read(root, "chapters.json")
+    assert (kept["device"], kept["versions"]["torch"]) == ("NVIDIA H100 80GB HBM3", "2.11.0")
+    rows = {row["run"]: row for row in kept["rows"]}
+    page = (root / "docs" / "reproduce.md").read_text(encoding="utf-8").splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page if "|" in line]
+    shown = 0
+    for name, folder in (
+        ("08", "08_part_of_speech"),
+        ("09", "09_named_entities"),
+        ("09, reader", "09_named_entities/reader"),
+        ("10", "10_reading"),
+        ("10, by choice", "10_reading/choice"),
+        ("11", "11_paraphrases"),
+    ):
+        made = [rows.get(f"{folder}/{loss}") for loss in ("ce", "fl", "dl", "dsc")]
+        shown += sum(map(bool, made))
+        written = [f"{row['test F1']:.1f}" if row else "" for row in made]
+        assert any([line[0], *line[2:]] == [name, *written] for line in cells), written
+    assert shown == len(rows)
+    assert {row["precision"] for row in kept["rows"]} == {"bf16"}
+    epochs = {row["run"]: (row["epochs"], row["training size"]) for row in kept["rows"]}
+    assert epochs["08_part_of_speech/ce"] == (2, 0)
+    assert epochs["09_named_entities/reader/ce"] == (1, 0)
+    assert epochs["10_reading/ce"] == (2, 6000)
+    assert epochs["11_paraphrases/ce"] == epochs["09_named_entities/ce"] == (4, 0)
+    tuned = {run: f"{row['tuned']:.1f}" for run, row in rows.items()}
+    assert (
+        f"the reader of chapter 09 has {tuned['09_named_entities/reader/ce']} with cross entropy "
+        f"and {tuned['09_named_entities/reader/dsc']} with self-adjusting dice; "
+        f"in chapter 10 cross entropy has {tuned['10_reading/ce']}."
+    ) in words(root, "reproduce.md")
+
+
+def test_the_page_says_how_far_table_7_is_from_the_cpu_s(root: Path) -> None:
+    laptop = runs.read_records(root / "results" / "reproduced" / "laptop" / "table7.jsonl")
+    there = {(r["parameters"]["loss"], r["parameters"]["seed"]): r for r in laptop}
+    rows = read(root, "table7.json")["rows"]
+    assert (len(rows), len(there)) == (11, 12)
+    beside = [there[row["loss"], row["seed"]] for row in rows]
+    less = [
+        row["test F1"] - record["metrics"]["test"]["f1"]
+        for row, record in zip(rows, beside, strict=True)
+    ]
+    low, high = stats.ttest_1samp(less, 0).confidence_interval()
+    seconds = np.median([row["seconds"] for row in rows])
+    on_a_cpu = np.median([record["measured"]["seconds"] for record in beside])
+    assert {record["measured"]["device"] for record in beside} == {"cpu, 1 threads"}
+    assert (
+        f"between {-min(less):.1f} points below and {max(less):.1f} above that of the same seed on "
+        f"a CPU, and {np.mean(less):.1f} [{low:.1f}, {high:.1f}] above on average. A run took "
+        f"{seconds:.0f} seconds at the median, with up to four other programs on the card, "
+        f"and {on_a_cpu:.0f} on one thread of a CPU."
+    ) in words(root, "reproduce.md")
 
 
 def test_the_study_takes_what_the_page_gives_it(
