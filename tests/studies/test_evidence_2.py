@@ -285,4 +285,4 @@ def test_by_the_kept_first_searches_no_edge_has_to_move(root: Path) -> None:
     assert all(runs.edges(folder, arm, names) for arm in ARMS), "every first search is over"
     assert runs.over_the_rule(folder, names) == []
     page = " ".join((root / "docs" / "protocol_2.md").read_text(encoding="utf-8").split())
-    assert "by which no edge has to move" in page
+    assert "By the first searches no edge has to move." in page

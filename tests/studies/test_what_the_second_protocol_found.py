@@ -45,7 +45,10 @@ def test_the_readme_and_the_front_page(tasks: Tasks, root: Path) -> None:
     each = [told(argmax.strata[name], True) for name in STRATA]
     assert f"At argmax dice is {told(argmax.over_all, True)} points ahead" in readme
     assert f"on tags {each[0]}, for a yes or no {each[1]}, on rare positives {each[2]}" in readme
-    assert f"Weights are {told(weights, True)} ahead" in readme
+    assert f"Weights are {told(weights, True)} ahead; corrected, none of these stands" in readme
+    family = searched.secondary(tasks)
+    assert (len(family) + 1) * argmax.over_all.p > 0.05, "one more question than the protocol has"
+    assert min(corrected for _, corrected in family.values()) > 0.05
     both = f"{told(weights, True)} and {told(argmax.over_all, True)} ahead"
     assert f"on the same tasks {both}" in front
     searches = min(e.searches for e in searched.effects_of(tasks, searched.PRIMARY))
@@ -58,6 +61,11 @@ def test_the_guide(tasks: Tasks, root: Path) -> None:
     assert (
         f"dice less cross entropy from the prior {told(tuned).replace(' [', ' points [')}" in guide
     )
+    effects = searched.effects_of(tasks, searched.PRIMARY)
+    least, most = (f(e.mean for e in effects) for f in (min, max))
+    ends = f"{least:.1f} and {most:.1f}".replace("-", "−")
+    assert f"on single tasks between {ends} points, with all intervals but one across zero" in guide
+    assert sum(e.low > 0 or e.high < 0 for e in effects) == 1
     for arm, name in (("wce", "weights"), ("logit_adjustment", "logit adjustment")):
         assert f"{name} {told(less_start(tasks, arm, 'tuned').over_all)}" in guide
     for arm, name in (

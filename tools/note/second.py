@@ -36,7 +36,7 @@ def numbers(folder: Path) -> dict[str, Any]:
         AssertionError: A sentence does not hold for the records.
     """
     tasks = searched.read_tasks(folder)
-    return _primary(tasks) | _rivals(tasks) | _threshold(tasks) | _spent(tasks)
+    return _primary(tasks) | _searches(tasks) | _rivals(tasks) | _threshold(tasks) | _spent(tasks)
 
 
 def _primary(tasks: Tasks) -> dict[str, Any]:
@@ -57,8 +57,6 @@ def _primary(tasks: Tasks) -> dict[str, Any]:
         "tasks": len(effects),
         **{f"tasks_{b}": sum(e.stratum == s for e in effects) for s, b in STRATA.items()},
         "sources": len({e.source for e in effects}),
-        "searches_word": COUNTS[min(e.searches for e in effects)],
-        "searches_said": _reached(tasks),
         "rare_least": f"{min(of_rare):.0f}",
         "rare_most": f"{max(of_rare):.0f}",
         "see": f"{primary.detectable:.1f}",
@@ -70,7 +68,7 @@ def _primary(tasks: Tasks) -> dict[str, Any]:
     }
 
 
-def _reached(tasks: Tasks) -> str:
+def _searches(tasks: Tasks) -> dict[str, str]:
     by_arm = {
         arm: min(
             e.searches
@@ -80,12 +78,14 @@ def _reached(tasks: Tasks) -> str:
         for arm in RIVALS
     }
     dice, others = by_arm.pop("dice"), min(by_arm.values())
-    if (dice, others) == (5, 5):
-        return "All were run."
-    return (
-        f"The first {COUNTS[dice]} of dice and of cross entropy from the prior were run, and the "
-        f"first {COUNTS[others]} of the other losses."
-    )
+    if dice == others:
+        said = "All were run." if dice == 5 else f"The first {COUNTS[dice]} were run."
+        return {"searches_word": COUNTS[dice], "searches_said": said}
+    return {
+        "searches_word": f"{COUNTS[others]} to {COUNTS[dice]}",
+        "searches_said": f"The first {COUNTS[dice]} of dice and of cross entropy from the prior "
+        f"were run, and the first {COUNTS[others]} of the other losses.",
+    }
 
 
 def _rivals(tasks: Tasks) -> dict[str, Any]:

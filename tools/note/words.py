@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 def signed(number: float) -> str:
-    """With its sign, and a minus that is one."""
-    return f"{number:+.1f}".replace("-", "−")
+    """With its sign, a minus that is one, and no minus before zero."""
+    return f"{number:+z.1f}".replace("-", "−")
 
 
 def interval(low: float, high: float) -> str:
     """In brackets."""
-    return f"[{low:.1f}, {high:.1f}]".replace("-", "−")
+    return f"[{low:z.1f}, {high:z.1f}]".replace("-", "−")
