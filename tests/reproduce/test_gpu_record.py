@@ -27,6 +27,13 @@ def words(root: Path, page: str) -> str:
 
 
 @pytest.fixture
+def cells(root: Path) -> list[list[str]]:
+    """The rows of the tables of reproduce.md."""
+    page = (root / "docs" / "reproduce.md").read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in page if "|" in line]
+
+
+@pytest.fixture
 def steps(root: Path) -> dict[str, Any]:
     found: dict[str, Any] = read(root, "record.json")["steps"]
     return found
@@ -93,10 +100,8 @@ def test_the_page_says_what_a_loss_costs(root: Path, steps: dict[str, Any]) -> N
 
 
 def test_the_pages_say_what_the_card_trains_on_in_a_second(
-    root: Path, speeds: dict[tuple[str, int, str], float]
+    cells: list[list[str]], speeds: dict[tuple[str, int, str], float]
 ) -> None:
-    page = (root / "docs" / "reproduce.md").read_text(encoding="utf-8").splitlines()
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page if "|" in line]
     for name, encoder, length in (
         ("MiniLM", "minilm", 96),
         ("BERT-base", "bert-base", 96),
@@ -134,12 +139,10 @@ def test_the_hours_of_the_guide_are_fewer_there_in_large_batches_alone(
     assert shape.batch * shape.length < min(steps) * estimate.SPEED["large"]
 
 
-def test_the_page_says_what_the_chapters_reached(root: Path) -> None:
+def test_the_page_says_what_the_chapters_reached(root: Path, cells: list[list[str]]) -> None:
     kept = read(root, "chapters.json")
     assert (kept["device"], kept["versions"]["torch"]) == ("NVIDIA H100 80GB HBM3", "2.11.0")
     rows = {row["run"]: row for row in kept["rows"]}
-    page = (root / "docs" / "reproduce.md").read_text(encoding="utf-8").splitlines()
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page if "|" in line]
     shown = 0
     for name, folder in (
         ("08", "08_part_of_speech"),
@@ -179,12 +182,13 @@ def test_the_page_says_how_far_table_7_is_from_the_cpu_s(root: Path) -> None:
         for row, record in zip(rows, beside, strict=True)
     ]
     low, high = stats.ttest_1samp(less, 0).confidence_interval()
+    interval = f"[{low:.1f}, {high:.1f}]".replace("-", "−")
     seconds = np.median([row["seconds"] for row in rows])
     on_a_cpu = np.median([record["measured"]["seconds"] for record in beside])
     assert {record["measured"]["device"] for record in beside} == {"cpu, 1 threads"}
     assert (
         f"between {-min(less):.1f} points below and {max(less):.1f} above that of the same seed on "
-        f"a CPU, and {np.mean(less):.1f} [{low:.1f}, {high:.1f}] above on average. A run took "
+        f"a CPU, and {np.mean(less):.1f} {interval} above on average. A run took "
         f"{seconds:.0f} seconds at the median, with up to four other programs on the card, "
         f"and {on_a_cpu:.0f} on one thread of a CPU."
     ) in words(root, "reproduce.md")
