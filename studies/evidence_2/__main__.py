@@ -50,7 +50,16 @@ def _do(given: argparse.Namespace, tasks: list[str]) -> None:
         if what == "all-layers":
             stage_b.run(tasks, folder, device=given.device, workers=given.workers)
         else:
-            runs.run(tasks, folder, edges_moved=given.edges_moved)
+            runs.run(tasks, folder, edges_moved=given.edges_moved or _rule_is_met(folder, tasks))
+
+
+def _rule_is_met(folder: Path, tasks: list[str]) -> bool:
+    """Whether some tasks can be run on: the rule about edges speaks of all together."""
+    if len(tasks) == len(TASKS):
+        return False  # the run asks by itself, once the first searches are over
+    if over := runs.over_the_rule(folder, list(TASKS)):
+        raise RuntimeError("an edge has to move first: " + "; ".join(over))
+    return True
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from studies import raw
 from studies.evidence import heads
 from studies.evidence import tasks as first
 from studies.evidence_2 import arms, runs, tasks
+from studies.evidence_2.__main__ import main as command_line
 from studies.evidence_2.arms import ARMS, TRIALS, WAYS, plug_in, trials_of
 
 TRAIN = [("Ada", "B-PER"), ("Lovelace", "I-PER"), ("wrote", "O"), ("code", "O")]
@@ -124,6 +125,32 @@ def test_no_final_before_the_rule_about_edges(
         runs.run(["goemotions_grief"], tmp_path / "r")
     kinds = {r["kind"] for r in runs.read(tmp_path / "r" / "goemotions_grief.jsonl")}
     assert kinds == {"task", "search"}
+
+
+def test_the_rule_about_edges_is_of_all_tasks_together(
+    root: Path, monkeypatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, ran = root / "results" / "evidence_2", []
+    monkeypatch.setattr(runs, "set_threads", lambda: None)
+    monkeypatch.setattr(
+        runs, "run", lambda names, folder, *, edges_moved: ran.append((names, edges_moved))
+    )
+
+    def study(*options: str) -> None:
+        monkeypatch.setattr("sys.argv", ["", "run", "--folder", str(folder), *options])
+        command_line()
+
+    assert runs.over_the_rule(folder, ["mrpc"]), "one task has its winners somewhere"
+    study("--only", "mrpc")
+    study()
+    assert ran == [(["mrpc"], True), (list(tasks.TASKS), False)]
+    monkeypatch.setattr(
+        runs, "over_the_rule", lambda folder, names: ["dice"] * (names == list(tasks.TASKS))
+    )
+    with pytest.raises(SystemExit):
+        study("--only", "mrpc")
+    assert capsys.readouterr().err == "an edge has to move first: dice\n"
+    assert len(ran) == 2
 
 
 def test_edges_are_shares_of_winners(tmp_path: Path) -> None:
