@@ -34,7 +34,7 @@ def main() -> None:
         parser.error(f"--only: expected some of {', '.join(known)}, got {', '.join(unknown)}")
     try:
         _do(given, tasks)
-    except (RawError, RuntimeError) as error:
+    except (FileNotFoundError, RawError, RuntimeError) as error:
         parser.exit(1, f"{error}\n")
 
 

