@@ -15,7 +15,7 @@
 #
 # With five searches of either loss on each of twenty-seven tasks, and a tuned threshold for both, dice is −.25
 # points of F1 from cross entropy [−.79, .28]. At argmax dice is 3.0 points ahead where positives are rare [1.2,
-# 4.8], and class weights 5.4 [1.7, 9.1]; corrected for the number of questions, neither stands. With all layers
+# 4.8], and class weights 5.6 [1.5, 9.7]; corrected for the number of questions, neither stands. With all layers
 # trained dice is not told apart from cross entropy that starts at the prior, and where batches hold no positive
 # it finds nothing.
 #
@@ -93,9 +93,8 @@ plt.show()
 #
 # - **Tasks** in three *strata*: tags; a yes or no; and *rare*, with more than twenty negatives for each positive.
 # - **Model**: a frozen all-MiniLM-L6, and a head with one hidden layer, which costs seconds to train.
-# - **Searches**: for each loss and task some searches of sixteen trials, each on a draw of the training data of
-#   its own. Each ends in four final runs on other draws; only these see the test. Five are planned; here stand
-#   the first five of dice and of cross entropy from the prior, and the first three of the other losses.
+# - **Searches**: for each loss and task five searches of sixteen trials, each on a draw of the training data of
+#   its own. Each ends in four final runs on other draws; only these see the test.
 # - **Decisions**: at argmax, or *tuned*, with a threshold from validation.
 #
 # It is our second protocol. [The first](../docs/protocol.md) had one search, no start at the prior, and steps that
@@ -262,9 +261,9 @@ if stands:
         {"19%": ends["ce_start"]},
     )
     claim(
-        "here stand the first five of dice and of cross entropy from the prior, and the first three of the other losses",
+        "for each loss and task five searches",
         min(e.searches for e in effects) == 5,
-        min(e.searches for c in searched.OTHERS for e in searched.effects_of(tasks, c)) == 3,
+        min(e.searches for c in searched.OTHERS for e in searched.effects_of(tasks, c)) == 5,
     )
 
 # %% [markdown]
@@ -307,19 +306,19 @@ pd.DataFrame(
 # %% [markdown]
 # At argmax the strata differ: dice is .0 points from cross entropy for tags [−1.2, 1.1], 2.4 for a yes or no [.3,
 # 4.5], and 3.0 for the rare [1.2, 4.8]. The protocol corrects its eleven secondary questions together; after that
-# the three have p = 1.000, .264 and .084.
+# the three have p = 1.000, .264 and .089.
 #
-# **What moves the threshold on purpose moves it further.** Class weights with a searched exponent are 5.7 points
-# ahead of cross entropy for a yes or no [1.3, 10.0] and 5.4 for the rare [1.7, 9.1]; logit adjustment 6.2 [1.2,
-# 11.2] and 6.2 [2.1, 10.4]. Of all eleven corrected p the smallest is .075. The distance is largest where
+# **What moves the threshold on purpose moves it further.** Class weights with a searched exponent are 6.8 points
+# ahead of cross entropy for a yes or no [1.9, 11.7] and 5.6 for the rare [1.5, 9.7]; logit adjustment 6.9 [1.7,
+# 12.1] and 6.2 [1.9, 10.5]. Of all eleven corrected p the smallest is .089. The distance is largest where
 # training has fewer positives than use: on `qqp_02`, 2% in training and 10% in the test, cross entropy at argmax
-# has an F1 of 17, dice 25, weights 41 and logit adjustment 41; cross entropy with its threshold tuned has 40.
+# has an F1 of 17, dice 25, weights 42 and logit adjustment 41; cross entropy with its threshold tuned has 40.
 #
 # **With thresholds tuned** none of the four is told from cross entropy that starts at the prior: over all weights
-# .2 [−.4, .9], logit adjustment .3 [−.4, .9].
+# .2 [−.3, .7], logit adjustment .2 [−.4, .8].
 #
-# *The start alone*: cross entropy from the prior is .0 points [−.8, .7] from cross entropy with its biases near 0,
-# tuned, and −.3 [−1.2, .5] at argmax.
+# *The start alone*: cross entropy from the prior is .1 points [−.4, .7] from cross entropy with its biases near 0,
+# tuned, and −.1 [−.7, .5] at argmax.
 #
 # The plug-in threshold, the second question of the table, is the matter of [section 19.9](19_other_remedies.ipynb).
 
@@ -333,44 +332,44 @@ if stands:
         *each("3.0 [1.2, 4.8]", at["rare"][0][:3]),
     )
     claim(
-        "its eleven secondary questions together; after that the three have p = 1.000, .264 and .084",
+        "its eleven secondary questions together; after that the three have p = 1.000, .264 and .089",
         len(family) == 11,
-        *({p: at[name][1]} for p, name in zip(("1.000", ".264", ".084"), strata, strict=True)),
+        *({p: at[name][1]} for p, name in zip(("1.000", ".264", ".089"), strata, strict=True)),
     )
     weights, adjusted = (
         searched.less_start(tasks, arm, "argmax") for arm in ("wce", "logit_adjustment")
     )
     claim(
-        "Class weights with a searched exponent are 5.7 points ahead of cross entropy for a yes or no [1.3, 10.0] and 5.4 for the rare [1.7, 9.1]; logit adjustment 6.2 [1.2, 11.2] and 6.2 [2.1, 10.4]",
-        *each("5.7 [1.3, 10.0]", weights.strata["yes or no"][:3]),
-        *each("5.4 [1.7, 9.1]", weights.strata["rare"][:3]),
-        *each("6.2 [1.2, 11.2]", adjusted.strata["yes or no"][:3]),
-        *each("6.2 [2.1, 10.4]", adjusted.strata["rare"][:3]),
+        "Class weights with a searched exponent are 6.8 points ahead of cross entropy for a yes or no [1.9, 11.7] and 5.6 for the rare [1.5, 9.7]; logit adjustment 6.9 [1.7, 12.1] and 6.2 [1.9, 10.5]",
+        *each("6.8 [1.9, 11.7]", weights.strata["yes or no"][:3]),
+        *each("5.6 [1.5, 9.7]", weights.strata["rare"][:3]),
+        *each("6.9 [1.7, 12.1]", adjusted.strata["yes or no"][:3]),
+        *each("6.2 [1.9, 10.5]", adjusted.strata["rare"][:3]),
     )
     claim(
-        "dice is 3.0 points ahead where positives are rare [1.2, 4.8], and class weights 5.4 [1.7, 9.1]",
+        "dice is 3.0 points ahead where positives are rare [1.2, 4.8], and class weights 5.6 [1.5, 9.7]",
         *each("3.0 [1.2, 4.8]", at["rare"][0][:3]),
-        *each("5.4 [1.7, 9.1]", weights.strata["rare"][:3]),
+        *each("5.6 [1.5, 9.7]", weights.strata["rare"][:3]),
     )
-    claim("the smallest is .075", {".075": min(p for _, p in family.values())})
+    claim("the smallest is .089", {".089": min(p for _, p in family.values())})
     on = {
         (arm, how): searched.mean_f1(tasks["qqp_02"], arm, how)
         for arm in LOSSES | {"ce_start": ""}
         for how in ("argmax", "tuned")
     }
     claim(
-        "cross entropy at argmax has an F1 of 17, dice 25, weights 41 and logit adjustment 41; cross entropy with its threshold tuned has 40",
+        "cross entropy at argmax has an F1 of 17, dice 25, weights 42 and logit adjustment 41; cross entropy with its threshold tuned has 40",
         {"17": on["ce_start", "argmax"]},
         {"25": on["dice", "argmax"]},
-        {"41": on["wce", "argmax"]},
+        {"42": on["wce", "argmax"]},
         {"41": on["logit_adjustment", "argmax"]},
         {"40": on["ce_start", "tuned"]},
     )
     tuned = {arm: searched.less_start(tasks, arm, "tuned").over_all for arm in LOSSES}
     claim(
-        "none of the four is told from cross entropy that starts at the prior: over all weights .2 [−.4, .9], logit adjustment .3 [−.4, .9]",
-        *each(".2 [−.4, .9]", tuned["wce"][:3]),
-        *each(".3 [−.4, .9]", tuned["logit_adjustment"][:3]),
+        "none of the four is told from cross entropy that starts at the prior: over all weights .2 [−.3, .7], logit adjustment .2 [−.4, .8]",
+        *each(".2 [−.3, .7]", tuned["wce"][:3]),
+        *each(".2 [−.4, .8]", tuned["logit_adjustment"][:3]),
         all(e.low < 0 < e.high for e in tuned.values()),
     )
     start = {}
@@ -378,9 +377,9 @@ if stands:
         less_near_0 = searched.Contrast(("ce_start", how), ("ce", how))
         start[how] = searched.pool(searched.effects_of(tasks, less_near_0)).over_all
     claim(
-        "cross entropy from the prior is .0 points [−.8, .7] from cross entropy with its biases near 0, tuned, and −.3 [−1.2, .5] at argmax",
-        *each(".0 [−.8, .7]", start["tuned"][:3]),
-        *each("−.3 [−1.2, .5]", start["argmax"][:3]),
+        "cross entropy from the prior is .1 points [−.4, .7] from cross entropy with its biases near 0, tuned, and −.1 [−.7, .5] at argmax",
+        *each(".1 [−.4, .7]", start["tuned"][:3]),
+        *each("−.1 [−.7, .5]", start["argmax"][:3]),
     )
 
 # %% [markdown]
@@ -552,8 +551,8 @@ if stands:
 # - With the same searches and both thresholds tuned, dice less cross entropy from the prior is −.25 points of F1
 #   [−.79, .28]. Equivalence within half a point is not proved.
 # - At argmax dice is 2.4 [.3, 4.5] points ahead for a yes or no and 3.0 [1.2, 4.8] for rare positives, where
-#   weights are 5.7 [1.3, 10.0] and 5.4 [1.7, 9.1]; on tags it is .0 [−1.2, 1.1]. After correction no p is below
-#   .075.
+#   weights are 6.8 [1.9, 11.7] and 5.6 [1.5, 9.7]; on tags it is .0 [−1.2, 1.1]. After correction the least p is
+#   .089.
 # - With thresholds tuned no rival is told apart from cross entropy, and neither is its start.
 # - All layers trained: on two corpora of tags dice is 5.5 and 5.7 points ahead of cross entropy with its bias
 #   near 0, in area under F1 over steps, and .5 [−.7, 1.9] and .7 [−.6, 2.1] ahead of cross entropy from the
@@ -570,7 +569,7 @@ if stands:
         "corrected for the number of questions, neither stands",
         min(p for _, p in family.values()) > 0.05,
     )
-    claim("After correction no p is below .075", min(p for _, p in family.values()) > 0.05)
+    claim("After correction the least p is .089", {".089": min(p for _, p in family.values())})
 
 
 # %% [markdown]

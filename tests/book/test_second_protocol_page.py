@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_what_is_recorded_is_counted(folder: Path) -> None:
     text = evidence_2.page(folder)
-    assert "Each arm has 135 searches before it, 5 on each of 27 tasks." in text
+    assert "The protocol has 135 searches for each arm, 5 on each of 27 tasks." in text
     # Two of five searches on each of 27 tasks, sixteen trials and four finals each; an hour in all.
     for arm in ARMS:
         assert f"| {arm} | 54 | 54 | 864 | 216 | 1.0 |" in text

@@ -27,14 +27,14 @@ from tools.pages.cells import interval, table
 Tasks = Mapping[str, Sequence[Record]]
 HEAD = """# The records of the second protocol
 
-What `results/evidence_2` says, as far as the runs have come: `make evidence` writes this page. The
+What `results/evidence_2` says; `make evidence` writes this page. The
 [second protocol](protocol_2.md) says what an arm, a search and a final are, and what was planned.
 Scores and differences are F1 in percent.
 
 ## What is recorded
 
-Each arm has {searches} searches before it, {each} on each of {tasks} tasks. Here are those that are
-over, and those that have their finals, too."""
+The protocol has {searches} searches for each arm, {each} on each of {tasks} tasks. Here are those
+that are over, and those that have their finals, too."""
 EDGES = """## Edges
 
 Of an arm's first searches the share whose winner, tuned, sits on an edge: the last checkpoint, or
