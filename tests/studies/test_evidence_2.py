@@ -128,7 +128,7 @@ def test_no_final_before_the_rule_about_edges(
 
 
 def test_the_rule_about_edges_is_of_all_tasks_together(
-    root: Path, monkeypatch, capsys: pytest.CaptureFixture[str]
+    root: Path, tmp_path: Path, monkeypatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, ran = root / "results" / "evidence_2", []
     monkeypatch.setattr(runs, "set_threads", lambda: None)
@@ -136,21 +136,21 @@ def test_the_rule_about_edges_is_of_all_tasks_together(
         runs, "run", lambda names, folder, *, edges_moved: ran.append((names, edges_moved))
     )
 
-    def study(*options: str) -> None:
+    def study(*options: str, folder: Path = folder) -> None:
         monkeypatch.setattr("sys.argv", ["", "run", "--folder", str(folder), *options])
         command_line()
 
     assert runs.over_the_rule(folder, ["mrpc"]), "one task has its winners somewhere"
     study("--only", "mrpc")
     study()
-    assert ran == [(["mrpc"], True), (list(tasks.TASKS), False)]
-    monkeypatch.setattr(
-        runs, "over_the_rule", lambda folder, names: ["dice"] * (names == list(tasks.TASKS))
-    )
+    study(folder=tmp_path)  # no first search is over: the run asks on its way
+    together = list(tasks.TASKS)
+    assert ran == [(["mrpc"], True), (together, True), (together, False)]
+    monkeypatch.setattr(runs, "over_the_rule", lambda folder, names: ["dice"] * (names == together))
     with pytest.raises(SystemExit):
         study("--only", "mrpc")
     assert capsys.readouterr().err == "an edge has to move first: dice\n"
-    assert len(ran) == 2
+    assert len(ran) == 3
 
 
 def test_a_missing_encoder_ends_in_one_line(
