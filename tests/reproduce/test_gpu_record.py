@@ -13,6 +13,7 @@ from scipy import stats
 from dicelab.records import runs
 from reproduce import estimate, gpu, grid
 from studies.evidence_2.__main__ import main as study
+from tools.note.words import interval
 
 ASKED = ("device", "smoke", "losses")
 
@@ -181,14 +182,13 @@ def test_the_page_says_how_far_table_7_is_from_the_cpu_s(root: Path) -> None:
         row["test F1"] - record["metrics"]["test"]["f1"]
         for row, record in zip(rows, beside, strict=True)
     ]
-    low, high = stats.ttest_1samp(less, 0).confidence_interval()
-    interval = f"[{low:.1f}, {high:.1f}]".replace("-", "−")
+    average = interval(*stats.ttest_1samp(less, 0).confidence_interval())
     seconds = np.median([row["seconds"] for row in rows])
     on_a_cpu = np.median([record["measured"]["seconds"] for record in beside])
     assert {record["measured"]["device"] for record in beside} == {"cpu, 1 threads"}
     assert (
         f"between {-min(less):.1f} points below and {max(less):.1f} above that of the same seed on "
-        f"a CPU, and {np.mean(less):.1f} {interval} above on average. A run took "
+        f"a CPU, and {np.mean(less):.1f} {average} above on average. A run took "
         f"{seconds:.0f} seconds at the median, with up to four other programs on the card, "
         f"and {on_a_cpu:.0f} on one thread of a CPU."
     ) in words(root, "reproduce.md")

@@ -11,7 +11,7 @@ import numpy as np
 from dicelab.claims import claim
 from dicelab.records import searched
 from dicelab.records.analysis import Record
-from dicelab.records.searched import PLUG_IN, PRIMARY, Contrast, Estimate, Pooled, less_start
+from dicelab.records.searched import PLUG_IN, PRIMARY, Contrast, Estimate, Pooled
 from tools.note.words import interval, signed
 
 # As the text calls a stratum, and as its braces do.
@@ -70,16 +70,17 @@ def _primary(tasks: Tasks) -> dict[str, Any]:
 
 def _rivals(tasks: Tasks) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    tuned = []
+    pooled: dict[tuple[str, str], Pooled] = {}
     for arm in RIVALS:
-        effects = searched.effects_of(tasks, Contrast((arm, "tuned"), ("ce_start", "tuned")))
-        claim("For each task and loss five", {one.searches for one in effects} == {5})
         for how in ("argmax", "tuned"):
-            means = _told(f"{arm}_{how}", less_start(tasks, arm, how))
+            effects = searched.effects_of(tasks, Contrast((arm, how), ("ce_start", how)))
+            claim("For each task and loss five", {one.searches for one in effects} == {5})
+            pooled[arm, how] = searched.pool(effects)
+            means = _told(f"{arm}_{how}", pooled[arm, how])
             found |= {name: words.removeprefix("+") for name, words in means.items()}
-        tuned.append(less_start(tasks, arm, "tuned").over_all)
+    tuned = [pooled[arm, "tuned"].over_all for arm in RIVALS]
     claim("no rival is told from it", all(one.low < 0 < one.high for one in tuned))
-    dice, weights, adjusted = (less_start(tasks, a, "argmax") for a in list(RIVALS)[:3])
+    dice, weights, adjusted = (pooled[arm, "argmax"] for arm in list(RIVALS)[:3])
     for stratum in ("yes or no", "rare"):
         ahead = dice.strata[stratum].mean
         claim(
