@@ -1,4 +1,4 @@
-"""``python -m studies.evidence_2 plan|edges|run|all-layers``: digest of the plan, edges, runs."""
+"""``python -m studies.evidence_2 plan|edges|run|extension|all-layers``: digest, edges, runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from studies.raw import RawError
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.evidence_2")
-    parser.add_argument("what", choices=("plan", "edges", "run", "all-layers"))
+    parser.add_argument("what", choices=("plan", "edges", "run", "extension", "all-layers"))
     parser.add_argument("--folder", type=Path, default=Path("results/evidence_2"))
     parser.add_argument("--only", default="", help="tasks, with commas between; default: all")
     parser.add_argument(
@@ -43,12 +43,15 @@ def _do(given: argparse.Namespace, tasks: list[str]) -> None:
     if what == "plan":
         print(f"plan {runs.digest(tasks)}, code {runs.code()}, {len(tasks)} tasks")
     elif what == "edges":
-        for arm in runs.ARMS:
-            print(arm, runs.edges(folder, arm, tasks) or "first search is not over")
+        for arm in runs.EVERY:
+            shares = runs.edges(folder, arm, runs.tasks_of(arm, tasks))
+            print(arm, shares or "first search is not over")
     else:
         runs.set_threads()
         if what == "all-layers":
             stage_b.run(tasks, folder, device=given.device, workers=given.workers)
+        elif what == "extension":
+            runs.extend(tasks, folder)
         else:
             runs.run(tasks, folder, edges_moved=given.edges_moved or _rule_is_met(folder, tasks))
 

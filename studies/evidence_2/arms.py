@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from studies.evidence.heads import (
     Trial,
     _adjusted,
     _cross_entropy,
+    _focal,
     _log_uniform,
     _uniform,
     _weighted,
@@ -25,24 +27,56 @@ CHECKPOINTS = (30, 60, 120, 240, 480, 960, 1920, 3840)
 WAYS = ("argmax", "tuned", "plug_in")
 
 
-def _dice(x: Tensor, y: Tensor, value: Tensor, prior: Tensor, classes: slice) -> Tensor:
-    """``DiceLoss``: over all classes, without those that the batch lacks; of two, over class 1."""
-    p, y = x.softmax(-1)[..., classes], y[..., classes]
-    over, under = 2 * (p * y).sum(1) + value, (p * p).sum(1) + y.sum(1) + value
-    each = 1 - over / under
+def _dice(alpha: float) -> Callable[..., Tensor]:
+    """``DiceLoss``, or with ``alpha`` ``SelfAdjustingDiceLoss``, over ``classes`` that are there.
+
+    ``classes`` are all but in yes-or-no tasks, where they are class 1 alone.
+    """
+
+    def loss(x: Tensor, y: Tensor, value: Tensor, prior: Tensor, classes: slice) -> Tensor:
+        p, y = x.softmax(-1)[..., classes], y[..., classes]
+        q = (1 - p).clamp_min(1e-6) ** alpha * p if alpha else p
+        over, under = 2 * (q * y).sum(1) + value, (q * q).sum(1) + y.sum(1) + value
+        return _mean_of_those_there(1 - over / under, y)
+
+    return loss
+
+
+def _mean_of_those_there(each: Tensor, y: Tensor) -> Tensor:
     if y.shape[-1] == 1:
         return each.mean(-1)
     there = (y.sum(1) > 0).float()
     return (each * there).sum(-1) / there.sum(-1)
 
 
+def _dice_of_both(x: Tensor, y: Tensor, value: Tensor, prior: Tensor, classes: slice) -> Tensor:
+    return _dice(0.0)(x, y, value, prior, slice(None))
+
+
+def _tversky(x: Tensor, y: Tensor, value: Tensor, prior: Tensor, classes: slice) -> Tensor:
+    """``TverskyLoss``: ``value`` is the weight of false negatives, 1 - ``value`` of the others."""
+    p, y = x.softmax(-1)[..., classes], y[..., classes]
+    hits, missed = (p * y).sum(1), ((1 - p) ** 2 * y).sum(1)
+    cost = (1 - value) * (p * p * (1 - y)).sum(1) + value * missed
+    return _mean_of_those_there(1 - (hits + 1) / (hits + cost + 1), y)
+
+
 ARMS: dict[str, Arm] = {
     "ce_start": Arm(_cross_entropy, start=True),
-    "dice": Arm(_dice, _log_uniform(0.1, 10.0)),
+    "dice": Arm(_dice(0.0), _log_uniform(0.1, 10.0)),
     "ce": Arm(_cross_entropy),
     "wce": Arm(_weighted, _uniform(0.1, 1.0)),
     "logit_adjustment": Arm(_adjusted, _uniform(0.25, 1.5)),
 }
+# The extension of the protocol: forms of loss that had not been run from the log prior.
+EXTENSION: dict[str, Arm] = {
+    "dice_start": Arm(_dice(0.0), _log_uniform(0.1, 10.0), start=True),
+    "dice_both": Arm(_dice_of_both, _log_uniform(0.1, 10.0), start=True, binary_only=True),
+    "focal_start": Arm(_focal, _uniform(0.5, 4.0), start=True),
+    "dsc_start": Arm(_dice(0.1), _log_uniform(0.1, 10.0), start=True),
+    "tversky_start": Arm(_tversky, _uniform(0.3, 0.9), start=True),
+}
+EVERY = ARMS | EXTENSION
 
 
 def trials_of(arm: str, search: int) -> list[Trial]:
@@ -51,13 +85,13 @@ def trials_of(arm: str, search: int) -> list[Trial]:
     Learning rate and dropout are the same for every arm.
 
     Args:
-        arm: One of ``ARMS``.
+        arm: One of ``EVERY``.
         search: Its number; another search has other trials.
     """
     rng = np.random.default_rng([41, search])
     cells = np.stack([rng.permutation(TRIALS) for _ in range(3)], axis=1)
     u = (cells + rng.random((TRIALS, 3))) / TRIALS
-    rate, dropout, value = _log_uniform(LOW_RATE, HIGH_RATE), _uniform(0.0, 0.5), ARMS[arm].sample
+    rate, dropout, value = _log_uniform(LOW_RATE, HIGH_RATE), _uniform(0.0, 0.5), EVERY[arm].sample
     return [
         Trial(round(rate(a), 6), round(dropout(b), 3), round(value(c), 4)) for a, b, c in u.tolist()
     ]

@@ -23,6 +23,8 @@ from studies.evidence.tasks import Data, draw
 from studies.evidence_2.arms import (
     ARMS,
     CHECKPOINTS,
+    EVERY,
+    EXTENSION,
     HIGH_RATE,
     LOW_RATE,
     TRIALS,
@@ -35,6 +37,7 @@ from studies.evidence_2.tasks import TASKS, labelled, load
 
 SEARCHES, FINALS, SEARCH_SEED = 5, 4, 1000
 PRIMARY_ARMS = ("ce_start", "dice")
+EXTENDED_ARMS, FEWER_SEARCHES = ("dice_start", "dice_both"), 2
 STACK = 8  # heads trained at a time: what a killed run loses
 CODE = (
     "evidence/heads.py",
@@ -59,6 +62,30 @@ class Unit(NamedTuple):
 def file_of(folder: Path, task: str) -> Path:
     """Where a task's records are."""
     return folder / f"{task}.jsonl"
+
+
+def tasks_of(arm: str, tasks: Sequence[str]) -> list[str]:
+    """The tasks that an arm runs on: all, or those that answer yes or no."""
+    return [t for t in tasks if not (EVERY[arm].binary_only and TASKS[t].form == "tags")]
+
+
+def searches_of(arm: str) -> int:
+    """How many searches an arm has on each of its tasks."""
+    return FEWER_SEARCHES if arm in EXTENSION and arm not in EXTENDED_ARMS else SEARCHES
+
+
+def extension(tasks: Sequence[str]) -> list[Unit]:
+    """What the extension adds, in order: search after search, each with its finals at once."""
+    others = tuple(arm for arm in EXTENSION if arm not in EXTENDED_ARMS)
+    return [
+        Unit(kind, task, arm, search)
+        for group in (EXTENDED_ARMS, others)
+        for search in range(searches_of(group[0]))
+        for task in tasks
+        for arm in group
+        if task in tasks_of(arm, tasks)
+        for kind in ("search", "final")
+    ]
 
 
 def plan(tasks: Sequence[str]) -> list[Unit]:
@@ -165,7 +192,7 @@ def over_the_rule(folder: Path, tasks: Sequence[str]) -> list[str]:
 
 
 def run(tasks: Sequence[str], folder: Path, *, edges_moved: bool = False) -> None:
-    """Run what is missing, in order, in this process; it may be killed at any time.
+    """Run what is missing of the plan, in this process; it may be killed at any time.
 
     Args:
         tasks: Names of ``TASKS``.
@@ -184,6 +211,17 @@ def run(tasks: Sequence[str], folder: Path, *, edges_moved: bool = False) -> Non
             bar.set_postfix_str(" ".join(map(str, unit)))
             run_unit(unit, folder)
             bar.update()
+
+
+def extend(tasks: Sequence[str], folder: Path) -> None:
+    """Run what is missing of the extension; it may be killed at any time.
+
+    Args:
+        tasks: Names of ``TASKS``.
+        folder: Where the records are, and are added.
+    """
+    for unit in tqdm(extension(tasks), "Extension of Stage A2", unit="unit", mininterval=30):
+        run_unit(unit, folder)
 
 
 def run_unit(unit: Unit, folder: Path) -> None:
@@ -235,7 +273,7 @@ def run_stack(unit: Unit, todo: Sequence[tuple[int, int, tuple[str, ...]]]) -> I
     seeds = [seed for _, seed, _ in todo]
     draws = {seed: draw(data, spec.base, seed) for seed in set(seeds)}
     states = heads.train(
-        ARMS[unit.arm],
+        EVERY[unit.arm],
         [trials[number] for number, _, _ in todo],
         seeds,
         data.features,

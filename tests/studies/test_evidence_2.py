@@ -18,7 +18,7 @@ from studies.evidence import heads
 from studies.evidence import tasks as first
 from studies.evidence_2 import arms, runs, tasks
 from studies.evidence_2.__main__ import main as command_line
-from studies.evidence_2.arms import ARMS, TRIALS, WAYS, plug_in, trials_of
+from studies.evidence_2.arms import ARMS, EVERY, EXTENSION, TRIALS, WAYS, plug_in, trials_of
 
 TRAIN = [("Ada", "B-PER"), ("Lovelace", "I-PER"), ("wrote", "O"), ("code", "O")]
 TEST = [("Bo", "B-PER"), ("sat", "O"), ("in", "O"), ("Rome", "B-LOC")]
@@ -217,23 +217,72 @@ def test_the_arm_dice_is_the_librarys_default(classes: int) -> None:
     assert torch.autograd.grad(ours.sum(), logits)[0].isfinite().all()
 
 
+@pytest.mark.parametrize("arm", ["dice_start", "dice_both", "dsc_start", "tversky_start"])
+@pytest.mark.parametrize("classes", [2, 5])
+def test_the_arms_of_the_extension_are_losses_of_the_library(arm: str, classes: int) -> None:
+    g = torch.Generator().manual_seed(1)
+    logits = torch.randn(3, 32, classes, generator=g)
+    labels = torch.randint(max(2, classes - 1), (3, 32), generator=g)  # of five one is absent
+    one_hot = torch.nn.functional.one_hot(labels, classes).float()
+    only = slice(1, None) if classes == 2 else slice(None)
+    value = torch.tensor([[0.3], [0.6], [0.9]])
+    ours = EVERY[arm].loss(logits, one_hot, value, None, only)
+    for k in range(3):
+        x, y, v = logits[k], labels[k], float(value[k])
+        margin, binary = x[:, 1] - x[:, 0], classes == 2 and arm != "dice_both"
+        if arm == "tversky_start":
+            options = {"fp_weight": 1 - v, "fn_weight": v}
+            theirs = (
+                functional.binary_tversky(margin, y.float(), **options)
+                if binary
+                else functional.tversky(x, y, **options)
+            )
+        elif arm == "dsc_start":
+            options = {"alpha": 0.1, "smooth": v}
+            theirs = (
+                functional.binary_self_adjusting_dice(margin, y.float(), **options)
+                if binary
+                else functional.self_adjusting_dice(x, y, **options)
+            )
+        elif binary:
+            theirs = functional.binary_dice(margin, y.float(), smooth=v)
+        else:
+            theirs = functional.dice(x, y, smooth=v)
+        torch.testing.assert_close(ours[k], theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_the_extension_adds_its_searches_and_nothing_else() -> None:
+    units = runs.extension(list(tasks.TASKS))
+    assert len(units) == len(set(units))
+    assert {u.arm for u in units} == set(EXTENSION)
+    tags = {name for name, task in tasks.TASKS.items() if task.form == "tags"}
+    for arm, searches, n in (("dice_start", 5, 27), ("dice_both", 5, 18), ("dsc_start", 2, 27)):
+        mine = [u for u in units if u.arm == arm]
+        assert len(mine) == 2 * searches * n
+        assert arm != "dice_both" or not tags & {u.task for u in mine}
+    for u, after in zip(units[::2], units[1::2], strict=True):
+        assert after == u._replace(kind="final")
+    assert {u.arm for u in runs.plan(list(tasks.TASKS))} == set(ARMS)
+
+
 def test_the_start_is_the_log_prior() -> None:
     labels = (np.arange(400) % 20 == 0).astype(np.int64)
     features = torch.zeros(400, 4)
     trial = trials_of("ce_start", 0)[0]
     quiet = heads.Trial(1e-9, 0.0, trial.value)
-    for name, wanted in (("ce_start", 0.05), ("ce", 0.5)):
+    starts = [(name, 0.05) for name in ("ce_start", *EXTENSION)] + [("ce", 0.5), ("dice", 0.5)]
+    for name, wanted in starts:
         (state,) = heads.train(
-            ARMS[name], [quiet], [0], features, labels, [np.arange(400)], 2, (1,)
+            EVERY[name], [quiet], [0], features, labels, [np.arange(400)], 2, (1,)
         )
         logits = heads.logits_of(state, 0, features)
         positive = 1 / (1 + np.exp(logits[0, 0] - logits[0, 1]))
-        assert positive == pytest.approx(wanted, abs=0.1 if name == "ce" else 0.02)
+        assert positive == pytest.approx(wanted, abs=0.1 if wanted == 0.5 else 0.02)
 
 
 @pytest.mark.parametrize("search", range(3))
 def test_trials_are_a_latin_hypercube_shared_by_the_arms(search: int) -> None:
-    found = {arm: trials_of(arm, search) for arm in ARMS}
+    found = {arm: trials_of(arm, search) for arm in EVERY}
     rates = np.sort([t.learning_rate for t in found["ce"]])
     cell = np.log(rates / arms.LOW_RATE) / np.log(arms.HIGH_RATE / arms.LOW_RATE) * TRIALS
     assert (np.floor(cell + 1e-6).astype(int) == np.arange(TRIALS)).all()
