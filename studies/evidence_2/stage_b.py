@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from copy import deepcopy
 from functools import lru_cache, partial
+from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,15 +36,56 @@ from studies.evidence_2.tasks import TASKS, labelled
 ENCODER = "minilm"
 CORPORA = ("crossner_politics", "goemotions_fear", "wnut17", "mrpc")
 SENTENCES = {"wnut17": 1000}  # to train on, at most
-ARMS = {"ce": "ce", "ce_start": "ce", "wce": "wce", "dice": "dl"}  # by the names of their losses
-RATES = (1e-4, 2e-4, 3e-4, 4e-4, 6e-4, 8e-4, 12e-4)
-LENGTHS = (16, 32, 64, 128, 256, 512)
-SEARCHED = (64, 256)  # each chooses the rate of the lengths up to it, the last also of longer ones
-SEARCH_SEED, DRAWS = 1000, 6
-BATCH, WARM_UP, TAIL, MOST = 32, 10, 5, 128
+LENGTHS = (16, 32, 64, 128, 256)
+SEARCHED = (64, 256)  # each chooses the rate of the lengths up to it
+SEARCH_SEEDS, DRAWS = (1000, 1001), 6
+# The first learning rates of tags and of a yes or no, and how often either end may move.
+RATES = {
+    "tags": (4e-5, 8e-5, 16e-5, 32e-5, 64e-5),
+    "yes or no": (1e-5, 2e-5, 4e-5, 8e-5, 16e-5),
+}
+MOVES = 2
+WARM_UP, TAIL, MOST = 10, 5, 128
 HALF = 4000  # sentences of either half of validation, at most
+PIECE = 4  # runs that a process takes at a time, of one draw
 
 Batches = Callable[[int], dict[str, Tensor]]
+
+
+class Arm(NamedTuple):
+    """A loss, where it starts, and its batches.
+
+    Attributes:
+        loss: Its name in ``make_loss``.
+        start: Whether the biases of the output start at the log prior.
+        both: Of a yes or no, whether dice is over both classes, not over the positive one alone.
+        batch: Examples a step.
+        positives: How many of them are positive at least.
+    """
+
+    loss: str
+    start: bool = False
+    both: bool = False
+    batch: int = 32
+    positives: int = 0
+
+
+ARMS = {
+    "ce_start": Arm("ce", start=True),
+    "ce": Arm("ce"),
+    "wce": Arm("wce"),
+    "dice_start": Arm("dl", start=True),
+    "dice": Arm("dl"),
+    "dice_both": Arm("dl", start=True, both=True),
+    "dice_both_zero": Arm("dl", both=True),
+}
+# What an empty batch does to a loss: at least two positives in each, or batches four times as big.
+OF_BATCHES = {
+    f"{name}_{how}": ARMS[name]._replace(**change)
+    for name in ("ce_start", "dice_start", "dice", "dice_both_zero")
+    for how, change in (("two", {"positives": 2}), ("128", {"batch": 128}))
+}
+EVERY = ARMS | OF_BATCHES
 
 
 class Run(NamedTuple):
@@ -62,29 +104,78 @@ def file_of(folder: Path, task: str) -> Path:
     return folder / f"b-{task}.jsonl"
 
 
-def searches(task: str) -> list[Run]:
-    """The runs that choose each arm's learning rates."""
-    return [Run("search", task, arm, SEARCH_SEED, rate, SEARCHED) for rate in RATES for arm in ARMS]
+def arms_of(task: str) -> list[str]:
+    """The arms of a corpus; those about batches are tried on the label fear alone."""
+    if TASKS[task].form == "tags":
+        return [name for name, arm in ARMS.items() if not arm.both]
+    return list(EVERY if task == "goemotions_fear" else ARMS)
 
 
-def chosen_rate(known: Sequence[Record], arm: str, length: int) -> float:
-    """The rate with the best validation F1, tuned, of a search; among equals the lowest."""
-    found = {
-        r["rate"]: r["validation"]["tuned"]["f1"]
+def lengths_of(arm: str, lengths: Sequence[int]) -> tuple[int, ...]:
+    """An arm's lengths among some; those about batches have the last one alone."""
+    return tuple(lengths[-1:] if arm in OF_BATCHES else lengths)
+
+
+def mean_score(known: Sequence[Record], arm: str, length: int, rate: float) -> float | None:
+    """Validation F1, tuned, over the search's draws; None before all of them are over."""
+    found = [
+        r["validation"]["tuned"]["f1"]
         for r in known
-        if (r["kind"], r["arm"], r["length"]) == ("search", arm, length)
-    }
-    return max(RATES, key=lambda rate: (found[rate], -rate))
+        if (r["kind"], r["arm"], r["length"], r["rate"]) == ("search", arm, length, rate)
+    ]
+    return float(np.mean(found)) if len(found) == len(SEARCH_SEEDS) else None
+
+
+def rates_of(task: str, arm: str, known: Sequence[Record]) -> list[float]:
+    """The rates to try: where the best one is the first or the last, that end moves by two."""
+    rates = sorted(RATES["tags" if TASKS[task].form == "tags" else "yes or no"])
+    low, high = rates[0] / 2**MOVES, rates[-1] * 2**MOVES
+    while True:
+        best = [_best(known, arm, length, rates) for length in lengths_of(arm, SEARCHED)]
+        below = rates[0] > low and rates[0] in best
+        above = rates[-1] < high and rates[-1] in best
+        if None in best or not (below or above):
+            return rates
+        rates = [rates[0] / 2] * below + rates + [rates[-1] * 2] * above
+
+
+def _best(known: Sequence[Record], arm: str, length: int, rates: Sequence[float]) -> float | None:
+    scores = {rate: mean_score(known, arm, length, rate) for rate in rates}
+    if None in scores.values():
+        return None
+    return max(rates, key=lambda rate: (scores[rate], -rate))
+
+
+def chosen_rate(task: str, known: Sequence[Record], arm: str, length: int) -> float:
+    """The rate with the best mean validation F1, tuned, of a search; among equals the lowest.
+
+    Raises:
+        ValueError: The search is not over.
+    """
+    best = _best(known, arm, length, rates_of(task, arm, known))
+    if best is None:
+        raise ValueError(f"{task}, {arm}: expected a search that is over at {length} steps")
+    return best
+
+
+def searches(task: str, known: Sequence[Record] = ()) -> list[Run]:
+    """The runs that choose each arm's learning rates, as far as what is known says."""
+    return [
+        Run("search", task, arm, seed, rate, lengths_of(arm, SEARCHED))
+        for seed in SEARCH_SEEDS
+        for arm in arms_of(task)
+        for rate in rates_of(task, arm, known)
+    ]
 
 
 def finals(task: str, known: Sequence[Record], lengths: Sequence[int] = LENGTHS) -> Iterator[Run]:
     """The finals; arms of one draw stand together, so that pairs are whole."""
     for seed in range(DRAWS):
-        for arm in ARMS:
+        for arm in arms_of(task):
             of_rate: dict[float, list[int]] = {}
-            for length in lengths:
-                by = next((n for n in SEARCHED if length <= n), SEARCHED[-1])
-                of_rate.setdefault(chosen_rate(known, arm, by), []).append(length)
+            for length in lengths_of(arm, lengths):
+                by = next((n for n in lengths_of(arm, SEARCHED) if length <= n), SEARCHED[-1])
+                of_rate.setdefault(chosen_rate(task, known, arm, by), []).append(length)
             for rate, some in of_rate.items():
                 yield Run("final", task, arm, seed, rate, tuple(some))
 
@@ -97,6 +188,12 @@ def missing(runs: Sequence[Run], known: Sequence[Record]) -> list[Run]:
         for run in runs
     ]
     return [run for run in left if run.lengths]
+
+
+def pieces(runs: Sequence[Run]) -> list[list[Run]]:
+    """Runs of one draw, some at a time: a process encodes a draw once for all of them."""
+    by_seed = [list(some) for _, some in groupby(runs, key=lambda run: run.seed)]
+    return [some[i : i + PIECE] for some in by_seed for i in range(0, len(some), PIECE)]
 
 
 def run(
@@ -120,16 +217,20 @@ def run(
     with ProcessPoolExecutor(workers, get_context("spawn"), torch.set_num_threads, (1,)) as pool:
         for task in tasks:
             path = file_of(folder, task)
-            for stage in ("search", "finals"):
-                known = read(path)
-                plan = searches(task) if stage == "search" else list(finals(task, known, lengths))
-                todo = missing(plan, known)
-                ended = pool.map(partial(_record, path, device), todo)
-                list(tqdm(ended, f"Stage B2, {task}, {stage}", len(todo), unit="run"))
+
+            def finish(name: str, todo: list[Run], path: Path = path) -> None:
+                some = pieces(todo)
+                ended = pool.map(partial(_record, path, device), some)
+                list(tqdm(ended, f"Stage B2, {name}", len(some), unit="piece"))
+
+            while todo := missing(searches(task, known := read(path)), known):
+                finish(f"{task}, search", todo)
+            finish(f"{task}, finals", missing(list(finals(task, known, lengths)), known))
 
 
-def _record(path: Path, device: str, wanted: Run) -> None:
-    append(path, run_one(wanted, device))
+def _record(path: Path, device: str, wanted: Sequence[Run]) -> None:
+    for one in wanted:
+        append(path, run_one(one, device))
 
 
 @lru_cache(maxsize=2)
@@ -161,25 +262,52 @@ class Draw(first._Task):
         self.rows = {name: split.to_list() for name, split in self.encoded.splits.items()}
         self.collate = self.room.collator(self.tokenizer)
 
-    def batches(self, seed: int) -> Batches:
-        """The batch of each step, counted from 1: one shuffled pass after the other."""
-        rows, rng = self.rows["train"], np.random.default_rng([31, seed])
+    def chosen(self, seed: int, arm: Arm) -> Callable[[int], list[int]]:
+        """The training rows of each step, counted from 1: one shuffled pass after the other.
+
+        Where a batch has fewer positives than the arm asks for, random ones take the place of its
+        first negatives.
+        """
+        rng, size, train = np.random.default_rng([31, seed]), arm.batch, self.rows["train"]
+        positive = [i for i, row in enumerate(train) if arm.positives and row["labels"] == 1]
         order: list[int] = []
 
-        def batch(step: int) -> dict[str, Tensor]:
-            while len(order) < step * BATCH:
-                order.extend(rng.permutation(len(rows)).tolist())
-            return self.collate([rows[i] for i in order[(step - 1) * BATCH : step * BATCH]])
+        def rows(step: int) -> list[int]:
+            while len(order) < step * size:
+                order.extend(rng.permutation(len(train)).tolist())
+            found = order[(step - 1) * size : step * size]
+            held = set(positive).intersection(found)
+            if len(held) < arm.positives:
+                others = sorted(set(positive) - held)
+                own = np.random.default_rng([43, seed, step])
+                new = own.choice(others, arm.positives - len(held), replace=False).tolist()
+                places = [place for place, row in enumerate(found) if row not in held]
+                for place, row in zip(places, new, strict=False):
+                    found[place] = row
+            return found
 
-        return batch
+        return rows
+
+    def batches(self, seed: int, arm: Arm) -> Batches:
+        """The batch of each step, counted from 1."""
+        chosen, rows = self.chosen(seed, arm), self.rows["train"]
+        return lambda step: self.collate([rows[i] for i in chosen(step)])
+
+    def empty(self, seed: int, arm: Arm, steps: int) -> float:
+        """The share of the first batches of a yes or no that hold no positive."""
+        chosen, rows = self.chosen(seed, arm), self.rows["train"]
+        held = [any(rows[i]["labels"] == 1 for i in chosen(n)) for n in range(1, steps + 1)]
+        return round(1 - float(np.mean(held)), 3)
 
     def logits(self, model: Any, name: str) -> np.ndarray:
         """Of a split, ``[rows, C]`` or, padded, ``[rows, sub-words, C]``."""
         lengths = [len(row["input_ids"]) for row in self.rows[name]]
         by_length, longest = np.argsort(lengths, kind="stable").tolist(), max(lengths)
         rows = [self.rows[name][i] for i in by_length]
-        with torch.autocast(next(model.parameters()).device.type, torch.bfloat16):
-            (outputs,) = outputs_of(model, rows, self.collate, ["logits"], 64)
+        device = next(model.parameters()).device.type
+        with torch.autocast(device, torch.bfloat16):
+            size = 256 if device == "cuda" else 64
+            (outputs,) = outputs_of(model, rows, self.collate, ["logits"], size)
         found: list[Any] = [None] * len(lengths)
         for i, row in zip(by_length, outputs, strict=True):
             blank = [(0, longest - len(row)), (0, 0)] if row.ndim == 2 else [(0, 0)]
@@ -239,7 +367,8 @@ def finished(
         optimizer.zero_grad()
 
     def adamw(of: Any) -> Any:
-        return torch.optim.AdamW(of.parameters(), lr=rate, weight_decay=0.01)
+        fused = device.type == "cuda"
+        return torch.optim.AdamW(of.parameters(), lr=rate, weight_decay=0.01, fused=fused)
 
     trunk = adamw(model)
     for number in range(1, lengths[-1] + 1):
@@ -259,19 +388,22 @@ def run_one(wanted: Run, device: str = "cpu") -> Iterator[Record]:
     on = torch.cuda.get_device_name() if device == "cuda" else "cpu"
     torch.manual_seed(wanted.seed)
     model = task.room.model(ENCODER, task.tokenizer, task.encoded.labels)
-    counts, binary = task.encoded.counts(), task.room is pairs
-    if wanted.arm == "ce_start":
+    counts, binary, arm = task.encoded.counts(), task.room is pairs, EVERY[wanted.arm]
+    if arm.start:
         labels = np.repeat(np.arange(len(counts)), counts)
         model.classifier.bias.data.copy_(log_prior(labels, len(counts)))
-    name = ARMS[wanted.arm]
-    options = {"classes": [1]} if binary and wanted.arm == "dice" else {}
-    experiment = Experiment(corpus=wanted.task, encoder=ENCODER, loss=name, loss_options=options)
-    model, loss = model.to(device), build_loss(experiment, name, counts).to(device)
+    options = {"classes": [1]} if binary and arm.loss == "dl" and not arm.both else {}
+    experiment = Experiment(
+        corpus=wanted.task, encoder=ENCODER, loss=arm.loss, loss_options=options
+    )
+    model, loss = model.to(device), build_loss(experiment, arm.loss, counts).to(device)
     results = []
-    batches = task.batches(wanted.seed)
+    batches = task.batches(wanted.seed, arm)
     for length, ended in finished(model, batches, loss, wanted.rate, wanted.lengths, wanted.seed):
         told = _scores(task, ended, final=wanted.kind == "final")
-        results.append({"length": length, "steps": length + length // TAIL, **told})
+        steps = length + length // TAIL
+        empty = {"empty": task.empty(wanted.seed, arm, steps)} if binary else {}
+        results.append({"length": length, "steps": steps, **empty, **told})
     seconds = round(time.process_time() - before, 1)
     for result in results:
         given = {k: v for k, v in wanted._asdict().items() if k != "lengths"}
