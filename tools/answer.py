@@ -100,9 +100,8 @@ def draw(shown: list[Gain], colours: tuple[str, str, str], out: Path) -> None:
     ax.set_ylim(len(wheres) - 0.5, -0.5)
     ax.grid(axis="y", visible=False)
     ax.set_xlabel(XLABEL, fontsize=9.5, loc="right")
-    figure.legend(
-        loc="outside upper center", ncols=3, fontsize=10, title="all three with their output bias near 0 at the start"
-    )
+    title = "all three with their output bias near 0 at the start"
+    figure.legend(loc="outside upper center", ncols=3, fontsize=10, title=title)
     figure.savefig(out, metadata={"Description": described(shown), "Software": None})
     plt.close(figure)
 
