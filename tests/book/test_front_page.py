@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from dicelab.records import searched
+from dicelab.records import paper, searched
 from dicelab.records.speed import read_corpora, scores
 from tools import answer, decision
 
@@ -89,3 +89,26 @@ def test_the_answer_follows_from_the_records(root, shown) -> None:
         assert (steps[0], steps[-1]) == (19, 614)
     fear = scores(layers["goemotions_fear"], "dice", "tuned")[1]
     assert fear.mean(0).max() < 5, "hardly learned one label"
+
+
+def test_the_other_numbers_of_the_pages(root) -> None:
+    rows = [
+        row
+        for table in paper.tables().values()
+        for row in table.rows
+        if None not in (row.precision, row.recall, row.f1)
+    ]
+
+    def agrees(row: paper.Row) -> bool:
+        """Whether precision and recall allow the F1 that is printed, all as they were rounded."""
+        pairs = zip(row.bounds("precision"), row.bounds("recall"), strict=True)
+        low, high = (2 * p * r / (p + r) for p, r in pairs)
+        least, most = row.bounds("f1")
+        return low <= most and least <= high
+
+    off = str(sum(not agrees(row) for row in rows))
+    for page in ("README.md", "index.md"):
+        text = " ".join((root / page).read_text(encoding="utf-8").split())
+        assert set(re.findall(r"(\d+) (?:\w+ )?tasks", text)) == {"27"}
+        assert set(re.findall(r"(\d+) to (\d+) steps", text)) == {("19", "614")}
+        assert set(re.findall(r"(\d+) of (\d+) rows", text)) <= {(off, str(len(rows)))}
