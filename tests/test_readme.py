@@ -18,6 +18,8 @@ import yaml
 
 from dicelab.__main__ import main
 from dicelab.extras import install_command
+from dicelab.fit.data import read
+from dicelab.fit.options import Options
 from tests.checkout import ROOT, blocks
 
 
@@ -145,3 +147,19 @@ def test_citation_names_the_software_and_the_paper() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == __import__("dicebook").__version__
     assert citation["references"][0]["doi"] in (ROOT / "references.bib").read_text()
+
+
+@pytest.mark.parametrize("page", ["README.md", "index.md"])
+def test_files_of_the_forms_that_are_shown_are_read(page: str, tmp_path: Path) -> None:
+    tagged, table = blocks(page, "text")
+    header, *rows = table.splitlines()
+    sentences = tagged.strip().split("\n\n")
+    forms = {
+        "tagging": "\n\n".join(f"{s}\n{i}\tO" for i in range(15) for s in sentences) + "\n",
+        "sentences": "\n".join([header, *(f"{i} {row}" for i in range(15) for row in rows)]) + "\n",
+    }
+    for task, text in forms.items():
+        file = tmp_path / f"{task}.tsv"
+        file.write_text(text)
+        found = read(Options(source=str(file)))
+        assert (found.task, set(found.splits)) == (task, {"train", "validation", "test"})

@@ -13,19 +13,23 @@ from tools.answer import COLOURS
 ROOT = Path(__file__).resolve().parent.parent
 # A question, the answer that ends the way there, and what to do then.
 STEPS = (
-    ("Are you scored\nby accuracy?", "yes", "cross entropy, argmax"),
+    ("Are you scored\nby accuracy?", "yes", "cross entropy,\nargmax"),
     (
-        "May you choose\na threshold on\nvalidation data?",
+        "Can you tune\na threshold on\nvalidation data?",
         "yes",
-        "cross entropy, its bias\nat the log prior,\nthreshold tuned",
+        "cross entropy, output\nbias at the log prior,\nthreshold tuned",
     ),
     (
         "Far fewer positives\nin training than\nin use?",
         "yes",
-        "class weights,\nsearched, argmax",
+        "class weights, strength\nsearched on validation\ndata; argmax",
     ),
-    ("A yes-or-no\nquestion, or\nrare positives?", "yes", "class weights\nor DiceLoss(),\nargmax"),
-    ("Tags", "", "cross entropy, argmax;\nDiceLoss() adds little"),
+    (
+        "A yes-or-no\nquestion, or\nrare positives?",
+        "yes",
+        "class weights, searched;\nor dice loss, positives\nin each batch; argmax",
+    ),
+    ("Tags", "", "cross entropy, argmax;\nno measurable gain\nfrom the others"),
 )
 
 

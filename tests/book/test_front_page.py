@@ -1,4 +1,4 @@
-"""The front page's answer, against the records and against its own picture."""
+"""README and front page: their numbers and their answer beside the records; the pictures."""
 
 from __future__ import annotations
 
@@ -8,42 +8,107 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from dicelab.records import searched
-from tools import answer
+from dicelab.records import paper, searched
+from dicelab.records.speed import read_corpora, scores
+from tools import answer, decision
+
+INTERVAL = re.compile(r"(−?\d+\.\d) \[(−?\d+\.\d), (−?\d+\.\d)\]")
+POLITICS, WNUT, MRPC = answer.LAYERS.values()
+# What the rows of the table show, from the top: where, and which arm.
+ROWS = (
+    ((answer.HEADS["tuned"], "dice"),),
+    ((answer.HEADS["argmax"], "wce"), (answer.HEADS["argmax"], "dice")),
+    ((POLITICS, "ce"), (WNUT, "ce"), (POLITICS, "dice"), (WNUT, "dice")),
+    (),
+)
 
 
 @pytest.fixture(scope="module")
-def shown(root: Path) -> list[answer.Gain]:
+def shown(root: Path) -> dict[tuple[str, str], answer.Gain]:
     """What the picture has to show."""
-    return answer.gains(root / "results")
+    return {(g.where, g.arm): g for g in answer.gains(root / "results")}
 
 
 @pytest.mark.parametrize("name", answer.COLOURS)
-def test_the_picture_is_drawn_from_the_records_as_they_are(root, shown, name) -> None:
-    with Image.open(root / "_static" / f"answer-{name}.png") as picture:
-        said = picture.info["Description"]
-    assert said == answer.described(shown), "run: python -m tools.answer"
+def test_the_pictures_are_drawn_from_the_records_as_they_are(root, shown, name) -> None:
+    for kind, said in (
+        ("answer", answer.described(list(shown.values()))),
+        ("decision", decision.described()),
+    ):
+        with Image.open(root / "_static" / f"{kind}-{name}.png") as picture:
+            assert picture.info["Description"] == said, f"run: python -m tools.{kind}"
+    assert (root / "docs" / "what_to_do.md").read_text("utf-8").count(decision.described()) == 2
 
 
-@pytest.mark.parametrize(("page", "intervals"), [("index.md", 5), ("README.md", 11)])
-def test_every_interval_of_a_front_page_is_in_the_records(root, shown, page, intervals) -> None:
-    text = " ".join((root / page).read_text(encoding="utf-8").split())
-    printed = re.findall(r"(−?\d+\.\d) \[(−?\d+\.\d), (−?\d+\.\d)\]", text)
+@pytest.mark.parametrize("page", ["index.md", "README.md"])
+def test_the_intervals_of_the_table_are_those_of_the_records(root, shown, page) -> None:
+    text = (root / page).read_text(encoding="utf-8").replace("\u00a0", " ")
+    table = [line for line in text.splitlines() if line.startswith("|")][2:]
+    printed = [[" ".join(found) for found in INTERVAL.findall(line)] for line in table]
+    wanted = [
+        [" ".join(f"{x:z.1f}".replace("-", "−") for x in shown[key][2:]) for key in row]
+        for row in ROWS
+    ]
+    assert printed == wanted
+    assert len(INTERVAL.findall(text)) == sum(map(len, ROWS)), "intervals stand in the table"
+
+
+@pytest.mark.parametrize("page", ["index.md", "README.md"])
+def test_the_picture_in_words_is_the_picture(root, shown, page) -> None:
+    text = (root / page).read_text(encoding="utf-8")
+    alts = re.findall(r'(?:alt="|:alt: )(.*(?:answer|intervals).*?)(?:"|\n)', text)
+    assert alts
+    argmax = {arm: shown[answer.HEADS["argmax"], arm] for arm in ("dice", "wce")}
+    for alt in alts:
+        numbers = re.findall(r"\d+\.\d", alt)
+        assert numbers == [f"{argmax[arm].mean:.1f}" for arm in ("dice", "wce")]
+    for where in (POLITICS, WNUT, MRPC):
+        assert abs(shown[where, "dice"].mean) < 1
+        assert abs(shown[where, "wce"].mean) < 2
+    assert {round(shown[where, "ce"].mean) for where in (POLITICS, WNUT)} == {-5}
+
+
+def test_the_answer_follows_from_the_records(root, shown) -> None:
+    for arm in answer.ARMS:
+        gain = shown[answer.HEADS["tuned"], arm]
+        assert gain.low < 0 < gain.high, "no measurable gain once the threshold is tuned"
+    dice, weights = (shown[answer.HEADS["argmax"], arm] for arm in ("dice", "wce"))
+    assert weights.mean > dice.mean > 0, "at argmax both may help"
     tasks = searched.read_tasks(root / "results" / "evidence_2")
-    by_stratum = searched.pool(searched.effects_of(tasks, searched.AT_ARGMAX)).strata.values()
-    known = [g[2:] for g in shown] + [one[:3] for one in by_stratum]
-    assert len(printed) == intervals
-    assert set(printed) <= {tuple(f"{x:z.1f}".replace("-", "−") for x in g) for g in known}
+    assert len(searched.effects_of(tasks, searched.PRIMARY)) == 27
+    family = searched.secondary(tasks)
+    over_all = searched.less_start(tasks, "dice", "argmax").over_all
+    assert (len(family) + 1) * over_all.p > 0.05, "one more question than the protocol has"
+    assert min(corrected for _, corrected in family.values()) > 0.05
+    for where in (POLITICS, WNUT):
+        assert shown[where, "ce"].high < -3, "the start helps"
+        assert shown[where, "dice"].low < 0 < shown[where, "dice"].high
+    layers = read_corpora(root / "results" / "evidence_2")
+    for task in answer.LAYERS:
+        steps, _ = scores(layers[task], "dice", "tuned")
+        assert (steps[0], steps[-1]) == (19, 614)
+    fear = scores(layers["goemotions_fear"], "dice", "tuned")[1]
+    assert fear.mean(0).max() < 5, "hardly learned one label"
 
 
-def test_the_answer_follows_from_the_intervals(shown) -> None:
-    tuned = {g.arm: g for g in shown if g.where == answer.HEADS["tuned"]}
-    assert tuned["dice"].low < 0 < tuned["dice"].high, "could not tell from zero"
-    dice, weights, _ = (g for g in shown if g.where == answer.HEADS["argmax"])
-    assert weights.low > 0, "class weights help"
-    assert weights.mean > dice.mean > 0, "and dice helps less"
-    for where in list(answer.LAYERS.values())[:2]:
-        dice, _, near = (g for g in shown if g.where == where)
-        assert near.high < -3, "Start cross entropy with its bias at the log prior"
-        assert dice.low < 0 < dice.high, "so it has the head start of dice"
-    assert shown[-3].high < -40, "Where batches hold no positive, dice finds nothing"
+def test_the_other_numbers_of_the_pages(root) -> None:
+    rows = [
+        row
+        for table in paper.tables().values()
+        for row in table.rows
+        if None not in (row.precision, row.recall, row.f1)
+    ]
+
+    def agrees(row: paper.Row) -> bool:
+        """Whether precision and recall allow the F1 that is printed, all as they were rounded."""
+        pairs = zip(row.bounds("precision"), row.bounds("recall"), strict=True)
+        low, high = (2 * p * r / (p + r) for p, r in pairs)
+        least, most = row.bounds("f1")
+        return low <= most and least <= high
+
+    off = str(sum(not agrees(row) for row in rows))
+    for page in ("README.md", "index.md"):
+        text = " ".join((root / page).read_text(encoding="utf-8").split())
+        assert set(re.findall(r"(\d+) (?:\w+ )?tasks", text)) == {"27"}
+        assert set(re.findall(r"(\d+) to (\d+) steps", text)) == {("19", "614")}
+        assert set(re.findall(r"(\d+) of (\d+) rows", text)) <= {(off, str(len(rows)))}

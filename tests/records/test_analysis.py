@@ -324,21 +324,6 @@ def test_the_primary_result_again_from_the_raw_records() -> None:
     assert found.mu_low < mu < found.mu_high
 
 
-def _prose(name: str) -> str:
-    """A page of the project without its line breaks."""
-    return " ".join((RECORDS.parents[1] / name).read_text(encoding="utf-8").split())
-
-
-@pytest.mark.skipif(not any(RECORDS.glob("a-*.jsonl")), reason="no records are kept yet")
-def test_the_guide_says_what_the_records_say() -> None:
-    runs = Evidence.read(RECORDS)
-    tuned = analysis.pool(analysis.effects_of(runs, analysis.PRIMARY))
-    assert tuned is not None
-    assert (tuned.tasks, tuned.corpora) == (17, 13)
-    mean = f"{tuned.mu:.2f}".replace("-", "−").replace("0.", ".")
-    assert f"where dice has {mean}" in _prose("docs/what_to_do.md")
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not any(RECORDS.glob("a-*.jsonl")), reason="no records are kept yet")
 def test_the_page_of_the_evidence_is_that_of_the_records() -> None:
