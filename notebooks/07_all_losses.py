@@ -698,7 +698,7 @@ def kept_as_O(absent, steps=500):
 
 shares_of_O = {absent: kept_as_O(absent) for absent in ("keep", "skip")}
 for absent, share in shares_of_O.items():
-    print(f'without O, absent="{absent}": {share:.0%} of the O words end as O')
+    print(f"absent classes: {absent}; O words that stay O: {share:.0%}")
 
 # %% [markdown]
 # With the absent classes kept, every O word ends as O although O has no term. With them skipped, most O words end
