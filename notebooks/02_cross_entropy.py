@@ -109,6 +109,7 @@ print(f"{len(y)} examples, {int(y.sum())} positive")
 #
 # In code:
 
+
 # %%
 def cross_entropy(p1, y1):
     p = torch.stack([1 - p1, p1], -1)  # p_i0, p_i1
@@ -167,6 +168,7 @@ for label, loss in [("y=1", -sp.log(p)), ("y=0", -sp.log(1 - p))]:
 #
 # The gradient is almost 0 where the model is sure and right, and almost 1 in size where it is sure and wrong.
 # At the start, every example has $p = .5$ and a gradient of .5 in size. The two classes add up to:
+
 
 # %%
 def class_gradients(p, y):
@@ -227,6 +229,7 @@ claim("Below .05 the positives win", sums[0.01][1] > sums[0.01][0])
 # ## 2.4 Accuracy is easy, F1 is not
 #
 # Three numbers on the test set for a model that always says "negative", and for ours.
+
 
 # %%
 def scores(said, y):
@@ -485,6 +488,7 @@ claim(
 # $$ \text{Weighted CE} = -\frac{1}{N} \sum_i \alpha_i \sum_{j \in \{0,1\}} y_{ij} \log p_{ij}
 # \tag{2} $$
 
+
 # %%
 def weighted_cross_entropy(p1, y1, alpha):
     p = torch.stack([1 - p1, p1], -1)
@@ -656,6 +660,7 @@ claim("Without weights the gradient is $1/10$", plain == Fraction(1, 10))
 #
 # That is a shift of the bias. With positives counted nineteen times it should be $\log 19 = 2.94$.
 
+
 # %%
 def positives_count(times):
     alpha = torch.tensor([1.0, float(times)])
@@ -736,12 +741,16 @@ print("F1 at weight 3 minus F1 at weight 19:", mean(gain))
 # 3$ (exercise 2.2). So $K$ chooses a threshold, with one training run for each guess.
 
 # %% [markdown]
-# **Where the model can represent the true probabilities, and learns them, weights, resampling and tuning lead
-# to the same threshold**, and tuning needs no new training. Where a model cannot represent them, weights also
+# **Where the model can represent the true probabilities, and learns them, weights, resampling and tuning all
+# only move the threshold.** They do not move it to the same place: the balanced weights move it to .05, and the best
+# threshold is .26. To find it by weights takes a new training run for each guess. Tuning the threshold needs
+# none. Where a model cannot represent them, weights also
 # change the direction of its line (section 7.4). And where a network can fit every training example, its
 # probabilities are overconfident, and weights lose their effect as training goes on {cite}`byrd2019`.
 
 # %% tags=["remove-cell"]
+claim("the balanced weights move it to .05", {".05": 1 / 20})
+claim("threshold is .26", {".26": t_best}, float(gain.mean()) > 0.1)
 claim("the plain model had .497 at threshold .5", {".497": trained["F1"]})
 claim(
     'So "balanced" weights, the default advice, cost F1 here',
@@ -882,6 +891,7 @@ assert max(abs(best - half) for *_, best, half in rows) < 0.006
 # **Exercise 2.6 (small research).** Make the model too poor for the data: move three in ten positives to the
 # opposite side of the negatives, so that no single line serves. Do weights now do more than a tuned
 # threshold? Use ten data sets and an interval for the difference.
+
 
 # %% tags=["solution", "hide-cell"]
 def two_sided(seed):

@@ -113,6 +113,7 @@ warnings.filterwarnings("ignore", message="alpha=")  # section 6.6 shows what it
 #
 # In the four cases:
 
+
 # %%
 def f1_of_one(p, y):  # Eq. 11
     said = (p > 0.5).double()
@@ -136,9 +137,24 @@ library = equations.dice_coefficient(said * y, said, y, gamma=0.0)
 torch.testing.assert_close(library, found.nan_to_num(1.0))
 
 # %% [markdown]
-# A positive at p = .51 scores as well as one at .99. Under dice with probabilities ([Eq. 5](eq-5))
-# right answers keep a gradient, and the paper fears that the gradients of many easy negatives take
-# over.
+# A positive at p = .51 scores as well as one at .99. Under dice with probabilities ([Eq. 5](eq-5)) a positive
+# keeps a gradient although its answer is right. The paper fears that easy negatives then "dominate training".
+# Under Eq. 5 that cannot happen, and this is a flaw of the paper: the score of a negative is 0 for every p, so its
+# gradient is exactly 0 (section 3.4 shows it). The fear fits [Eq. 6](eq-6), where the smoothing γ gives every
+# negative a gradient.
+
+# %% tags=["remove-cell"]
+free = torch.tensor([0.01, 0.5, 0.9], requires_grad=True)
+none = torch.zeros(3)
+slopes = {}
+for gamma in (0.0, 1.0):
+    score = (2 * free * none + gamma) / (free + none + gamma)  # Eqs. 5 and 6
+    (slopes[gamma],) = torch.autograd.grad(score.sum(), free)
+claim(
+    "the score of a negative is 0 for every p, so its gradient is exactly 0",
+    bool((slopes[0.0] == 0).all()),
+    bool((slopes[1.0] < 0).all()),
+)
 
 # %% [markdown]
 # ## 6.2 The self-adjusting dice loss
@@ -180,6 +196,7 @@ print(
 # \mathcal{L} &= 1 - \frac{2 q y + \gamma}{q + y + \gamma}
 # \end{aligned} \tag{6.1}
 # $$
+
 
 # %%
 def dsc_loss(p, y, alpha=1.0, gamma=1.0):
@@ -261,6 +278,7 @@ claim("its loss falls from .2 at p = .5 to nothing at p = 1", {".2": of_negative
 # nothing at p = 1.
 #
 # Six examples of each label follow the gradient, each with its own logit:
+
 
 # %%
 def follow(y, alpha=1.0, steps=4000):
@@ -367,8 +385,9 @@ plt.show()
 
 # %% [markdown]
 # On the logit of a positive every gradient vanishes at p = 1; those of DL, TL and DSC vanish at p = 0
-# as well, and that of DSC at .5. So only CE and FL raise a missed positive, and only they lower a
-# negative at p = 1: their gradient is 1 there, that of the others 0.
+# as well, and that of DSC at .5. So at p = 0 only CE and FL raise a missed positive. A little above 0 the
+# dice family raises it, too, but weakly: at p = .01 the gradient of dice is .0098. In the same way only CE and FL
+# lower a negative at p = 1: their gradient is 1 there, that of the others 0.
 
 # %% tags=["remove-cell"]
 on_logit = {
@@ -381,13 +400,18 @@ claim(
 )
 alarm = {n: sp.limit(e[1], P, 1) for n, e in on_logit.items()}
 claim(
-    "only they lower a negative at p = 1: their gradient is 1 there, that of the others 0",
+    "only CE and FL lower a negative at p = 1: their gradient is 1 there, that of the others 0",
     [n for n, slope in alarm.items() if slope == 1] == [n for n in alarm if n[:2] in ("CE", "FL")],
     all(slope in (0, 1) for slope in alarm.values()),
 )
 claim(
     "those of DL, TL and DSC vanish at p = 0",
     [n for n, v in at.items() if v[0] == 0] == ["DL, Eq. 7", "TL", "DSC"],
+)
+claim(
+    "at p = .01 the gradient of dice is .0098",
+    {".0098": -float(on_logit["DL, Eq. 7"][0].subs(P, 0.01))},
+    -float(on_logit["CE"][0].subs(P, 0.01)) > 0.9,
 )
 claim("and that of DSC at .5", on_logit["DSC"][0].subs(P, sp.Rational(1, 2)) == 0)
 
@@ -590,6 +614,7 @@ x_test, y_test = imbalanced_blobs(2000, seed=1)
 # \end{aligned} \tag{6.3}
 # $$
 
+
 # %%
 def focal_loss(p, y, f=2.0):  # Eq. 6.3
     p_true = torch.where(y == 1, p, 1 - p)
@@ -621,6 +646,7 @@ pd.DataFrame(factors, index=p.tolist()).round(4)
 # The next table holds the gradient on the logit and how many easy negatives (p = .01) outweigh one
 # positive at p = .1.
 
+
 # %%
 def dice_one(p, y, squared):  # Eq. 6 and Eq. 7
     k = 2 if squared else 1
@@ -651,13 +677,25 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 # With cross entropy, 90 easy negatives outweigh one positive; with linear dice 6 and with DSC 5,
 # because both have so small a gradient for a low positive; with squared dice 425, with focal loss
 # hundreds of thousands. **If easy negatives are your problem, squaring or focal loss helps; (1 − p)p
-# does not.** On a set the common denominator changes the ratio between the labels ([Eq. 4.4](eq-4-4)),
-# not that of an easy to a hard negative.
+# does not.** On a set all examples share one denominator. That changes the ratio between the labels ([Eq.
+# 4.4](eq-4-4)), and it changes the ratio of an easy to a hard negative as well. With linear dice of one example
+# the gradient of a negative at p = .01 is .39 of that at p = .9, and on a set it is .11 of it. So the set makes
+# easy negatives count less.
 
 # %% tags=["remove-cell"]
 linear, adjusted = (gradients[name] for name in ("Eq. 6, linear dice", "Eq. 12, DSC"))
 claim(".0097 with linear dice and .0095 with DSC: the factor took two percent off",
       {".0097": linear[0], ".0095": adjusted[0]}, round(1 - adjusted[0] / linear[0], 2) == 0.02)  # fmt: skip
+ratios = {}
+for level in ("example", "set"):
+    x = torch.logit(torch.tensor([0.01, 0.9, 0.5])).requires_grad_()
+    BinaryDiceLoss(squared=False, level=level)(x, torch.tensor([0.0, 0, 1])).backward()
+    ratios[level] = (x.grad[0] / x.grad[1]).item()
+claim(
+    "is .39 of that at p = .9, and on a set it is .11 of it",
+    {".39": ratios["example"], ".11": ratios["set"]},
+    ratios["set"] < ratios["example"],
+)
 claim("Squared dice has .0002, focal loss three millionths",
       {".0002": gradients["Eq. 7, squared dice"][0]}, 2.5e-6 < gradients["FL, f = 2"][0] < 3.5e-6)  # fmt: skip
 claim("90 easy negatives outweigh one positive; with linear dice 6 and with DSC 5",
@@ -849,6 +887,7 @@ print("the derivative vanishes at", [r for r in sp.solve(sp.diff(one, P), P) if 
 # you expect at p = .9 for both labels, and which share of calls after training from b₀ = 2 with
 # α = 1 on the set level? Write both down, then run.
 
+
 # %% tags=["solution", "hide-cell"]
 def detached(x, y):
     p = x.sigmoid()
@@ -892,6 +931,7 @@ assert abs(torch.tensor(5.0).neg().exp() - 0.00674) < 1e-5
 # Does it rescue the starts at +0.5 and +2? Give test F1 with a 95% interval over ten seeds, next
 # to cross entropy alone. (`train_logistic` starts its slopes at zero; so switch the loss inside
 # one training.)
+
 
 # %% tags=["solution", "hide-cell"]
 def warm(ce_steps):

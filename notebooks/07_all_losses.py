@@ -128,6 +128,7 @@ warnings.filterwarnings("ignore", message=".*squared=False")  # and section 7.5 
 #
 # One slip: FL has lost its label $y_{ij}$, which stands in the row of CE. The printed FL:
 
+
 # %%
 def printed_focal(p):  # Table 2's FL for two classes, γ = 2
     return -((1 - p) ** 2) * sp.log(p) - p**2 * sp.log(1 - p)
@@ -143,6 +144,7 @@ as_printed.round(3)
 #
 # Here are all losses for a positive (y = 1) and a negative (y = 0), with the probability p of the
 # positive class, smoothing γ, focal's exponent f, DSC's exponent α and Tversky's prices a and b.
+
 
 # %% tags=["hide-input"]
 def as_array(rows, head):
@@ -201,6 +203,7 @@ as_array(slopes, r"d\mathcal{L}/dp & y = 1 & y = 0 \quad (\text{DSC with } \alph
 #
 # The next table holds the cost as p → 0 and p → 1, and the least cost (γ = 1, f = 2, a = .3, b = .7,
 # α = 1, a weight of 19):
+
 
 # %% tags=["hide-input"]
 def at_ends(expression):
@@ -269,6 +272,7 @@ for name, pair in table2.items():
 # ## 7.3 The gradient on the logit
 #
 # On the logit the slope is multiplied by p(1 − p). As p → 0, the gradient shrinks like some power of p:
+
 
 # %%
 def order(expression):
@@ -467,10 +471,27 @@ pd.DataFrame(collapsed.values(), index, columns=["called positive"])
 
 
 # %% [markdown]
-# At "0%" the negatives won at every p; at "98%" and "100%" all examples started above the turning
-# point.
+# The rows with "0%" are of two kinds. In most of them the negatives won, and pushed every p below one half. Two
+# rows of DSC with α = 1 did not move at all: from 0 every example is on the turning point, where the gradient is
+# 0. In the rows with "98%" and "100%" all examples started above the turning point.
 #
 # The baseline is cross entropy with its threshold tuned on the training set, seed by seed:
+
+# %% tags=["remove-cell"]
+u, v = imbalanced_blobs(2000, seed=0)
+moved = {
+    (name, bias): train_logistic(contest[name], u, v, bias=bias, steps=150)
+    for name in ("DSC α=1, example", "DSC α=1, set", "DL linear, example")
+    for bias in (-3.0, 0.0)
+}
+moved = {key: float(fit.weight.abs().max() + abs(fit.bias - key[1])) for key, fit in moved.items()}
+claim(
+    "Two rows of DSC with α = 1 did not move at all: from 0",
+    [key for key, size in moved.items() if size < 1e-6]
+    == [("DSC α=1, example", 0.0), ("DSC α=1, set", 0.0)],
+    all(collapsed[name, "+0"] == ["0%"] for name in ("DSC α=1, example", "DSC α=1, set")),
+)
+
 
 # %%
 def against_tuned_ce(name, key):
@@ -625,6 +646,7 @@ claim(
 # This is 1 minus a soft **macro** F1 over tokens. (Entity F1 is micro, over whole entities.) On 200
 # tokens of the classes O, PER and LOC, nine in ten O:
 
+
 # %%
 def macro_dice(logits, labels, classes, gamma=1.0):  # Eq. 7.1
     p = logits.softmax(-1)
@@ -651,8 +673,43 @@ for classes in ([0, 1, 2], [1, 2]):
 
 # %% [markdown]
 # Without O's term the tokens of O still have a gradient, since every O token that is called PER adds to
-# the denominator of PER.
-#
+# the denominator of PER. That holds as long as each class that an O token could be called has a term. If the
+# classes that a batch lacks are skipped as well, O tokens can be called by one of those classes at no cost. We
+# give 600 words free logits, 570 of them O and three of nine classes absent, and train with linear dice:
+
+# %%
+counts = torch.tensor([570, 10, 8, 6, 4, 2, 0, 0, 0])
+words = torch.repeat_interleave(torch.arange(9), counts)
+
+
+def kept_as_O(absent, steps=500):
+    """The share of the O words that end as O, with no term for O."""
+    torch.manual_seed(0)
+    free = (0.01 * torch.randn(600, 9)).requires_grad_()
+    how = {"squared": False, "classes": list(range(1, 9)), "absent": absent}
+    criterion = dicebook.DiceLoss(**how)
+    optimizer = torch.optim.Adam([free], lr=0.1)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        criterion(free, words).backward()
+        optimizer.step()
+    return (free.argmax(-1)[:570] == 0).double().mean().item()
+
+
+shares_of_O = {absent: kept_as_O(absent) for absent in ("keep", "skip")}
+for absent, share in shares_of_O.items():
+    print(f"absent classes: {absent}; O words that stay O: {share:.0%}")
+
+# %% [markdown]
+# With the absent classes kept, every O word ends as O although O has no term. With them skipped, most O words end
+# in a class that the batch lacks. So it takes both, no term for O and no term for absent classes, to lose the O
+# words.
+
+# %% tags=["remove-cell"]
+claim("every O word ends as O although O has no term", shares_of_O["keep"] == 1)
+claim("most O words end in a class that the batch lacks", shares_of_O["skip"] < 0.5)
+
+# %% [markdown]
 # ### Why linear denominators can find nothing
 #
 # (eq-7-2)=
@@ -683,6 +740,7 @@ for form, loss in of_class.items():
 # batch of 600 tokens with γ = 1 must hold 17 gold tokens of a class before its own term raises p.
 # So the rare classes of a tagger go to 0. A model with nothing but a bias
 # ends at these p:
+
 
 # %%
 def bias_alone(golds, squared, steps=2000, n=600):
@@ -774,8 +832,9 @@ claim(
 # same number of steps. So dicebook squares by default and warns of a linear form over all classes.
 #
 # A class *without* a gold token in the batch is the case G = 0; `absent="skip"` leaves such classes out
-# of the mean. The last row leaves out O, too. One of its three seeds has an F1 of 25 with 2 tags in a
-# hundred right: no class asks for the O tokens, and strict entity F1 does not count them.
+# of the mean. The last row skips absent classes and leaves out O as well. One of its three seeds has an F1 of
+# 25 with 2 tags in a hundred right: in a batch without some class, O tokens can be called by that class at no
+# cost, and strict entity F1 does not count all of these tags.
 
 # %% [markdown]
 # [What to do on Monday](../docs/what_to_do.md) says which loss to choose.
