@@ -38,6 +38,7 @@ _STYLES: dict[str, dict[str, Any]] = {
     "dl linear": {"color": "#009E73", "linestyle": (0, (2, 1))},
     "dl example": {"color": "#7A5195", "linestyle": "-."},
     "dl linear example": {"color": "#7A5195", "linestyle": (0, (2, 1))},
+    "dl both": {"color": "#CC79A7", "linestyle": "-"},
     "tl": {"color": "#CC79A7", "linestyle": (0, (3, 1, 1, 1, 1, 1))},
     "dsc": {"color": "#D55E00", "linestyle": ":"},
 }
@@ -45,6 +46,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 _NAMES = {
     **{name: name for name in ("ce", "wce", "fl", "dl", "tl", "dsc")},
     **{"cross entropy": "ce", "weighted cross entropy": "wce", "focal": "fl", "dice": "dl"},
+    "dice of both": "dl both",
     **{"tversky": "tl", "self adjusting dice": "dsc", "eq 1": "ce", "eq 2": "wce"},
     **{"eq 6": "dl linear example", "eq 7": "dl example", "eq 8": "dl"},
     **{"eq 9": "tl", "eq 10": "tl", "eq 12": "dsc"},
@@ -202,14 +204,20 @@ def by_steps(records: Sequence[Record], *, ax: Axes) -> Axes:
         ax: Axes to draw into.
 
     Returns:
-        The axes: of each arm the mean over draws and its 95% interval as a band, with a label for a
-        legend.
+        The axes: of each arm but class weights the mean over draws and its 95% interval as a band,
+        with a label for a legend; arms that start near 0 are dotted.
     """
-    found = {name: speed.scores(records, arm, "tuned") for arm, name in speed.ARMS.items()}
-    steps, _ = found["dice"]
-    curves = {name: f1 for name, (_, f1) in found.items()}
+    found = {
+        name: speed.scores(records, arm, "tuned")
+        for arm, name in speed.ARMS.items()
+        if arm != "wce"
+    }
+    curves = {name: f1 for name, (_, f1) in found.items() if len(f1)}
+    steps, _ = found[speed.ARMS["ce_start"]]
     training_curves(curves, steps, xlabel="step", ylabel="test F1, %", ax=ax)
     ax.legend().remove()
+    for line in ax.lines:
+        line.set_linestyle(":" if "near 0" in str(line.get_label()) else "-")
     ax.set(xscale="log", ylim=(max(0.0, ax.get_ylim()[0]), None))
     ax.set_xticks(steps, [str(n) for n in steps])
     ax.minorticks_off()

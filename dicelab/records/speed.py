@@ -1,4 +1,4 @@
-"""What Stage B2 asks: how high F1 stands over the logarithm of the steps, one arm less another."""
+"""What Stage B2 asks: how high F1 is over the logarithm of the steps, one arm minus another."""
 
 from __future__ import annotations
 
@@ -18,11 +18,16 @@ CORPORA = {
     "goemotions_fear": "GoEmotions, fear",
 }
 ARMS = {
-    "ce_start": "cross entropy",
-    "dice": "dice",
-    "wce": "weighted cross entropy",
-    "ce": "bias near 0, cross entropy",
+    "ce_start": "cross entropy, log prior",
+    "ce": "cross entropy, near 0",
+    "dice_start": "dice, log prior",
+    "dice": "dice, near 0",
+    "dice_both": "dice of both classes, log prior",
+    "dice_both_zero": "dice of both classes, near 0",
+    "wce": "class weights, near 0",
 }
+# Beside them, on the rare label: at least two positives in each batch, or batches of 128.
+OF_BATCHES = ("two", "128")
 
 
 def read_corpora(folder: Path) -> dict[str, list[Record]]:

@@ -116,6 +116,11 @@ def lengths_of(arm: str, lengths: Sequence[int]) -> tuple[int, ...]:
     return tuple(lengths[-1:] if arm in OF_BATCHES else lengths)
 
 
+def steps_of(length: int) -> int:
+    """The steps of a finished run: those of the trunk and of its branch."""
+    return length + length // TAIL
+
+
 def mean_score(known: Sequence[Record], arm: str, length: int, rate: float) -> float | None:
     """Validation F1, tuned, over the search's draws; None before all of them are over."""
     found = [
@@ -401,7 +406,7 @@ def run_one(wanted: Run, device: str = "cpu") -> Iterator[Record]:
     batches = task.batches(wanted.seed, arm)
     for length, ended in finished(model, batches, loss, wanted.rate, wanted.lengths, wanted.seed):
         told = _scores(task, ended, final=wanted.kind == "final")
-        steps = length + length // TAIL
+        steps = steps_of(length)
         empty = {"empty": task.empty(wanted.seed, arm, steps)} if binary else {}
         results.append({"length": length, "steps": steps, **empty, **told})
     seconds = round(time.process_time() - before, 1)

@@ -51,9 +51,13 @@ FAMILY = """## The secondary questions
 p after Holm's correction for all of them."""
 LAYERS = """## All layers trained
 
-Stage B2: mean test F1, tuned, of finished runs by their steps, decay included; the last column is
-their mean height over the logarithm of the steps, less that of `ce_start`, with the 95% interval of
-a bootstrap over draws and test sentences."""
+Stage B2: mean test F1, {how}, of finished runs by their steps, decay included, over the draws that
+have all of an arm's lengths; the last column is their mean height over the logarithm of the steps,
+minus that of `ce_start`, with the 95% interval of a bootstrap over draws and test sentences."""
+RATES = """## All layers trained: learning rates
+
+The rate that the search chose for branches of up to 64 steps and for longer ones; and those rates
+that lie at an end of what was tried."""
 
 
 def page(folder: Path) -> str:
@@ -78,7 +82,9 @@ def page(folder: Path) -> str:
     for how in WAYS:
         title = f"## Test F1, {how.replace('_', '-')}: mean of the finals"
         sections += _section(title, _scores(tasks, how))
-    sections += _section(LAYERS, _layers(folder))
+    for how in WAYS:
+        sections += _section(LAYERS.format(how=how.replace("_", "-")), _layers(folder, how))
+    sections += _section(RATES, _rates(folder))
     return "\n\n".join(sections) + "\n"
 
 
@@ -154,14 +160,30 @@ def _scores(tasks: Tasks, how: str) -> Iterable[dict[str, Any]]:
             yield {"task": name, "floor": told["baseline"], **shown}
 
 
-def _layers(folder: Path) -> Iterable[dict[str, Any]]:
+def _layers(folder: Path, how: str) -> Iterable[dict[str, Any]]:
     for task in stage_b.CORPORA:
         records = read(stage_b.file_of(folder, task))
-        for arm in stage_b.ARMS:
-            steps, of_draws = scores(records, arm, "tuned")
+        for arm in stage_b.arms_of(task):
+            steps, of_draws = scores(records, arm, how)
             if not len(of_draws):
                 continue
-            row: dict[str, Any] = {"corpus": task, "arm": arm}
+            row: dict[str, Any] = {"corpus": task, "arm": arm, "draws": len(of_draws)}
             row |= dict(zip(map(str, steps), of_draws.mean(0).tolist(), strict=True))
-            found = faster(records, arm, "ce_start", "tuned") if arm != "ce_start" else None
+            whole = arm in stage_b.ARMS and arm != "ce_start"
+            found = faster(records, arm, "ce_start", how) if whole else None
             yield row | ({"area": interval(*found[:3])} if found else {})
+
+
+def _rates(folder: Path) -> Iterable[dict[str, Any]]:
+    for task in stage_b.CORPORA:
+        known = read(stage_b.file_of(folder, task))
+        for arm in stage_b.arms_of(task):
+            tried = stage_b.rates_of(task, arm, known)
+            lengths = stage_b.lengths_of(arm, stage_b.SEARCHED)
+            if any(stage_b.mean_score(known, arm, n, tried[0]) is None for n in lengths):
+                continue
+            best = {n: stage_b.chosen_rate(task, known, arm, n) for n in lengths}
+            row = {"corpus": task, "arm": arm}
+            row |= {f"to {n} steps": f"{rate:.2g}" for n, rate in best.items()}
+            edge = sorted(rate for rate in set(best.values()) if rate in (tried[0], tried[-1]))
+            yield row | {"at an end": ", ".join(f"{rate:.2g}" for rate in edge)}
