@@ -26,9 +26,10 @@ def write(folder: Path) -> None:
     _lines(
         folder / "b-crossner_politics.jsonl",
         (
-            {"kind": "final", "arm": arm, "seed": seed, "steps": n + n // TAIL}
+            {"kind": "final", "arm": arm, "seed": seed, "length": n, "rate": 1e-4}
+            | {"steps": n + n // TAIL}
             | {"gold": [GOLD] * BLOCKS}
-            | {"test": {"tuned": _scored(np.full(BLOCKS, HEIGHT[arm]))}}
+            | {"test": {how: _scored(np.full(BLOCKS, HEIGHT[arm])) for how in WAYS}}
             for arm in ("ce", "ce_start", "dice")
             for seed in range(2)
             for n in LENGTHS

@@ -23,12 +23,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_what_is_recorded_is_counted(folder: Path) -> None:
     text = evidence_2.page(folder)
-    assert "The protocol has 135 searches for each arm, 5 on each of 27 tasks." in text
+    assert "On each of 27 tasks" in text
+    assert "| dice_both | 90 | 0 | 0 | 0 | 0 | 0.0 |" in text
+    assert "| dsc_start | 54 | 0 | 0 | 0 | 0 | 0.0 |" in text
     # Two of five searches on each of 27 tasks, sixteen trials and four finals each; an hour in all.
     for arm in ARMS:
-        assert f"| {arm} | 54 | 54 | 864 | 216 | 1.0 |" in text
+        assert f"| {arm} | 135 | 54 | 54 | 864 | 216 | 1.0 |" in text
         assert f"| {arm} | 100% | 0% | 0% |" in text
-    assert text.count("## ") == 9
+    assert text.count("## ") == 11
 
 
 def test_its_numbers_are_those_of_the_model(folder: Path) -> None:
@@ -44,13 +46,13 @@ def test_its_numbers_are_those_of_the_model(folder: Path) -> None:
     assert family.count("\n| ") == 1 + 11
     layers = text.split("## All layers trained")[1]
     area = "12.50 [12.50, 12.50]"
-    assert f"| crossner_politics | dice |{' 50.00 |' * 6} {area} |" in layers
+    assert f"| crossner_politics | dice | 2 |{' 50.00 |' * 5} {area} |" in layers
 
 
 def test_nothing_is_recorded_yet(tmp_path: Path) -> None:
     text = evidence_2.page(tmp_path)
     assert text.count("## ") == 1  # what is recorded
-    assert "| dice | 0 | 0 | 0 | 0 | 0.0 |" in text
+    assert "| dice | 135 | 0 | 0 | 0 | 0 | 0.0 |" in text
 
 
 def test_two_tasks_are_too_few_to_say_something_over_tasks(folder: Path, tmp_path: Path) -> None:

@@ -94,14 +94,15 @@ def _layers(folder: Path) -> tuple[Figure, str]:
         ax.set(ylabel="" if words else "test F1, %")
         ax.set_title(CORPORA[task], fontsize=9)
         ax.tick_params(labelsize=8)
-        found = {name: scores(records, arm, "tuned") for arm, name in ARMS.items()}
-        steps, _ = found["dice"]
+        every = {name: scores(records, arm, "tuned") for arm, name in ARMS.items()}
+        found = {name: (steps, f1) for name, (steps, f1) in every.items() if len(f1)}
+        steps, _ = found[ARMS["ce_start"]]
         ax.set_xticks(steps[::2], [str(n) for n in steps[::2]])
         each = ", ".join(
             f"{name} {f1[:, 0].mean():.0f} to {f1[:, -1].mean():.0f}"
             for name, (_, f1) in found.items()
         )
         words.append(f"{CORPORA[task]}, {steps[0]} to {steps[-1]} steps: {each}")
-    handles = axes[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside lower center", ncols=4, fontsize=8)
+    handles = axes[-1].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=3, fontsize=8)
     return figure, "; ".join(words) + "."

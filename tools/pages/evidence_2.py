@@ -9,6 +9,7 @@ from typing import Any
 from dicelab.records.analysis import Record, read
 from dicelab.records.searched import (
     PRIMARY,
+    Contrast,
     Effect,
     Estimate,
     effects_of,
@@ -20,7 +21,7 @@ from dicelab.records.searched import (
 )
 from dicelab.records.speed import faster, scores
 from studies.evidence_2 import runs, stage_b
-from studies.evidence_2.arms import ARMS, WAYS
+from studies.evidence_2.arms import EVERY, EXTENSION, WAYS
 from studies.evidence_2.tasks import TASKS
 from tools.pages.cells import interval, table
 
@@ -33,8 +34,9 @@ Scores and differences are F1 in percent.
 
 ## What is recorded
 
-The protocol has {searches} searches for each arm, {each} on each of {tasks} tasks. Here are those
-that are over, and those that have their finals, too."""
+On each of {tasks} tasks, or of those that answer yes or no, an arm has {each} searches, and some
+arms of the extension have {fewer}. Here are those that are planned, that are over, and that have
+their finals, too."""
 EDGES = """## Edges
 
 Of an arm's first searches the share whose winner, tuned, sits on an edge: the last checkpoint, or
@@ -49,6 +51,10 @@ The protocol's model, with intervals after Hartung and Knapp."""
 FAMILY = """## The secondary questions
 
 p after Holm's correction for all of them."""
+EXTENDED = """## The extension
+
+Arms from the log prior, as far as at least two of their searches are over. Intervals are after
+Hartung and Knapp; they are not corrected for their number."""
 LAYERS = """## All layers trained
 
 Stage B2: mean test F1, {how}, of finished runs by their steps, decay included, over the draws that
@@ -71,13 +77,14 @@ def page(folder: Path) -> str:
     family = [_of_name(n, e) | {"Holm": p} for n, (e, p) in secondary(tasks).items()]
     sections = [
         *_section(
-            HEAD.format(searches=runs.SEARCHES * len(TASKS), tasks=len(TASKS), each=runs.SEARCHES),
+            HEAD.format(tasks=len(TASKS), each=runs.SEARCHES, fewer=runs.FEWER_SEARCHES),
             _recorded(tasks),
         ),
         *_section(EDGES, _edges(folder)),
         *_section(f"## {PRIMARY.name}\n\n{BY_TASK}", map(_of_task, effects)),
         *_over_tasks(effects),
         *_section(FAMILY, family),
+        *_section(EXTENDED, _extended(tasks)),
     ]
     for how in WAYS:
         title = f"## Test F1, {how.replace('_', '-')}: mean of the finals"
@@ -94,29 +101,32 @@ def _section(head: str, rows: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def _recorded(tasks: Tasks) -> Iterable[dict[str, Any]]:
-    for arm in ARMS:
+    for arm in EVERY:
         over = dict.fromkeys(("search", "final"), 0)
-        for name in tasks.keys() & TASKS.keys():
-            for number in range(runs.SEARCHES):
+        mine = runs.tasks_of(arm, list(TASKS))
+        planned = runs.searches_of(arm) * len(mine)
+        for name in tasks.keys() & set(mine):
+            for number in range(runs.searches_of(arm)):
                 units = [runs.Unit(kind, name, arm, number) for kind in over]
                 if runs.wanted(tasks[name], units[0]):
                     continue
                 over["search"] += 1
                 over["final"] += not runs.wanted(tasks[name], units[1])
-        mine = [r for records in tasks.values() for r in records if r.get("arm") == arm]
+        found = [r for records in tasks.values() for r in records if r.get("arm") == arm]
         yield {
             "arm": arm,
+            "planned": planned,
             "searches": over["search"],
             "with finals": over["final"],
-            "trials": sum(r["kind"] == "search" for r in mine),
-            "final runs": sum(r["kind"] == "final" for r in mine),
-            "core-hours": f"{sum(r['seconds'] for r in mine) / 3600:.1f}",
+            "trials": sum(r["kind"] == "search" for r in found),
+            "final runs": sum(r["kind"] == "final" for r in found),
+            "core-hours": f"{sum(r['seconds'] for r in found) / 3600:.1f}",
         }
 
 
 def _edges(folder: Path) -> Iterable[dict[str, Any]]:
-    for arm in ARMS:
-        if shares := runs.edges(folder, arm, list(TASKS)):
+    for arm in EVERY:
+        if shares := runs.edges(folder, arm, runs.tasks_of(arm, list(TASKS))):
             yield {"arm": arm} | {edge: f"{100 * share:.0f}%" for edge, share in shares.items()}
 
 
@@ -151,9 +161,26 @@ def _over_tasks(effects: Sequence[Effect]) -> list[str]:
     return [*_section(OVER_TASKS, rows), told]
 
 
+def _extended(tasks: Tasks) -> Iterable[dict[str, Any]]:
+    pairs = [(arm, "ce_start") for arm in EXTENSION]
+    for one, other in (pairs[0], ("dice_start", "dice"), *pairs[1:]):
+        for how in WAYS:
+            effects = effects_of(tasks, Contrast((one, how), (other, how)))
+            try:
+                found = pool(effects)
+            except ValueError:  # too few sources yet
+                continue
+            searches = sorted({e.searches for e in effects})
+            row: dict[str, Any] = {"difference": f"{one} minus {other}"}
+            row |= {"decision": how.replace("_", "-")}
+            row |= {"tasks": len(effects), "searches": " to ".join(map(str, searches))}
+            row |= {"over all": interval(*found.over_all[:3])}
+            yield row | {name: interval(*e[:3]) for name, e in found.strata.items()}
+
+
 def _scores(tasks: Tasks, how: str) -> Iterable[dict[str, Any]]:
     for name, records in tasks.items():
-        scores = {arm: mean_f1(records, arm, how) for arm in ARMS}
+        scores = {arm: mean_f1(records, arm, how) for arm in EVERY}
         if any(score is not None for score in scores.values()):
             told = next(r for r in records if r["kind"] == "task")
             shown = {arm: score for arm, score in scores.items() if score is not None}
