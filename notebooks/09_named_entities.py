@@ -43,7 +43,6 @@ if importlib.util.find_spec("dicebook") is None:
 
 # %% tags=["hide-input"]
 import re
-from collections import Counter
 from copy import deepcopy
 from dataclasses import asdict, replace
 from itertools import product
@@ -52,7 +51,6 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from seqeval.metrics.sequence_labeling import get_entities
 from torch.nn.utils.rnn import pad_sequence
 from transformers import get_linear_schedule_with_warmup
 
@@ -541,6 +539,10 @@ scored.round(1).astype(object).fillna("")
 # an entity that is one in the training sentences.
 
 # %% tags=["hide-input"]
+from collections import Counter
+
+from seqeval.metrics.sequence_labeling import get_entities
+
 seen = {}
 for row in entities["train"]:
     for kind, start, end in get_entities(row["tags"]):
@@ -548,6 +550,7 @@ for row in entities["train"]:
         seen.setdefault(name, Counter())[kind] += 1
 
 
+# %% tags=["hide-input"]
 def looked_up(tokens):
     """Tags by the dictionary, the longest match first."""
     tags, start = ["O"] * len(tokens), 0
@@ -561,7 +564,6 @@ def looked_up(tokens):
     return tags
 
 
-# %% tags=["hide-input"]
 by_dictionary = tagging.score(gold, [looked_up(row["tokens"]) for row in entities["test"]])
 print(f"a dictionary of the training sentences: F1 {by_dictionary['f1']:.1f}")
 
