@@ -610,7 +610,6 @@ if all(g.n == 5 for g in gain.values()):
 # **2.** A calibrated model was trained with a share of positives π and is used where the share is
 # π′. By how much do its log-odds have to be moved?
 
-
 # %% tags=["solution", "hide-cell"]
 def shift(train_share, test_share):
     """What is added to the log-odds, by Bayes' rule."""

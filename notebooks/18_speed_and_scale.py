@@ -96,7 +96,6 @@ plt.show()
 #
 # With 0 < α < 1 the function (1 − p)^α has an infinite slope at p = 1. In float32 p reaches 1:
 
-
 # %%
 def q_as_written(x, alpha=0.01):  # Eq. 6.1
     p = x.sigmoid()
@@ -306,7 +305,6 @@ claim(
 # Together: margins ([Eq. 18.2](eq-18-2)), q ([Eq. 18.1](eq-18-1)), three sums
 # of a class ([Eq. 8](eq-8)), the mean over classes ([Eq. 7.1](eq-7-1)), rows that do not count
 # and float32.
-
 
 # %%
 class OwnDice(torch.nn.Module):
