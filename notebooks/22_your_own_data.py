@@ -319,7 +319,9 @@ from transformers import pipeline
 
 kind = "token" if data.task == "tagging" else "text"
 task = f"{kind}-classification"
-how = {"aggregation_strategy": "first"} if kind == "token" else {}
+how = {}
+if kind == "token":
+    how = {"aggregation_strategy": "first"}
 plain = pipeline(task, str(folder), device="cpu", **how)
 text = problem.shown(data.splits["test"])[0]
 
