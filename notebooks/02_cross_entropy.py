@@ -109,7 +109,6 @@ print(f"{len(y)} examples, {int(y.sum())} positive")
 #
 # In code:
 
-
 # %%
 def cross_entropy(p1, y1):
     p = torch.stack([1 - p1, p1], -1)  # p_i0, p_i1
@@ -168,7 +167,6 @@ for label, loss in [("y=1", -sp.log(p)), ("y=0", -sp.log(1 - p))]:
 #
 # The gradient is almost 0 where the model is sure and right, and almost 1 in size where it is sure and wrong.
 # At the start, every example has $p = .5$ and a gradient of .5 in size. The two classes add up to:
-
 
 # %%
 def class_gradients(p, y):
@@ -229,7 +227,6 @@ claim("Below .05 the positives win", sums[0.01][1] > sums[0.01][0])
 # ## 2.4 Accuracy is easy, F1 is not
 #
 # Three numbers on the test set for a model that always says "negative", and for ours.
-
 
 # %%
 def scores(said, y):
@@ -488,7 +485,6 @@ claim(
 # $$ \text{Weighted CE} = -\frac{1}{N} \sum_i \alpha_i \sum_{j \in \{0,1\}} y_{ij} \log p_{ij}
 # \tag{2} $$
 
-
 # %%
 def weighted_cross_entropy(p1, y1, alpha):
     p = torch.stack([1 - p1, p1], -1)
@@ -659,7 +655,6 @@ claim("Without weights the gradient is $1/10$", plain == Fraction(1, 10))
 # \log\frac{\alpha_1}{\alpha_0} \tag{2.6} $$
 #
 # That is a shift of the bias. With positives counted nineteen times it should be $\log 19 = 2.94$.
-
 
 # %%
 def positives_count(times):
@@ -891,7 +886,6 @@ assert max(abs(best - half) for *_, best, half in rows) < 0.006
 # **Exercise 2.6 (small research).** Make the model too poor for the data: move three in ten positives to the
 # opposite side of the negatives, so that no single line serves. Do weights now do more than a tuned
 # threshold? Use ten data sets and an interval for the difference.
-
 
 # %% tags=["solution", "hide-cell"]
 def two_sided(seed):

@@ -125,7 +125,6 @@ from dicelab.toy import (
 # $$ \mathrm{DL} = 1 - \frac{2 \sum_i p_{i1} y_{i1} + \gamma}{\sum_i p_{i1}^2 + \sum_i y_{i1}^2 +
 # \gamma} \tag{8} $$
 
-
 # %%
 def dice_loss_per_example(p, y, gamma=1.0):
     return (1 - (2 * p * y + gamma) / (p**2 + y**2 + gamma)).mean()
@@ -306,7 +305,6 @@ for square in (False, True):
 # threshold is $\eta = D/2$ as well, but its $D$, the dice of soft predictions, is not F1.
 #
 # As a check, 4000 examples of the toy get free probabilities that minimise the expected loss.
-
 
 # %%
 def ask(loss, eta, steps=800):
@@ -497,7 +495,6 @@ print(f"{i.mean:+.3f} [{i.low:+.3f}, {i.high:+.3f}]")
 # farther out it lies; a set-level loss charges at most one false positive for it. The angle of the
 # weights on both toys:
 
-
 # %%
 def direction(loss, blobs):
     """The angle of the weights in degrees, for each of eight data sets."""
@@ -588,7 +585,6 @@ pd.DataFrame(shares, index=[f"batch of {b}" for b in sizes]).T.round(3)
 # With the honest probabilities of a problem with 1% positives and a threshold, each example is a true
 # positive, an error or a true negative with known chances, and the expected dice of a batch is a finite
 # sum (γ = 1).
-
 
 # %%
 def expected_batch_dice(b, chance_tp, chance_wrong, gamma=1.0, most=60):
@@ -792,7 +788,6 @@ for k, below in {1: 2 - e + g, 2: (1 - e) ** 2 + 1 + g}.items():
 # **Exercise 4.3 (apply).** Which batch size makes 95% of all batches hold at least one positive,
 # and at least five, for shares of .1%, 1%, 5% and 20%?
 
-
 # %% tags=["solution", "hide-cell"]
 def batch_for(share, at_least, sure=0.95):
     b = at_least
@@ -838,7 +833,6 @@ print(f"cosine of the mean's gradient with the exact one: "
 # each start, −3, 0 and +2: does the squared set-level loss settle earlier than the linear one? Then
 # measure the step from which on the training F1 stays above 95% of its final value.
 
-
 # %% tags=["solution", "hide-cell"]
 def settles(loss, bias, seed, rate):
     x, y = imbalanced_blobs(seed=2 * seed)
@@ -864,7 +858,6 @@ assert saved[2.0].low > 0
 # %% [markdown]
 # **Exercise 4.6 (small research).** Does a mixture of cross entropy and Eq. 8 get the better of
 # both? Train λ·CE + (1−λ)·DL for a few λ in batches of 16 at 1% positives and report intervals.
-
 
 # %% tags=["solution", "hide-cell"]
 def mixture(share):

@@ -113,7 +113,6 @@ warnings.filterwarnings("ignore", message="alpha=")  # section 6.6 shows what it
 #
 # In the four cases:
 
-
 # %%
 def f1_of_one(p, y):  # Eq. 11
     said = (p > 0.5).double()
@@ -197,7 +196,6 @@ print(
 # \end{aligned} \tag{6.1}
 # $$
 
-
 # %%
 def dsc_loss(p, y, alpha=1.0, gamma=1.0):
     """Eq. 6.1, one value per example; alpha = 1 is 1 − Eq. 12."""
@@ -278,7 +276,6 @@ claim("its loss falls from .2 at p = .5 to nothing at p = 1", {".2": of_negative
 # nothing at p = 1.
 #
 # Six examples of each label follow the gradient, each with its own logit:
-
 
 # %%
 def follow(y, alpha=1.0, steps=4000):
@@ -614,7 +611,6 @@ x_test, y_test = imbalanced_blobs(2000, seed=1)
 # \end{aligned} \tag{6.3}
 # $$
 
-
 # %%
 def focal_loss(p, y, f=2.0):  # Eq. 6.3
     p_true = torch.where(y == 1, p, 1 - p)
@@ -645,7 +641,6 @@ pd.DataFrame(factors, index=p.tolist()).round(4)
 #
 # The next table holds the gradient on the logit and how many easy negatives (p = .01) outweigh one
 # positive at p = .1.
-
 
 # %%
 def dice_one(p, y, squared):  # Eq. 6 and Eq. 7
@@ -887,7 +882,6 @@ print("the derivative vanishes at", [r for r in sp.solve(sp.diff(one, P), P) if 
 # you expect at p = .9 for both labels, and which share of calls after training from b₀ = 2 with
 # α = 1 on the set level? Write both down, then run.
 
-
 # %% tags=["solution", "hide-cell"]
 def detached(x, y):
     p = x.sigmoid()
@@ -931,7 +925,6 @@ assert abs(torch.tensor(5.0).neg().exp() - 0.00674) < 1e-5
 # Does it rescue the starts at +0.5 and +2? Give test F1 with a 95% interval over ten seeds, next
 # to cross entropy alone. (`train_logistic` starts its slopes at zero; so switch the loss inside
 # one training.)
-
 
 # %% tags=["solution", "hide-cell"]
 def warm(ce_steps):

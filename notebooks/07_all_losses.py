@@ -128,7 +128,6 @@ warnings.filterwarnings("ignore", message=".*squared=False")  # and section 7.5 
 #
 # One slip: FL has lost its label $y_{ij}$, which stands in the row of CE. The printed FL:
 
-
 # %%
 def printed_focal(p):  # Table 2's FL for two classes, γ = 2
     return -((1 - p) ** 2) * sp.log(p) - p**2 * sp.log(1 - p)
@@ -144,7 +143,6 @@ as_printed.round(3)
 #
 # Here are all losses for a positive (y = 1) and a negative (y = 0), with the probability p of the
 # positive class, smoothing γ, focal's exponent f, DSC's exponent α and Tversky's prices a and b.
-
 
 # %% tags=["hide-input"]
 def as_array(rows, head):
@@ -203,7 +201,6 @@ as_array(slopes, r"d\mathcal{L}/dp & y = 1 & y = 0 \quad (\text{DSC with } \alph
 #
 # The next table holds the cost as p → 0 and p → 1, and the least cost (γ = 1, f = 2, a = .3, b = .7,
 # α = 1, a weight of 19):
-
 
 # %% tags=["hide-input"]
 def at_ends(expression):
@@ -272,7 +269,6 @@ for name, pair in table2.items():
 # ## 7.3 The gradient on the logit
 #
 # On the logit the slope is multiplied by p(1 − p). As p → 0, the gradient shrinks like some power of p:
-
 
 # %%
 def order(expression):
@@ -469,7 +465,6 @@ for (name, bias), runs in results.items():
 index = pd.MultiIndex.from_tuples(collapsed, names=["every seed collapsed", "start"])
 pd.DataFrame(collapsed.values(), index, columns=["called positive"])
 
-
 # %% [markdown]
 # The rows with "0%" are of two kinds. In most of them the negatives won, and pushed every p below one half. Two
 # rows of DSC with α = 1 did not move at all: from 0 every example is on the turning point, where the gradient is
@@ -646,7 +641,6 @@ claim(
 # This is 1 minus a soft **macro** F1 over tokens. (Entity F1 is micro, over whole entities.) On 200
 # tokens of the classes O, PER and LOC, nine in ten O:
 
-
 # %%
 def macro_dice(logits, labels, classes, gamma=1.0):  # Eq. 7.1
     p = logits.softmax(-1)
@@ -740,7 +734,6 @@ for form, loss in of_class.items():
 # batch of 600 tokens with γ = 1 must hold 17 gold tokens of a class before its own term raises p.
 # So the rare classes of a tagger go to 0. A model with nothing but a bias
 # ends at these p:
-
 
 # %%
 def bias_alone(golds, squared, steps=2000, n=600):

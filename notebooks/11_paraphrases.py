@@ -163,7 +163,9 @@ as_printed = replace(experiment, output_dir="") == printed
 # %%
 every_pair = corpora.load(experiment.corpus, task="pairs")
 corpus_of_pairs = sample(every_pair, experiment)
-pd.DataFrame(corpus_of_pairs["train"].select(range(4)))
+labels = np.array(corpus_of_pairs["train"]["label"])
+of_each = [np.flatnonzero(labels == label)[:2] for label in (1, 0)]
+pd.DataFrame(corpus_of_pairs["train"].select(np.concatenate(of_each)))
 
 # %% [markdown]
 # A pair has the label 1 if its sentences say the same. Counting shared words is not enough here.

@@ -345,7 +345,8 @@ plt.show()
 # ### 13.4 SST-2 and SST-5 as they come
 #
 # The Stanford Sentiment Treebank {cite}`socher2013sst` has sentences of film reviews with five degrees
-# of judgement. SST-2 asks for good or bad, SST-5 for the degree. Their classes are nearly balanced. An
+# of judgement. SST-2 asks for good or bad, SST-5 for the degree. The two classes of
+# SST-2 are nearly balanced. Those of SST-5 are less so: the largest has about twice as many sentences as the smallest. An
 # encoder is frozen and a small head is trained, each loss with learning rate and steps of its own, chosen
 # by *accuracy* on validation; ten seeds draw the training sentences anew (`studies/accuracy.py`). Dice and
 # self-adjusting dice are squared and over all classes; on SST-2 there is also dice of the positive class
@@ -369,8 +370,10 @@ pd.DataFrame(rows).T
 # zero. That is the order of section 13.2.
 #
 # On SST-5 dice and self-adjusting dice are behind, by .8 and .9 points, and both intervals exclude zero. Of
-# the ten seeds nine or ten say so, for either. Focal loss is level. A reason may be Figure 13.3: a dice loss
-# hardly pulls at the sentences that it has surely wrong.
+# the ten seeds nine or ten say so, for either. Focal loss is level. Two reasons are possible. Averaged over the classes, a dice loss is a
+# soft macro F1, which gives a small class as much weight as a large one; accuracy does not (section 13.2). The other
+# is Figure 13.3: a dice loss hardly moves the sentences that it has surely wrong. The records have accuracy alone,
+# and no macro F1, so they cannot tell which reason it is.
 
 # %% tags=["remove-cell"]
 kept = runs.kept_records("accuracy")

@@ -617,7 +617,7 @@ for name, end in (("wrong end", 0), ("fixed", -1)):
 # Without a negative, saying yes to everything is perfect. A batch without positives keeps no negative either,
 # as "three for each positive" is none.
 #
-# The released code sorts upwards, takes the element [−k + 1] for the k-th from the top, and keeps what is
+# The released code has this for decisions with one logit. It sorts upwards, takes the element [−k + 1] for the k-th from the top, and keeps what is
 # *strictly* larger. That index is one too high, and for k of 0 or 1 it counts from the other end. What it keeps
 # of 1,000 negatives when k are wanted:
 
@@ -754,7 +754,9 @@ claim(
 # %% [markdown]
 # ## 16.14 Sound, and yet it does not train
 #
-# The code of a linear dice loss as printed is right, and a tagger trained with it may still say O everywhere.
+# The code of a linear dice loss over a set can be right, and a tagger trained with it may still say O everywhere. The
+# paper prints no such loss. Its dice loss has squared denominators ([Eq. 8](eq-8)), its linear losses are taken of one
+# example at a time ([Eq. 6](eq-6)), and the released scripts ask for the squared form. But the two are easily combined.
 #
 # (eq-16-3)=
 # Take one class of a batch of n words, A of them gold, and a model that gives this class the same small
@@ -851,7 +853,7 @@ shown = {
 pd.DataFrame(shown).T
 
 # %% [markdown]
-# Linear dice as printed finds nothing, in the toy and on real text, and still has 93% of the tags
+# Linear dice over a set finds nothing, in the toy and on real text, and still has 93% of the tags
 # right, all of them O. Squares or a small γ fix it.
 #
 # In the row without O two seeds of the three train. With the other the F1 is above cross entropy's with that
@@ -879,7 +881,7 @@ claim(
 )
 claim("Both against autograd", (slopes["Eq. 16.3"] - slopes["linear, γ = 1"]).abs().max() < 0.02)
 claim(
-    "Linear dice as printed finds nothing, in the toy and on real text, and still has 93% of the "
+    "Linear dice over a set finds nothing, in the toy and on real text, and still has 93% of the "
     "tags right",
     {"93%": real.accuracy["dice, linear"] / 100},
     scores["dice, linear"].f1.max() == 0,

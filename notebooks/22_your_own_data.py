@@ -310,24 +310,31 @@ bias = fit.kept.bias.round(2).tolist()
 print("bias added:", dict(zip(problem.labels, bias, strict=True)))
 
 # %% [markdown]
-# Plain transformers reads it, and says the same:
+# Plain transformers reads it, and says the same. For tags ask for `aggregation_strategy="first"`: a word then gets
+# the tag of its first sub-word, as in training. Without it, each sub-word gets a tag of its own, and the later ones
+# were never trained.
 
 # %%
 from transformers import pipeline
 
 kind = "token" if data.task == "tagging" else "text"
 task = f"{kind}-classification"
-plain = pipeline(task, str(folder), device="cpu")
+how = {}
+if kind == "token":
+    how = {"aggregation_strategy": "first"}
+plain = pipeline(task, str(folder), device="cpu", **how)
 text = problem.shown(data.splits["test"])[0]
 
 
 def told(piece):
-    return piece.get("word", ""), piece.get("entity", piece.get("label"))
+    return piece.get("word", ""), piece.get("entity_group", piece.get("label"))
 
 
 print([told(piece) for piece in plain(text)])
 
 # %% tags=["remove-cell"]
+from seqeval.metrics.sequence_labeling import get_entities
+
 if data.task == "tagging":
     pieces = pipeline(task, str(folder), ignore_labels=[], device="cpu")(text)
     starts = np.cumsum([0, *(len(word) + 1 for word in row)])[:-1]
@@ -335,6 +342,8 @@ if data.task == "tagging":
     claim(
         "Plain transformers reads it, and says the same",
         [first[start] for start in starts] == model.words([row])[0],
+        [told(piece)[1] for piece in plain(text)]
+        == [span[0] for span in get_entities(model.words([row])[0])],
     )
 
 # %% [markdown]

@@ -93,11 +93,11 @@ def test_the_page_says_what_a_loss_costs(root: Path, steps: dict[str, Any]) -> N
     assert tuple(steps["losses"]["shape"]) == (4096, 9)
     rows = {row["loss"]: row for row in steps["losses"]["rows"]}
     ratio = {name: f"{row['ratio']:.1f}" for name, row in rows.items()}
-    assert (
-        f"Cross entropy took {rows['ce']['milliseconds']:.1f} milliseconds forward and backward, "
-        f"for 4,096 sub-words and nine labels; focal loss {ratio['fl']} times that, "
-        f"dice {ratio['dl']}, Tversky's loss {ratio['tl']}, self-adjusting dice {ratio['dsc']}."
-    ) in words(root, "reproduce.md")
+    said = words(root, "reproduce.md")
+    assert f"cross entropy took {rows['ce']['milliseconds']:.1f} milliseconds" in said
+    assert f"Focal loss took {ratio['fl']} times as long" in said
+    assert f"dice loss {ratio['dl']} times, Tversky loss {ratio['tl']} times" in said
+    assert f"self-adjusting dice {ratio['dsc']} times" in said
 
 
 def test_the_pages_say_what_the_card_trains_on_in_a_second(
