@@ -80,7 +80,8 @@ def gains(results: Path) -> list[Gain]:
 def described(shown: list[Gain]) -> str:
     """The picture in words."""
     rows = [
-        f"{' '.join(g.where.split())}, {ARMS[g.arm]}: {g.mean:+z.1f} [{g.low:+z.1f}, {g.high:+z.1f}]"
+        f"{' '.join(g.where.split())}, {ARMS[g.arm]}: "
+        f"{g.mean:+z.1f} [{g.low:+z.1f}, {g.high:+z.1f}]"
         for g in shown
     ]
     return f"{XLABEL}. " + "; ".join(rows) + "."
