@@ -23,6 +23,7 @@ from papermill import inspect_notebook
 from dicelab.__main__ import _parser
 from dicelab.records import analysis, decided, runs, searched
 from dicelab.records.analysis import Evidence, less_ce
+from dicelab.records.decided import Effect
 from dicelab.records.speed import CORPORA, faster, read_corpora, scores
 from studies import decoding, first_try, monday, own_data, readers
 from tests.checkout import ROOT
@@ -33,6 +34,8 @@ PASSAGE = re.compile(r'<details id="([a-z-]+)">(.*?)</details>', re.DOTALL)
 PASSAGES = {name: " ".join(text.split()) for name, text in PASSAGE.findall(PAGE)}
 INTERVAL = re.compile(r"−?\d+\.\d+ \[−?\d+\.\d+, −?\d+\.\d+\]")
 NUMBER = re.compile(r"(?<![\w.−])−?\d+(?:\.\d+)?(?![\w]|\.\d)")
+FOUR = ("dice_start", "dice", "wce", "ce")  # beside cross entropy from the prior
+ENTITIES = ("crossner_politics", "wnut17")
 STRATA = ("tags", "yes or no", "rare")
 SPANS = ("wnut17", "crossner_ai", "crossner_politics", "wikigold")
 
@@ -72,12 +75,17 @@ def kept(name: str) -> list[dict[str, Any]]:
     return runs.read_records(RESULTS / name)
 
 
-def area(task: str, arm: str, how: str) -> str:
+def area(task: str, arm: str, how: str, other: str = "ce_start") -> Effect:
     """Stage B2: F1 over the logarithm of the steps, minus that of cross entropy from the prior."""
-    effect = faster(layers()[task], arm, "ce_start", how)
+    effect = faster(layers()[task], arm, other, how)
     assert effect is not None
-    assert effect.draws == 6
-    return told(effect)
+    assert effect.draws in ((4, 5, 6) if task == "goemotions_fear" else (6,))
+    return effect
+
+
+def last(arm: str, how: str, task: str = "goemotions_fear") -> float:
+    """Stage B2: mean F1 of an arm's longest runs."""
+    return float(scores(layers()[task], arm, how)[1][:, -1].mean())
 
 
 def of_fit() -> list[str]:
@@ -112,12 +120,14 @@ def of_argmax() -> list[str]:
         for arm in ("dice", "wce", "logit_adjustment")
         for stratum in STRATA
     ]
-    some = ("crossner_politics", "wnut17", "mrpc")
-    return heads + [area(task, arm, "argmax") for task in some for arm in ("dice", "wce")]
+    return heads + [told(area(t, arm, "argmax")) for t in (*ENTITIES, "mrpc") for arm in FOUR]
 
 
 def of_few_steps() -> list[str]:
-    return [area(task, arm, "tuned") for task in CORPORA for arm in ("dice", "wce", "ce")]
+    found = [(task, arm) for task in CORPORA for arm in FOUR]
+    both = ("dice_both", "dice_both_zero")
+    found += [(task, arm) for task in ("mrpc", "goemotions_fear") for arm in both]
+    return [told(area(task, arm, "tuned")) for task, arm in found]
 
 
 def of_spans() -> list[str]:
@@ -151,15 +161,17 @@ def of_alpha() -> list[str]:
 
 
 def of_start() -> list[str]:
+    ways = ("tuned", "argmax")
+    layered = [told(area(task, "dice_start", how, "dice")) for task in CORPORA for how in ways]
     found, lowest = [], []
-    for how in ("tuned", "argmax"):
+    for how in ways:
         contrast = searched.Contrast(("ce_start", how), ("ce", how))
         effects = searched.effects_of(tasks(), contrast)
         found.append(told(searched.pool(effects).over_all))
         least = min(effects, key=lambda e: e.mean)
         lowest.append((least.task, told((least.mean, least.low, least.high))))
     assert [task for task, _ in lowest] == ["sst2_02", "qqp_10"]
-    return [*found, *(words for _, words in lowest)]
+    return [*layered, *found, *(words for _, words in lowest)]
 
 
 def of_resampling() -> list[str]:
@@ -262,31 +274,47 @@ def test_what_helps_at_argmax() -> None:
     arms = ("ce_start", "dice", "wce", "logit_adjustment")
     qqp = [searched.mean_f1(tasks()["qqp_02"], arm, "argmax") for arm in arms]
     holds("argmax", *(f"{f1:.0f}" for f1 in qqp if f1 is not None))
-    unsearched = {c: faster(layers()[c], "wce", "ce_start", "argmax") for c in ("mrpc", "wnut17")}
-    assert unsearched["mrpc"] is not None
-    assert unsearched["wnut17"] is not None
-    assert unsearched["mrpc"].low > 10, "gained much on one corpus"
-    assert unsearched["wnut17"].high < -7, "and lost much on another"
+
+
+def test_what_all_layers_do_at_argmax() -> None:
+    assert area("mrpc", "wce", "argmax").low > 10, "weights gained much on one corpus"
+    assert area("wnut17", "wce", "argmax").high < -7, "and lost much on another"
+    for task in (*ENTITIES, "mrpc"):
+        assert area(task, "ce", "argmax").high < 0, "the start helps cross entropy at argmax, too"
+    first, ends = {}, {}
+    for arm in ("ce_start", "dice_start", "dice", "wce"):
+        steps, f1 = scores(layers()["mrpc"], arm, "argmax")
+        first[arm], ends[arm] = shown(f1[:, 0].mean()), shown(f1[:, -1].mean())
+    everything = shown(tasks()["mrpc"][0]["baseline"])  # F1 of calling everything positive
+    assert first["dice"] == first["wce"] == everything
+    holds("argmax", first["ce_start"], first["dice"], *ends.values(), str(steps[0]), str(steps[-1]))
 
 
 def test_what_the_start_does_with_all_layers_trained() -> None:
-    for task in ("crossner_politics", "wnut17"):
-        near, dice, weights = (
-            faster(layers()[task], arm, "ce_start", "tuned") for arm in ("ce", "dice", "wce")
-        )
-        assert near is not None
-        assert dice is not None
-        assert weights is not None
-        assert round(near.mean) == -5
-        assert dice.low < 0 < dice.high
-        assert 1 <= round(weights.mean, 1) <= 1.5
-    dice, weights = (faster(layers()["mrpc"], a, "ce_start", "tuned") for a in ("dice", "wce"))
-    assert dice is not None
-    assert weights is not None
-    assert dice.low < 0 < dice.high
-    assert weights.high < 0
+    tuned = {(t, arm): area(t, arm, "tuned") for t in CORPORA for arm in FOUR}
+    for task in ENTITIES:
+        assert 4.5 < -tuned[task, "ce"].mean <= 5.55, "about five points"
+        assert 1.95 < tuned[task, "wce"].mean < 3.5, "two to three points"
+        assert tuned[task, "wce"].low > 0
+        assert tuned[task, "dice_start"].low < 0 < tuned[task, "dice_start"].high
+    assert tuned["wnut17", "dice"].low < 0 < tuned["wnut17", "dice"].high
+    assert tuned["crossner_politics", "dice"].low > 0
+    assert round(tuned["crossner_politics", "dice"].mean) == 3
+    for arm in FOUR:
+        assert tuned["mrpc", arm].high < 0
+        assert 1.85 < -tuned["mrpc", arm].mean < 3, "two to three points"
+    for task in (*ENTITIES, "mrpc"):
+        ends = [last(arm, "tuned", task) for arm in ("ce_start", *FOUR)]
+        assert max(ends) - min(ends) < 2.5
+    gaps = {task: area(task, "dice_start", "tuned", "dice") for task in CORPORA}
+    assert round(gaps["crossner_politics"].mean) == -3
+    assert gaps["crossner_politics"].high < 0
+    assert gaps["goemotions_fear"].low > 40
+    for task in ("wnut17", "mrpc"):
+        assert gaps[task].low < 0 < gaps[task].high
     steps, _ = scores(layers()["wnut17"], "dice", "tuned")
     holds("few-steps", str(steps[0]), str(steps[-1]), "32")
+    holds("start", *(shown(last(a, h)) for a in ("ce_start", "ce") for h in ("tuned", "argmax")))
 
 
 def none_in_a_batch(task: str) -> float:
@@ -296,13 +324,41 @@ def none_in_a_batch(task: str) -> float:
 
 
 def test_what_batches_without_positives_did() -> None:
-    last, ends = 0, []
-    for arm in ("dice", "ce_start", "ce"):
-        steps, f1 = scores(layers()["goemotions_fear"], arm, "tuned")
-        last = steps[-1]
-        ends.append(shown(f1[:, -1].mean()))
-    holds("batch", f"{100 * none_in_a_batch('goemotions_fear'):.0f}", str(last), *ends)
-    assert scores(layers()["goemotions_fear"], "dice", "argmax")[1].max() < 1, "nor at argmax"
+    rows = re.findall(r", (?:log prior|bias near 0) ((?:\| [\d. ]*){6})\|", PASSAGES["batch"])
+    arms = ("ce_start", "ce", "wce", "dice_start", "dice", "dice_both", "dice_both_zero")
+    fear = layers()["goemotions_fear"]
+    ran = {r["arm"] for r in fear if r["kind"] == "final"}
+    wanted = [
+        [
+            shown(last(arm + batches, how)) if arm + batches in ran else ""
+            for how in ("tuned", "argmax")
+            for batches in ("", "_two", "_128")
+        ]
+        for arm in arms
+    ]
+    assert [[cell.strip() for cell in cells.split("|")[1:]] for cells in rows] == wanted
+    assert {len(scores(fear, arm, "tuned")[1]) for arm in ran} == {4, 5, 6}
+    longest = scores(fear, "ce_start", "tuned")[0][-1]
+    holds("batch", str(longest))
+    for arm in ("ce_start", "ce_start_128"):
+        whole = ("final", arm, longest)
+        empty = [r["empty"] for r in fear if (r["kind"], r["arm"], r["steps"]) == whole]
+        assert f"{100 * min(empty):.0f}% to {100 * max(empty):.0f}%" in PASSAGES["batch"]
+    tuned = {arm: last(arm, "tuned") for arm in ran}
+    for arm in ("dice_start", "dice_two", "dice_128"):
+        assert abs(tuned[arm] - tuned["ce_start"]) < 2, "within two points of cross entropy"
+    assert tuned["dice"] < 5, "almost nothing"
+    assert tuned["ce"] < tuned["ce_start"] / 2
+    assert 5 < tuned["dice_both"] - tuned["dice_both_zero"] < 10, "several points lower"
+    assert tuned["wce"] > 50
+    assert area("goemotions_fear", "dice_start", "tuned").high < 0, "over runs of all lengths"
+    argmax = {arm: last(arm, "argmax") for arm in ran}
+    assert scores(fear, "ce_start", "argmax")[1].max() == 0
+    assert argmax["ce"] < 3
+    for arm in ("ce_start", "dice_start", "dice"):
+        assert min(argmax[f"{arm}_two"], argmax[f"{arm}_128"]) > 50
+    assert min(argmax["dice_both"], argmax["dice_both_zero"]) > 50
+    assert sum(scores(fear, "dice_both_zero_128", "argmax")[1][:, -1] == 0) == 2
     found: dict[tuple[str, float | None], list[float]] = defaultdict(list)
     for r in kept("own_data/goemotions_remorse.jsonl"):
         p = r["parameters"]
