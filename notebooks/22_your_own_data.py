@@ -327,7 +327,8 @@ text = problem.shown(data.splits["test"])[0]
 
 
 def told(piece):
-    return piece.get("word", ""), piece.get("entity_group", piece.get("label"))
+    said = piece.get("entity_group", piece.get("label"))
+    return piece.get("word", ""), said
 
 
 print([told(piece) for piece in plain(text)])
@@ -342,6 +343,10 @@ if data.task == "tagging":
     claim(
         "Plain transformers reads it, and says the same",
         [first[start] for start in starts] == model.words([row])[0],
+    )
+if as_printed:
+    claim(
+        "a word then gets the tag of its first sub-word",
         [told(piece)[1] for piece in plain(text)]
         == [span[0] for span in get_entities(model.words([row])[0])],
     )
