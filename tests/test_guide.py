@@ -110,7 +110,7 @@ def of_accuracy() -> list[str]:
 
 
 def of_threshold() -> list[str]:
-    arms = ("dice", "wce", "logit_adjustment")
+    arms = ("dice", "dice_start", "wce", "logit_adjustment")
     return [told(searched.less_start(tasks(), arm, "tuned").over_all) for arm in arms]
 
 
@@ -233,7 +233,7 @@ def test_how_well_fit_chooses() -> None:
 
 
 def test_with_a_tuned_threshold_no_gain_was_measurable() -> None:
-    for arm in ("dice", "wce", "logit_adjustment"):
+    for arm in ("dice", "dice_start", "wce", "logit_adjustment"):
         mean = searched.less_start(tasks(), arm, "tuned").over_all
         assert mean.low < 0 < mean.high
     effects = searched.effects_of(tasks(), searched.PRIMARY)
