@@ -21,7 +21,7 @@ from dicelab.records.searched import (
 )
 from dicelab.records.speed import faster, scores
 from studies.evidence_2 import runs, stage_b
-from studies.evidence_2.arms import EVERY, EXTENSION, WAYS
+from studies.evidence_2.arms import ARMS, EVERY, EXTENSION, WAYS
 from studies.evidence_2.tasks import TASKS
 from tools.pages.cells import interval, table
 
@@ -88,7 +88,8 @@ def page(folder: Path) -> str:
     ]
     for how in WAYS:
         title = f"## Test F1, {how.replace('_', '-')}: mean of the finals"
-        sections += _section(title, _scores(tasks, how))
+        sections += _section(title, _scores(tasks, how, ARMS))
+        sections += _section("The extension's arms:", _scores(tasks, how, EXTENSION))
     for how in WAYS:
         sections += _section(LAYERS.format(how=how.replace("_", "-")), _layers(folder, how))
     sections += _section(RATES, _rates(folder))
@@ -178,9 +179,9 @@ def _extended(tasks: Tasks) -> Iterable[dict[str, Any]]:
             yield row | {name: interval(*e[:3]) for name, e in found.strata.items()}
 
 
-def _scores(tasks: Tasks, how: str) -> Iterable[dict[str, Any]]:
+def _scores(tasks: Tasks, how: str, arms: Iterable[str]) -> Iterable[dict[str, Any]]:
     for name, records in tasks.items():
-        scores = {arm: mean_f1(records, arm, how) for arm in EVERY}
+        scores = {arm: mean_f1(records, arm, how) for arm in arms}
         if any(score is not None for score in scores.values()):
             told = next(r for r in records if r["kind"] == "task")
             shown = {arm: score for arm, score in scores.items() if score is not None}
