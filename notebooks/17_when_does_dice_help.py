@@ -402,15 +402,28 @@ if stands:
         for arm in ("dice_start", "dice_both")
         for how in ("tuned", "argmax")
     }
-    claim("−0.01 points, from −0.89 to 0.88", *each("−0.01 −0.89 0.88", both["dice_start", "tuned"][:3]))
-    claim("1.31 points, from 0.03 to 2.58", *each("1.31 0.03 2.58", both["dice_start", "argmax"][:3]))
-    claim("2.74 points, from 1.16 to 4.32", *each("2.74 1.16 4.32", both["dice_both", "argmax"][:3]))
+    claim(
+        "−0.01 points, from −0.89 to 0.88",
+        *each("−0.01 −0.89 0.88", both["dice_start", "tuned"][:3]),
+    )
+    claim(
+        "1.31 points, from 0.03 to 2.58", *each("1.31 0.03 2.58", both["dice_start", "argmax"][:3])
+    )
+    claim(
+        "2.74 points, from 1.16 to 4.32", *each("2.74 1.16 4.32", both["dice_both", "argmax"][:3])
+    )
     claim(
         "tuned we cannot tell",
-        all(both[arm, "tuned"].low < 0 < both[arm, "tuned"].high for arm in ("dice_start", "dice_both")),
+        all(
+            both[arm, "tuned"].low < 0 < both[arm, "tuned"].high
+            for arm in ("dice_start", "dice_both")
+        ),
     )
     extended = searched.Contrast(("dice_start", "tuned"), ("ce_start", "tuned"))
-    claim("Two of its five searches", {e.searches for e in searched.effects_of(tasks, extended)} == {2})
+    claim(
+        "Two of its five searches",
+        {e.searches for e in searched.effects_of(tasks, extended)} == {2},
+    )
     at_start = searched.effects_of(
         tasks, searched.Contrast(("ce_start", "argmax"), ("ce", "argmax"))
     )
