@@ -26,8 +26,6 @@ ARMS = {
     "dice_both_zero": "dice of both classes, near 0",
     "wce": "class weights, near 0",
 }
-# Beside them, on the rare label: at least two positives in each batch, or batches of 128.
-OF_BATCHES = ("two", "128")
 
 
 def read_corpora(folder: Path) -> dict[str, list[Record]]:

@@ -175,14 +175,15 @@ def searches(task: str, known: Sequence[Record] = ()) -> list[Run]:
 
 def finals(task: str, known: Sequence[Record], lengths: Sequence[int] = LENGTHS) -> Iterator[Run]:
     """The finals; arms of one draw stand together, so that pairs are whole."""
+    of_rate: dict[tuple[str, float], list[int]] = {}
+    for arm in arms_of(task):
+        best = {n: chosen_rate(task, known, arm, n) for n in lengths_of(arm, SEARCHED)}
+        for length in lengths_of(arm, lengths):
+            by = next((n for n in best if length <= n), SEARCHED[-1])
+            of_rate.setdefault((arm, best[by]), []).append(length)
     for seed in range(DRAWS):
-        for arm in arms_of(task):
-            of_rate: dict[float, list[int]] = {}
-            for length in lengths_of(arm, lengths):
-                by = next((n for n in lengths_of(arm, SEARCHED) if length <= n), SEARCHED[-1])
-                of_rate.setdefault(chosen_rate(task, known, arm, by), []).append(length)
-            for rate, some in of_rate.items():
-                yield Run("final", task, arm, seed, rate, tuple(some))
+        for (arm, rate), some in of_rate.items():
+            yield Run("final", task, arm, seed, rate, tuple(some))
 
 
 def missing(runs: Sequence[Run], known: Sequence[Record]) -> list[Run]:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from dicelab.figures import by_steps, by_stratum, forest, use_style
 from dicelab.records import searched
-from dicelab.records.speed import ARMS, CORPORA, read_corpora, scores
+from dicelab.records.speed import CORPORA, read_corpora
 from tools.note.second import RIVALS, STRATA, Tasks
 from tools.note.words import interval, signed
 
@@ -94,13 +94,11 @@ def _layers(folder: Path) -> tuple[Figure, str]:
         ax.set(ylabel="" if words else "test F1, %")
         ax.set_title(CORPORA[task], fontsize=9)
         ax.tick_params(labelsize=8)
-        every = {name: scores(records, arm, "tuned") for arm, name in ARMS.items()}
-        found = {name: (steps, f1) for name, (steps, f1) in every.items() if len(f1)}
-        steps, _ = found[ARMS["ce_start"]]
+        steps = ax.lines[0].get_xdata()
         ax.set_xticks(steps[::2], [str(n) for n in steps[::2]])
         each = ", ".join(
-            f"{name} {f1[:, 0].mean():.0f} to {f1[:, -1].mean():.0f}"
-            for name, (_, f1) in found.items()
+            f"{line.get_label()} {line.get_ydata()[0]:.0f} to {line.get_ydata()[-1]:.0f}"
+            for line in ax.lines
         )
         words.append(f"{CORPORA[task]}, {steps[0]} to {steps[-1]} steps: {each}")
     handles = axes[-1].get_legend_handles_labels()

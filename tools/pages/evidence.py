@@ -166,7 +166,7 @@ def _over_tasks(contrast: str, found: Pooled, adjusted: float) -> dict[str, Any]
 
 ALL_LAYERS = """## All layers trained
 
-Stage B: mean test F1 over its final runs, and each arm less cross entropy with the 95% interval of
+Stage B: mean test F1 over its final runs, and each arm minus cross entropy with the 95% interval of
 the two-way bootstrap and the difference that would have been seen four times in five."""
 
 
