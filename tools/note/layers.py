@@ -42,7 +42,6 @@ def numbers(folder: Path) -> dict[str, str]:
             ("near", "dice", "ce"),
             ("start", "ce_start", "ce"),
             ("dice_start", "dice_start", "dice"),
-            ("weights", "wce", "ce_start"),
         ):
             e, key = minus(task, arm, other), f"{name}_{braces}"
             found |= {key: signed(e.mean).removeprefix("+"), f"{key}_in": interval(e.low, e.high)}
