@@ -532,32 +532,10 @@ scored.round(1).astype(object).fillna("")
 # an entity that is one in the training sentences.
 
 # %% tags=["hide-input"]
-from collections import Counter
+from dicelab.fit.floors import entities_by_dictionary
 
-from seqeval.metrics.sequence_labeling import get_entities
-
-seen = {}
-for row in entities["train"]:
-    for kind, start, end in get_entities(row["tags"]):
-        name = tuple(row["tokens"][start : end + 1])
-        seen.setdefault(name, Counter())[kind] += 1
-
-
-# %% tags=["hide-input"]
-def looked_up(tokens):
-    """Tags by the dictionary, the longest match first."""
-    tags, start = ["O"] * len(tokens), 0
-    while start < len(tokens):
-        longer_first = range(len(tokens), start, -1)
-        end = next((e for e in longer_first if tuple(tokens[start:e]) in seen), start)
-        if end > start:
-            kind = seen[tuple(tokens[start:end])].most_common(1)[0][0]
-            tags[start:end] = [f"B-{kind}"] + [f"I-{kind}"] * (end - start - 1)
-        start = max(end, start + 1)
-    return tags
-
-
-by_dictionary = tagging.score(gold, [looked_up(row["tokens"]) for row in entities["test"]])
+looked_up = entities_by_dictionary(entities["train"], entities["test"])
+by_dictionary = tagging.score(gold, looked_up)
 print(f"a dictionary of the training sentences: F1 {by_dictionary['f1']:.1f}")
 
 # %% [markdown]

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+from datasets import Dataset
 from scipy.sparse import hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -63,16 +64,28 @@ def _dictionary(problem: Tagging, split: Any) -> np.ndarray:
         usual = {token: tags.most_common(1)[0][0] for token, tags in seen.items()}
         said = [usual.get(token, most) for tokens in split["tokens"][:] for token in tokens]
     else:
-        kinds: dict[tuple[str, ...], Counter[str]] = {}
-        for tokens, tags in zip(train["tokens"][:], train["tags"][:], strict=True):
-            for span in spans(tags):
-                kinds.setdefault(tuple(tokens[span.start : span.end]), Counter())[span.type] += 1
-        longest = max(map(len, kinds), default=0)
-        known = {name: kind.most_common(1)[0][0] for name, kind in kinds.items()}
-        for tokens in split["tokens"][:]:
-            said += _longest_matches(tokens, known, longest)
+        said = [tag for tags in entities_by_dictionary(train, split) for tag in tags]
     index = {tag: number for number, tag in enumerate(problem.tags)}
     return np.array([index.get(tag, 0) for tag in said])
+
+
+def entities_by_dictionary(train: Dataset, split: Dataset) -> list[list[str]]:
+    """Each stretch of words that is an entity somewhere in train is one, the longest first.
+
+    Args:
+        train: rows of ``tokens`` and ``tags``.
+        split: rows of ``tokens``.
+
+    Returns:
+        IOB2 tags of each row of ``split``; an entity has the type that it has most often in train.
+    """
+    kinds: dict[tuple[str, ...], Counter[str]] = {}
+    for tokens, tags in zip(train["tokens"][:], train["tags"][:], strict=True):
+        for span in spans(tags):
+            kinds.setdefault(tuple(tokens[span.start : span.end]), Counter())[span.type] += 1
+    longest = max(map(len, kinds), default=0)
+    known = {name: kind.most_common(1)[0][0] for name, kind in kinds.items()}
+    return [_longest_matches(tokens, known, longest) for tokens in split["tokens"][:]]
 
 
 def _longest_matches(
