@@ -1,7 +1,7 @@
 """Losses for data-imbalanced NLP, after "Dice Loss for Data-imbalanced NLP Tasks" (ACL 2020).
 
-The losses and `diagnose` are imported when one is first used: whoever reads a corpus or draws a
-table need not wait for torch.
+The losses, `diagnose` and `start_at_prior` are imported when one is first used: whoever reads a
+corpus or draws a table need not wait for torch.
 """
 
 from importlib import import_module
@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dicebook.decision import start_at_prior as start_at_prior
     from dicebook.diagnosis import diagnose as diagnose
     from dicebook.losses import *  # noqa: F403
 
@@ -22,6 +23,7 @@ def __getattr__(name: str) -> Any:
         losses = import_module("dicebook.losses")
         public = {loss: getattr(losses, loss) for loss in losses.__all__}
         public["diagnose"] = import_module("dicebook.diagnosis").diagnose
+        public["start_at_prior"] = import_module("dicebook.decision").start_at_prior
         globals().update(public, __all__=[*public, "__version__"])
         if name in globals():
             return globals()[name]

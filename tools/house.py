@@ -16,7 +16,7 @@ Room = tuple[int, set[str]]
 # From the ground up; a room may import from the floors below its own, never from above. An empty
 # name is an empty place in the picture.
 FLOORS = [
-    ["losses", "diagnosis"],
+    ["losses", "decision", "diagnosis"],
     ["own_loss", "atomic", "", "extras", "toy", "claims"],
     ["training", "corpora"],
     ["tasks", "records", ""],

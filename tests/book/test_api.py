@@ -11,6 +11,7 @@ from sphinx.util.inventory import InventoryFile
 pytestmark = pytest.mark.slow
 EXPORTING = (
     "dicebook",
+    "dicebook.decision",
     "dicelab.corpora",
     "dicelab.fit",
     "dicebook.diagnosis",
