@@ -222,6 +222,48 @@ claim("At .5 the negatives have 950 and the positives 50", sums[0.5] == [950, 50
 claim("At $p = .05$ the two are equal, 95 and 95", sums[0.05] == [95, 95])
 claim("Below .05 the positives win", sums[0.01][1] > sums[0.01][0])
 
+# %% [markdown]
+# (start-bias)=
+# ### Where training starts
+#
+# A new model has weights near 0 and a bias of 0, so it gives every example a probability near 0.5. We know
+# better than that before the first step, because we can count the positives. Let π be their share. If we set
+# the bias to the **log prior**, here the log-odds $\log\frac{\pi}{1 - \pi}$, then the untrained model says
+# π for every example. With several classes under a softmax, the bias of each class is the logarithm of its share.
+# What does that change? Let us look at the loss and at the gradient on the bias, [Eq. 2.2](eq-2-2), before
+# the first step:
+
+# %%
+share = y.mean()
+log_prior = torch.log(share / (1 - share)).item()
+for name, start in (("zero", 0.0), ("log prior", log_prior)):
+    bias = torch.tensor(start, dtype=y.dtype, requires_grad=True)
+    loss = binary_cross_entropy(bias.expand(len(y)), y)
+    loss.backward()
+    print(
+        f"{name:9} bias {start:5.2f}  loss {loss.item():.3f}  gradient {abs(bias.grad.item()):.3f}"
+    )
+
+# %% [markdown]
+# From 0, the loss is 0.693 and the gradient on the bias 0.45: the first steps learn one number, how common
+# positives are. From the log prior, the loss is 0.199 and that gradient is 0. Every step now goes into separating
+# positives from negatives. The minimum is the same for both starts, so a logistic model that trains
+# to the end does not care. A fine-tuned encoder takes a few hundred steps, and there the start can decide more than
+# the choice of the loss: [section 9.5](09_named_entities.ipynb) shows it on a tagger, and [chapter
+# 17](17_when_does_dice_help.ipynb) measures it. In code it is one line before training, `start_at_prior(model,
+# counts)`. The experiment chapters have a parameter `start` for it.
+#
+# There is a price. A model that starts at the log prior calls nothing positive at first, and at a threshold of
+# 0.5 it may go on to find little. So the start and the tuned threshold of the next section belong together.
+
+# %% tags=["remove-cell"]
+_at = {0.0: math.log(2), log_prior: -(share * share.log() + (1 - share) * (1 - share).log()).item()}
+claim("From 0, the loss is 0.693", {"0.693": _at[0.0]})
+claim("the gradient on the bias 0.45", {"0.45": 0.5 - share.item()})
+claim(
+    "From the log prior, the loss is 0.199", {"0.199": _at[log_prior]}, abs(bias.grad.item()) < 1e-9
+)
+
 
 # %% [markdown]
 # ## 2.4 Accuracy is easy, F1 is not

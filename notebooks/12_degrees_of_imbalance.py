@@ -171,6 +171,7 @@ corpus: str = "embedded-paraphrases-zh"  # registered name, or your file
 encoder: str = "tiny"  # or "minilm", a folder, a hub model
 loss: str = "ce,dl"  # of ce, wce, fl, dl, tl, dsc, MODULE:NAME
 loss_options: dict = {"dsc": {"squared": True}}  # options by loss
+start: str = "prior"  # the output bias before training: the log prior, or "zero"
 seed: int = 0  # of weights, order, dropout and the pairs
 epochs: int = 6  # passes over the training pairs
 max_steps: int = -1  # stop after so many steps; -1: no limit
@@ -240,6 +241,7 @@ def fit(one, encoded):
     return train(
         one,
         build_model=lambda: pairs.model(one.encoder, tokenizer, encoded.labels),
+        counts=encoded.counts(),
         splits=encoded.splits,
         collator=pairs.collator(tokenizer),
         tokenizer=tokenizer,
@@ -274,8 +276,8 @@ f1 = scores["f1"].unstack([1, 2])
 f1.round(1)
 
 # %% [markdown]
-# With one positive in thirteen the model says no to everything at argmax, and its tuned threshold is that
-# of "always yes". Two things differ between the rows: the ratio, and the number of positives, which falls
+# With one positive in thirteen the model says no to nearly everything at argmax, and with a tuned threshold it is
+# where "always yes" is. Two things differ between the rows: the ratio, and the number of positives, which falls
 # from 400 to 62. Section 12.5 takes the two apart.
 
 # %% tags=["remove-cell"]
@@ -287,12 +289,12 @@ if (experiment.corpus, ratios, experiment.losses, seed, epochs) == (
     6,
 ) and experiment.train_size == 800:  # the words hold for the chapter as it stands
     claim(
-        "With one positive in thirteen the model says no to everything at argmax",
-        all(f1[name]["argmax"][12] == 0 for name in experiment.losses),
+        "With one positive in thirteen the model says no to nearly everything at argmax",
+        all(f1[name]["argmax"][12] < 25 for name in experiment.losses),
     )
     claim(
-        'and its tuned threshold is that of "always yes"',
-        all(abs(f1[name]["tuned"][12] - floor) < 1 for name in experiment.losses),
+        'with a tuned threshold it is where "always yes" is',
+        all(abs(f1[name]["tuned"][12] - floor) < 2 for name in experiment.losses),
     )
     positives_of = [sum(drawn(r)["label"]) for r in ratios]
     claim("which falls from 400 to 62", dict(zip(("400", "62"), positives_of, strict=True)))

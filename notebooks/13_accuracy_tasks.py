@@ -122,6 +122,7 @@ corpus: str = "embedded-sentiment-en"  # registered name, or your file
 encoder: str = "tiny"  # or "minilm", a folder, a hub model
 loss: str = "ce,dl,dsc"  # of ce, wce, fl, dl, tl, dsc, MODULE:NAME
 loss_options: dict = {"dsc": {"squared": True}}  # options by loss
+start: str = "prior"  # the output bias before training: the log prior, or "zero"
 seed: int = 0  # the first; of weights, order, dropout
 epochs: int = 3  # passes over the training sentences
 max_steps: int = -1  # stop after so many steps; -1: no limit
@@ -272,6 +273,7 @@ def fit(one):
     return train(
         one,
         build_model=lambda: pairs.model(one.encoder, tokenizer, encoded.labels),
+        counts=encoded.counts(),
         splits=encoded.splits,
         collator=pairs.collator(tokenizer),
         tokenizer=tokenizer,

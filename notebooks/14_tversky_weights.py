@@ -124,6 +124,7 @@ corpus: str = "embedded-entities-zh"  # registered name, or your file
 encoder: str = "tiny"  # or "minilm", a folder, a hub model
 loss: str = "tl"  # only "tl" here
 loss_options: dict = {}  # other options, as {"smooth": 0.1}
+start: str = "prior"  # the output bias before training: the log prior, or "zero"
 seed: int = 0  # the first of the seeds
 epochs: int = 3  # passes with each loss, after the warm-up
 max_steps: int = -1  # stop after so many steps; -1: no limit
@@ -331,8 +332,8 @@ def evaluate(logits, split, bias=0.0):
 
 
 # %% tags=["hide-input"]
-def fit(loss_name, options, seed, passes, start, folder):
-    """Train from a given model, with one loss and one seed."""
+def fit(loss_name, options, seed, passes, folder):
+    """Train with one loss and one seed, from a new model or the warmed one."""
     where = experiment.output_dir and str(Path(experiment.output_dir) / folder / f"seed-{seed}")
     return train(
         replace(
@@ -342,8 +343,10 @@ def fit(loss_name, options, seed, passes, start, folder):
             seed=seed,
             epochs=passes,
             output_dir=where,
+            start="zero" if seed in warm else experiment.start,
         ),
-        build_model=start,
+        build_model=lambda: copy.deepcopy(warm[seed]) if seed in warm else new_tagger(),
+        counts=encoded.counts(),
         splits=encoded.splits,
         collator=tagging.collator(tokenizer),
         tokenizer=tokenizer,
@@ -360,20 +363,19 @@ def weights_of(a):
     return {"absent": "keep", **experiment.loss_options, **prices}
 
 
+def new_tagger():
+    """The encoder and a new linear layer on top."""
+    return tagging.model(experiment.encoder, tokenizer, encoded.labels)
+
+
 trained, warm = {}, {}
 for s in range(experiment.seed, experiment.seed + seeds):
     print("seed", s)
-
-    def start(s=s):
-        if s in warm:
-            return copy.deepcopy(warm[s])
-        return tagging.model(experiment.encoder, tokenizer, encoded.labels)
-
     if warm_up:
-        warm[s] = fit("ce", {}, s, warm_up, start, "warm-up").model
-    trained["ce", s] = fit("ce", {}, s, experiment.epochs, start, "ce")
+        warm[s] = fit("ce", {}, s, warm_up, "warm-up").model
+    trained["ce", s] = fit("ce", {}, s, experiment.epochs, "ce")
     for a in prices:
-        trained[a, s] = fit("tl", weights_of(a), s, experiment.epochs, start, f"alpha-{a}")
+        trained[a, s] = fit("tl", weights_of(a), s, experiment.epochs, f"alpha-{a}")
 
 # %% [markdown]
 # Precision, recall and F1 on the test split at argmax, means over the seeds:

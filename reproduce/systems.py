@@ -157,8 +157,9 @@ def search(
 
 
 def experiment_of(job: Mapping[str, Any], **more: Any) -> Experiment:
-    """The experiment of a job."""
-    return Experiment(**{name: v for name, v in job.items() if name not in BESIDES}, **more)
+    """The experiment of a job, which starts as the paper's scripts do, at a bias of 0."""
+    given = {name: value for name, value in job.items() if name not in BESIDES}
+    return Experiment(**given, start="zero", **more)
 
 
 def _fit(

@@ -379,6 +379,7 @@ def experiment_of(name: str, setup: Setup, seed: int) -> Experiment:
         corpus=name,
         encoder="minilm",
         loss=setup.loss,
+        start="zero",
         seed=seed,
         epochs=task.epochs,
         batch_size=setup.batch_size or task.batch_size,

@@ -160,7 +160,7 @@ def tag(given: dict[str, Any]) -> Scored:
     tokenizer, encoded = tagged(given["seed"])
     names = ("corpus", "encoder", "loss", "learning_rate", "seed", "epochs", "batch_size")
     names += ("max_length", "precision")
-    experiment = Experiment(**{name: given[name] for name in names}, device="cpu")
+    experiment = Experiment(**{name: given[name] for name in names}, start="zero", device="cpu")
     splits = encoded.splits
 
     def score(logits: Any, split: Any, bias: float = 0.0) -> dict[str, float]:

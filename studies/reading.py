@@ -100,6 +100,7 @@ def main() -> None:
         corpus="squad11",
         encoder=given.encoder,
         loss="ce" if as_choice else given.reader,
+        start="zero",
         loss_options={"squared": True} if given.squared else {},
         seed=given.seed,
         epochs=2,

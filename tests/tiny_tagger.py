@@ -67,6 +67,7 @@ def train_tagger(
         splits=encoded.splits,
         collator=tagging.collator(tokenizer),
         tokenizer=tokenizer,
+        counts=encoded.counts().tolist(),
         compute_loss=compute_loss or TrainerLoss(make_loss(experiment.loss)),
         evaluate=lambda logits, split: tagging.score(
             split["tags"], tagging.decode(logits, split, encoded.labels)

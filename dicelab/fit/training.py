@@ -205,6 +205,7 @@ def _train(
         corpus=options.source,
         encoder=encoder,
         loss=known,
+        start="zero",  # set where the model is built
         seed=one.seed,
         epochs=plan.epochs,
         max_steps=-1 if plan.max_steps < 0 else max(1, round(one.share * plan.max_steps)),

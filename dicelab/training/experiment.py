@@ -52,6 +52,10 @@ class Experiment:
             is trained in turn, all else equal.
         loss_options: keyword arguments of the loss, or a mapping from a loss's name to its keyword
             arguments; with several losses only the latter. Names that are not in ``loss`` wait.
+        start: the bias of the output layer before training. ``"prior"``: the log prior, so that the
+            untrained model gives each class its share of the training labels; log-odds where each
+            logit is a decision of its own. ``"zero"``: as the model comes, near 0. Chapters 02 and
+            09 show what it changes.
         seed: seeds initialisation, data order and dropout.
         epochs: passes over the training split.
         max_steps: optimiser steps after which training ends early; -1 leaves it to ``epochs``.
@@ -96,6 +100,7 @@ class Experiment:
     loss_options: Annotated[
         dict[str, Any], Field(description="a mapping of options, or of losses to options")
     ] = Field(default_factory=dict)
+    start: Annotated[Literal["prior", "zero"], Field(description="'prior' or 'zero'")] = "prior"
     seed: Annotated[
         int, Field(ge=0, lt=2**32, description="a whole number from 0 to 2**32 - 1")
     ] = 0

@@ -32,6 +32,7 @@ from transformers.trainer import DEFAULT_PROGRESS_CALLBACK
 from transformers.trainer_callback import ExportableState
 from transformers.trainer_pt_utils import LengthGroupedSampler
 
+from dicebook.decision import start_at_prior
 from dicebook.diagnosis.watchdog import Watchdog
 from dicebook.losses import TrainerLoss, log_ratio_weights, make_loss
 from dicelab.atomic import write_json
@@ -45,6 +46,7 @@ PARAMETERS = "parameters.json"
 NOT_COMPARED = {"output_dir", "device", "threads"}
 
 Scores = dict[str, float]
+Counts = torch.Tensor | Sequence[int] | Sequence[Sequence[int]]
 
 
 class NotFinite(RuntimeError):
@@ -97,6 +99,7 @@ def train(
     tokenizer: PreTrainedTokenizerBase,
     compute_loss: Callable[..., torch.Tensor],
     evaluate: Callable[[Any, Dataset], Scores],
+    counts: Counts | None = None,
     best: str = "f1",
     arguments: Mapping[str, Any] | None = None,
     stop: Callable[[], bool] | None = None,
@@ -119,6 +122,9 @@ def train(
             to a scalar; :class:`dicebook.losses.trainer.TrainerLoss` makes one from a loss.
             Gradients accumulate exactly for these and for a :class:`RowLoss`.
         evaluate: from the logits of a split and the split to scores.
+        counts: training examples of each class, ``[C]``; or negatives and positives of each logit,
+            ``[L, 2]``. The bias of the output layer starts at their log prior if
+            ``experiment.start`` is ``"prior"``; see :func:`dicebook.decision.start_at_prior`.
         best: the score that chooses the epoch.
         arguments: of ``transformers.TrainingArguments``, in place of those that stand here, such as
             ``weight_decay`` and ``lr_scheduler_type``.
@@ -131,7 +137,8 @@ def train(
     Raises:
         ParameterError: if ``output_dir`` holds a run with other parameters, or if gradients are
             to be accumulated for another loss, or if the splits are larger than the experiment's
-            sizes.
+            sizes, or if training is to start at the prior and ``counts`` or the model's bias is
+            missing.
         NotFinite: if the training loss is NaN or infinite.
     """
     exact = isinstance(compute_loss, TrainerLoss)
@@ -141,6 +148,8 @@ def train(
             f"{experiment.gradient_accumulation}; the loss is neither a TrainerLoss nor a RowLoss, "
             "so the parts of a step may not add up to it"
         )
+    if experiment.start == "prior" and counts is None:
+        raise ParameterError("parameter 'start': 'prior' needs the counts of the classes, got none")
     _check_sizes(experiment, splits)
     if isinstance(compute_loss, RowLoss):
         compute_loss.reset()
@@ -150,6 +159,8 @@ def train(
     with quiet(), threads_of_torch(experiment.threads), _run_folder(experiment) as folder:
         set_seed(experiment.seed)
         model = build_model()
+        if experiment.start == "prior" and counts is not None:
+            _start_at_prior(model, counts)
         if experiment.gradient_checkpointing:
             old = model.gradient_checkpointing_enable  # the name in earlier versions
             getattr(model, "activation_checkpointing_enable", old)()
@@ -209,6 +220,15 @@ def build_loss(
     if name == "wce" and "weight" not in options:
         options["weight"] = log_ratio_weights(torch.as_tensor(counts))
     return make_loss(f"binary_{name}" if binary else name, **options)
+
+
+def _start_at_prior(model: torch.nn.Module, counts: Counts) -> None:
+    try:
+        start_at_prior(model, counts)
+    except ValueError as error:
+        raise ParameterError(
+            f"parameter 'start': 'prior' cannot be had here: {error}. Or choose 'zero'."
+        ) from None
 
 
 def device_of(experiment: Experiment) -> torch.device:

@@ -176,6 +176,7 @@ def train_tagger(loss: nn.Module, epochs: int) -> float:
     trained = train(
         Experiment(
             corpus="embedded-entities-en",
+            start="zero",
             epochs=epochs,
             batch_size=16,
             learning_rate=3e-3,

@@ -38,7 +38,7 @@ def test_a_split_is_scored_by_its_own_logits() -> None:
     splits["test"] = splits["test"].select(range(5))
     scored = []
     trained = training.train(
-        Experiment(corpus="x", epochs=1, max_steps=1),
+        Experiment(corpus="x", start="zero", epochs=1, max_steps=1),
         build_model=lambda: tagging.model("tiny", tokenizer, encoded.labels),
         splits=splits,
         collator=tagging.collator(tokenizer),
@@ -48,6 +48,36 @@ def test_a_split_is_scored_by_its_own_logits() -> None:
     )
     assert set(scored) == {(24, 24)}
     assert [len(trained.logits[name]) for name in ("validation", "test")] == [24, 5]
+
+
+def test_training_starts_at_the_log_prior_or_as_the_model_comes() -> None:
+    counts = torch.as_tensor(prepared()[1].counts(), dtype=torch.float32)
+    told = {"corpus": "x", "max_steps": 1, "learning_rate": 1e-6}
+    prior, zero = (
+        train_tagger(Experiment(**told, start=start)).model.classifier.bias.detach()
+        for start in ("prior", "zero")
+    )
+    torch.testing.assert_close(prior, (counts / counts.sum()).log(), atol=1e-5, rtol=0)
+    torch.testing.assert_close(zero, torch.zeros(len(counts)), atol=1e-5, rtol=0)
+
+
+def test_a_start_at_the_prior_that_cannot_be_had_is_refused() -> None:
+    tokenizer, encoded = prepared()
+    rest = {
+        "splits": encoded.splits,
+        "collator": tagging.collator(tokenizer),
+        "tokenizer": tokenizer,
+        "compute_loss": TrainerLoss(make_loss("ce")),
+        "evaluate": lambda logits, split: {"f1": 0.0},
+    }
+
+    def build() -> Any:
+        return tagging.model("tiny", tokenizer, encoded.labels)
+
+    with pytest.raises(ParameterError, match="'prior' needs the counts of the classes"):
+        training.train(Experiment(corpus="x"), build_model=build, **rest)
+    with pytest.raises(ParameterError, match=r"with 9 outputs .* Or choose 'zero'"):
+        training.train(Experiment(corpus="x"), build_model=build, counts=[1] * 9, **rest)
 
 
 def test_the_seed_and_the_number_of_sentences_matter() -> None:
@@ -67,6 +97,7 @@ def test_a_corpus_that_was_not_drawn_is_refused() -> None:
         "build_model": lambda: tagging.model("tiny", tokenizer, encoded.labels),
         "collator": tagging.collator(tokenizer),
         "tokenizer": tokenizer,
+        "counts": encoded.counts().tolist(),
         "compute_loss": TrainerLoss(make_loss("ce")),
         "evaluate": lambda logits, split: {"f1": 0.0},
     }
@@ -160,6 +191,7 @@ def test_losses_of_rows_accumulate_to_the_step_of_a_large_batch(task: str) -> No
                 batch_size=batch_size,
                 gradient_accumulation=accumulation,
                 learning_rate=1e-3,
+                start="zero",
             ),
             build_model=build,
             splits=encoded.splits,
