@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dicebook.losses import *  # noqa: F403
 
 __version__ = "0.1.0"
-DECISION = ("start_at_prior", "tune_bias", "fold_bias")
+_DECISION = ("start_at_prior", "tune_bias", "fold_bias")
 
 
 def __getattr__(name: str) -> Any:
@@ -27,7 +27,7 @@ def __getattr__(name: str) -> Any:
         public = {loss: getattr(losses, loss) for loss in losses.__all__}
         public["diagnose"] = import_module("dicebook.diagnosis").diagnose
         decision = import_module("dicebook.decision")
-        public |= {name: getattr(decision, name) for name in DECISION}
+        public |= {name: getattr(decision, name) for name in _DECISION}
         globals().update(public, __all__=[*public, "__version__"])
         if name in globals():
             return globals()[name]
