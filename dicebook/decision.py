@@ -2,16 +2,21 @@
 
 A classifier's last layer adds one number to each logit. Set to the log prior before training, it
 spares the model the steps in which it would learn how frequent each class is. Chapter 02 says why.
+After training, a decision threshold is another such number: tuned on validation data and added to
+that bias, it is part of the model wherever the model goes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-__all__ = ["output_layer", "start_at_prior"]
+__all__ = ["TunedBias", "fold_bias", "output_layer", "start_at_prior", "tune_bias"]
 
 
 def start_at_prior(
@@ -71,6 +76,190 @@ def start_at_prior(
     return layer.bias.detach().clone()
 
 
+@dataclass(frozen=True, eq=False)
+class TunedBias:
+    """What :func:`tune_bias` found. The metric is a share between 0 and 1.
+
+    Attributes:
+        bias: the number to add to each logit. Shape ``[C]`` for a softmax, ``[1]`` for one logit,
+            ``[L]`` for several labels.
+        threshold: the same as a threshold: on the logit, or on the margin of the highest other
+            logit over that of the background. One number, or one for each label.
+        plug_in: whether the threshold follows from the model's probabilities, because there were
+            too few positives to tune it on. It has the shape of ``threshold``.
+        before: the metric without the bias, whether or not that keeps the floor.
+        after: the metric with the bias.
+        interval: the 95% bootstrap interval of ``after``, with the bias held fixed. The bias was
+            chosen on the same rows, so expect somewhat less on new ones. It is None without
+            resamples, and where the metric is a function.
+    """
+
+    bias: Tensor
+    threshold: Tensor
+    plug_in: Tensor
+    before: float
+    after: float
+    interval: tuple[float, float] | None
+
+
+def tune_bias(
+    logits: Any,
+    labels: Any,
+    metric: Literal["f1"] | Callable[[Tensor], float] = "f1",
+    *,
+    beta: float = 1.0,
+    min_precision: float | None = None,
+    min_recall: float | None = None,
+    background: int = 0,
+    common: bool = False,
+    few: int = 20,
+    ignore_index: int = -100,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> TunedBias:
+    """Find on validation data the bias with which plain argmax, or "logit above 0", decides best.
+
+    The shapes say what is decided:
+
+    - logits ``[N]`` or ``[N, 1]`` with labels ``[N]`` of 0 and 1: one logit, positive above 0.
+    - logits ``[N, C]`` with labels ``[N]``, or ``[B, L, C]`` with ``[B, L]`` for tokens: a softmax
+      over two classes or more, of which one is the background. One threshold decides between the
+      background and the most likely other class. The metric is the micro average over all classes
+      but the background; with two classes it is that of the positive class. **It counts tokens.**
+      The F1 of entities, which are spans of tokens, needs a scorer: give a function as ``metric``.
+    - logits ``[N, L]`` with labels ``[N, L]`` of 0 and 1: several labels, each positive above 0.
+      Each gets the threshold that is best for it, and the metric is the mean over labels (macro).
+
+    Of thresholds that are equally good, the one nearest to 0 is taken. The bias is therefore 0
+    where no other is better.
+
+    Args:
+        logits: a tensor, or what ``torch.as_tensor`` takes, such as the ``predictions`` of
+            ``Trainer.predict``. Half precision is decided in float32.
+        labels: the correct answers, such as the ``label_ids`` of ``Trainer.predict``.
+        metric: ``"f1"``, or a function from decisions to a number, the higher the better. The
+            decisions have the shape of ``labels``: classes for a softmax, true or false otherwise.
+            The function is called for 0 and up to 66 other thresholds, chosen so that the number
+            of positive decisions grows from none to all by equal factors.
+        beta: for F-beta. With 2, recall counts more than precision; with 0.5, it counts less.
+        min_precision: keep precision at or above this value, and maximise recall instead of F1.
+        min_recall: keep recall at or above this value, and maximise precision instead of F1.
+        background: the class of a softmax that is not counted.
+        common: take one threshold for all labels, and pool their decisions in the metric (micro).
+        few: with fewer positives than this, a threshold that is tuned on them is mostly luck, and
+            the plug-in threshold is taken instead: the best one if the model's probabilities are
+            right. Those of a model trained with cross entropy are good enough, those of one trained
+            with dice loss are not. With ``few=0`` the labels always decide.
+        ignore_index: labels of this value are left out.
+        resamples: of the bootstrap. It draws rows: examples, or sentences with all their tokens.
+        seed: of the bootstrap.
+
+    Raises:
+        ValueError: if shapes or values do not fit, if there is no positive, or if no threshold
+            reaches ``min_precision`` or ``min_recall``.
+
+    Examples:
+        >>> tuned = tune_bias(torch.tensor([-4.0, -3.0, -2.0, -1.0]), [0, 0, 1, 1], few=0)
+        >>> tuned.bias, tuned.before, tuned.after
+        (tensor([2.5000]), 0.0, 1.0)
+    """
+    goal = _Goal(beta, min_precision, min_recall)
+    goal.check(metric)
+    x, y = _matched(logits, labels, background, ignore_index)
+    softmax = x.shape != y.shape
+    data = _of_softmax(x, y, background) if softmax else _of_logits(x, y)
+    if common:
+        data = _Decisions(*(part.flatten(1).unsqueeze(-1) for part in data))
+    # Scores as close as this may change places when the bias is added and rounded.
+    tolerance = 16 * torch.finfo(x.dtype).eps * float(x.abs().max())
+
+    def bias_of(threshold: Tensor) -> Tensor:
+        bias = x.new_zeros(x.shape[-1])
+        if softmax:
+            bias[background] = threshold[0]
+        else:
+            bias -= threshold
+        return bias
+
+    columns = data.kept.shape[-1]
+    zero, interval = x.new_zeros(columns), None
+    threshold, plug_in = zero.clone(), zero.bool()
+    if callable(metric):
+        if columns > 1:
+            raise ValueError(
+                f"metric: expected one threshold for a function to choose, got {columns} labels; "
+                "give common=True, or tune each label by itself"
+            )
+
+        def score(threshold: Tensor) -> float:
+            shifted = x + bias_of(threshold)
+            decided = shifted.argmax(-1) if softmax else shifted > 0
+            return float(metric(decided.reshape(torch.as_tensor(labels).shape)))
+
+        tried = _spread(*_cuts(data.scores[data.kept], tolerance))
+        values = tried.new_tensor([score(one[None]) for one in tried])
+        threshold[0] = _nearest_to_0(tried, values)
+        before, after = score(zero), score(threshold)
+    else:
+        for label in range(columns):
+            kept, scores, hits, positives, *likely = (part[..., label] for part in data)
+            if positives.sum() < few:
+                plug_in[label], (hits, positives) = True, likely
+            name = f"label {label}: " if columns > 1 else ""
+            threshold[label] = _best(
+                scores[kept], hits[kept], positives[kept].sum(), goal, tolerance, name
+            )
+
+        def mean(counts: Tensor) -> Tensor:
+            return goal.value(counts).mean(-1)
+
+        counts = data.counts(threshold)
+        before, after = float(mean(data.counts(zero).sum(0))), float(mean(counts.sum(0)))
+        if resamples:
+            interval = _interval(counts, mean, resamples, seed)
+    return TunedBias(
+        bias_of(threshold), threshold.squeeze(), plug_in.squeeze(), before, after, interval
+    )
+
+
+def fold_bias(model: nn.Module, bias: TunedBias | Tensor | Sequence[float]) -> Tensor:
+    """Add a tuned bias to that of a model's output layer, so that the model decides as tuned.
+
+    After this the argmax of the model's logits, or "logit above 0", is the tuned decision, also
+    in a pipeline of transformers and after ``save_pretrained`` and ``from_pretrained``. The
+    probabilities are shifted, too: one half is now the threshold. A second call adds a second time.
+
+    Args:
+        model: as in :func:`start_at_prior`: a model of transformers, another module whose last
+            linear layer of the right size gives the logits, or that layer itself.
+        bias: the result of :func:`tune_bias`, or one number for each logit.
+
+    Returns:
+        The layer's new bias, a copy.
+
+    Raises:
+        ValueError: if ``bias`` is not one number for each logit, or the model has no linear layer
+            of that size, or one without a bias.
+
+    Examples:
+        >>> layer = nn.Linear(8, 1)
+        >>> start_at_prior(layer, [75, 25])
+        tensor([-1.0986])
+        >>> fold_bias(layer, [1.0])
+        tensor([-0.0986])
+    """
+    added = torch.as_tensor(bias.bias if isinstance(bias, TunedBias) else bias)
+    if added.ndim != 1 or not bool(added.isfinite().all()):
+        raise ValueError(
+            f"bias: expected one finite number for each logit, got {added.tolist()}; give the "
+            "result of tune_bias"
+        )
+    layer = output_layer(model, len(added))
+    with torch.no_grad():
+        layer.bias.add_(added.to(layer.bias))
+    return layer.bias.detach().clone()
+
+
 def output_layer(model: nn.Module, outputs: int) -> nn.Linear:
     """The last linear layer of a model that has as many outputs as there are logits.
 
@@ -87,7 +276,7 @@ def output_layer(model: nn.Module, outputs: int) -> nn.Linear:
         last = f"its last has {linear[-1].out_features}" if linear else "it has none at all"
         raise ValueError(
             f"expected a linear layer with {outputs} outputs in {type(model).__name__}, but "
-            f"{last}; give the counts of all its classes, or the layer itself"
+            f"{last}; give one number for each logit, or the layer itself"
         )
     if fitting[-1].bias is None:
         raise ValueError(
@@ -99,3 +288,177 @@ def output_layer(model: nn.Module, outputs: int) -> nn.Linear:
 
 def _has(model: nn.Module, outputs: int) -> bool:
     return any(isinstance(m, nn.Linear) and m.out_features == outputs for m in model.modules())
+
+
+@dataclass(frozen=True)
+class _Goal:
+    """What is maximised. Counts have the shape [..., 3]: hits, positive decisions, positives."""
+
+    beta: float
+    min_precision: float | None
+    min_recall: float | None
+
+    def check(self, metric: object) -> None:
+        floors = {"min_precision": self.min_precision, "min_recall": self.min_recall}
+        given = {name: floor for name, floor in floors.items() if floor is not None}
+        if metric != "f1" and not callable(metric):
+            raise ValueError(
+                f"metric: expected 'f1' or a function of the decisions, got {metric!r}; for others "
+                "give beta, min_precision or min_recall"
+            )
+        if not 0 < self.beta < math.inf:
+            raise ValueError(f"beta: expected a number above 0, got {self.beta}")
+        if len(given) + (self.beta != 1) + callable(metric) > 1:
+            raise ValueError(
+                "expected one of beta, min_precision, min_recall and a function as metric, got "
+                "several; give one"
+            )
+        for name, floor in given.items():
+            if not 0 < floor <= 1:
+                raise ValueError(f"{name}: expected a share above 0 and up to 1, got {floor}")
+
+    def value(self, counts: Tensor) -> Tensor:
+        hits, said, positives = counts.unbind(-1)
+        if self.min_precision is not None:
+            return hits / positives.clamp_min(1e-9)
+        if self.min_recall is not None:
+            return hits / said.clamp_min(1e-9)
+        square = self.beta**2
+        return (1 + square) * hits / (said + square * positives).clamp_min(1e-9)
+
+    def floor(self, counts: Tensor) -> tuple[str, float, Tensor]:
+        """The name of what has a floor, the floor, and what is reached."""
+        hits, said, positives = counts.unbind(-1)
+        if self.min_precision is not None:
+            return "precision", self.min_precision, hits / said.clamp_min(1e-9)
+        return "recall", self.min_recall or 0.0, hits / positives.clamp_min(1e-9)
+
+
+class _Decisions(NamedTuple):
+    """Decisions by one threshold a column, each part of the shape [rows, places, columns]."""
+
+    kept: Tensor  # whether there is a label
+    scores: Tensor  # positive above the threshold
+    hits: Tensor  # whether positive is the correct decision
+    positives: Tensor  # whether there is something to find
+    p_hits: Tensor  # the same two by the model's probabilities
+    p_positives: Tensor
+
+    def counts(self, threshold: Tensor) -> Tensor:
+        """Hits, positive decisions and positives of each row. Shape [rows, columns, 3]."""
+        said = (self.scores > threshold) & self.kept
+        return torch.stack([self.hits * said, said, self.positives], -1).double().sum(1)
+
+
+def _matched(logits: Any, labels: Any, background: int, ignore_index: int) -> tuple[Tensor, Tensor]:
+    """Logits and labels, checked, as [..., C] and [...], or as [..., L] both; NaN: no label."""
+    x, y = torch.as_tensor(logits).detach().cpu(), torch.as_tensor(labels).detach().cpu()
+    x, y = (x if x.dtype == torch.float64 else x.float()), y.double()
+    given = f"got logits {list(x.shape)} and labels {list(y.shape)}"
+    if x.shape == (*y.shape, 1) or (x.ndim == 1 and x.shape == y.shape):
+        x, y = x.reshape(*y.shape, 1), y.unsqueeze(-1)
+    softmax = x.shape != y.shape
+    if not y.numel() or not y.ndim or (softmax and x.shape[:-1] != y.shape):
+        raise ValueError(
+            f"expected logits [N] and labels [N], [N, C] and [N], [B, L, C] and [B, L], or [N, L] "
+            f"and [N, L], {given}; reshape one of them"
+        )
+    classes = x.shape[-1] if softmax else 2
+    if not 0 <= background < classes:
+        raise ValueError(f"background: expected a class from 0 to {classes - 1}, got {background}")
+    kept = y != ignore_index
+    wrong = y[kept & ~((y >= 0) & (y < classes) & (y == y.round()))]
+    if len(wrong):
+        raise ValueError(
+            f"labels: expected whole numbers from 0 to {classes - 1}, or {ignore_index} to leave "
+            f"one out, got {float(wrong[0]):g}; check what the classes are"
+        )
+    y = y.masked_fill(~kept, math.nan)
+    x = x.masked_fill(~(kept.unsqueeze(-1) if softmax else kept), 0)
+    if not bool(x.isfinite().all()):
+        raise ValueError("logits: expected finite numbers, got NaN or infinity; check the training")
+    if not bool((y != background if softmax else y == 1)[kept].any()):
+        raise ValueError(
+            f"labels: expected at least one positive, got none among {int(kept.sum())}; take "
+            "validation data that holds some"
+        )
+    return x, y
+
+
+def _of_logits(x: Tensor, y: Tensor) -> _Decisions:
+    scores, yes = x.double(), y == 1
+    p = scores.sigmoid()
+    parts = (~y.isnan(), scores, yes, yes, p, p)
+    return _Decisions(*(part.reshape(len(y), -1, y.shape[-1]) for part in parts))
+
+
+def _of_softmax(x: Tensor, y: Tensor, background: int) -> _Decisions:
+    x = x.double()
+    p = x.softmax(-1)
+    rest = x.index_fill(-1, torch.tensor(background), -math.inf)
+    best = rest.argmax(-1, keepdim=True)
+    margin = x.gather(-1, best)[..., 0] - x[..., background]
+    # Of equal logits, argmax takes the first.
+    first = (margin == 0) & (best[..., 0] < background)
+    margin = margin.masked_fill(first, torch.finfo(margin.dtype).tiny)
+    kept = ~y.isnan()
+    parts = (
+        kept,
+        margin,
+        y == best[..., 0],
+        kept & (y != background),
+        p.gather(-1, best)[..., 0],
+        1 - p[..., background],
+    )
+    return _Decisions(*(part.reshape(len(y), -1, 1) for part in parts))
+
+
+def _cuts(scores: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
+    """All thresholds that decide differently, and 0; and how many scores lie above each."""
+    ordered = scores.sort().values
+    wide = ordered.diff() > tolerance
+    between = ((ordered[1:] + ordered[:-1]) / 2)[wide]
+    tried = torch.cat([ordered[:1] - 1, between, ordered[-1:] + 1, ordered.new_zeros(1)])
+    return tried, len(ordered) - torch.searchsorted(ordered, tried, right=True)
+
+
+def _spread(tried: Tensor, said: Tensor) -> Tensor:
+    """Some 64 of all thresholds, and 0: the numbers of positive decisions grow by equal factors."""
+    wanted = torch.logspace(0, math.log10(max(int(said.max()), 1)), 64, dtype=torch.float64)
+    nearest = (said - torch.cat([wanted.new_zeros(1), wanted])[:, None]).abs().argmin(-1)
+    return tried[torch.cat([nearest, torch.tensor([len(tried) - 1])]).unique()]
+
+
+def _best(
+    scores: Tensor, hits: Tensor, positives: Tensor, goal: _Goal, tolerance: float, name: str
+) -> Tensor:
+    """The best threshold, from whether, or with which probability, each score is a hit."""
+    tried, said = _cuts(scores, tolerance)
+    found = hits.double()[scores.argsort(descending=True)].cumsum(0)
+    found = torch.cat([found.new_zeros(1), found])[said]
+    counts = torch.stack([found, said.double(), positives.double().expand(len(said))], -1)
+    what, floor, reached = goal.floor(counts)
+    if reached.max() < floor:
+        raise ValueError(
+            f"{name}expected a threshold with a {what} of at least {floor:g}, got at most "
+            f"{float(reached.max()):.3g}; lower min_{what}"
+        )
+    return _nearest_to_0(tried, goal.value(counts).masked_fill(reached < floor, -1))
+
+
+def _nearest_to_0(tried: Tensor, values: Tensor) -> Tensor:
+    tied = tried[values == values.max()]
+    return tied[tied.abs().argmin()]
+
+
+def _interval(
+    counts: Tensor, value: Callable[[Tensor], Tensor], resamples: int, seed: int
+) -> tuple[float, float]:
+    """The 95% bootstrap interval of a value of summed counts, over rows."""
+    generator, rows = torch.Generator().manual_seed(seed), len(counts)
+    values = []
+    for _ in range(resamples):
+        drawn = torch.randint(rows, (rows,), generator=generator).bincount(minlength=rows)
+        values.append(value(torch.tensordot(drawn.double(), counts, 1)))
+    low, high = torch.stack(values).quantile(counts.new_tensor([0.025, 0.975])).tolist()
+    return low, high

@@ -11,15 +11,20 @@ import sys
 import tomllib
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import papermill
 import pytest
+import torch
 import yaml
+from sklearn.metrics import f1_score
+from transformers import BertModel, pipeline
 
 from dicelab.__main__ import main
 from dicelab.extras import install_command
 from dicelab.fit.data import read
 from dicelab.fit.options import Options
+from dicelab.training.tiny import tiny_config, train_wordpiece
 from tests.checkout import ROOT, blocks
 
 
@@ -103,7 +108,43 @@ def test_papermill_line_runs(tmp_path: Path) -> None:
 TRAINS = [pytest.param(f"docs/{page}.md", marks=pytest.mark.slow) for page in ("recipes", "tasks")]
 
 
-@pytest.mark.parametrize("page", ["README.md", *TRAINS])
+@pytest.fixture
+def files_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that holds what the README's example reads: an encoder of its name, two tables."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    (code,) = blocks("README.md", "python")
+    (encoder,) = re.findall(r'encoder = "(.+)"', code)
+    rows = {
+        name: [(f"row {i} {'ab'[i % 9 == 0]}", int(i % 9 == 0)) for i in range(90)]
+        for name in ("train", "validation")
+    }
+    for name, table in rows.items():
+        lines = ["text,label", *(f"{text},{label}" for text, label in table)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+    tokenizer = train_wordpiece((text for text, _ in rows["train"]), max_length=16, vocab_size=60)
+    tokenizer.save_pretrained(encoder)
+    BertModel(tiny_config(tokenizer)).save_pretrained(encoder)
+    return tmp_path
+
+
+def test_the_example_of_the_readme_keeps_a_model_that_decides_as_tuned(
+    files_of_the_readme: Path,
+) -> None:
+    (code,) = blocks("README.md", "python")
+    names: dict[str, Any] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    tuned, found, validation = names["tuned"], names["found"], names["data"]["validation"]
+    wanted = (torch.from_numpy(found.predictions) + tuned.bias).argmax(-1).tolist()
+    assert tuned.after == pytest.approx(f1_score(found.label_ids, wanted))
+    assert tuned.after > 0
+    classify = pipeline("text-classification", str(files_of_the_readme / "kept"), device="cpu")
+    assert [one["label"] for one in classify(validation["text"][:])] == [
+        f"LABEL_{label}" for label in wanted
+    ]
+
+
+@pytest.mark.parametrize("page", TRAINS)
 def test_python_blocks_run(page: str) -> None:
     code = [block for block in blocks(page, "python") if not block.startswith("# train.py")]
     assert code

@@ -14,23 +14,11 @@ import transformers
 from huggingface_hub import ModelCard, ModelCardData
 from transformers import PreTrainedTokenizerBase
 
+from dicebook import fold_bias
 from dicelab.atomic import write_json
-from dicelab.fit.training import head_of
 
 #: What ``predict`` reads beside the config: the task, its columns, how long a text may be.
 TOLD = "dicebook.json"
-
-
-def fold(model: Any, bias: np.ndarray) -> None:
-    """Add a decision to the last layer's bias, so that plain argmax (or one half) decides so.
-
-    Args:
-        model: a classifier of words or of texts.
-        bias: for each logit; minus the threshold where a logit is held against it.
-    """
-    with torch.no_grad():
-        old = head_of(model).bias
-        old.add_(torch.as_tensor(bias, dtype=old.dtype, device=old.device))
 
 
 def keep(
@@ -51,7 +39,7 @@ def keep(
         told: what ``predict`` needs to know.
         card: the text of the card, in Markdown.
     """
-    fold(model, bias)
+    fold_bias(model, torch.as_tensor(bias))
     tokenizer.model_max_length = told["max_length"]
     tags = {"tagging": "token-classification"}
     data = ModelCardData(

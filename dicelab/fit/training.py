@@ -19,6 +19,7 @@ from transformers import (
 )
 
 from dicebook import TrainerLoss
+from dicebook.decision import output_layer
 from dicelab.atomic import atomic, write_json
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.plan import Plan
@@ -119,14 +120,15 @@ def head_of(model: Any) -> torch.nn.Linear:
     """The last linear layer of a classifier, with a bias for each logit.
 
     Raises:
-        FitError: the model has no such layer.
+        FitError: the model has no such layer, or one without a bias: saving would lose a new one.
     """
-    for module in reversed(list(model.modules())):
-        if isinstance(module, torch.nn.Linear) and module.out_features == model.config.num_labels:
-            if module.bias is None:
-                module.bias = torch.nn.Parameter(module.weight.new_zeros(module.out_features))
-            return module
-    raise FitError(f"expected a linear layer at the end of {type(model).__name__}, found none")
+    try:
+        return output_layer(model, model.config.num_labels)
+    except ValueError:
+        raise FitError(
+            "--encoder: expected a model whose output layer is linear and has a bias, got "
+            f"{type(model).__name__}; choose another encoder"
+        ) from None
 
 
 def loss_of(arm: str, problem: Problem) -> torch.nn.Module | Any:
@@ -225,10 +227,10 @@ def _train(
 
     def build() -> Any:
         model = problem.model(encoder, tokenizer)
+        head = head_of(model)
         if one.arm == "ce":
             with torch.no_grad():
-                start = torch.as_tensor(problem.start_bias(), dtype=torch.float32)
-                head_of(model).bias.copy_(start)
+                head.bias.copy_(torch.as_tensor(problem.start_bias()))
         return model
 
     def evaluate(logits: Any, split: Dataset) -> dict[str, float]:
