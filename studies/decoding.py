@@ -118,7 +118,7 @@ class Part:
         return np.array([(len({*f} & {*g}), len(f), len(g)) for f, g in pairs])
 
 
-def f1(counts: np.ndarray) -> np.ndarray:
+def f1(counts: np.ndarray) -> Any:
     """F1 in percent of counts ``[..., 3]`` of right, predicted and gold entities."""
     return analysis.f1(*np.moveaxis(counts, -1, 0))
 
