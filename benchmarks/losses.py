@@ -241,7 +241,7 @@ def share_of_a_step(repetitions: int) -> dict[str, float]:
 
     logging.set_verbosity_error()
     torch.manual_seed(0)
-    model = BertForTokenClassification(BertConfig(num_labels=9))
+    model = BertForTokenClassification(BertConfig.from_dict({"num_labels": 9}))
     optimizer = torch.optim.AdamW(model.parameters())
     ids, labels = torch.randint(1000, 20_000, STEP), torch.randint(9, STEP)
     steps = []

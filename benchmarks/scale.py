@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ from dicelab.training.encoders import load_tokenizer
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def in_turn(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
+def in_turn(calls: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
     """Seconds of each call, one of each in every round; the first round is not counted."""
     taken: dict[str, list[float]] = {name: [] for name in calls}
     for number in range(rounds + 1):
@@ -76,7 +76,9 @@ def losses(rounds: int) -> dict[str, Any]:
     return {"seconds to compile": seconds, "time": ratios(in_turn(calls, rounds))}
 
 
-def batches(split, tokenizer, batch_size: int, max_length: int | None):
+def batches(
+    split: Any, tokenizer: Any, batch_size: int, max_length: int | None
+) -> Iterator[dict[str, Any]]:
     """Endless training batches; with a maximal length padded to it and not grouped."""
     collate = tagging.collator(tokenizer)
     length = [len(ids) for ids in split["input_ids"]]
@@ -96,7 +98,7 @@ def batches(split, tokenizer, batch_size: int, max_length: int | None):
             yield batch
 
 
-def train_step(model, optimizer, loss, batch) -> int:
+def train_step(model: Any, optimizer: Any, loss: Any, batch: dict[str, Any]) -> int:
     """One step; how many sub-words other than padding it saw."""
     inputs = {name: value for name, value in batch.items() if name != "labels"}
     loss(model(**inputs).logits, batch["labels"]).backward()

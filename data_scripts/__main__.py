@@ -11,7 +11,7 @@ from .corpus import Recipe
 
 def recipes() -> list[Recipe]:
     """Every recipe of a script of this package, by task and name."""
-    found = []
+    found: list[Recipe] = []
     for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not info.name.startswith("_"):
             module = import_module(f".{info.name}", __package__)

@@ -134,7 +134,7 @@ def _retrieve(
     except FileNotFoundError:
         raise _NotThereError(f"no file {source}") from None
     except requests.HTTPError as error:
-        status = error.response.status_code
+        status = None if error.response is None else error.response.status_code
         if status in (403, 404, 410):
             raise _NotThereError(f"{source} answers {status}") from None
         raise FetchError(f"{source}: the server answers {status}") from None

@@ -1,13 +1,13 @@
 """Do dice losses cost accuracy? SST-2 and SST-5 as they come, on frozen sentence features.
 
-    python studies/accuracy.py                # every run that is not recorded yet
+    python -m studies.accuracy                # every run that is not recorded yet
 
 Features, heads and draws are those of Stage A of the evidence (``docs/protocol.md``), with the
 treebank's train and dev parts as the pool and its test part for testing, classes in their natural
 shares. For each loss and seed, learning rate and steps are those with the best accuracy on both
 halves of validation; the decision is argmax. Dice losses have squared denominators and smoothing 1.
-The corpora are files of $DICEBOOK_CORPORA. One record a run is appended to the results; what is
-recorded there is not run again.
+The corpora are those that ``dicebook data`` leaves in $DICEBOOK_DATA. One record a run is appended
+to the results; what is recorded there is not run again.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from torch import Tensor
 
 from dicelab.corpora.trees import read_trees
 from dicelab.records import runs
+from studies import raw
 from studies.evidence import heads, tasks
 
 RATES, STEPS = (0.001, 0.003, 0.01), (30, 60, 120, 240, 480)
@@ -51,7 +52,7 @@ OF_ALL = {"dice of all": _of_all("dice"), "dsc of all": _of_all("dsc")}
 VALUES = {"focal": 2.0}  # of an arm's one parameter; smoothing 1 for the others
 
 
-def _sst5(root: Path) -> tasks.Parts:
+def _sst5() -> tasks.Parts:
     """The roots of the trees with their five degrees."""
     rows = [
         [
@@ -59,7 +60,7 @@ def _sst5(root: Path) -> tasks.Parts:
             for i, row in enumerate(part)
         ]
         for part in (
-            [row for name in names for row in read_trees(root / "sst" / f"trees_{name}.txt")]
+            [row for name in names for row in read_trees(raw.file("sst5", f"trees_{name}.txt"))]
             for names in (("train", "dev"), ("test",))
         )
     ]

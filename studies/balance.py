@@ -12,8 +12,9 @@ Features, heads, draws and scores are those of Stage A of the evidence (``docs/p
 each set, loss, seed and way of deciding, learning rate and steps are those with the best F1 on the
 first half of validation; a tuned threshold is chosen on the second half, a shifted one is what
 Bayes' rule gives for the other ratio. Dice is the library's default: squared denominators,
-smoothing 1, of the positive class. The corpora are files of $DICEBOOK_CORPORA. One record a run is
-appended to the results; what is recorded there is not run again.
+smoothing 1, of the positive class. The corpora are those that ``dicebook data`` leaves in
+$DICEBOOK_DATA. One record a run is appended to the results; what is recorded there is not run
+again.
 """
 
 from __future__ import annotations

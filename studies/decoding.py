@@ -14,9 +14,9 @@ gives the same logits again. From them each is decoded in five ways:
 - ``confidence``: the same, and an entity is kept if the mean log-probability of its tags is above a
   threshold. A bias below 0 adds entities, the threshold drops the doubtful ones.
 
-Biases and thresholds are those with the best F1 on both halves of validation. The corpora are files
-of $DICEBOOK_CORPORA. One record a run is appended to the results; what is recorded there is not run
-again.
+Biases and thresholds are those with the best F1 on both halves of validation. The corpora are
+those that ``dicebook data`` leaves in $DICEBOOK_DATA. One record a run is appended to the results;
+what is recorded there is not run again.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Part:
         return np.array([(len({*f} & {*g}), len(f), len(g)) for f, g in pairs])
 
 
-def f1(counts: np.ndarray) -> np.ndarray:
+def f1(counts: np.ndarray) -> Any:
     """F1 in percent of counts ``[..., 3]`` of right, predicted and gold entities."""
     return analysis.f1(*np.moveaxis(counts, -1, 0))
 

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -88,7 +88,7 @@ class Setup:
     warm_start: bool = False
     rate: float = 1.0
     batch_size: int = 0
-    precision: str = "bf16"
+    precision: Literal["fp32", "bf16"] = "bf16"
 
 
 LINEAR = Setup("dl")
@@ -337,12 +337,12 @@ def _terms(setup: Setup, x: Tensor, y: Tensor, outside: int) -> dict[str, Tensor
         each = torch.nn.functional.cross_entropy(x, y, reduction="none") / len(y)
         return {"O": each[y == outside].sum(), "present": each[y != outside].sum()}
     statistics = functional.dice_statistics(x, y, alpha=setup.alpha, squared=setup.squared)
-    weights = {"fp_weight": setup.fp_weight, "fn_weight": setup.fn_weight}
     each = statistics.loss(
         smooth=setup.smooth,
         absent="keep",
         reduction="none",
-        **(weights if setup.loss == "tl" else {}),
+        fp_weight=setup.fp_weight if setup.loss == "tl" else None,
+        fn_weight=setup.fn_weight if setup.loss == "tl" else None,
     )
     present = torch.bincount(y, minlength=x.shape[-1]) > 0
     counted = present if setup.absent == "skip" else torch.ones_like(present)
@@ -359,7 +359,7 @@ def _terms(setup: Setup, x: Tensor, y: Tensor, outside: int) -> dict[str, Tensor
 # A run.
 
 
-STATES_SEEN: dict[bytes, Tensor] = {}
+STATES_SEEN: dict[str, Tensor] = {}
 
 
 def upper_layers_only(model: Any) -> Any:
@@ -480,7 +480,7 @@ def classify(task: Task, prepared: Any, setup: Setup, experiment: Experiment) ->
     tokenizer, encoded = prepared
 
     def evaluate(logits: np.ndarray, split: Any) -> dict[str, float]:
-        return pairs.score(split["label"], pairs.decode(logits))
+        return pairs.score(split["label"], pairs.decode(logits).tolist())
 
     steps = math.ceil(len(encoded.splits["train"]) / experiment.batch_size)
     trained = train(

@@ -22,7 +22,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -171,14 +171,14 @@ def decided(logits: np.ndarray, way: str, tuned_on: tuple[np.ndarray, np.ndarray
         way: one of ``WAYS``.
         tuned_on: logits and gold of the rows that thresholds are set on.
     """
-    threshold: Any = {
+    ways: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
         "half": lambda x, y: 0.0,
         "one": task.tune_threshold,
         "each": task.tune_thresholds,
         "shrunk": lambda x, y: task.tune_thresholds(x, y, shrink=SHRINK),
         "plug_in": lambda x, y: task.plug_in_thresholds(logits),
-    }[way](*tuned_on)
-    return logits > threshold
+    }
+    return np.asarray(logits > ways[way](*tuned_on))
 
 
 def scored(gold: np.ndarray, hard: np.ndarray) -> dict[str, float]:
@@ -247,7 +247,7 @@ def search(arm: str, number: int, encoder: str) -> Searched:
     rows, choose, tune = draw(data.pool, number)
     trials = [Trial.random(ARMS[arm], number, i) for i in range(TRIALS)]
     states = train(ARMS[arm], trials, data.features[rows], data.gold[rows], number)
-    parts = {"choose": choose, "tune": tune, "test": slice(data.pool, None)}
+    parts: dict[str, Any] = {"choose": choose, "tune": tune, "test": slice(data.pool, None)}
     logits = {
         name: torch.stack([_logits(s, data.features[part]) for s in states]).numpy()
         for name, part in parts.items()
@@ -335,13 +335,13 @@ def over_comments(
         for number in range(draws):
             searched = search(arm, number, encoder)
             for way in WAYS:
-                for metric, (_, _, hard) in searched.best(way).items():
-                    kept.setdefault((way, metric), []).append(hard)
+                for metric, (_, _, said) in searched.best(way).items():
+                    kept.setdefault((way, metric), []).append(said)
         gold = searched.gold["test"]
         for (way, metric), hard in kept.items():
-            said = np.stack(hard)
+            stacked = np.stack(hard)
             mean = float(np.mean([scored(gold, one)[metric] for one in hard]))
-            scores = resampled(said & (gold == 1), said, gold, metric, resamples)
+            scores = resampled(stacked & (gold == 1), stacked, gold, metric, resamples)
             found[(arm, way), metric] = mean, scores
         print(f"{arm}: {draws} draws", flush=True)
     wanted = [((arm, way), ("bce_prior", way)) for way in WAYS for arm in arms]

@@ -158,8 +158,8 @@ def loss_of(given: dict[str, Any], counts: list[int]) -> torch.nn.Module:
 def tag(given: dict[str, Any]) -> Scored:
     """Train a tagger."""
     tokenizer, encoded = tagged(given["seed"])
-    names = ("corpus", "encoder", "loss", "learning_rate", "seed", "epochs", "batch_size")
-    names += ("max_length", "precision")
+    names = ["corpus", "encoder", "loss", "learning_rate", "seed", "epochs", "batch_size"]
+    names += ["max_length", "precision"]
     experiment = Experiment(**{name: given[name] for name in names}, start="zero", device="cpu")
     splits = encoded.splits
 

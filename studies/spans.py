@@ -30,6 +30,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from dicelab.atomic import atomic
 from dicelab.corpora.tags import spans as spans_of
 from dicelab.records import runs
 from dicelab.tasks import thresholds
@@ -127,9 +128,9 @@ def corpus(name: str) -> Data:
         gold.append(kinds)
         missed.append(len(entities) - int((kinds < len(types)).sum()))
         sizes.append(len(i))
-    columns = (torch.from_numpy(np.concatenate(c)) for c in (start, width, gold))
+    starts, widths, golds = (torch.from_numpy(np.concatenate(c)) for c in (start, width, gold))
     ends = np.cumsum([0, *sizes])
-    return Data(features, *columns, ends, np.array(missed), types, widest, len(pool))
+    return Data(features, starts, widths, golds, ends, np.array(missed), types, widest, len(pool))
 
 
 def draw(pool: int, number: int) -> list[np.ndarray]:
@@ -318,7 +319,7 @@ def run(name: str, arm: str, number: int) -> dict[str, Any]:
 
 def count(name: str) -> dict[str, Any]:
     """Negatives and positives of a corpus's pool, by word and by span of each width; a record."""
-    pool, _ = tasks.TASKS[name].read(tasks.corpora_root())
+    pool, _ = tasks.TASKS[name].read()
     lengths = np.array([len(row.tags) for row in pool])
     known = [span for row in pool for span in spans_of(row.tags)]
     widths = np.array([span.end - span.start for span in known])
@@ -365,9 +366,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.count:
         counts = options.out.with_name("span_counts.jsonl")
-        counts.unlink(missing_ok=True)
-        for name in options.corpora:
-            runs.append_record(counts, count(name))
+        with atomic(counts) as temporary:
+            for name in options.corpora:
+                runs.append_record(temporary, count(name))
         return
     known = runs.read_records(options.out) if options.out.exists() else []
     if options.table:

@@ -189,7 +189,8 @@ def test_a_file_is_fitted_with_what_its_extra_brings(
     python = alone(installed, tmp_path_factory.mktemp("fit"), ["torch", *names])
     rows = [f"a word {'good' if i % 4 else 'bad'} {i}\t{int(i % 4 == 0)}" for i in range(80)]
     (tmp_path / "my.tsv").write_text("\n".join(["sentence\tlabel", *rows]) + "\n")
-    words = ["fit", "my.tsv", "--encoder", "tiny", "--minutes", "0.2", "--out", "my"]
+    short = ["--steps", "5", "--losses", "ce,dl", "--rates", "2e-3", "--seeds", "1"]
+    words = ["fit", "my.tsv", "--encoder", "tiny", *short, "--out", "my"]
     code = f"from dicelab.__main__ import main; sys.exit(main({words}))"
     done = ask(python, code, tmp_path)
     assert done.returncode == 0, done.stderr

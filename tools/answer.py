@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 
@@ -90,11 +90,12 @@ def draw(shown: list[Gain], colours: tuple[str, str, str], out: Path) -> None:
     """Draw the gains as intervals, one row a setting and one colour a loss."""
     paper, ink, grid = colours
     use_style()
-    plt.rcParams.update(
-        dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), ink)
-        | {"figure.facecolor": paper, "savefig.facecolor": paper, "axes.facecolor": paper}
-        | {"grid.color": grid, "axes.edgecolor": ink}
-    )
+    look: dict[Any, Any] = {
+        **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), ink),
+        **dict.fromkeys(("figure.facecolor", "savefig.facecolor", "axes.facecolor"), paper),
+        **{"grid.color": grid, "axes.edgecolor": ink},
+    }
+    plt.rcParams.update(look)
     figure, ax = plt.subplots(figsize=(6.8, 5.2))
     wheres = list(dict.fromkeys(g.where for g in shown))
     for g in shown:

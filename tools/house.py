@@ -122,7 +122,10 @@ def draw(path: Path) -> None:
                 zorder=0,
             )
     kinds = [(name, _look(room)) for name, room in LEGEND.items()]
-    patches = [Patch(label=name, **look) for name, look in kinds]
+    patches = [
+        Patch(label=name, facecolor=look["facecolor"], edgecolor=look["edgecolor"])
+        for name, look in kinds
+    ]
     axis.legend(handles=patches, loc="upper left", frameon=False, fontsize=11)
     plt.rcParams["svg.hashsalt"] = "house"
     figure.savefig(path, metadata={"Date": None}, facecolor="white")

@@ -75,8 +75,7 @@ def chapters(html: Path) -> Iterator[Chapter]:
         for level in (5, 4, 3, 2, 1):
             for heading in article.find_all(f"h{level}"):
                 heading.name = f"h{level + 1}"
-        heading = article.find("h2")
-        title = heading.get_text().strip()
+        title = article.select("h2")[0].get_text().strip()
         if cells := article.select(".tag_solution"):
             solutions.append(f'<section><h2 id="solutions--{_slug(name)}">{escape(title)}</h2>')
             chapter = title.partition(" ")[0].lstrip("0")
@@ -93,10 +92,9 @@ EXERCISE = re.compile(r"^(?:Exercise )?(?:\d+\.)?(\d+)(?:\.| \(|$)")
 
 def _moved(soup: BeautifulSoup, cell: Tag, name: str, chapter: str) -> str:
     """A solution, taken out of its chapter, with a link either way."""
-    before = cell.find_previous("strong", string=EXERCISE)
-    found = EXERCISE.match(before.get_text()) if before else None
-    assert found, f"{name}: a solution without an exercise"
-    number = found[1]
+    names = ((tag, EXERCISE.match(tag.string or "")) for tag in cell.find_all_previous("strong"))
+    before, number = next(((tag, found[1]) for tag, found in names if found), (None, ""))
+    assert before, f"{name}: a solution without an exercise"
     there, here = f"solution--{_slug(name)}-{number}", f"exercise--{_slug(name)}-{number}"
     question = _question(before, cell)
     link = soup.new_tag("p", id=here)
@@ -130,7 +128,7 @@ def _localise(article: Tag, name: str, known: set[str], html: Path) -> None:
     for named in article.find_all(id=True):
         named["id"] = f"{_slug(name)}--{named['id']}"
     for link in article.find_all("a", href=True):
-        address = urlsplit(link["href"])
+        address = urlsplit(str(link["href"]))
         if address.scheme:
             continue
         path = posixpath.normpath(posixpath.join(folder, address.path)) if address.path else name
@@ -141,7 +139,7 @@ def _localise(article: Tag, name: str, known: set[str], html: Path) -> None:
         else:
             del link["href"]
     for picture in article.find_all("img"):
-        picture["src"] = (html / folder / unquote(picture["src"])).resolve().as_uri()
+        picture["src"] = (html / folder / unquote(str(picture["src"]))).resolve().as_uri()
 
 
 def whole(html: Path, pages: list[Chapter]) -> str:

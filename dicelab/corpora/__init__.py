@@ -20,7 +20,7 @@ _NAMES = {
     "errors": ("CorpusError",),
     "forms": ("FORMS", "to_dataset", "validate"),
     "loading": ("load", "read_file"),
-    "rebalance": ("rebalance",),
+    "rebalancing": ("rebalance",),
     "registry": ("CORPORA", "EMBEDDED", "REGISTERED", "Corpus", "language_of"),
     "squad": ("read_squad",),
     "delimited": ("read_labels", "read_pairs", "read_sentences"),

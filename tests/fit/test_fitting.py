@@ -23,7 +23,7 @@ from dicelab.fit.options import FitError, Options
 from dicelab.fit.predicting import Model, predict
 from dicelab.fit.training import Run, head_of
 from dicelab.training.checkpoints import alone_in
-from tests.fit.made_up import MAKERS, fitted, planned
+from tests.fit.made_up import MAKERS, fitted
 
 pytestmark = pytest.mark.slow
 
@@ -363,18 +363,3 @@ main(["fit", "embedded-entities-en", "--out", {str(tmp_path)!r}])
     assert done.stderr.count("\n") == 1
     with alone_in(tmp_path):
         pass
-
-
-def test_cross_entropy_begins_at_the_prior(tmp_path: Path) -> None:
-    one = Fit(options(tmp_path, "sentences"), lambda line: None)
-    one.read()
-    model = one.problem.model("tiny", one.tokenizer)
-    head = head_of(model)
-    with torch.no_grad():
-        head.weight.zero_()
-        head.bias.copy_(torch.as_tensor(one.problem.start_bias()))
-    row = one.problem.collator(one.tokenizer)([one.problem.splits["train"][0]])
-    p = model.eval()(row["input_ids"]).logits.softmax(-1)[0, 1].item()
-    gold = one.problem.gold(one.problem.splits["train"])
-    assert p == pytest.approx(gold.mean())
-    assert planned(one.options).runs == 2 + 2

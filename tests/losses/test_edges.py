@@ -376,3 +376,27 @@ def test_alpha_of_a_half_or_more_warns_once_with_the_reason() -> None:
         make_loss("binary_dsc", alpha=1)
         L.self_adjusting_dice(x, y, alpha=0.49)
         L.self_adjusting_dice(x, y, alpha=1)
+
+
+@pytest.mark.parametrize("name", ["binary_dl", "binary_tl", "binary_dsc"])
+@pytest.mark.parametrize(("squared", "logit"), [(False, -92.0), (True, -48.0)])
+def test_a_sum_that_is_hardly_a_number_is_an_empty_one(
+    name: str, squared: bool, logit: float
+) -> None:
+    """Without positives and smoothing, p of 1e-40 is nothing to find: not all of the loss."""
+    x = torch.full((3,), logit, requires_grad=True)
+    probability = torch.sigmoid(x.detach().double()) ** (2 if squared else 1)
+    assert 0 < probability.sum() < torch.finfo(torch.float32).tiny
+    loss = make_loss(name, smooth=0.0, squared=squared)
+    value, gradient = value_and_gradient(loss, x, torch.zeros(3, dtype=torch.long))
+    assert value == 0
+    assert (gradient == 0).all()
+
+
+@pytest.mark.parametrize(("alpha", "warned"), [(0.49, False), (0.5, True)])
+def test_an_alpha_of_one_half_turns_too_low(alpha: float, warned: bool) -> None:
+    L._warn_turning_point.cache_clear()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        make_loss("dsc", alpha=alpha)
+    assert bool(seen) == warned

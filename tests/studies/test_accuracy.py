@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import torch
 
 from dicebook import BinaryDiceLoss, DiceLoss
@@ -37,3 +38,20 @@ def test_every_run_that_is_planned_is_recorded_once(root: Path) -> None:
         if classes != "positive" or corpus == "sst2"
     ]
     assert sorted(map(repr, recorded)) == sorted(map(repr, planned))
+
+
+def test_sst5_is_read_from_what_its_command_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = tmp_path / "sst5" / "raw"
+    raw.mkdir(parents=True)
+    for part, degree in (("train", 4), ("dev", 0), ("test", 2)):
+        (raw / f"trees_{part}.txt").write_text(f"({degree} (2 quite) (2 {part}))\n")
+    monkeypatch.setenv("DICEBOOK_DATA", str(tmp_path))
+    pool, test = accuracy.CORPORA["sst5"].read()
+    assert [(row.texts, row.tags) for row in pool] == [
+        (("quite train",), ["B-4"]),
+        (("quite dev",), ["O"]),
+    ]
+    assert [(row.texts, row.tags) for row in test] == [(("quite test",), ["B-2"])]
+    assert pool[0].group != pool[1].group

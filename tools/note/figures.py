@@ -88,7 +88,7 @@ def _threshold(tasks: Tasks) -> tuple[Figure, str]:
 
 def _layers(folder: Path) -> tuple[Figure, str]:
     figure, axes = plt.subplots(1, 4, figsize=(6.8, 2.5))
-    words = []
+    words: list[str] = []
     for ax, (task, records) in zip(axes, read_corpora(folder).items(), strict=True):
         by_steps(records, ax=ax)
         ax.set(ylabel="" if words else "test F1, %")

@@ -1,0 +1,310 @@
+"""What a fit chooses: thresholds, the epoch, the arm, the seed, the rival, and when it stops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from datasets import Dataset
+from scipy import stats
+from scipy.special import logit
+
+from dicebook.decision import output_layer
+from dicelab.fit import fitting, training
+from dicelab.fit.data import read
+from dicelab.fit.fitting import Fit
+from dicelab.fit.options import Options
+from dicelab.fit.problems import SHRINK, Problem, problem_of
+from dicelab.fit.report import advice
+from dicelab.fit.scores import FEW, Goal, best_cut, difference, one_label, plug_in_cut
+from dicelab.fit.training import Done, Run
+from dicelab.training.encoders import load_tokenizer
+from tests.fit import made_up
+from tests.fit.made_up import planned
+
+# -- where a decision is made ------------------------------------------------------------------
+
+
+def problem(folder: Path, header: str, rows: list[str], **more: Any) -> Problem:
+    """The task of made-up rows, all of them in each split."""
+    source = folder / "my"
+    source.mkdir()
+    for split in ("train", "validation", "test"):
+        (source / f"{split}.tsv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return encoded(Options(source=str(source), **more))[0]
+
+
+def encoded(options: Options) -> tuple[Problem, Any]:
+    task = problem_of(read(options), options)
+    tokenizer = load_tokenizer("tiny", task.texts(), max_length=64)
+    task.encode(tokenizer, 64)
+    return task, tokenizer
+
+
+@pytest.mark.parametrize(("positives", "smooth"), [(FEW - 1, True), (FEW, False)])
+def test_with_few_positives_the_threshold_maximises_expected_f1(
+    tmp_path: Path, positives: int, smooth: bool
+) -> None:
+    task = problem(tmp_path, "text\tlabel", [f"row {i}\t{int(i % 4 == 0)}" for i in range(80)])
+    rng = np.random.default_rng(0)
+    gold = (np.arange(400) < positives).astype(int)
+    margins = (2 * rng.normal(size=400) + 3 * gold - 3).astype(np.float32)
+    bias = task.tune(np.stack([0 * margins, margins], 1), Dataset.from_dict({"label": gold}))
+    expected, observed = plug_in_cut(margins, gold), best_cut(margins, gold, Goal("f1", (1,)))
+    assert abs(expected - observed) > 0.1
+    assert bias.tolist() == pytest.approx([0, -(expected if smooth else observed)], abs=1e-5)
+
+
+def test_of_three_classes_the_prior_is_taken_back_where_macro_f1_gains(tmp_path: Path) -> None:
+    names = ["a"] * 80 + ["b"] * 15 + ["c"] * 5
+    task = problem(tmp_path, "text\tlabel", [f"row {i}\t{n}" for i, n in enumerate(names * 2)])
+    counts = np.array([names.count(label) for label in task.labels])
+    gold = np.repeat(np.arange(3), counts)
+    split = Dataset.from_dict({"label": gold})
+    # A model that knows the class but leans on how frequent it is.
+    scores = np.eye(3)[gold] + np.log(counts / counts.sum())
+    assert set(task.decide(scores, np.zeros(3))) == {task.labels.index("a")}
+    bias = task.tune(scores, split)
+    assert (task.decide(scores, bias) == gold).all()
+    # Where argmax is right already, nothing is changed.
+    assert not task.tune(9 * np.eye(3)[gold], split).any()
+
+
+def test_the_threshold_of_a_rare_label_is_drawn_to_the_common_one(tmp_path: Path) -> None:
+    names = ["often", "rare", "unseen"]  # each in a third of train: they have the same prior
+    rows = [f"row {i}\t{names[i % 3]}|{names[(i + 1) % 3]}" for i in range(90)]
+    task = problem(tmp_path, "text\tlabels", rows, task="labels", label_separator="|")
+    often, rare, unseen = map(task.labels.index, names)
+    gold, scores = np.zeros((200, 3), dtype=int), np.full((200, 3), -9.0)
+    gold[:100, often], gold[:2, rare] = 1, 1
+    scores[:100, often] = 1 + np.linspace(0, 1, 100)
+    scores[100:, often] = -5.0
+    scores[:2, rare] = -6.0
+    cut = -task.tune(scores, Dataset.from_dict({"labels": gold.tolist()}))
+    own = best_cut(scores[:, rare], gold[:, rare], Goal("f1", (0,)))
+    assert own < cut[unseen] - 1  # of a label without positives it is the common one
+    assert cut[rare] == pytest.approx((2 * own + SHRINK * cut[unseen]) / (2 + SHRINK))
+
+
+# -- a run -------------------------------------------------------------------------------------
+
+
+def asked(folder: Path, task: str, **more: Any) -> Options:
+    source = made_up.MAKERS[task](folder / f"my-{task}.tsv")
+    text = {"text": "message", "label": "flag"} if task == "sentences" else {}
+    usual = {"encoder": "tiny", "device": "cpu", "seeds": 1, **text}
+    return Options(source=str(source), out=str(folder / "out"), **{**usual, **more})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sentences", "labels"])
+def test_cross_entropy_alone_begins_at_the_log_prior(tmp_path: Path, kind: str) -> None:
+    options = asked(tmp_path, kind, losses=("ce", "dl"))
+    task, tokenizer = encoded(options)
+    plan = replace(planned(options, 1), max_steps=1)
+    bias = {}
+    for arm in options.losses:
+        done = training.run(
+            Run(arm, 1e-9, 0), task, tokenizer, "tiny", plan, options, tmp_path / "runs"
+        )
+        layer = output_layer(done.model(task), len(task.labels))
+        bias[arm] = layer.bias.detach().numpy()
+    train = task.data.splits["train"]
+    if kind == "labels":
+        prior = logit(np.mean(train["labels"][:], axis=0))
+    else:
+        prior = np.log(np.bincount(train["label"][:]) / len(train))
+    assert np.ptp(prior) > 0.1
+    np.testing.assert_allclose(bias["ce"], prior, atol=0.02)
+    np.testing.assert_allclose(bias["dl"], 0, atol=0.02)
+
+
+def test_the_epoch_that_is_kept_is_the_best_with_its_threshold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = asked(tmp_path, "sentences")
+    task, tokenizer = encoded(options)
+    split = task.splits["validation"]
+    gold = np.asarray(split["label"][:])
+    ranks = np.stack([0 * gold, gold - 3.0], 1)  # all below one half, in the right order
+    guesses = np.stack([0 * gold, np.where(np.arange(len(gold)) % 2 | gold, 1.0, -1.0)], 1)
+
+    def train(experiment: Any, **given: Any) -> Any:
+        """Two epochs, of which the better one by ``best`` is kept, as the trainer does."""
+        history = [given["evaluate"](epoch, split) for epoch in (ranks, guesses)]
+        values = [scores[given["best"]] for scores in history]
+        kept = (ranks, guesses)[int(np.argmax(values))]
+        model = SimpleNamespace(save_pretrained=lambda folder: Path(folder).mkdir(parents=True))
+        return SimpleNamespace(
+            model=model, history=history, logits={"validation": kept}, measured={"seconds": 1.0}
+        )
+
+    monkeypatch.setattr(training, "train", train)
+    done = training.run(
+        Run("ce", 1e-3, 0), task, tokenizer, "tiny", planned(options), options, tmp_path / "runs"
+    )
+    np.testing.assert_array_equal(done.validation, ranks.astype(np.float32))
+    assert (done.argmax, done.value) == (0, 100)
+
+
+# -- the search and the finals -----------------------------------------------------------------
+
+Quality = Callable[[Run], float]  # of a run, from 0 to 1
+
+
+class Clock:
+    """Seconds that pass only when a run takes them."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def fit_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fit]:
+    """``fit_of(quality)`` is a fit whose runs are made up: so good, a minute each."""
+    clock = Clock()
+    monkeypatch.setattr(fitting, "time", clock)
+
+    def make(quality: Quality, *, minutes: float = 60, **more: Any) -> Fit:
+        options = asked(tmp_path, "sentences", **more)
+
+        def scores(split: Dataset, one: Run) -> np.ndarray:
+            gold = np.asarray(split["label"][:])
+            wrong = np.arange(len(gold)) >= round(quality(one) * len(gold))
+            return np.stack([0 * gold, np.where(gold ^ wrong, 1.0, -1.0)], 1)
+
+        def run(one: Run, task: Problem, *given: Any) -> Done:
+            folder = tmp_path / "runs" / one.name
+            folder.mkdir(parents=True, exist_ok=True)
+            np.savez(folder / "test.npz", scores=scores(task.splits["test"], one))
+            clock.now += 60
+            value = 100 * quality(one)
+            said = scores(task.splits["validation"], one)
+            return Done(one, said, np.zeros(2), value, value, [{}] * 9, 60.0, folder)
+
+        monkeypatch.setattr(fitting, "run", run)
+        fit = Fit(options, lambda line: None)
+        fit.read()
+        fit.floors()
+        fit.planned = replace(planned(options), minutes=minutes)
+        fit.search()
+        fit.finals()
+        return fit
+
+    fit_of_clock = make
+    fit_of_clock.clock = clock  # type: ignore[attr-defined]
+    return fit_of_clock
+
+
+def test_of_an_arm_the_best_rate_goes_on_and_of_its_seeds_the_best_is_kept(
+    fit_of: Callable[..., Fit],
+) -> None:
+    good = {("ce", 0.1, 0): 0.6, ("dl", 0.2, 0): 0.7, ("dl", 0.2, 1): 0.9, ("dl", 0.2, 2): 0.5}
+    good |= {("ce", 0.1, 1): 0.7, ("ce", 0.1, 2): 0.6}
+
+    def quality(one: Run) -> float:
+        return good.get((one.arm, one.rate, one.seed), 0.4)
+
+    fit = fit_of(quality, losses=("ce", "dl"), rates=(0.1, 0.2), seeds=3)
+    assert {arm: done.run.rate for arm, done in fit.best.items()} == {"ce": 0.1, "dl": 0.2}
+    assert {arm: of_arm.validation for arm, of_arm in fit.arms.items()} == {
+        "ce": pytest.approx(100 * (0.6 + 0.7 + 0.6) / 3),
+        "dl": pytest.approx(70),
+    }
+    assert fit.kept.run == Run("dl", 0.2, 1)
+    assert fit.kept.value == max(done.value for done in fit.arms[fit.chosen].done)
+
+
+def test_the_arm_with_the_best_mean_is_chosen_not_that_of_the_best_run(
+    fit_of: Callable[..., Fit],
+) -> None:
+    good = {("ce", 0): 0.7, ("ce", 1): 0.7, ("dl", 0): 0.9, ("dl", 1): 0.4}
+    fit = fit_of(lambda one: good[one.arm, one.seed], losses=("ce", "dl"), rates=(0.1,), seeds=2)
+    assert fit.chosen == "ce"
+
+
+def test_the_rival_is_cross_entropy_unless_it_is_chosen(fit_of: Callable[..., Fit]) -> None:
+    good = {"ce": 0.5, "dl": 0.9, "fl": 0.8}
+    three = {"losses": ("ce", "dl", "fl"), "rates": (0.1,), "seeds": 2}
+    fit = fit_of(lambda one: good[one.arm], **three)
+    fit.planned = replace(fit.planned, finals=3)
+    fit.finals()
+    rival = fit.rival()
+    assert rival is not None
+    assert (fit.chosen, rival[0]) == ("dl", "ce")
+    assert rival[1].mean == pytest.approx(np.mean(fit.score("dl")) - np.mean(fit.score("ce")))
+    assert rival[1].mean > 0
+    good["ce"] = 1.0
+    fit.search()
+    fit.finals()
+    rival = fit.rival()
+    assert rival is not None
+    assert (fit.chosen, rival[0]) == ("ce", "dl")
+
+
+# Two arms: two minutes for each of two rates, then two for each further seed.
+@pytest.mark.parametrize(
+    ("minutes", "seeds", "runs"), [(3, 1, 2), (5, 1, 4), (5.6, 2, 6), (9, 3, 8)]
+)
+def test_no_run_begins_that_would_end_a_tenth_beyond_the_time(
+    fit_of: Callable[..., Fit], minutes: float, seeds: int, runs: int
+) -> None:
+    two = {"losses": ("ce", "dl"), "rates": (0.1, 0.2), "seeds": 3}
+    fit = fit_of(lambda one: 0.5, minutes=minutes, **two)
+    assert {len(arm.done) for arm in fit.arms.values()} == {seeds}
+    assert fit.spent() == 60 * runs
+
+
+# -- what is said of the result ----------------------------------------------------------------
+
+
+def counts_of(found: list[int], there: int = 10) -> list[np.ndarray]:
+    """Counts of 300 equal rows for each seed, so many of the positives found in each."""
+    return [np.tile([[[n, there, there]]], (300, 1, 1)) for n in found]
+
+
+def test_the_interval_of_a_difference_is_over_seeds_as_well_as_rows() -> None:
+    goal = Goal("f1", (0,))
+    found = difference(counts_of([6, 5, 4, 5]), counts_of([5, 5, 5, 5]), goal.plain)
+    assert found.mean == pytest.approx(0)
+    # Rows are all alike; seeds are +10, 0, -10, 0: four drawn of them have a mean of 0 +- 3.5.
+    assert found.low == pytest.approx(-7.5, abs=1)
+    assert found.high == pytest.approx(7.5, abs=1)
+    # With one seed only rows are drawn.
+    rng = np.random.default_rng(0)
+    gold = (rng.random(400) < 0.3).astype(int)
+    arms = [[one_label(gold, np.where(rng.random(400) < e, 1 - gold, gold), 2)] for e in (0.1, 0.2)]
+    one = difference(*arms, Goal("f1", (1,)).plain)
+    assert one.low < one.mean < one.high
+
+
+def test_a_visible_difference_is_found_four_times_in_five() -> None:
+    rng = np.random.default_rng(1)
+    gold = (rng.random(2000) < 0.3).astype(int)
+    arms = [
+        [one_label(gold, np.where(rng.random(2000) < 0.1, 1 - gold, gold), 2) for _ in range(5)]
+        for _ in range(2)
+    ]
+    found = difference(*arms, Goal("f1", (1,)).plain)
+    error = (found.high - found.low) / (2 * stats.norm.ppf(0.975))
+    power = stats.norm.cdf(found.visible / error - stats.norm.ppf(0.975))
+    assert power == pytest.approx(0.8, abs=0.03)
+
+
+def test_more_data_is_advised_when_the_second_half_was_worth_two_points() -> None:
+    def kind(gain: float) -> str:
+        plan = SimpleNamespace(partial=False)
+        fit: Any = SimpleNamespace(planned=plan, of_curve={0.25: 10, 0.5: 20, 1.0: 20 + gain})
+        return re.sub(r"[-+\d.]+", "", advice(fit))
+
+    assert kind(-5) == kind(0.0) == kind(1.9)
+    assert kind(2.0) == kind(9.0)
+    assert kind(1.9) != kind(2.0)
