@@ -240,9 +240,9 @@ for name, start in (("zero", 0.0), ("log prior", log_prior)):
     bias = torch.tensor(start, dtype=y.dtype, requires_grad=True)
     loss = binary_cross_entropy(bias.expand(len(y)), y)
     loss.backward()
-    print(
-        f"{name:9} bias {start:5.2f}  loss {loss.item():.3f}  gradient {abs(bias.grad.item()):.3f}"
-    )
+    gradient = abs(bias.grad.item())
+    print(f"{name:9} bias {start:5.2f}  loss {loss.item():.3f}", end="  ")
+    print(f"gradient {gradient:.3f}")
 
 # %% [markdown]
 # From 0, the loss is 0.693 and the gradient on the bias 0.45: the first steps learn one number, how common

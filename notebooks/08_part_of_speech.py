@@ -121,7 +121,7 @@ loss: str = "ce,wce,fl,dl,dsc,tl"  # any of these, or MODULE:NAME
 loss_options: dict = {
     "tl": {"squared": False, "absent": "keep"}
 }  # options by loss; section 8.5 says why
-start: str = "prior"  # the output bias before training: the log prior, or "zero"
+start: str = "prior"  # the output bias starts at the log prior; or "zero"
 seed: int = 0  # seeds weights, data order and dropout
 epochs: int = 12  # passes over the training sentences
 max_steps: int = -1  # stop after so many steps; -1: no limit

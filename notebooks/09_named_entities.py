@@ -143,7 +143,7 @@ corpus: str = "embedded-entities-en"  # registered name, or your file
 encoder: str = "tiny"  # or "minilm", a folder, a hub model
 loss: str = "ce,fl,dl,dsc"  # of ce, wce, fl, dl, tl, dsc, MODULE:NAME
 loss_options: dict = {}  # by loss: {"dsc": {"squared": False}}, see 9.9
-start: str = "prior"  # the output bias before training: the log prior, or "zero"
+start: str = "prior"  # the output bias starts at the log prior; or "zero"
 seed: int = 0  # seeds weights, data order and dropout
 epochs: int = 10  # passes over the training sentences
 max_steps: int = -1  # stop after so many steps; -1: no limit
@@ -435,8 +435,8 @@ if experiment.encoder == "tiny":  # `train` finds a GPU for others
     for name in experiment.losses[:1] + experiment.losses[-1:]:
         for start in ("zero", "prior"):
             loss = build_loss(experiment, name, counts)
-            by_hand[name, start] = fit_by_hand(loss, start)
-            print(f"{name:4} {start:6}", [round(f1) for f1 in by_hand[name, start]])
+            after = by_hand[name, start] = fit_by_hand(loss, start)
+            print(f"{name:4} {start:6}", [round(f1) for f1 in after])
 
 # %% [markdown]
 # The line with `start_at_prior` sets the output bias to the log prior of the tags ([section
