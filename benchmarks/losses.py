@@ -98,7 +98,7 @@ def peers() -> dict[str, LossFunction]:
     if importlib.util.find_spec("monai"):
         from monai.losses import DiceLoss as Monai
 
-        options = {"softmax": True, "to_onehot_y": True, "batch": True}
+        options: dict[str, Any] = {"softmax": True, "to_onehot_y": True, "batch": True}
         linear, squared = Monai(**options), Monai(squared_pred=True, **options)
         found["MONAI dice, linear"] = lambda x, y: linear(x.t()[None], y[None, None])
         found["MONAI dice, squared"] = lambda x, y: squared(x.t()[None], y[None, None])
