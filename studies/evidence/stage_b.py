@@ -217,6 +217,7 @@ def run_one(job: tuple[Run, Path]) -> str:
         corpus=wanted.task,
         encoder=ENCODER,
         loss=name,
+        start="zero",
         loss_options=options,
         seed=wanted.seed,
         epochs=wanted.passes,
