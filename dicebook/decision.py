@@ -67,7 +67,7 @@ def start_at_prior(
     logs = counted.clamp_min(0.5).log()
     if pairs:
         layer, bias = output_layer(model, len(counted)), logs[:, 1] - logs[:, 0]
-    elif len(counted) == 2 and not _has(model, 2):
+    elif len(counted) == 2 and not _linear(model, 2):
         layer, bias = output_layer(model, 1), (logs[1:] - logs[:1])
     else:
         layer, bias = output_layer(model, len(counted)), logs - counted.sum().log()
@@ -270,9 +270,9 @@ def output_layer(model: nn.Module, outputs: int) -> nn.Linear:
     Raises:
         ValueError: if there is no such layer, or it has no bias.
     """
-    linear = [module for module in model.modules() if isinstance(module, nn.Linear)]
-    fitting = [layer for layer in linear if layer.out_features == outputs]
+    fitting = _linear(model, outputs)
     if not fitting:
+        linear = _linear(model)
         last = f"its last has {linear[-1].out_features}" if linear else "it has none at all"
         raise ValueError(
             f"expected a linear layer with {outputs} outputs in {type(model).__name__}, but "
@@ -286,8 +286,10 @@ def output_layer(model: nn.Module, outputs: int) -> nn.Linear:
     return fitting[-1]
 
 
-def _has(model: nn.Module, outputs: int) -> bool:
-    return any(isinstance(m, nn.Linear) and m.out_features == outputs for m in model.modules())
+def _linear(model: nn.Module, outputs: int | None = None) -> list[nn.Linear]:
+    """The linear layers of a model, or those with so many outputs."""
+    layers = [module for module in model.modules() if isinstance(module, nn.Linear)]
+    return [layer for layer in layers if outputs in (None, layer.out_features)]
 
 
 @dataclass(frozen=True)

@@ -257,11 +257,14 @@ for name, start in (("zero", 0.0), ("log prior", log_prior)):
 # 0.5 it may go on to find little. So the start and the tuned threshold of the next section belong together.
 
 # %% tags=["remove-cell"]
-_at = {0.0: math.log(2), log_prior: -(share * share.log() + (1 - share) * (1 - share).log()).item()}
-claim("From 0, the loss is 0.693", {"0.693": _at[0.0]})
+entropy = -(share * share.log() + (1 - share) * (1 - share).log()).item()
+claim("From 0, the loss is 0.693", {"0.693": math.log(2)})
 claim("the gradient on the bias 0.45", {"0.45": 0.5 - share.item()})
 claim(
-    "From the log prior, the loss is 0.199", {"0.199": _at[log_prior]}, abs(bias.grad.item()) < 1e-9
+    "From the log prior, the loss is 0.199",
+    {"0.199": entropy},
+    abs(loss.item() - entropy) < 1e-6,
+    abs(bias.grad.item()) < 1e-9,
 )
 
 

@@ -455,8 +455,8 @@ plt.show()
 # %% [markdown]
 # From a bias of 0, cross entropy finds no entity in the first pass: it learns first that most words are `O`.
 # From the log prior it finds some at once, and it ends more than five points higher. Self-adjusting dice finds
-# some in the first pass from either start, and gains less from the log prior. A comparison of the two losses from a bias of 0 would mostly compare
-# their starts. So this chapter gives every loss the log prior (the parameter `start`).
+# some in the first pass from either start, and gains less from the log prior. A comparison of the two losses from a
+# bias of 0 would mostly compare their starts. So this chapter gives every loss the log prior (the parameter `start`).
 
 # %% tags=["remove-cell"]
 if as_printed:
