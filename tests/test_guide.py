@@ -309,7 +309,7 @@ def test_what_the_start_does_with_all_layers_trained() -> None:
     gaps = {task: area(task, "dice_start", "tuned", "dice") for task in CORPORA}
     assert round(gaps["crossner_politics"].mean) == -3
     assert gaps["crossner_politics"].high < 0
-    assert gaps["goemotions_fear"].low > 40
+    assert gaps["goemotions_fear"].low > 35
     for task in ("wnut17", "mrpc"):
         assert gaps[task].low < 0 < gaps[task].high
     steps, _ = scores(layers()["wnut17"], "dice", "tuned")
@@ -337,7 +337,7 @@ def test_what_batches_without_positives_did() -> None:
         for arm in arms
     ]
     assert [[cell.strip() for cell in cells.split("|")[1:]] for cells in rows] == wanted
-    assert {len(scores(fear, arm, "tuned")[1]) for arm in ran} == {4, 5, 6}
+    assert {len(scores(fear, arm, "tuned")[1]) for arm in ran} == {6}
     longest = scores(fear, "ce_start", "tuned")[0][-1]
     holds("batch", str(longest))
     for arm in ("ce_start", "ce_start_128"):
@@ -358,7 +358,7 @@ def test_what_batches_without_positives_did() -> None:
     for arm in ("ce_start", "dice_start", "dice"):
         assert min(argmax[f"{arm}_two"], argmax[f"{arm}_128"]) > 50
     assert min(argmax["dice_both"], argmax["dice_both_zero"]) > 50
-    assert sum(scores(fear, "dice_both_zero_128", "argmax")[1][:, -1] == 0) == 2
+    assert sum(scores(fear, "dice_both_zero_128", "argmax")[1][:, -1] == 0) == 3
     found: dict[tuple[str, float | None], list[float]] = defaultdict(list)
     for r in kept("own_data/goemotions_remorse.jsonl"):
         p = r["parameters"]

@@ -4,7 +4,6 @@ The F1 of dice loss, of class weights and of cross entropy with its bias near 0,
 entropy started at the log prior, from the records of the evidence, for light pages and for dark
 ones. The picture's metadata says what it shows, as text.
 
-On a frozen encoder two of the five planned searches of dice loss from the log prior are over.
 Of yes-or-no tasks dice loss is that of the positive class alone. A mean beyond the picture's left
 edge is an arrow there, with its number.
 """
