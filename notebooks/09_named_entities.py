@@ -119,15 +119,15 @@ draw_found()
 
 
 # %% [markdown]
-# `O` is right for 93% of the words and finds no entity. A dictionary finds a few. Cross entropy and dice find three
-# times as many, and their F1 is nearly the same.
+# `O` is right for 93% of the words and finds no entity. Cross entropy and dice have three times the F1 of a dictionary,
+# and they lie close together.
 
 # %% tags=["remove-cell"]
 def check_opening():
     outside, dictionary, f1 = on_wnut17()
     claim("`O` is right for 93% of the words", {"93": outside})
     claim(
-        "Cross entropy and dice find three times as many, and their F1 is nearly the same",
+        "Cross entropy and dice have three times the F1 of a dictionary, and they lie close together",
         all(abs(found / dictionary - 3) < 0.5 for found in f1.values()),
         abs(f1["dice", "argmax"] - f1["ce_start", "argmax"]) < 2,
         abs(f1["dice", "tuned"] - f1["ce_start", "tuned"]) < 2,

@@ -522,7 +522,7 @@ claim("the paper's reach 95 and 56", {"95": in_print["sst2"], "56": in_print["ss
 #   wants nearly what accuracy wants.
 # - *Real* text, ten seeds: on SST-2 squared dice and self-adjusting dice over both classes are level with
 #   cross entropy; no difference larger than .6 points was seen. On SST-5 they are .8 and .9 points behind.
-# - *Real* text, twenty draws: with rare positives F1 and accuracy part, and accuracy hardly sees what
+# - *Real* text, five searches: with rare positives F1 and accuracy part, and accuracy hardly sees what
 #   F1 is about.
 # - *Printed* numbers: Table 9 differs by one to twenty-one sentences. Its test sets leave each
 #   accuracy uncertain by one or two points.
