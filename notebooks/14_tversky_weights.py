@@ -381,7 +381,7 @@ for how in ("argmax", "tuned"):
     overall[how] = {
         name: f"{e.mean:+.1f} [{e.low:+.1f}, {e.high:+.1f}]" for name, e in parts.items()
     }
-print("no two searches of the Tversky loss are over") if not overall else pd.DataFrame(overall)
+pd.DataFrame(overall) if overall else print("none of its searches is recorded yet")
 
 # %% [markdown]
 # The paper's linear form has no such comparison here. The next section says how it fares.

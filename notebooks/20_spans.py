@@ -680,9 +680,10 @@ of_wnut17 = searched.read_tasks(runs.kept_folder() / "evidence_2")["wnut17"]
 
 
 def tuned_f1(arm):
-    finals = searched.finals_of(of_wnut17, arm, "tuned")
-    f1 = {(r["search"], r["seed"]): r["test"]["tuned"]["f1"] for r in finals}
-    return pd.Series(f1).sort_index()
+    finals = list(searched.finals_of(of_wnut17, arm, "tuned"))
+    draws = [(r["search"], r["seed"]) for r in finals]
+    f1 = [r["test"]["tuned"]["f1"] for r in finals]
+    return pd.Series(f1, pd.MultiIndex.from_tuples(draws)).sort_index()
 
 
 of_taggers = tuned_f1("dice") - tuned_f1("ce_start")
