@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser axe fonts slurm notebooks book pdf epub test quick versions lint format types lab bench gpu reproduce smoke estimate evidence evidence-run study study-extension study-layers note repository clean
+.PHONY: help env lock browser axe fonts slurm notebooks book pdf epub test quick versions lint format types lab bench gpu reproduce smoke estimate evidence study study-extension study-layers note repository clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -156,14 +156,8 @@ estimate: env  ## what a table costs here: speed measured, runs, hours, disk, mi
 note: env browser  ## the replication note from the records: docs/note.md and _build/note.pdf
 	$(BIN)/python -m tools.note pdf
 
-STAGE ?= a
-WORKERS ?= 1
-evidence: env  ## docs/evidence.md, the analysis of docs/protocol.md, and the other pages made from records, in seconds
+evidence: env  ## docs/evidence_2.md and the other pages made from records, in seconds
 	$(BIN)/python -m tools.pages
-
-evidence-run: export OMP_NUM_THREADS := 1
-evidence-run: env  ## the first protocol, what is missing: STAGE=a|b, WORKERS=2; corpora as dicebook data leaves them
-	$(BIN)/python -m studies.evidence $(STAGE) --workers $(WORKERS)
 
 study: export OMP_NUM_THREADS := 1
 study: env  ## the second protocol, docs/protocol_2.md: what is missing; corpora as dicebook data leaves them

@@ -22,7 +22,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from dicelab.records import speed
-from dicelab.records.analysis import CHECKPOINTS, MARGIN, WAYS, Evidence, Record
+from dicelab.records.analysis import MARGIN, Record
 from dicelab.records.runs import interval, loss_name
 from dicelab.records.searched import Effect, Estimate, Pooled
 
@@ -224,27 +224,40 @@ def by_steps(records: Sequence[Record], *, ax: Axes) -> Axes:
     return ax
 
 
-def evidence(runs: Evidence, task: str, axes: Sequence[Axes]) -> None:
-    """Cross entropy beside squared dice on a task of the evidence, means over finals.
+def differences(found: Mapping[str, Mapping[tuple[str, str], Effect]], *, ax: Axes) -> Axes:
+    """Arms minus cross entropy from the log prior, task by task, at argmax and tuned.
 
     Args:
-        runs: The records, with finals of both on the task.
-        task: The task's name.
-        axes: Two: validation F1 by training steps, threshold tuned; and precision against recall
-            on the test set, where circles mark argmax and diamonds the tuned threshold.
+        found: By the task as the picture calls it, then by arm and way of deciding.
+        ax: Axes to draw into.
+
+    Returns:
+        The axes, the first task on top. Black circles are argmax, diamonds in the arm's colour the
+        tuned threshold, hollow marks arms that start near 0; each has a label for a legend.
     """
-    arms = {"cross entropy": "ce", "dice squared": "dice"}
-    curves = {name: runs.curves(task, arm) for name, arm in arms.items()}
-    training_curves(curves, CHECKPOINTS, xlabel="steps", ylabel="validation F1, %", ax=axes[0])
-    axes[0].set_xscale("log")
-    axes[0].set_xticks(CHECKPOINTS, [str(steps) for steps in CHECKPOINTS])
-    axes[0].minorticks_off()
-    swept = {name: runs.precision_recall(task, arm) for name, arm in arms.items()}
-    precision_recall(swept, ax=axes[1])
-    for name, arm in arms.items():
-        for how, marker in zip(WAYS, "oD", strict=True):
-            precision, recall = runs.operating_point(task, arm, how)
-            axes[1].plot(recall, precision, marker, color=style(name)["color"])
+    labelled: set[str] = set()
+    for row, effects in enumerate(found.values()):
+        for place, ((arm, how), e) in enumerate(effects.items()):
+            at = row + (place - (len(effects) - 1) / 2) * 0.7 / len(effects)
+            name = speed.ARMS[arm]
+            color = "black" if how == "argmax" else style(name)["color"]
+            label = f"{name}, {'at argmax' if how == 'argmax' else how}"
+            marks: dict[str, Any] = {
+                "marker": "o" if how == "argmax" else "D",
+                "ms": 5,
+                "color": color,
+            }
+            if "near 0" in name:
+                marks["markerfacecolor"] = "white"
+            ax.plot([e.low, e.high], [at, at], color=color, lw=1.2)
+            ax.plot(e.mean, at, ls="", label=None if label in labelled else label, **marks)
+            labelled.add(label)
+    ax.axvline(0, color="0.4", lw=0.8)
+    ax.grid(axis="y", visible=False)
+    ax.set_yticks(range(len(found)), list(found))
+    ax.set_ylim(len(found) - 0.4, -0.6)
+    ax.set_xlabel("F1 minus that of cross entropy from the log prior, points")
+    return ax
 
 
 def forest(groups: Mapping[str, Sequence[Effect]], over: Pooled, *, ax: Axes) -> Axes:

@@ -57,7 +57,7 @@ from transformers import get_linear_schedule_with_warmup
 from dicebook import TrainerLoss, log_ratio_weights, start_at_prior
 from dicelab import corpora, figures
 from dicelab.claims import claim
-from dicelab.records import analysis, paper, runs
+from dicelab.records import paper, runs, searched
 from dicelab.tasks import mrc_ner, tagging
 from dicelab.tasks.entity_queries import query
 from dicelab.training.encoders import load_tokenizer
@@ -69,32 +69,48 @@ figures.use_style()
 
 
 # %% tags=["remove-cell"]
-def found_on_wnut17():
-    """Of WNUT 2017: how often O is right, F1 of the dictionary, and of a loss decided in a way."""
-    kept = analysis.Evidence.read(runs.kept_folder() / "evidence")
-    test, baselines = kept.tasks["wnut17"]["sizes"]["test"], kept.tasks["wnut17"]["baselines"]
+def tag_tasks():
+    """The records of the controlled study, by its tasks of tagging, as the pictures call them."""
+    names = {"wnut17": "WNUT 2017", "wikigold": "Wikigold", "uner_en_ewt": "UNER, English"}
+    fields = ("ai", "literature", "music", "politics", "science")
+    names |= {f"crossner_{field}": f"CrossNER, {field}" for field in fields}
+    study = searched.read_tasks(runs.kept_folder() / "evidence_2")
+    return {name: study[task] for task, name in names.items()}
+
+
+def on_wnut17():
+    """How often O is right, F1 of the dictionary, and of an arm decided in a way."""
+    records = tag_tasks()["WNUT 2017"]
+    task = next(r for r in records if r["kind"] == "task")
+    test = task["sizes"]["test"]
     f1 = {
-        (arm, how): kept.mean_f1("wnut17", arm, how)
-        for arm in ("ce", "dice")
-        for how in analysis.WAYS
+        (arm, how): searched.mean_f1(records, arm, how)
+        for arm in ("ce_start", "dice", "dice_start")
+        for how in ("argmax", "tuned")
     }
-    return 100 * (1 - test["positive"] / test["rows"]), baselines, f1
+    return 100 * (1 - test["positive"] / test["rows"]), task["baseline"], f1
 
 
-# %% mystnb={"figure": {"caption": "Figure 9.1. WNUT 2017, real text. F1 of entities on the test set: circles at argmax, diamonds with a tuned threshold; the losses are means over twenty draws (9.11). Grey: how many words are O.", "name": "fig-9-1"}, "image": {"alt": "Four rows. A tagger that says O to every word has its cross at 93% and its circle at 0. A dictionary has 12. Cross entropy has its two marks on each other, at 37 and 38; of dice the circle is at 39 and the diamond at 37."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 9.1. WNUT 2017, real text. F1 of entities on the test set: circles at argmax, diamonds with a tuned threshold; the losses are means over searches (section 9.11). Grey: how many words are O.", "name": "fig-9-1"}, "image": {"alt": "Five rows. A tagger that says O to every word has its cross at 93% and its circle at 0. A dictionary has 12. Cross entropy and dice, from a bias near 0 and from the log prior, all have their two marks close together, between 36 and 39."}} tags=["hide-input"]
 def draw_found():
-    outside, baselines, f1 = found_on_wnut17()
-    _, ax = plt.subplots(figsize=(5.6, 2.2))
+    outside, dictionary, f1 = on_wnut17()
+    _, ax = plt.subplots(figsize=(5.6, 2.5))
     ax.plot(outside, 0, "X", color=figures.NEGATIVE, ms=9)
     beside = {"xytext": (-8, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
     ax.annotate("words right", (outside, 0), size=9, color="#6F6F6F", **beside)
-    ax.plot([baselines["majority"], baselines["dictionary"]], [0, 1], "o", color="black")
-    for row, arm in enumerate(("ce", "dice"), start=2):
-        color = figures.style(arm)["color"]
+    ax.plot([0, dictionary], [0, 1], "o", color="black")
+    for row, arm in enumerate(("ce_start", "dice", "dice_start"), start=2):
+        color = figures.style("ce" if arm == "ce_start" else "dice")["color"]
         ax.plot(f1[arm, "argmax"], row, "o", color=color)
         ax.plot(f1[arm, "tuned"], row, "D", color=color, fillstyle="none", ms=8, mew=1.5)
-    names = ["O to every word", "a dictionary", "cross entropy", "dice"]
-    ax.set(yticks=range(4), yticklabels=names, ylim=(3.5, -0.5), xlim=(-3, 100))
+    names = [
+        "O to every word",
+        "a dictionary",
+        "cross entropy",
+        "dice, bias near 0",
+        "dice, log prior",
+    ]
+    ax.set(yticks=range(5), yticklabels=names, ylim=(4.5, -0.5), xlim=(-3, 100))
     ax.set_xlabel("F1 of entities, %")
     plt.show()
 
@@ -103,21 +119,18 @@ draw_found()
 
 
 # %% [markdown]
-# `O` is right for 93% of the words and finds no entity. Beside cross entropy, dice stands 1.6 points higher at
-# argmax, and .9 lower where both have a tuned threshold.
+# `O` is right for 93% of the words and finds no entity. Cross entropy and dice have three times the F1 of a dictionary,
+# and they lie close together.
 
 # %% tags=["remove-cell"]
 def check_opening():
-    outside, baselines, f1 = found_on_wnut17()
+    outside, dictionary, f1 = on_wnut17()
+    claim("`O` is right for 93% of the words", {"93": outside})
     claim(
-        "`O` is right for 93% of the words and finds no entity",
-        {"93": outside},
-        baselines["majority"] == 0,
-    )
-    claim(
-        "dice stands 1.6 points higher at argmax, and .9 lower where both have a tuned threshold",
-        {"1.6": f1["dice", "argmax"] - f1["ce", "argmax"]},
-        {".9": f1["ce", "tuned"] - f1["dice", "tuned"]},
+        "Cross entropy and dice have three times the F1 of a dictionary, and they lie close together",
+        all(abs(found / dictionary - 3) < 0.5 for found in f1.values()),
+        abs(f1["dice", "argmax"] - f1["ce_start", "argmax"]) < 2,
+        abs(f1["dice", "tuned"] - f1["ce_start", "tuned"]) < 2,
     )
 
 
@@ -857,9 +870,9 @@ if as_printed:
 # ### 9.9 Which losses train at the first try?
 #
 # `studies/first_try.py` trains a pretrained encoder on a part of a real corpus for a few passes, with the
-# learning rate that suits cross entropy, and exchanges the loss; nothing is tuned. Scores are on validation,
-# in percent: F1 of entities for WNUT 2017 and CrossNER, accuracy of tags for the English treebank, F1 of
-# paraphrases for MRPC and of answers for SQuAD; the mean over seeds, their range, and after × their number.
+# learning rate that suits cross entropy, and exchanges the loss; nothing is tuned. The table has some of its rows:
+# F1 of entities on validation, and for WNUT 2017 how many tags are right, in percent. Each cell is the mean over
+# seeds, their range, and after × their number.
 
 # %% tags=["hide-input"]
 def setup(parameters):
@@ -910,7 +923,9 @@ def named(setup):
     return re.sub(r"^[a-z]+", lambda loss: runs.LOSS_NAMES[loss[0]], setup)
 
 
-cells = by_setup.agg(spread).unstack().reindex(columns=real)
+some = ["ce", "dl, linear", "dl, linear, smooth 0.0001", "dl, squared"]
+some += ["dl, squared, absent classes skipped", "dl, linear, without O, absent classes skipped"]
+cells = by_setup.agg(spread).unstack().reindex(index=some, columns=real[:2])
 right_tags = tried[tried["corpus"] == "wnut17"].groupby("setup")["tags"].agg(spread)
 cells.insert(1, "wnut17: tags right", right_tags)
 cells.rename(index=named).fillna("")
@@ -919,21 +934,17 @@ cells.rename(index=named).fillna("")
 # With linear denominators and γ = 1, dice and Tversky find no entity on WNUT 2017, after any of the passes. With
 # squared denominators they do, and so does cross entropy. [Section 16.14](16_why_it_does_not_optimise.ipynb)
 # derives the reason: where γ is large beside the few gold words of a class in a batch, a linear denominator
-# charges a class for all probability that it gets, and a squared one almost nothing for small probabilities.
+# charges a class for all probability that it gets, and a squared one almost nothing for small probabilities. A γ of
+# .0001 repairs the linear form, too. What looks like a repair need not be one: without `O` among the classes, and
+# without those that a batch lacks, linear dice trains with two seeds of three. With the third its F1 looks no worse,
+# on either corpus, and nine tags in ten or more are wrong. None of the other changes that we tried, a higher learning
+# rate, other batches, a bias of `O` or a warm start of one pass, repairs more than one seed of three.
 #
-# Without `O` among the classes, and without those that a batch lacks, linear dice trains with two seeds of
-# three. With the third its F1 looks no worse, on either corpus, and nine tags in ten or more are wrong, as
-# 16.14 explains.
-#
-# Other rows change one thing in linear dice, with three seeds on two corpora. Squares and a γ of .0001 fix it
-# on both. Leaving `O` out of the mean fixes it on WNUT 2017 and does nothing on CrossNER. No other change
-# fixes more than one seed of three: neither skipping the absent classes, nor a larger γ, a higher learning
-# rate, batches of 8 or 128, a bias of `O` at the start, or a warm start of one pass.
-#
-# So the library squares by default, and skips the classes that a batch lacks. The next table has the score of
-# cross entropy, and the differences of these defaults to it:
+# So the library squares by default, and skips the classes that a batch lacks. On five corpora, these two, English parts
+# of speech, MRPC and SQuAD, no default costs five points against cross entropy with any seed. The small encoder of this
+# chapter collapses with `-p loss dsc -y "{loss_options: {dsc: {squared: false}}}"`.
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 kept = tried.set_index(["corpus", "setup", "seed"])["f1"].sort_index()
 
 
@@ -948,18 +959,6 @@ gaps = {
     for name in ("dl", "dsc", "tl")
     for corpus in real
 }
-ahead = pd.Series(gaps).map(spread).unstack().reindex(columns=real)
-of_ce = pd.DataFrame({c: spread(by_default("ce", c)) for c in real}, ["ce"])
-pd.concat([of_ce, ahead]).rename(index=named)
-
-# %% [markdown]
-# With no seed and on no corpus does a default cost five points against cross entropy. On WNUT 2017, CrossNER
-# and SQuAD all three are ahead: in so few steps cross entropy is still learning the majority
-# ([chapter 17](17_when_does_dice_help.ipynb) trains longer). On MRPC all stand where calling every pair a
-# paraphrase stands.
-#
-# The small encoder of this chapter collapses with
-# `-p loss dsc -y "{loss_options: {dsc: {squared: false}}}"`.
 
 # %% tags=["remove-cell"]
 wnut = tried[tried["corpus"] == "wnut17"].set_index("setup")
@@ -995,16 +994,10 @@ def linear_with(*changes, of="f1", how="max"):
 
 cured = pd.concat([why.loc["dl, squared"], why.loc["dl, linear, smooth 0.0001"]])["f1"]
 claim(
-    "three seeds on two corpora. Squares and a γ of .0001 fix it on both",
+    "A γ of .0001 repairs the linear form, too",
     linear_with("") == {"wnut17": [0], "crossner_ai": [0]},
     (cured["count"] == 3).all(),
     (cured["min"] > 15).all(),
-)
-without = linear_with("without O", how="mean")
-claim(
-    "Leaving `O` out of the mean fixes it on WNUT 2017 and does nothing on CrossNER",
-    without["wnut17"][0] > 30,
-    without["crossner_ai"][0] < 2,
 )
 others = (
     "absent classes skipped",
@@ -1019,24 +1012,14 @@ others = (
 linear_with(*others)  # three seeds each
 of_others = three_seeds[three_seeds["setup"].isin([f"dl, linear, {change}" for change in others])]
 claim(
-    "No other change fixes more than one seed of three: neither skipping the absent classes, nor a larger γ, a higher learning rate, batches of 8 or 128, a bias of `O` at the start, or a warm start of one pass",
+    "a higher learning rate, other batches, a bias of `O` or a warm start of one pass, repairs more than one seed of three",
     of_others.groupby(["setup", "corpus"]).ngroups == 2 * len(others),
     ((of_others["f1"] > 15).groupby([of_others["setup"], of_others["corpus"]]).sum() <= 1).all(),
 )
 claim(
-    "With no seed and on no corpus does a default cost five points against cross entropy",
+    "no default costs five points against cross entropy with any seed",
     min(gap.min() for gap in gaps.values()) > -5,
     all(len(gap) == 3 for gap in gaps.values()),
-)
-claim(
-    "On WNUT 2017, CrossNER and SQuAD all three are ahead",
-    min(gaps[n, c].min() for n in ("dl", "dsc", "tl") for c in (real[0], real[1], real[4])) > 0,
-)
-everyone = next(r for r in first_try if r["parameters"]["corpus"] == "mrpc")["metrics"]["majority"]
-claim(
-    "all stand where calling every pair a paraphrase stands",
-    abs(by_default("ce", "mrpc") - everyone["f1"]).max() < 2,
-    max(abs(gaps[n, "mrpc"]).max() for n in ("dl", "dsc", "tl")) < 2,
 )
 friend = three_seeds[three_seeds["setup"] == "dl, linear, without O, absent classes skipped"]
 for _, seeds in friend.groupby("corpus"):
@@ -1051,212 +1034,109 @@ for _, seeds in friend.groupby("corpus"):
 # ### 9.10 WNUT 2017, a small encoder, several seeds
 #
 # WNUT 2017 {cite}`derczynski2017wnut` has tweets, forum posts and comments, and hardly an entity of its test
-# split occurs in training. All kept runs with the steps of this chapter are shown; within a group only the
-# loss and the seed differ.
+# split occurs in training. We trained the tagger of this chapter with MiniLM on 1,700 of the training sentences, with
+# seven losses and three seeds each. Within a row only the seed differs:
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 records = [r for r in runs.kept_records("wnut17") if r["chapter"] == "09_named_entities"]
 groups = runs.comparable(records)
-for number, (common, group) in enumerate(groups, start=1):
-    size = common["train_size"] or "all"
-    given = {k: v for k, v in common.items() if k != "train_size" and v is not None}
-    rest = ", ".join(f"{name} {value}" for name, value in given.items())
-    print(f"group {number}: {len(group)} runs on {size} of the training sentences; {rest}")
-
-# %% [markdown]
-# Test F1, with its 95% interval over seeds, stands beside its difference from cross entropy with the same
-# seeds, at argmax and tuned. Tversky's two numbers are the prices of a false positive and of a false negative.
-
-# %% tags=["hide-input"]
-rows = {}
-for number, (_, group) in enumerate(groups, start=1):
-    for split, how in (("test", "argmax"), ("test_tuned", "tuned")):
-        for label, found in runs.over_seeds(group, split=split).items():
-            row = rows.setdefault((number, label), {"seeds": len(found.scores)})
-            row[how] = found.mean
-            if found.gain:
-                row[f"{how}, less ce"] = found.gain
-                row[f"p, {how}"] = f"{found.p_value:.3f}"
-loss_names = {runs.loss_label(r): runs.loss_name(r) for r in records}
-pd.DataFrame(rows).T.rename(index=loss_names, level=1).fillna("")
+common, largest = groups[0]
 
 # %% mystnb={"figure": {"caption": "Figure 9.4. WNUT 2017, 1,700 training sentences: test F1 of every seed at argmax, the mean with its 95% interval; below, F1 on the validation split after each pass.", "name": "fig-9-4"}, "image": {"alt": "Above, seven rows of three dots. Cross entropy, dice and self-adjusting dice with both exponents lie around one place, focal loss a little right of them, weighted cross entropy to the left, linear Tversky at zero. Below, validation F1 after each pass: all but linear Tversky rise steeply in the first passes and flatten together."}} tags=["hide-input"]
-_, largest = groups[0]
-real = {name: list(found.scores.values()) for name, found in runs.over_seeds(largest).items()}
-if min(map(len, real.values())) == 1:
-    print("One seed a loss: no interval, no test, no ranking.")
-else:
-    fig, axes = plt.subplots(2, 1, figsize=(5.6, 6.8))
-    figures.seeds(largest, axes)
-    plt.show()
-
-# %% [markdown]
-# From one seed to the next, F1 moves by up to five points. The p-value cannot fall below 2/2ⁿ with n seeds,
-# .06 for five.
-#
-# The first group has three seeds of seven settings on 1,700 of the training sentences. Between cross entropy
-# and dice or self-adjusting dice, all squared, no difference larger than about five and a half points was seen
-# at argmax; their means lie within a point of it. Linear Tversky finds no entity with any seed, at argmax or
-# tuned. Focal loss is two and a half points ahead; its interval barely holds zero at argmax, and does not when
-# tuned. Weighted cross entropy is eight points behind at argmax; tuned, it has the highest F1, three points
-# ahead of cross entropy, and its interval, too, barely holds zero.
-#
-# The second group, all training sentences, has one seed, which orders nothing.
-
-# %% tags=["remove-cell"]
-if [len(group) for _, group in groups] == [21, 4]:  # more runs want another text
-    over = {s: runs.over_seeds(groups[0][1], split=s) for s in ("test", "test_tuned")}
-    gain = {s: {name: o.gain for name, o in found.items() if o.gain} for s, found in over.items()}
-    ranges = [np.ptp(list(o.scores.values())) for o in over["test"].values()]
-    claim("moves by up to five points", abs(max(ranges) - 5) < 0.5)
-    dice = [name for name in gain["test"] if name.startswith(("dl", "dsc"))]
-    of_dice = [gain["test"][name] for name in dice]
-    claim(
-        "The first group has three seeds of seven settings on 1,700 of the training sentences",
-        {len(o.scores) for o in over["test"].values()} == {3},
-        len(over["test"]) == 7,
-        {"1,700": groups[0][0]["train_size"]},
-    )
-    claim(
-        "no difference larger than about five and a half points was seen at argmax",
-        abs(max(max(-g.low, g.high) for g in of_dice) - 5.5) < 0.5,
-        all(g.low < 0 < g.high for g in of_dice),
-    )
-    claim(
-        "their means lie within a point of it",
-        len(dice) == 3,
-        all(abs(g.mean) <= 1.05 for g in of_dice),
-    )
-    linear = next(name for name in gain["test"] if name.startswith("tl"))
-    claim(
-        "Linear Tversky finds no entity with any seed, at argmax or tuned",
-        all(set(found[linear].scores.values()) == {0} for found in over.values()),
-    )
-    claim("Focal loss is two and a half points ahead", abs(gain["test"]["fl"].mean - 2.5) < 0.3)
-    claim(
-        "its interval barely holds zero at argmax, and does not when tuned",
-        -0.6 < gain["test"]["fl"].low < 0 < gain["test_tuned"]["fl"].low,
-    )
-    claim(
-        "Weighted cross entropy is eight points behind at argmax",
-        abs(gain["test"]["wce"].mean + 8) < 0.5,
-    )
-    claim(
-        "tuned, it has the highest F1, three points ahead of cross entropy",
-        max(over["test_tuned"], key=lambda n: over["test_tuned"][n].mean.mean) == "wce",
-        abs(gain["test_tuned"]["wce"].mean - 3) < 0.5,
-    )
-    claim("its interval, too, barely holds zero", -1 < gain["test_tuned"]["wce"].low < 0)
-    claim(
-        "The second group, all training sentences, has one seed",
-        {len(o.scores) for o in runs.over_seeds(groups[1][1]).values()} == {1},
-    )
-claim("The p-value cannot fall below 2/2ⁿ with n seeds, .06 for five", {".06": 2 / 2**5})
-
-# %% [markdown]
-# ### 9.11 A tuned head, twenty draws
-#
-# The runs above share one learning rate, which suits cross entropy. The [evidence](../docs/protocol.md) of
-# this book tunes it for each loss: a frozen encoder, a trained head, sixteen trials on validation, then
-# twenty finals, each on its own draw of training sentences. For cross entropy and squared dice
-# ([Eq. 8](eq-8)) it has, on its tasks of tagging:
-
-# %% tags=["hide-input"]
-evidence = analysis.Evidence.read(runs.kept_folder() / "evidence")
-entity_tasks = [name for name, task in evidence.tasks.items() if task["form"] == "tags"]
-pd.DataFrame(analysis.compared(evidence, entity_tasks)).T
-
-# %% mystnb={"figure": {"caption": "Figure 9.5. WNUT 2017, frozen encoder, means over twenty finals. Above, validation F1 by training steps, threshold tuned. Below, precision against recall on the test set under all thresholds; circles are argmax, diamonds the tuned threshold.", "name": "fig-9-5"}, "image": {"alt": "Above, two curves of F1 against training steps on a logarithmic axis. Below, two curves of precision against recall that fall from the upper left to the lower right close to each other, with a circle and a diamond on each."}} tags=["hide-input"]
-fig, axes = plt.subplots(2, 1, figsize=(5.6, 7.4))
-figures.evidence(evidence, "wnut17", axes)
+fig, axes = plt.subplots(2, 1, figsize=(5.6, 6.8))
+figures.seeds(largest, axes)
 plt.show()
 
-# %% tags=["hide-input"]
-kinds_real = {}
-for arm, how in product(("ce", "dice"), ("argmax", "tuned")):
-    finals = evidence.finals["wnut17", arm, how].values()
-    for kind in next(iter(finals))["test"][how]["types"]:
-        counts_of = [r["test"][how]["types"][kind] for r in finals]
-        f1s = [200 * hit / max(1, called + true) for hit, called, true in counts_of]
-        kinds_real.setdefault(kind, {"in test": counts_of[0][2]})[f"{arm}, {how}"] = np.mean(f1s)
-pd.DataFrame(kinds_real).T.sort_values("in test", ascending=False).round(1)
-
 # %% [markdown]
-# On WNUT 2017 dice is 1.6 points ahead of cross entropy at argmax; with thresholds tuned it is .9 behind, and
-# neither interval holds zero. The two comparisons are of different models: for dice the search, on one draw,
-# chose one trial for argmax, with a learning rate of .0005, and another for a tuned threshold, with .0037.
-# The second stands two points lower in the test. On one and the same model a tuned threshold does next to
-# nothing for dice (9.12), so the choice of the trial costs these points.
-#
-# Dice does not rank better: its curve of precision against recall is nowhere above the other between recalls
-# of .15 and .35. (Its circle, of the models chosen for argmax, is off the curve.) But dice at argmax needs no
-# threshold from validation, and it has the highest F1 of the four, 1.2 points above cross entropy with a
-# tuned threshold.
-#
-# Dice starts earlier: after 30 steps it stands at 24 where cross entropy has 13; after 480, cross entropy has
-# passed it. (Each has its own learning rate, and the bias of cross entropy starts at 0.) By type, persons at
-# about 59 and locations at about 41 carry the score; the other four types stay below 8 under either loss, at
-# argmax and tuned. The baseline, a dictionary, has 11.9.
+# From one seed to the next, F1 moves by up to five points, so three seeds cannot rank cross entropy, dice and
+# self-adjusting dice, whose means lie within a point of each other. Two things are clear all the same. Linear Tversky
+# finds no entity with any seed, whatever the threshold. And weighted cross entropy shows what a threshold does: at
+# argmax it is eight points below cross entropy, and with a tuned threshold it has the highest F1 of all.
 
 # %% tags=["remove-cell"]
-if all(len(evidence.finals["wnut17", a, h]) == 20 for a in ("ce", "dice") for h in analysis.WAYS):
-    both = {
-        how: analysis.effect(
-            evidence, analysis.Contrast("", ((1, "dice", how), (-1, "ce", how))), "wnut17"
-        )
-        for how in analysis.WAYS
+over = {s: runs.over_seeds(largest, split=s) for s in ("test", "test_tuned")}
+means = {s: {name: o.mean.mean for name, o in found.items()} for s, found in over.items()}
+claim(
+    "with MiniLM on 1,700 of the training sentences, with seven losses and three seeds each",
+    {"1,700": common["train_size"]},
+    len(over["test"]) == 7,
+    {len(o.scores) for o in over["test"].values()} == {3},
+)
+ranges = [np.ptp(list(o.scores.values())) for o in over["test"].values()]
+claim("moves by up to five points", abs(max(ranges) - 5) < 0.5)
+claim(
+    "whose means lie within a point of each other",
+    np.ptp([m for n, m in means["test"].items() if n.startswith(("ce", "dl", "dsc"))]) < 2.1,
+    all(
+        abs(m - means["test"]["ce"]) <= 1.05
+        for n, m in means["test"].items()
+        if n.startswith(("dl", "dsc"))
+    ),
+)
+linear = next(name for name in over["test"] if name.startswith("tl"))
+claim(
+    "finds no entity with any seed, whatever the threshold",
+    all(set(found[linear].scores.values()) == {0} for found in over.values()),
+)
+claim(
+    "at argmax it is eight points below cross entropy, and with a tuned threshold it has the highest F1 of all",
+    abs(means["test"]["wce"] - means["test"]["ce"] + 8) < 0.5,
+    max(means["test_tuned"], key=means["test_tuned"].get) == "wce",
+)
+
+# %% [markdown]
+# ### 9.11 A search for each loss
+#
+# The runs above share one learning rate, which suits cross entropy. The controlled study of
+# [chapter 17](17_when_does_dice_help.ipynb) tunes it for each loss: a head is trained on a frozen encoder, five
+# searches of sixteen trials each choose its settings on validation, and each winner is trained four times on fresh
+# draws. Here are its eight tasks with entities, for squared dice ([Eq. 8](eq-8)) from a bias near 0 and from the log
+# prior, as far as its searches are over.
+
+# %% mystnb={"figure": {"caption": "Figure 9.5. F1 of dice minus F1 of cross entropy from the log prior, on the test sets of eight tasks with entities: means over searches with 95% intervals.", "name": "fig-9-5"}, "image": {"alt": "Eight rows with two circles and two diamonds each, hollow where dice starts near 0. Nearly all lie within two points of 0, and the intervals of the hollow marks all include it."}} tags=["hide-input"]
+gaps = {
+    name: {
+        (arm, how): found
+        for how in ("argmax", "tuned")
+        for arm in ("dice", "dice_start")
+        if (found := searched.minus_start(kept, arm, how))
     }
-    claim(
-        "On WNUT 2017 dice is 1.6 points ahead of cross entropy at argmax; with thresholds tuned it is .9 behind, and neither interval holds zero",
-        {"1.6": both["argmax"].mean, ".9": -both["tuned"].mean},
-        both["argmax"].low > 0 > both["tuned"].high,
-    )
-    at = np.linspace(0.15, 0.35, 41)
-    swept = [evidence.precision_recall("wnut17", arm) for arm in ("ce", "dice")]
-    ce_curve, dice_curve = (np.interp(at, r, p) for p, r in swept)
-    claim(
-        "its curve of precision against recall is nowhere above the other between recalls of .15 and .35",
-        (dice_curve <= ce_curve).all(),
-    )
-    of_task = pd.Series(analysis.compared(evidence, ["wnut17"])["wnut17"])
-    of_task = of_task[["baseline", "dice, argmax", "dice, tuned"]].astype(float)
-    claim(
-        "The second stands two points lower in the test",
-        abs(of_task["dice, argmax"] - of_task["dice, tuned"] - 2) < 0.5,
-    )
-    chosen = {
-        how: next(iter(evidence.finals["wnut17", "dice", how].values())) for how in analysis.WAYS
-    }
-    claim(
-        "one trial for argmax, with a learning rate of .0005, and another for a tuned threshold, with .0037",
-        {".0005": chosen["argmax"]["parameters"]["learning_rate"]},
-        {".0037": chosen["tuned"]["parameters"]["learning_rate"]},
-        chosen["argmax"]["trial"] != chosen["tuned"]["trial"],
-    )
-    early = {arm: np.mean(evidence.curves("wnut17", arm), axis=0) for arm in ("ce", "dice")}
-    claim(
-        "after 30 steps it stands at 24 where cross entropy has 13; after 480, cross entropy has passed it",
-        {"30": analysis.CHECKPOINTS[0], "24": early["dice"][0], "13": early["ce"][0]},
-        {"480": analysis.CHECKPOINTS[4]},
-        early["dice"][3] > early["ce"][3],
-        early["dice"][4] < early["ce"][4],
-    )
-    by_kind = pd.DataFrame(kinds_real).T.drop(columns="in test")
-    claim(
-        "persons at about 59 and locations at about 41 carry the score; the other four types stay below 8 under either loss, at argmax and tuned",
-        ((by_kind.loc["person"] - 59).abs() < 2).all(),
-        ((by_kind.loc["location"] - 41).abs() < 3).all(),
-        (by_kind.drop(["person", "location"]) < 8).all(axis=None),
-        len(by_kind) == 6,
-    )
-    across = analysis.Contrast("", ((1, "dice", "argmax"), (-1, "ce", "tuned")))
-    ahead = analysis.effect(evidence, across, "wnut17")
-    claim(
-        "it has the highest F1 of the four, 1.2 points above cross entropy with a tuned threshold",
-        {"1.2": ahead.mean},
-        ahead.low > 0,
-    )
-    claim("The baseline, a dictionary, has 11.9", {"11.9": of_task["baseline"]})
+    for name, kept in tag_tasks().items()
+}
+fig, ax = plt.subplots(figsize=(6.2, 6.6))
+figures.differences(gaps, ax=ax)
+fig.legend(loc="outside lower center", ncols=2, fontsize=9)
+plt.show()
+
+# %% [markdown]
+# For dice from a bias near 0 every interval includes 0, at argmax and with tuned thresholds, and no mean is further from
+# 0 than a point and a half. On WNUT 2017 it is 1.2 points ahead at argmax, and 0.1 with both thresholds tuned. Of the
+# figure's 32 intervals one or two are expected to exclude 0 by chance alone. So once each loss has its own learning
+# rate, and cross entropy starts at the log prior, we cannot tell which of the two finds more entities.
+
+# %% tags=["remove-cell"]
+from_zero = {
+    (name, how): e for name, row in gaps.items() for (arm, how), e in row.items() if arm == "dice"
+}
+claim(
+    "Of the figure's 32 intervals one or two are expected to exclude 0 by chance alone",
+    {"32": sum(map(len, gaps.values()))},
+    1 < 0.05 * sum(map(len, gaps.values())) < 2,
+)
+claim(
+    "five searches of sixteen trials each",
+    {e.searches for e in from_zero.values()} == {5},
+)
+claim(
+    "every interval includes 0, at argmax and with tuned thresholds, and no mean is further from 0 than a point and a half",
+    len(from_zero) == 16,
+    all(e.low < 0 < e.high for e in from_zero.values()),
+    max(abs(e.mean) for e in from_zero.values()) < 1.5,
+)
+claim(
+    "On WNUT 2017 it is 1.2 points ahead at argmax, and 0.1 with both thresholds tuned",
+    {"1.2": from_zero["WNUT 2017", "argmax"].mean, "0.1": from_zero["WNUT 2017", "tuned"].mean},
+)
 
 
 # %% [markdown]
@@ -1284,9 +1164,9 @@ def viterbi(scores, labels):
 
 # %% [markdown]
 # *Confidence* starts from *valid* with a bias that calls too many words, and keeps an entity if the mean
-# log-probability of its tags is above a threshold. `studies/decoding.py` decodes ten draws of the finals of
-# 9.11 that were chosen for argmax, with biases and thresholds from validation. The table has test F1 of
-# argmax, and what the others add to it:
+# log-probability of its tags is above a threshold. `studies/decoding.py` decodes the logits of heads on a frozen encoder,
+# ten draws for each loss, with biases and thresholds from validation. The table has test F1 of argmax, and what the
+# others add to it:
 
 # %% tags=["remove-cell"]
 if as_printed:
@@ -1335,13 +1215,9 @@ pd.Series(
 # *Valid* has nothing to tune, and it is ahead of argmax with both losses, on all three corpora and with every
 # draw: by less than a point on WNUT 2017, by six on CrossNER, by four to five on Wikigold. A head that sees
 # one word at a time contradicts itself: on CrossNER, for a hundred entities that argmax calls, there are some
-# forty `I-` tags that continue nothing. The bias of `O` adds .9 points to cross entropy on WNUT 2017, and
-# nothing anywhere else. *Confidence* adds to *valid* another 1.4 points for cross entropy on WNUT 2017 and .8
-# on CrossNER, and costs 1.1 on Wikigold.
-#
-# On CrossNER dice and cross entropy are two points apart with every decoder. What a decoder adds to the two
-# differs by a point at most. Over other test sentences the gains of *valid* have a standard error of .2 to .9
-# points. These records do not say what remains when the layers of the encoder are trained.
+# forty `I-` tags that continue nothing. The bias of `O` and *confidence* add a point and a half at most, and not
+# everywhere. What a decoder adds to the two losses differs by a point at most. These records do not say what remains
+# when the layers of the encoder are trained.
 
 # %% tags=["remove-cell"]
 if all(len(of_draws(c, n, "valid")) == 10 for c in decoded_corpora for n in ("ce", "dl")):
@@ -1366,39 +1242,21 @@ if all(len(of_draws(c, n, "valid")) == 10 for c in decoded_corpora for n in ("ce
     claim(
         "there are some forty `I-` tags that continue nothing", all(abs(x - 41) < 4 for x in stray)
     )
-    of_bias = {key: added[(*key, "bias")] for key in both}
-    claim(
-        "The bias of `O` adds .9 points to cross entropy on WNUT 2017, and nothing anywhere else",
-        {".9": of_bias["wnut17", "ce"].mean},
-        of_bias["wnut17", "ce"].low > 0,
-        all(abs(g.mean) < 0.25 and g.low < 0 for k, g in of_bias.items() if k != ("wnut17", "ce")),
-    )
     more = {key: np.mean(of_draws(*key, "confidence") - of_valid[key]) for key in both}
     claim(
-        "adds to *valid* another 1.4 points for cross entropy on WNUT 2017 and .8 on CrossNER, and costs 1.1 on Wikigold",
-        {"1.4": more["wnut17", "ce"]},
-        {".8": more["crossner_ai", "ce"], "1.1": -more["wikigold", "ce"]},
-        abs(more["crossner_ai", "dl"] - 0.8) < 0.06,
-        abs(more["wikigold", "dl"] + 1.1) < 0.06,
-    )
-    apart = [
-        np.mean(of_draws("crossner_ai", "ce", way) - of_draws("crossner_ai", "dl", way))
-        for way in DECODERS
-    ]
-    claim(
-        "On CrossNER dice and cross entropy are two points apart with every decoder",
-        all(abs(x - 2) < 0.4 for x in apart),
+        "The bias of `O` and *confidence* add a point and a half at most, and not everywhere",
+        max(added[(*key, "bias")].mean for key in both) < 1,
+        max(more.values()) < 1.5,
+        min(more.values()) < 0,
     )
     claim(
-        "What a decoder adds to the two differs by a point at most",
+        "What a decoder adds to the two losses differs by a point at most",
         max(
             abs(added[c, "ce", way].mean - added[c, "dl", way].mean)
             for c, way in product(decoded_corpora, list(DECODERS)[1:])
         )
         < 1.05,
     )
-    errors = np.concatenate([of_draws(*key, "valid", "se_less_argmax") for key in both])
-    claim("have a standard error of .2 to .9 points", {".2": errors.min(), ".9": errors.max()})
 
 # %% [markdown]
 # ### 9.13 The paper, and what a GPU run would add
@@ -1439,8 +1297,8 @@ claim(
 #   all tags are wrong, so look at both.
 # - *Real* text, pretrained encoder: linear dice with γ = 1 finds no entity on WNUT 2017; squared dice trains
 #   at the first try.
-# - *Real* text, a search for each loss, twenty draws: on WNUT 2017 dice is ahead at argmax and behind when
-#   tuned; it is earlier, and neither loss finds the rare types.
+# - *Real* text, five searches for each loss: on eight tasks with entities we cannot tell dice from cross entropy, at
+#   argmax or with tuned thresholds.
 # - *Real* text, ten draws: a decoder of valid sequences adds half a point to six with either loss, without
 #   training or tuning.
 # - *Made-up* text, one seed, all from the log prior: the squared dice losses are a few points above cross entropy

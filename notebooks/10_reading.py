@@ -55,7 +55,7 @@ from scipy.special import logsumexp
 
 from dicelab import corpora, figures
 from dicelab.claims import claim
-from dicelab.records import analysis, paper, runs
+from dicelab.records import paper, runs
 from dicelab.tasks import reading
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment, ParameterError
@@ -67,65 +67,49 @@ pd.set_option("display.max_colwidth", 60)
 
 
 # %% tags=["remove-cell"]
-def way_of(r):
-    """A reader's way in a few words."""
-    loss, options = r["parameters"]["loss"], r["parameters"]["options"]
-    if loss == "ce":
-        plain = "decisions, cross entropy"
-        started = f"{plain}, start bias" if options.get("prior_bias") else plain
-        return "choice, cross entropy" if options.get("choice") else started
-    names = {"wce": "weighted cross entropy", "fl": "focal", "dl": "dice"}
-    names["dsc"] = "self-adjusting dice"
-    return f"decisions, {names[loss]}" if loss in names else None
-
-
-def readers_by_way():
-    """F1 of the kept readers: a row a way, a column a split and seed."""
-    kept = runs.kept_records("readers") + [
-        r for r in runs.kept_records("first_try") if r["parameters"]["corpus"] == "squad11"
+def real_readers():
+    """The kept readers of SQuAD 1.1, a row a run, and what is kept of their questions."""
+    kept = json.loads((runs.kept_folder() / "gpu" / "chapters.json").read_text())
+    names = {"ce": "cross entropy", "fl": "focal", "dl": "dice", "dsc": "self-adjusting dice"}
+    starts = {"prior": "log prior", "zero": "near 0"}
+    rows = [
+        {
+            "reader": "choice, cross entropy"
+            if "choice" in r["run"]
+            else f"decisions, {names[r['loss']]}, {starts[r['start']]}",
+            "seed": r["seed"],
+            "argmax": r["test F1"],
+            "tuned": r["tuned"],
+        }
+        for r in kept["rows"]
+        if r["run"].startswith("10_")
     ]
-    found = {}
-    for r in kept:
-        seed = r["parameters"]["seed"]
-        if way_of(r) and seed in (0, 1):
-            row = found.setdefault(way_of(r), {})
-            for split in ("validation", "test"):
-                row[split, seed] = r["metrics"][split]["f1"]
-    return pd.DataFrame(found).T.sort_index(axis=1)
+    return pd.DataFrame(rows), kept["squad11"]
 
 
-# F1 of two rules on the same 100 questions; tests/notebooks/test_floors_of_readers.py computes them.
-def floors():
-    return {
-        ("paragraph", "validation"): 8.1,
-        ("paragraph", "test"): 8.0,
-        ("sentence", "validation"): 14.8,
-        ("sentence", "test"): 14.4,
-    }
-
-
-# %% mystnb={"figure": {"caption": "Figure 10.1. SQuAD 1.1 in small, two seeds: F1 on test questions (full) and validation questions (hollow). Dotted: the test F1 of a rule that learns nothing, the sentence with most words of the question. Section 10.9 says how it was trained.", "name": "fig-10-1"}, "image": {"alt": "Seven rows of dots. Over decisions, plain cross entropy lies at 7 to 9 and focal loss at 6 to 13. Weighted cross entropy, self-adjusting dice, dice, and cross entropy with a start bias lie together, at 11 to 14 on test and 15 to 23 on validation. The choice is at 13 and 19 on test, 21 on validation. A dotted line at 14.4 has all test dots of decisions on its left."}} tags=["hide-input"]
-def draw_ways():
-    ways = readers_by_way()
-    ways = ways.loc[ways["test"].mean(axis=1).sort_values().index]
-    _, ax = plt.subplots(figsize=(5.6, 2.7))
-    for y, name in enumerate(ways.index):
-        color = figures.style(name.removeprefix("decisions, "))["color"]
-        if name.startswith("choice"):
-            color = "black"
-        for split, fill in (("validation", "none"), ("test", "full")):
-            ax.plot(ways.loc[name, split], [y] * 2, "o", color=color, fillstyle=fill)
-    ax.axvline(floors()["sentence", "test"], color="black", ls=":", lw=1)
-    ax.set(yticks=range(len(ways)), yticklabels=ways.index)
-    ax.set(xlabel="F1, %", xlim=(0, None))
+# %% mystnb={"figure": {"caption": "Figure 10.1. Readers of SQuAD 1.1, all layers of a small pretrained encoder, three seeds: F1 on 2,004 test questions, with a tuned threshold (full) and at argmax (hollow). Dotted: a rule that learns nothing, the sentence with most words of the question. Section 10.9 says how the readers were trained.", "name": "fig-10-1"}, "image": {"alt": "Nine rows of dots. The choice, and decisions with cross entropy from the log prior and a tuned threshold, lie together at about fifty-two; dice and self-adjusting dice from either start lie between forty-two and fifty tuned, and a few points lower at argmax. Cross entropy from the log prior at argmax lies between six and nineteen. Cross entropy from near 0 and focal loss from either start lie at zero at argmax and below the dotted line at seventeen when tuned."}} tags=["hide-input"]
+def draw_readers():
+    rows, questions = real_readers()
+    order = rows.groupby("reader")["tuned"].mean().sort_values().index
+    _, ax = plt.subplots(figsize=(5.6, 3.2))
+    for y, name in enumerate(order):
+        loss = name.removeprefix("decisions, ").rsplit(", ", 1)[0]
+        color = "black" if name.startswith("choice") else figures.style(loss)["color"]
+        for way, fill in (("argmax", "none"), ("tuned", "full")):
+            f1 = rows.loc[rows["reader"] == name, way]
+            ax.plot(f1, [y] * len(f1), "o", color=color, fillstyle=fill)
+    rule = questions["F1 of the sentence with most shared words"]
+    ax.axvline(rule, color="black", ls=":", lw=1)
+    ax.set(yticks=range(len(order)), yticklabels=order)
+    ax.set(xlabel="F1, %", xlim=(-1.5, 60))
     plt.show()
 
 
-draw_ways()
+draw_readers()
 
 # %% [markdown]
-# Compare three rows over decisions: plain cross entropy, dice, and cross entropy whose bias starts at the
-# log-odds of a positive.
+# Compare two rows: decisions with cross entropy whose output bias starts near 0, and the same with its bias at
+# the log prior. The loss, the data and the steps are the same.
 #
 # ## The mechanics
 #
@@ -266,6 +250,7 @@ print(f"{len(questions['train']):,} questions in {len(windows):,} windows")
 # Each position gets two labels: does an answer start here, does one end here? The tokenizer says which
 # characters each sub-word covers. `reading.encode` does this in every window:
 
+
 # %%
 def labels_of(row):
     """Two labels a position, start and end; -100 where none is asked."""
@@ -356,6 +341,7 @@ for name in experiment.losses:
 # The reader by choice and one by decisions for each loss share encoder, initial weights, batches and learning
 # rate. `train` is the loop of [chapter 09](09_named_entities.ipynb); an epoch is judged by validation F1 at
 # its best threshold of silence.
+
 
 # %%
 def answers_of(logits, split, as_choice):
@@ -449,6 +435,7 @@ if as_printed:
 #
 # A span scores the sum of its start and its end. The best one is the pair with the highest score that
 # does not end before it starts and is not too long:
+
 
 # %%
 def best_span(starts, ends, longest=30):
@@ -623,162 +610,76 @@ if len(records) == 2 == len(kept):  # more runs want another text
     )
 
 # %% [markdown]
-# ### 10.9 Decisions with their controls
+# ### 10.9 Decisions from two starts
 #
-# Plain cross entropy over decisions is a weak opponent. It starts at p = ½ everywhere, where one position in
-# some seventy is right; and all negatives together weigh seventy times what the positive weighs. Each fault
-# has an old remedy: the bias of the last layer can *start* at the log-odds of a positive, as detectors with
-# focal loss do {cite}`lin2017focal`, and the positives can be *weighted*, here by [Eq. 2](eq-2).
+# A reader that decides asks of every position whether the answer starts or ends there, and for nearly all of them
+# the answer is no. If its output bias is near 0, it begins with a probability of about one half everywhere.
+# [Chapter 02](02_cross_entropy.ipynb) has a remedy: let the bias start at the log-odds of a positive, as detectors
+# with focal loss do {cite}`lin2017focal`. Does it matter here?
 #
-# `studies/readers.py` and `studies/first_try.py` train all alike: 300 questions of SQuAD 1.1 with short
-# contexts, two passes, the upper two of six layers trained, one learning rate, 100 questions for validation
-# and 100 for testing, from other articles. [Figure 10.1](fig-10-1) has these numbers, validation / test:
-
-# %% tags=["hide-input"]
-by_way = readers_by_way()
-shown = {
-    f"seed {seed}": [
-        f"{by_way.loc[name, ('validation', seed)]:.1f} / {by_way.loc[name, ('test', seed)]:.1f}"
-        for name in by_way.index
-    ]
-    for seed in (0, 1)
-}
-order = by_way["test"].mean(axis=1).sort_values().index
-pd.DataFrame(shown, index=by_way.index).loc[order]
-
-# %% [markdown]
-# Before we compare the rows, we compare them with rules that learn nothing. To answer every test question with the
-# whole paragraph has an F1 of 8.0. To answer with the sentence that shares most words with the question has an F1 of
-# 14.4. On the test questions every reader that decides is below that sentence. So these readers are at the floor:
-# with 300 training questions they have not learned to read, and **we draw no conclusion about losses from their
-# order on the test questions.** On the validation questions, whose scores chose the thresholds, the rule has 14.8,
-# and most readers are a few points above it.
+# We trained readers on 6,000 questions of SQuAD 1.1, on a GPU: all layers of MiniLM, two passes, one learning rate.
+# Each loss had both starts and three seeds, and the test questions are about other articles (`studies/squad_draw.py`
+# draws them, `results/gpu/chapters.json` has the scores). [Figure 10.1](fig-10-1) shows what they reached.
 #
-# There is a second warning. The scores above are those at a threshold tuned on validation. At its own threshold of 0
-# the reader with a start bias answers no question, and has a test F1 of 0.0 with both seeds. Focal loss does the
-# same.
+# **Do these readers read?** We first ask what rules that learn nothing reach. If you answer every question with the
+# whole paragraph, F1 is 6.3. If you answer with the sentence that shares most words with the question, it is 17.0.
+# The choice has 51.6 at argmax, so it does read.
 #
-# What can be said is small. In both seeds and in both parts each of dice, self-adjusting dice, weights and the start
-# bias is ahead of plain cross entropy. Which of the four is better, two seeds cannot tell. On a GPU, 6,000 questions
-# and all layers give readers that do read (`results/gpu/chapters.json`, one seed each): the choice has a test F1 of
-# 52.5, and decisions with dice have 43.4. Decisions with cross entropy answer nothing there at argmax, but their bias
-# starts at 0, and the start at the log-odds was not run.
+# **Cross entropy from near 0 does not.** At argmax it answers no question. With a tuned threshold its mean F1 is 5.8,
+# which is less than the rule has.
+#
+# **From the log prior it does.** The same loss, with a tuned threshold, has 52.2. That is as much as the choice has
+# when its threshold is tuned as well, 52.0. So a whole reader was lost to the start, and none of it to the loss.
+#
+# **Dice needs the start less.** From near 0 and tuned it has 48.5, and from the log prior 46.0. With each seed, cross
+# entropy from the log prior is a few points higher than dice from either start. But there are only three seeds, and all losses share
+# a learning rate that was not searched. So we do not say by how much.
+#
+# **At argmax the order turns round.** There dice from near 0 has 44.7, and cross entropy from the log prior 14.1. If
+# you cannot tune a threshold, use the choice, or dice.
+#
+# Focal loss stays below the rule from both starts. Whether another learning rate would help it, we do not know.
 
 # %% tags=["remove-cell"]
-if len(by_way) == 7 and not by_way.isna().any(axis=None):
-    on_test, on_validation = (by_way[part].mean(axis=1) for part in ("test", "validation"))
-    plain, dice, weighted, focal = (
-        f"decisions, {name}"
-        for name in ("cross entropy", "dice", "weighted cross entropy", "focal")
-    )
-    prior, chosen = f"{plain}, start bias", "choice, cross entropy"
-    claim("whole paragraph has an F1 of 8.0", {"8.0": floors()["paragraph", "test"]})
-    claim("an F1 of 14.4", {"14.4": floors()["sentence", "test"]})
-    claim("the rule has 14.8", {"14.8": floors()["sentence", "validation"]})
-    claim(
-        "On the test questions every reader that decides is below that sentence",
-        by_way["test"].drop(index=chosen).max(axis=None) < floors()["sentence", "test"],
-    )
-    claim(
-        "most readers are a few points above it",
-        (on_validation > floors()["sentence", "validation"]).sum() > 7 / 2,
-        on_validation.max() < floors()["sentence", "validation"] + 7,
-    )
-    silent_at_zero = {
-        way_of(r): r["metrics"]["test_at_zero"]["f1"] == 0
-        for r in runs.kept_records("readers")
-        if r["parameters"]["seed"] in (0, 1)
-    }
-    claim(
-        "has a test F1 of 0.0 with both seeds. Focal loss does the same",
-        {
-            "0.0": max(
-                r["metrics"]["test_at_zero"]["f1"]
-                for r in runs.kept_records("readers")
-                if way_of(r) in (prior, focal) and r["parameters"]["seed"] in (0, 1)
-            )
-        },
-        sorted(name for name, silent in silent_at_zero.items() if silent) == sorted([prior, focal]),
-    )
-    of_gpu = json.loads((runs.kept_folder() / "gpu" / "chapters.json").read_text())["rows"]
-    of_gpu = {r["run"]: r for r in of_gpu if r["run"].startswith("10_")}
-    claim("the choice has a test F1 of 52.5", {"52.5": of_gpu["10_reading/choice/ce"]["test F1"]})
-    claim("decisions with dice have 43.4", {"43.4": of_gpu["10_reading/dl"]["test F1"]})
-    claim("answer nothing there at argmax", of_gpu["10_reading/ce"]["test F1"] == 0)
-    claim("6,000 questions", {"6,000": of_gpu["10_reading/dl"]["training size"]})
-    controls = runs.kept_records("readers")
-    count = controls[0]["metrics"]["decisions"]
-    claim(
-        "where one position in some seventy is right",
-        abs(count["negative"] / count["positive"] - 70) < 6,
-    )
-    four = by_way.loc[[dice, "decisions, self-adjusting dice", weighted, prior]]
-    claim(
-        "each of dice, self-adjusting dice, weights and the start bias is ahead of plain cross entropy",
-        (four > by_way.loc[plain]).all(axis=None),
-    )
+of_squad, real_questions = real_readers()
+means = of_squad.groupby("reader")[["argmax", "tuned"]].mean()
+by_seed = of_squad.groupby(["reader", "seed"])["tuned"].mean().unstack()
+cross, by_dice = "decisions, cross entropy", "decisions, dice"
+chosen = "choice, cross entropy"
+rule = real_questions["F1 of the sentence with most shared words"]
+claim("6,000 questions", {"6,000": real_questions["train"]})
+claim("three seeds", by_seed.shape == (9, 3), not by_seed.isna().any(axis=None))
+claim("whole paragraph, F1 is 6.3", {"6.3": real_questions["F1 of the whole paragraph"]})
+claim("shares most words with the question, it is 17.0", {"17.0": rule})
+claim("The choice has 51.6 at argmax", {"51.6": means.loc[chosen, "argmax"]})
+claim("At argmax it answers no question", means.loc[f"{cross}, near 0", "argmax"] == 0)
+claim("its mean F1 is 5.8", {"5.8": means.loc[f"{cross}, near 0", "tuned"]})
+claim("with a tuned threshold, has 52.2", {"52.2": means.loc[f"{cross}, log prior", "tuned"]})
+claim("its threshold is tuned as well, 52.0", {"52.0": means.loc[chosen, "tuned"]})
+claim(
+    "From near 0 and tuned it has 48.5, and from the log prior 46.0",
+    {"48.5": means.loc[f"{by_dice}, near 0", "tuned"]},
+    {"46.0": means.loc[f"{by_dice}, log prior", "tuned"]},
+)
+claim(
+    "With each seed, cross entropy from the log prior is a few points higher than dice from either start",
+    *(
+        (by_seed.loc[f"{cross}, log prior"] - by_seed.loc[f"{by_dice}, {start}"] > 2).all()
+        for start in ("near 0", "log prior")
+    ),
+)
+claim(
+    "There dice from near 0 has 44.7, and cross entropy from the log prior 14.1",
+    {"44.7": means.loc[f"{by_dice}, near 0", "argmax"]},
+    {"14.1": means.loc[f"{cross}, log prior", "argmax"]},
+)
+claim(
+    "Focal loss stays below the rule from both starts",
+    (by_seed.filter(like="focal", axis="index") < rule).all(axis=None),
+)
 
 # %% [markdown]
-# ### 10.10 Which sentence answers?
-#
-# A third way shows a question with each sentence of its paragraph, and asks for yes or no. One sentence in
-# five is a yes. The [evidence](../docs/protocol.md) has this task, with trials and finals as in
-# [section 9.11](09_named_entities.ipynb):
-
-# %% tags=["hide-input"]
-evidence = analysis.Evidence.read(runs.kept_folder() / "evidence")
-by_sentence = analysis.compared(evidence, ["squad11_sentences"])
-pd.DataFrame(by_sentence).rename({"baseline": "always yes"})
-
-# %% mystnb={"figure": {"caption": "Figure 10.4. SQuAD 1.1, one sentence at a time, frozen encoder, means over twenty finals. Above, validation F1 by steps, threshold tuned. Below, precision against recall on the test set under all thresholds; circles are argmax, diamonds the tuned threshold.", "name": "fig-10-4"}, "image": {"alt": "Above, two nearly level curves between 55 and 59, highest after 30 steps. Below, two curves of precision against recall, that of dice a little above at low recall, one line from a recall of one half on; the circles lie apart, that of dice further right."}} tags=["hide-input"]
-if by_sentence:
-    fig, axes = plt.subplots(2, 1, figsize=(5.6, 7.4))
-    figures.evidence(evidence, "squad11_sentences", axes)
-    plt.show()
-
-# %% [markdown]
-# Here cross entropy is ahead at argmax, by 1.3 points, and that interval does not hold zero; with both
-# thresholds tuned it is ahead by half a point, and the interval does. Both stand some 23 points above "always
-# yes". Their curves of precision against recall are within three points of each other. At argmax dice says
-# yes more readily, at a recall of .73 against .66, and that does not pay.
-
-# %% tags=["remove-cell"]
-task = "squad11_sentences"
-done = {len(evidence.finals.get((task, a, h), {})) for a in ("ce", "dice") for h in analysis.WAYS}
-if done == {20}:
-    size = evidence.tasks[task]["sizes"]["train"]
-    claim("One sentence in five is a yes", abs(size["rows"] / size["positive"] - 5) < 0.5)
-    at_half, tuned_gap = (
-        analysis.effect(evidence, analysis.less_ce("dice", h), task) for h in analysis.WAYS
-    )
-    claim(
-        "Here cross entropy is ahead at argmax, by 1.3 points, and that interval does not hold zero; with both thresholds tuned it is ahead by half a point, and the interval does",
-        {"1.3": -at_half.mean},
-        at_half.high < 0,
-        abs(tuned_gap.mean + 0.5) < 0.05,
-        tuned_gap.low < 0 < tuned_gap.high,
-    )
-    told = by_sentence[task]
-    above = [
-        float(told[f"{a}, {h}"]) - float(told["baseline"])
-        for a in ("ce", "dice")
-        for h in analysis.WAYS
-    ]
-    claim('Both stand some 23 points above "always yes"', min(above) > 22.5, max(above) < 24.5)
-    at = np.linspace(0.2, 0.9, 71)
-    one, other = (
-        np.interp(at, recall, share)
-        for share, recall in (evidence.precision_recall(task, a) for a in ("ce", "dice"))
-    )
-    claim(
-        "Their curves of precision against recall are within three points of each other",
-        abs(one - other).max() < 0.03,
-    )
-    points = {a: evidence.operating_point(task, a, "argmax")[1] for a in ("dice", "ce")}
-    claim("at a recall of .73 against .66", {".73": points["dice"], ".66": points["ce"]})
-
-# %% [markdown]
-# ### 10.11 The paper's Table 6, and what a GPU run would add
+# ### 10.10 The paper's Table 6, and what a GPU run would add
 
 # %% tags=["nbval-check-output"]
 printed = {}
@@ -833,10 +734,8 @@ claim(
 # - *Made-up* text, one seed, decisions that start at the log-odds: the choice, cross entropy over decisions and
 #   squared dice are within five points of each other, tuned.
 # - *Real* text, one seed: the choice is ten points of F1 ahead of the decisions with dice.
-# - *Real* text, two seeds, 300 training questions: on test every reader that decides is below a rule that takes
-#   the sentence with most words of the question, so this comparison ranks no losses.
-# - *Real* text, a search for each loss, twenty draws: asked which sentence answers, dice is a point behind at
-#   argmax; tuned, half a point, and the interval holds zero.
+# - *Real* text, three seeds, 6,000 training questions: from a bias near 0, decisions with cross entropy answer nothing. From
+#   the log prior, with a tuned threshold, they are level with the choice. Dice is a few points lower, and ahead at argmax.
 # - Tune the threshold of silence for every reader before you compare them.
 
 # %% tags=["remove-cell"]

@@ -630,7 +630,7 @@ for corpus, number, backbone in (("ontonotes4_zh", 5, "BERT-MRC"), ("quoref", 6,
 # To the digit the row is **DSC**, the self-adjusting loss. But half-and-half Tversky is the *linear dice* loss
 # with another smoothing ([chapter 05](05_tversky.ipynb)), which stands in no table. Either the Tversky runs
 # carried the factor (1 − p) as well, or the row was filled in from the other tables. [Section
-# 14.9](14_tversky_weights.ipynb) reads the whole table.
+# 14.7](14_tversky_weights.ipynb) reads the whole table.
 
 # %% [markdown]
 # ## 15.10 Whole numbers

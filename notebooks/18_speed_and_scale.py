@@ -679,7 +679,7 @@ beyond = one["run"] - one["training"]
 print(f"papermill, kernel, imports: {beyond:.0f} seconds a run")
 
 # %% [markdown]
-# Runs on one GPU, an H100, are kept in `results/gpu/`: the chapters 08 to 11 from the first cell to the last, eleven
+# Runs on one GPU are kept in `results/gpu/`: the chapters 08 to 11 from both starts, eleven
 # runs of Table 7, times of the losses and the speed of four encoders. [The page on
 # reproducing](../docs/reproduce.md) says what they reached. No run on several cards is kept.
 

@@ -14,8 +14,8 @@
 # # 19 Other remedies
 #
 # Dice is one answer to rare positives; logit adjustment, class weights and sampling are others. Most of
-# them move the threshold. On seventeen real tasks weights gain 7.5 points over cross entropy at argmax, and
-# dice 2.8; with thresholds tuned for both, no remedy is told from cross entropy.
+# them move the threshold. On twenty-seven real tasks class weights gain 4.1 points of F1 over cross entropy at argmax,
+# and dice gains 1.8. With thresholds tuned for both, we cannot tell any of them from cross entropy.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -44,6 +44,7 @@ if importlib.util.find_spec("dicebook") is None:
 # %% tags=["hide-input"]
 import math
 from functools import partial
+from itertools import product
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -55,9 +56,9 @@ from scipy.optimize import brentq
 
 # %% tags=["hide-input"]
 from dicebook import make_loss
-from dicelab.claims import claim, each
+from dicelab.claims import claim
 from dicelab.figures import style, use_style
-from dicelab.records import analysis, searched
+from dicelab.records import searched
 from dicelab.records.runs import interval, kept_folder
 from dicelab.toy import (
     best_threshold,
@@ -76,38 +77,42 @@ prior = math.log(POSITIVE / (1 - POSITIVE))  # the log-odds of a positive
 
 # %% tags=["remove-cell"]
 ARMS = {
-    "ce_prior": "prior, after training",
+    "ce": "cross entropy, near 0",
     "logit_adjustment": "logit adjustment",
-    "wce": "weights",
-    "focal": "focal loss",
-    "negative_sampling": "negative sampling",
-    "dice": "dice squared",
+    "wce": "class weights",
+    "dice": "dice, near 0",
+    "dice_start": "dice",
+    "dice_both": "dice of both classes",
+    "focal_start": "focal loss",
+    "dsc_start": "self-adjusting dice",
+    "tversky_start": "Tversky",
 }
-evidence = analysis.Evidence.read(kept_folder() / "evidence")
-contrasts = {c.name: c for c in (analysis.PRIMARY, *analysis.SECONDARY)}
-effects = {
-    (arm, how): analysis.effects_of(evidence, contrasts[f"{arm} less ce, {how}"])
-    for arm in ARMS
-    for how in ("argmax", "tuned")
-}
-pooled = {key: analysis.pool(found) for key, found in effects.items()}
+study = searched.read_tasks(kept_folder() / "evidence_2")
+effects, pooled = {}, {}
+for arm, how in product(ARMS, ("argmax", "tuned")):
+    found = [e for records in study.values() if (e := searched.minus_start(records, arm, how))]
+    if len(found) >= 18:  # all tasks that the arm is for, with two searches or more
+        effects[arm, how], pooled[arm, how] = found, searched.pool(found)
+remedies = list(dict.fromkeys(arm for arm, _ in pooled))
 
 
-# %% mystnb={"figure": {"caption": "Figure 19.1. Each remedy less cross entropy on real text, in points of F1: one dot a task, with its 95% interval. Left at argmax, right with thresholds tuned for both.", "name": "fig-19-1"}, "image": {"alt": "Two panels with one row for each remedy. In each row stand the tasks, each as a dot with its interval, beside a line at zero. At argmax two dots stand far to the right in the rows of prior, logit adjustment, weights and sampling."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 19.1. Each remedy minus cross entropy from the log prior on real text, in points of F1. Grey: one dot a task. Coloured: the mean over tasks with its 95% interval. Left at argmax, right with thresholds tuned for both.", "name": "fig-19-1"}, "image": {"alt": "Two panels with one row for each remedy: a line of grey dots, one a task, and the mean over tasks as a diamond. At argmax the means of class weights and logit adjustment lie at 4, those of dice at 2, and a few dots lie 20 points and more to the right. With tuned thresholds all means lie at 0."}} tags=["hide-input"]
 def draw_remedies():
-    _, axes = plt.subplots(1, 2, figsize=(7.2, 3.4), sharex=True, sharey=True)
-    looks = {"argmax": ("o", "black"), "tuned": ("D", "#7F7F7F")}
-    for ax, (how, (marker, color)) in zip(axes, looks.items(), strict=True):
-        for row, arm in enumerate(ARMS):
-            for place, e in enumerate(effects[arm, how]):
-                at = row + 0.05 * (place - len(effects[arm, how]) / 2)
-                error = [[e.mean - e.low], [e.high - e.mean]]
-                look = {"fmt": marker, "ms": 3, "lw": 1, "color": color, "alpha": 0.8}
-                ax.errorbar(e.mean, at, xerr=error, **look)
+    _, axes = plt.subplots(
+        1, 2, figsize=(7.2, 0.5 + 0.45 * len(remedies)), sharex=True, sharey=True
+    )
+    for ax, how in zip(axes, ("argmax", "tuned"), strict=True):
+        for row, arm in enumerate(remedies):
+            means = [e.mean for e in effects[arm, how]]
+            ax.plot(means, [row + 0.2] * len(means), "o", color="0.6", ms=3, alpha=0.7)
+            over = pooled[arm, how].over_all
+            color = style(ARMS[arm])["color"]
+            ax.plot([over.low, over.high], [row - 0.1] * 2, color=color, lw=2)
+            ax.plot(over.mean, row - 0.1, "D", color=color, ms=5)
         ax.axvline(0, color="#C4C4C4", lw=1)
         ax.set(title=how, xlabel="gain in F1, points")
-    axes[0].set_yticks(range(len(ARMS)), ARMS.values())
-    axes[0].set_ylim(len(ARMS) - 0.4, -0.6)
+    axes[0].set_yticks(range(len(remedies)), [ARMS[arm] for arm in remedies])
+    axes[0].set_ylim(len(remedies) - 0.4, -0.6)
     plt.show()
 
 
@@ -648,139 +653,102 @@ claim(
 #
 # ## 19.9 On real text
 #
-# The [first protocol](../docs/evidence.md) has five of these remedies, with the search and the draws of
-# cross entropy and dice. The mean over tasks of the differences in [Figure 19.1](fig-19-1), with its 95%
-# interval:
+# The controlled study of [chapter 17](17_when_does_dice_help.ipynb) has several of these remedies. Each has five
+# searches on twenty-seven tasks, or as many as are over, and the same draws as cross entropy from the log prior. The
+# table has the mean over tasks of the differences in [Figure 19.1](fig-19-1), with its 95% interval:
 
 # %% tags=["hide-input"]
 rows = {}
-for arm, title in ARMS.items():
-    for how in ("argmax", "tuned"):
-        over, row = pooled[arm, how], rows.setdefault(title, {})
-        row[how] = f"{over.mu:+.1f} [{over.mu_low:+.1f}, {over.mu_high:+.1f}]" if over else ""
-        row[f"tasks, {how}"] = len(effects[arm, how])
+for arm, how in pooled:
+    mean, low, high, _ = pooled[arm, how].over_all
+    row = rows.setdefault(ARMS[arm], {"tasks": len(effects[arm, how])})
+    row["searches"] = min(e.searches for e in effects[arm, how])
+    row[how] = f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
 pd.DataFrame(rows).T
 
 # %% [markdown]
-# **At argmax**, of what was run on all seventeen tasks, the three remedies that know the class shares gain most
-# over cross entropy: 6.0 points for the prior, 6.8 for logit adjustment, 7.5 for weights; dice gains 2.8. Of the
-# four only the intervals of weights and dice exclude zero, and after correction none does. On most tasks the
-# gain lies within two points of zero, and on two it is 20 to 35 points. These two have 2% positives in training
-# and 10% in the test ([its records](../docs/evidence.md)). Focal loss gains nothing, −.4 between −1.1 and .3: it is
-# symmetric, so its threshold is one half.
+# **At argmax** the remedies that know the class shares gain most over cross entropy: 4.2 points for logit adjustment
+# and 4.1 for class weights. Dice from a bias near 0 gains 1.8. The intervals of all three exclude 0, though after a
+# correction for the number of questions in the study none does. The gains are not spread evenly. On tasks of tags
+# they are within a point of 0. They are largest on two tasks, which have 2% positives in training and 10% in the
+# test: there class weights gain 20 to 25 points.
 #
-# **With tuned thresholds** every interval over tasks holds zero, and no mean of an arm that is on all tasks is
-# further from it than half a point. Real text looks like the first toy, whose model was right: weights are at
-# .4, between −.6 and 1.5, and dice at −.2, between −.7 and .4. No larger gain from a better model was seen.
+# **With tuned thresholds** the intervals of all three include 0, and no mean is further from 0 than a third of a
+# point. So real text looks like the first toy, whose model was right: we saw no gain from a better model.
 #
-# Sampling has the widest intervals: it is for yes-or-no tasks, and its eight tasks come from four corpora. On
-# `sst2_02`, with 2% positives, it is 15.9 points behind cross entropy once both are tuned. Its page
-# corrects for the number of contrasts.
+# *The start.* Cross entropy from a bias near 0 is as good as from the log prior, at argmax and tuned. A head has up to
+# 3,840 steps here, so this says nothing about the first steps.
 #
-# Two remedies were run in the [second protocol](../docs/protocol_2.md) alone, on twenty-seven tasks, with
-# five searches each ([chapter 17](17_when_does_dice_help.ipynb)).
-#
-# *The start at the log prior* is .1 points [−.4, .7] from a start near 0 with thresholds tuned, and −.1 [−.7, .5] at
-# argmax. A head has up to 3,840 steps here; what the start is worth in the first steps this does not say.
-#
-# *The plug-in threshold* of [chapter 02](02_cross_entropy.ipynb) takes no labels. For cross entropy from the prior it is
-# −.4 points [−1.2, .4] from the threshold that is tuned on labels. It believes the model's probabilities, and
-# so it is wrong where use has more positives than training: −17.8 [−24.9, −8.7] on `sst2_02`, −7.7 [−11.2, −4.1] on
-# `qqp_02`. On the twenty-three tasks whose shares agree no interval lies below zero or above it.
+# *The plug-in threshold* of [chapter 02](02_cross_entropy.ipynb) takes no labels. For cross entropy from the prior we
+# cannot tell it from the threshold that is tuned on labels. But it believes the model's probabilities, so it is wrong
+# where use has more positives than training: on `sst2_02` it loses 17.8 points, and on `qqp_02` 7.7. On each of the
+# twenty-three tasks whose shares agree, the interval includes 0.
 
 # %% tags=["remove-cell"]
-p = {key: over for key, over in pooled.items() if over}
+of_three = {arm: pooled[arm, "argmax"] for arm in ("logit_adjustment", "wce", "dice")}
+tuned_of_three = {arm: pooled[arm, "tuned"] for arm in of_three}
 claim(
-    "6.0 points for the prior, 6.8 for logit adjustment, 7.5 for weights; dice gains 2.8",
-    {"6.0": p["ce_prior", "argmax"].mu, "6.8": p["logit_adjustment", "argmax"].mu},
-    {"7.5": p["wce", "argmax"].mu, "2.8": p["dice", "argmax"].mu},
+    "4.2 points for logit adjustment and 4.1 for class weights. Dice from a bias near 0 gains 1.8",
+    {"4.2": of_three["logit_adjustment"].over_all.mean, "4.1": of_three["wce"].over_all.mean},
+    {"1.8": of_three["dice"].over_all.mean},
 )
 claim(
-    "On seventeen real tasks weights gain 7.5 points over cross entropy at argmax, and dice 2.8; with thresholds tuned for both, no remedy is told from cross entropy",
-    {"7.5": p["wce", "argmax"].mu, "2.8": p["dice", "argmax"].mu},
-    p["wce", "argmax"].tasks == p["dice", "argmax"].tasks == 17,
-    all(over.mu_low < 0 < over.mu_high for (_, how), over in p.items() if how == "tuned"),
+    "On twenty-seven real tasks class weights gain 4.1 points of F1 over cross entropy at argmax, and dice gains 1.8. With thresholds tuned for both, we cannot tell any of them from cross entropy",
+    {"4.1": of_three["wce"].over_all.mean, "1.8": of_three["dice"].over_all.mean},
+    len(effects["wce", "argmax"]) == len(effects["dice", "argmax"]) == 27,
+    all(p.over_all.low < 0 < p.over_all.high for p in tuned_of_three.values()),
 )
-knowing = ("ce_prior", "logit_adjustment", "wce")
+corrected = {name: p for name, (_, p) in searched.secondary(study).items()}
 claim(
-    "Of the four only the intervals of weights and dice exclude zero",
-    [arm for arm in (*knowing, "dice") if p[arm, "argmax"].mu_low > 0] == ["wce", "dice"],
+    "The intervals of all three exclude 0, though after a correction for the number of questions in the study none does",
+    all(p.over_all.low > 0 for p in of_three.values()),
+    all(p > 0.05 for name, p in corrected.items() if "argmax" in name),
 )
-gain_on = {(arm, e.task): e.mean for arm in knowing for e in effects[arm, "argmax"]}
-rare = {key: g for key, g in gain_on.items() if evidence.imbalance(key[1]) > 40}
 claim(
-    "On most tasks the gain lies within two points of zero, and on two it is 20 to 35 points",
-    pd.Series([abs(g) for key, g in gain_on.items() if key not in rare]).median() < 1.5,
-    len(rare) == 6,
-    20 < min(rare.values()) < max(rare.values()) < 35,
+    "On tasks of tags they are within a point of 0",
+    all(abs(p.strata["tags"].mean) < 1 for p in of_three.values()),
 )
-focal = p["focal", "argmax"]
-claim("−.4 between −1.1 and .3", {"−.4": focal.mu, "−1.1": focal.mu_low, ".3": focal.mu_high})
+of_weights = {e.task: e.mean for e in effects["wce", "argmax"]}
+largest = sorted(of_weights, key=of_weights.get)[-2:]
+sizes = {t: next(r for r in study[t] if r["kind"] == "task")["sizes"] for t in largest}
 claim(
-    "every interval over tasks holds zero, and no mean of an arm that is on all tasks is further from it than half a point",
-    all(over.mu_low < 0 < over.mu_high for (_, how), over in p.items() if how == "tuned"),
-    all(abs(over.mu) < 0.5 for (_, how), over in p.items() if how == "tuned" and over.tasks == 17),
+    "which have 2% positives in training and 10% in the test: there class weights gain 20 to 25 points",
+    {"20": of_weights["sst2_02"], "25": of_weights["qqp_02"]},
+    sorted(largest) == ["qqp_02", "sst2_02"],
+    all(abs(s["train"]["positive"] / s["train"]["rows"] - 0.02) < 0.001 for s in sizes.values()),
+    all(abs(s["test"]["positive"] / s["test"]["rows"] - 0.1) < 0.002 for s in sizes.values()),
 )
-shifted = {
-    t: told["sizes"]["train"]["positive"] / told["sizes"]["train"]["rows"]
-    for t, told in evidence.tasks.items()
-    if round(evidence.imbalance(t)) == 49
-}
 claim(
-    "These two have 2% positives in training and 10% in the test",
-    all(abs(share - 0.02) < 0.001 for share in shifted.values()),
+    "the intervals of all three include 0, and no mean is further from 0 than a third of a point",
+    all(p.over_all.low < 0 < p.over_all.high for p in tuned_of_three.values()),
+    all(abs(p.over_all.mean) < 1 / 3 for p in tuned_of_three.values()),
+)
+claim(
+    "Cross entropy from a bias near 0 is as good as from the log prior, at argmax and tuned",
+    all(abs(pooled["ce", how].over_all.mean) < 0.2 for how in ("argmax", "tuned")),
     all(
-        abs(told["positive"] / told["rows"] - 0.1) < 0.002
-        for told in (evidence.tasks[t]["sizes"]["test"] for t in shifted)
+        pooled["ce", how].over_all.low < 0 < pooled["ce", how].over_all.high
+        for how in ("argmax", "tuned")
     ),
-    {t for _, t in rare} == set(shifted),
 )
-weights, dice_tuned = p["wce", "tuned"], p["dice", "tuned"]
+plug_in = {e.task: e for e in searched.effects_of(study, searched.PLUG_IN)}
+over = searched.pool(list(plug_in.values())).over_all
 claim(
-    "weights are at .4, between −.6 and 1.5, and dice at −.2, between −.7 and .4",
-    {".4": weights.mu, "−.6": weights.mu_low, "1.5": weights.mu_high},
-    {"−.2": dice_tuned.mu, "−.7": dice_tuned.mu_low},
-    {".4": dice_tuned.mu_high},
+    "we cannot tell it from the threshold that is tuned on labels",
+    over.low < 0 < over.high,
+    len(plug_in) == 27,
 )
-sampled = {e.task: e for e in effects["negative_sampling", "tuned"]}["sst2_02"]
-claim("it is 15.9 points behind cross entropy", {"15.9": -sampled.mean}, sampled.high < -10)
-
-second = searched.read_tasks(kept_folder() / "evidence_2")
-starts = [searched.OTHERS[-2], searched.OTHERS[-1]]
-start = {c.one[1]: searched.pool(searched.effects_of(second, c)).over_all for c in starts}
 claim(
-    "is .1 points [−.4, .7] from a start near 0 with thresholds tuned, and −.1 [−.7, .5] at argmax",
-    *each(".1 [−.4, .7]", start["tuned"][:3]),
-    *each("−.1 [−.7, .5]", start["argmax"][:3]),
-)
-plug_in = {e.task: e for e in searched.effects_of(second, searched.PLUG_IN)}
-claim(
-    "it is −.4 points [−1.2, .4] from the threshold that is tuned on labels",
-    *each("−.4 [−1.2, .4]", searched.pool(list(plug_in.values())).over_all[:3]),
-)
-of_shifted = [(e.mean, e.low, e.high) for e in (plug_in["sst2_02"], plug_in["qqp_02"])]
-claim(
-    "−17.8 [−24.9, −8.7] on `sst2_02`, −7.7 [−11.2, −4.1] on `qqp_02`",
-    *each("−17.8 [−24.9, −8.7]", of_shifted[0]),
-    *each("−7.7 [−11.2, −4.1]", of_shifted[1]),
+    "on `sst2_02` it loses 17.8 points, and on `qqp_02` 7.7",
+    {"17.8": -plug_in["sst2_02"].mean, "7.7": -plug_in["qqp_02"].mean},
+    plug_in["sst2_02"].high < 0,
+    plug_in["qqp_02"].high < 0,
 )
 agreed = [e for t, e in plug_in.items() if t not in ("qqp_02", "qqp_30", "sst2_02", "sst2_30")]
 claim(
-    "On the twenty-three tasks whose shares agree no interval lies below zero or above it",
+    "On each of the twenty-three tasks whose shares agree, the interval includes 0",
     len(agreed) == 23,
-    sum(e.high < 0 for e in agreed) == 0,
-    sum(e.low > 0 for e in agreed) == 0,
-)
-claim(
-    "on twenty-seven tasks, with five searches each",
-    len(second) == 27,
-    min(e.searches for e in searched.effects_of(second, starts[0])) == 5,
-    min(e.searches for e in plug_in.values()) == 5,
-)
-claim(
-    "its eight tasks come from four corpora",
-    p["negative_sampling", "tuned"].tasks == 8,
-    p["negative_sampling", "tuned"].corpora == 4,
+    all(e.low <= 0 <= e.high for e in agreed),
 )
 
 # %% [markdown]
@@ -795,8 +763,9 @@ claim(
 #   data.
 # - *Made-up* data: where the model is right, a tuned threshold is as good as any remedy; where it is wrong,
 #   weights and dice also find a better model.
-# - *Real* text, seventeen tasks, equal search: at argmax prior, logit adjustment and weights gain most where
-#   positives are rarer in training than in use; with thresholds tuned no remedy is told from cross entropy.
+# - *Real* text, twenty-seven tasks, equal searches: at argmax logit adjustment and class weights gain most, above all
+#   where positives are rarer in training than in use. With tuned thresholds no remedy differs measurably from
+#   cross entropy.
 #
 # ## Exercises
 #

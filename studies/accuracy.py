@@ -2,7 +2,7 @@
 
     python -m studies.accuracy                # every run that is not recorded yet
 
-Features, heads and draws are those of Stage A of the evidence (``docs/protocol.md``), with the
+Features, heads and draws are those of ``studies/evidence``, with the
 treebank's train and dev parts as the pool and its test part for testing, classes in their natural
 shares. For each loss and seed, learning rate and steps are those with the best accuracy on both
 halves of validation; the decision is argmax. Dice losses have squared denominators and smoothing 1.

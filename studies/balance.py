@@ -8,7 +8,7 @@ training set, and 1, 3, 10 or 30 negatives for each. *Fixed size*: 880 examples 
 set at the same ratios. The designs meet at ten to one. Validation and test are the same for every
 set of a seed and hold 10% positives.
 
-Features, heads, draws and scores are those of Stage A of the evidence (``docs/protocol.md``). For
+Features, heads, draws and scores are those of ``studies/evidence``. For
 each set, loss, seed and way of deciding, learning rate and steps are those with the best F1 on the
 first half of validation; a tuned threshold is chosen on the second half, a shifted one is what
 Bayes' rule gives for the other ratio. Dice is the library's default: squared denominators,

@@ -10,7 +10,6 @@ import matplotlib.pyplot as plt
 
 from dicelab import figures
 from dicelab.records import searched, speed
-from dicelab.records.analysis import CHECKPOINTS, WAYS, Evidence, compared
 from dicelab.training.experiment import LOSSES
 from tests import made_up_study
 
@@ -153,53 +152,27 @@ def test_shares_add_up_and_name_the_ratio(axes) -> None:
     assert axes.texts[0].get_text() == "3.0 : 1"
 
 
-def _final(seed: int, hits: int, called: int) -> dict:
-    scored = {"f1": 200 * hits / (called + 50), "found": hits, "predicted": called, "gold": 50}
-    scored["blocks"] = [[hits], [called]]
-    sweep = [[hits, 2 * hits], [called, 4 * called]]
-    return {
-        "kind": "final",
-        "task": "toy",
-        "seed": seed,
-        "chosen_for": ["argmax", "tuned"],
-        "test": {"argmax": scored, "tuned": scored},
-        "curve": {"tuned": [float(seed)] * len(CHECKPOINTS)},
-        "precision_recall": {"test": sweep},
-    }
-
-
-def _evidence() -> Evidence:
-    told = {"blocks": [50], "corpus": "toy", "form": "pair", "baselines": {"majority": 7.0}}
-    told["sizes"] = {"train": {"rows": 100, "positive": 10}}
-    finals = {
-        ("toy", arm, how): {seed: _final(seed, hits, 20) for seed in (0, 1)}
-        for arm, hits in (("ce", 10), ("dice", 20))
-        for how in WAYS
-    }
-    return Evidence(tasks={"toy": told}, finals=finals)
-
-
-def test_evidence_draws_means_over_finals_and_where_each_loss_decides(axes) -> None:
-    runs = _evidence()
-    precision, recall = runs.precision_recall("toy", "ce")
-    np.testing.assert_allclose(precision, [0.5, 0.25])
-    np.testing.assert_allclose(recall, [0.2, 0.4])
-    assert runs.operating_point("toy", "dice", "tuned") == pytest.approx((1.0, 0.4))
-    _, both = plt.subplots(2)
-    figures.evidence(runs, "toy", both)
-    np.testing.assert_allclose(both[0].lines[0].get_ydata(), 0.5)  # of seeds 0 and 1
-    points = {tuple(line.get_xydata()[0]) for line in both[1].lines if len(line.get_xdata()) == 1}
-    assert points == {(0.2, 0.5), (0.4, 1.0)}
-
-
-def test_compared_is_for_tasks_that_both_have_finished() -> None:
-    runs = _evidence()
-    row = compared(runs, ["toy", "other"])["toy"]
-    assert row["baseline"] == "7.0"
-    assert row["ce, tuned"] == "28.6"  # 2 · 10 / (20 + 50)
-    assert row["dice less ce, argmax"].startswith("+28.6")
-    del runs.finals["toy", "dice", "tuned"]
-    assert compared(runs, ["toy"]) == {}
+def test_differences_stand_in_the_row_of_their_task(axes) -> None:
+    effects = [searched.Effect("t", "s", "x", 1, m, m - 1, m + 1, 1.0, 1.0, 2) for m in range(4)]
+    arms = [("dice", "argmax"), ("dice_start", "tuned")]
+    found = {f"task {i}": dict(zip(arms, effects[2 * i :], strict=False)) for i in range(2)}
+    figures.differences(found, ax=axes)
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["task 0", "task 1"]
+    marks = [line for line in axes.lines if len(line.get_xdata()) == 1]
+    assert [(m.get_xdata()[0], round(float(m.get_ydata()[0]))) for m in marks] == [
+        (0, 0),
+        (1, 0),
+        (2, 1),
+        (3, 1),
+    ]
+    assert [m.get_marker() for m in marks] == ["o", "D"] * 2
+    hollow = [m.get_markerfacecolor() == "white" for m in marks]
+    assert hollow == [True, False] * 2, "dice starts near 0, dice_start at the log prior"
+    bars = [line.get_xdata() for line in axes.lines if len(line.get_xdata()) == 2]
+    assert [-1, 1] in [list(x) for x in bars]
+    labels = axes.get_legend_handles_labels()[1]
+    assert labels == ["dice, near 0, at argmax", "dice, log prior, tuned"]
+    assert axes.yaxis_inverted()
 
 
 def test_seeds_shows_every_run_under_its_name(axes) -> None:

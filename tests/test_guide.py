@@ -7,11 +7,12 @@ occur in it.
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,10 @@ import yaml
 from papermill import inspect_notebook
 
 from dicelab.__main__ import _parser
-from dicelab.records import analysis, decided, runs, searched
-from dicelab.records.analysis import Evidence, less_ce
+from dicelab.records import decided, runs, searched
 from dicelab.records.decided import Effect
 from dicelab.records.speed import CORPORA, faster, read_corpora, scores
-from studies import decoding, first_try, monday, own_data, readers
+from studies import decoding, first_try, monday, own_data
 from tests.checkout import ROOT
 
 RESULTS = ROOT / "results"
@@ -153,13 +153,6 @@ def of_many_labels() -> list[str]:
     return [*half, each, found["dice_micro", "one", "bce_prior", "one", "micro"]]
 
 
-def of_alpha() -> list[str]:
-    evidence = Evidence.read(RESULTS / "evidence")
-    pooled = analysis.pool(analysis.effects_of(evidence, less_ce("dsc", "tuned")))
-    assert pooled is not None
-    return [told((pooled.mu, pooled.mu_low, pooled.mu_high), 2)]
-
-
 def of_start() -> list[str]:
     ways = ("tuned", "argmax")
     layered = [told(area(task, "dice_start", how, "dice")) for task in CORPORA for how in ways]
@@ -200,7 +193,6 @@ INTERVALS: dict[str, Callable[[], list[str]]] = {
     "few-steps": of_few_steps,
     "spans": of_spans,
     "many-labels": of_many_labels,
-    "alpha": of_alpha,
     "start": of_start,
     "resample": of_resampling,
 }
@@ -242,19 +234,6 @@ def test_with_a_tuned_threshold_no_gain_was_measurable() -> None:
     assert max(-least, most) < 3.55, "the advice says up to 3.5 points either way"
     assert sum(e.low > 0 for e in effects) == 0
     assert sum(e.high < 0 for e in effects) == 1
-    evidence = Evidence.read(RESULTS / "evidence")
-    halves = []
-    for arm in ("wce", "focal", "logit_adjustment", "ce_prior", "dsc", "tversky"):
-        pooled = analysis.pool(analysis.effects_of(evidence, less_ce(arm, "tuned")))
-        assert pooled is not None
-        assert abs(pooled.mu) < 0.5
-        assert pooled.mu_low < 0 < pooled.mu_high
-        halves.append((pooled.mu_high - pooled.mu_low) / 2)
-    holds("threshold", shown(min(halves)), shown(max(halves)))
-    dice = analysis.pool(analysis.effects_of(evidence, analysis.PRIMARY))
-    assert dice is not None
-    assert (dice.tasks, dice.corpora) == (17, 13)
-    holds("alpha", shown(dice.mu, 2))
 
 
 def test_what_helps_at_argmax() -> None:
@@ -412,43 +391,41 @@ def test_many_labels_with_all_layers() -> None:
     assert max(found["bce", "half", "micro"]) == 0
 
 
-def test_what_a_bias_at_the_log_odds_does() -> None:
-    both = [*kept("first_try.jsonl"), *kept("readers.jsonl")]
+def test_what_the_start_does_to_a_reader() -> None:
+    rows = json.loads((ROOT / "results" / "gpu" / "chapters.json").read_text())["rows"]
 
-    def of_seeds(parameters: Callable[[int], dict[str, Any]], split: str) -> list[float]:
-        return [
-            r["metrics"][split]["f1"]
-            for seed in (0, 1)
-            for r in both
-            if r["parameters"] == parameters(seed)
-        ]
+    def mean(loss: str, start: str, how: str) -> float:
+        asked = ("10_reading/" + loss, start)
+        found = [r[how] for r in rows if (r["run"], r["start"]) == asked]
+        assert len(found) == 3
+        return float(np.mean(found))
 
-    prior = partial(readers.parameters_of, readers.READERS["bce, prior"])
-    arms = [
-        partial(first_try.parameters_of, "squad11", first_try.SETUPS["ce"]),
-        prior,
-        partial(first_try.parameters_of, "squad11", first_try.SETUPS["dl, squared"]),
+    arms = [(loss, start) for loss in ("ce", "dl") for start in ("zero", "prior")]
+    holds("start", *(shown(mean(*arm, how)) for how in ("tuned", "test F1") for arm in arms))
+    assert mean("ce", "zero", "tuned") < 10 < 50 < mean("ce", "prior", "tuned"), "decided"
+
+
+def test_what_linear_tversky_loses_and_the_squared_form_does_not() -> None:
+    found = {first_try.key(r["parameters"]): r["metrics"]["test"] for r in kept("first_try.jsonl")}
+
+    def f1(setup: str, seeds: int) -> list[float]:
+        one = first_try.SETUPS[setup]
+        keys = [first_try.parameters_of("wnut17", one, seed) for seed in range(seeds)]
+        return [found[first_try.key(key)]["f1"] for key in keys]
+
+    assert f1("tl", 1) == [0]
+    unequal = [
+        r
+        for r in runs.kept_records("wnut17")
+        if r["chapter"] == "09_named_entities" and r["parameters"]["loss"] == "tl"
     ]
-    holds("start", *(shown(np.mean(of_seeds(arm, "test"))) for arm in arms), "0.0")
-    assert of_seeds(prior, "test_at_zero") == [0, 0]
-
-
-def test_what_linear_tversky_with_a_small_beta_loses() -> None:
-    search = Evidence.read(RESULTS / "evidence").search
-    twin = {r["trial"]: r["validation"] for r in search["wnut17", "ce"]}
-    behind = [
-        (
-            r["parameters"]["value"],
-            twin[r["trial"]]["tuned"]["f1"] - r["validation"]["tuned"]["f1"],
-        )
-        for r in search["wnut17", "tversky"]
-    ]
-    small = [points for beta, points in behind if beta < 0.505]
-    large = [points for beta, points in behind if beta > 0.8]
-    assert len(small) > 3
-    assert len(large) == 3
-    holds("linear-tversky", "0.5", str(int(min(small))))
-    assert max(map(abs, large)) < 5
+    assert {r["parameters"]["seed"] for r in unequal} == {0, 1, 2}
+    for r in unequal:
+        options = {"fp_weight": 0.3, "fn_weight": 0.7, "squared": False}
+        assert r["parameters"]["loss_options"] == options
+        assert r["metrics"]["test"]["f1"] == r["metrics"]["test_tuned"]["f1"] == 0
+    squared = f1("tl, squared, absent skipped", 3)
+    holds("linear-tversky", "0.5", "0.3", "0.7", str(int(min(squared))))
 
 
 def test_what_denominators_and_absent_classes_do() -> None:

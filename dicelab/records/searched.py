@@ -72,6 +72,10 @@ class Effect:
     of_searches: float
     searches: int
 
+    def __str__(self) -> str:
+        """The mean and its interval, signed, as in ``+4.9 [+2.4, +7.4]``."""
+        return f"{self.mean:+.1f} [{self.low:+.1f}, {self.high:+.1f}]".replace("-", "−")
+
 
 def finals_of(records: Sequence[Record], arm: str, how: str) -> Iterator[Record]:
     """The finals of an arm that were chosen for a way of deciding."""
@@ -125,6 +129,36 @@ def effect(records: Sequence[Record], contrast: Contrast) -> Effect | None:
         float(of_search.std(ddof=1)),
         len(whole),
     )
+
+
+def minus_start(records: Sequence[Record], arm: str, how: str) -> Effect | None:
+    """An arm minus cross entropy from the log prior on one task, both decided in the same way.
+
+    Args:
+        records: Of the task.
+        arm: The arm.
+        how: The way of deciding, of both.
+
+    Returns:
+        None if fewer than two searches of both have their finals.
+    """
+    return effect(records, Contrast((arm, how), ("ce_start", how)))
+
+
+def compared(records: Sequence[Record], arms: Sequence[str]) -> dict[str, str]:
+    """A task's baseline and the mean test F1 of some arms at argmax and tuned, as text.
+
+    Args:
+        records: Of the task.
+        arms: Those that are not recorded are left out.
+    """
+    (task,) = (r for r in records if r["kind"] == "task")
+    row = {"baseline": f"{task['baseline']:.1f}"}
+    for how in ("argmax", "tuned"):
+        for arm in arms:
+            if (mean := mean_f1(records, arm, how)) is not None:
+                row[f"{arm}, {how}"] = f"{mean:.1f}"
+    return row
 
 
 def bootstrap(both: np.ndarray, gold: np.ndarray, resamples: int = RESAMPLES) -> np.ndarray:

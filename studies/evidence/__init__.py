@@ -1,1 +1,1 @@
-"""Does a loss made for F1 beat cross entropy? The runs and the analysis of ``docs/protocol.md``."""
+"""Tasks, heads and scores of the controlled study; ``studies/evidence_2`` runs it."""

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-
-from dicelab.records.analysis import Record as Record
-from dicelab.records.analysis import read as read
-from dicelab.records.runs import versions
-
-FROZEN = ("tasks.py", "scores.py", "heads.py", "stage_a.py")
 
 
 def append(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
@@ -27,10 +20,3 @@ def append(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
         file.truncate(file.read().rfind(b"\n") + 1)
         os.write(file.fileno(), "".join(lines).encode())
         os.fsync(file.fileno())
-
-
-def provenance(files: Iterable[str] = FROZEN) -> dict[str, Any]:
-    """Versions of the packages, and a digest of the code that the result depends on."""
-    here = Path(__file__).parent
-    code = hashlib.sha256(b"".join((here / name).read_bytes() for name in files)).hexdigest()
-    return {"versions": versions(), "code": code[:12]}

@@ -25,10 +25,9 @@ from dicelab.tasks.outputs import outputs_of
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment
 from dicelab.training.trainer import build_loss
-from studies.evidence import stage_b as first
 from studies.evidence.heads import log_prior
 from studies.evidence.records import append
-from studies.evidence.scores import best_threshold, scored
+from studies.evidence.scores import Gold, best_threshold, scored
 from studies.evidence.tasks import YES, Parts, Row
 from studies.evidence_2.arms import WAYS, plug_in
 from studies.evidence_2.tasks import TASKS, labelled
@@ -244,7 +243,7 @@ def _parts(task: str) -> Parts:
     return labelled(task)
 
 
-class Draw(first._Task):
+class Draw:
     """A draw of Stage A2 as a model reads it: ``train``, both halves of validation, ``test``."""
 
     def __init__(self, task: str, seed: int) -> None:
@@ -267,6 +266,33 @@ class Draw(first._Task):
             self.names = [*self.encoded.labels, *sorted(seen - set(self.encoded.labels))]
         self.rows = {name: split.to_list() for name, split in self.encoded.splits.items()}
         self.collate = self.room.collator(self.tokenizer)
+
+    def gold(self, name: str, start: int = 0, stop: int | None = None) -> Gold:
+        """The gold entities of some sentences of a split."""
+        part = self.corpus[name].select(range(start, stop or len(self.corpus[name])))
+        if self.room is pairs:
+            return Gold.of(np.array(part["label"]), np.arange(len(part)), self.names)
+        index = {tag: i for i, tag in enumerate(self.names)}
+        rows = part["tags"]
+        labels = np.array([index[tag] for row in rows for tag in row])
+        return Gold.of(labels, np.repeat(np.arange(len(rows)), [len(r) for r in rows]), self.names)
+
+    def flat(self, logits: Any, name: str, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """Logits ``[words or pairs, C]``; what the model could not read is ``O``."""
+        if self.room is pairs:
+            return np.asarray(logits[start:stop], dtype=np.float32)
+        outside = np.full(len(self.names), -1e4, np.float32)
+        outside[0] = 1e4
+        rows = []
+        for i, places in enumerate(self.encoded.splits[name]["first_subword"]):
+            if start <= i < (stop or len(logits)):
+                for place in places:
+                    row = outside.copy()
+                    if place >= 0:
+                        row[: logits.shape[-1]] = logits[i][place]
+                        row[logits.shape[-1] :] = -1e4
+                    rows.append(row)
+        return np.array(rows)
 
     def chosen(self, seed: int, arm: Arm) -> Callable[[int], list[int]]:
         """The training rows of each step, counted from 1: one shuffled pass after the other.

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dicelab.records import searched
 from dicelab.records.analysis import f1, holm, read
 from dicelab.records.searched import (
     OTHERS,
@@ -163,6 +164,37 @@ def test_an_effect_holds_the_scatter_of_searches(tmp_path: Path) -> None:
     assert found.mean == pytest.approx(of_search.mean())
     assert found.of_searches == pytest.approx(of_search.std(ddof=1))
     assert found.error == pytest.approx(stats.sem(of_search), rel=0.05)
+
+
+def test_a_task_is_compared_with_cross_entropy_from_the_prior(tmp_path: Path) -> None:
+    made_up_study.write(tmp_path)
+    records = read(tmp_path / "mrpc.jsonl")
+    finals = [r for r in records if r["kind"] == "final"]
+
+    def plain(arm: str, how: str) -> list[float]:
+        of_arm = [r for r in finals if r["arm"] == arm and how in r["chosen_for"]]
+        return [r["test"][how]["f1"] for r in of_arm]
+
+    row = searched.compared(records, ["ce_start", "dice", "unknown"])
+    assert list(row) == [
+        "baseline",
+        "ce_start, argmax",
+        "dice, argmax",
+        "ce_start, tuned",
+        "dice, tuned",
+    ]
+    assert row["baseline"] == "9.0"
+    assert row["dice, tuned"] == f"{np.mean(plain('dice', 'tuned')):.1f}"
+    found = searched.minus_start(records, "dice", "tuned")
+    assert found is not None
+    gap = np.mean(plain("dice", "tuned")) - np.mean(plain("ce_start", "tuned"))
+    assert found.mean == pytest.approx(gap)
+    assert searched.minus_start(records, "unknown", "tuned") is None
+
+
+def test_an_effect_reads_as_its_mean_and_interval() -> None:
+    e = searched.Effect("t", "s", "x", 1, 4.94, -2.41, 7.44, 1.0, 1.0, 5)
+    assert str(e) == "+4.9 [−2.4, +7.4]"
 
 
 def test_only_whole_searches_count(tmp_path: Path) -> None:

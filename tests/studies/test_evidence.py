@@ -1,8 +1,7 @@
-"""Stage A of the evidence: scores, heads, draws, records, each against another way to get it."""
+"""Scores, heads, draws and records of the study, each against another way to get it."""
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 from pathlib import Path
 
@@ -14,9 +13,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from dicebook.losses import functional
+from dicelab.records.analysis import read
 from dicelab.tasks.tagging import score
-from studies.evidence import heads, records, stage_a, tasks
+from studies.evidence import heads, tasks
 from studies.evidence.heads import ARMS, Trial
+from studies.evidence.records import append
 from studies.evidence.scores import Gold, best_threshold, candidates, f1
 from studies.evidence.tasks import Data, Row, Task
 
@@ -231,77 +232,29 @@ def test_cached_features_are_verified(monkeypatch, tmp_path: Path) -> None:
 
 
 def test_a_run_killed_in_the_middle_of_a_line_leaves_whole_records(tmp_path: Path) -> None:
-    path = tmp_path / "a-x.jsonl"
-    records.append(path, [{"a": 1}])
+    path = tmp_path / "x.jsonl"
+    append(path, [{"a": 1}])
     with path.open("ab") as file:
         file.write(b'{"a": 2')
-    assert records.read(path) == [{"a": 1}]
-    records.append(path, [{"a": 3}])
-    assert records.read(path) == [{"a": 1}, {"a": 3}]
+    assert read(path) == [{"a": 1}]
+    append(path, [{"a": 3}])
+    assert read(path) == [{"a": 1}, {"a": 3}]
 
 
 def _append(path: Path, worker: int) -> None:
     for i in range(20):
-        records.append(path, [{"worker": worker, "i": i, "pad": "x" * 5000}])
+        append(path, [{"worker": worker, "i": i, "pad": "x" * 5000}])
 
 
 def test_two_processes_write_whole_lines(tmp_path: Path) -> None:
-    path = tmp_path / "a-x.jsonl"
+    path = tmp_path / "x.jsonl"
     context = multiprocessing.get_context("fork")
     workers = [context.Process(target=_append, args=(path, w)) for w in range(2)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    assert len(records.read(path)) == 40
-
-
-@pytest.fixture
-def small(monkeypatch, tmp_path: Path) -> Path:
-    """Stage A on made-up features: two trials, three finals."""
-    task = Task("made-up", "pair", lambda: ([], []), None, None)
-    monkeypatch.setitem(tasks.TASKS, "made-up", task)
-    monkeypatch.setattr(stage_a, "_data", lambda name: _data())
-    monkeypatch.setattr(stage_a, "TRIALS", 2)
-    monkeypatch.setattr(stage_a, "FINALS", 3)
-    return tmp_path
-
-
-@pytest.mark.slow
-def test_stage_a_goes_on_where_it_was_killed(small: Path) -> None:
-    unit = ("made-up", "dice", small)
-    stage_a.run_unit(unit)
-    path = stage_a.file_of(small, "made-up")
-    whole = records.read(path)
-    finals = [r for r in whole if r["kind"] == "final"]
-    assert [r["kind"] for r in whole[:3]] == ["task", "search", "search"]
-    assert {r["seed"] for r in finals} == {0, 1, 2}
-    assert {how for r in finals for how in r["chosen_for"]} == {"argmax", "tuned"}
-    assert stage_a.missing(unit) == 0
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(lines[:-2]) + lines[-1][:40])
-    assert stage_a.missing(unit) == 2
-    stage_a.run_unit(unit)
-    again = records.read(path)
-    drop = {"seconds"}
-    assert sorted(json.dumps({k: v for k, v in r.items() if k not in drop}) for r in again) == (
-        sorted(json.dumps({k: v for k, v in r.items() if k not in drop}) for r in whole)
-    )
-    assert "test" not in whole[1]
-
-
-@pytest.mark.slow
-def test_the_record_of_a_final_agrees_with_itself(small: Path) -> None:
-    stage_a.run_unit(("made-up", "ce", small))
-    for record in records.read(stage_a.file_of(small, "made-up")):
-        for how in record.get("chosen_for", []):
-            test = record["test"][how]
-            assert [sum(x) for x in test["blocks"]] == [test["found"], test["predicted"]]
-            assert test["f1"] == pytest.approx(
-                200 * test["found"] / (test["predicted"] + test["gold"]), abs=0.001
-            )
-            assert test["f1"] > 60  # the made-up task can be learned
-            assert (how == "argmax") <= (record["validation"]["argmax"]["threshold"] == 0)
+    assert len(read(path)) == 40
 
 
 @pytest.mark.parametrize(

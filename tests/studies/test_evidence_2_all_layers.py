@@ -11,8 +11,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from dicelab.records.analysis import read
 from dicelab.tasks import pairs, tagging
-from studies.evidence.records import append, read
+from studies.evidence.records import append
 from studies.evidence.tasks import NO, YES, Row
 from studies.evidence_2 import stage_b
 from studies.evidence_2.stage_b import LENGTHS, Run, finished

@@ -83,4 +83,4 @@ def spent(folder: Path) -> list[tuple[str, int, float]]:
         for r in records
     }
     hours = sum(of_run.values()) / 3600
-    return [("second protocol, all layers, on a GPU", len(of_run), hours)]
+    return [("all layers, on a GPU", len(of_run), hours)]

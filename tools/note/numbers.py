@@ -12,28 +12,9 @@ from pybtex import format_from_file
 
 from dicelab.claims import claim
 from dicelab.records import paper
-from dicelab.records.analysis import (
-    Evidence,
-    Pooled,
-    effects_of,
-    less_ce,
-    pool,
-    read,
-)
 from dicelab.records.runs import read_records
 from tools.note import layers, second
-from tools.note.words import interval, signed
 
-NAMES = {
-    "dice": "dice, squared",
-    "dsc": "self-adjusting dice",
-    "tversky": "Tversky, linear",
-    "wce": "class weights",
-    "logit_adjustment": "logit adjustment",
-    "ce_prior": "logit adjustment, post hoc",
-    "focal": "focal loss",
-    "negative_sampling": "negative sampling",
-}
 CITED = (
     "li2020dice",
     "milletari2016vnet",
@@ -47,13 +28,6 @@ CITED = (
 )
 
 
-def over_tasks(evidence: Evidence, arm: str, how: str) -> Pooled:
-    """An arm less cross entropy over the tasks that have it, by the protocol's model."""
-    found = pool(effects_of(evidence, less_ce(arm, how)))
-    assert found is not None
-    return found
-
-
 def numbers(root: Path) -> dict[str, str]:
     """What the text's braces stand for; its comparisons are asserted on the way.
 
@@ -63,45 +37,21 @@ def numbers(root: Path) -> dict[str, str]:
     Raises:
         AssertionError: A sentence does not hold for the records.
     """
-    folder = root / "results" / "evidence"
-    evidence = Evidence.read(folder)
-    found = second.numbers(root / "results" / "evidence_2")
+    folder = root / "results" / "evidence_2"
+    found = second.numbers(folder)
     gains = _gains()
     claim(
         "more than many a published gain",
         sum(g < float(found["sd"]) for g in gains) > len(gains) / 2,
     )
-    of_second = root / "results" / "evidence_2"
-    found |= layers.numbers(of_second)
-    rows = spent(folder) + second.spent(of_second) + layers.spent(of_second)
+    found |= layers.numbers(folder)
+    rows = second.spent(folder) + layers.spent(folder)
     found |= {
         "references": _references(root),
-        "table_rivals": _rivals(evidence),
         "table_hours": "\n".join(f"| {a} | {n:,} | {h:.1f} |" for a, n, h in rows),
     }
     found |= _of_the_paper() | _first_try(root)
     return {name: str(value) for name, value in found.items()}
-
-
-def spent(folder: Path) -> list[tuple[str, int, float]]:
-    """Of each stage: what it is, its runs, its core-hours.
-
-    Args:
-        folder: The records.
-    """
-    rows = []
-    for title, letter in (
-        ("first protocol, frozen encoder", "a"),
-        ("first protocol, all layers", "b"),
-    ):
-        seconds = [
-            r["seconds"]
-            for path in sorted(folder.glob(f"{letter}-*.jsonl"))
-            for r in read(path)
-            if r["kind"] in ("search", "final")
-        ]
-        rows.append((title, len(seconds), sum(seconds) / 3600))
-    return rows
 
 
 def _of_the_paper() -> dict[str, Any]:
@@ -174,16 +124,6 @@ def _first_try(root: Path) -> dict[str, str]:
         "ce_first": f"{np.mean(ce):.1f}",
         "squared_first": f"{np.mean(squares):.1f}",
     }
-
-
-def _rivals(evidence: Evidence) -> str:
-    lines = ["| loss | tasks | at argmax | tuned |", "|---|---|---|---|"]
-    for arm, name in NAMES.items():
-        both = [over_tasks(evidence, arm, how) for how in ("argmax", "tuned")]
-        cells = [f"{signed(p.mu)} {interval(p.mu_low, p.mu_high)}" for p in both]
-        tasks = " / ".join(dict.fromkeys(str(p.tasks) for p in both))
-        lines.append(f"| {name} | {tasks} | {' | '.join(cells)} |")
-    return "\n".join(lines)
 
 
 def _references(root: Path) -> str:

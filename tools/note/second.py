@@ -171,7 +171,7 @@ def spent(folder: Path) -> list[tuple[str, int, float]]:
         ("the other losses", [arm for arm in RIVALS if arm != "dice"]),
     ):
         runs = [r["seconds"] for records in tasks.values() for r in records if r.get("arm") in arms]
-        rows.append((f"second protocol, {name}", len(runs), sum(runs) / 3600))
+        rows.append((f"frozen encoder, {name}", len(runs), sum(runs) / 3600))
     return rows
 
 

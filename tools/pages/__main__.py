@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from tools.pages import evidence, evidence_2, from_here, own_data, records, reproduced
+from tools.pages import evidence_2, from_here, own_data, records, reproduced
 
 ROOT = Path(__file__).parents[2]
 DOCS, RESULTS = ROOT / "docs", ROOT / "results"
 
 for name, text in {
-    "evidence.md": evidence.page(RESULTS / "evidence"),
     "evidence_2.md": evidence_2.page(RESULTS / "evidence_2"),
     "own_data.md": own_data.page(RESULTS / "own_data"),
     "records.md": records.page(RESULTS),
