@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from os import PathLike
 from pathlib import Path
 
@@ -16,7 +15,15 @@ from dicelab.corpora.conllu import read_conllu
 from dicelab.corpora.delimited import read_labels, read_pairs, read_sentences
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.forms import check_task
-from dicelab.corpora.registry import CORPORA, EMBEDDED, REGISTERED, SPLITS, corpus_named
+from dicelab.corpora.registry import (
+    BESIDE,
+    CORPORA,
+    EMBEDDED,
+    REGISTERED,
+    SPLITS,
+    corpus_named,
+    split_of,
+)
 from dicelab.corpora.squad import read_squad
 from dicelab.corpora.trees import is_tree_file, read_trees
 
@@ -34,19 +41,6 @@ _SUFFIXES = {
 
 #: A split as a folder of two files, a sentence a line.
 _PARALLEL = ("sentences.txt", "tags.txt")
-
-_SPLIT_NAMES = {
-    **dict.fromkeys(("train", "training"), "train"),
-    **dict.fromkeys(("validation", "valid", "val", "dev", "development", "testa"), "validation"),
-    **dict.fromkeys(("test", "testing", "testb"), "test"),
-}
-
-#: What lies beside a corpus and is none of it.
-_BESIDE = re.compile(
-    r"\..*|card\.json|SOURCE\.tsv|SHA256SUMS|.*(README|LICEN[CS]E|CITATION|_note)\b.*"
-    r"|.*\.(md|html?|pdf|xml|stats|py|sh|bib|zip|gz|tgz|tar)",
-    re.IGNORECASE,
-)
 
 
 def load(
@@ -146,24 +140,13 @@ def read_file(path: str | PathLike[str], *, task: str) -> Dataset:
     return read_trees(path) if is_tree_file(path) else read_sentences(path)
 
 
-def split_of(name: str) -> str | None:
-    """The split that the words of a file's name tell; None for what is none or several.
-
-    Args:
-        name: such as ``"train.conll"`` or ``"eng.testa"``; of a README or a licence there is none.
-    """
-    words = re.split(r"[^a-z]+", name.lower())
-    splits = {_SPLIT_NAMES[word] for word in words if word in _SPLIT_NAMES}
-    return None if len(splits) != 1 or _BESIDE.fullmatch(name) else splits.pop()
-
-
 def _split_files(folder: Path, task: str) -> dict[str, Path]:
     """The file of each split that a folder has, told by the words in the files' names."""
     found: dict[str, Path] = {}
     unknown: list[str] = []
     for path in sorted(folder.iterdir()):
         parallel = task == "tagging" and all((path / name).is_file() for name in _PARALLEL)
-        if not parallel and (not path.is_file() or _BESIDE.fullmatch(path.name)):
+        if not parallel and (not path.is_file() or BESIDE.fullmatch(path.name)):
             continue
         split = split_of(path.name)
         readable = parallel or path.suffix.lower() in _SUFFIXES[task]
