@@ -482,7 +482,7 @@ def _multi(
     if lacking:
         most = 100 * (1 - len(lacking) / len(labels))
         notes.append(
-            f"A label without a row in test counts 0 in macro F1, as in scikit-learn: the most that "
+            "A label without a row in test counts 0 in macro F1, as in scikit-learn: the most that "
             f"can be reached there is {most:.1f}."
         )
     return data
