@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 from datasets import Dataset, DatasetDict
 
-from dicelab.corpora import embedded
-from dicelab.corpora.conll import UNIVERSAL_NER, read_conll, read_parallel
-from dicelab.corpora.conllu import read_conllu
+from dicelab.corpora import embedded, shapes
+from dicelab.corpora.conll import read_parallel
 from dicelab.corpora.delimited import read_labels, read_pairs, read_sentences
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.forms import check_task
+from dicelab.corpora.forms import check_task, to_dataset
 from dicelab.corpora.registry import (
     BESIDE,
     CORPORA,
@@ -28,15 +27,16 @@ from dicelab.corpora.squad import read_squad
 from dicelab.corpora.trees import is_tree_file, read_trees
 
 #: task -> the suffixes of its files; some corpora have their split as suffix (``eng.testa``).
+_TABLES = (".tsv", ".csv", ".json", ".jsonl", ".ndjson", ".txt", ".parquet", ".xlsx", ".gz")
 _SUFFIXES = {
     "tagging": (
-        *(".conll", ".conllu", ".iob2", ".txt", ".tsv", ".bio", ".bmes", ".bioes", ".annotated"),
-        *(".train", ".dev", ".test", ".testa", ".testb"),
+        *(".conll", ".conllu", ".iob2", ".iob", ".bio", ".bmes", ".bioes", ".annotated"),
+        *(".train", ".dev", ".test", ".testa", ".testb", *_TABLES),
     ),
-    "reading": (".json",),
-    "pairs": (".tsv", ".csv", ".jsonl", ".txt"),
-    "sentences": (".tsv", ".csv", ".jsonl", ".txt"),
-    "labels": (".tsv", ".csv", ".jsonl", ".txt"),
+    "reading": (".json", ".jsonl", ".ndjson", ".gz"),
+    "pairs": _TABLES,
+    "sentences": _TABLES,
+    "labels": _TABLES,
 }
 
 #: A split as a folder of two files, a sentence a line.
@@ -109,10 +109,10 @@ def read_file(path: str | PathLike[str], *, task: str) -> Dataset:
     """Read one file by the reader that its suffix names.
 
     Args:
-        path: For tagging ``.conllu``, ``.iob2`` (Universal NER), or one of ``.conll``, ``.txt``,
-            ``.bmes``, ``.testa`` and the like (token and tag in columns); for reading ``.json``
-            (SQuAD); for pairs, sentences and labels ``.tsv``, ``.csv``, ``.jsonl``, ``.txt`` (a
-            table, or for sentences sentiment trees).
+        path: For tagging ``.conllu``, ``.iob2`` (Universal NER), one of ``.conll``, ``.txt``,
+            ``.bmes``, ``.testa`` and the like (token and tag in columns), or a table of tokens and
+            tags or of texts and spans; for reading ``.json`` (SQuAD); for pairs, sentences and
+            labels a table, or for sentences sentiment trees.
         task: One of ``FORMS``.
 
     Raises:
@@ -127,17 +127,25 @@ def read_file(path: str | PathLike[str], *, task: str) -> Dataset:
         raise CorpusError(
             f"{path}: expected for {task} a file ending in {', '.join(_SUFFIXES[task])}"
         )
-    if suffix == ".conllu":
-        return read_conllu(path)
     if task == "tagging":
-        return read_conll(path, **(UNIVERSAL_NER if suffix == ".iob2" else {}))
+        table = shapes.read(path, shapes.Asked(task="tagging"))
+        form = shapes.tagging_form(table, shapes.Asked(task="tagging"))
+        if form is None:
+            raise CorpusError(
+                f"{path}: expected tagged sentences: a token a line, rows of tokens and tags, or "
+                f"texts with spans; got the columns {', '.join(table.names[:20])}"
+            )
+        table = shapes.as_tagged(table, form)
+        if table.bad:
+            raise CorpusError(table.bad[0])
+        return to_dataset({n: table.column(n) for n in ("tokens", "tags")}, task="tagging")
     if task == "reading":
         return read_squad(path)
     if task == "pairs":
         return read_pairs(path)
     if task == "labels":
         return read_labels(path)
-    return read_trees(path) if is_tree_file(path) else read_sentences(path)
+    return read_trees(path) if suffix == ".txt" and is_tree_file(path) else read_sentences(path)
 
 
 def _split_files(folder: Path, task: str) -> dict[str, Path]:

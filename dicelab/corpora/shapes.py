@@ -131,13 +131,21 @@ def read(path: str | Path, asked: Asked | None = None) -> Table:
             )
         )
     )
+    if asked.task == "tagging" and tagging_form(table, asked) is None:
+        return read_tagged(path, asked, sure=True) or table
     return table
 
 
-def read_tagged(path: Path, asked: Asked) -> Table | None:
-    """A file of a token a line as a table of ``tokens`` and ``tags``; None for any other."""
+def read_tagged(path: Path, asked: Asked, *, sure: bool = False) -> Table | None:
+    """A file of a token a line as a table of ``tokens`` and ``tags``; None for any other.
+
+    Args:
+        path: the file.
+        asked: what was said about it.
+        sure: whether it can be nothing else; by default where its name says so.
+    """
     name = path.name.lower().removesuffix(".gz")
-    sure = name.endswith(TAGGED)
+    sure = sure or name.endswith(TAGGED)
     if name.endswith((".json", ".jsonl", ".ndjson", ".parquet", ".xlsx")):
         return None
     if path.is_file() and path.read_bytes()[:4] in (b"PAR1", b"PK\x03\x04"):
@@ -150,11 +158,11 @@ def read_tagged(path: Path, asked: Asked) -> Table | None:
     if name.endswith(".conllu"):
         return _of_dataset(path, read_conllu(path), "CoNLL-U", [])
     layout = layout_of(lines[:5000], sure=sure)
-    if layout is None and not (sure or asked.task == "tagging"):
-        return None
     if layout is None and not sure:
         return None
-    options |= UNIVERSAL_NER if name.endswith(".iob2") and not layout else layout or {}
+    options |= layout or {}
+    if name.endswith(".iob2") and options.get("token_column", 1) == 1:
+        options |= UNIVERSAL_NER
     if asked.delimiter:
         options["separator"] = asked.delimiter
     for option, told in (("token_column", asked.text), ("tag_column", asked.label)):

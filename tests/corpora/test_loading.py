@@ -80,8 +80,11 @@ def test_the_task_must_fit(tmp_path):
         load("embedded-pos-en", task="pairs")
     with pytest.raises(CorpusError, match="task: expected one of tagging, reading, pairs"):
         load("wnut17", task="ner")
-    (tmp_path / "a.json").write_text("{}")
+    (tmp_path / "a.docx").write_text("{}")
     with pytest.raises(CorpusError, match=r"expected for tagging a file ending in \.conll"):
+        load(tmp_path / "a.docx", task="tagging")
+    (tmp_path / "a.json").write_text('[{"text": "a b", "label": 1}]')
+    with pytest.raises(CorpusError, match=r"expected tagged sentences: .* columns text, label"):
         load(tmp_path / "a.json", task="tagging")
 
 
