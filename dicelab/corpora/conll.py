@@ -208,7 +208,8 @@ def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | N
         breaks = re.search(r"\S *\n([ \t]*\n)+.*\S", "\n".join(lines)) is not None
         if width < 2 or many <= 0.9 * len(rows):
             return None
-        if not breaks and not (width < 5 and looks_tagged(row[-1] for row in fit)):
+        tags = width == 2 and separator in "\t " and looks_tagged(row[-1] for row in fit)
+        if not breaks and not tags:
             return None
         if sum(" " not in row[token].strip() for row in fit) <= 0.9 * len(fit):
             return None

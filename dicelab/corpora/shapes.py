@@ -132,7 +132,10 @@ def read(path: str | Path, asked: Asked | None = None) -> Table:
         )
     )
     if asked.task == "tagging" and tagging_form(table, asked) is None:
-        return read_tagged(path, asked, sure=True) or table
+        try:
+            return read_tagged(path, asked, sure=True) or table
+        except CorpusError:
+            return table
     return table
 
 
@@ -275,13 +278,13 @@ def tagging_form(table: Table, asked: Asked) -> tuple[str, list[str]] | None:
     tokens = [n for n in strings if _are(cells[n], lambda v: all(type(t) is str for t in v))]
     tokens = _first(tokens, _TOKENS, asked.text)
     for name in _first([n for n in lists if n not in tokens[:1]], _TAGS, asked.label):
-        if tokens and all(
-            type(a) is list
-            and type(b) is list
-            and len(a) == len(b)
-            and not isinstance((b or [""])[0], dict | list)
-            for a, b in zip(cells[tokens[0]], cells[name], strict=True)
-        ):
+        both = zip(cells[tokens[0]], cells[name], strict=True) if tokens else ()
+        alike = [
+            len(a) == len(b) and not isinstance((b or [""])[0], dict | list)
+            for a, b in both
+            if type(a) is list and type(b) is list
+        ]
+        if sum(alike) > 0.9 * len(table.rows[:LOOK]):
             return "lists", [tokens[0], name]
     for name in _first(lists, _SPANS, asked.label):
         kinds = [_span(one) for value in cells[name] if type(value) is list for one in value]

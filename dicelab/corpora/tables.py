@@ -192,6 +192,12 @@ def _json(path: Path, text: str, *, must: bool) -> Table | None:
         return _of_objects(path, list(enumerate(whole, 1)), [], "a JSON list")
     if type(whole) is dict and (inner := _inner(whole)) is not None:
         return _of_objects(path, list(enumerate(inner, 1)), [], "JSON")
+    if type(whole) is list:
+        if not must:
+            return None
+        raise CorpusError.at(
+            path, 0, f"expected a JSON list of objects or an object a line, got {short(first)}"
+        )
     if type(_loaded(first)) in (dict, list):
         return _json_lines(path, lines)
     objects = _one_after_another(text) if whole is None and first[0] == "{" else []
@@ -201,10 +207,6 @@ def _json(path: Path, text: str, *, must: bool) -> Table | None:
         return _of_objects(path, [(1, whole)], [], "a JSON object")
     if not must:
         return None
-    if type(whole) is list:
-        raise CorpusError.at(
-            path, 0, f"expected a JSON list of objects or an object a line, got {short(first)}"
-        )
     return _json_lines(path, lines)
 
 
@@ -320,6 +322,8 @@ def _delimited(path: Path, text: str, how: _How) -> Table:
         delimiter, skip, lines[0] = delimiter or told[1], 1, ""
     usual = path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
     sign, share = (delimiter, 1.0) if delimiter else _sign(path, lines)
+    if not delimiter and text.lstrip().startswith("__label__"):
+        sign = None  # fastText's lines
     if sign and not delimiter and (how.plain or how.rows_count):
         head = next(line for line in lines if line.strip()).split(sign)
         named = how.wanted & {name.strip(' "').lower() for name in head}
@@ -456,13 +460,13 @@ def _even(path: Path, rows: Rows, bad: list[str]) -> tuple[Rows, list[str]]:
     start, head = rows[0]
     width = len(head)
     usual, many = Counter(len(row) for _, row in rows).most_common(1)[0]
-    if usual == width + 1 and many >= 0.9 * (len(rows) - 1):
-        if all(not row[-1].strip() for _, row in rows if len(row) == usual):
-            rows = [(n, row[:-1] if len(row) == usual else row) for n, row in rows]
-        elif not any(is_number(name) for name in head):
-            # R leaves the column of row names without a name.
-            rows = [(start, ["", *head]), *rows[1:]]
-            width = usual
+    one_more = usual == width + 1 and many >= 0.9 * (len(rows) - 1)
+    if one_more and all(not row[-1].strip() for _, row in rows if len(row) == usual):
+        rows = [(n, row[:-1] if len(row) == usual else row) for n, row in rows]
+    elif one_more and width > 1 and not any(map(is_number, head)):
+        # R leaves the column of row names without a name.
+        rows = [(start, ["", *head]), *rows[1:]]
+        width = usual
     elif usual != width and many > 0.9 * len(rows) > 5:
         width = usual  # what stands above the table is none of it
         start = next(n for n, row in rows if len(row) == width)

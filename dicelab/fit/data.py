@@ -266,8 +266,14 @@ def _tagged(
     share = words[usual] / max(1, words.total())
     entities = all(map(is_entity_tag, words))
     background = "O" if entities else None
-    if not entities and len(words) > 1 and (usual.lower() in OUTSIDE or share > BACKGROUND):
-        background = usual
+    if not entities and len(words) > 1:
+        outside = [tag for tag, _ in words.most_common() if tag.lower() in OUTSIDE]
+        if outside and words[outside[0]] > 0.25 * words.total():
+            usual, share = outside[0], words[outside[0]] / words.total()
+            background = usual
+        elif share > BACKGROUND:
+            background = usual
+    if background is not None and not entities:
         notes.append(
             f"The tags have no prefix such as B- and I-: words are scored one by one, and "
             f"{usual!r}, {share:.0%} of them, is the background, which F1 does not count."
@@ -530,9 +536,11 @@ def _draw(
     if not missing:
         return {split: rows[split] for split in SPLITS}
     if len(train) < LEAST:
+        tagged = "tokens" in train[0]
         raise FitError(
-            f"expected at least {LEAST} {'sentences' if 'tokens' in train[0] else 'rows'} to draw "
+            f"expected at least {LEAST} {'sentences' if tagged else 'rows'} to draw "
             f"{' and '.join(missing)} from, got {len(train)}"
+            + "; put a blank line after each sentence" * (tagged and len(train) == 1)
         )
     groups: dict[str, list[int]] = {}
     for number, row in enumerate(train):
