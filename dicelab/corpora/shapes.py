@@ -43,7 +43,7 @@ SEPARATORS = ("|", ";", ",")
 MOST_LABELS = 1000
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 NOTHING = ("none", "n/a", "na", "null", "#n/a", "<na>", "-")
-_TOKENS = ("tokens", "words", "tokenized_text", "token", "word", "text", "sentence")
+TOKENS = ("tokens", "words", "tokenized_text", "token", "word", "text", "sentence")
 _TAGS = ("ner_tags", "ner", "tags", "tag", "labels", "label", "entities", "pos_tags", "pos")
 _SENTENCES = (
     "sentence #",
@@ -120,7 +120,7 @@ def read(path: str | Path, asked: Asked | None = None) -> Table:
         tagged = read_tagged(path, asked)
         if tagged is not None:
             return tagged
-    table = _fasttext(
+    table = of_fasttext(
         _studio(
             read_table(
                 path,
@@ -202,7 +202,7 @@ def _of_dataset(
     return Table(str(path), ["tokens", "tags"], table, bad, form, objects=True, tagged=True)
 
 
-def _fasttext(table: Table) -> Table:
+def of_fasttext(table: Table) -> Table:
     """Lines that begin with ``__label__NAME`` as a text and its labels."""
     lines = [" ".join(map(str, row)) for _, row in table.rows]
     some = [line for line in lines[:LOOK] if line.strip()]
@@ -276,7 +276,7 @@ def tagging_form(table: Table, asked: Asked) -> tuple[str, list[str]] | None:
     lists = [n for n, of in cells.items() if _are(of, lambda v: type(v) is list)]
     strings = [n for n in lists if any(cells[n])]
     tokens = [n for n in strings if _are(cells[n], lambda v: all(type(t) is str for t in v))]
-    tokens = _first(tokens, _TOKENS, asked.text)
+    tokens = _first(tokens, TOKENS, asked.text)
     for name in _first([n for n in lists if n not in tokens[:1]], _TAGS, asked.label):
         both = zip(cells[tokens[0]], cells[name], strict=True) if tokens else ()
         alike = [

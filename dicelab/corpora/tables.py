@@ -439,7 +439,7 @@ def _quoted(
         begun = start
         try:
             for fields in reader:
-                if any(field.strip() for field in fields):
+                if len(fields) > 1 or any(field.strip() for field in fields):
                     rows.append((begun + 1, fields))
                 begun = start + reader.line_num
             return rows, bad

@@ -326,7 +326,11 @@ def _with_labels(parts: dict[str, Table], columns: shapes.Columns, options: Opti
     for split, table in parts.items():
         places = [table.names.index(name) for name in (*columns.texts, *columns.labels)]
         rows[split], bad = [], list(table.bad)
+        empty = 0
         for line, values in table.rows:
+            if all(map(is_missing, values)):
+                empty += 1
+                continue
             picked = [values[place] for place in places]
             try:
                 row = {
@@ -346,6 +350,8 @@ def _with_labels(parts: dict[str, Table], columns: shapes.Columns, options: Opti
             del rows[split]
             notes.append(f"No row of {split} has a label, so that it is left out.")
             continue
+        if empty:
+            notes.append(f"{empty} rows of {split} have empty cells alone and are left out.")
         _say_bad(split, bad, options, notes)
         if not rows[split]:
             raise CorpusError(f"{table.path}: expected rows of text and label, got none")

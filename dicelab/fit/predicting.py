@@ -21,7 +21,15 @@ from transformers import (
 
 from dicelab.corpora.conll import fields_of, layout_of
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.shapes import TAGGED, Asked, as_tagged, choose, tagging_form
+from dicelab.corpora.shapes import (
+    TAGGED,
+    TOKENS,
+    Asked,
+    as_tagged,
+    choose,
+    of_fasttext,
+    tagging_form,
+)
 from dicelab.corpora.tables import Table, read_table, text_of
 from dicelab.corpora.text import read_lines
 from dicelab.fit.keeping import TOLD
@@ -223,10 +231,10 @@ def _sentences(model: Model, path: Path, asked: Asked) -> tuple[list[list[str]],
         if single:
             layout = {"separator": "\t" if any("\t" in line for line in lines) else " "}
             return _of_layout(path, lines, {**layout, "token_column": 0})
-    wanted = [n for n in (asked.text, model.told["columns"].get("text"), "tokens", "text") if n]
+    wanted = [n for n in (asked.text, model.told["columns"].get("text"), *TOKENS) if n]
     table = _table(path, asked, wanted)
     lists = [n for n in table.names if any(type(v) is list for v in table.column(n))]
-    lists = [n for n in lists if n == asked.text or n.lower() in ("tokens", "words", "text")]
+    lists = [n for n in lists if n == asked.text or n.lower() in TOKENS]
     if lists and (asked.text is None or asked.text in lists):
         return [list(map(str, v or [])) for v in table.column(lists[0])], (
             f"{table.form}, tokens in column {lists[0]!r}"
@@ -278,7 +286,7 @@ def _table(path: Path, asked: Asked, wanted: Sequence[str]) -> Table:
         raise CorpusError(f"{table.bad[0]} (--skip-bad leaves bad rows out)")
     if not table.rows:
         raise CorpusError.at(path, 0, "expected texts, got none")
-    return table
+    return of_fasttext(table)
 
 
 def _columns(table: Table, asked: Asked, wanted: Sequence[str], many: int) -> list[str]:
