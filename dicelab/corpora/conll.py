@@ -140,11 +140,8 @@ def read_conll(
         sentences[-1].append(token)
         tagged[-1].append(tag)
         lines[-1].append(number)
-    if broken_by:
-        sentences, tagged, lines = (
-            [row for n, row in enumerate(rows) if n not in broken_by]
-            for rows in (sentences, tagged, lines)
-        )
+    for number in sorted(broken_by, reverse=True):
+        del sentences[number], tagged[number], lines[number]
     if not sentences:
         raise CorpusError.at(path, 0, "expected tagged sentences, got none")
     if all(map(_are_segmented, sentences)):
@@ -189,8 +186,8 @@ def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | N
         return None
     for sign in "|/":
         pieces = [piece.split(sign) for line in full[:50] for piece in line.split()]
-        width = Counter(map(len, pieces)).most_common(1)[0]
-        if width[0] > 1 and width[1] == len(pieces) and looks_tagged(row[-1] for row in pieces):
+        parts = {len(piece) for piece in pieces}
+        if len(parts) == 1 and min(parts) > 1 and looks_tagged(row[-1] for row in pieces):
             return {"inner": sign, "separator": "\t"}
     body = [line for line in full if not line.startswith("#")] or full
     separator = next(

@@ -424,7 +424,7 @@ def _quoted(
 ) -> tuple[Rows, list[str]]:
     csv.field_size_limit(2**31 - 1)
     rows: Rows = []
-    bad = []
+    bad: list[str] = []
     start = 0
     spaced = sum(f"{sign} " in line for line in lines[:50]) > 0.9 * min(len(lines), 50)
     while start < len(lines):

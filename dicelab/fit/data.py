@@ -546,7 +546,8 @@ def _draw(
         raise FitError(
             f"expected at least {LEAST} {'sentences' if tagged else 'rows'} to draw "
             f"{' and '.join(missing)} from, got {len(train)}"
-            + "; put a blank line after each sentence" * (tagged and len(train) == 1)
+            + "; put a blank line after each sentence"
+            * (tagged and len(train) == 1)
         )
     groups: dict[str, list[int]] = {}
     for number, row in enumerate(train):

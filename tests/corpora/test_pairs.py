@@ -143,9 +143,7 @@ def test_a_wrong_file_is_reported_with_its_line(tmp_path, name, text, message):
 def test_bytes_that_are_no_utf_8(tmp_path):
     path = tmp_path / "x.tsv"
     path.write_bytes(b"a\tb\t1\nc\xe9\td\t0\n")
-    with pytest.raises(
-        CorpusError, match=r"x.tsv:2: expected text in .*, got byte 0xe9, which"
-    ):
+    with pytest.raises(CorpusError, match=r"x.tsv:2: expected text in .*, got byte 0xe9, which"):
         read_pairs(path)
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from dicelab.corpora import CorpusError, validate
 from dicelab.corpora.forms import FORMS
 from dicelab.corpora.squad import (
-    NO_TEXT,
     LOCATED,
     MAX_SHIFT,
+    NO_TEXT,
     NOT_FOUND,
     NOT_FOUND_QUESTION,
     SHIFTED,

@@ -207,7 +207,9 @@ def test_a_reader_that_has_seen_enough_ends_predict_quietly(one: Fit, tmp_path: 
         text=True,
     )
     assert (done.returncode, done.stdout) == (0, "label\tprobability\ttext\n")
-    assert (tmp_path / "err").read_text() == "new.txt: utf-8, a text a line, no header (--header).\n"
+    assert (
+        tmp_path / "err"
+    ).read_text() == "new.txt: utf-8, a text a line, no header (--header).\n"
 
 
 def test_more_minutes_may_be_given_to_a_fit(tmp_path: Path) -> None:

@@ -23,11 +23,15 @@ from dicelab.fit.data import Data, class_counts, read
 from dicelab.fit.options import FitError, Options
 
 N = 40
-TEXTS = [f"the parcel number {i} came {'late' if i % 4 == 0 else 'on time'}, well" for i in range(N)]
+TEXTS = [
+    f"the parcel number {i} came {'late' if i % 4 == 0 else 'on time'}, well" for i in range(N)
+]
 YES = [int(i % 4 == 0) for i in range(N)]
 NAMES = ["bad" if yes else "good" for yes in YES]
 RECORDS = [{"text": text, "label": yes} for text, yes in zip(TEXTS, YES, strict=True)]
-SETS = [[name for n, name in ((2, "late"), (3, "rude"), (5, "lost")) if i % n == 0] for i in range(N)]
+SETS = [
+    [name for n, name in ((2, "late"), (3, "rude"), (5, "lost")) if i % n == 0] for i in range(N)
+]
 HOT = [[int(name in of) for name in ("late", "rude", "lost")] for of in SETS]
 SENTENCE = ["Ana", "Lee", "saw", "Oslo", "once"]
 TAGS = ["B-PER", "I-PER", "O", "B-LOC", "O"]
@@ -52,7 +56,10 @@ def lines(rows: list[Any]) -> str:
 def column_file(sign: str = "\t", **respelt: str) -> str:
     """A token a line, with some tags of another spelling."""
     rows = [
-        "\n".join(f"{token}{sign}{respelt.get(tag.replace('-', '_'), tag)}" for token, tag in zip(*row, strict=True))
+        "\n".join(
+            f"{token}{sign}{respelt.get(tag.replace('-', '_'), tag)}"
+            for token, tag in zip(*row, strict=True)
+        )
         for row in TAGGED
     ]
     return "\n\n".join(rows) + "\n"
@@ -83,12 +90,24 @@ CLASSES: dict[str, tuple[str, str | bytes, dict[str, Any]]] = {
     "numbers as floats": ("a.csv", frame(label=[float(y) for y in YES]).to_csv(index=False), {}),
     "some numbers as floats": (
         "a.csv",
-        table([["text", "label"], *([t, y if i % 3 else float(y)] for i, (t, y) in enumerate(zip(TEXTS, YES, strict=True)))]),
+        table(
+            [
+                ["text", "label"],
+                *(
+                    [t, y if i % 3 else float(y)]
+                    for i, (t, y) in enumerate(zip(TEXTS, YES, strict=True))
+                ),
+            ]
+        ),
         {},
     ),
     "semicolons": ("a.csv", table([["text", "label"], *zip(TEXTS, YES, strict=True)], ";"), {}),
     "semicolons without a header": ("a.csv", table(list(zip(TEXTS, YES, strict=True)), ";"), {}),
-    "Excel's sep=": ("a.csv", "sep=;\n" + table([["text", "label"], *zip(TEXTS, YES, strict=True)], ";"), {}),
+    "Excel's sep=": (
+        "a.csv",
+        "sep=;\n" + table([["text", "label"], *zip(TEXTS, YES, strict=True)], ";"),
+        {},
+    ),
     "bars": ("a.txt", table([["text", "label"], *zip(TEXTS, YES, strict=True)], "|"), {}),
     "no header": ("a.tsv", table(list(zip(TEXTS, YES, strict=True)), "\t"), {}),
     "a header that has a comma": (
@@ -101,18 +120,35 @@ CLASSES: dict[str, tuple[str, str | bytes, dict[str, Any]]] = {
         "text,label\n" + "".join(f'"{t} \\"no\\"",{y}\n' for t, y in zip(TEXTS, YES, strict=True)),
         {},
     ),
-    "CRLF": ("a.tsv", table([["text", "label"], *zip(TEXTS, YES, strict=True)], "\t").replace("\n", "\r\n"), {}),
-    "CR": ("a.tsv", table([["text", "label"], *zip(TEXTS, YES, strict=True)], "\t").replace("\n", "\r"), {}),
-    "UTF-16": ("a.tsv", table([["text", "label"], *zip(TEXTS, YES, strict=True)], "\t").encode("utf-16"), {}),
+    "CRLF": (
+        "a.tsv",
+        table([["text", "label"], *zip(TEXTS, YES, strict=True)], "\t").replace("\n", "\r\n"),
+        {},
+    ),
+    "CR": (
+        "a.tsv",
+        table([["text", "label"], *zip(TEXTS, YES, strict=True)], "\t").replace("\n", "\r"),
+        {},
+    ),
+    "UTF-16": (
+        "a.tsv",
+        table([["text", "label"], *zip(TEXTS, YES, strict=True)], "\t").encode("utf-16"),
+        {},
+    ),
     "UTF-16 without its mark": (
         "a.csv",
         table([["text", "label"], *zip(TEXTS, YES, strict=True)]).encode("utf-16-le"),
         {},
     ),
-    "gzip": ("a.csv.gz", gzip.compress(table([["text", "label"], *zip(TEXTS, YES, strict=True)]).encode()), {}),
+    "gzip": (
+        "a.csv.gz",
+        gzip.compress(table([["text", "label"], *zip(TEXTS, YES, strict=True)]).encode()),
+        {},
+    ),
     "row names of R": (
         "a.csv",
-        "text,label\n" + "".join(f'"{i}","{t}",{y}\n' for i, (t, y) in enumerate(zip(TEXTS, YES, strict=True), 1)),
+        "text,label\n"
+        + "".join(f'"{i}","{t}",{y}\n' for i, (t, y) in enumerate(zip(TEXTS, YES, strict=True), 1)),
         {},
     ),
     "a trailing sign": (
@@ -127,28 +163,55 @@ CLASSES: dict[str, tuple[str, str | bytes, dict[str, Any]]] = {
     ),
     "an id called label": (
         "a.csv",
-        table([["text", "label", "target"], *([t, i, y] for i, (t, y) in enumerate(zip(TEXTS, YES, strict=True)))]),
+        table(
+            [
+                ["text", "label", "target"],
+                *([t, i, y] for i, (t, y) in enumerate(zip(TEXTS, YES, strict=True))),
+            ]
+        ),
         {},
     ),
     "a list of one label or none": (
         "a.jsonl",
-        lines([{"text": t, "label": y, "id": i} for i, (t, y) in enumerate(zip(TEXTS, YES, strict=True))]),
+        lines(
+            [
+                {"text": t, "label": y, "id": i}
+                for i, (t, y) in enumerate(zip(TEXTS, YES, strict=True))
+            ]
+        ),
         {},
     ),
 }
 NAMED: dict[str, tuple[str, str | bytes]] = {
-    "fastText": ("a.txt", "".join(f"__label__{n} {t}\n" for t, n in zip(TEXTS, NAMES, strict=True))),
-    "fastText with tabs": ("a.txt", "".join(f"__label__{n}\t{t}\n" for t, n in zip(TEXTS, NAMES, strict=True))),
+    "fastText": (
+        "a.txt",
+        "".join(f"__label__{n} {t}\n" for t, n in zip(TEXTS, NAMES, strict=True)),
+    ),
+    "fastText with tabs": (
+        "a.txt",
+        "".join(f"__label__{n}\t{t}\n" for t, n in zip(TEXTS, NAMES, strict=True)),
+    ),
     "Label Studio's small JSON": (
         "a.json",
-        json.dumps([{"id": i, "text": t, "sentiment": n} for i, (t, n) in enumerate(zip(TEXTS, NAMES, strict=True))]),
+        json.dumps(
+            [
+                {"id": i, "text": t, "sentiment": n}
+                for i, (t, n) in enumerate(zip(TEXTS, NAMES, strict=True))
+            ]
+        ),
     ),
     "Label Studio's JSON": (
         "a.json",
-        json.dumps([
-            {"id": i, "data": {"text": t}, "annotations": [{"result": [{"value": {"choices": [n]}, "type": "choices"}]}]}
-            for i, (t, n) in enumerate(zip(TEXTS, NAMES, strict=True))
-        ]),
+        json.dumps(
+            [
+                {
+                    "id": i,
+                    "data": {"text": t},
+                    "annotations": [{"result": [{"value": {"choices": [n]}, "type": "choices"}]}],
+                }
+                for i, (t, n) in enumerate(zip(TEXTS, NAMES, strict=True))
+            ]
+        ),
     ),
     "a first row whose label is called title": (
         "a.tsv",
@@ -156,27 +219,62 @@ NAMED: dict[str, tuple[str, str | bytes]] = {
     ),
     "labels in two cases": (
         "a.csv",
-        table([["text", "label"], *([t, n.upper() if i == 7 else f"{n} "] for i, (t, n) in enumerate(zip(TEXTS, NAMES, strict=True)))]),
+        table(
+            [
+                ["text", "label"],
+                *(
+                    [t, n.upper() if i == 7 else f"{n} "]
+                    for i, (t, n) in enumerate(zip(TEXTS, NAMES, strict=True))
+                ),
+            ]
+        ),
     ),
     "cp1252": (
         "a.csv",
-        table([["text", "label"], *([f"{t} – “déjà vu”", n] for t, n in zip(TEXTS, NAMES, strict=True))]).encode("cp1252"),
+        table(
+            [
+                ["text", "label"],
+                *([f"{t} – “déjà vu”", n] for t, n in zip(TEXTS, NAMES, strict=True)),
+            ]
+        ).encode("cp1252"),
     ),
     "cp1251": (
         "a.csv",
-        table([["text", "label"], *([f"товар пришёл быстро, но сломан {i}", n] for i, n in enumerate(NAMES))]).encode("cp1251"),
+        table(
+            [
+                ["text", "label"],
+                *([f"товар пришёл быстро, но сломан {i}", n] for i, n in enumerate(NAMES)),
+            ]
+        ).encode("cp1251"),
     ),
-    "GBK": ("a.tsv", table([["text", "label"], *([f"东西很好送得很快 {i}", n] for i, n in enumerate(NAMES))], "\t").encode("gbk")),
+    "GBK": (
+        "a.tsv",
+        table(
+            [["text", "label"], *([f"东西很好送得很快 {i}", n] for i, n in enumerate(NAMES))], "\t"
+        ).encode("gbk"),
+    ),
     "Shift-JIS": (
         "a.tsv",
-        table([["text", "label"], *([f"とてもよい品物です {i}", n] for i, n in enumerate(NAMES))], "\t").encode("shift_jis"),
+        table(
+            [["text", "label"], *([f"とてもよい品物です {i}", n] for i, n in enumerate(NAMES))],
+            "\t",
+        ).encode("shift_jis"),
     ),
 }
 SEVERAL: dict[str, tuple[str, str]] = {
-    "a list of names": ("a.jsonl", lines([{"text": t, "labels": of} for t, of in zip(TEXTS, SETS, strict=True)])),
-    "names between bars": ("a.csv", frame(labels=["|".join(of) for of in SETS]).to_csv(index=False)),
+    "a list of names": (
+        "a.jsonl",
+        lines([{"text": t, "labels": of} for t, of in zip(TEXTS, SETS, strict=True)]),
+    ),
+    "names between bars": (
+        "a.csv",
+        frame(labels=["|".join(of) for of in SETS]).to_csv(index=False),
+    ),
     "a list as text": ("a.csv", frame(labels=SETS).to_csv(index=False)),
-    "a list of 0 and 1": ("a.jsonl", lines([{"text": t, "labels": of} for t, of in zip(TEXTS, HOT, strict=True)])),
+    "a list of 0 and 1": (
+        "a.jsonl",
+        lines([{"text": t, "labels": of} for t, of in zip(TEXTS, HOT, strict=True)]),
+    ),
     "a list of 0 and 1 as text": ("a.csv", frame(labels=HOT).to_csv(index=False)),
     "numpy's list of 0 and 1": (
         "a.csv",
@@ -184,30 +282,55 @@ SEVERAL: dict[str, tuple[str, str]] = {
     ),
     "columns of 0 and 1": (
         "a.csv",
-        frame(**dict(zip(("late", "rude", "lost"), zip(*HOT, strict=True), strict=True))).to_csv(index=False),
+        frame(**dict(zip(("late", "rude", "lost"), zip(*HOT, strict=True), strict=True))).to_csv(
+            index=False
+        ),
     ),
     "columns of 0.0 and 1.0": (
         "a.csv",
-        frame(**{n: map(float, of) for n, of in zip(("late", "rude", "lost"), zip(*HOT, strict=True), strict=True)}).to_csv(index=False),
+        frame(
+            **{
+                n: map(float, of)
+                for n, of in zip(("late", "rude", "lost"), zip(*HOT, strict=True), strict=True)
+            }
+        ).to_csv(index=False),
     ),
     "columns of yes and no": (
         "a.csv",
-        frame(**{n: ["yes" if y else "no" for y in of] for n, of in zip(("late", "rude", "lost"), zip(*HOT, strict=True), strict=True)}).to_csv(index=False),
+        frame(
+            **{
+                n: ["yes" if y else "no" for y in of]
+                for n, of in zip(("late", "rude", "lost"), zip(*HOT, strict=True), strict=True)
+            }
+        ).to_csv(index=False),
     ),
     "columns of True and False": (
         "a.csv",
-        frame(**{n: map(bool, of) for n, of in zip(("late", "rude", "lost"), zip(*HOT, strict=True), strict=True)}).to_csv(index=False),
+        frame(
+            **{
+                n: map(bool, of)
+                for n, of in zip(("late", "rude", "lost"), zip(*HOT, strict=True), strict=True)
+            }
+        ).to_csv(index=False),
     ),
     "Label Studio's choices": (
         "a.csv",
-        table([
-            ["id", "text", "choice"],
-            *([i, t, json.dumps({"choices": of}) if len(of) != 1 else of[0]] for i, (t, of) in enumerate(zip(TEXTS, SETS, strict=True))),
-        ]),
+        table(
+            [
+                ["id", "text", "choice"],
+                *(
+                    [i, t, json.dumps({"choices": of}) if len(of) != 1 else of[0]]
+                    for i, (t, of) in enumerate(zip(TEXTS, SETS, strict=True))
+                ),
+            ]
+        ),
     ),
     "fastText's several": (
         "a.txt",
-        "".join(f"{' '.join(f'__label__{n}' for n in of or ['none'])} {t}\n" for t, of in zip(TEXTS, SETS, strict=True)),
+        "".join(
+            f"{' '.join(f'__label__{n}' for n in of or ['none'])} {t}\n"
+            for t, of in zip(TEXTS, SETS, strict=True)
+        ),
     ),
 }
 ENTITIES: dict[str, tuple[str, str]] = {
@@ -272,7 +395,9 @@ def data(folder: Path, name: str, content: str | bytes, **more: Any) -> Data:
 
 def rows(found: Data, *columns: str) -> list[tuple[Any, ...]]:
     return sorted(
-        row for split in found.splits.values() for row in zip(*(split[c][:] for c in columns), strict=True)
+        row
+        for split in found.splits.values()
+        for row in zip(*(split[c][:] for c in columns), strict=True)
     )
 
 
@@ -397,7 +522,13 @@ def folder(place: Path, **files: str) -> str:
 def test_a_test_file_without_labels_is_left_out(tmp_path: Path) -> None:
     train = frame(label=MIXED).to_csv(index=False)
     bare = frame(id=range(N)).to_csv(index=False)
-    for n, test in enumerate((bare, frame(label=[-1] * N).to_csv(index=False), frame(label=[None] * N).to_csv(index=False))):
+    for n, test in enumerate(
+        (
+            bare,
+            frame(label=[-1] * N).to_csv(index=False),
+            frame(label=[None] * N).to_csv(index=False),
+        )
+    ):
         found = read(Options(source=folder(tmp_path / str(n), train=train, test=test)))
         assert any("left out" in note for note in found.notes)
         assert sum(map(len, found.splits.values())) == N
@@ -485,7 +616,9 @@ def test_bad_rows_of_any_form_are_left_out_and_counted(case: str, tmp_path: Path
 
 
 def test_what_was_asked_for_is_done(tmp_path: Path) -> None:
-    content = "title\tquestion\n" + "".join(f"{t}\t{n}\n" for t, n in zip(TEXTS, NAMES, strict=True))
+    content = "title\tquestion\n" + "".join(
+        f"{t}\t{n}\n" for t, n in zip(TEXTS, NAMES, strict=True)
+    )
     path = tmp_path / "a.tsv"
     path.write_text(content, encoding="utf-8")
     assert len(read_table(path).rows) == N
@@ -505,7 +638,9 @@ def by_csv(sign: str, header: bool, **how: Any) -> Write:
     def write(made: list[tuple[str, str]], place: Path) -> Path:
         path = place / ("a.tsv" if sign == "\t" else "a.csv")
         body = [("text", "label")] * header + made
-        path.write_text(table([list(row) for row in body], sign, **how), encoding="utf-8", newline="")
+        path.write_text(
+            table([list(row) for row in body], sign, **how), encoding="utf-8", newline=""
+        )
         return path
 
     return write
