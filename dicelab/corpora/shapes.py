@@ -753,6 +753,17 @@ def label_reader(table: Table, columns: Columns, asked: Asked) -> tuple[Reader, 
     if hot:
         note = f"The labels {hot[0]} to {hot[-1]} are the places of lists of 0 and 1."
         return lambda table, line, values: places_of(table, line, values[0], hot), [note]
+    if lists and asked.task is None and all(type(c) is list and len(c) == 1 for c in held):
+        of_one, notes = _one_label([cell[0] for cell in held], name)
+        note = f"Each list in column {name!r} has one label: one class a row (--task labels)."
+
+        def of_only(table: Table, line: int, values: list[Any]) -> str:
+            cell = parsed(values[0])
+            if type(cell) is not list or len(cell) != 1:
+                raise table.error(line, f"expected a list of one label, got {short(str(cell))}")
+            return str(of_one(table, line, cell))
+
+        return of_only, [*notes, note]
     if lists or sign is not None or asked.task == "labels":
 
         def of_list(table: Table, line: int, values: list[Any]) -> list[str]:

@@ -128,6 +128,8 @@ def read_table(
     taken = decode(data, path, encoding, "replace")[1]
     if not text.strip():
         raise CorpusError.at(path, 0, "expected rows of text and label, got an empty file")
+    if re.match(r"\s*<(!doctype html|html)", text, re.IGNORECASE):
+        raise CorpusError.at(path, 0, "expected a table, got a web page; download the file anew")
     found = None if delimiter else _json(path, text, must=name.endswith(_JSON))
     if found is None:
         how = _How(delimiter, header, quoting, {n.lower() for n in wanted}, plain, rows_count)
@@ -236,6 +238,8 @@ def _loaded(text: str) -> Any:
 def _inner(whole: dict[str, Any]) -> list[Any] | None:
     """The rows of an object: pandas' orientations, splits, or a list under some key."""
     values = list(whole.values())
+    if len(values) == 1 and type(values[0]) is dict:
+        return _inner(values[0])
     if set(whole) >= {"columns", "data"} and type(whole["columns"]) is list:
         return [dict(zip(whole["columns"], row, strict=False)) for row in whole["data"]]
     lists = {k: v for k, v in whole.items() if type(v) is list and v}

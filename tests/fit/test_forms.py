@@ -605,7 +605,7 @@ def test_bad_rows_of_any_form_are_left_out_and_counted(case: str, tmp_path: Path
     content: str | bytes = {
         "a.conll": column_file() + "\noops\n\nAna\tB-PER\nsaw\tO\n",
         "a.jsonl": lines([{"tokens": ["a"], "tags": ["O", "O"]}, *({"tokens": t, "tags": g} for t, g in TAGGED)]),
-        "a.tsv": table([["text", "label"], *zip(TEXTS, YES, strict=True)], "\t").encode() + b"caf\xe9 au lait\t1\n",
+        "a.tsv": table([["text", "label"], *zip(TEXTS, YES, strict=True)], "\t").encode() + b"\xfcber uns\t1\n",
         "a.csv": frame(label=YES).to_csv(index=False) + '"open,1\n',
     }[case]  # fmt: skip
     with pytest.raises(CorpusError, match="--skip-bad"):
