@@ -144,7 +144,7 @@ def run_fit(given: argparse.Namespace) -> int:
 
 def run_predict(given: argparse.Namespace) -> int:
     """Predict as the command line says."""
-    from dicelab.corpora.shapes import Asked
+    from dicelab.corpora.columns import Asked
     from dicelab.fit import predict
 
     asked = Asked(

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 from datasets import Dataset
 
+from dicelab.corpora.columns import MOST_LABELS, parsed, places_of, plain, positions
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.forms import to_dataset
-from dicelab.corpora.shapes import MOST_LABELS, parsed, places_of, plain, positions
 from dicelab.corpora.tables import Table, read_table, short, text_of
 
 #: column -> the names under which corpora keep it, in lower case.

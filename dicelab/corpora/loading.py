@@ -10,6 +10,7 @@ import numpy as np
 from datasets import Dataset, DatasetDict
 
 from dicelab.corpora import embedded, shapes
+from dicelab.corpora.columns import Asked
 from dicelab.corpora.conll import read_parallel
 from dicelab.corpora.delimited import read_labels, read_pairs, read_sentences
 from dicelab.corpora.errors import CorpusError
@@ -128,8 +129,9 @@ def read_file(path: str | PathLike[str], *, task: str) -> Dataset:
             f"{path}: expected for {task} a file ending in {', '.join(_SUFFIXES[task])}"
         )
     if task == "tagging":
-        table = shapes.read(path, shapes.Asked(task="tagging"))
-        form = shapes.tagging_form(table, shapes.Asked(task="tagging"))
+        asked = Asked(task="tagging")
+        table = shapes.read(path, asked)
+        form = shapes.tagging_form(table, asked)
         if form is None:
             raise CorpusError(
                 f"{path}: expected tagged sentences: a token a line, rows of tokens and tags, or "

@@ -15,6 +15,7 @@ import numpy as np
 from datasets import Dataset, DatasetDict
 
 from dicelab.corpora import embedded, shapes
+from dicelab.corpora.columns import MOST_LABELS, Columns, by_split, choose, label_reader
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.loading import load
 from dicelab.corpora.registry import CORPORA, EMBEDDED, SPLITS, split_of
@@ -151,7 +152,7 @@ def _registered(name: str, options: Options) -> Data:
     if task == "tagging":
         return _tagged({split: corpus[split].to_list() for split in SPLITS}, options)
     texts = ["sentence1", "sentence2"] if task == "pairs" else ["sentence"]
-    columns = shapes.Columns(texts, ["labels" if task == "labels" else "label"], [])
+    columns = Columns(texts, ["labels" if task == "labels" else "label"], [])
     parts = {split: _of_dataset(f"{name}, {split}", corpus[split]) for split in SPLITS}
     return _with_labels(parts, columns, options)
 
@@ -199,7 +200,7 @@ def _from_tables(parts: dict[str, Table], options: Options) -> Data:
     seen = [f"{Path(t.path).name} ({name}): {t.form}." for name, t in parts.items()]
     notes: list[str] = []
     if len(parts) == 1:
-        parts, column = shapes.by_split(parts["train"])
+        parts, column = by_split(parts["train"])
         if column:
             notes.append(f"Column {column!r} says which rows are train, validation and test.")
     asked = options.asked
@@ -226,7 +227,7 @@ def _from_tables(parts: dict[str, Table], options: Options) -> Data:
             "tokens and tags, or texts with spans; got the columns "
             f"{short(', '.join(map(repr, first.names)), 400)}"
         )
-    columns = shapes.choose(first, asked)
+    columns = choose(first, asked)
     for name, table in list(parts.items()):
         lacking = [n for n in (*columns.texts, *columns.labels) if n not in table.names]
         if lacking and name != "train" and lacking == columns.labels:
@@ -317,10 +318,10 @@ def _note_unseen(split: str, unseen: Mapping[str, int], what: str, notes: list[s
     )
 
 
-def _with_labels(parts: dict[str, Table], columns: shapes.Columns, options: Options) -> Data:
+def _with_labels(parts: dict[str, Table], columns: Columns, options: Options) -> Data:
     notes = list(columns.notes)
     texts = ["sentence"] if len(columns.texts) == 1 else ["sentence1", "sentence2"]
-    read_label, told = shapes.label_reader(parts["train"], columns, options.asked)
+    read_label, told = label_reader(parts["train"], columns, options.asked)
     notes += told
     rows: dict[str, list[dict[str, Any]]] = {}
     for split, table in parts.items():
@@ -376,16 +377,16 @@ def _with_labels(parts: dict[str, Table], columns: shapes.Columns, options: Opti
 
 def _single(
     rows: dict[str, list[dict[str, Any]]],
-    columns: shapes.Columns,
+    columns: Columns,
     texts: list[str],
     notes: list[str],
     options: Options,
 ) -> Data:
     task = "sentences" if len(texts) == 1 else "pairs"
     known = Counter(row["label"] for row in rows["train"])
-    if len(known) > shapes.MOST_LABELS or len(known) > max(2, 0.9 * len(rows["train"])) > 20:
+    if len(known) > MOST_LABELS or len(known) > max(2, 0.9 * len(rows["train"])) > 20:
         raise FitError(
-            f"expected a label of at most {shapes.MOST_LABELS} kinds, got {len(known)} in column "
+            f"expected a label of at most {MOST_LABELS} kinds, got {len(known)} in column "
             f"{columns.labels[0]!r}: is it the label? (--label)"
         )
     for name in ("validation", "test"):
@@ -449,7 +450,7 @@ def _both_classes(
 
 def _multi(
     rows: dict[str, list[dict[str, Any]]],
-    columns: shapes.Columns,
+    columns: Columns,
     texts: list[str],
     notes: list[str],
     options: Options,
@@ -463,9 +464,9 @@ def _multi(
 
     splits = _draw(rows, rarest, _joined, options.seed, notes)
     labels = _in_order(Counter(label for row in splits["train"] for label in row["label"]))
-    if len(labels) > shapes.MOST_LABELS or len(labels) < 2:
+    if len(labels) > MOST_LABELS or len(labels) < 2:
         raise FitError(
-            f"expected from 2 to {shapes.MOST_LABELS} labels in train, got {len(labels)} (--label, "
+            f"expected from 2 to {MOST_LABELS} labels in train, got {len(labels)} (--label, "
             "--label-separator)"
         )
     if len(columns.labels) > 1:
@@ -500,7 +501,7 @@ def _multi(
     return data
 
 
-def _kept(columns: shapes.Columns) -> dict[str, str]:
+def _kept(columns: Columns) -> dict[str, str]:
     names = dict(zip(("text", "text2"), columns.texts, strict=False))
     return {**names, "label": ",".join(columns.labels)}
 

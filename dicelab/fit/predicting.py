@@ -19,14 +19,13 @@ from transformers import (
     AutoTokenizer,
 )
 
+from dicelab.corpora.columns import Asked, choose
 from dicelab.corpora.conll import fields_of, layout_of
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.shapes import (
     TAGGED,
     TOKENS,
-    Asked,
     as_tagged,
-    choose,
     of_fasttext,
     tagging_form,
 )

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dicelab.corpora.columns import Asked, choose, label_reader
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.shapes import Asked, choose, label_reader
 from dicelab.corpora.shapes import read as read_shape
 from dicelab.corpora.tables import read_table
 from dicelab.fit.data import Data, class_counts, read
