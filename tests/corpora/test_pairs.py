@@ -116,7 +116,7 @@ def test_a_table_without_header_has_its_columns_in_order(tmp_path):
         ("x.tsv", "a\t \t1\n", "x.tsv:1: expected two sentences, got an empty one"),
         ("x.csv", 'a,"b,1\n', "x.csv:1: expected quoted fields, got: unexpected end of data"),
         ("x.jsonl", "{\n", "x.jsonl:1: expected a JSON object, got"),
-        ("x.jsonl", "\n[1]\n", r"x.jsonl:2: expected a JSON object, got \[1\]"),
+        ("x.jsonl", "\n[1]\n", r"x.jsonl: expected a JSON list of objects .*, got \[1\]"),
         ("x.jsonl", '{"sentence1": "a"}\n', r"expected a header with .* got sentence1"),
         (
             "x.jsonl",
