@@ -35,7 +35,7 @@ def read_conll(
     token_column: int = 0,
     tag_column: int = -1,
     separator: str | None = None,
-    comments: bool = False,
+    comments: bool | tuple[str, ...] = False,
     header: bool = False,
     inner: str = "",
     tags: Literal["auto", "entities", "plain"] = "auto",
@@ -56,8 +56,8 @@ def read_conll(
         tag_column: Which column holds the tag.
         separator: Between columns; None takes a tab if the first line has one, else any run of
             spaces and tabs. Between commas and semicolons a token may be quoted.
-        comments: Whether lines that begin with ``#`` are comments. Off by default: a token may be
-            a hashtag.
+        comments: Whether lines that begin with ``#``, or with one of some signs, are comments. Off
+            by default: a token may be a hashtag.
         header: Whether the first line names the columns.
         inner: Where a line is a sentence, the sign between a token and its tag (``Ann|B-PER``).
         tags: ``"entities"`` for IOB1, IOB2, IOBES, BILOU or BMES; ``"plain"`` for tags to be taken
@@ -85,11 +85,12 @@ def read_conll(
         2, *(column + 1 if column >= 0 else -column for column in (token_column, tag_column))
     )
     broken_by: set[int] = set()
+    marks = comments if isinstance(comments, tuple) else ("#",) * comments
     kept = "strict" if bad is None else "keep"
     read = read_lines(path, repairs, encoding=encoding, errors=kept)  # type: ignore[arg-type]
     for number, line in enumerate(_token_lines(read, inner) if inner else read, start=1):
         blank = not line.strip(" \t")
-        if blank or (comments and line.startswith("#")):
+        if blank or line.startswith(marks):
             broken = broken or blank
             if blank and line:
                 repairs["sentence breaks that are not an empty line"] += 1
@@ -213,8 +214,11 @@ def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | N
         if separator in ",;" and not looks_tagged(row[-1] for row in fit):
             return None
     ends = {row[-1] for row in fit}
-    hashed = [fields_of(line, separator) for line in full if line.startswith("#")]
-    comments = any(len(row) != width or (row[-1] not in ends and len(row[0]) < 2) for row in hashed)
+    marks = set()
+    for line in full:
+        row = fields_of(line, separator) if line.startswith("#") else []
+        if row and (len(row) != width or (row[-1] not in ends and len(row[0]) < 2)):
+            marks.add(line[:2] if line[1:2] in (" ", "\t") else "#")
     usable = [
         n for n in range(token + 1, width) if len({row[n] for row in fit}) > 1 or fit[0][n] == "O"
     ]
@@ -226,7 +230,7 @@ def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | N
     named = head[-1] in ("tag", "tags", "label", "labels", "ner", "ner_tag", "ner_tags", "pos")
     if named and head[token] in ("word", "words", "token", "tokens", "form", "text"):
         found["header"] = True
-    return found | ({"comments": True} if comments else {})
+    return found | ({"comments": tuple(sorted(marks))} if marks else {})
 
 
 def _are_segmented(tokens: Sequence[str]) -> bool:

@@ -258,7 +258,7 @@ def _of_layout(
     for line in lines:
         if not line.strip():
             sentences.append([])
-        elif layout.get("comments") and line.startswith("#"):
+        elif line.startswith(layout.get("comments", ())):
             continue
         elif skip:
             skip = False

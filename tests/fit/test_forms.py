@@ -353,6 +353,10 @@ ENTITIES: dict[str, tuple[str, str]] = {
         "a.tsv",
         "".join(f"#\thttp://{i}\n" + "".join(f"{n}\t{t}\t{g}\tO\n" for n, (t, g) in enumerate(zip(*row, strict=True), 1)) + "\n" for i, row in enumerate(TAGGED)),
     ),
+    "comments beside hashtags": (
+        "a.tsv",
+        "# id 1\n" + column_file() + "\n# id 2\n#win\tO\n#\tO\n",
+    ),
     "a sentence a line": ("a.iob", "".join(" ".join(f"{t}|NN|{g}" for t, g in zip(*row, strict=True)) + "\n" for row in TAGGED)),
     "a token a row": (
         "a.csv",
@@ -452,7 +456,8 @@ def test_entities(case: str, tmp_path: Path) -> None:
     found = data(tmp_path, *ENTITIES[case])
     assert (found.task, found.entities) == ("tagging", True)
     assert found.labels == ["O", "B-LOC", "B-PER", "I-PER"]
-    assert rows(found, "tokens", "tags") == sorted(TAGGED)
+    more = [(["#win", "#"], ["O", "O"])] if "hashtags" in case else []
+    assert rows(found, "tokens", "tags") == sorted([*TAGGED, *more])
 
 
 @pytest.mark.parametrize(
