@@ -669,6 +669,8 @@ WRITERS: dict[str, Write] = {
     "semicolons": by_csv(";", True),
     "all quoted": by_csv(",", True, quoting=csv.QUOTE_ALL),
     "tabs": by_csv("\t", True),
+    "commas, no header": by_csv(",", False),
+    "tabs, no header": by_csv("\t", False),
     "pandas": by_pandas("a.csv"),
     "pandas, no index": by_pandas("a.csv", index=False),
     "pandas, tabs": by_pandas("a.tsv", index=False, sep="\t"),
@@ -688,12 +690,43 @@ def test_rows_and_labels_come_back_unchanged(
     how: str, made: list[tuple[str, str]], tmp_path: Path
 ) -> None:
     path = WRITERS[how](made, tmp_path)
-    asked = Asked(text="text", label="label", task="sentences")
+    names = ("1", "2") if "no header" in how else ("text", "label")
+    header = False if "no header" in how else None
+    asked = Asked(text=names[0], label=names[1], task="sentences", header=header)
     found = read_shape(path, asked)
     columns = choose(found, asked)
     label, _ = label_reader(found, columns, asked)
-    places = [found.names.index(name) for name in ("text", "label")]
+    places = [found.names.index(name) for name in names]
     assert found.bad == []
     assert [
         (row[places[0]], label(found, line, [row[places[1]]])) for line, row in found.rows
     ] == made
+
+
+@given(
+    name=st.sampled_from(sorted({name for name, *_ in (*CLASSES.values(), *ENTITIES.values())})),
+    case=st.sampled_from(
+        [*CLASSES.values(), *NAMED.values(), *SEVERAL.values(), *ENTITIES.values()]
+    ),
+    edits=st.lists(
+        st.tuples(st.integers(0, 3000), st.integers(0, 40), st.binary(max_size=3)), max_size=3
+    ),
+)
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_a_damaged_file_of_any_name_ends_in_data_or_in_one_sentence(
+    name: str, case: tuple[Any, ...], edits: list[tuple[int, int, bytes]], tmp_path: Path
+) -> None:
+    content = bytearray(case[1] if isinstance(case[1], bytes) else case[1].encode())
+    for place, length, new in edits:
+        content[place : place + length] = new
+    try:
+        found = data(tmp_path, name, bytes(content))
+    except (CorpusError, FitError) as error:
+        assert "\n" not in str(error)
+        assert len(str(error)) < 900
+    else:
+        assert sum(map(len, found.splits.values())) > 0
