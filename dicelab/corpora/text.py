@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import gzip
 import re
 import unicodedata
@@ -82,7 +83,8 @@ def decode(
         if guess and lines >= LEAST_LINES:
             return data.decode(guess), guess
         if errors != "strict":
-            return data.decode(wanted, how).removeprefix("\ufeff"), wanted
+            with contextlib.suppress(UnicodeDecodeError):  # UTF-16 has no such way out
+                return data.decode(wanted, how).removeprefix("\ufeff"), wanted
         line = data.count(b"\n", 0, error.start) + 1
         looks = f"; if the file is {guess}, say --encoding {guess}" if guess else ""
         if encoding is None and not guess:
