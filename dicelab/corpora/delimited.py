@@ -205,6 +205,7 @@ def _places(table: Table, columns: Mapping[str, Sequence[str]]) -> list[list[int
         raise table.error(
             table.first,
             f"expected a header with {_accepted(columns)}; got {short(', '.join(head))}"
+            + "; dicebook fit takes columns of any name"
             + ". GLUE's test sets have no labels: take its dev set for a test set" * unlabelled,
         )
     return list(found.values())

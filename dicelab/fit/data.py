@@ -279,6 +279,10 @@ def _tagged(
             f"The tags have no prefix such as B- and I-: words are scored one by one, and "
             f"{usual!r}, {share:.0%} of them, is the background, which F1 does not count."
         )
+        if all(tag.isdecimal() for tag in words) and len(words) > 2:
+            notes.append(
+                "The tags are numbers; if they stand for B- and I- of entities, write their names."
+            )
 
     def rarest(part: list[dict[str, Any]]) -> list[str]:
         def kind(tag: str) -> str:
