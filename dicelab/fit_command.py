@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -32,51 +33,78 @@ def add_commands(commands: Any) -> None:
     fit.add_argument(
         "source",
         nargs="?",
-        help="a file, a folder with train, dev and test, hub:NAME, or a corpus by name",
+        help="a file, a folder with train, dev and test files, hub:NAME, or the name of a corpus",
     )
-    fit.add_argument("--out", help="all that it leaves; by default runs/NAME")
+    fit.add_argument("--out", help="folder for the model and the report (default: runs/NAME)")
     fit.add_argument(
         "--minutes",
         type=float,
-        help="how long it may take; by default 10, without a file 2, and more if need be",
+        help="time limit; may be raised later for the same folder (default: 10; 2 without a file)",
     )
-    fit.add_argument("--steps", type=int, help="of each run, whatever time that takes")
-    fit.add_argument("--encoder", help="minilm, tiny, a folder, a name on the hub")
-    fit.add_argument("--task", help="tagging, sentences, pairs or labels; else as the file is")
+    fit.add_argument(
+        "--steps", type=int, help="training steps of each run, instead of a time limit"
+    )
+    fit.add_argument("--encoder", help="minilm, tiny, a folder, or a model name on the hub")
+    fit.add_argument(
+        "--task", help="tagging, sentences, pairs or labels (default: detect from the file)"
+    )
     _columns(fit)
-    fit.add_argument("--label", help="column of the label; several by commas: yes or no each")
-    fit.add_argument("--label-separator", help="between several labels in one cell")
-    fit.add_argument("--positive", help="the class whose F1 counts, of two")
-    fit.add_argument("--skip-bad", action="store_true", default=None, help="leave bad rows out")
-    fit.add_argument("--metric", help="f1, macro-f1, accuracy or fbeta")
-    fit.add_argument("--beta", type=float, help="of fbeta: above 1 a miss costs more")
-    fit.add_argument("--at-recall", type=float, help="find this share, as precisely as it goes")
-    fit.add_argument("--at-precision", type=float, help="be right so often, find what it goes")
-    fit.add_argument("--decide", help="tuned (the threshold) or argmax")
-    fit.add_argument("--losses", help="by commas: ce,wce,dl (default), fl, tl, dsc, MODULE:NAME")
-    fit.add_argument("--rates", help="learning rates by commas, the same for each arm")
-    fit.add_argument("--seeds", type=int, help="seeds in the finals (3)")
-    fit.add_argument("--batch-size", type=int, help="rows in a step (32)")
-    fit.add_argument("--max-length", type=int, help="sub-words in a row")
-    fit.add_argument("--seed", type=int, help="the first seed (0)")
-    fit.add_argument("--device", help="auto, cpu or cuda")
+    fit.add_argument(
+        "--label", help="label column; several, separated by commas, are yes-or-no labels"
+    )
+    fit.add_argument("--label-separator", help="separator between several labels in one cell")
+    fit.add_argument(
+        "--positive", help="class whose F1 is measured: one of two classes, a tag, an entity type"
+    )
+    fit.add_argument("--metric", help="f1, macro-f1, accuracy or fbeta (default: by the task)")
+    fit.add_argument(
+        "--beta", type=float, help="beta of fbeta; above 1, recall counts more (default: 1)"
+    )
+    fit.add_argument(
+        "--at-recall", type=float, help="keep recall at or above this value, maximise precision"
+    )
+    fit.add_argument(
+        "--at-precision", type=float, help="keep precision at or above this value, maximise recall"
+    )
+    fit.add_argument("--decide", help="tuned (tune the threshold) or argmax (default: tuned)")
+    fit.add_argument(
+        "--losses",
+        help="losses to compare, separated by commas: ce, wce, fl, dl, tl, dsc, eq6 to eq12, "
+        "or MODULE:NAME (default: ce,wce,dl)",
+    )
+    fit.add_argument("--rates", help="learning rates to try, separated by commas")
+    fit.add_argument("--seeds", type=int, help="seeds of the final runs (default: 3)")
+    fit.add_argument("--batch-size", type=int, help="rows in a batch (default: 32)")
+    fit.add_argument("--max-length", type=int, help="longest input, in sub-words (at most 512)")
+    fit.add_argument("--seed", type=int, help="first random seed (default: 0)")
+    fit.add_argument("--device", help="auto, cpu or cuda (default: auto)")
     fit.set_defaults(run=run_fit)
 
     predict = commands.add_parser(
-        "predict", help="what a fitted model says of a new file, as plain transformers would"
+        "predict", help="predict a new file with a fitted model, as plain transformers would"
     )
-    predict.add_argument("model", help="the folder model/ of a fit")
-    predict.add_argument("file", help="a text a line, tokens a line, or a table")
-    predict.add_argument("--out", help="a file; by default the screen")
+    predict.add_argument("model", help="the folder of a fit, or model/ in it")
+    predict.add_argument("file", help="a table, one text per line, or one token per line")
+    predict.add_argument("--out", help="file to write (default: the screen)")
     _columns(predict)
-    predict.add_argument("--device", default="auto", help="auto, cpu or cuda")
+    predict.add_argument("--device", default="auto", help="auto, cpu or cuda (default: auto)")
     predict.set_defaults(run=run_predict)
 
 
 def _columns(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--text", help="column of the text, by name or number from 1")
-    parser.add_argument("--text2", help="column of a pair's second text")
-    parser.add_argument("--delimiter", help="between columns")
+    parser.add_argument("--text", help="text column, by name or by number from 1")
+    parser.add_argument("--text2", help="column of the second text of a pair")
+    parser.add_argument("--delimiter", help="character between columns (default: detect)")
+    parser.add_argument("--encoding", help="encoding of the file, such as cp1252 (default: detect)")
+    parser.add_argument(
+        "--header", choices=("yes", "no"), help="whether line 1 names the columns (default: detect)"
+    )
+    parser.add_argument(
+        "--skip-bad",
+        action="store_true",
+        default=None,
+        help="leave out rows that cannot be read, and count them",
+    )
 
 
 def run_fit(given: argparse.Namespace) -> int:
@@ -94,6 +122,9 @@ def run_fit(given: argparse.Namespace) -> int:
             told["rates"] = tuple(float(rate) for rate in told["rates"].split(","))
     except ValueError:
         raise FitError(f"--rates: expected numbers by commas, got {told['rates']!r}") from None
+    for name in ("delimiter", "label_separator"):
+        if name in told:
+            told[name] = told[name].replace("\\t", "\t")
     name = Path(told.get("source", "fit").replace("hub:", "")).stem or "fit"
     told.setdefault("out", f"runs/{name}")
     try:
@@ -113,15 +144,33 @@ def run_fit(given: argparse.Namespace) -> int:
 
 def run_predict(given: argparse.Namespace) -> int:
     """Predict as the command line says."""
+    from dicelab.corpora.columns import Asked
     from dicelab.fit import predict
 
-    told = {"text": given.text, "text2": given.text2, "delimiter": given.delimiter}
+    asked = Asked(
+        text=given.text,
+        text2=given.text2,
+        delimiter=given.delimiter and given.delimiter.replace("\\t", "\t"),
+        encoding=given.encoding,
+        header=None if given.header is None else given.header == "yes",
+        skip_bad=bool(given.skip_bad),
+    )
+    told: dict[str, Any] = {
+        "asked": asked,
+        "device": given.device,
+        "say": lambda line: print(line, file=sys.stderr, flush=True),
+    }
     if given.out is None:
-        predict(given.model, given.file, sys.stdout, device=given.device, **told)
+        try:
+            predict(given.model, given.file, sys.stdout, **told)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Who reads has seen enough; what Python would still write at its end goes nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     try:
         with atomic(given.out) as path, path.open("w", encoding="utf-8", newline="") as file:
-            rows = predict(given.model, given.file, file, device=given.device, **told)
+            rows = predict(given.model, given.file, file, **told)
     except OSError as error:
         raise ValueError(f"{given.out}: expected to write there; {error.strerror}") from None
     print(f"{rows} rows in {given.out}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,8 +14,8 @@ from datasets import Dataset
 
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.forms import to_dataset
-from dicelab.corpora.tags import scheme_of, to_iob2
-from dicelab.corpora.text import read_lines
+from dicelab.corpora.tags import looks_tagged, respelt, scheme_of, to_iob2
+from dicelab.corpora.text import odd_character, read_lines
 
 #: The layout of Universal NER's .iob2 files: number, token, tag, two more columns; comments.
 UNIVERSAL_NER: Mapping[str, Any] = {
@@ -34,8 +35,12 @@ def read_conll(
     token_column: int = 0,
     tag_column: int = -1,
     separator: str | None = None,
-    comments: bool = False,
+    comments: bool | tuple[str, ...] = False,
+    header: bool = False,
+    inner: str = "",
     tags: Literal["auto", "entities", "plain"] = "auto",
+    encoding: str | None = None,
+    bad: list[str] | None = None,
     repairs: Counter[str] | None = None,
 ) -> Dataset:
     r"""Read a file of tagged sentences; entity tags come out as IOB2 whatever they were.
@@ -46,16 +51,21 @@ def read_conll(
     place in the word, in Weibo's files) the digits are cut off.
 
     Args:
-        path: The file, in UTF-8.
+        path: The file.
         token_column: Which column holds the token, from 0; negative ones count from the end.
         tag_column: Which column holds the tag.
         separator: Between columns; None takes a tab if the first line has one, else any run of
-            spaces and tabs.
-        comments: Whether lines that begin with ``#`` are comments. Off by default: a token may be
-            a hashtag.
+            spaces and tabs. Between commas and semicolons a token may be quoted.
+        comments: Whether lines that begin with ``#``, or with one of some signs, are comments. Off
+            by default: a token may be a hashtag.
+        header: Whether the first line names the columns.
+        inner: Where a line is a sentence, the sign between a token and its tag (``Ann|B-PER``).
         tags: ``"entities"`` for IOB1, IOB2, IOBES, BILOU or BMES; ``"plain"`` for tags to be taken
             as they are (part of speech); ``"auto"`` takes them as entity tags if any tag begins
-            with ``B-`` or ``I-``, or all are ``O``.
+            with ``B-`` or ``I-``, or all are ``O``. Other spellings (``B_PER``, ``b-per``,
+            ``PER-B``) are rewritten.
+        encoding: Of the file; None finds out.
+        bad: Takes the errors of lines, whose sentences are left out; None raises the first.
         repairs: What was repaired or left out is added here, by kind.
 
     Returns:
@@ -74,33 +84,55 @@ def read_conll(
     least = max(
         2, *(column + 1 if column >= 0 else -column for column in (token_column, tag_column))
     )
-    for number, line in enumerate(read_lines(path, repairs), start=1):
+    broken_by: set[int] = set()
+    marks = comments if isinstance(comments, tuple) else ("#",) * comments
+    kept = "strict" if bad is None else "keep"
+    read = read_lines(path, repairs, encoding=encoding, errors=kept)  # type: ignore[arg-type]
+    for number, line in enumerate(_token_lines(read, inner) if inner else read, start=1):
         blank = not line.strip(" \t")
-        if blank or (comments and line.startswith("#")):
+        if blank or line.startswith(marks):
             broken = broken or blank
             if blank and line:
                 repairs["sentence breaks that are not an empty line"] += 1
             continue
-        if "\r" in line or "\0" in line:
-            raise CorpusError.at(path, number, f"expected plain text, got {line[:60]!r}")
+        if header:
+            header = False
+            continue
         if separator is None:
             separator = "\t" if "\t" in line else " "
-        fields = _SPACES.split(line.strip(" \t")) if separator == " " else line.split(separator)
-        if fields[0] == "-DOCSTART-":
-            repairs["-DOCSTART- lines left out"] += 1
-            broken = True
+        try:
+            fields = fields_of(line, separator)
+            if fields[0] == "-DOCSTART-":
+                repairs["-DOCSTART- lines left out"] += 1
+                broken = True
+                continue
+            if not columns:
+                columns, first = len(fields), number
+            if "\r" in line or "\0" in line:
+                raise CorpusError.at(path, number, f"expected plain text, got {line[:60]!r}")
+            if len(fields) != columns or columns < least:
+                expected = f"{least} or more columns" if columns < least else f"{columns} columns"
+                expected += f" as in line {first}" if number > first else ""
+                problem = f"expected {expected}, got {len(fields)}: {line[:60]!r}"
+                raise CorpusError.at(path, number, problem)
+            token, tag = fields[token_column].strip(" "), fields[tag_column].strip(" ")
+            if not token or not tag:
+                missing = "tag" if token else "token"
+                problem = f"expected a {missing}, got none: {line[:60]!r}"
+                raise CorpusError.at(path, number, problem)
+            if odd := odd_character(line):
+                raise CorpusError.at(path, number, f"expected plain text, got {odd}")
+        except CorpusError as error:
+            if bad is None or columns < least:
+                raise
+            bad.append(str(error))
+            if broken:
+                sentences.append([])
+                tagged.append([])
+                lines.append([])
+                broken = False
+            broken_by.add(len(sentences) - 1)
             continue
-        if not columns:
-            columns, first = len(fields), number
-        if len(fields) != columns or columns < least:
-            expected = f"{least} or more columns" if columns < least else f"{columns} columns"
-            expected += f" as in line {first}" if number > first else ""
-            problem = f"expected {expected}, got {len(fields)}: {line[:60]!r}"
-            raise CorpusError.at(path, number, problem)
-        token, tag = fields[token_column].strip(" "), fields[tag_column].strip(" ")
-        if not token or not tag:
-            missing = "tag" if token else "token"
-            raise CorpusError.at(path, number, f"expected a {missing}, got none: {line[:60]!r}")
         if broken:
             sentences.append([])
             tagged.append([])
@@ -109,6 +141,8 @@ def read_conll(
         sentences[-1].append(token)
         tagged[-1].append(tag)
         lines[-1].append(number)
+    for number in sorted(broken_by, reverse=True):
+        del sentences[number], tagged[number], lines[number]
     if not sentences:
         raise CorpusError.at(path, 0, "expected tagged sentences, got none")
     if all(map(_are_segmented, sentences)):
@@ -117,6 +151,86 @@ def read_conll(
     if tags != "plain":
         tagged = _in_iob2(path, tagged, lines, repairs, entities=tags == "entities")
     return to_dataset({"tokens": sentences, "tags": tagged}, task="tagging")
+
+
+def fields_of(line: str, separator: str) -> list[str]:
+    """The columns of a line."""
+    if separator == " ":
+        return _SPACES.split(line.strip(" \t"))
+    if separator in ",;" and '"' in line:
+        return next(csv.reader([line], delimiter=separator))
+    return line.split(separator)
+
+
+def _token_lines(lines: Sequence[str], inner: str) -> list[str]:
+    """Sentences of a line each (``Ann|B-PER of|O``) as a token a line."""
+    found: list[str] = []
+    for line in lines:
+        found += [*(piece.replace(inner, "\t") for piece in line.split()), ""]
+    return found
+
+
+def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | None:
+    """How the lines of a tagged file are laid out, as options of :func:`read_conll`.
+
+    Args:
+        lines: The first lines of the file.
+        sure: Whether the file is tagged by its name; else there must be blank lines between
+            sentences, as many columns in each line, and single words as tokens.
+
+    Returns:
+        The separator, the columns and what else differs from the usual; None for another file.
+    """
+    lines = [line.rstrip("\r") for line in lines]
+    full = [line for line in lines if line.strip() and not line.startswith("-DOCSTART-")]
+    if not full:
+        return None
+    for sign in "|/":
+        pieces = [piece.split(sign) for line in full[:50] for piece in line.split()]
+        parts = {len(piece) for piece in pieces}
+        if len(parts) == 1 and min(parts) > 1 and looks_tagged(row[-1] for row in pieces):
+            return {"inner": sign, "separator": "\t"}
+    body = [line for line in full if not line.startswith("#")] or full
+    separator = next(
+        (s for s in "\t ,;" if sum(s in line for line in body) >= 0.8 * len(body)), None
+    )
+    if separator is None:
+        return None
+    rows = [fields_of(line, separator) for line in body]
+    width, many = Counter(map(len, rows)).most_common(1)[0]
+    fit = [row for row in rows if len(row) == width]
+    numbered = sum(re.fullmatch(r"\d+", row[0].strip()) is not None for row in fit)
+    index = width > 2 and numbered > 0.9 * len(fit)
+    token = int(index)
+    if not sure:
+        breaks = re.search(r"\S *\n([ \t]*\n)+.*\S", "\n".join(lines)) is not None
+        if width < 2 or many <= 0.9 * len(rows):
+            return None
+        tags = width == 2 and separator in "\t " and looks_tagged(row[-1] for row in fit)
+        if not breaks and not tags:
+            return None
+        if sum(" " not in row[token].strip() for row in fit) <= 0.9 * len(fit):
+            return None
+        if separator in ",;" and not looks_tagged(row[-1] for row in fit):
+            return None
+    ends = {row[-1] for row in fit}
+    marks = set()
+    for line in full:
+        row = fields_of(line, separator) if line.startswith("#") else []
+        if row and (len(row) != width or (row[-1] not in ends and len(row[0]) < 2)):
+            marks.add(line[:2] if line[1:2] in (" ", "\t") else "#")
+    usable = [
+        n for n in range(token + 1, width) if len({row[n] for row in fit}) > 1 or fit[0][n] == "O"
+    ]
+    spoken = [n for n in usable if looks_tagged(row[n] for row in fit)]
+    chosen = (spoken or usable)[:1] if index else (spoken or usable)[-1:]
+    found: dict[str, Any] = {"separator": separator, "token_column": token}
+    found["tag_column"] = chosen[0] if chosen else -1
+    head = [name.strip().lower() for name in fit[0]]
+    named = head[-1] in ("tag", "tags", "label", "labels", "ner", "ner_tag", "ner_tags", "pos")
+    if named and head[token] in ("word", "words", "token", "tokens", "form", "text"):
+        found["header"] = True
+    return found | ({"comments": tuple(sorted(marks))} if marks else {})
 
 
 def _are_segmented(tokens: Sequence[str]) -> bool:
@@ -166,6 +280,10 @@ def _in_iob2(
     *,
     entities: bool,
 ) -> list[list[str]]:
+    if not entities:
+        tagged, told = respelt(tagged)
+        if told:
+            repairs[told] += 1
     try:
         scheme = scheme_of(tagged)
         if scheme == "plain" and not entities:

@@ -1,23 +1,21 @@
-"""Pairs of sentences and single sentences with a label, from tables: MRPC, QQP, and your own.
+"""The chapters' tables: pairs, sentences and texts with labels, whose classes are numbers.
 
-The csv module and json read them, line by line, so that every error can name its line.
+:mod:`dicelab.corpora.tables` reads them. Here stand the names of the columns and the checks.
 """
 
 from __future__ import annotations
 
-import csv
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any, Literal
 
 from datasets import Dataset
 
+from dicelab.corpora.columns import MOST_LABELS, parsed, places_of, plain, positions
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.forms import to_dataset
-from dicelab.corpora.text import read_lines
+from dicelab.corpora.tables import Table, read_table, short, text_of
 
 #: column -> the names under which corpora keep it, in lower case.
 PAIRS = {
@@ -34,16 +32,9 @@ LABELS = {
     "labels": ("labels", "label", "tags", "topics"),
 }
 
-#: A label is smaller than this: a year or an id in the label's column is a mistake to tell.
-MOST_LABELS = 1000
-
 #: Keys of ``repairs``.
 EMPTY = "pairs with an empty sentence"
 FRAGMENTS = "lines left out, for they have not the header's number of columns"
-BLANK = "blank lines skipped"
-
-_Columns = Mapping[str, Sequence[str]]
-_Rows = list[tuple[int, list[str]]]
 
 
 def read_pairs(
@@ -63,10 +54,10 @@ def read_pairs(
     split of QQP by Wang et al.).
 
     Args:
-        path: ``.jsonl``, ``.csv``, or anything else for a tab-separated file. UTF-8.
+        path: a table as :func:`dicelab.corpora.tables.read_table` reads it.
         repairs: What was repaired or left out is added here, by kind.
-        quoting: Whether double quotes enclose the fields (doubled inside). By default in ``.csv``
-            alone: MRPC's sentences may begin with a quote that nothing closes.
+        quoting: Whether double quotes enclose the fields (doubled inside). By default as the file
+            looks: MRPC's sentences may begin with a quote that nothing closes.
         lenient: Leave out lines of a table with another number of columns than its header, and
             keep pairs with an empty sentence, as everybody does who reports figures on QQP. Both
             are counted. In JSON lines, where ``""`` is no slip, empty sentences are always kept.
@@ -80,17 +71,20 @@ def read_pairs(
             sentence in a table, a file that is empty, not UTF-8, or without the columns.
     """
     repairs = Counter() if repairs is None else repairs
-    keep_empty = lenient or Path(path).suffix.lower() == ".jsonl"
     columns: dict[str, list[Any]] = {name: [] for name in PAIRS}
-    for line, (first, second, label) in _read(path, PAIRS, repairs, quoting, lenient, errors):
-        pair = _text(path, line, "sentence1", first), _text(path, line, "sentence2", second)
+    read = _read(path, PAIRS, repairs, quoting, lenient, errors)
+    for table, line, (first, second, label) in read:
+        pair = [
+            text_of(table, line, of, name, empty=isinstance(of, str))
+            for of, name in ((first, "sentence1"), (second, "sentence2"))
+        ]
         if not all(sentence.strip() for sentence in pair):
-            if not keep_empty:
-                raise CorpusError.at(path, line, "expected two sentences, got an empty one")
+            if not (lenient or table.objects):
+                raise table.error(line, "expected two sentences, got an empty one")
             repairs[EMPTY] += 1
         columns["sentence1"].append(pair[0])
         columns["sentence2"].append(pair[1])
-        columns["label"].append(_label(path, line, label, 2, PAIRS))
+        columns["label"].append(_label(table, line, label, 2))
     if not columns["label"]:
         raise CorpusError.at(path, 0, "expected pairs of sentences, got none")
     return to_dataset(columns, task="pairs")
@@ -112,9 +106,9 @@ def read_sentences(path: str | PathLike[str], repairs: Counter[str] | None = Non
     """
     repairs = Counter() if repairs is None else repairs
     columns: dict[str, list[Any]] = {name: [] for name in SENTENCES}
-    for line, (value, label) in _read(path, SENTENCES, repairs):
-        columns["sentence"].append(_sentence(path, line, value))
-        columns["label"].append(_label(path, line, label, MOST_LABELS, SENTENCES))
+    for table, line, (value, label) in _read(path, SENTENCES, repairs):
+        columns["sentence"].append(text_of(table, line, value, "sentence"))
+        columns["label"].append(_label(table, line, label, MOST_LABELS))
     if not columns["label"]:
         raise CorpusError.at(path, 0, "expected sentences, got none")
     return to_dataset(columns, task="sentences")
@@ -138,165 +132,96 @@ def read_labels(path: str | PathLike[str], repairs: Counter[str] | None = None) 
     """
     repairs = Counter() if repairs is None else repairs
     columns: dict[str, list[Any]] = {name: [] for name in LABELS}
-    for line, (value, found) in _read(path, LABELS, repairs):
-        columns["sentence"].append(_sentence(path, line, value))
-        columns["labels"].append(_labels(path, line, found))
+    rows = list(_read(path, LABELS, repairs))
+    hot = positions([parsed(found) for _, _, (_, found) in rows], "label")
+    for table, line, (value, found) in rows:
+        columns["sentence"].append(text_of(table, line, value, "sentence"))
+        told = places_of(table, line, found, hot) if hot else _labels(table, line, found)
+        columns["labels"].append(told)
     if not columns["labels"]:
         raise CorpusError.at(path, 0, "expected sentences with their labels, got none")
     return to_dataset(columns, task="labels")
 
 
-def _sentence(path: str | PathLike[str], line: int, value: object) -> str:
-    sentence = _text(path, line, "sentence", value)
-    if not sentence.strip():
-        raise CorpusError.at(path, line, "expected a sentence, got an empty one")
-    return sentence
-
-
-def _labels(path: str | PathLike[str], line: int, value: object) -> list[str]:
+def _labels(table: Table, line: int, value: object) -> list[str]:
+    value = parsed(value)
     names = value.split(",") if isinstance(value, str) and value.strip() else value or []
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise CorpusError.at(path, line, f"expected a list of labels, got {value!r}")
+        raise table.error(line, f"expected a list of labels, got {value!r}")
     names = [name.strip() for name in names]
     if not all(names) or len(set(names)) < len(names):
         problem = f"expected labels that differ, none of them empty, got {', '.join(names)!r}"
-        raise CorpusError.at(path, line, problem)
+        raise table.error(line, problem)
     return names
 
 
 def _read(
     path: str | PathLike[str],
-    columns: _Columns,
+    columns: Mapping[str, Sequence[str]],
     repairs: Counter[str],
     quoting: bool | None = None,
     lenient: bool = False,
     errors: Literal["strict", "replace"] = "strict",
-) -> Iterator[tuple[int, list[Any]]]:
-    """The line number of each row, and its values in the order of ``columns``."""
-    suffix = Path(path).suffix.lower()
-    lines = read_lines(path, repairs, errors=errors)
-    if not any(lines):
-        raise CorpusError.at(path, 0, f"expected rows of {', '.join(columns)}, got an empty file")
-    if suffix == ".jsonl":
-        yield from _json_rows(path, lines, columns, repairs)
-        return
-    separator = "," if suffix == ".csv" else "\t"
-    rows = [(number, line.split(separator)) for number, line in enumerate(lines, 1)]
-    if quoting or (quoting is None and suffix == ".csv"):
-        rows = _quoted(path, lines, separator)
-    first, names = rows[0]
-    places = _header(path, first, names, columns)
-    if places is not None:
-        rows = rows[1:]
-        if not rows:
-            raise CorpusError.at(path, first, "expected rows after the header, got none")
-    elif len(names) == len(columns) + 1:
-        places = [1, 2, 0]
-    for line, fields in rows:
-        if len(fields) == len(names):
-            yield line, [fields[i] for i in places or range(len(columns))]
-        elif fields in ([], [""]):
-            repairs[BLANK] += 1
-        elif lenient:
-            repairs[FRAGMENTS] += 1
-        else:
-            problem = f"expected {len(names)} columns, as in line {first}, got {len(fields)}"
-            raise CorpusError.at(path, line, problem)
+) -> Iterator[tuple[Table, int, list[Any]]]:
+    """The table and the line of each row, and its values in the order of ``columns``."""
+    wanted = [alias for several in columns.values() for alias in several]
+    table = read_table(
+        path, quoting=quoting, wanted=wanted, repairs=repairs, replaced=errors == "replace"
+    )
+    for problem in table.bad[:1]:
+        if not lenient:
+            raise CorpusError(problem)
+    places = _places(table, columns)
+    if table.bad:
+        repairs[FRAGMENTS] += len(table.bad)
+    if not table.rows and not table.objects:
+        raise table.error(table.first, "expected rows after the header, got none")
+    for line, fields in table.rows:
+        # Objects of one file may have their own names for one thing.
+        held = ([fields[place] for place in several] for several in places)
+        yield table, line, [next((v for v in of if v is not None), None) for of in held]
 
 
-def _quoted(path: str | PathLike[str], lines: list[str], separator: str) -> _Rows:
-    reader = csv.reader((line + "\n" for line in lines), delimiter=separator, strict=True)
-    rows, line = [], 1
-    try:
-        for fields in reader:
-            rows.append((line, fields))
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise CorpusError.at(path, line, f"expected quoted fields, got: {error}") from None
-    return rows
-
-
-def _header(
-    path: str | PathLike[str], line: int, names: list[str], columns: _Columns
-) -> list[int] | None:
-    """Where the wanted columns stand by the header; None if the first line is no header."""
-    aliases = {alias: column for column, several in columns.items() for alias in several}
-    found: dict[str, int] = {}
-    for place, name in enumerate(names):
-        column = aliases.get(name.strip().lower())
-        if column in found:
-            raise CorpusError.at(path, line, f"expected one column for {column}, got two")
-        if column is not None:
-            found[column] = place
-    label_first = len(columns) == 3 and len(names) == 4 and names[0] in ("0", "1")
-    if not found and (len(names) == len(columns) or label_first):
-        return None
-    if len(found) < len(columns):
-        wanted = _accepted(columns)
+def _places(table: Table, columns: Mapping[str, Sequence[str]]) -> list[list[int]]:
+    """Where the wanted columns stand by the header; in their own order where there is none."""
+    many = len(columns)
+    if not table.header:
+        if len(table.names) == many:
+            return [[place] for place in range(many)]
+        label_first = many == 3 and len(table.names) == 4
+        if label_first and {str(row[0]) for _, row in table.rows[:9]} <= {"0", "1"}:
+            return [[1], [2], [0]]
+    lower = [name.strip().lower() for name in table.names]
+    found: dict[str, list[int]] = {}
+    for column, aliases in columns.items():
+        present = [lower.index(alias) for alias in aliases if alias in lower]
+        if len(present) > 1 and not table.objects:
+            raise table.error(table.first, f"expected one column for {column}, got two")
+        if present:
+            found[column] = present
+    if len(found) < many:
         unlabelled = set(columns) - set(found) == {"label"}
-        raise CorpusError.at(
-            path,
-            line,
-            f"expected a header with {wanted}; got {_shortened(', '.join(names))}"
+        head = table.names if table.header or not table.rows else map(str, table.rows[0][1])
+        raise table.error(
+            table.first,
+            f"expected a header with {_accepted(columns)}; got {short(', '.join(head))}"
+            + "; dicebook fit takes columns of any name"
             + ". GLUE's test sets have no labels: take its dev set for a test set" * unlabelled,
         )
-    return [found[column] for column in columns]
+    return list(found.values())
 
 
-def _accepted(columns: _Columns) -> str:
+def _accepted(columns: Mapping[str, Sequence[str]]) -> str:
     return "; ".join(f"{column} (or {', '.join(columns[column][1:])})" for column in columns)
 
 
-def _json_rows(
-    path: str | PathLike[str], lines: list[str], columns: _Columns, repairs: Counter[str]
-) -> Iterator[tuple[int, list[Any]]]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            repairs[BLANK] += 1
-            continue
-        try:
-            row = json.loads(line)
-            if "\\u" in line:  # half of a surrogate pair, written as an escape, is no character
-                json.dumps(row, ensure_ascii=False).encode()
-        except (RecursionError, ValueError) as error:
-            reason = "a lone surrogate" if isinstance(error, UnicodeError) else str(error)
-            raise CorpusError.at(path, number, f"expected a JSON object, got {reason}") from None
-        if type(row) is not dict:
-            raise CorpusError.at(path, number, f"expected a JSON object, got {_shortened(line)}")
-        by_name = {key.strip().lower(): value for key, value in row.items()}
-        values = []
-        for aliases in columns.values():
-            present = [alias for alias in aliases if alias in by_name]
-            if len(present) != 1:
-                problem = f"expected one key of {', '.join(aliases)}, got {_shortened(line)}"
-                raise CorpusError.at(path, number, problem)
-            values.append(by_name[present[0]])
-        yield number, values
-
-
-def _text(path: str | PathLike[str], line: int, column: str, value: object) -> str:
-    if type(value) is not str:
-        raise CorpusError.at(path, line, f"expected text as {column}, got {value!r}")
-    return value
-
-
-def _label(
-    path: str | PathLike[str], line: int, value: object, limit: int, columns: _Columns
-) -> int:
-    if type(value) is int and 0 <= value < limit:
-        return value
-    shown = value.strip() if type(value) is str else ""
-    if shown.isascii() and shown.isdigit() and len(shown) < 9 and int(shown) < limit:
-        return int(shown)
+def _label(table: Table, line: int, value: object, limit: int) -> int:
+    told = plain(str(value).strip()) if type(value) in (str, int, float) else ""
+    if told.isascii() and told.isdigit() and len(told) < 9 and int(told) < limit:
+        return int(told)
     expected = "0 or 1" if limit == 2 else f"an integer from 0 to {limit - 1}"
-    problem = f"expected as label {expected}, got {_shortened(repr(value))}"
-    if line == 1:  # a header with names of its own has been taken for a row
-        problem += (
-            f"; a header would have the names {_accepted(columns)}; dicebook fit takes any "
-            "(--text, --label), and labels that are words"
-        )
-    raise CorpusError.at(path, line, problem)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    raise table.error(
+        line,
+        f"expected as label {expected}, got {short(repr(value))}; dicebook fit takes labels that "
+        "are words, and columns of any name (--text, --label)",
+    )

@@ -3,50 +3,45 @@
 from __future__ import annotations
 
 import os
-import re
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 from datasets import Dataset, DatasetDict
 
-from dicelab.corpora import embedded
-from dicelab.corpora.conll import UNIVERSAL_NER, read_conll, read_parallel
-from dicelab.corpora.conllu import read_conllu
+from dicelab.corpora import embedded, shapes
+from dicelab.corpora.columns import Asked
+from dicelab.corpora.conll import read_parallel
 from dicelab.corpora.delimited import read_labels, read_pairs, read_sentences
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.forms import check_task
-from dicelab.corpora.registry import CORPORA, EMBEDDED, REGISTERED, SPLITS, corpus_named
+from dicelab.corpora.forms import check_task, to_dataset
+from dicelab.corpora.registry import (
+    BESIDE,
+    CORPORA,
+    EMBEDDED,
+    REGISTERED,
+    SPLITS,
+    corpus_named,
+    split_of,
+)
 from dicelab.corpora.squad import read_squad
 from dicelab.corpora.trees import is_tree_file, read_trees
 
 #: task -> the suffixes of its files; some corpora have their split as suffix (``eng.testa``).
+_TABLES = (".tsv", ".csv", ".json", ".jsonl", ".ndjson", ".txt", ".parquet", ".xlsx", ".gz")
 _SUFFIXES = {
     "tagging": (
-        *(".conll", ".conllu", ".iob2", ".txt", ".tsv", ".bio", ".bmes", ".bioes", ".annotated"),
-        *(".train", ".dev", ".test", ".testa", ".testb"),
+        *(".conll", ".conllu", ".iob2", ".iob", ".bio", ".bmes", ".bioes", ".annotated"),
+        *(".train", ".dev", ".test", ".testa", ".testb", *_TABLES),
     ),
-    "reading": (".json",),
-    "pairs": (".tsv", ".csv", ".jsonl", ".txt"),
-    "sentences": (".tsv", ".csv", ".jsonl", ".txt"),
-    "labels": (".tsv", ".csv", ".jsonl", ".txt"),
+    "reading": (".json", ".jsonl", ".ndjson", ".gz"),
+    "pairs": _TABLES,
+    "sentences": _TABLES,
+    "labels": _TABLES,
 }
 
 #: A split as a folder of two files, a sentence a line.
 _PARALLEL = ("sentences.txt", "tags.txt")
-
-_SPLIT_NAMES = {
-    **dict.fromkeys(("train", "training"), "train"),
-    **dict.fromkeys(("validation", "valid", "val", "dev", "development", "testa"), "validation"),
-    **dict.fromkeys(("test", "testing", "testb"), "test"),
-}
-
-#: What lies beside a corpus and is none of it.
-_BESIDE = re.compile(
-    r"\..*|card\.json|SOURCE\.tsv|SHA256SUMS|.*(README|LICEN[CS]E|CITATION|_note)\b.*"
-    r"|.*\.(md|html?|pdf|xml|stats|py|sh|bib|zip|gz|tgz|tar)",
-    re.IGNORECASE,
-)
 
 
 def load(
@@ -115,10 +110,10 @@ def read_file(path: str | PathLike[str], *, task: str) -> Dataset:
     """Read one file by the reader that its suffix names.
 
     Args:
-        path: For tagging ``.conllu``, ``.iob2`` (Universal NER), or one of ``.conll``, ``.txt``,
-            ``.bmes``, ``.testa`` and the like (token and tag in columns); for reading ``.json``
-            (SQuAD); for pairs, sentences and labels ``.tsv``, ``.csv``, ``.jsonl``, ``.txt`` (a
-            table, or for sentences sentiment trees).
+        path: For tagging ``.conllu``, ``.iob2`` (Universal NER), one of ``.conll``, ``.txt``,
+            ``.bmes``, ``.testa`` and the like (token and tag in columns), or a table of tokens and
+            tags or of texts and spans; for reading ``.json`` (SQuAD); for pairs, sentences and
+            labels a table, or for sentences sentiment trees.
         task: One of ``FORMS``.
 
     Raises:
@@ -133,28 +128,26 @@ def read_file(path: str | PathLike[str], *, task: str) -> Dataset:
         raise CorpusError(
             f"{path}: expected for {task} a file ending in {', '.join(_SUFFIXES[task])}"
         )
-    if suffix == ".conllu":
-        return read_conllu(path)
     if task == "tagging":
-        return read_conll(path, **(UNIVERSAL_NER if suffix == ".iob2" else {}))
+        asked = Asked(task="tagging")
+        table = shapes.read(path, asked)
+        form = shapes.tagging_form(table, asked)
+        if form is None:
+            raise CorpusError(
+                f"{path}: expected tagged sentences: a token a line, rows of tokens and tags, or "
+                f"texts with spans; got the columns {', '.join(table.names[:20])}"
+            )
+        table = shapes.as_tagged(table, form)
+        if table.bad:
+            raise CorpusError(table.bad[0])
+        return to_dataset({n: table.column(n) for n in ("tokens", "tags")}, task="tagging")
     if task == "reading":
         return read_squad(path)
     if task == "pairs":
         return read_pairs(path)
     if task == "labels":
         return read_labels(path)
-    return read_trees(path) if is_tree_file(path) else read_sentences(path)
-
-
-def split_of(name: str) -> str | None:
-    """The split that the words of a file's name tell; None for what is none or several.
-
-    Args:
-        name: such as ``"train.conll"`` or ``"eng.testa"``; of a README or a licence there is none.
-    """
-    words = re.split(r"[^a-z]+", name.lower())
-    splits = {_SPLIT_NAMES[word] for word in words if word in _SPLIT_NAMES}
-    return None if len(splits) != 1 or _BESIDE.fullmatch(name) else splits.pop()
+    return read_trees(path) if suffix == ".txt" and is_tree_file(path) else read_sentences(path)
 
 
 def _split_files(folder: Path, task: str) -> dict[str, Path]:
@@ -163,7 +156,7 @@ def _split_files(folder: Path, task: str) -> dict[str, Path]:
     unknown: list[str] = []
     for path in sorted(folder.iterdir()):
         parallel = task == "tagging" and all((path / name).is_file() for name in _PARALLEL)
-        if not parallel and (not path.is_file() or _BESIDE.fullmatch(path.name)):
+        if not parallel and (not path.is_file() or BESIDE.fullmatch(path.name)):
             continue
         split = split_of(path.name)
         readable = parallel or path.suffix.lower() in _SUFFIXES[task]

@@ -6,6 +6,7 @@ The facts stand in ``registry.toml``, once. The scripts under ``data_scripts``,
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
@@ -13,6 +14,30 @@ from importlib.resources import files
 from dicelab.corpora.errors import CorpusError
 
 SPLITS = ("train", "validation", "test")
+
+_SPLIT_NAMES = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("validation", "valid", "val", "dev", "development", "testa"), "validation"),
+    **dict.fromkeys(("test", "testing", "testb"), "test"),
+}
+
+#: What lies beside a corpus and is none of it.
+BESIDE = re.compile(
+    r"\..*|card\.json|SOURCE\.tsv|SHA256SUMS|.*(README|LICEN[CS]E|CITATION|_note)\b.*"
+    r"|.*\.(md|html?|pdf|xml|stats|py|sh|bib|zip|gz|tgz|tar)",
+    re.IGNORECASE,
+)
+
+
+def split_of(name: str) -> str | None:
+    """The split that the words of a file's name tell; None for what is none or several.
+
+    Args:
+        name: such as ``"train.conll"`` or ``"eng.testa"``; of a README or a licence there is none.
+    """
+    words = re.split(r"[^a-z]+", name.lower())
+    splits = {_SPLIT_NAMES[word] for word in words if word in _SPLIT_NAMES}
+    return None if len(splits) != 1 or BESIDE.fullmatch(name) else splits.pop()
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from collections import Counter
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from datasets import Dataset, Features, Value
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
 from dicelab.atomic import atomic
 from dicelab.corpora.errors import CorpusError
@@ -29,6 +29,7 @@ MAX_SHIFT = 15
 #: Keys of ``repairs``.
 SHIFTED = f"answers moved by 1 to {MAX_SHIFT} characters"
 LOCATED = "answers without a usable offset, found as the only occurrence of their text"
+NO_TEXT = "answers without a text left out"
 NOT_FOUND = "answers that cannot be aligned"
 NOT_FOUND_QUESTION = "questions left out, for none of their answers can be aligned"
 
@@ -37,20 +38,37 @@ class _Strict(BaseModel):
     model_config = ConfigDict(strict=True)
 
 
+def _whole(value: Any) -> Any:
+    """Whole numbers as annotation tools write them: ``25.0``, ``"25"``."""
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _listed(value: Any) -> Any:
+    """Answers as ``datasets`` has them, an object of lists, as a list of objects."""
+    if isinstance(value, dict) and {"text", "answer_start"} <= set(value):
+        both = value["text"], value["answer_start"]
+        if all(isinstance(of, list) for of in both) and len(both[0]) == len(both[1]):
+            return [{"text": t, "answer_start": s} for t, s in zip(*both, strict=True)]
+    return value
+
+
 class _Answer(_Strict):
-    text: str = Field(min_length=1)
-    answer_start: int
+    text: str
+    answer_start: Annotated[int, BeforeValidator(_whole)]
 
 
 class _Question(_Strict):
-    id: str
+    id: Annotated[str, BeforeValidator(lambda told: str(told) if type(told) is int else told)]
     question: str
-    answers: list[_Answer]
+    answers: Annotated[list[_Answer], BeforeValidator(_listed)] = []
     is_impossible: bool = False
 
     @model_validator(mode="after")
     def _agrees(self) -> _Question:
-        if "is_impossible" in self.model_fields_set and self.is_impossible == bool(self.answers):
+        answered = any(answer.text for answer in self.answers)
+        if "is_impossible" in self.model_fields_set and self.is_impossible == answered:
             raise ValueError("expected no answer where is_impossible is true, else at least one")
         return self
 
@@ -59,15 +77,33 @@ class _Paragraph(_Strict):
     context: str
     qas: list[_Question]
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one(cls, value: Any) -> Any:
+        flat = isinstance(value, dict) and {"question", "context"} <= set(value)
+        return {"context": value["context"], "qas": [value]} if flat else value
+
 
 class _Article(_Strict):
     title: str = ""
     paragraphs: list[_Paragraph]
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one(cls, value: Any) -> Any:
+        if isinstance(value, dict) and "context" in value and "paragraphs" not in value:
+            return {"title": value.get("title", ""), "paragraphs": [value]}
+        return value
+
 
 class _Corpus(_Strict):
     all_answers: bool = False
     data: list[_Article]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_list(cls, value: Any) -> Any:
+        return {"data": value} if isinstance(value, list) else value
 
 
 def align(context: str, text: str, start: int) -> tuple[int, str]:
@@ -104,7 +140,10 @@ def read_squad(
     *,
     all_answers: bool | None = None,
 ) -> Dataset:
-    """Read a file in SQuAD's JSON format, version 1.1 or 2.0.
+    """Read a file in SQuAD's JSON format, version 1.1 or 2.0, or in the usual forms of it.
+
+    Those are a list of articles, paragraphs or questions, a question a line, answers as an object
+    of lists, and numbers as ids.
 
     Several answers to a question mean one of two things. In SQuAD and CMRC 2018 they are
     *alternatives*: what several annotators marked, any one of which is right. In Quoref *all* of
@@ -141,7 +180,7 @@ def read_squad(
                 if asked.id in rows:
                     raise CorpusError(f"{path}: expected each id once, got {asked.id!r} twice")
                 answers = _aligned(paragraph.context, asked.answers, repairs)
-                if asked.answers and not answers["text"]:
+                if any(answer.text for answer in asked.answers) and not answers["text"]:
                     repairs[NOT_FOUND_QUESTION] += 1
                     rows[asked.id] = None
                     continue
@@ -164,6 +203,9 @@ def read_squad(
 
 
 def _parse(path: str | PathLike[str], text: str) -> _Corpus:
+    first, _, rest = text.strip().partition("\n")
+    if rest and first.endswith("}") and first.startswith("{"):  # a question a line
+        text = f"[{','.join(line for line in text.split(chr(10)) if line.strip())}]"
     try:
         return _Corpus.model_validate_json(text)
     except ValidationError as errors:
@@ -180,6 +222,9 @@ def _parse(path: str | PathLike[str], text: str) -> _Corpus:
 def _aligned(context: str, answers: list[_Answer], repairs: Counter[str]) -> dict[str, list[Any]]:
     kept: dict[str, list[Any]] = {"text": [], "answer_start": []}
     for answer in answers:
+        if not answer.text:
+            repairs[NO_TEXT] += 1
+            continue
         start, repair = align(context, answer.text, answer.answer_start)
         if repair:
             repairs[repair] += 1

@@ -32,6 +32,50 @@ def is_entity_tag(tag: str) -> bool:
     return _IOB2.fullmatch(tag) is not None
 
 
+_PREFIX = re.compile(r"([BIESLUM])([-_:./])(\S.*)", re.IGNORECASE | re.DOTALL)
+_SUFFIX = re.compile(r"(.*\S)([-_:./])([BIESLUM])", re.IGNORECASE | re.DOTALL)
+#: The type of entities whose tags have none.
+UNTYPED = "ENTITY"
+
+
+def looks_tagged(tags: Iterable[str]) -> bool:
+    """Whether a column is of tags: O among others, or prefixes as of IOB2 and its kin."""
+    seen = {tag.strip() for tag in tags}
+    some = [tag for tag in seen if _PREFIX.fullmatch(tag) or _SUFFIX.fullmatch(tag)]
+    return (bool(seen & {"O", "o"}) and len(seen) < 1000) or len(some) > 0.5 * len(seen)
+
+
+def respelt(sentences: Sequence[Sequence[str]]) -> tuple[list[list[str]], str]:
+    """Entity tags of another spelling as ``B-type``, and what was done, in words; else as they are.
+
+    Known are ``B_PER``, ``b-per``, ``PER-B`` and the like where every tag but ``O`` is of that
+    form, and ``B``, ``I``, ``O`` without a type.
+    """
+    as_is = [list(row) for row in sentences]
+    seen = {tag for row in sentences for tag in row}
+    outside = seen & {"O", "o"}
+    others = seen - outside
+    if not others or (all(map(_ANY_SCHEME.fullmatch, others)) and "o" not in seen):
+        return as_is, ""
+    known = dict.fromkeys(outside, "O")
+    if outside and "B" in {tag.upper() for tag in others} and others <= set("BIESLUMbieslum"):
+        known |= {tag: f"{tag.upper()}-{UNTYPED}" for tag in others}
+        told = f"tags without a type, read as entities of the type {UNTYPED}"
+        return [[known[tag] for tag in row] for row in sentences], told
+    for form, prefix in ((_PREFIX, 1), (_SUFFIX, 3)):
+        found = {tag: match for tag in others if (match := form.fullmatch(tag))}
+        one_sign = len({match[2] for match in found.values()}) == 1
+        if len(found) < len(others) or not one_sign or not (outside or prefix == 1):
+            continue
+        parts = {tag: (match[prefix].upper(), match[4 - prefix]) for tag, match in found.items()}
+        if {letter for letter, _ in parts.values()} & set("BISU"):
+            known |= {tag: "-".join(both) for tag, both in parts.items()}
+            one = min(others)
+            told = f"tags of another spelling, such as {one!r}, read as {known[one]!r}"
+            return [[known[tag] for tag in row] for row in sentences], told
+    return as_is, ""
+
+
 def scheme_of(sentences: Iterable[Sequence[str]]) -> Scheme:
     """Which scheme the tags of a corpus are in.
 

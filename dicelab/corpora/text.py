@@ -1,7 +1,13 @@
-"""Reading a text file strictly: UTF-8 and nothing else, whatever its line ends."""
+"""Reading a text file: its bytes, its encoding, its lines and its words."""
 
 from __future__ import annotations
 
+import codecs
+import contextlib
+import gzip
+import re
+import unicodedata
+import zlib
 from collections import Counter
 from os import PathLike
 from pathlib import Path
@@ -9,13 +15,169 @@ from typing import Literal
 
 from dicelab.corpora.errors import CorpusError
 
+#: A Chinese character or kana; a run of letters and digits, inner apostrophes and hyphens included;
+#: any other sign.
+WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+(?:['’-]\w+)*|\S")
+
+#: With fewer lines that are not UTF-8 the rest of a file does not say which encoding it has.
+LEAST_LINES = 3
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_LATIN = ("cp1252", "cp1250", "mac_roman")
+_OTHER = (
+    *("gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1251", "koi8_r"),
+    *("cp1253", "cp1255", "cp1256"),
+)
+
+
+def read_bytes(path: str | PathLike[str]) -> bytes:
+    """The bytes of a file, unpacked where gzip has packed them.
+
+    Raises:
+        CorpusError: The file cannot be read.
+    """
+    try:
+        data = Path(path).read_bytes()
+        return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise CorpusError.at(path, 0, f"expected a readable file; {reason}") from None
+
+
+def decode(
+    data: bytes,
+    path: str | PathLike[str],
+    encoding: str | None = None,
+    errors: Literal["strict", "replace", "keep"] = "strict",
+) -> tuple[str, str]:
+    """Bytes as text, and the encoding that was taken.
+
+    Args:
+        data: The bytes.
+        path: Their file, for messages.
+        encoding: The encoding the file must have; None takes the byte order mark, UTF-8, or what
+            the bytes look like where many lines are not UTF-8.
+        errors: What becomes of single bytes of another encoding: an error, U+FFFD, or half of a
+            surrogate pair, which :func:`odd_character` tells.
+
+    Raises:
+        CorpusError: There is no such encoding, or the bytes are not in it.
+    """
+    mark = next((mark for mark in _MARKS if data.startswith(mark)), None)
+    if encoding is None:
+        encoding = _wide(data) if mark is None else _MARKS[mark]
+    how = {"strict": "strict", "replace": "replace", "keep": "surrogateescape"}[errors]
+    wanted = encoding or "utf-8"
+    try:
+        return data.decode(wanted).removeprefix("\ufeff"), wanted
+    except LookupError:
+        problem = f"--encoding: expected an encoding such as utf-8 or cp1252, got {encoding!r}"
+        raise CorpusError.at(path, 0, problem) from None
+    except UnicodeDecodeError as error:
+        guess = _guess(data) if encoding is None else ""
+        lines = sum(not _is_utf8(line) for line in data.split(b"\n")) if encoding is None else 0
+        if guess and lines >= LEAST_LINES:
+            return data.decode(guess), guess
+        if errors != "strict":
+            with contextlib.suppress(UnicodeDecodeError):  # UTF-16 has no such way out
+                return data.decode(wanted, how).removeprefix("\ufeff"), wanted
+        line = data.count(b"\n", 0, error.start) + 1
+        looks = f"; if the file is {guess}, say --encoding {guess}" if guess else ""
+        if encoding is None and not guess:
+            looks = "; say which encoding it has with --encoding"
+        raise CorpusError.at(
+            path, line, f"expected {wanted} text, got byte 0x{data[error.start]:02x}{looks}"
+        ) from None
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _wide(data: bytes) -> str | None:
+    """UTF-16 without its mark, which shows in the zeros of every second byte."""
+    for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+        if len(data) > 9 and data[start::2].count(0) > 0.3 * (len(data) // 2):
+            return name if len(data) % 2 == 0 else None
+    return None
+
+
+def _guess(data: bytes) -> str:
+    """The encoding that bytes look like, empty where nothing or too much does."""
+    from charset_normalizer import from_bytes
+
+    if any(not line.isascii() and _is_utf8(line) for line in data.split(b"\n")):
+        return ""  # most likely UTF-8 with damage
+    found = list(from_bytes(data[:200_000], cp_isolation=[*_OTHER, *_LATIN]))
+    if found and found[0].encoding not in _LATIN:
+        others = [one for one in found[1:] if one.encoding not in _LATIN]
+        alike = others and others[0].chaos - found[0].chaos < 0.02
+        name = found[0].encoding
+        if name == "gb18030" and _decodes(data, "euc_jp"):
+            # Both have kana at the same places, and Chinese has none of them.
+            kana = sum("\u3040" <= sign <= "\u30ff" for sign in data.decode("euc_jp"))
+            name, alike = ("euc_jp", False) if kana > 0.05 * len(data) else (name, alike)
+        return name if not alike and _decodes(data, name) else ""
+    odd = {name: _oddity(data.decode(name)) for name in _LATIN if _decodes(data, name)}
+    best = min(odd, key=lambda name: odd[name], default="")
+    return best if best and odd[best] <= 0.1 else ""
+
+
+def _decodes(data: bytes, name: str) -> bool:
+    try:
+        data.decode(name)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _oddity(text: str) -> float:
+    """The share of a text's characters beyond ASCII that do not stand where letters do."""
+    odd = seen = 0
+    for before, sign, after in zip(" " + text, text, text[1:] + " ", strict=False):
+        if sign.isascii():
+            continue
+        seen += 1
+        kind = unicodedata.category(sign)
+        if kind[0] == "L":
+            odd += kind == "Lu" and before.islower()
+        elif kind[0] not in "PZ":
+            odd += before.isalpha() or after.isalpha() or kind[0] == "C"
+    return odd / max(1, seen)
+
+
+def odd_character(text: str) -> str:
+    """What is no character in a text, in words; empty where all are.
+
+    Args:
+        text: As :func:`decode` or JSON gave it.
+    """
+    if text.isprintable():
+        return ""
+    for sign in text:
+        if "\udc80" <= sign <= "\udcff":
+            return f"byte 0x{ord(sign) - 0xDC00:02x}, which is not utf-8 (--encoding)"
+        if "\ud800" <= sign <= "\udfff":
+            return "a lone surrogate, half of a character"
+        if sign == "\0":
+            return "a NUL"
+    return ""
+
 
 def read_text(
     path: str | PathLike[str],
     repairs: Counter[str] | None = None,
     *,
-    encoding: str = "utf-8",
-    errors: Literal["strict", "replace"] = "strict",
+    encoding: str | None = None,
+    errors: Literal["strict", "replace", "keep"] = "strict",
 ) -> str:
     r"""Read a whole file, without its byte order mark and with ``\n`` line ends.
 
@@ -23,35 +185,27 @@ def read_text(
         path: The file.
         repairs: What was repaired is added here, by kind (``"byte order mark removed"``,
             ``"CRLF line ends"``).
-        encoding: The encoding the file must have.
+        encoding: The encoding the file must have; see :func:`decode`.
         errors: ``"replace"`` puts U+FFFD for bytes of another encoding and counts them, in place of
-            an error.
+            an error; ``"keep"`` leaves them for :func:`odd_character`.
 
     Raises:
         CorpusError: The file cannot be read, or is not in that encoding.
     """
     repairs = Counter() if repairs is None else repairs
-    try:
-        data = Path(path).read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise CorpusError.at(path, 0, f"expected a readable file; {reason}") from None
-    try:
-        text = data.decode(encoding, errors)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        byte = data[error.start]
-        raise CorpusError.at(
-            path, line, f"expected {encoding} text, got byte 0x{byte:02x}"
-        ) from None
+    data = read_bytes(path)
+    text, taken = decode(data, path, encoding, errors)
     if errors == "replace" and "\ufffd" in text:
         repairs["characters that are not in the encoding"] += text.count("\ufffd")
-    if text.startswith("\ufeff"):
-        text = text[1:]
+    if data.startswith(tuple(_MARKS)):
         repairs["byte order mark removed"] += 1
+    if taken != "utf-8" and encoding is None:
+        repairs[f"read as {taken}"] += 1
     if "\r" in text:
         repairs["CRLF line ends"] += text.count("\r\n")
         text = text.replace("\r\n", "\n")
+        if "\n" not in text.strip("\n"):  # line ends of old Macs
+            text = text.replace("\r", "\n")
     return text
 
 
@@ -59,8 +213,8 @@ def read_lines(
     path: str | PathLike[str],
     repairs: Counter[str] | None = None,
     *,
-    encoding: str = "utf-8",
-    errors: Literal["strict", "replace"] = "strict",
+    encoding: str | None = None,
+    errors: Literal["strict", "replace", "keep"] = "strict",
 ) -> list[str]:
     r"""The lines of a file, split at ``\n`` alone: tokens may hold other Unicode separators.
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,22 +14,21 @@ from typing import Any
 import numpy as np
 from datasets import Dataset, DatasetDict
 
-from dicelab.corpora import embedded
-from dicelab.corpora.conll import UNIVERSAL_NER, read_conll
-from dicelab.corpora.conllu import read_conllu
+from dicelab.corpora import embedded, shapes
+from dicelab.corpora.columns import MOST_LABELS, Columns, by_split, choose, label_reader
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.loading import load, split_of
-from dicelab.corpora.registry import CORPORA, EMBEDDED, SPLITS
+from dicelab.corpora.loading import load
+from dicelab.corpora.registry import CORPORA, EMBEDDED, SPLITS, split_of
+from dicelab.corpora.tables import Table, is_missing, short, text_of
 from dicelab.corpora.tags import is_entity_tag
-from dicelab.corpora.text import read_lines
-from dicelab.fit import tables
 from dicelab.fit.options import FitError, Options
 
-TAGGED = (".conll", ".conllu", ".iob2", ".iob", ".bio", ".bmes", ".bioes", ".annotated")
 SHARE = 0.15  # of the rows, for each split that is drawn
 LEAST = 20  # rows; with fewer no split would hold anything to score by
 POSITIVES = ("1", "true", "yes", "y", "positive", "pos", "spam", "toxic", "hate")
-_SCHEMES = ("IOB2", "IOB1", "IOBES")
+#: Tags that say of a word that it is nothing that is looked for.
+OUTSIDE = ("o", "0", "_", "-", "other", "none", "out", "outside", "false", "no", "ok", "correct")
+BACKGROUND = 0.8  # of the words; a tag above it is the background, whatever its name
 
 
 @dataclass(frozen=True)
@@ -43,9 +41,13 @@ class Data:
             ``sentence`` (or ``sentence1`` and ``sentence2``) and ``label``, a number; or of
             ``sentence`` and ``labels``, a 0 or 1 for each.
         labels: names of the classes; the last of two is the positive one. Of tagging: the tags of
-            the training split, ``O`` first.
+            the training split, the background first.
         columns: how a new table is read: ``text``, ``text2``, ``label``.
         notes: what was decided about the data, in sentences.
+        seen: how each file was read, and its first rows as they were understood.
+        unseen: classes of validation and test that train lacks; their numbers follow those of
+            ``labels``.
+        background: the tag of words that are nothing that is looked for; None where there is none.
     """
 
     task: str
@@ -53,6 +55,9 @@ class Data:
     labels: list[str]
     columns: dict[str, str]
     notes: list[str] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
+    background: str | None = None
 
     @property
     def digest(self) -> str:
@@ -74,6 +79,19 @@ class Data:
         return self.task in ("sentences", "pairs") and len(self.labels) == 2
 
 
+def check_source(source: str) -> None:
+    """Refuse a source that is not there.
+
+    Raises:
+        FitError: it is no file, no folder, no name of the hub and no corpus.
+    """
+    if not (source in CORPORA or source.startswith("hub:") or Path(source).exists()):
+        raise FitError(
+            "expected a file, a folder, hub:NAME or a corpus such as embedded-entities-en; found "
+            f"no {source!r}"
+        )
+
+
 def read(options: Options) -> Data:
     """Read a source, take its task from its form, draw the splits that it lacks.
 
@@ -85,46 +103,26 @@ def read(options: Options) -> Data:
         FitError: there is too little to learn from.
     """
     source = options.source
+    check_source(source)
     if source in CORPORA:
         return _registered(source, options)
     if source.startswith("hub:"):
         return _from_hub(source.removeprefix("hub:"), options)
     path = Path(source)
-    if path.is_dir():
-        files = _files(path)
-    elif path.is_file():
-        files = {"train": path}
-    else:
+    files = _files(path) if path.is_dir() else {"train": path}
+    parts = {name: shapes.read(file, options.asked) for name, file in files.items()}
+    if shapes.is_reading(parts["train"]):
         raise FitError(
-            "expected a file, a folder, hub:NAME or a corpus such as embedded-entities-en; found "
-            f"no {source!r}"
+            f"{files['train']}: questions with answers in a text; train on them with chapter 10: "
+            f"papermill notebooks/10_reading.ipynb out.ipynb -p corpus {source}"
         )
-    first = files["train"]
-    if first.suffix.lower() == ".json" and _is_squad(first):
-        raise FitError(
-            f"{first}: questions with answers in a text; train on them with chapter 10: papermill "
-            f"notebooks/10_reading.ipynb out.ipynb -p corpus {source}"
-        )
-    if options.task == "tagging" or (options.task is None and _is_tagged(first)):
-        if options.task is None:
-            notes = [f"{first.name} has a token a line and blank lines between sentences: tagging."]
-        else:
-            notes = []
-        return _tagged(
-            {name: _read_tagged(file, options) for name, file in files.items()}, notes, options
-        )
-    wanted = [name for name in (options.text, options.text2, options.label) if name]
-    read_as = {
-        name: tables.read_table(file, delimiter=options.delimiter, wanted=wanted)
-        for name, file in files.items()
-    }
-    return _from_tables(read_as, options)
+    return _from_tables(parts, options)
 
 
 def _files(folder: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
-        split = split_of(path.name) if path.is_file() else None
+        split = split_of(path.name.removesuffix(".gz")) if path.is_file() else None
         if split is None:
             continue
         if split in found:
@@ -136,52 +134,6 @@ def _files(folder: Path) -> dict[str, Path]:
         names = ", ".join(sorted(p.name for p in folder.iterdir())[:8]) or "nothing"
         raise CorpusError(f"{folder}: expected a file whose name says train, got {names}")
     return found
-
-
-def _is_squad(path: Path) -> bool:
-    try:
-        with path.open(encoding="utf-8") as file:
-            return re.match(r'\s*\{.*"(data|version)"', file.read(2000), re.DOTALL) is not None
-    except (OSError, UnicodeDecodeError):
-        return False
-
-
-def _is_tagged(path: Path) -> bool:
-    """A token a line: short columns, as many in each line, and blank lines between sentences."""
-    suffix = path.suffix.lower()
-    if suffix in TAGGED:
-        return True
-    if suffix in (".csv", ".jsonl", ".ndjson", ".parquet", ".json"):
-        return False
-    lines = read_lines(path)[:500]
-    while lines and not lines[-1].strip():
-        lines.pop()
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    full = [line for line in lines if line.strip() and not line.startswith("-DOCSTART-")]
-    if len(full) == len(lines) or not full:
-        return False
-    fields = [line.split("\t") if "\t" in full[0] else line.split() for line in full]
-    same = sum(len(row) == len(fields[0]) for row in fields)
-    one_word = sum(" " not in row[0].strip() for row in fields)
-    return len(fields[0]) > 1 and min(same, one_word) > 0.9 * len(fields)
-
-
-def _read_tagged(path: Path, options: Options) -> Dataset:
-    if path.suffix.lower() == ".conllu":
-        return read_conllu(path)
-    if path.suffix.lower() == ".iob2":
-        return read_conll(path, **UNIVERSAL_NER)
-    columns: dict[str, int] = {}
-    for name, asked in (("token_column", options.text), ("tag_column", options.label)):
-        if asked is not None:
-            if not asked.isdigit() or asked == "0":
-                raise FitError(
-                    f"{path}: a tagged file has no header; expected a column's number from 1, got "
-                    f"{asked!r}"
-                )
-            columns[name] = int(asked) - 1
-    return read_conll(path, separator=options.delimiter, **columns)  # type: ignore[arg-type]
 
 
 def _registered(name: str, options: Options) -> Data:
@@ -197,13 +149,12 @@ def _registered(name: str, options: Options) -> Data:
         if not Path(name).exists():
             raise
         raise CorpusError(f"{error}; for the {name} that is here say ./{name}") from None
-    rows = {split: corpus[split] for split in SPLITS}
     if task == "tagging":
-        return _tagged(rows, [], options)
+        return _tagged({split: corpus[split].to_list() for split in SPLITS}, options)
     texts = ["sentence1", "sentence2"] if task == "pairs" else ["sentence"]
-    columns = tables.Columns(texts, ["labels" if task == "labels" else "label"], [])
-    read_as = {split: tables.from_dataset(f"{name}, {split}", part) for split, part in rows.items()}
-    return _with_labels(read_as, columns, options)
+    columns = Columns(texts, ["labels" if task == "labels" else "label"], [])
+    parts = {split: _of_dataset(f"{name}, {split}", corpus[split]) for split in SPLITS}
+    return _with_labels(parts, columns, options)
 
 
 def _from_hub(name: str, options: Options) -> Data:
@@ -214,23 +165,136 @@ def _from_hub(name: str, options: Options) -> Data:
     except Exception as error:  # whatever the hub's client raises
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FitError(f"hub:{name}: expected a data set of the hub; {reason}") from None
-    parts: dict[str, tables.Table] = {}
+    parts: dict[str, Table] = {}
     for split in found:
         kind = split_of(f"{split}.x")
         if kind is not None:
-            parts.setdefault(kind, tables.from_dataset(f"hub:{name}, {split}", found[split]))
+            parts.setdefault(kind, _of_dataset(f"hub:{name}, {split}", found[split]))
     if "train" not in parts:
         raise FitError(f"hub:{name}: expected a split train, got {', '.join(found)}")
     return _from_tables(parts, options)
 
 
-def _tagged(parts: dict[str, Dataset], notes: list[str], options: Options) -> Data:
-    rows = {name: part.to_list() for name, part in parts.items()}
+def _of_dataset(name: str, rows: Any) -> Table:
+    """A split of a ``datasets`` data set; numbers of classes become their names."""
+    names = list(rows.column_names)
+    of_class = {n: getattr(rows.features[n], "names", None) for n in names}
+    of_classes = {
+        n: getattr(getattr(rows.features[n], "feature", None), "names", None) for n in names
+    }
+
+    def named(name: str, value: Any) -> Any:
+        classes = of_class[name] or of_classes[name]
+        if classes and type(value) is list:
+            return [classes[v] if type(v) is int and v >= 0 else v for v in value]
+        return classes[value] if classes and type(value) is int and value >= 0 else value
+
+    values = zip(*(rows[n][:] for n in names), strict=True)
+    table = [
+        (n, [named(*of) for of in zip(names, row, strict=True)]) for n, row in enumerate(values, 1)
+    ]
+    return Table(name, names, table, form="a data set", objects=True)
+
+
+def _from_tables(parts: dict[str, Table], options: Options) -> Data:
+    seen = [f"{Path(t.path).name} ({name}): {t.form}." for name, t in parts.items()]
+    notes: list[str] = []
+    if len(parts) == 1:
+        parts, column = by_split(parts["train"])
+        if column:
+            notes.append(f"Column {column!r} says which rows are train, validation and test.")
+    asked = options.asked
+    form = shapes.tagging_form(parts["train"], asked)
+    if form is not None:
+        tagged = {name: shapes.as_tagged(table, form) for name, table in parts.items()}
+        seen = [f"{Path(t.path).name} ({name}): {t.form}." for name, t in tagged.items()]
+        rows = {}
+        for name, table in tagged.items():
+            _say_bad(name, table.bad, options, notes)
+            if not table.rows:
+                raise CorpusError(f"{table.path}: expected tagged sentences, got none")
+            rows[name] = [{"tokens": of[0], "tags": of[1]} for _, of in table.rows]
+        notes.append(
+            "The task is tagging: " + ("a tag a word." if form[0] != "spans" else "spans.")
+        )
+        data = _tagged(rows, options, notes)
+        text = form[1][-2] if form[0] != "tagged" else ""
+        return replace(data, seen=[*seen, *data.seen], columns={"text": text} if text else {})
+    first = parts["train"]
+    if options.task == "tagging":
+        raise CorpusError(
+            f"{first.path}: expected a token a line with blank lines between sentences, rows of "
+            "tokens and tags, or texts with spans; got the columns "
+            f"{short(', '.join(map(repr, first.names)), 400)}"
+        )
+    columns = choose(first, asked)
+    for name, table in list(parts.items()):
+        lacking = [n for n in (*columns.texts, *columns.labels) if n not in table.names]
+        if lacking and name != "train" and lacking == columns.labels:
+            notes.append(
+                f"{Path(table.path).name} has no column {', '.join(map(repr, lacking))}, so it is "
+                f"left out of {name}; dicebook predict reads it."
+            )
+            del parts[name]
+        elif lacking:
+            raise CorpusError(
+                f"{table.path}: expected the columns of {first.path}, "
+                f"{', '.join(map(repr, lacking))} among them; got "
+                f"{', '.join(map(repr, table.names))}"
+            )
+    data = _with_labels(parts, replace(columns, notes=[*notes, *columns.notes]), options)
+    return replace(data, seen=[*seen, *data.seen])
+
+
+def _say_bad(split: str, bad: Sequence[str], options: Options, notes: list[str]) -> None:
+    if bad and not options.skip_bad:
+        more = f"; {len(bad) - 1} more rows are bad, too" if len(bad) > 1 else ""
+        raise CorpusError(f"{bad[0]}{more} (--skip-bad leaves bad rows out)")
+    if bad:
+        notes.append(f"{len(bad)} bad rows of {split} were left out. The first: {bad[0]}.")
+
+
+def _tagged(
+    rows: dict[str, list[dict[str, Any]]], options: Options, notes: list[str] | None = None
+) -> Data:
+    notes = [] if notes is None else notes
+    shown = [
+        f"Row {n}: {short(' '.join(row['tokens']))} → {short(' '.join(row['tags']))}"
+        for n, row in enumerate(rows["train"][:3], 1)
+    ]
+    words = Counter(tag for row in rows["train"] for tag in row["tags"])
+    usual = words.most_common(1)[0][0] if words else ""
+    share = words[usual] / max(1, words.total())
+    entities = all(map(is_entity_tag, words))
+    background = "O" if entities else None
+    if not entities and len(words) > 1:
+        outside = [tag for tag, _ in words.most_common() if tag.lower() in OUTSIDE]
+        if outside and words[outside[0]] > 0.25 * words.total():
+            usual, share = outside[0], words[outside[0]] / words.total()
+            background = usual
+        elif share > BACKGROUND:
+            background = usual
+    if background is not None and not entities:
+        notes.append(
+            f"The tags have no prefix such as B- and I-: words are scored one by one, and "
+            f"{usual!r}, {share:.0%} of them, is the background, which F1 does not count."
+        )
+        if all(tag.isdecimal() for tag in words) and len(words) > 2:
+            notes.append(
+                "The tags are numbers; if they stand for B- and I- of entities, write their names."
+            )
 
     def rarest(part: list[dict[str, Any]]) -> list[str]:
-        kinds = Counter(tag[2:] or tag for row in part for tag in set(row["tags"]) if tag != "O")
+        def kind(tag: str) -> str:
+            return tag[2:] if entities else tag
+
+        kinds = Counter(kind(tag) for row in part for tag in set(row["tags"]) if tag != background)
         return [
-            min((t[2:] or t for t in row["tags"] if t != "O"), key=lambda k: kinds[k], default="")
+            min(
+                (kind(tag) for tag in row["tags"] if tag != background),
+                key=lambda k: kinds[k],
+                default="",
+            )
             for row in part
         ]
 
@@ -240,114 +304,104 @@ def _tagged(parts: dict[str, Dataset], notes: list[str], options: Options) -> Da
         raise FitError(
             f"expected at least two tags in train, got {', '.join(sorted(seen)) or 'none'} alone"
         )
-    labels = sorted(seen, key=lambda tag: (tag != "O", tag))
-    data = Data("tagging", _dataset(splits), labels, {}, notes)
+    for name in ("validation", "test"):
+        unseen = Counter(tag for row in splits[name] for tag in row["tags"] if tag not in seen)
+        if unseen:
+            _note_unseen(name, unseen, "word", notes)
+    labels = sorted(seen, key=lambda tag: (tag != background, tag))
+    data = Data("tagging", _dataset(splits), labels, {}, notes, shown, background=background)
     _note_odd(data, lambda row: " ".join(row["tokens"]))
     return data
 
 
-def _from_tables(parts: dict[str, tables.Table], options: Options) -> Data:
-    first = parts["train"]
-    columns = tables.choose(
-        first, text=options.text, text2=options.text2, label=options.label, task=options.task
+def _note_unseen(split: str, unseen: Mapping[str, int], what: str, notes: list[str]) -> None:
+    shown = ", ".join(f"{label!r} ({n})" for label, n in list(unseen.items())[:8])
+    notes.append(
+        f"Train has no {what} labelled {shown}, but {split} has: a model cannot say it, so each "
+        "counts as an error."
     )
-    for table in parts.values():
-        lacking = [n for n in (*columns.texts, *columns.labels) if n not in table.names]
-        if lacking:
-            raise CorpusError(
-                f"{table.path}: expected the columns of {first.path}, "
-                f"{', '.join(map(repr, lacking))} among them; got "
-                f"{', '.join(map(repr, table.names))}"
-            )
-    return _with_labels(parts, columns, options)
 
 
-def _with_labels(parts: dict[str, tables.Table], columns: tables.Columns, options: Options) -> Data:
+def _with_labels(parts: dict[str, Table], columns: Columns, options: Options) -> Data:
     notes = list(columns.notes)
     texts = ["sentence"] if len(columns.texts) == 1 else ["sentence1", "sentence2"]
-    several = _several(parts["train"], columns, options)
+    read_label, told = label_reader(parts["train"], columns, options.asked)
+    notes += told
     rows: dict[str, list[dict[str, Any]]] = {}
     for split, table in parts.items():
         places = [table.names.index(name) for name in (*columns.texts, *columns.labels)]
         rows[split], bad = [], list(table.bad)
+        empty = 0
         for line, values in table.rows:
+            if all(map(is_missing, values)):
+                empty += 1
+                continue
             picked = [values[place] for place in places]
             try:
                 row = {
-                    new: tables.text_of(table, line, value, old)
+                    new: text_of(table, line, value, old)
                     for new, value, old in zip(texts, picked, columns.texts, strict=False)
                 }
-                row["label"] = several(table, line, picked[len(texts) :])
+                row["label"] = read_label(table, line, picked[len(texts) :])
             except CorpusError as error:
                 bad.append(str(error))
                 continue
             rows[split].append(row)
-        if bad and not options.skip_bad:
-            more = f"; {len(bad) - 1} more rows are bad, too" if len(bad) > 1 else ""
-            raise CorpusError(f"{bad[0]}{more} (--skip-bad leaves bad rows out)")
-        if bad:
-            notes.append(f"{len(bad)} bad rows of {split} were left out. The first: {bad[0]}.")
+        if (
+            split != "train"
+            and not rows[split]
+            and all(is_missing(v) for n in columns.labels for v in table.column(n))
+        ):
+            del rows[split]
+            notes.append(f"No row of {split} has a label, so that it is left out.")
+            continue
+        if empty:
+            notes.append(f"{empty} rows of {split} have empty cells alone and are left out.")
+        _say_bad(split, bad, options, notes)
         if not rows[split]:
             raise CorpusError(f"{table.path}: expected rows of text and label, got none")
-    if isinstance(rows["train"][0]["label"], list):
-        return _multi(rows, columns, texts, notes, options)
-    return _single(rows, columns, texts, notes, options)
-
-
-def _several(
-    table: tables.Table, columns: tables.Columns, options: Options
-) -> Callable[[tables.Table, int, list[Any]], Any]:
-    """How the label of a row is read: one name, or a list of names."""
-    if len(columns.labels) > 1:
-
-        def of_columns(table: tables.Table, line: int, values: list[Any]) -> list[str]:
-            found = []
-            for name, value in zip(columns.labels, values, strict=True):
-                told = tables.label_of(table, line, value, name).lower()
-                if told not in ("0", "1", "true", "false", "yes", "no"):
-                    raise CorpusError.at(
-                        table.path, line, f"expected 0 or 1 in column {name!r}, got {told!r}"
-                    )
-                if told in ("1", "true", "yes"):
-                    found.append(name)
-            return found
-
-        return of_columns
-    (name,) = columns.labels
-    place = table.names.index(name)
-    cells = [values[place] for _, values in table.rows]
-    sign = options.label_separator
-    if options.task in (None, "labels") and sign is None:
-        sign = tables.separator_of(cells)
-    lists = any(isinstance(cell, list) for cell in cells)
-    if lists or sign is not None or options.task == "labels":
-
-        def of_list(table: tables.Table, line: int, values: list[Any]) -> list[str]:
-            (cell,) = values
-            if isinstance(cell, str):
-                cell = [part for part in cell.split(sign) if part.strip()] if sign else [cell]
-            if cell is None or (cell != [] and not isinstance(cell, list)):
-                cell = [tables.label_of(table, line, cell, name)]
-            return [tables.label_of(table, line, one, name) for one in cell]
-
-        return of_list
-    return lambda table, line, values: tables.label_of(table, line, values[0], name)
+    one = isinstance(rows["train"][0]["label"], list)
+    if one:
+        several = {label for part in rows.values() for row in part for label in row["label"]}
+        if len(several) == 1 and not all(row["label"] for row in rows["train"]):
+            (name,) = several
+            notes.append(f"A row is labelled {name!r} or not: two classes.")
+            for part in rows.values():
+                for row in part:
+                    row["label"] = name if row["label"] else f"not {name}"
+            options = replace(options, positive=options.positive or name)
+            one = False
+    shown = [
+        f"Row {n}: {short(_joined(row, ' | '))} → {row['label']!r}"
+        for n, row in enumerate(rows["train"][:3], 1)
+    ]
+    data = (_multi if one else _single)(rows, columns, texts, notes, options)
+    return replace(data, seen=shown)
 
 
 def _single(
     rows: dict[str, list[dict[str, Any]]],
-    columns: tables.Columns,
+    columns: Columns,
     texts: list[str],
     notes: list[str],
     options: Options,
 ) -> Data:
     task = "sentences" if len(texts) == 1 else "pairs"
-    kinds = len({row["label"] for row in rows["train"]})
-    if kinds > tables.MOST_LABELS:
+    known = Counter(row["label"] for row in rows["train"])
+    if len(known) > MOST_LABELS or len(known) > max(2, 0.9 * len(rows["train"])) > 20:
         raise FitError(
-            f"expected a label of at most {tables.MOST_LABELS} kinds, got {kinds} in column "
+            f"expected a label of at most {MOST_LABELS} kinds, got {len(known)} in column "
             f"{columns.labels[0]!r}: is it the label? (--label)"
         )
+    for name in ("validation", "test"):
+        other = {row["label"] for row in rows.get(name, [])} - set(known)
+        if len(other) == 1 and all(row["label"] in other for row in rows[name]):
+            notes.append(
+                f"Every row of {name} is labelled {other.pop()!r}, which train lacks: as in GLUE "
+                "it stands for no label, so that it is left out."
+            )
+            del rows[name]
+    given = set(rows)
     splits = _draw(rows, lambda part: [row["label"] for row in part], _joined, options.seed, notes)
     counts = Counter(row["label"] for row in splits["train"])
     labels = _in_order(counts)
@@ -361,28 +415,46 @@ def _single(
         raise FitError(
             f"--positive: expected two classes, got {len(labels)}: {', '.join(labels[:8])}"
         )
-    index = {label: number for number, label in enumerate(labels)}
-    for name, part in splits.items():
+    unseen: Counter[str] = Counter()
+    for name in ("validation", "test"):
+        of = Counter(row["label"] for row in splits[name] if row["label"] not in counts)
+        if of:
+            _note_unseen(name, of, "row", notes)
+        unseen += of
+    names = [*labels, *sorted(unseen)]
+    index = {label: number for number, label in enumerate(names)}
+    for part in splits.values():
         for row in part:
-            if row["label"] not in index:
-                raise FitError(
-                    f"expected in {name} the labels of train ({', '.join(labels[:8])}), got "
-                    f"{row['label']!r}, which a model cannot learn"
-                )
             row["label"] = index[row["label"]]
-    if len(labels) == 2 and not any(row["label"] for row in splits["validation"]):
-        raise FitError(
-            f"expected rows labelled {labels[1]!r} in validation to choose a threshold by, got "
-            "none; leave the validation file out, and its rows are drawn from train"
-        )
-    data = Data(task, _dataset(splits), labels, _kept(columns), notes)
+    if len(labels) == 2:
+        _both_classes(splits["validation"], labels, known, "validation" in given)
+    data = Data(task, _dataset(splits), labels, _kept(columns), notes, unseen=names[len(labels) :])
     _note_odd(data, _joined)
     return data
 
 
+def _both_classes(
+    validation: list[dict[str, Any]], labels: list[str], known: Mapping[str, int], given: bool
+) -> None:
+    """A threshold is chosen between two classes, so that validation needs both."""
+    held = {row["label"] for row in validation}
+    for number, label in enumerate(labels):
+        if number in held:
+            continue
+        if given:
+            raise FitError(
+                f"expected rows labelled {label!r} in validation to choose a threshold by, got "
+                "none; leave the validation file out, and its rows are drawn from train"
+            )
+        raise FitError(
+            f"expected at least 4 rows labelled {label!r}, so that train, validation and test "
+            f"have some, got {known[label]}; label more rows"
+        )
+
+
 def _multi(
     rows: dict[str, list[dict[str, Any]]],
-    columns: tables.Columns,
+    columns: Columns,
     texts: list[str],
     notes: list[str],
     options: Options,
@@ -396,39 +468,54 @@ def _multi(
 
     splits = _draw(rows, rarest, _joined, options.seed, notes)
     labels = _in_order(Counter(label for row in splits["train"] for label in row["label"]))
-    if len(labels) > tables.MOST_LABELS or len(labels) < 2:
+    if len(labels) > MOST_LABELS or len(labels) < 2:
         raise FitError(
-            f"expected from 2 to {tables.MOST_LABELS} labels in train, got {len(labels)} (--label, "
+            f"expected from 2 to {MOST_LABELS} labels in train, got {len(labels)} (--label, "
             "--label-separator)"
         )
     if len(columns.labels) > 1:
-        labels = [name for name in columns.labels if name in labels]
+        named = [name for name in columns.labels if name in labels]
+        labels = [*named, *(label for label in labels if label not in named)]
+    if not any(row["label"] for row in splits["validation"]):
+        raise FitError(
+            "expected rows with a label in validation to choose thresholds by, got none; leave the "
+            "validation file out, and its rows are drawn from train"
+        )
     notes.append(f"A row may have several of {len(labels)} labels.")
-    unseen: Counter[str] = Counter()
-    for part in splits.values():
+    for name, part in splits.items():
+        unseen: Counter[str] = Counter()
         for row in part:
             told = set(row.pop("label"))
             row["labels"] = [int(label in told) for label in labels]
             unseen.update(told - set(labels))
-    if unseen:
-        shown = ", ".join(map(repr, sorted(unseen)))
-        notes.append(f"Train has no row labelled {shown}, so these labels are left out.")
+        if unseen:
+            shown = ", ".join(map(repr, sorted(unseen)))
+            notes.append(
+                f"Train has no row labelled {shown}, but {name} has: these labels are left out."
+            )
     data = Data("labels", _dataset(splits), labels, _kept(columns), notes)
     _note_odd(data, _joined)
+    lacking = [label for label, n in class_counts(data)["test"].items() if not n]
+    if lacking:
+        most = 100 * (1 - len(lacking) / len(labels))
+        notes.append(
+            "A label without a row in test counts 0 in macro F1, as in scikit-learn: the most that "
+            f"can be reached there is {most:.1f}."
+        )
     return data
 
 
-def _kept(columns: tables.Columns) -> dict[str, str]:
+def _kept(columns: Columns) -> dict[str, str]:
     names = dict(zip(("text", "text2"), columns.texts, strict=False))
     return {**names, "label": ",".join(columns.labels)}
 
 
-def _joined(row: Mapping[str, Any]) -> str:
-    return "\t".join(str(row[c]) for c in ("sentence", "sentence1", "sentence2") if c in row)
+def _joined(row: Mapping[str, Any], sign: str = "\t") -> str:
+    return sign.join(str(row[c]) for c in ("sentence", "sentence1", "sentence2") if c in row)
 
 
 def _in_order(labels: Mapping[str, int]) -> list[str]:
-    numbers = all(label.lstrip("-").isdigit() for label in labels)
+    numbers = all(label.lstrip("-").isdecimal() and label.isascii() for label in labels)
     return sorted(labels, key=lambda label: (int(label) if numbers else 0, label))
 
 
@@ -460,8 +547,12 @@ def _draw(
     if not missing:
         return {split: rows[split] for split in SPLITS}
     if len(train) < LEAST:
+        tagged = "tokens" in train[0]
         raise FitError(
-            f"expected at least {LEAST} rows to draw {' and '.join(missing)} from, got {len(train)}"
+            f"expected at least {LEAST} {'sentences' if tagged else 'rows'} to draw "
+            f"{' and '.join(missing)} from, got {len(train)}"
+            + "; put a blank line after each sentence"
+            * (tagged and len(train) == 1)
         )
     groups: dict[str, list[int]] = {}
     for number, row in enumerate(train):
@@ -488,7 +579,10 @@ def _draw(
     splits |= {split: part for split, part in rows.items() if split != "train"}
     for split in missing:
         if not splits[split]:
-            raise FitError(f"expected enough rows to draw {split} from, got {len(train)}")
+            raise FitError(
+                f"expected enough different texts to draw {split} from, got {len(members)} in "
+                f"{len(train)} rows"
+            )
     return {split: splits[split] for split in SPLITS}
 
 
@@ -533,7 +627,8 @@ def class_counts(data: Data) -> dict[str, dict[str, int]]:
             counts[name] = Counter(dict(zip(data.labels, held.tolist(), strict=True)))
         else:
             numbers = Counter(split["label"][:])
-            counts[name] = Counter({label: numbers[i] for i, label in enumerate(data.labels)})
+            names = [*data.labels, *data.unseen]
+            counts[name] = Counter({label: numbers[i] for i, label in enumerate(names)})
     labels: Sequence[str] = list(dict.fromkeys(chain.from_iterable(counts.values())))
     if data.task == "tagging":
         labels = sorted(labels, key=lambda label: -counts["train"][label])

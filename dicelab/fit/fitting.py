@@ -90,6 +90,8 @@ class Fit:
         kept = self._state()
         if kept:
             now = json.loads(json.dumps(options.fixed()))
+            if more_minutes(kept["options"].get("minutes"), now["minutes"]):
+                del now["minutes"]
             changed = [
                 f"{name}: {kept['options'].get(name)!r} then, {value!r} now"
                 for name, value in now.items()
@@ -134,13 +136,21 @@ class Fit:
     def plan(self) -> Plan:
         """Probe the speed and say what will be done in the time there is."""
         kept = self._state()
-        if kept.get("plan"):
-            self.planned = Plan.of(kept["plan"])
+        before = Plan.of(kept["plan"]) if kept.get("plan") else None
+        asked = self.options.minutes
+        if before is not None and (asked is None or asked <= before.minutes):
+            self.planned = before
         else:
             speed, hidden = probe(self.problem, self.encoder, self.tokenizer, self.options)
             rates = self.options.rates or rates_for(self.encoder, hidden)
             self.planned = plan(self.problem, speed, rates, self.options, spent=self.spent())
             self._check_space()
+            if before is not None:
+                if (before.steps, before.epochs) != (self.planned.steps, self.planned.epochs):
+                    shutil.rmtree(self.folder / "runs", ignore_errors=True)
+                    self._note("There is more time than before: longer runs replace earlier ones.")
+                else:
+                    self.planned = replace(self.planned, speed=before.speed)
             self._save(plan=self.planned.told())
         return self.planned
 
@@ -221,6 +231,9 @@ class Fit:
             "rate": self.kept.run.rate,
             "seed": self.kept.run.seed,
             "encoder": Path(self.encoder).name,
+            "calibration": self.problem.calibration(
+                self.kept.validation, self.problem.splits["validation"]
+            ),
         }
         self._write_predictions()
         if (self.kept.folder / "model").is_dir():
@@ -431,6 +444,11 @@ class Fit:
             writer.writerows(zip(*columns, strict=True))
 
 
+def more_minutes(before: float | None, now: float | None) -> bool:
+    """Whether a fit that goes on was only given more time."""
+    return now is not None and (before is None or now >= before)
+
+
 def _many(these: Sequence[object], word: str) -> str:
     return word if len(these) == 1 else f"{word}s"
 
@@ -452,9 +470,16 @@ def fit(options: Options, say: Callable[[str], None] = print) -> Fit:
     """
     from dicelab.fit.report import about, verdict
 
+    reading.check_source(options.source)
+    new = not Path(options.out).exists()
     with alone_in(Path(options.out)), quiet():
         one = Fit(options, say)
-        one.read()
+        try:
+            one.read()
+        except ValueError:
+            if new:  # nothing was begun
+                shutil.rmtree(options.out, ignore_errors=True)
+            raise
         for line in about(one):
             say(line)
         one.floors()

@@ -115,7 +115,11 @@ def _bag_of_words(problem: Problem) -> np.ndarray:
     try:
         vectors.fit([text for column in columns for text in train[column][:]])
     except ValueError:  # no word stands in two rows
-        vectors = TfidfVectorizer(token_pattern=words).fit(train[columns[0]][:])
+        texts = [text for column in columns for text in train[column][:]]
+        try:
+            vectors = TfidfVectorizer(token_pattern=words).fit(texts)
+        except ValueError:  # texts of emoji or of single letters
+            vectors = TfidfVectorizer(analyzer="char", token_pattern=None).fit(texts)
 
     def features(split: Any) -> Any:
         parts = [vectors.transform(split[column][:]) for column in columns]

@@ -5,11 +5,21 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from dicebook.losses.modules import EQUATIONS
+from dicelab.corpora.columns import Asked
 from dicelab.training.experiment import LOSSES
 
 TASKS = ("tagging", "sentences", "pairs", "labels")
 METRICS = ("f1", "macro-f1", "accuracy", "fbeta")
 ARMS = ("ce", "wce", "dl")
+#: Other names of the losses, as ``make_loss`` has them.
+SYNONYMS = {
+    "cross_entropy": "ce",
+    "focal": "fl",
+    "dice": "dl",
+    "tversky": "tl",
+    "self_adjusting_dice": "dsc",
+}
 
 
 class FitError(ValueError):
@@ -29,14 +39,16 @@ class Options:
         label: the column of the label; several, separated by commas, are yes-or-no labels.
         delimiter: between columns; None takes it from the file.
         label_separator: between several labels in one cell.
-        positive: the class whose F1 counts, of two.
+        encoding: of the files; None finds out.
+        header: ``"yes"`` or ``"no"``: whether the first line names the columns; None finds out.
+        positive: the class whose F1 counts, of two; of tags, the tag or the type of entity.
         skip_bad: leave out rows that cannot be read, and count them.
         encoder: as for a chapter: ``"tiny"``, ``"minilm"``, a folder, a name on the hub. None
             takes ``"minilm"`` where it is installed, else ``"tiny"``.
         minutes: how long the whole may take. None takes ten, or two for an embedded corpus, and
             more where not even short runs fit.
         steps: of a run; None takes them from the minutes.
-        losses: the arms: names of losses, or ``MODULE:NAME``.
+        losses: the arms: names of losses as ``make_loss`` takes them, or ``MODULE:NAME``.
         rates: learning rates tried for each arm; None takes three that suit the encoder.
         seeds: of the finals.
         batch_size: rows in a step.
@@ -62,6 +74,8 @@ class Options:
     label: str | None = None
     delimiter: str | None = None
     label_separator: str | None = None
+    encoding: str | None = None
+    header: str | None = None
     positive: str | None = None
     skip_bad: bool = False
     encoder: str | None = None
@@ -83,6 +97,7 @@ class Options:
     def __post_init__(self) -> None:
         _one_of("task", self.task, (None, *TASKS))
         _one_of("metric", self.metric, (None, *METRICS))
+        _one_of("header", self.header, (None, "yes", "no"))
         _one_of("decide", self.decide, ("tuned", "argmax"))
         _one_of("device", self.device, ("auto", "cpu", "cuda"))
         _above("beta", self.beta, 0)
@@ -100,16 +115,32 @@ class Options:
             raise FitError("expected one of --at-recall and --at-precision, got both")
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise FitError(f"--delimiter: expected one character, got {self.delimiter!r}")
+        names = tuple(SYNONYMS.get(loss, loss) for loss in self.losses)
+        object.__setattr__(self, "losses", names)
         if not self.losses or len(set(self.losses)) < len(self.losses):
             raise FitError(f"--losses: expected different losses, got {' '.join(self.losses)!r}")
         for loss in self.losses:
-            if loss not in LOSSES and ":" not in loss:
-                raise FitError(
-                    f"--losses: expected some of {', '.join(LOSSES)}, or MODULE:NAME, got {loss!r}"
-                )
+            if loss not in (*LOSSES, *EQUATIONS) and ":" not in loss:
+                known = ", ".join((*LOSSES, *EQUATIONS, *SYNONYMS))
+                raise FitError(f"--losses: expected some of {known}, or MODULE:NAME, got {loss!r}")
         for rate in self.rates or ():
             if not 0 < rate <= 1:
                 raise FitError(f"--rates: expected numbers above 0 and at most 1, got {rate}")
+
+    @property
+    def asked(self) -> Asked:
+        """What the reader of files is to know."""
+        return Asked(
+            task=self.task,
+            text=self.text,
+            text2=self.text2,
+            label=self.label,
+            label_separator=self.label_separator,
+            encoding=self.encoding,
+            delimiter=self.delimiter,
+            header=None if self.header is None else self.header == "yes",
+            skip_bad=self.skip_bad,
+        )
 
     def fixed(self) -> dict[str, Any]:
         """What must not change when a fit goes on: all but where and on which device."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -17,14 +19,23 @@ from transformers import (
     AutoTokenizer,
 )
 
+from dicelab.corpora.columns import Asked, choose
+from dicelab.corpora.conll import fields_of, layout_of
 from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.shapes import (
+    TAGGED,
+    TOKENS,
+    as_tagged,
+    of_fasttext,
+    tagging_form,
+)
+from dicelab.corpora.tables import Table, read_table, text_of
 from dicelab.corpora.text import read_lines
-from dicelab.fit import tables
-from dicelab.fit.data import TAGGED
 from dicelab.fit.keeping import TOLD
 from dicelab.fit.options import FitError
 from dicelab.tasks.outputs import outputs_of
 from dicelab.tasks.raw_text import Sentence
+from dicelab.tasks.windows import owned, windows, word_lengths
 from dicelab.training.encoders import pad, quiet
 
 
@@ -60,40 +71,78 @@ class Model:
         self.labels = [self.model.config.id2label[i] for i in range(self.model.config.num_labels)]
 
     def words(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
-        """A tag for each word of each sentence; ``O``, or the first tag, where one was cut off."""
+        """A tag for each word of each sentence."""
+        return [[tag for tag, _ in row] for row in self.tagged(sentences)]
+
+    def tagged(self, sentences: Sequence[Sequence[str]]) -> list[list[tuple[str, float]]]:
+        """A tag and its probability for each word; long sentences are read in windows."""
+        limit = self.told["max_length"]
+        room = limit - self.tokenizer.num_special_tokens_to_add()
+        pieces = []  # the sentence, the words that are read, those that are answered for
+        lengths = self.tokenizer(
+            [list(words) for words in sentences], is_split_into_words=True, verbose=False
+        )["input_ids"]
+        for number, words in enumerate(sentences):
+            read = [(0, len(words))]
+            if len(lengths[number]) > limit:
+                read = windows(word_lengths(self.tokenizer, words), room)
+            pieces += [(number, *of) for of in zip(read, owned(read), strict=True)]
         encoded = self.tokenizer(
-            [list(words) for words in sentences], is_split_into_words=True, truncation=True
+            [list(sentences[n][start:stop]) for n, (start, stop), _ in pieces],
+            is_split_into_words=True,
+            truncation=True,
         )
         # A word's place in its row must be its place in the batch.
         logits = self._logits(encoded, padding_side="right")
-        found = []
-        for number, words in enumerate(sentences):
-            tags: list[str | None] = [None] * len(words)
-            for place, word in enumerate(encoded.word_ids(number)):
-                if word is not None and tags[word] is None:
-                    tags[word] = self.labels[int(logits[number][place].argmax())]
-            found.append([tag or self.labels[0] for tag in tags])
+        found: list[list[tuple[str, float]]] = [
+            [(self.labels[0], 1.0)] * len(words) for words in sentences
+        ]
+        for piece, (number, (start, _), (first, last)) in enumerate(pieces):
+            p = self._probabilities(logits[piece])
+            told = set()
+            for place, word in enumerate(encoded.word_ids(piece)):
+                if word is not None and word not in told and first <= start + word < last:
+                    told.add(word)
+                    best = int(logits[piece][place].argmax())
+                    found[number][start + word] = self.labels[best], float(p[place, best])
         return found
 
     def texts(
         self, texts: Sequence[str], second: Sequence[str] | None = None
     ) -> list[tuple[str, float]]:
-        """The label of each text, or of each pair, and the probability that the model gives it.
+        """The label of each text, or of each pair, and its calibrated probability.
 
-        Of several labels those above one half, joined by ``|``, with the surest one's probability.
+        Of several labels those above their thresholds, joined by ``|``, with the probability of
+        the least sure of them; of none, that of the surest of those that were not said. A text
+        without a word has no label.
         """
         both = [list(texts)] if second is None else [list(texts), list(second)]
-        logits = self._logits(self.tokenizer(*both, truncation=True))
+        encoded = self.tokenizer(*both, truncation=True)
+        self.cut = sum(bool(one.overflowing) for one in encoded.encodings)
+        logits = self._logits(encoded)
         found = []
-        for row in logits:
-            if self.told["task"] == "labels":
-                p = expit(row)
-                chosen = [n for n, one in zip(self.labels, p, strict=True) if one > 0.5]
-                found.append(("|".join(chosen), float(p.max())))
+        for row, parts in zip(logits, zip(*both, strict=True), strict=True):
+            p = self._probabilities(row)
+            if not all(part.strip() for part in parts):
+                found.append(("", float("nan")))
+            elif self.told["task"] == "labels":
+                said = row > 0
+                chosen = [n for n, one in zip(self.labels, said, strict=True) if one]
+                found.append(("|".join(chosen), float(p[said].min() if chosen else p.max())))
             else:
-                p = softmax(row)
-                found.append((self.labels[int(p.argmax())], float(p.max())))
+                best = int(row.argmax())
+                found.append((self.labels[best], float(p[best])))
         return found
+
+    cut = 0  # texts of the last call that were longer than those of training
+
+    def _probabilities(self, logits: np.ndarray) -> np.ndarray:
+        """What the logits say without the threshold, as often right as they say on validation."""
+        told = self.told.get("calibration") or {}
+        plain = logits - np.asarray(self.told.get("bias", 0.0))
+        margins = told.get("scale", 1.0) * plain + np.asarray(told.get("shift", 0.0))
+        found = expit(margins) if self.told["task"] == "labels" else softmax(margins, axis=-1)
+        return np.asarray(found)
 
     def _logits(self, encoded: Any, padding_side: str | None = None) -> list[np.ndarray]:
         rows = [
@@ -116,22 +165,23 @@ def predict(
     path: str | Path,
     out: TextIO,
     *,
-    text: str | None = None,
-    text2: str | None = None,
-    delimiter: str | None = None,
+    asked: Asked | None = None,
     device: str = "auto",
+    say: Callable[[str], None] = lambda line: None,
 ) -> int:
-    """Predict a file: a token and its tag a line, or a row with label, probability and text.
+    """Predict a file: a token, its tag and a probability a line, or a row for each text.
+
+    Every text of the file has its row, in its order; an empty one has no label.
 
     Args:
         folder: of the model, or of the fit.
-        path: tokens in the first column and blank lines between sentences, or raw text with a
-            sentence a line; a table; for sentences also a text a line.
+        path: whatever ``dicebook fit`` reads, or a text a line. For a tagger also tokens in the
+            first column, with blank lines between sentences.
         out: where the predictions go.
-        text: the column of the text; by default the one that the model was trained on.
-        text2: of a pair's second text.
-        delimiter: between columns.
+        asked: the columns of the text or of the pair; by default those that the model was trained
+            on. And how the file is to be read.
         device: see :class:`Model`.
+        say: takes a line about how the file was read, and one about what was cut.
 
     Returns:
         How many rows were predicted.
@@ -141,76 +191,132 @@ def predict(
         CorpusError: the file is not what it should be.
     """
     model = Model(folder, device)
+    asked = asked or Asked()
     path = Path(path)
     if model.told["task"] == "tagging":
-        return _predict_words(model, path, out)
-    rows = _texts(model, path, text, text2, delimiter)
+        sentences, form = _sentences(model, path, asked)
+        say(f"{path.name}: {form}.")
+        for words, tags in zip(sentences, model.tagged(sentences), strict=True):
+            for word, (tag, p) in zip(words, tags, strict=True):
+                out.write(f"{word}\t{tag}\t{p:.4f}\n")
+            out.write("\n")
+        return len(sentences)
+    rows, form = _texts(model, path, asked)
+    say(f"{path.name}: {form}.")
     columns = [list(column) for column in zip(*rows, strict=True)]
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
     names = ["text"] if len(columns) == 1 else ["text", "text2"]
     writer.writerow(["label", "probability", *names])
-    for row, (label, p) in zip(rows, model.texts(*columns), strict=True):
-        writer.writerow([label, f"{p:.4f}", *row])
+    found = model.texts(*columns)
+    if model.cut:
+        limit = model.told["max_length"]
+        say(f"{model.cut} of {len(rows)} texts were cut at {limit} sub-words, as in training.")
+    for row, (label, p) in zip(rows, found, strict=True):
+        writer.writerow([label, "" if math.isnan(p) else f"{p:.4f}", *row])
     return len(rows)
 
 
-def _predict_words(model: Model, path: Path, out: TextIO) -> int:
-    lines = read_lines(path)
-    tagged = path.suffix.lower() in TAGGED
-    blank = [number for number, line in enumerate(lines) if not line.strip()]
-    spaces = any(" " in line.strip() and "\t" not in line for line in lines)
+def _sentences(model: Model, path: Path, asked: Asked) -> tuple[list[list[str]], str]:
+    """The sentences of a file as words, and how it was read."""
+    name = path.name.lower().removesuffix(".gz")
+    tagged = name.endswith(TAGGED)
+    if tagged or not name.endswith((".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".csv")):
+        lines = read_lines(path, encoding=asked.encoding)
+        blank = any(not line.strip() for line in lines[:-1])
+        layout = layout_of(lines, sure=tagged)
+        single = tagged or (blank and not any(" " in line.strip() for line in lines))
+        if layout is not None and "token_column" in layout:
+            return _of_layout(path, lines, layout)
+        if single:
+            layout = {"separator": "\t" if any("\t" in line for line in lines) else " "}
+            return _of_layout(path, lines, {**layout, "token_column": 0})
+    wanted = [n for n in (asked.text, model.told["columns"].get("text"), *TOKENS) if n]
+    table = _table(path, asked, wanted)
+    lists = [n for n in table.names if any(type(v) is list for v in table.column(n))]
+    lists = [n for n in lists if n == asked.text or n.lower() in TOKENS]
+    if lists and (asked.text is None or asked.text in lists):
+        return [list(map(str, v or [])) for v in table.column(lists[0])], (
+            f"{table.form}, tokens in column {lists[0]!r}"
+        )
+    form = tagging_form(replace(table, rows=table.rows[:200]), asked)
+    if form is not None and form[0] == "rows":
+        made = as_tagged(table, form)
+        return [row[0] for _, row in made.rows], made.form
+    column = _columns(table, asked, wanted[:1], 1)[0]
+    texts = [text_of(table, n, row[table.names.index(column)], column, empty=True)
+             for n, row in table.rows]  # fmt: skip
+    shown = f", the text is column {column!r}" if len(table.names) > 1 else ""
+    return [Sentence.of(text).words for text in texts], f"{table.form}{shown}"
+
+
+def _of_layout(
+    path: Path, lines: Sequence[str], layout: dict[str, Any]
+) -> tuple[list[list[str]], str]:
+    """The words of a file with a token a line."""
     sentences: list[list[str]] = [[]]
-    if tagged or (blank and not spaces):
-        for line in lines:
-            if not line.strip():
-                sentences.append([])
-            elif not line.startswith("-DOCSTART-"):
-                sentences[-1].append(line.split("\t" if "\t" in line else None)[0])
-    else:
-        sentences = [Sentence.of(line).words for line in lines]
+    skip = bool(layout.get("header"))
+    for line in lines:
+        if not line.strip():
+            sentences.append([])
+        elif line.startswith(layout.get("comments", ())):
+            continue
+        elif skip:
+            skip = False
+        elif not line.startswith("-DOCSTART-"):
+            fields = fields_of(line.rstrip("\r"), layout["separator"])
+            sentences[-1].append(fields[min(layout["token_column"], len(fields) - 1)])
     sentences = [words for words in sentences if words]
     if not sentences:
         raise CorpusError.at(path, 0, "expected sentences, got none")
-    for words, tags in zip(sentences, model.words(sentences), strict=True):
-        for word, tag in zip(words, tags, strict=True):
-            out.write(f"{word}\t{tag}\n")
-        out.write("\n")
-    return len(sentences)
+    return sentences, "a token a line"
 
 
-def _texts(
-    model: Model, path: Path, text: str | None, text2: str | None, delimiter: str | None
-) -> list[list[str]]:
-    columns = model.told["columns"]
+def _table(path: Path, asked: Asked, wanted: Sequence[str]) -> Table:
+    table = read_table(
+        path,
+        encoding=asked.encoding,
+        delimiter=asked.delimiter,
+        header=asked.header,
+        wanted=wanted,
+        plain=not asked.delimiter and not asked.text,
+        rows_count=True,
+    )
+    if table.bad and not asked.skip_bad:
+        raise CorpusError(f"{table.bad[0]} (--skip-bad leaves bad rows out)")
+    if not table.rows:
+        raise CorpusError.at(path, 0, "expected texts, got none")
+    return of_fasttext(table)
+
+
+def _columns(table: Table, asked: Asked, wanted: Sequence[str], many: int) -> list[str]:
+    """The columns of the texts: those of training, or what the header and the columns say."""
+    names = {name.lower(): name for name in reversed(table.names)}
+    if asked.text is None and all(one.lower() in names for one in wanted) and wanted:
+        return [names[one.lower()] for one in wanted]
+    if len(table.names) == many:
+        return table.names
+    task = "pairs" if many == 2 else "sentences"
+    chosen = choose(table, replace(asked, task=task, label=None), labelled=False).texts
+    if len(chosen) != many:
+        raise CorpusError(f"{table.path}: expected {many} columns of text, got {len(chosen)}")
+    return chosen
+
+
+def _texts(model: Model, path: Path, asked: Asked) -> tuple[list[list[str]], str]:
+    told = model.told["columns"]
     pairs = model.told["task"] == "pairs"
-    plain = path.suffix.lower() in (".txt", "") and text is None and delimiter is None
-    if plain and not pairs:
-        lines = read_lines(path)
-        if not any("\t" in line for line in lines[:50]):
-            found = [[line] for line in lines if line.strip()]
-            if not found:
-                raise CorpusError.at(path, 0, "expected a text a line, got none")
-            return found
-    wanted = [text or columns["text"]]
+    wanted = [asked.text or told["text"]]
     if pairs:
-        wanted.append(text2 or columns["text2"])
-    table = tables.read_table(path, delimiter=delimiter, wanted=wanted)
-    names = {name.lower() for name in table.names}
-    if text is None and not {one.lower() for one in wanted} <= names:
-        # Other names than in training: what the header and the columns say.
-        chosen = tables.choose(table, task=model.told["task"], labelled=False).texts
-    else:
-        given = dict(zip(("text", "text2"), wanted, strict=False))
-        chosen = tables.choose(table, labelled=False, **given).texts
-    if len(chosen) != len(wanted):
-        raise CorpusError(f"{path}: expected {len(wanted)} columns of text, got {len(chosen)}")
-    if table.bad:
-        raise CorpusError(table.bad[0])
+        wanted.append(asked.text2 or told["text2"])
+    table = _table(path, asked, wanted)
+    chosen = _columns(table, asked, wanted, len(wanted))
     places = [table.names.index(name) for name in chosen]
-    return [
+    shown = f", the text is column {' and '.join(map(repr, chosen))}"
+    rows = [
         [
-            tables.text_of(table, line, row[place], name)
+            text_of(table, line, row[place], name, empty=True)
             for place, name in zip(places, chosen, strict=True)
         ]
         for line, row in table.rows
     ]
+    return rows, table.form + (shown if len(table.names) > 1 else "")

@@ -23,6 +23,7 @@ from dicelab.fit.scores import (
     FEW,
     Goal,
     best_cut,
+    calibrated,
     entity_counts,
     one_label,
     plug_in_cut,
@@ -64,7 +65,15 @@ class Problem(abc.ABC):
             raise FitError(
                 f"--at-recall and --at-precision: expected a decision of yes or no, got {self.what}"
             )
-        return Goal(metric, self.focus, options.beta, options.at_recall, options.at_precision)
+        return Goal(
+            metric,
+            self.focus,
+            options.beta,
+            options.at_recall,
+            options.at_precision,
+            self.macro,
+            self.data.task == "labels",
+        )
 
     usual_metric = "f1"
     has_accuracy = True
@@ -76,6 +85,11 @@ class Problem(abc.ABC):
     def focus(self) -> tuple[int, ...]:
         """The classes that F1 counts."""
         return tuple(range(len(self.kinds)))
+
+    @property
+    def macro(self) -> tuple[int, ...] | None:
+        """The classes of macro F1; None for all."""
+        return None
 
     @abc.abstractmethod
     def texts(self) -> list[str]:
@@ -133,14 +147,17 @@ class Problem(abc.ABC):
     def loss(self, name: str, **options: Any) -> torch.nn.Module:
         """A loss of the book by its name, with the options of the guide."""
         if name == "wce" and "weight" not in options:
-            options["weight"] = log_ratio_weights(torch.as_tensor(self.class_counts()))
+            # A tag all of whose words were cut off has no example; one is the least there can be.
+            counts = np.maximum(self.class_counts(), 1)
+            options["weight"] = log_ratio_weights(torch.as_tensor(counts))
         if name in ("dl", "tl", "dsc") and len(self.labels) > 9:
             options.setdefault("absent", "skip")
         return make_loss(name, **options)
 
     def said(self, decisions: np.ndarray, split: Any) -> list[str]:
         """Decisions as text, one a row."""
-        return [self.labels[i] for i in decisions]
+        names = [*self.labels, *self.data.unseen]
+        return [names[i] for i in decisions]
 
     def told(self, split: Any) -> list[str]:
         """The right answers as text, one a row."""
@@ -163,21 +180,27 @@ class Problem(abc.ABC):
         """Log-odds of yes, all yes-or-no decisions in one row; None where there are none."""
         return None
 
+    def calibration(self, scores: np.ndarray, split: Any) -> dict[str, Any]:
+        """How the logits become probabilities that are right as often as they say."""
+        return calibrated(scores, self.gold(split))
+
     def yes(self, split: Any) -> np.ndarray:
         """Which of :meth:`margins` are rightly yes; of a task without margins there are none."""
         raise TypeError(f"{type(self).__name__}: no decision of this task is a yes or no")
 
 
 class Tagging(Problem):
-    """One tag a word; entities, or one class a word such as parts of speech."""
+    """One tag a word: entities, rare words among others, or one class such as parts of speech."""
 
     what = "tags"
 
     def __init__(self, data: Data, options: Options) -> None:
         self.entities = data.entities and "O" in data.labels
-        self.usual_metric = "f1" if self.entities else "accuracy"
-        self.has_accuracy = not self.entities
-        self.has_threshold = self.entities
+        looked_for = self.entities or data.background is not None
+        self.usual_metric = "f1" if looked_for else "accuracy"
+        self.has_accuracy = not looked_for
+        self.has_threshold = looked_for
+        self.positive = options.positive
         unseen = {t for s in data.splits.values() for tags in s["tags"][:] for t in tags}
         self.tags = [*data.labels, *sorted(unseen - set(data.labels))]
         super().__init__(data, options)
@@ -185,17 +208,34 @@ class Tagging(Problem):
         if self.entities:
             # A type that train lacks is there to be missed.
             self.kinds = list(dict.fromkeys(tag[2:] for tag in self.tags if tag != "O"))
+        if self.positive is not None and self.positive not in self.kinds:
+            raise FitError(
+                f"--positive: expected one of {', '.join(map(repr, self.kinds[:20]))}, got "
+                f"{self.positive!r}"
+            )
         self.goal = self._goal(options)
         self._index = {tag: i for i, tag in enumerate(self.tags)}
         # A column of a dataset is slow to read, and tuning asks for it at every bias.
         self._read: dict[int, tuple[Any, np.ndarray, np.ndarray, int]] = {}
 
+    @property
+    def focus(self) -> tuple[int, ...]:
+        if self.positive in self.kinds:
+            return (self.kinds.index(str(self.positive)),)
+        background = None if self.entities else self.data.background
+        return tuple(i for i, kind in enumerate(self.kinds) if kind != background)
+
+    @property
+    def macro(self) -> tuple[int, ...] | None:
+        return self.focus
+
     def texts(self) -> list[str]:
         return [" ".join(tokens) for tokens in self.data.splits["train"]["tokens"][:]]
 
     def encode(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> dict[str, int]:
-        # Not in windows: the model is to say in any pipeline what it was scored by.
-        encoded = tagging.encode(self.data.splits, tokenizer, max_length=max_length, windowed=False)
+        encoded = tagging.encode(
+            self.data.splits, tokenizer, max_length=max_length, outside=self.data.background
+        )
         assert encoded.labels == self.labels
         self.splits, self._counts = encoded.splits, encoded.counts()
         return encoded.cut
@@ -210,13 +250,21 @@ class Tagging(Problem):
         return self._counts
 
     def scores(self, logits: np.ndarray, split: Any) -> np.ndarray:
-        """The logits of each word; of a word that was cut off ``O``, or the first tag, is sure."""
-        rows = split["first_subword"][:]
-        row = np.repeat(np.arange(len(rows)), [len(r) for r in rows])
-        place = np.fromiter((p for r in rows for p in r), dtype=np.int64, count=len(row))
-        found = np.asarray(logits, dtype=np.float32)[row, np.maximum(place, 0)]
-        found[place < 0] = -1e4
-        found[place < 0, 0] = 1e4
+        """The logits of each word, from the window that answers for it.
+
+        Of a word that no window holds the background, or the first tag, is sure.
+        """
+        rows, firsts = split["first_subword"][:], split["first_word"][:]
+        lengths = np.array([len(tokens) for tokens in split["tokens"][:]])
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        found = np.full((starts[-1], logits.shape[-1]), -1e4, dtype=np.float32)
+        found[:, 0] = 1e4
+        home = 0
+        for number, (row, first) in enumerate(zip(rows, firsts, strict=True)):
+            home = home if first else number
+            place = np.asarray(row, dtype=np.int64)
+            held = np.flatnonzero(place >= 0)
+            found[starts[home] + first + held] = logits[number][place[held]]
         return found
 
     def decide(self, scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -253,22 +301,23 @@ class Tagging(Problem):
         return biases[list(BIASES).index(thresholds.best(BIASES, values))]
 
     def _by_row(self, flat: Sequence[Any], split: Any) -> list[list[Any]]:
-        lengths = np.cumsum([len(tokens) for tokens in split["tokens"][:]])[:-1]
-        return [list(part) for part in np.split(np.asarray(flat), lengths)]
+        """By sentence; the rows of later windows, which have no words of their own, are none."""
+        lengths = [len(tokens) for tokens in split["tokens"][:] if tokens]
+        return [list(part) for part in np.split(np.asarray(flat), np.cumsum(lengths)[:-1])]
 
     def said(self, decisions: np.ndarray, split: Any) -> list[str]:
         tags = np.array(self.tags, dtype=object)[decisions]
         return [" ".join(row) for row in self._by_row(tags, split)]
 
     def shown(self, split: Any) -> list[str]:
-        return [" ".join(tokens) for tokens in split["tokens"][:]]
+        return [" ".join(tokens) for tokens in split["tokens"][:] if tokens]
 
     def sureness(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> np.ndarray:
         words = np.exp(log_softmax(scores + bias, axis=-1).max(-1))
         return np.array([min(row) for row in self._by_row(words, split)])
 
     def margins(self, scores: np.ndarray) -> np.ndarray | None:
-        if not self.entities:
+        if not self.has_threshold:
             return None
         log_p = log_softmax(scores.astype(np.float64), axis=-1)
         rest = np.logaddexp.reduce(log_p[:, 1:], axis=-1)
@@ -287,6 +336,8 @@ class Sentences(Problem):
         self.binary = data.binary
         self.text_columns = ["sentence"] if data.task == "sentences" else ["sentence1", "sentence2"]
         super().__init__(data, options)
+        self.kinds = [*data.labels, *data.unseen]
+        self.goal = self._goal(options)
         if (options.at_recall or options.at_precision) and not self.binary:
             raise FitError(
                 f"--at-recall and --at-precision: expected two classes, got {len(self.labels)}"
@@ -294,14 +345,25 @@ class Sentences(Problem):
 
     @property
     def focus(self) -> tuple[int, ...]:
-        return (1,) if self.binary else tuple(range(len(self.labels)))
+        return (1,) if self.binary else tuple(range(len(self.kinds)))
 
     def texts(self) -> list[str]:
         return self.shown(self.data.splits["train"])
 
     def encode(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> dict[str, int]:
-        encoded = pairs.encode(self.data.splits, tokenizer, max_length=max_length)
+        many = len(self.labels)
+        splits = self.data.splits
+        if self.data.unseen:  # classes that no logit stands for
+            splits = splits.map(lambda row: {"label": row["label"] * (row["label"] < many)})
+        encoded = pairs.encode(splits, tokenizer, max_length=max_length)
         self.splits = encoded.splits
+        if self.data.unseen:
+            for name, split in encoded.splits.items():
+                gold = self.gold(self.data.splits[name])
+                asked = np.where(gold < many, gold, tagging.IGNORED)
+                split = split.remove_columns(["label", "labels"])
+                split = split.add_column("label", gold).add_column("labels", asked)
+                self.splits[name] = split
         self._counts = encoded.counts()
         return encoded.cut
 
@@ -321,7 +383,7 @@ class Sentences(Problem):
         return np.asarray(split["label"][:])
 
     def counts(self, split: Any, said: np.ndarray) -> np.ndarray:
-        return one_label(self.gold(split), said, len(self.labels))
+        return one_label(self.gold(split), said, len(self.kinds))
 
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
         gold = self.gold(split)
@@ -329,6 +391,7 @@ class Sentences(Problem):
         if self.binary:
             margins = self.margins(scores)
             assert margins is not None
+            gold = (gold == 1).astype(int)
             goal = self.goal
             plain = goal.at_recall is None and goal.at_precision is None
             if gold.sum() < FEW and plain and goal.metric in ("f1", "fbeta"):
@@ -340,9 +403,7 @@ class Sentences(Problem):
         prior = self.start_bias()
         shares = np.linspace(-0.5, 1.5, 21)
         values = [
-            float(
-                self.goal.value(one_label(gold, self.decide(scores, -s * prior), len(bias)).sum(0))
-            )
+            float(self.goal.value(self.counts(split, self.decide(scores, -s * prior)).sum(0)))
             for s in shares
         ]
         return -thresholds.best(shares, values) * prior

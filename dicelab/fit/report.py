@@ -56,6 +56,7 @@ def about(one: Fit) -> list[str]:
     shown = ", ".join(f"{label} {n:,}" for label, n in list(counts.items())[:8])
     more = f" and {len(counts) - 8} more" if len(counts) > 8 else ""
     lines = [
+        *data.seen,
         f"{_name(one)}: {what.get(data.task, data.task)}, {sizes}.",
         f"Classes in train: {shown}{more}.",
         f"Encoder {one.encoder}, at most {one.max_length} sub-words a row; cut: "
@@ -301,10 +302,14 @@ def card(one: Fit) -> str:
 {rows}
 
 The decision's threshold is in the bias of the last layer: argmax, or one half for each of several
-labels, decides as it was tuned, in any runtime. The probabilities are shifted by it, too.
+labels, decides as it was tuned, in any runtime. The probabilities are shifted by it, too;
+`dicebook predict` gives calibrated ones.
 
-`transformers.pipeline` and `{way}.from_pretrained` read this folder. Texts are cut at
-{one.max_length} sub-words; pass `truncation=True`. Classes: {", ".join(one.problem.labels)}.
+`transformers.pipeline` and `{way}.from_pretrained` read this folder. {
+        "Longer sentences were read in windows; pass `stride` to the pipeline."
+        if one.data.task == "tagging"
+        else f"Texts are cut at {one.max_length} sub-words; pass `truncation=True`."
+    } Classes: {", ".join(one.problem.labels)}.
 """
 
 
@@ -505,13 +510,14 @@ def _precision_recall(one: Fit) -> str | None:
     counts = one.kept_counts()[0].sum(0)
     point = precision_recall(counts[list(problem.focus)].sum(0))
     if isinstance(problem, Tagging):
-        if not problem.entities:
+        if not problem.has_threshold:
             return None
         curve = []
         for bias in BIASES:
             vector = np.zeros(len(problem.labels))
             vector[0] = bias
-            curve.append(problem.counts(test, problem.decide(scores, vector)).sum(0).sum(0))
+            swept = problem.counts(test, problem.decide(scores, vector)).sum(0)
+            curve.append(swept[list(problem.focus)].sum(0))
         precision, recall = precision_recall(np.array(curve))
     else:
         margins = problem.margins(scores + one.kept.bias if isinstance(problem, Labels) else scores)
@@ -599,7 +605,10 @@ def _reliability(one: Fit) -> str | None:
     ax.set(xlim=(-0.02 * end, end), ylim=(-0.02 * end, end))
     ax.legend()
     told = "; ".join(f"{name}: {value:.1f}" for name, value in error.items())
-    what = " (a word is part of an entity)" if isinstance(problem, Tagging) else ""
+    what = ""
+    if isinstance(problem, Tagging):
+        entity = "part of an entity" if problem.entities else f"not {one.data.background}"
+        what = f" (a word is {entity})"
     return _figure(
         fig,
         "Are the probabilities right?",

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
 from dicelab.tasks import thresholds
@@ -26,10 +29,14 @@ class Goal:
 
     Attributes:
         metric: ``"f1"``, ``"macro-f1"``, ``"accuracy"`` or ``"fbeta"``.
-        focus: the classes that F1 counts, together; macro-F1 is the mean over all.
+        focus: the classes that F1 counts, together.
         beta: of F-beta.
         at_recall: the recall that must be reached; then precision is the score.
         at_precision: the precision that must be reached; then recall is the score.
+        macro: the classes over which macro F1 is the mean; None for all.
+        absent: what a class counts in macro F1 that is neither said nor there: False leaves it out,
+            as scikit-learn does where a row has one class; True counts it 0, as scikit-learn does
+            where a row has several.
     """
 
     metric: str
@@ -37,6 +44,8 @@ class Goal:
     beta: float = 1.0
     at_recall: float | None = None
     at_precision: float | None = None
+    macro: tuple[int, ...] | None = None
+    absent: bool = False
 
     @property
     def name(self) -> str:
@@ -67,7 +76,11 @@ class Goal:
     def plain(self, counts: np.ndarray) -> np.ndarray:
         """The score by the metric alone, without what must be reached, in percent."""
         if self.metric == "macro-f1":
-            return 100 * fbeta(counts).mean(-1)
+            counts = counts if self.macro is None else counts[..., list(self.macro), :]
+            if self.absent:
+                return 100 * fbeta(counts).mean(-1)
+            held = counts[..., SAID] + counts[..., THERE] > 0
+            return 100 * (fbeta(counts) * held).sum(-1) / np.maximum(held.sum(-1), 1)
         focus = range(counts.shape[-2]) if self.metric == "accuracy" else self.focus
         beta = self.beta if self.metric == "fbeta" else 1.0
         return 100 * fbeta(counts[..., list(focus), :].sum(-2), beta)
@@ -174,15 +187,52 @@ def plug_in_cut(margins: np.ndarray, gold: np.ndarray, beta: float = 1.0) -> flo
 
     Args:
         margins: log-odds of yes on validation.
-        gold: 1 for yes, at least one of each.
+        gold: 1 for yes.
         beta: of F-beta.
     """
+    if len(set(gold.tolist())) < 2:
+        return best_cut(margins, gold, Goal("fbeta", (0,), beta))
     scale = float(margins.std()) or 1.0
     curve = LogisticRegression().fit(margins[:, None] / scale, gold)
     slope, start = float(curve.coef_[0, 0]) / scale, float(curve.intercept_[0])
     if slope <= 0:  # the margins say nothing, and then yes to all has the best F-beta
         return float(margins.min()) - 1
     return (thresholds.plug_in(slope * margins + start, beta) - start) / slope
+
+
+def calibrated(scores: np.ndarray, gold: np.ndarray) -> dict[str, Any]:
+    """One slope for all logits and a shift for each, by which the likelihood is largest.
+
+    Both are drawn to 1 and 0 where there are few rows.
+
+    Args:
+        scores: logits, shape ``[rows, labels]``.
+        gold: the class of each row, shape ``[rows]``; or yes and no, shape ``[rows, labels]``.
+
+    Returns:
+        ``scale`` and ``shift``; the probabilities are the softmax of ``scale * logits + shift``,
+        or of yes and no the logistic function of it.
+    """
+    several = gold.ndim == 2
+    known = np.ones(len(gold), bool) if several else gold < scores.shape[1]
+    s = np.clip(scores[known].astype(np.float64), -50, 50)
+    right = gold[known].astype(float) if several else np.eye(s.shape[1])[gold[known]]
+    n = max(1, len(s))
+
+    def cost(x: np.ndarray) -> tuple[float, np.ndarray]:
+        z = x[0] * s + x[1:]
+        if several:
+            p, loss = expit(z), np.logaddexp(0, z) - right * z
+        else:
+            p, loss = softmax(z, axis=-1), -right * log_softmax(z, axis=-1)
+        off = x - start
+        slope = np.concatenate([[((p - right) * s).sum()], (p - right).sum(0)])
+        return (loss.sum() + off @ off / 2) / n, (slope + off) / n
+
+    start = np.eye(1, 1 + s.shape[1])[0]
+    bounds = [(0.01, None), *[(None, None)] * s.shape[1]]
+    found = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    return {"scale": float(found[0]), "shift": found[1:].tolist()}
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dicelab.corpora.tags import Span
-
-# A Chinese character or kana; a run of letters and digits, inner apostrophes and hyphens included;
-# any other sign.
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+(?:['’-]\w+)*|\S")
+from dicelab.corpora.text import WORD
 
 
 @dataclass(frozen=True)
@@ -56,7 +52,7 @@ class Sentence:
             ValueError: if a word is empty.
         """
         if isinstance(sentence, str):
-            found = list(_WORD.finditer(sentence))
+            found = list(WORD.finditer(sentence))
             return cls(sentence, [m.group() for m in found], [m.span() for m in found])
         words = list(sentence)
         if not all(isinstance(word, str) and word for word in words):

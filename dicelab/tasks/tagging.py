@@ -72,6 +72,7 @@ def encode(
     *,
     max_length: int = 128,
     windowed: bool = True,
+    outside: str | None = OUTSIDE,
 ) -> Encoded:
     """Words to sub-words; the first sub-word of a word carries its tag, the others are ignored.
 
@@ -81,6 +82,7 @@ def encode(
         max_length: sub-words a row, special tokens included.
         windowed: read a longer sentence in overlapping windows, in which each word has its tag
             once; False cuts it off.
+        outside: the tag that comes first among the labels.
 
     Returns:
         The encoded corpus, its labels, and what it cannot say: words cut and tags unseen.
@@ -89,7 +91,7 @@ def encode(
         ValueError: if ``max_length`` leaves no room for a word.
     """
     seen = {tag for tags in corpus["train"]["tags"] for tag in tags}
-    labels = sorted(seen, key=lambda tag: (tag != OUTSIDE, tag))
+    labels = sorted(seen, key=lambda tag: (tag != outside, tag))
     index = {label: i for i, label in enumerate(labels)}
     unseen = {
         name: Counter(tag for tags in split["tags"] for tag in tags if tag not in seen)

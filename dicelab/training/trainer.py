@@ -307,7 +307,19 @@ def _arguments(
         "remove_unused_columns": False,
         "label_names": ["labels"],
     }
-    return TrainingArguments(**{**usual, **other})
+    return _OneCard(**{**usual, **other})
+
+
+class _OneCard(TrainingArguments):
+    """Of several visible cards a process takes the first: torchrun starts one process a card.
+
+    The Trainer's own way, DataParallel, splits each batch, and a loss of the whole batch with it.
+    """
+
+    @property
+    def n_gpu(self) -> int:
+        """At most one."""
+        return min(1, super().n_gpu)
 
 
 def _check_sizes(experiment: Experiment, splits: DatasetDict) -> None:

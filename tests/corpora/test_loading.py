@@ -80,9 +80,41 @@ def test_the_task_must_fit(tmp_path):
         load("embedded-pos-en", task="pairs")
     with pytest.raises(CorpusError, match="task: expected one of tagging, reading, pairs"):
         load("wnut17", task="ner")
-    (tmp_path / "a.json").write_text("{}")
+    (tmp_path / "a.docx").write_text("{}")
     with pytest.raises(CorpusError, match=r"expected for tagging a file ending in \.conll"):
+        load(tmp_path / "a.docx", task="tagging")
+    (tmp_path / "a.json").write_text('[{"text": "a b", "label": 1}]')
+    with pytest.raises(CorpusError, match=r"expected tagged sentences: .* columns text, label"):
         load(tmp_path / "a.json", task="tagging")
+
+
+def test_chapters_read_the_forms_that_people_bring(tmp_path):
+    rows = [{"text": f"Ana Lee saw {i}", "label": [[0, 7, "PER"]]} for i in range(20)]
+    (tmp_path / "spans.json").write_text(json.dumps(rows))
+    (tmp_path / "spelt.tsv").write_text("".join(f"Ana\tB_PER\nw{i}\tO\n\n" for i in range(20)))
+    (tmp_path / "commented.conll").write_text(
+        "".join(f"# id {i}\tx=y\nAna _ _ B-PER\nw{i} _ _ O\n\n" for i in range(20))
+    )
+    tags = {"spans.json": ["B-PER", "I-PER", "O", "O"], "spelt.tsv": ["B-PER", "O"]}
+    for name in ("spans.json", "spelt.tsv", "commented.conll"):
+        corpus = load(tmp_path / name, task="tagging")
+        assert [len(split) for split in corpus.values()] == [16, 2, 2]
+        assert corpus["train"]["tags"][0] == tags.get(name, ["B-PER", "O"])
+    named = [{"text": f"déjà vu {i}", "label": i % 2} for i in range(20)]
+    (tmp_path / "records.json").write_text(json.dumps(named))
+    head = "text;label\n" + "".join(f"déjà vu {i};{i % 2}.0\n" for i in range(20))
+    (tmp_path / "latin.csv").write_bytes(head.encode("cp1252"))
+    for name in ("records.json", "latin.csv"):
+        corpus = load(tmp_path / name, task="sentences")
+        pairs = zip(corpus["train"]["sentence"], corpus["train"]["label"], strict=True)
+        assert all(int(text.split()[-1]) % 2 == label for text, label in pairs)
+        assert corpus["train"]["sentence"][0].startswith("déjà vu")
+    hot = [{"text": f"text {i}", "labels": [i % 2, 1]} for i in range(20)]
+    (tmp_path / "hot.jsonl").write_text("".join(json.dumps(row) + "\n" for row in hot))
+    assert set(load(tmp_path / "hot.jsonl", task="labels")["train"]["labels"][0]) <= {
+        "label_1",
+        "label_2",
+    }
 
 
 def test_one_file_is_split_by_the_seed(tmp_path):

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dicelab.corpora import CorpusError, validate
-from dicelab.corpora.delimited import BLANK, EMPTY, FRAGMENTS, read_pairs
+from dicelab.corpora.delimited import EMPTY, FRAGMENTS, read_pairs
 from dicelab.corpora.forms import FORMS
 
 MRPC = (
@@ -59,7 +59,7 @@ def test_fragments_of_broken_rows_are_an_error_or_counted(tmp_path):
     repairs: Counter[str] = Counter()
     rows = read_pairs(path, repairs, lenient=True)
     assert rows["sentence1"] == ["How do I cook rice?", "What is a whale?", "And this?"]
-    assert repairs == {FRAGMENTS: 2, EMPTY: 1, BLANK: 1}
+    assert repairs == {FRAGMENTS: 2, EMPTY: 1}
 
 
 def test_quoting_is_used_in_tab_separated_files_when_asked_for(tmp_path):
@@ -68,7 +68,8 @@ def test_quoting_is_used_in_tab_separated_files_when_asked_for(tmp_path):
     csv.writer(text, "excel-tab").writerows(rows)
     read = read_pairs(save(tmp_path, "train.tsv", text.getvalue()), quoting=True)
     assert read[0] == {"sentence1": 'say "a\tb"', "sentence2": "line\nend", "label": 1}
-    plain = save(tmp_path, "plain.tsv", '"a"\t"b"\t1\n"c"\td\t0\n')
+    # Unasked, where quotes enclose fields for no reason and not in each row, they are text.
+    plain = save(tmp_path, "plain.tsv", '"a"\t"b"\t1\nc\td\t0\ne\tf\t0\n')
     assert read_pairs(plain)[0]["sentence1"] == '"a"'
 
 
@@ -102,10 +103,10 @@ def test_a_table_without_header_has_its_columns_in_order(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("x.tsv", "", "x.tsv: expected rows of sentence1, sentence2, label, got an empty file"),
+        ("x.tsv", "", "x.tsv: expected rows of text and label, got an empty file"),
         ("x.tsv", "\n\n", "got an empty file"),
         ("x.tsv", "sentence1\tsentence2\tlabel\n", "x.tsv:1: expected rows after the header"),
-        ("x.tsv", "sentence1\tsentence2\tlabel\n\n", "expected pairs of sentences, got none"),
+        ("x.tsv", "sentence1\tsentence2\tlabel\n\n", "x.tsv:1: expected rows after the header"),
         ("x.tsv", "a\tb\n", r"x.tsv:1: expected a header with sentence1 \(or .*; got a, b"),
         ("x.tsv", "sentence1\tsecond\tlabel\n", r"x.tsv:1: expected a header with"),
         ("x.tsv", "sentence1\tquestion1\tlabel\n", "expected one column for sentence1, got two"),
@@ -115,19 +116,23 @@ def test_a_table_without_header_has_its_columns_in_order(tmp_path):
         ("x.tsv", "a\t \t1\n", "x.tsv:1: expected two sentences, got an empty one"),
         ("x.csv", 'a,"b,1\n', "x.csv:1: expected quoted fields, got: unexpected end of data"),
         ("x.jsonl", "{\n", "x.jsonl:1: expected a JSON object, got"),
-        ("x.jsonl", "\n[1]\n", r"x.jsonl:2: expected a JSON object, got \[1\]"),
-        ("x.jsonl", '{"sentence1": "a"}\n', "expected one key of sentence2, #2 string"),
+        ("x.jsonl", "\n[1]\n", r"x.jsonl: expected a JSON list of objects .*, got \[1\]"),
+        ("x.jsonl", '{"sentence1": "a"}\n', r"expected a header with .* got sentence1"),
         (
             "x.jsonl",
             '{"sentence1": 1, "sentence2": "b", "label": 1}\n',
-            "x.jsonl:1: expected text as sentence1, got 1",
+            "x.jsonl:1: expected text in column 'sentence1', got 1",
         ),
         (
             "x.jsonl",
             '{"sentence1": "a", "sentence2": "b", "label": true}\n',
             "x.jsonl:1: expected as label 0 or 1, got True",
         ),
-        ("x.jsonl", '{"sentence1": "\\ud800"}\n', "got a lone surrogate"),
+        (
+            "x.jsonl",
+            '{"sentence1": "\\ud800", "sentence2": "b", "label": 1}\n',
+            "x.jsonl:1: expected text in column 'sentence1', got a lone surrogate",
+        ),
     ],
 )
 def test_a_wrong_file_is_reported_with_its_line(tmp_path, name, text, message):
@@ -138,11 +143,11 @@ def test_a_wrong_file_is_reported_with_its_line(tmp_path, name, text, message):
 def test_bytes_that_are_no_utf_8(tmp_path):
     path = tmp_path / "x.tsv"
     path.write_bytes(b"a\tb\t1\nc\xe9\td\t0\n")
-    with pytest.raises(CorpusError, match=r"x.tsv:2: expected utf-8 text, got byte 0xe9"):
+    with pytest.raises(CorpusError, match=r"x.tsv:2: expected text in .*, got byte 0xe9, which"):
         read_pairs(path)
 
 
-cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), min_size=1)
+cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), min_size=1)
 pairs = st.lists(st.tuples(cells, cells, st.sampled_from([0, 1])), min_size=1, max_size=5)
 
 

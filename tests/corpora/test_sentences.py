@@ -34,14 +34,17 @@ def test_other_forms(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected rows of sentence, label, got an empty file"),
+        ("", "expected rows of text and label, got an empty file"),
         ("sentence\tlabel\n", "x.tsv:1: expected rows after the header"),
         ("good\t1\nbad\n", "x.tsv:2: expected 2 columns, as in line 1, got 1"),
-        ("good\t1\n \t0\n", "x.tsv:2: expected a sentence, got an empty one"),
+        ("good\t1\n \t0\n", "x.tsv:2: expected text in column 'sentence', got none"),
         ("good\t1999\n", "x.tsv:1: expected as label an integer from 0 to 999, got '1999'"),
-        ("good\t1.0\n", "x.tsv:1: expected as label an integer"),
+        ("good\t1.5\n", "x.tsv:1: expected as label an integer"),
         ("good\tpositive\n", "x.tsv:1: expected as label an integer"),
-        ("utterance\tflag\nfine\t1\n", r"got 'flag'; a header would have the names sentence \(or"),
+        (
+            "utterance\tflag\nfine\t1\n",
+            r"a header with sentence \(or.*; got utterance, flag",
+        ),
         ("headline\tstars\tyear\n", "x.tsv:1: expected a header with sentence"),
     ],
 )

@@ -32,10 +32,10 @@ def test_a_table_or_json_lines(tmp_path, name, text):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("x.tsv", "", "expected rows of sentence, labels, got an empty file"),
+        ("x.tsv", "", "expected rows of text and label, got an empty file"),
         ("x.tsv", "Hi.\ta,a\n", "x.tsv:1: expected labels that differ, none of them empty"),
         ("x.tsv", "Hi.\ta,,b\n", "x.tsv:1: expected labels that differ, none of them empty"),
-        ("x.tsv", " \ta\n", "x.tsv:1: expected a sentence, got an empty one"),
+        ("x.tsv", " \ta\n", "x.tsv:1: expected text in column 'sentence', got none"),
         ("x.jsonl", '{"text": "Hi.", "labels": [1]}', "x.jsonl:1: expected a list of labels"),
         ("x.jsonl", '{"text": "Hi.", "labels": {"a": 1}}', "expected a list of labels, got {'a'"),
     ],

@@ -35,6 +35,15 @@ def tagged(path: Path, rows: int = 90) -> Path:
     return path
 
 
+def rare(path: Path, rows: int = 90) -> Path:
+    """Names among other words, by tags without a prefix."""
+    text = tagged(path, rows).read_text(encoding="utf-8")
+    for tag, plain in (("B-PER", "NAME"), ("B-LOC", "PLACE"), ("I-LOC", "PLACE")):
+        text = text.replace(tag, plain)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
 def sentences(path: Path, rows: int = 160, share: float = 0.2) -> Path:
     """Yes where a name stands, with columns of its own names."""
     rng = random.Random(1)
@@ -83,7 +92,7 @@ def labels(path: Path, rows: int = 200) -> Path:
     return path
 
 
-MAKERS = {"tagging": tagged, "sentences": sentences, "pairs": pairs, "labels": labels}
+MAKERS = {"tagging": tagged, "rare": rare, "sentences": sentences, "pairs": pairs, "labels": labels}
 
 
 def planned(options: Options, epochs: int = 4, *, curve: bool = False) -> Plan:

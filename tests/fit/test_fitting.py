@@ -14,10 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.special import expit, log_softmax, softmax
 from sklearn.metrics import f1_score
 from transformers import pipeline
 
 from dicelab.__main__ import main
+from dicelab.corpora.tables import read_table
 from dicelab.fit.fitting import Fit
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.predicting import Model, predict
@@ -84,7 +86,13 @@ def test_the_score_in_the_record_is_that_of_the_predictions(one: Fit) -> None:
     record = json.loads((one.folder / "record.json").read_text(encoding="utf-8"))
     found = rows(one)
     told = record["metrics"]["test_tuned"]
-    if one.data.task == "tagging":
+    if one.data.background and not one.data.entities:
+        gold, said = (" ".join(found[c]).split(" ") for c in ("gold", "predicted"))
+        looked_for = [tag for tag in one.data.labels if tag != "O"]
+        expected = f1_score(gold, said, labels=looked_for, average="micro")
+        assert told["f1"] == pytest.approx(100 * expected)
+        assert "accuracy" not in told
+    elif one.data.task == "tagging":
         from seqeval.metrics import f1_score as entity_f1
         from seqeval.scheme import IOB2
 
@@ -127,9 +135,9 @@ def test_predict_reads_what_people_have(one: Fit, tmp_path: Path) -> None:
     out = io.StringIO()
     if one.data.task == "tagging":
         (tmp_path / "new.txt").write_text("Ada saw New Oslo.\n\nthe old tree\n", encoding="utf-8")
-        assert predict(one.folder, tmp_path / "new.txt", out, device="cpu") == 2
+        assert predict(one.folder, tmp_path / "new.txt", out, device="cpu") == 3
         lines = [line.split("\t")[0] for line in out.getvalue().splitlines()]
-        assert lines == ["Ada", "saw", "New", "Oslo", ".", "", "the", "old", "tree", ""]
+        assert lines == ["Ada", "saw", "New", "Oslo", ".", "", "", "the", "old", "tree", ""]
         assert predict(one.folder, one.options.source, io.StringIO(), device="cpu") == 90
         return
     n = predict(one.folder, one.options.source, out, device="cpu")
@@ -141,15 +149,97 @@ def test_predict_reads_what_people_have(one: Fit, tmp_path: Path) -> None:
         assert predict(one.folder, tmp_path / "new.txt", io.StringIO(), device="cpu") == 2
 
 
-def test_words_beyond_the_longest_row_are_said_to_be_outside(tmp_path: Path) -> None:
+def test_predict_has_a_row_for_each_text(one: Fit, tmp_path: Path) -> None:
+    texts = ["Ada saw it", "", "the old, old tree", "a\tb"]
+    rows = [{"id": n, "text": text} for n, text in enumerate(texts)]
+    files = {
+        "new.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
+        "new.json": json.dumps(rows),
+        "new.csv": pd.DataFrame(rows).to_csv(index=False),
+        "new.tsv": pd.DataFrame(rows).to_csv(index=False, sep="\t"),
+        "new.txt": "\n".join(texts) + "\n",
+        "new.md": "\n".join(texts),
+    }
+    if one.data.task == "pairs":
+        pytest.skip("texts alone")
+    for name, content in files.items():
+        (tmp_path / name).write_text(content, encoding="utf-8", newline="")
+        out, said = io.StringIO(), []
+        assert predict(one.folder, tmp_path / name, out, device="cpu", say=said.append) == 4
+        assert said[0].startswith(f"{name}: utf-8, ")
+        if one.data.task == "tagging":
+            words = [line.split("\t") for line in out.getvalue().splitlines()]
+            assert [word[0] for word in words][:5] == ["Ada", "saw", "it", "", ""]
+            assert all(0 < float(word[2]) <= 1 for word in words if word != [""])
+        else:
+            (tmp_path / "out.tsv").write_text(out.getvalue(), encoding="utf-8", newline="")
+            found = read_table(tmp_path / "out.tsv")
+            assert [row[2] for _, row in found.rows] == texts
+            assert [row[0] == row[1] == "" for _, row in found.rows].count(True) == 1
+
+
+def test_the_probabilities_are_right_as_often_as_they_say(one: Fit) -> None:
+    told = json.loads((one.folder / "model" / "dicebook.json").read_text(encoding="utf-8"))
+    split = one.problem.splits["validation"]
+    scores, gold = one.kept.validation, one.problem.gold(split)
+    z = told["calibration"]["scale"] * scores + np.array(told["calibration"]["shift"])
+    before, after = scores, z
+    if one.data.task == "labels":
+        likelihoods = [np.log(expit(np.where(gold, x, -x))).mean() for x in (before, after)]
+        assert expit(z).mean(0) == pytest.approx(gold.mean(0), abs=0.05)
+    else:
+        likelihoods = [
+            np.take_along_axis(log_softmax(x, -1), gold[:, None], 1).mean() for x in (before, after)
+        ]
+        shares = np.bincount(gold, minlength=z.shape[1]) / len(gold)
+        assert softmax(z, -1).mean(0) == pytest.approx(shares, abs=0.05)
+    assert likelihoods[1] >= likelihoods[0] - 1e-9
+
+
+def test_a_reader_that_has_seen_enough_ends_predict_quietly(one: Fit, tmp_path: Path) -> None:
+    if one.data.task != "sentences":
+        pytest.skip("one task is enough")
+    (tmp_path / "new.txt").write_text("Ada saw the old tree\n" * 5000, encoding="utf-8")
+    command = f"{sys.executable} -m dicelab predict {one.folder} {tmp_path / 'new.txt'}"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command} --device cpu 2> {tmp_path / 'err'} | head -1"],
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (0, "label\tprobability\ttext\n")
+    assert (
+        tmp_path / "err"
+    ).read_text() == "new.txt: utf-8, a text a line, no header (--header).\n"
+
+
+def test_more_minutes_may_be_given_to_a_fit(tmp_path: Path) -> None:
+    source = str(MAKERS["sentences"](tmp_path / "my.tsv"))
+    told = {"source": source, "out": str(tmp_path / "out"), "text": "message", "label": "flag"}
+    Fit(Options(**told, encoder="tiny", minutes=1)).read()
+    Fit(Options(**told, encoder="tiny", minutes=5)).read()
+    with pytest.raises(FitError, match=r"minutes: 5 then, 1 now"):
+        Fit(Options(**told, encoder="tiny", minutes=1))
+    with pytest.raises(FitError, match="seeds: 3 then, 2 now"):
+        Fit(Options(**told, encoder="tiny", minutes=9, seeds=2))
+
+
+def test_a_file_that_is_not_read_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("text,label\na,1\n")
+    for name in ("none.csv", "bad.csv"):
+        assert main(["fit", str(tmp_path / name), "--out", str(tmp_path / "out")]) == 1
+        assert not (tmp_path / "out").exists()
+
+
+def test_words_beyond_the_longest_row_are_read_in_windows(tmp_path: Path) -> None:
     short = options(tmp_path, "tagging", max_length=7, losses=("ce",), seeds=1)
     one = fitted(short)
-    assert one.cut["test"] > 0
+    assert sum(one.cut.values()) == 0
+    assert len(one.problem.splits["test"]) > len(one.data.splits["test"])
     found, test = rows(one), one.data.splits["test"]
     assert len(found) == len(test)
     said = [line.split(" ") for line in found["predicted"]]
     assert [len(tags) for tags in said] == [len(tokens) for tokens in test["tokens"]]
-    assert {tag for tags in said for tag in tags[7:]} <= {"O"}
+    assert {tag for tags in said for tag in tags[7:]} > {"O"}
     gold = [line.split(" ") for line in found["gold"]]
     assert gold == test["tags"][:]
     assert Model(one.folder, "cpu").words(test["tokens"][:]) == said
@@ -219,7 +309,7 @@ def test_the_report_is_one_page_that_loads_nothing(one: Fit) -> None:
 
 def test_what_was_guessed_is_said(one: Fit) -> None:
     guessed = {
-        "tagging": "my-tagging.tsv has a token a line and blank lines between sentences: tagging.",
+        "tagging": "The task is tagging: a tag a word.",
         "sentences": "The positive class is 'hit', the rarer of the two (--positive).",
         "pairs": "The text is columns 'premise' and 'hypothesis' (--text).",
         "labels": "The text is column 'text' (--text).",
@@ -354,6 +444,7 @@ def test_goemotions_as_it_is_prepared_goes_from_the_command_to_the_pipeline(
 def test_two_fits_do_not_share_a_folder(tmp_path: Path) -> None:
     code = f"""
 from dicelab.__main__ import main
+from dicelab.corpora.tables import read_table
 main(["fit", "embedded-entities-en", "--out", {str(tmp_path)!r}])
 """
     with alone_in(tmp_path):

@@ -61,13 +61,32 @@ def test_one_label_scores_are_those_of_scikit_learn(classes: int) -> None:
         assert Goal("fbeta", (1,), beta=2).value(counts) == pytest.approx(two)
 
 
+def test_a_class_that_is_neither_said_nor_there_is_left_out_of_macro_f1() -> None:
+    gold, said = np.array([[0, 0, 2, 2, 1], [0, 2, 2, 2, 1]])
+    counts = one_label(gold, said, 5).sum(0)
+    expected = 100 * f1_score(gold, said, average="macro")
+    assert Goal("macro-f1", (0, 1, 2, 3, 4)).value(counts) == pytest.approx(expected)
+    perfect = one_label(gold, gold, 5).sum(0)
+    assert Goal("macro-f1", (0, 1, 2, 3, 4)).value(perfect) == 100
+    # Of several labels scikit-learn counts it 0.
+    hot = np.eye(5, dtype=bool)[gold]
+    several = Goal("macro-f1", (0, 1, 2, 3, 4), absent=True)
+    expected = 100 * f1_score(hot, hot, average="macro", zero_division=0)
+    assert several.value(several_labels(hot, hot).sum(0)) == pytest.approx(expected) == 60
+    # The classes of the mean may be fewer: of tags all but the background.
+    assert Goal("macro-f1", (1, 2), macro=(1, 2)).value(counts) == pytest.approx(
+        100 * f1_score(gold, said, average="macro", labels=[1, 2])
+    )
+
+
 def test_scores_of_several_labels_are_those_of_scikit_learn() -> None:
     rng = np.random.default_rng(1)
     gold, said = rng.random((2, 100, 5)) < [0.5, 0.3, 0.2, 0.1, 0.05]
     counts = several_labels(gold, said).sum(0)
     for metric, average in (("f1", "micro"), ("macro-f1", "macro")):
         expected = 100 * f1_score(gold, said, average=average, zero_division=0)
-        assert Goal(metric, (0, 1, 2, 3, 4)).value(counts) == pytest.approx(expected)
+        goal = Goal(metric, (0, 1, 2, 3, 4), absent=True)
+        assert goal.value(counts) == pytest.approx(expected)
 
 
 def margins(seed: int, rows: int = 120) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from datasets import Dataset, DatasetDict
+from transformers import TrainingArguments
 from transformers.utils import logging
 
 from dicebook import TrainerLoss, make_loss
@@ -236,6 +237,17 @@ def test_gradient_checkpointing_changes_nothing() -> None:
     plain = train_tagger(Experiment(corpus="x", epochs=1))
     checkpointed = train_tagger(Experiment(corpus="x", epochs=1, gradient_checkpointing=True))
     assert checkpointed.history[0]["loss"] == pytest.approx(plain.history[0]["loss"], abs=1e-5)
+
+
+def test_of_two_cards_a_process_takes_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = Experiment(corpus="x", loss="dl", max_steps=2, device="cpu")
+    alone = train_tagger(short)
+    monkeypatch.setattr(TrainingArguments, "n_gpu", property(lambda told: 2))
+    both = train_tagger(short)
+    assert both.history == alone.history
+    assert not isinstance(both.model, torch.nn.DataParallel)
+    arguments = training._OneCard(output_dir="x", per_device_train_batch_size=3)
+    assert (arguments.n_gpu, arguments.train_batch_size) == (1, 3)
 
 
 def test_a_gpu_that_is_not_there_is_named() -> None:

@@ -1,0 +1,485 @@
+"""What a file is for: which of its columns are texts, labels, tags or spans.
+
+Whatever the file, tagged text comes out as a table of the columns ``tokens`` and ``tags``, and
+everything else as a table with a text, or two, and a label, or several.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dicelab.corpora.columns import Asked, parsed
+from dicelab.corpora.conll import UNIVERSAL_NER, fields_of, layout_of, read_conll
+from dicelab.corpora.conllu import read_conllu
+from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.tables import (
+    LOOK,
+    TEXTS,
+    Table,
+    is_missing,
+    label_of,
+    read_table,
+    short,
+)
+from dicelab.corpora.tags import looks_tagged, respelt, scheme_of, to_iob2
+from dicelab.corpora.text import WORD, odd_character, read_lines
+
+TAGGED = (".conll", ".conllu", ".iob2", ".iob", ".bio", ".bmes", ".bioes", ".annotated")
+TOKENS = ("tokens", "words", "tokenized_text", "token", "word", "text", "sentence")
+_TAGS = ("ner_tags", "ner", "tags", "tag", "labels", "label", "entities", "pos_tags", "pos")
+_SENTENCES = (
+    "sentence #",
+    "sentence_id",
+    "sent_id",
+    "sentence",
+    "sentence_number",
+    "sid",
+    "doc_id",
+)
+_SPANS = ("label", "labels", "entities", "spans", "annotations", "ner")
+
+
+# -- files -------------------------------------------------------------------------------------
+
+
+def read(path: str | Path, asked: Asked | None = None) -> Table:
+    """A file as a table; of a tagged one the columns are ``tokens`` and ``tags``.
+
+    Raises:
+        CorpusError: with file and line: it cannot be read.
+    """
+    asked = asked or Asked()
+    path = Path(path)
+    if asked.task in (None, "tagging"):
+        tagged = read_tagged(path, asked)
+        if tagged is not None:
+            return tagged
+    table = of_fasttext(
+        _studio(
+            read_table(
+                path,
+                encoding=asked.encoding,
+                delimiter=asked.delimiter,
+                header=asked.header,
+                wanted=asked.columns,
+            )
+        )
+    )
+    if asked.task == "tagging" and tagging_form(table, asked) is None:
+        try:
+            return read_tagged(path, asked, sure=True) or table
+        except CorpusError:
+            return table
+    return table
+
+
+def read_tagged(path: Path, asked: Asked, *, sure: bool = False) -> Table | None:
+    """A file of a token a line as a table of ``tokens`` and ``tags``; None for any other.
+
+    Args:
+        path: the file.
+        asked: what was said about it.
+        sure: whether it can be nothing else; by default where its name says so.
+    """
+    name = path.name.lower().removesuffix(".gz")
+    sure = sure or name.endswith(TAGGED)
+    if name.endswith((".json", ".jsonl", ".ndjson", ".parquet", ".xlsx")):
+        return None
+    if path.is_file() and path.read_bytes()[:4] in (b"PAR1", b"PK\x03\x04"):
+        return None
+    lines = read_lines(path, encoding=asked.encoding, errors="keep")
+    first = next((line for line in lines if line.strip()), "")
+    if first.lstrip()[:1] in ("{", "[") and not sure and '"' in first:
+        return None
+    options: dict[str, Any] = {"encoding": asked.encoding}
+    if name.endswith(".conllu"):
+        return _of_dataset(path, read_conllu(path), "CoNLL-U", [])
+    layout = layout_of(lines[:5000], sure=sure)
+    if layout is None and not sure:
+        return None
+    options |= layout or {}
+    if name.endswith(".iob2") and options.get("token_column", 1) == 1:
+        options |= UNIVERSAL_NER
+    if asked.delimiter:
+        options["separator"] = asked.delimiter
+    head = [name.strip() for name in fields_of(first, options.get("separator") or "\t")]
+    for option, told in (("token_column", asked.text), ("tag_column", asked.label)):
+        if told is not None:
+            if options.get("header") and told in head:
+                told = str(head.index(told) + 1)
+            if not told.isdigit() or told == "0":
+                raise CorpusError(
+                    f"{path}: a tagged file has no header; expected a column's number from 1, got "
+                    f"{told!r}"
+                )
+            options[option] = int(told) - 1
+    repairs: Counter[str] = Counter()
+    bad: list[str] | None = [] if asked.skip_bad else None
+    try:
+        rows = read_conll(path, bad=bad, repairs=repairs, **options)
+    except CorpusError as error:
+        raise CorpusError(f"{error} (--skip-bad leaves such sentences out)") from None
+    places = ""
+    if "token_column" in options:
+        tag = options["tag_column"] + 1 or "last"
+        places = f", tokens in column {options['token_column'] + 1}, tags in column {tag}"
+    form = "a sentence a line" if "inner" in options else "a token a line"
+    return _of_dataset(path, rows, f"{form}{places}", bad or [], list(repairs))
+
+
+def _of_dataset(
+    path: Path, rows: Any, form: str, bad: list[str], notes: Sequence[str] = ()
+) -> Table:
+    told = [note for note in notes if note.startswith("tags ")]
+    taken = [note.removeprefix("read as ") for note in notes if note.startswith("read as ")]
+    form = f"{(taken or ['utf-8'])[0]}, {form}"
+    pairs = zip(rows["tokens"][:], rows["tags"][:], strict=True)
+    table = [(n, [list(tokens), list(tags)]) for n, (tokens, tags) in enumerate(pairs, 1)]
+    form = "; ".join([form, *told])
+    return Table(str(path), ["tokens", "tags"], table, bad, form, objects=True, tagged=True)
+
+
+def of_fasttext(table: Table) -> Table:
+    """Lines that begin with ``__label__NAME`` as a text and its labels."""
+    lines = [" ".join(map(str, row)) for _, row in table.rows]
+    some = [line for line in lines[:LOOK] if line.strip()]
+    if table.header or not some or not all(line.startswith("__label__") for line in some):
+        return table
+    rows: list[tuple[int, list[Any]]] = []
+    for (number, _), line in zip(table.rows, lines, strict=True):
+        labels = re.match(r"(?:__label__\S+[\s,]*)*", line)
+        end = labels.end() if labels else 0
+        names = re.findall(r"__label__([^\s,]+)", line[:end])
+        rows.append((number, [line[end:].strip(), names[0] if len(names) == 1 else names]))
+    if any(type(row[1]) is list for _, row in rows):
+        rows = [(n, [text, [of] if type(of) is str else of]) for n, (text, of) in rows]
+    form = table.form.replace(", no header (--header)", "") + ", fastText's __label__"
+    return replace(table, names=["text", "label"], rows=rows, form=form, objects=True)
+
+
+def _studio(table: Table) -> Table:
+    """An export of Label Studio as a table of texts with their spans or choices."""
+    if "annotations" not in table.names or not table.objects:
+        return table
+    rows: list[tuple[int, list[Any]]] = []
+    bad = list(table.bad)
+    spans = False
+    for number, row in table.rows:
+        told = dict(zip(table.names, row, strict=True))
+        made = [a for a in told["annotations"] or [] if not a.get("was_cancelled")]
+        texts = [v for v in (told.get("data") or {}).values() if isinstance(v, str)]
+        text = (told.get("data") or {}).get("text", texts[0] if len(texts) == 1 else None)
+        if not made or text is None:
+            lacking = "an annotation" if text is not None else "one text"
+            bad.append(f"{table.path}:{number}: expected {lacking}, got none")
+            continue
+        values = [r.get("value", {}) for r in made[0].get("result", [])]
+        found: list[Any] = [choice for v in values for choice in v.get("choices", [])]
+        marked = [
+            {"start": v["start"], "end": v["end"], "label": name}
+            for v in values
+            if "start" in v
+            for name in v.get("labels", [])
+        ]
+        spans = spans or bool(marked)
+        rows.append((number, [text, marked or found]))
+    if not spans:
+        rows = [(n, [t, c[0] if len(c) == 1 else c]) for n, (t, c) in rows]
+        if any(type(row[1]) is list for _, row in rows):
+            rows = [(n, [t, [c] if type(c) is str else c]) for n, (t, c) in rows]
+    form = f"{table.form}, an export of Label Studio"
+    return replace(
+        table, names=["text", "spans" if spans else "label"], rows=rows, bad=bad, form=form
+    )
+
+
+# -- tags --------------------------------------------------------------------------------------
+
+
+def tagging_form(table: Table, asked: Asked) -> tuple[str, list[str]] | None:
+    """How a table holds tagged text, and in which columns; None for any other table.
+
+    Returns:
+        ``"tagged"``, ``"lists"`` (tokens and tags), ``"spans"`` (text and spans by characters),
+        ``"words"`` (tokens and spans by tokens), ``"strings"`` (tokens and tags between spaces) or
+        ``"rows"`` (a token a row: the sentence's number, the token, the tag).
+    """
+    if table.tagged:
+        return "tagged", ["tokens", "tags"]
+    if asked.task not in (None, "tagging"):
+        return None
+    some = replace(table, rows=table.rows[:LOOK])
+    cells = {name: [parsed(v) for v in some.column(name)] for name in table.names}
+    lists = [n for n, of in cells.items() if _are(of, lambda v: type(v) is list)]
+    strings = [n for n in lists if any(cells[n])]
+    tokens = [n for n in strings if _are(cells[n], lambda v: all(type(t) is str for t in v))]
+    tokens = _first(tokens, TOKENS, asked.text)
+    for name in _first([n for n in lists if n not in tokens[:1]], _TAGS, asked.label):
+        both = zip(cells[tokens[0]], cells[name], strict=True) if tokens else ()
+        alike = [
+            len(a) == len(b) and not isinstance((b or [""])[0], dict | list)
+            for a, b in both
+            if type(a) is list and type(b) is list
+        ]
+        if sum(alike) > 0.9 * len(table.rows[:LOOK]):
+            return "lists", [tokens[0], name]
+    for name in _first(lists, _SPANS, asked.label):
+        kinds = [_span(one) for value in cells[name] if type(value) is list for one in value]
+        if kinds and all(kind is not None for kind in kinds):
+            texts = [n for n in table.names if _are(cells[n], lambda v: type(v) is str)]
+            if tokens and name != tokens[0]:
+                return "words", [tokens[0], name]
+            texts = _first(texts, TEXTS, asked.text)
+            if texts:
+                return "spans", [texts[0], name]
+    as_dict = [n for n, of in cells.items() if _are(of, lambda v: type(v) is dict)]
+    for name in as_dict:  # spaCy: a text and {"entities": [[0, 4, "PER"]]}
+        if all("entities" in v for v in cells[name] if v):
+            texts = [n for n in table.names if _are(cells[n], lambda v: type(v) is str)]
+            if texts:
+                return "spans", [texts[0], name]
+    if asked.label is None or asked.task == "tagging":
+        return _strings(some, asked) or _token_rows(some, asked)
+    return None
+
+
+def _are(values: Sequence[Any], test: Callable[[Any], bool]) -> bool:
+    held = [value for value in values if not is_missing(value)]
+    return bool(held) and sum(map(test, held)) > 0.9 * len(held)
+
+
+def _first(names: Sequence[str], known: Sequence[str], asked: str | None) -> list[str]:
+    """Names with those first that were asked for or are known."""
+
+    def place(name: str) -> int:
+        if asked is not None:
+            return 0 if name == asked else 1
+        return known.index(name.lower()) if name.lower() in known else len(known)
+
+    return sorted(names, key=place)
+
+
+def _strings(table: Table, asked: Asked) -> tuple[str, list[str]] | None:
+    if len(table.names) < 2 or not table.rows:
+        return None
+    words = {
+        name: [v.split() if isinstance(v, str) else [] for v in table.column(name)]
+        for name in table.names
+    }
+    for tags in _first(table.names, _TAGS, asked.label):
+        flat = [tag for row in words[tags] for tag in row]
+        if len(flat) < 2 * len(table.rows) or not looks_tagged(flat):
+            continue
+        for tokens in _first([n for n in table.names if n != tags], TEXTS, asked.text):
+            both = zip(words[tokens], words[tags], strict=True)
+            if sum(len(a) == len(b) for a, b in both) > 0.9 * len(table.rows):
+                return "strings", [tokens, tags]
+    return None
+
+
+def _token_rows(table: Table, asked: Asked) -> tuple[str, list[str]] | None:
+    names = {name.lower(): name for name in reversed(table.names)}
+    tokens = [names[n] for n in ("word", "words", "token", "tokens") if n in names]
+    if asked.text in table.names:
+        tokens = [str(asked.text)]
+    if not table.rows or not (tokens or asked.task == "tagging"):
+        return None
+    known = [names[n] for n in (*_TAGS, "ner_tag", "entity", "bio") if n in names]
+    known = [n for n in known if n not in tokens[:1]]
+    spoken = [n for n in known if looks_tagged(map(str, table.column(n)))]
+    tags = spoken or known
+    if asked.label in table.names:
+        tags = [str(asked.label)]
+    numbers = [names[n] for n in _SENTENCES if n in names and names[n] not in (tokens + tags)[:2]]
+    if not tokens or not tags or not (numbers or spoken or asked.task == "tagging"):
+        return None
+    ids = [value for value in table.column(numbers[0]) if not is_missing(value)] if numbers else []
+    if numbers and not spoken and len(set(map(str, ids))) > 0.9 * len(table.rows):
+        return None  # a label for each word, and no sentences
+    single = sum(" " not in str(v).strip() for v in table.column(tokens[0]))
+    if single < 0.9 * len(table.rows):
+        return None
+    return "rows", [*numbers[:1], tokens[0], tags[0]]
+
+
+def _span(one: Any) -> tuple[int, int, str] | None:
+    """Start, end and label of a span in any of the usual forms."""
+    if type(one) is list and len(one) == 3:
+        start, end, label = one
+    elif type(one) is dict:
+        start = one.get("start", one.get("start_offset"))
+        end = one.get("end", one.get("end_offset"))
+        label = one.get("label", one.get("labels", one.get("entity_group", one.get("type"))))
+        label = label[0] if type(label) is list and len(label) == 1 else label
+    else:
+        return None
+    if type(start) is int and type(end) is int and type(label) is str and label.strip():
+        return start, end, "_".join(label.split())
+    return None
+
+
+def as_tagged(table: Table, form: tuple[str, list[str]]) -> Table:
+    """A table of ``tokens`` and ``tags`` in IOB2, from any of :func:`tagging_form`.
+
+    Raises:
+        CorpusError: the tags are of no scheme, or nothing says where a sentence ends.
+    """
+    kind, names = form
+    if kind == "tagged":
+        return table
+    lacking = [name for name in names if name not in table.names]
+    if lacking:
+        raise CorpusError(
+            f"{table.path}: expected the columns {', '.join(names)}, got {', '.join(table.names)}"
+        )
+    bad = list(table.bad)
+    notes: Counter[str] = Counter()
+    rows: list[tuple[int, list[Any]]] = []
+    if kind == "rows":
+        rows = _by_sentence(table, names, bad)
+    else:
+        places = [table.names.index(name) for name in names]
+        answer = table.names.index("answer") if "answer" in table.names else None
+        for line, values in table.rows:
+            if answer is not None and values[answer] in ("reject", "ignore"):
+                notes["rows that Prodigy's user did not accept are left out"] += 1
+                continue
+            try:
+                made = _tagged_row(table, line, kind, [values[p] for p in places], notes)
+            except CorpusError as error:
+                bad.append(str(error))
+                continue
+            if made[0]:
+                rows.append((line, made))
+            else:
+                notes["rows without a word are left out"] += 1
+    for line, (tokens, tags) in rows:
+        if odd := next(filter(None, map(odd_character, (*tokens, *tags))), ""):
+            bad.append(f"{table.path}:{line}: expected text, got {odd}")
+    broken = {int(told.removeprefix(f"{table.path}:").split(":")[0]) for told in bad if ":" in told}
+    rows = [row for row in rows if row[0] not in broken]
+    tagged, told = respelt([tags for _, (_, tags) in rows])
+    scheme = scheme_of(tagged)
+    if scheme != "plain":
+        tagged = [to_iob2(tags) for tags in tagged]
+    rows = [(n, [of[0], tags]) for (n, of), tags in zip(rows, tagged, strict=True)]
+    said = [f"{n} {note}" for note, n in notes.items()] + [told] * bool(told)
+    how = {
+        "lists": f"lists of tokens ({names[0]!r}) and tags ({names[-1]!r})",
+        "spans": f"a text ({names[0]!r}) and its spans by characters ({names[-1]!r})",
+        "words": f"tokens ({names[0]!r}) and their spans ({names[-1]!r})",
+        "strings": f"tokens ({names[0]!r}) and tags ({names[-1]!r}) between spaces",
+        "rows": f"a token a row, {', '.join(map(repr, names))}",
+    }
+    form_told = "; ".join([f"{table.form}: {how[kind]}", *said])
+    return replace(table, names=["tokens", "tags"], rows=rows, bad=bad, form=form_told)
+
+
+def _tagged_row(
+    table: Table, line: int, kind: str, values: list[Any], notes: Counter[str]
+) -> list[list[str]]:
+    first, second = (parsed(value) for value in values)
+    if kind == "spans":
+        if isinstance(second, dict):
+            second = second.get("entities", [])
+        return _of_spans(table, line, first, second, notes)
+    if kind == "strings":
+        first, second = str(first or "").split(), str(second or "").split()
+    if type(first) is not list or type(second) is not list:
+        raise table.error(line, f"expected lists of tokens and of tags, got {short(repr(values))}")
+    if kind == "words":
+        tags = ["O"] * len(first)
+        for one in second:
+            start, end, label = _span(one) or (0, -1, "")
+            if not 0 <= start <= end < len(first):
+                raise table.error(line, f"expected a span of its {len(first)} tokens, got {one}")
+            if any(tag != "O" for tag in tags[start : end + 1]):
+                notes["spans that overlap another one are left out"] += 1
+                continue
+            tags[start : end + 1] = [f"B-{label}"] + [f"I-{label}"] * (end - start)
+        return [list(map(str, first)), tags]
+    if len(first) != len(second):
+        raise table.error(line, f"expected a tag a token, got {len(second)} for {len(first)}")
+    tags = [tag if type(tag) is str else label_of(table, line, tag, "tags") for tag in second]
+    tokens = [token if type(token) is str else str(token) for token in first]
+    if not all(token.strip() for token in tokens) or not all(tag.strip() for tag in tags):
+        raise table.error(line, "expected tokens and tags, got an empty one")
+    return [tokens, ["_".join(tag.split()) for tag in tags]]
+
+
+def _of_spans(
+    table: Table, line: int, text: Any, marked: Any, notes: Counter[str]
+) -> list[list[str]]:
+    """Words and their IOB2 tags, from a text and spans by characters."""
+    if type(text) is not str or (marked is not None and type(marked) is not list):
+        got = short(repr([text, marked]))
+        raise table.error(line, f"expected a text and its spans, got {got}")
+    spans = []
+    for one in marked or []:
+        start, end, label = _span(one) or (0, 0, "")
+        inner = text[start:end] if 0 <= start < end <= len(text) else ""
+        if not inner.strip():
+            raise table.error(
+                line,
+                f"expected spans of start, end and label within the text, got {short(str(one))}",
+            )
+        start += len(inner) - len(inner.lstrip())
+        spans.append((start, start + len(inner.strip()), label))
+    taken: list[tuple[int, int, str]] = []
+    for span in sorted(set(spans), key=lambda s: (s[0] - s[1], s)):  # the longest first
+        if any(span[0] < end and start < span[1] for start, end, _ in taken):
+            notes["spans that overlap another one are left out"] += 1
+        else:
+            taken.append(span)
+    ends = sorted({place for start, end, _ in taken for place in (start, end)})
+    words = []
+    for match in WORD.finditer(text):
+        cuts = [place for place in ends if match.start() < place < match.end()]
+        if cuts:
+            notes["words are divided where a span begins or ends within them"] += 1
+        words += list(zip([match.start(), *cuts], [*cuts, match.end()], strict=True))
+    tags = []
+    for start, end in words:
+        held = next((s for s in taken if s[0] <= start and end <= s[1]), None)
+        tags.append("O" if held is None else f"{'B' if start == held[0] else 'I'}-{held[2]}")
+    return [[text[start:end] for start, end in words], tags]
+
+
+def _by_sentence(table: Table, names: list[str], bad: list[str]) -> list[tuple[int, list[Any]]]:
+    """Sentences of a table with a token a row."""
+    if len(names) < 3:
+        raise CorpusError(
+            f"{table.path}: expected a column with the sentence's number, such as sentence_id, or "
+            f"a token a line with blank lines between sentences; got {', '.join(table.names)}"
+        )
+    number, token, tag = (table.names.index(name) for name in names)
+    rows: list[tuple[int, list[Any]]] = []
+    last: Any = None
+    broken: set[int] = set()
+    for line, values in table.rows:
+        key = values[number]
+        if not rows or (not is_missing(key) and key != last):
+            rows.append((line, [[], []]))
+            last = key
+        cells = [str(values[p]).strip() if values[p] is not None else "" for p in (token, tag)]
+        if not all(cells):
+            bad.append(f"{table.path}:{line}: expected a token and a tag, got an empty one")
+            broken.add(len(rows) - 1)
+        rows[-1][1][0].append(cells[0])
+        rows[-1][1][1].append("_".join(cells[1].split()))
+    return [row for n, row in enumerate(rows) if n not in broken]
+
+
+# -- questions ---------------------------------------------------------------------------------
+
+
+def is_reading(table: Table) -> bool:
+    """Whether a table is of questions with answers in a text, in SQuAD's form or its kin."""
+    names = set(table.names)
+    forms = ({"paragraphs"}, {"context", "qas"}, {"context", "question", "answers"})
+    return any(form <= names for form in forms) or names == {"version", "data"}

@@ -1,0 +1,732 @@
+"""The forms in which people bring data: each is read right, or refused in one sentence."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dicelab.corpora.columns import Asked, choose, label_reader
+from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.shapes import read as read_shape
+from dicelab.corpora.tables import read_table
+from dicelab.fit.data import Data, class_counts, read
+from dicelab.fit.options import FitError, Options
+
+N = 40
+TEXTS = [
+    f"the parcel number {i} came {'late' if i % 4 == 0 else 'on time'}, well" for i in range(N)
+]
+YES = [int(i % 4 == 0) for i in range(N)]
+NAMES = ["bad" if yes else "good" for yes in YES]
+RECORDS = [{"text": text, "label": yes} for text, yes in zip(TEXTS, YES, strict=True)]
+SETS = [
+    [name for n, name in ((2, "late"), (3, "rude"), (5, "lost")) if i % n == 0] for i in range(N)
+]
+HOT = [[int(name in of) for name in ("late", "rude", "lost")] for of in SETS]
+SENTENCE = ["Ana", "Lee", "saw", "Oslo", "once"]
+TAGS = ["B-PER", "I-PER", "O", "B-LOC", "O"]
+TAGGED = [([*SENTENCE, f"w{i}"], [*TAGS, "O"]) for i in range(N)]
+SPANS = [[0, 7, "PER"], [12, 16, "LOC"]]
+
+
+def table(rows: list[list[Any]], sign: str = ",", **how: Any) -> str:
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=sign, lineterminator="\n", **how).writerows(rows)
+    return out.getvalue()
+
+
+def frame(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame({"text": TEXTS, **columns})
+
+
+def lines(rows: list[Any]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def column_file(sign: str = "\t", **respelt: str) -> str:
+    """A token a line, with some tags of another spelling."""
+    rows = [
+        "\n".join(
+            f"{token}{sign}{respelt.get(tag.replace('-', '_'), tag)}"
+            for token, tag in zip(*row, strict=True)
+        )
+        for row in TAGGED
+    ]
+    return "\n\n".join(rows) + "\n"
+
+
+ONE = (TEXTS[0], 1)
+#: name of the file, its content, options, what comes out: task, labels, counts of train.
+CLASSES: dict[str, tuple[str, str | bytes, dict[str, Any]]] = {
+    "a list of objects": ("a.json", json.dumps(RECORDS), {}),
+    "with indents": ("a.json", json.dumps(RECORDS, indent=1), {}),
+    "lines named .json": ("a.json", lines(RECORDS), {}),
+    "lines": ("a.jsonl", lines(RECORDS), {}),
+    "indented objects one after another": (
+        "a.json",
+        "\n".join(json.dumps(row, indent=1) for row in RECORDS),
+        {},
+    ),
+    "objects under a key": ("a.json", json.dumps({"version": 1, "examples": RECORDS}), {}),
+    "pandas' columns": ("a.json", frame(label=YES).to_json(), {}),
+    "pandas' index": ("a.json", frame(label=YES).to_json(orient="index"), {}),
+    "pandas' split": ("a.json", frame(label=YES).to_json(orient="split"), {}),
+    "pandas' table": ("a.json", frame(label=YES).to_json(orient="table"), {}),
+    "pandas' lists": ("a.json", json.dumps({"text": TEXTS, "label": YES}), {}),
+    "pandas' CSV with its index": ("a.csv", frame(klasse=YES).to_csv(), {}),
+    "pandas' CSV without": ("a.csv", frame(label=YES).to_csv(index=False), {}),
+    "pandas' TSV": ("a.tsv", frame(label=YES).to_csv(sep="\t", index=False), {}),
+    "everything quoted": ("a.csv", frame(label=YES).to_csv(index=False, quoting=1), {}),
+    "numbers as floats": ("a.csv", frame(label=[float(y) for y in YES]).to_csv(index=False), {}),
+    "some numbers as floats": (
+        "a.csv",
+        table(
+            [
+                ["text", "label"],
+                *(
+                    [t, y if i % 3 else float(y)]
+                    for i, (t, y) in enumerate(zip(TEXTS, YES, strict=True))
+                ),
+            ]
+        ),
+        {},
+    ),
+    "semicolons": ("a.csv", table([["text", "label"], *zip(TEXTS, YES, strict=True)], ";"), {}),
+    "semicolons without a header": ("a.csv", table(list(zip(TEXTS, YES, strict=True)), ";"), {}),
+    "Excel's sep=": (
+        "a.csv",
+        "sep=;\n" + table([["text", "label"], *zip(TEXTS, YES, strict=True)], ";"),
+        {},
+    ),
+    "bars": ("a.txt", table([["text", "label"], *zip(TEXTS, YES, strict=True)], "|"), {}),
+    "no header": ("a.tsv", table(list(zip(TEXTS, YES, strict=True)), "\t"), {}),
+    "a header that has a comma": (
+        "a.csv",
+        table([["text (short, raw)", "label"], *zip(TEXTS, YES, strict=True)], ";"),
+        {},
+    ),
+    "backslashes before quotes": (
+        "a.csv",
+        "text,label\n" + "".join(f'"{t} \\"no\\"",{y}\n' for t, y in zip(TEXTS, YES, strict=True)),
+        {},
+    ),
+    "CRLF": (
+        "a.tsv",
+        table([["text", "label"], *zip(TEXTS, YES, strict=True)], "\t").replace("\n", "\r\n"),
+        {},
+    ),
+    "CR": (
+        "a.tsv",
+        table([["text", "label"], *zip(TEXTS, YES, strict=True)], "\t").replace("\n", "\r"),
+        {},
+    ),
+    "UTF-16": (
+        "a.tsv",
+        table([["text", "label"], *zip(TEXTS, YES, strict=True)], "\t").encode("utf-16"),
+        {},
+    ),
+    "UTF-16 without its mark": (
+        "a.csv",
+        table([["text", "label"], *zip(TEXTS, YES, strict=True)]).encode("utf-16-le"),
+        {},
+    ),
+    "gzip": (
+        "a.csv.gz",
+        gzip.compress(table([["text", "label"], *zip(TEXTS, YES, strict=True)]).encode()),
+        {},
+    ),
+    "row names of R": (
+        "a.csv",
+        "text,label\n"
+        + "".join(f'"{i}","{t}",{y}\n' for i, (t, y) in enumerate(zip(TEXTS, YES, strict=True), 1)),
+        {},
+    ),
+    "a trailing sign": (
+        "a.csv",
+        "text;label\n" + "".join(f"{t};{y};\n" for t, y in zip(TEXTS, YES, strict=True)),
+        {},
+    ),
+    "a title above the table": (
+        "a.tsv",
+        "Export of 3 May\n" + table([["text", "label"], *zip(TEXTS, YES, strict=True)], "\t"),
+        {"skip_bad": True},
+    ),
+    "an id called label": (
+        "a.csv",
+        table(
+            [
+                ["text", "label", "target"],
+                *([t, i, y] for i, (t, y) in enumerate(zip(TEXTS, YES, strict=True))),
+            ]
+        ),
+        {},
+    ),
+    "a list of one label or none": (
+        "a.jsonl",
+        lines(
+            [
+                {"text": t, "label": y, "id": i}
+                for i, (t, y) in enumerate(zip(TEXTS, YES, strict=True))
+            ]
+        ),
+        {},
+    ),
+}
+NAMED: dict[str, tuple[str, str | bytes]] = {
+    "fastText": (
+        "a.txt",
+        "".join(f"__label__{n} {t}\n" for t, n in zip(TEXTS, NAMES, strict=True)),
+    ),
+    "fastText with tabs": (
+        "a.txt",
+        "".join(f"__label__{n}\t{t}\n" for t, n in zip(TEXTS, NAMES, strict=True)),
+    ),
+    "Label Studio's small JSON": (
+        "a.json",
+        json.dumps(
+            [
+                {"id": i, "text": t, "sentiment": n}
+                for i, (t, n) in enumerate(zip(TEXTS, NAMES, strict=True))
+            ]
+        ),
+    ),
+    "Label Studio's JSON": (
+        "a.json",
+        json.dumps(
+            [
+                {
+                    "id": i,
+                    "data": {"text": t},
+                    "annotations": [{"result": [{"value": {"choices": [n]}, "type": "choices"}]}],
+                }
+                for i, (t, n) in enumerate(zip(TEXTS, NAMES, strict=True))
+            ]
+        ),
+    ),
+    "a first row whose label is called title": (
+        "a.tsv",
+        "".join(f"{t}\t{n}\n" for t, n in zip(TEXTS, NAMES, strict=True)),
+    ),
+    "labels in two cases": (
+        "a.csv",
+        table(
+            [
+                ["text", "label"],
+                *(
+                    [t, n.upper() if i == 7 else f"{n} "]
+                    for i, (t, n) in enumerate(zip(TEXTS, NAMES, strict=True))
+                ),
+            ]
+        ),
+    ),
+    "cp1252": (
+        "a.csv",
+        table(
+            [
+                ["text", "label"],
+                *([f"{t} – “déjà vu”", n] for t, n in zip(TEXTS, NAMES, strict=True)),
+            ]
+        ).encode("cp1252"),
+    ),
+    "cp1251": (
+        "a.csv",
+        table(
+            [
+                ["text", "label"],
+                *([f"товар пришёл быстро, но сломан {i}", n] for i, n in enumerate(NAMES)),
+            ]
+        ).encode("cp1251"),
+    ),
+    "GBK": (
+        "a.tsv",
+        table(
+            [["text", "label"], *([f"东西很好送得很快 {i}", n] for i, n in enumerate(NAMES))], "\t"
+        ).encode("gbk"),
+    ),
+    "Shift-JIS": (
+        "a.tsv",
+        table(
+            [["text", "label"], *([f"とてもよい品物です {i}", n] for i, n in enumerate(NAMES))],
+            "\t",
+        ).encode("shift_jis"),
+    ),
+}
+SEVERAL: dict[str, tuple[str, str]] = {
+    "a list of names": (
+        "a.jsonl",
+        lines([{"text": t, "labels": of} for t, of in zip(TEXTS, SETS, strict=True)]),
+    ),
+    "names between bars": (
+        "a.csv",
+        frame(labels=["|".join(of) for of in SETS]).to_csv(index=False),
+    ),
+    "a list as text": ("a.csv", frame(labels=SETS).to_csv(index=False)),
+    "a list of 0 and 1": (
+        "a.jsonl",
+        lines([{"text": t, "labels": of} for t, of in zip(TEXTS, HOT, strict=True)]),
+    ),
+    "a list of 0 and 1 as text": ("a.csv", frame(labels=HOT).to_csv(index=False)),
+    "numpy's list of 0 and 1": (
+        "a.csv",
+        frame(labels=[f"[{' '.join(map(str, of))}]" for of in HOT]).to_csv(index=False),
+    ),
+    "columns of 0 and 1": (
+        "a.csv",
+        frame(**dict(zip(("late", "rude", "lost"), zip(*HOT, strict=True), strict=True))).to_csv(
+            index=False
+        ),
+    ),
+    "columns of 0.0 and 1.0": (
+        "a.csv",
+        frame(
+            **{
+                n: map(float, of)
+                for n, of in zip(("late", "rude", "lost"), zip(*HOT, strict=True), strict=True)
+            }
+        ).to_csv(index=False),
+    ),
+    "columns of yes and no": (
+        "a.csv",
+        frame(
+            **{
+                n: ["yes" if y else "no" for y in of]
+                for n, of in zip(("late", "rude", "lost"), zip(*HOT, strict=True), strict=True)
+            }
+        ).to_csv(index=False),
+    ),
+    "columns of True and False": (
+        "a.csv",
+        frame(
+            **{
+                n: map(bool, of)
+                for n, of in zip(("late", "rude", "lost"), zip(*HOT, strict=True), strict=True)
+            }
+        ).to_csv(index=False),
+    ),
+    "Label Studio's choices": (
+        "a.csv",
+        table(
+            [
+                ["id", "text", "choice"],
+                *(
+                    [i, t, json.dumps({"choices": of}) if len(of) != 1 else of[0]]
+                    for i, (t, of) in enumerate(zip(TEXTS, SETS, strict=True))
+                ),
+            ]
+        ),
+    ),
+    "fastText's several": (
+        "a.txt",
+        "".join(
+            f"{' '.join(f'__label__{n}' for n in of or ['none'])} {t}\n"
+            for t, of in zip(TEXTS, SETS, strict=True)
+        ),
+    ),
+}
+ENTITIES: dict[str, tuple[str, str]] = {
+    "two columns": ("a.tsv", column_file()),
+    "spaces": ("a.txt", column_file(" ")),
+    "commas": ("a.csv", column_file(",")),
+    "BILOU": ("a.tsv", column_file(I_PER="L-PER", B_LOC="U-LOC")),
+    "IOBES": ("a.tsv", column_file(I_PER="E-PER", B_LOC="S-LOC")),
+    "IOB1": ("a.tsv", column_file(B_PER="I-PER", B_LOC="I-LOC")),
+    "underscores": ("a.tsv", column_file(B_PER="B_PER", I_PER="I_PER", B_LOC="B_LOC")),
+    "suffixes": ("a.tsv", column_file(B_PER="PER-B", I_PER="PER-I", B_LOC="LOC-B")),
+    "lower case": ("a.tsv", column_file(B_PER="b-PER", I_PER="i-PER", B_LOC="b-LOC", O="o")),
+    "breaks that have spaces": ("a.tsv", column_file().replace("\n\n", "\n \n")),
+    "a header": ("a.tsv", "word\ttag\n" + column_file()),
+    "comments and four columns": (
+        "a.conll",
+        "".join(f"# id {i}\tdomain=en\n" + "".join(f"{t} _ _ {g}\n" for t, g in zip(*row, strict=True)) + "\n" for i, row in enumerate(TAGGED)),
+    ),
+    "GermEval": (
+        "a.tsv",
+        "".join(f"#\thttp://{i}\n" + "".join(f"{n}\t{t}\t{g}\tO\n" for n, (t, g) in enumerate(zip(*row, strict=True), 1)) + "\n" for i, row in enumerate(TAGGED)),
+    ),
+    "comments beside hashtags": (
+        "a.tsv",
+        "# id 1\n" + column_file() + "\n# id 2\n#win\tO\n#\tO\n",
+    ),
+    "a sentence a line": ("a.iob", "".join(" ".join(f"{t}|NN|{g}" for t, g in zip(*row, strict=True)) + "\n" for row in TAGGED)),
+    "a token a row": (
+        "a.csv",
+        table([["Sentence #", "Word", "Tag"], *([f"Sentence: {i}" if not n else "", t, g] for i, row in enumerate(TAGGED) for n, (t, g) in enumerate(zip(*row, strict=True)))]),
+    ),
+    "a token a row with ids": (
+        "a.csv",
+        table([["sentence_id", "words", "labels"], *([i, t, g] for i, row in enumerate(TAGGED) for t, g in zip(*row, strict=True))]),
+    ),
+    "lists": ("a.jsonl", lines([{"id": i, "tokens": t, "ner_tags": g} for i, (t, g) in enumerate(TAGGED)])),
+    "lists as text": ("a.csv", table([["tokens", "tags"], *TAGGED])),
+    "tags between spaces": ("a.csv", table([["text", "labels"], *([" ".join(t), " ".join(g)] for t, g in TAGGED)])),
+    "doccano": ("a.jsonl", lines([{"id": i, "text": " ".join(t), "label": SPANS} for i, (t, _) in enumerate(TAGGED)])),
+    "doccano's entities": (
+        "a.jsonl",
+        lines([{"text": " ".join(t), "entities": [{"id": 1, "label": g, "start_offset": a, "end_offset": b} for a, b, g in SPANS], "relations": []} for t, _ in TAGGED]),
+    ),
+    "Prodigy": (
+        "a.jsonl",
+        lines([{"text": " ".join(t), "spans": [{"start": a, "end": b, "label": g} for a, b, g in SPANS], "answer": "accept"} for t, _ in TAGGED]),
+    ),
+    "Label Studio": (
+        "a.json",
+        json.dumps([{"data": {"text": " ".join(t)}, "annotations": [{"result": [{"value": {"start": a, "end": b, "labels": [g]}} for a, b, g in SPANS]}]} for t, _ in TAGGED]),
+    ),
+    "Label Studio's small": (
+        "a.json",
+        json.dumps([{"text": " ".join(t), "label": [{"start": a, "end": b, "text": "x", "labels": [g]} for a, b, g in SPANS]} for t, _ in TAGGED]),
+    ),
+    "spaCy": ("a.json", json.dumps([[" ".join(t), {"entities": SPANS}] for t, _ in TAGGED])),
+    "GLiNER": ("a.json", json.dumps([{"tokenized_text": t, "ner": [[0, 1, "PER"], [3, 3, "LOC"]]} for t, _ in TAGGED])),
+}  # fmt: skip
+
+
+def data(folder: Path, name: str, content: str | bytes, **more: Any) -> Data:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read(Options(source=str(path), **more))
+
+
+def rows(found: Data, *columns: str) -> list[tuple[Any, ...]]:
+    return sorted(
+        row
+        for split in found.splits.values()
+        for row in zip(*(split[c][:] for c in columns), strict=True)
+    )
+
+
+def texts(found: Data) -> list[str]:
+    return [text for (text,) in rows(found, "sentence")]
+
+
+@pytest.mark.parametrize("case", CLASSES)
+def test_two_classes(case: str, tmp_path: Path) -> None:
+    name, content, options = CLASSES[case]
+    found = data(tmp_path, name, content, **options)
+    assert (found.task, found.labels) == ("sentences", ["0", "1"])
+    expected = [f'{t} "no"' if "backslashes" in case else t for t in TEXTS]
+    assert rows(found, "sentence", "label") == sorted(zip(expected, YES, strict=True))
+    assert found.seen[0].startswith(f"{name} (train): ")
+    assert found.seen[1].startswith("Row 1: ")
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_classes_with_names(case: str, tmp_path: Path) -> None:
+    found = data(tmp_path, *NAMED[case])
+    assert (found.task, found.labels) == ("sentences", ["good", "bad"])
+    assert len(texts(found)) == N
+    if case == "cp1252":
+        assert texts(found)[0].endswith("– “déjà vu”")
+    if case == "cp1251":
+        assert texts(found)[0].startswith("товар пришёл")
+    if case in ("GBK", "Shift-JIS"):
+        assert texts(found)[0].startswith(("东西很好", "とてもよい"))
+
+
+@pytest.mark.parametrize("case", SEVERAL)
+def test_several_labels(case: str, tmp_path: Path) -> None:
+    found = data(tmp_path, *SEVERAL[case])
+    assert found.task == "labels"
+    labels = [label for label in found.labels if label != "none"]
+    if "list of 0 and 1" in case:
+        assert labels == ["labels_1", "labels_2", "labels_3"]
+        order = dict(zip(labels, ("late", "rude", "lost"), strict=True))
+    else:
+        assert sorted(labels) == ["late", "lost", "rude"]
+        order = {label: label for label in labels}
+    said = {
+        text: {order[n] for n, yes in zip(found.labels, of, strict=True) if yes and n in order}
+        for text, of in rows(found, "sentence", "labels")
+    }
+    assert said == dict(zip(TEXTS, map(set, SETS), strict=True))
+
+
+@pytest.mark.parametrize("case", ENTITIES)
+def test_entities(case: str, tmp_path: Path) -> None:
+    found = data(tmp_path, *ENTITIES[case])
+    assert (found.task, found.entities) == ("tagging", True)
+    assert found.labels == ["O", "B-LOC", "B-PER", "I-PER"]
+    more = [(["#win", "#"], ["O", "O"])] if "hashtags" in case else []
+    assert rows(found, "tokens", "tags") == sorted([*TAGGED, *more])
+
+
+@pytest.mark.parametrize(
+    ("respelt", "labels", "background"),
+    [
+        ({"B_PER": "ERR", "I_PER": "ERR", "B_LOC": "ERR"}, ["O", "ERR"], "O"),
+        ({"B_PER": "1", "I_PER": "1", "B_LOC": "0", "O": "0"}, ["0", "1"], "0"),
+        ({"B_PER": "PER", "I_PER": "PER", "B_LOC": "LOC"}, ["O", "LOC", "PER"], "O"),
+        ({"B_PER": "B", "I_PER": "I", "B_LOC": "B"}, ["O", "B-ENTITY", "I-ENTITY"], "O"),
+        ({"B_PER": "NNP", "I_PER": "NNP", "B_LOC": "IN", "O": "VB"}, ["IN", "NNP", "VB"], None),
+    ],
+)
+def test_tags_without_a_prefix(
+    respelt: dict[str, str], labels: list[str], background: str | None, tmp_path: Path
+) -> None:
+    found = data(tmp_path, "a.tsv", column_file(**respelt))
+    assert (found.task, found.labels, found.background) == ("tagging", labels, background)
+
+
+def test_numbers_of_tags_are_plain_tags(tmp_path: Path) -> None:
+    numbers = [{"tokens": t, "tags": [0 if g == "O" else 1 for g in tags]} for t, tags in TAGGED]
+    found = data(tmp_path, "a.jsonl", lines(numbers))
+    assert (found.labels, found.background) == (["0", "1"], "0")
+
+
+def test_spans_that_overlap_or_divide_a_word_are_counted(tmp_path: Path) -> None:
+    marked = [[0, 3, "PER"], [0, 7, "PER"], [12, 14, "LOC"]]
+    content = lines([{"text": f"Ana Lee saw Oslo {i}", "label": marked} for i in range(N)])
+    found = data(tmp_path, "a.jsonl", content)
+    tokens, tags = rows(found, "tokens", "tags")[0]
+    assert tokens[:5] == ["Ana", "Lee", "saw", "Os", "lo"]
+    assert tags[:5] == ["B-PER", "I-PER", "O", "B-LOC", "O"]
+    assert f"{N} spans that overlap another one are left out" in found.seen[0]
+    assert f"{N} words are divided" in found.seen[0]
+
+
+SPLIT = ["train" if i % 4 else ("dev", "test")[i % 8 == 0] for i in range(N)]
+MIXED = [str(i % 3 % 2) for i in range(N)]
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_a_column_of_splits(header: bool, tmp_path: Path) -> None:
+    body = [list(row) for row in zip(map(str.upper, SPLIT), TEXTS, MIXED, strict=True)]
+    content = table([["set", "text", "label"]] * header + body)
+    found = data(tmp_path, "a.csv", content)
+    assert {n: len(s) for n, s in found.splits.items()} == {
+        "train": SPLIT.count("train"),
+        "validation": SPLIT.count("dev"),
+        "test": SPLIT.count("test"),
+    }
+    assert any("says which rows are train" in note for note in found.notes)
+
+
+def test_splits_in_one_object(tmp_path: Path) -> None:
+    content = json.dumps({"train": RECORDS, "test": RECORDS[:9]})
+    found = data(tmp_path, "a.json", content)
+    assert len(found.splits["test"]) == 9
+
+
+def folder(place: Path, **files: str) -> str:
+    place.mkdir()
+    for name, content in files.items():
+        (place / f"{name}.csv").write_text(content, encoding="utf-8")
+    return str(place)
+
+
+def test_a_test_file_without_labels_is_left_out(tmp_path: Path) -> None:
+    train = frame(label=MIXED).to_csv(index=False)
+    bare = frame(id=range(N)).to_csv(index=False)
+    for n, test in enumerate(
+        (
+            bare,
+            frame(label=[-1] * N).to_csv(index=False),
+            frame(label=[None] * N).to_csv(index=False),
+        )
+    ):
+        found = read(Options(source=folder(tmp_path / str(n), train=train, test=test)))
+        assert any("left out" in note for note in found.notes)
+        assert sum(map(len, found.splits.values())) == N
+
+
+def test_a_class_that_train_lacks_counts_as_an_error(tmp_path: Path) -> None:
+    train = frame(label=["abc"[i % 3] for i in range(N)]).to_csv(index=False)
+    test = frame(label=["abcd"[i % 4] for i in range(N)]).to_csv(index=False)
+    found = read(Options(source=folder(tmp_path / "a", train=train, dev=train, test=test)))
+    assert (found.labels, found.unseen) == (["a", "b", "c"], ["d"])
+    assert class_counts(found)["test"] == {"a": 10, "b": 10, "c": 10, "d": 10}
+    assert any("Train has no row labelled 'd' (10), but test has" in n for n in found.notes)
+
+
+REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
+    "a header twice": ("a.csv", "text,label,label\n" + "a b,1,1\n" * 30, {}, "got two of that name; rename one"),
+    "a hole in a column of 0 and 1": (
+        "a.csv",
+        frame(late=[None, *HOT_COLUMN[1:]] if (HOT_COLUMN := [of[0] for of in HOT]) else [], rude=[of[1] for of in HOT]).to_csv(index=False),
+        {},
+        "a.csv:2: expected a label in column 'late', got none (--skip-bad leaves bad rows out)",
+    ),
+    "N/A among numbers": (
+        "a.csv",
+        table([["text", "label"], *([t, "N/A" if i == 3 else y] for i, (t, y) in enumerate(zip(TEXTS, YES, strict=True)))]),
+        {},
+        "a.csv:5: expected a number in column 'label' as in other rows, got 'N/A'",
+    ),
+    "half of a surrogate pair": (
+        "a.jsonl",
+        '{"text": "a \\ud83d", "label": 0}\n' + lines(RECORDS),
+        {},
+        "a.jsonl:1: expected text in column 'text', got a lone surrogate",
+    ),
+    "a token that is a space": ("a.conll", column_file() + "\n \tO\n", {}, "expected a token, got none"),
+    "a span beyond its text": (
+        "a.jsonl",
+        lines([*({"text": "Ana Lee", "label": [[0, 3, "PER"]]} for _ in range(N)), {"text": "Ana", "label": [[0, 9, "PER"]]}]),
+        {},
+        "a.jsonl:41: expected spans of start, end and label within the text, got [0, 9, 'PER']",
+    ),
+    "tokens in rows without sentences": (
+        "a.csv",
+        table([["word", "tag"], *([t, g] for row in TAGGED for t, g in zip(*row, strict=True))]).replace("word,tag", "word,x,tag").replace(",B", ",q,B").replace(",I", ",q,I").replace(",O", ",q,O"),
+        {},
+        "expected a column with the sentence's number",
+    ),
+    "one sentence": ("a.tsv", column_file().replace("\n\n", "\n"), {}, "expected at least 20 sentences to draw"),
+    "three of a class": (
+        "a.csv",
+        frame(label=[int(i < 3) for i in range(N)]).to_csv(index=False),
+        {},
+        "expected at least 4 rows labelled '1', so that train, validation and test have some, got 3",
+    ),
+    "one text again and again": ("a.csv", "text,label\n" + "a b c,1\na b c,0\n" * 30, {}, "got 1 in 60 rows"),
+    "a sheet": ("a.xlsx", b"PK\x03\x04 nothing", {}, "save"),
+    "JSON that is a list of numbers": ("a.json", "[1, 2, 3]", {}, "expected a JSON list of objects or an object a line"),
+    "no tags at all": ("a.csv", frame(label=YES).to_csv(index=False), {"task": "tagging"}, "expected a token a line"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused_is_refused_in_one_sentence(case: str, tmp_path: Path) -> None:
+    name, content, options, words = REFUSED[case]
+    with pytest.raises((CorpusError, FitError)) as found:
+        data(tmp_path, name, content, **options)
+    assert words in str(found.value)
+    assert "\n" not in str(found.value)
+    assert len(str(found.value)) < 600
+
+
+@pytest.mark.parametrize("case", ["a.conll", "a.jsonl", "a.tsv", "a.csv"])
+def test_bad_rows_of_any_form_are_left_out_and_counted(case: str, tmp_path: Path) -> None:
+    content: str | bytes = {
+        "a.conll": column_file() + "\noops\n\nAna\tB-PER\nsaw\tO\n",
+        "a.jsonl": lines([{"tokens": ["a"], "tags": ["O", "O"]}, *({"tokens": t, "tags": g} for t, g in TAGGED)]),
+        "a.tsv": table([["text", "label"], *zip(TEXTS, YES, strict=True)], "\t").encode() + b"\xfcber uns\t1\n",
+        "a.csv": frame(label=YES).to_csv(index=False) + '"open,1\n',
+    }[case]  # fmt: skip
+    with pytest.raises(CorpusError, match="--skip-bad"):
+        data(tmp_path, case, content)
+    found = data(tmp_path, case, content, skip_bad=True)
+    assert sum(map(len, found.splits.values())) == N + (case == "a.conll")
+    assert any(note.startswith("1 bad rows of train were left out.") for note in found.notes)
+
+
+def test_what_was_asked_for_is_done(tmp_path: Path) -> None:
+    content = "title\tquestion\n" + "".join(
+        f"{t}\t{n}\n" for t, n in zip(TEXTS, NAMES, strict=True)
+    )
+    path = tmp_path / "a.tsv"
+    path.write_text(content, encoding="utf-8")
+    assert len(read_table(path).rows) == N
+    assert len(read_table(path, header=False).rows) == N + 1
+    path.write_text(content.replace("\t", "~"), encoding="utf-8")
+    assert read_table(path, delimiter="~").names == ["title", "question"]
+    path.write_bytes("text\tlabel\nŻółw\t1\n".encode("cp1250"))
+    assert read_table(path, encoding="cp1250").rows[0][1] == ["Żółw", "1"]
+
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), max_size=12)
+CELLS = st.tuples(WORDS.map(lambda text: f"a {text} b"), st.sampled_from(["ja", "nein", "x, y"]))
+Write = Callable[[list[tuple[str, str]], Path], Path]
+
+
+def by_csv(sign: str, header: bool, **how: Any) -> Write:
+    def write(made: list[tuple[str, str]], place: Path) -> Path:
+        path = place / ("a.tsv" if sign == "\t" else "a.csv")
+        body = [("text", "label")] * header + made
+        path.write_text(
+            table([list(row) for row in body], sign, **how), encoding="utf-8", newline=""
+        )
+        return path
+
+    return write
+
+
+def by_pandas(name: str, **how: Any) -> Write:
+    def write(made: list[tuple[str, str]], place: Path) -> Path:
+        frame = pd.DataFrame(made, columns=["text", "label"])
+        path = place / name
+        if name.endswith("json"):
+            frame.to_json(path, **how)
+        else:
+            frame.to_csv(path, **how)
+        return path
+
+    return write
+
+
+WRITERS: dict[str, Write] = {
+    "commas": by_csv(",", True),
+    "semicolons": by_csv(";", True),
+    "all quoted": by_csv(",", True, quoting=csv.QUOTE_ALL),
+    "tabs": by_csv("\t", True),
+    "commas, no header": by_csv(",", False),
+    "tabs, no header": by_csv("\t", False),
+    "pandas": by_pandas("a.csv"),
+    "pandas, no index": by_pandas("a.csv", index=False),
+    "pandas, tabs": by_pandas("a.tsv", index=False, sep="\t"),
+    "records": by_pandas("a.json", orient="records"),
+    "lines": by_pandas("a.json", orient="records", lines=True, force_ascii=False),
+}
+
+
+@pytest.mark.parametrize("how", WRITERS)
+@given(made=st.lists(CELLS, min_size=3, max_size=8))
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_rows_and_labels_come_back_unchanged(
+    how: str, made: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    path = WRITERS[how](made, tmp_path)
+    names = ("1", "2") if "no header" in how else ("text", "label")
+    header = False if "no header" in how else None
+    asked = Asked(text=names[0], label=names[1], task="sentences", header=header)
+    found = read_shape(path, asked)
+    columns = choose(found, asked)
+    label, _ = label_reader(found, columns, asked)
+    places = [found.names.index(name) for name in names]
+    assert found.bad == []
+    assert [
+        (row[places[0]], label(found, line, [row[places[1]]])) for line, row in found.rows
+    ] == made
+
+
+@given(
+    name=st.sampled_from(sorted({name for name, *_ in (*CLASSES.values(), *ENTITIES.values())})),
+    case=st.sampled_from(
+        [*CLASSES.values(), *NAMED.values(), *SEVERAL.values(), *ENTITIES.values()]
+    ),
+    edits=st.lists(
+        st.tuples(st.integers(0, 3000), st.integers(0, 40), st.binary(max_size=3)), max_size=3
+    ),
+)
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_a_damaged_file_of_any_name_ends_in_data_or_in_one_sentence(
+    name: str, case: tuple[Any, ...], edits: list[tuple[int, int, bytes]], tmp_path: Path
+) -> None:
+    content = bytearray(case[1] if isinstance(case[1], bytes) else case[1].encode())
+    for place, length, new in edits:
+        content[place : place + length] = new
+    try:
+        said = f"{sum(map(len, data(tmp_path, name, bytes(content)).splits.values()))} rows"
+    except (CorpusError, FitError) as error:
+        said = str(error)
+    assert "\n" not in said
+    assert said[0] != "0"
+    assert len(said) < 900
