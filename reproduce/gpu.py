@@ -35,6 +35,15 @@ ROOT = Path(__file__).resolve().parents[1]
 SYSTEMS = [(3, "tagger"), (5, "tagger"), (5, "mrc"), (6, "choice"), (6, "decisions"), (9, "pairs")]
 LOSSES = ("ce", "wce", "fl", "dl", "tl", "dsc")
 SHAPE = (4096, 9)  # sub-words of 32 sentences, labels of CoNLL 2003
+#: The step that a loss is part of: as many sub-words, in an encoder of MiniLM's size.
+STEP = {
+    "inputs": 32,
+    "sub-words": 128,
+    "hidden_size": 384,
+    "num_hidden_layers": 6,
+    "num_attention_heads": 12,
+}
+COMPILED_STEPS = ("ce, torch", "ce", "dl", "dsc")
 TABLES = (9, 4, 7)  # of the profile laptop, the first whose corpora are there
 
 Step = Callable[[argparse.Namespace], dict[str, Any]]
@@ -80,20 +89,80 @@ def smoke(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def losses(given: argparse.Namespace) -> dict[str, Any]:
-    """Milliseconds of forward and backward of each loss, and its ratio to cross entropy."""
+    """Milliseconds of forward and backward of each loss, alone and in a step of an encoder.
+
+    Of the library's losses and of torch's own cross entropy, which is the base of the ratios, each
+    as it is and compiled. The step is forward, backward and update of a token classifier.
+    """
     logits = torch.randn(SHAPE, device=given.device, requires_grad=True)
     target = torch.randint(SHAPE[1], SHAPE[:1], device=given.device)
     rows: list[dict[str, Any]] = []
-    for name in LOSSES:
-        options: dict[str, Any] = {"weight": torch.ones(SHAPE[1])} if name == "wce" else {}
-        loss = make_loss(name, **options).to(given.device)
-        work = {"loss": loss, "logits": logits, "target": target}
-        timer = Timer("loss(logits, target).backward()", globals=work)
-        milliseconds = 1e3 * timer.blocked_autorange(min_run_time=given.seconds).median
-        rows.append({"loss": name, "milliseconds": milliseconds})
+    for name, loss in _timed(given.device).items():
+        row: dict[str, Any] = {"loss": name}
+        forms = {"milliseconds": loss, "compiled, milliseconds": torch.compile(loss)}
+        for form, function in forms.items() if given.compile else [*forms.items()][:1]:
+            work = {"loss": function, "logits": logits, "target": target}
+            row[form] = _milliseconds("loss(logits, target).backward()", work, given.seconds)
+        rows.append(row)
+    steps = _steps(given)
     for row in rows:
         row["ratio"] = row["milliseconds"] / rows[0]["milliseconds"]
-    return {"shape": list(SHAPE), "rows": rows}
+        row |= steps[row["loss"]]
+    return {"shape": list(SHAPE), "step": STEP, "rows": rows}
+
+
+def _timed(device: str) -> dict[str, Callable[..., torch.Tensor]]:
+    made: dict[str, Callable[..., torch.Tensor]] = {"ce, torch": torch.nn.functional.cross_entropy}
+    for name in LOSSES:
+        options: dict[str, Any] = {"weight": torch.ones(SHAPE[1])} if name == "wce" else {}
+        made[name] = make_loss(name, **options).to(device)
+    return made
+
+
+def _steps(given: argparse.Namespace) -> dict[str, dict[str, float]]:
+    """Milliseconds of a training step with each loss, and of the step compiled as a whole."""
+    from transformers import BertConfig, BertForTokenClassification
+
+    sizes = {
+        name: STEP[name] for name in ("hidden_size", "num_hidden_layers", "num_attention_heads")
+    }
+    config = BertConfig.from_dict(
+        {**sizes, "intermediate_size": 4 * STEP["hidden_size"], "num_labels": SHAPE[1]}
+    )
+    model = BertForTokenClassification(config).to(given.device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6)
+    # On a CPU the whole would take minutes, and there the step only shows that it runs.
+    shape = (STEP["inputs"], STEP["sub-words"]) if given.device == "cuda" else (1, 8)
+    ids = torch.randint(1000, 20_000, shape, device=given.device)
+    target = torch.randint(SHAPE[1], (ids.numel(),), device=given.device)
+    kind = torch.device(given.device).type
+
+    def forward(loss: Callable[..., torch.Tensor]) -> torch.Tensor:
+        with torch.autocast(kind, torch.bfloat16):
+            logits = model(input_ids=ids).logits
+        return loss(logits.flatten(0, 1), target)
+
+    def step(of: Callable[..., torch.Tensor], loss: Callable[..., torch.Tensor]) -> None:
+        of(loss).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    found: dict[str, dict[str, float]] = {}
+    for name, loss in _timed(given.device).items():
+        work: dict[str, Any] = {"step": step, "of": forward, "loss": loss}
+        seconds = given.seconds
+        found[name] = {"step, milliseconds": _milliseconds("step(of, loss)", work, seconds)}
+        if given.compile and name in COMPILED_STEPS:
+            work["of"] = torch.compile(forward)
+            compiled = _milliseconds("step(of, loss)", work, seconds)
+            found[name]["compiled step, milliseconds"] = compiled
+    return found
+
+
+def _milliseconds(statement: str, work: dict[str, Any], seconds: float) -> float:
+    timer = Timer(statement, globals=work)
+    timer.timeit(3)  # a compiled one is compiled here
+    return 1e3 * timer.blocked_autorange(min_run_time=seconds).median
 
 
 def table(given: argparse.Namespace) -> dict[str, Any]:
@@ -135,6 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--table", type=int, help=f"instead of the first there is of {TABLES}")
     parser.add_argument("--profile", default="laptop", help="of the table")
     parser.add_argument("--seconds", type=float, default=1.0, help="for which a loss is timed")
+    parser.add_argument("--no-compile", dest="compile", action="store_false", help="in no form")
     parser.add_argument("--out", type=Path, default=Path("runs/gpu"))
     given = parser.parse_args(arguments)
     if given.device == "cuda" and not torch.cuda.is_available():

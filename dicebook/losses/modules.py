@@ -13,10 +13,18 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+import torch
 from torch import Tensor, nn
 
 from dicebook.losses import functional
-from dicebook.losses.batch import Weight, check_classes, check_options, class_counts, class_weights
+from dicebook.losses.batch import (
+    Weight,
+    check_classes,
+    check_options,
+    class_counts,
+    class_weights,
+    positive_weights,
+)
 from dicebook.losses.statistics import DiceStatistics, Group
 
 
@@ -41,6 +49,13 @@ class LossOptions(TypedDict, total=False):
     squared: bool
     tau: float
     weight: Weight
+
+
+_BUFFERS: dict[str, Callable[[Any], Any]] = {
+    "weight": class_weights,
+    "pos_weight": positive_weights,
+    "counts": class_counts,
+}
 
 
 class Loss(nn.Module):
@@ -70,19 +85,40 @@ class Loss(nn.Module):
             functional.check_alpha(bound.arguments["alpha"])
         check_classes(bound.arguments.get("classes"))
         for name, value in bound.arguments.items():
-            if name in ("weight", "counts"):
-                check = class_weights if name == "weight" else class_counts
-                self.register_buffer(name, check(value))
+            if name in _BUFFERS:
+                numbers = _BUFFERS[name](value)
+                if isinstance(numbers, float):
+                    setattr(self, name, numbers)
+                else:
+                    self.register_buffer(name, numbers)
             else:  # a number or an array of numpy as Python has it
                 setattr(self, name, value.tolist() if hasattr(value, "tolist") else value)
+        if getattr(self, "classes", None) is not None:
+            self.register_buffer("_index", torch.tensor(self.classes), persistent=False)
 
     def options(self) -> dict[str, Any]:
         """The options by name, as the function takes them."""
         return {name: getattr(self, name) for name in self.option_names}
 
-    def forward(self, input: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        input: Tensor,
+        target: Tensor,
+        mask: Tensor | None = None,
+        sample_weight: Tensor | None = None,
+    ) -> Tensor:
         """The loss of a batch; shapes as in the function."""
-        return type(self).function(input, target, mask, **self.options())
+        return type(self).function(input, target, mask, sample_weight, **self._on(input))
+
+    def _on(self, input: Any) -> dict[str, Any]:
+        """The options for a batch; tensors lie on its device, and are copied there once."""
+        options = self.options()
+        moves = isinstance(input, Tensor) and not torch.compiler.is_compiling()
+        for name, numbers in self.named_buffers():
+            if moves and numbers.device != input.device and input.device.type != "meta":
+                numbers = self._buffers[name] = numbers.to(input.device)
+            options["classes" if name == "_index" else name] = numbers
+        return options
 
     def extra_repr(self) -> str:
         """The options that are not None."""
@@ -108,7 +144,11 @@ class SetLoss(Loss):
             _warn_standing_start()
 
     def statistics(
-        self, input: Tensor, target: Tensor, mask: Tensor | None = None
+        self,
+        input: Tensor,
+        target: Tensor,
+        mask: Tensor | None = None,
+        sample_weight: Tensor | None = None,
     ) -> DiceStatistics:
         """The statistics of a batch, this process's alone; arguments as in ``forward``.
 
@@ -117,8 +157,8 @@ class SetLoss(Loss):
         """
         if self.level != "set":
             raise ValueError(f"statistics need level='set'; got level={self.level!r}")
-        options = self._some("alpha squared ignore_index ohem_ratio")
-        return type(self).collect(input, target, mask, **options)
+        options = self._some(self._on(input), "alpha squared ignore_index ohem_ratio")
+        return type(self).collect(input, target, mask, sample_weight, **options)
 
     def loss_of(self, statistics: DiceStatistics) -> Tensor:
         """The loss of statistics that were collected, and perhaps added or all-reduced, before.
@@ -131,10 +171,10 @@ class SetLoss(Loss):
             The loss, reduced over classes by ``reduction``.
         """
         options = "smooth fp_weight fn_weight weight classes absent average reduction"
-        return statistics.loss(**self._some(options))
+        return statistics.loss(**self._some(self._on(statistics.overlap), options))
 
-    def _some(self, names: str) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in names.split() if name in self.option_names}
+    def _some(self, options: dict[str, Any], names: str) -> dict[str, Any]:
+        return {name: options[name] for name in names.split() if name in options}
 
 
 @functools.cache

@@ -61,7 +61,8 @@ def test_one_command_tries_out_everything_and_leaves_a_record(
         ("mrc", "ce"), ("mrc", "dl"), ("pairs", "ce"), ("pairs", "dl")
     ]  # fmt: skip
     assert {row["less the CPU's, fp32"] for row in rows} == {0}  # it is the CPU
-    assert {row["loss"] for row in steps["losses"]["rows"]} == set(everything.LOSSES)
+    assert {row["loss"] for row in steps["losses"]["rows"]} == {"ce, torch", *everything.LOSSES}
+    assert all(row["step, milliseconds"] > 0 for row in steps["losses"]["rows"])
     assert "Tables 9, 4, 7 are not in" in steps["table"]["left out"]
     assert "all went well" in capsys.readouterr().out
 
