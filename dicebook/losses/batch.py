@@ -34,8 +34,8 @@ CHOICES = {
     "gradients": get_args(Gradients),
     "squared": (True, False),
 }
-AT_LEAST_0: tuple[str, ...] = ("smooth", "tau", "alpha", "gamma", "fp_weight", "fn_weight")
-AT_LEAST_0 += ("first_weight", "second_weight")
+AT_LEAST_0: tuple[str, ...] = ("smooth", "tau", "alpha", "gamma", "power")
+AT_LEAST_0 += ("fp_weight", "fn_weight", "first_weight", "second_weight")
 
 #: Whether the range of targets is checked on a GPU, too, for which every call waits for it.
 CHECK_VALUES_ON_DEVICES = False
@@ -175,9 +175,9 @@ def multi_class(
     """
     if not is_soft(target):
         given = rows(input, target, mask, sample_weight, ignore_index, finite=finite)
-        classes = torch.arange(given.logits.shape[-1], device=input.device)
-        one_hot = given.labels == classes.unsqueeze(-1)
-        if given.dropped is not None and 0 <= ignore_index < len(classes):
+        index = torch.arange(given.logits.shape[-1], device=input.device)
+        one_hot = given.labels == index.unsqueeze(-1)
+        if given.dropped is not None and 0 <= ignore_index < len(index):
             one_hot = one_hot & ~given.dropped
         if not _readable(given.labels):
             given.minus_gold(given.logits.detach())
@@ -229,11 +229,13 @@ def decisions(
     _check_range(y, 0, 1, "lie between 0 and 1, or be ignore_index")
     if not soft and _readable(y) and bool((y.frac() != 0).any()):
         raise ValueError("target must be 0 or 1: this loss is not defined for soft targets")
-    each = [
-        None if numbers is None else numbers.reshape(-1, input.shape[-1] if labels else 1).t()
-        for numbers in (x, y, dropped, weight)
-    ]
-    return Batch(*each, shape, exclusive=False)  # type: ignore[arg-type]
+    columns = input.shape[-1] if labels else 1
+
+    def by_label(numbers: Tensor | None) -> Any:
+        return None if numbers is None else numbers.reshape(-1, columns).t()
+
+    each = by_label(x), by_label(y), by_label(dropped), by_label(weight)
+    return Batch(*each, shape, exclusive=False)
 
 
 def check_logits(input: Tensor) -> None:
@@ -440,9 +442,14 @@ def _check_hard(target: Tensor, input_shape: torch.Size, expected: torch.Size) -
     if target.is_complex():
         raise TypeError(f"target must hold class indices (an integer dtype); got {target.dtype}")
     if target.shape != expected:
+        hint = ""
+        if expected == input_shape[:-1] and target.shape == input_shape[:1] + input_shape[2:]:
+            hint = ". The classes stand last: input.movedim(1, -1)"
+        elif expected == input_shape and target.shape == input_shape[:-1]:
+            hint = ". One logit an example: input.squeeze(-1)" if input_shape[-1] == 1 else ""
         raise ValueError(
             f"target must have shape {list(expected)} for input {list(input_shape)}; "
-            f"got {list(target.shape)}"
+            f"got {list(target.shape)}{hint}"
         )
 
 

@@ -104,7 +104,7 @@ def self_adjusted_of_classes(x: Tensor, alpha: float, *, near: bool = False) -> 
 
 
 def self_adjusted_of_rows(x: Tensor, alpha: float) -> Tensor:
-    """`self_adjusted` of every class, of rows of logits, ``[N, C]``: faster on a CPU if they are many.
+    """`self_adjusted` of every class, of rows ``[N, C]``: faster on a CPU if classes are many.
 
     The margin is that of a row's largest class. The others share ``σ(−m)`` by their odds.
     """

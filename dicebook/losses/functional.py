@@ -12,8 +12,8 @@ for each label that an example may have.
     Class indices ``[...]``, or (but not for focal) class probabilities ``[..., C]``, soft targets;
     binary and multi-label of the input's shape: 0/1, or anything between, any dtype.
 ``mask``
-    None or ``[...]``, of 0 and 1 or of booleans: examples with 0 or False do not count. Multi-label also ``[..., L]``: the
-    labels that are unknown for an example do not count.
+    None or ``[...]``, of 0 and 1 or of booleans: examples with 0 or False do not count.
+    Multi-label also ``[..., L]``: the labels that are unknown for an example do not count.
 ``sample_weight``
     None, or the weights of the examples, of the shapes of ``mask``: finite numbers of at least 0.
     An example of weight 2 counts as two such examples, in every mean, sum and set: a mean over
@@ -123,6 +123,7 @@ from dicebook.losses.statistics import (
 )
 
 __all__ = [
+    "balanced_weights",
     "binary_cross_entropy",
     "binary_dice",
     "binary_dice_statistics",
@@ -166,6 +167,28 @@ def log_ratio_weights(counts: Tensor | Sequence[int], K: float = 1.0) -> Tensor:
     if not bool((inside > 0).all()):
         raise ValueError(f"(n - n_t) / n_t + K must be positive for every class; got K={K!r}")
     return inside.log10().float()
+
+
+def balanced_weights(counts: Tensor | Sequence[int], power: float = 1.0) -> Tensor:
+    """Class weights ``(n / (C · n_t))^power``, by which rarer classes count for more.
+
+    With ``power=1`` all classes have the same total weight, as with ``"balanced"`` in scikit-learn.
+    Lower powers are milder: 0.5 is usual where classes differ by orders of magnitude, and 0 gives
+    equal weights.
+
+    Args:
+        counts: How many training examples each class has, ``[C]``, all positive.
+        power: A finite number of at least 0.
+
+    Returns:
+        The weights, ``[C]``, float32.
+
+    Raises:
+        ValueError: A count is not positive, or ``power`` is out of range.
+    """
+    check_options(power=power)
+    numbers = class_counts(counts).double()
+    return (numbers.sum() / (len(numbers) * numbers)).pow(power).float()
 
 
 def cross_entropy(
@@ -614,7 +637,7 @@ def _of_decisions(weight: Weight, pos_weight: Any, input: Tensor) -> tuple[Any, 
     of_labels = batches.positive_weights(pos_weight, input.shape[-1] if input.ndim else 1)
     if isinstance(of_labels, Tensor):
         of_labels = of_labels.to(input.device).expand(input.shape).reshape(-1)
-    return negative, positive * of_labels
+    return negative, positive * (1.0 if of_labels is None else of_labels)
 
 
 def _dice_family(

@@ -157,7 +157,7 @@ class DiceStatistics:
         if average is not None:
             check_options(average=average, weight=weight, absent=absent, reduction=reduction)
             absent = absent or "skip"
-        prices = {"fp_weight": fp_weight, "fn_weight": fn_weight}
+        prices: dict[str, Any] = {"fp_weight": fp_weight, "fn_weight": fn_weight}
         if average == "micro":
             sums = [number.sum(-1, keepdim=True) for number in self._numbers()]
             return DiceStatistics(*sums).loss(smooth=smooth, **prices)
