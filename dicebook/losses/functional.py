@@ -88,6 +88,9 @@ belong together, an option out of range or at the wrong level, and a label outsi
 from __future__ import annotations
 
 import functools
+import inspect
+import re
+import textwrap
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -671,3 +674,23 @@ def _dice_family(
     loss = numbers.loss_of_each(smooth=options["smooth"], **form)
     average = average_over_classes(loss, options.get("weight"), options.get("classes"))
     return batch.reduce(average, reduction)
+
+
+def _describe(function: Any) -> None:
+    """Append to a function's docstring what its arguments mean, out of this module's."""
+    entries = re.split(r"^``(\w+)``\n", inspect.cleandoc(__doc__ or ""), flags=re.MULTILINE)
+    meanings = dict(zip(entries[1::2], entries[2::2], strict=True))
+    lines = [inspect.cleandoc(function.__doc__), "", "Args:"]
+    for name, parameter in inspect.signature(function).parameters.items():
+        text = textwrap.dedent(meanings[name].split("\n\n")[0]).split()
+        given = "" if parameter.default is parameter.empty else f" Default {parameter.default!r}."
+        described = f"{name}: {' '.join(text)}{given}"
+        lines += textwrap.wrap(described, 96, initial_indent="    ", subsequent_indent=" " * 8)
+    lines += ["", "Raises:", "    TypeError, ValueError: As said in the docstring of the module."]
+    function.__doc__ = "\n".join(lines)
+
+
+if __doc__:  # not under python -OO
+    for _name in __all__:
+        if not _name.endswith(("_statistics", "_weights")):
+            _describe(globals()[_name])

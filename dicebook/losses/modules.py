@@ -10,46 +10,21 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from dicebook.losses import functional
 from dicebook.losses.batch import (
-    Weight,
     check_classes,
     check_options,
     class_counts,
     class_weights,
     positive_weights,
 )
-from dicebook.losses.statistics import DiceStatistics, Group
-
-
-class LossOptions(TypedDict, total=False):
-    """Every option of a loss, so that a type checker finds one that is misspelt."""
-
-    absent: str | None
-    alpha: float
-    average: str
-    classes: Sequence[int] | None
-    counts: Tensor | Sequence[float]
-    fn_weight: float
-    fp_weight: float
-    gamma: float
-    ignore_index: int
-    label_smoothing: float
-    level: str
-    ohem_ratio: float | None
-    process_group: Group
-    reduction: str
-    smooth: float
-    squared: bool
-    tau: float
-    weight: Weight
-
+from dicebook.losses.statistics import DiceStatistics
 
 _BUFFERS: dict[str, Callable[[Any], Any]] = {
     "weight": class_weights,
@@ -63,37 +38,54 @@ class Loss(nn.Module):
 
     function: Callable[..., Tensor]
     option_names: tuple[str, ...]
-    if TYPE_CHECKING:
-        __call__: Callable[..., Tensor]
 
     def __init_subclass__(cls, function: Callable[..., Tensor] | None = None) -> None:
-        """Read the options and their defaults off the function's signature."""
-        if function is not None:
-            cls.function = staticmethod(function)
-            parameters = inspect.signature(function).parameters.values()
-            keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
-            cls.option_names = tuple(p.name for p in keywords)
-            cls.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+        """Take options, their defaults and their descriptions from the function."""
+        if function is None:
+            return
+        cls.function = staticmethod(function)
+        parameters = inspect.signature(function).parameters.values()
+        keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+        cls.option_names = tuple(p.name for p in keywords)
+        cls.__doc__ = f"{cls.__doc__}\n\n{function.__doc__}" if cls.__doc__ else None
+        base = cls.__init__
 
-    def __init__(self, **options: Unpack[LossOptions]) -> None:
+        def __init__(self: Loss, *args: Any, **options: Any) -> None:
+            base(self, *args, **options)
+
+        # A class of its own below this one has a signature of its own.
+        itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        __init__.__signature__ = inspect.Signature([itself, *keywords])  # type: ignore[attr-defined]
+        __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+        cls.__init__ = __init__  # type: ignore[method-assign]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__()
-        signature: inspect.Signature = self.__signature__  # type: ignore[assignment]
-        bound = signature.bind(**options)
-        bound.apply_defaults()
-        check_options(**bound.arguments)
-        if "alpha" in bound.arguments:
-            functional.check_alpha(bound.arguments["alpha"])
-        check_classes(bound.arguments.get("classes"))
-        for name, value in bound.arguments.items():
-            if name in _BUFFERS:
-                numbers = _BUFFERS[name](value)
-                if isinstance(numbers, float):
-                    setattr(self, name, numbers)
-                else:
-                    self.register_buffer(name, numbers)
+        name, known = type(self).__name__, ", ".join(self.option_names)
+        if args:
+            raise TypeError(f"{name} takes options by name alone; its options are {known}")
+        if unknown := sorted(set(options) - set(self.option_names)):
+            said = ", ".join(map(repr, unknown))
+            raise TypeError(f"{name} has no option {said}; its options are {known}")
+        parameters = inspect.signature(self.function).parameters
+        for option in self.option_names:
+            value = options.get(option, parameters[option].default)
+            if value is inspect.Parameter.empty:
+                raise TypeError(f"{name} needs the option {option!r}; its options are {known}")
+            options[option] = value
+        check_options(**options)
+        if "alpha" in options:
+            functional.check_alpha(options["alpha"])
+        check_classes(options.get("classes"))
+        for option in self.option_names:
+            value = options[option]
+            if option in _BUFFERS:
+                value = _BUFFERS[option](value)
+            if option in _BUFFERS and not isinstance(value, float):
+                self.register_buffer(option, value)
             else:  # a number or an array of numpy as Python has it
-                setattr(self, name, value.tolist() if hasattr(value, "tolist") else value)
-        if getattr(self, "classes", None) is not None:
+                setattr(self, option, value.tolist() if hasattr(value, "tolist") else value)
+        if options.get("classes") is not None:
             self.register_buffer("_index", torch.tensor(self.classes), persistent=False)
 
     def options(self) -> dict[str, Any]:
@@ -134,10 +126,10 @@ class SetLoss(Loss):
 
     collect: Callable[..., DiceStatistics] = staticmethod(functional.dice_statistics)
     level: str = "set"
-    process_group: Group
+    process_group: Any
 
-    def __init__(self, **options: Unpack[LossOptions]) -> None:
-        super().__init__(**options)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         chosen = self.options()
         every_class = "classes" in chosen and chosen["classes"] is None
         if every_class and not chosen["squared"] and chosen["smooth"] > 0:
@@ -184,7 +176,7 @@ def _warn_standing_start() -> None:
         "examples in the batch (A of n, as long as n * smooth > 2 * A * (A + smooth)), so a model "
         "may never leave its majority class. squared=True, the default, does not; smooth=1e-4, or "
         "leaving that class out of the mean (classes=[the others]), has cured it, too",
-        stacklevel=3,
+        stacklevel=4,
     )
 
 
@@ -244,12 +236,6 @@ class BinarySelfAdjustingDiceLoss(BinarySetLoss, function=functional.binary_self
     """DSC of the positive class: `functional.binary_self_adjusting_dice`. Input ``[...]``."""
 
 
-def module_of(function: Any) -> type[SetLoss] | None:
-    """The module of a function of the dice family; None for anything else."""
-    kinds = [*SetLoss.__subclasses__(), *BinarySetLoss.__subclasses__()]
-    return next((kind for kind in kinds if function is getattr(kind, "function", 0)), None)
-
-
 _FORMS: dict[str, tuple[type[Loss], type[Loss]]] = {
     "ce": (CrossEntropyLoss, BinaryCrossEntropyLoss),
     "wce": (CrossEntropyLoss, BinaryCrossEntropyLoss),
@@ -277,7 +263,7 @@ EQUATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def make_loss(name: str, **options: Unpack[LossOptions]) -> Loss:
+def make_loss(name: str, **options: Any) -> Loss:
     """Make a loss from its abbreviation in the paper, or from an equation's number.
 
     Args:
