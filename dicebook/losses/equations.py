@@ -57,8 +57,15 @@ def dice_coefficient(overlap: Tensor, predicted: Tensor, actual: Tensor, gamma: 
     (γ = 0) and 6, with ``p²`` and ``y²`` Equation 7; with their sums over a set Equation 8, and for
     hard predictions and γ = 0 Equations 3 and 4, F1.
     """
-    half = gamma / 2  # above and below are halved, which saves an operation
-    return _ratio(overlap + half, torch.lerp(predicted, actual, 0.5) + half, half)
+    return _ratio(2 * overlap + gamma, predicted + actual + gamma, gamma)
+
+
+def dice_coefficient_of_mean(overlap: Tensor, mean: Tensor, gamma: float) -> Tensor:
+    """`dice_coefficient`, halved above and below, with the mean of predicted and actual.
+
+    It is one operation shorter, and costs no digit.
+    """
+    return _ratio(overlap + gamma / 2, mean + gamma / 2, gamma / 2)
 
 
 def tversky_index(

@@ -177,7 +177,8 @@ class DiceStatistics:
         check_options(smooth=smooth)
         overlap, predicted, actual = self.overlap, self.predicted, self.actual
         if fp_weight is None and fn_weight is None:
-            return 1 - equations.dice_coefficient(overlap, predicted, actual, smooth)
+            mean = torch.lerp(predicted, actual, 0.5)
+            return 1 - equations.dice_coefficient_of_mean(overlap, mean, smooth)
         if fp_weight is None or fn_weight is None:
             raise ValueError("give both fp_weight and fn_weight (Tversky) or neither (dice)")
         check_options(fp_weight=fp_weight, fn_weight=fn_weight)
