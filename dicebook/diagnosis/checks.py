@@ -79,9 +79,9 @@ def check_detached(probe: Probe) -> Finding | None:
         steady = abs(slope - wider) < 0.3 * abs(slope - said)
         found.append((abs(slope - said) if steady else 0.0, slope, said))
     off, slope, said = max(found)
-    text = f"its slope is {slope:.3g}, its gradient says {said:.3g}"
     if off < 0.1 * max(abs(slope), abs(said)) + 0.03 * size:
-        return Finding("detached", OK, off, text)
+        return None
+    text = f"the loss has a slope of {slope:.3g}, its gradient says {said:.3g}"
     mend = "a part is detached: the denominator, or a factor. Keep it only if that is meant"
     return Finding("detached", NOTE, off, text, mend)
 
