@@ -3,9 +3,10 @@
     python -m reproduce.gpu                       # or: make gpu
     python -m reproduce.gpu --device cpu          # to try this script out
 
-Four steps: what the device is; every system on an embedded corpus, for a moment, beside the same
-run on the CPU; what each loss costs; and a table of the profile `laptop`. Each is noted in
-``OUT/record.json`` as it ends, whether well or not. The first three need no network and no corpora.
+Five steps: what the device is; every system on an embedded corpus, for a moment, beside the same
+run on the CPU; what each loss costs alone, and what as part of a training step; and a table of the
+profile `laptop`. Each is noted in ``OUT/record.json`` as it ends, whether well or not. The first
+four need no network and no corpora.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ ROOT = Path(__file__).resolve().parents[1]
 SYSTEMS = [(3, "tagger"), (5, "tagger"), (5, "mrc"), (6, "choice"), (6, "decisions"), (9, "pairs")]
 LOSSES = ("ce", "wce", "fl", "dl", "tl", "dsc")
 SHAPE = (4096, 9)  # sub-words of 32 sentences, labels of CoNLL 2003
+STEP = {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12}  # MiniLM's
+COMPILED = ("ce, torch", "ce", "dl", "dsc")
+COMPILED_STEPS = ("ce, torch", "dl")
 TABLES = (9, 4, 7)  # of the profile laptop, the first whose corpora are there
 
 Step = Callable[[argparse.Namespace], dict[str, Any]]
@@ -80,20 +84,76 @@ def smoke(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def losses(given: argparse.Namespace) -> dict[str, Any]:
-    """Milliseconds of forward and backward of each loss, and its ratio to cross entropy."""
+    """Milliseconds of forward and backward of each loss, as it is and compiled.
+
+    The ratios are to torch's own cross entropy.
+    """
     logits = torch.randn(SHAPE, device=given.device, requires_grad=True)
     target = torch.randint(SHAPE[1], SHAPE[:1], device=given.device)
+    work: dict[str, Any] = {"logits": logits, "target": target}
+    statement = "loss(logits, target).backward()"
     rows: list[dict[str, Any]] = []
-    for name in LOSSES:
-        options: dict[str, Any] = {"weight": torch.ones(SHAPE[1])} if name == "wce" else {}
-        loss = make_loss(name, **options).to(given.device)
-        work = {"loss": loss, "logits": logits, "target": target}
-        timer = Timer("loss(logits, target).backward()", globals=work)
-        milliseconds = 1e3 * timer.blocked_autorange(min_run_time=given.seconds).median
-        rows.append({"loss": name, "milliseconds": milliseconds})
+    for name, loss in _timed(given.device).items():
+        work["loss"] = loss
+        rows.append({"loss": name, "milliseconds": _milliseconds(statement, work, given.seconds)})
+        if given.compile and name in COMPILED:
+            work["loss"] = torch.compile(loss)
+            compiled = _milliseconds(statement, work, given.seconds)
+            rows[-1]["milliseconds, compiled"] = compiled
     for row in rows:
         row["ratio"] = row["milliseconds"] / rows[0]["milliseconds"]
     return {"shape": list(SHAPE), "rows": rows}
+
+
+def step(given: argparse.Namespace) -> dict[str, Any]:
+    """Milliseconds of a training step with each loss, as it is and compiled as a whole."""
+    from transformers import BertConfig, BertForTokenClassification
+
+    width = STEP["hidden_size"]
+    sizes = {**STEP, "intermediate_size": 4 * width, "num_labels": SHAPE[1]}
+    model = BertForTokenClassification(BertConfig.from_dict(sizes)).to(given.device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6)
+    # On a CPU that many sub-words would take minutes; there it only shows that it runs.
+    shape = (32, SHAPE[0] // 32) if given.device == "cuda" else (1, 8)
+    ids = torch.randint(1000, 20_000, shape, device=given.device)
+    target = torch.randint(SHAPE[1], (ids.numel(),), device=given.device)
+
+    def forward(loss: Callable[..., torch.Tensor]) -> torch.Tensor:
+        with torch.autocast(given.device, torch.bfloat16):
+            logits = model(input_ids=ids).logits
+        return loss(logits.flatten(0, 1), target)
+
+    def train(of: Callable[..., torch.Tensor], loss: Callable[..., torch.Tensor]) -> None:
+        of(loss).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    rows: list[dict[str, Any]] = []
+    for name, loss in _timed(given.device).items():
+        work: dict[str, Any] = {"train": train, "of": forward, "loss": loss}
+        taken = _milliseconds("train(of, loss)", work, given.seconds)
+        rows.append({"loss": name, "milliseconds": taken})
+        if given.compile and name in COMPILED_STEPS:
+            work["of"] = torch.compile(forward)
+            compiled = _milliseconds("train(of, loss)", work, given.seconds)
+            rows[-1]["milliseconds, compiled"] = compiled
+    for row in rows:
+        row["more than cross entropy"] = row["milliseconds"] - rows[0]["milliseconds"]
+    return {"inputs": list(shape), **STEP, "rows": rows}
+
+
+def _timed(device: str) -> dict[str, Callable[..., torch.Tensor]]:
+    made: dict[str, Callable[..., torch.Tensor]] = {"ce, torch": torch.nn.functional.cross_entropy}
+    for name in LOSSES:
+        options: dict[str, Any] = {"weight": torch.ones(SHAPE[1])} if name == "wce" else {}
+        made[name] = make_loss(name, **options).to(device)
+    return made
+
+
+def _milliseconds(statement: str, work: dict[str, Any], seconds: float) -> float:
+    timer = Timer(statement, globals=work)
+    timer.timeit(3)  # a compiled one is compiled here
+    return 1e3 * timer.blocked_autorange(min_run_time=seconds).median
 
 
 def table(given: argparse.Namespace) -> dict[str, Any]:
@@ -124,7 +184,13 @@ def table(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-STEPS: dict[str, Step] = {"device": device, "smoke": smoke, "losses": losses, "table": table}
+STEPS: dict[str, Step] = {
+    "device": device,
+    "smoke": smoke,
+    "losses": losses,
+    "step": step,
+    "table": table,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -135,6 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--table", type=int, help=f"instead of the first there is of {TABLES}")
     parser.add_argument("--profile", default="laptop", help="of the table")
     parser.add_argument("--seconds", type=float, default=1.0, help="for which a loss is timed")
+    parser.add_argument("--no-compile", dest="compile", action="store_false", help="in no form")
     parser.add_argument("--out", type=Path, default=Path("runs/gpu"))
     given = parser.parse_args(arguments)
     if given.device == "cuda" and not torch.cuda.is_available():

@@ -73,6 +73,10 @@ def diagnose(
         findings = [findings[0] if called.verdict == PROBLEM else replace(called, meaning=text)]
     if findings[0].verdict == PROBLEM:
         return Report(tuple(findings))
+    random = checks.check_random(probe)
+    if random is not None:
+        findings.append(random)
+        probe = replace(probe, seeded=True)
     for check in checks.ALL:
         if check is checks.check_half_precision and any(
             found.name == "memory" and found.verdict == PROBLEM for found in findings

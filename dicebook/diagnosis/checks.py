@@ -37,6 +37,16 @@ def check_call(probe: Probe) -> Finding:
     return Finding("call", OK, value, "the loss of this batch")
 
 
+def check_random(probe: Probe) -> Finding | None:
+    """Whether two calls with the same batch give two values."""
+    once, again = (probe.value(probe.logits, probe.targets) for _ in range(2))
+    if once == again or math.isnan(once):
+        return None
+    text = f"two calls with the same batch gave {once:.4g} and {again:.4g}"
+    mend = "take dropout and noise out of the loss; the other checks used one seed for all calls"
+    return Finding("random", PROBLEM, abs(once - again), text, mend)
+
+
 def check_gradient(probe: Probe) -> Finding:
     _, gradient = probe.value_and_gradient(probe.logits, probe.targets)
     largest = float(gradient.abs().max())
@@ -48,12 +58,43 @@ def check_gradient(probe: Probe) -> Finding:
     return Finding("gradient", OK, largest, "largest element of the gradient")
 
 
+def check_detached(probe: Probe) -> Finding | None:
+    """Whether the gradient is the slope of the loss as one class gets likelier everywhere."""
+    x, y = probe.logits, probe.targets
+    _, gradient = probe.value_and_gradient(x, y)
+    size = float(gradient.norm())
+    if not math.isfinite(size) or size == 0:
+        return None
+    found: list[tuple[float, float, float]] = []
+    for label in y.unique().tolist()[:8]:
+        up = torch.zeros_like(x) if not probe.binary else torch.full_like(x, 2.0 * label - 1.0)
+        if not probe.binary:
+            up[:, int(label)] = 1.0
+        said = float((gradient * up).sum())
+        slope, wider = (
+            (probe.value(x + length * up, y) - probe.value(x - length * up, y)) / (2 * length)
+            for length in (0.03, 0.06)
+        )
+        # A loss that selects examples, or rounds, has no one slope.
+        steady = abs(slope - wider) < 0.3 * abs(slope - said)
+        found.append((abs(slope - said) if steady else 0.0, slope, said))
+    off, slope, said = max(found)
+    if off < 0.1 * max(abs(slope), abs(said)) + 0.03 * size:
+        return None
+    text = f"the loss has a slope of {slope:.3g}, its gradient says {said:.3g}"
+    mend = "a part is detached: the denominator, or a factor. Keep it only if that is meant"
+    return Finding("detached", NOTE, off, text, mend)
+
+
 def check_range(probe: Probe) -> Finding:
     right, wrong = probe.right_and_wrong(SURE)
     low, high = probe.value(right, probe.targets), probe.value(wrong, probe.targets)
     size = max(abs(low), abs(high))
     share = (high - low) / size if size > 0 else 0.0
     text = f"all right costs {low:.4g}, all wrong {high:.4g}"
+    if low < -1e-4 * high:
+        mend = "smoothing above the fraction line belongs below it, too"
+        return Finding("range", NOTE, share, f"{text}: a loss below 0", mend)
     if share > 0.05:
         return Finding("range", OK, share, text)
     mend = "sum numerator and denominator over the same examples; see also: sign, batch size"
@@ -430,8 +471,11 @@ def _dropped(
 
 def check_shape(probe: Probe) -> Finding:
     x, y = probe.logits, probe.targets
-    if len(y) % 2:
-        x, y = repeat(x, 2), repeat(y, 2)
+    copies = 1 + len(y) % 2
+    # As many rows in each half as classes, and torch's own losses take them for the classes.
+    while not probe.binary and copies * len(y) // 2 == probe.classes:
+        copies += 2
+    x, y = repeat(x, copies), repeat(y, copies)
     flat = probe.value(x, y)
     mend = "flatten the leading dimensions first: logits.reshape(-1, C), targets.reshape(-1)"
     try:
@@ -478,6 +522,7 @@ def _spans(values: list[float]) -> str:
 
 ALL: tuple[Callable[[Probe], Finding | None], ...] = (
     check_gradient,
+    check_detached,
     check_range,
     check_batch_size,
     check_sign,

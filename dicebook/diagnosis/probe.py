@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ class Probe:
     rare: int  # the least frequent one that is there
     ignore_index: int | None
     ignores: bool  # whether the batch holds that label
+    seeded: bool = False  # whether the loss draws random numbers, the same ones in each call then
 
     @classmethod
     def of(
@@ -93,8 +95,12 @@ class Probe:
         return float(value.detach()), torch.zeros_like(leaf) if gradient is None else gradient
 
     def _scalar(self, x: Tensor, y: Tensor, *mask: Tensor) -> Tensor:
+        seed = torch.random.fork_rng() if self.seeded else contextlib.nullcontext()
         try:
-            value = self.loss(x, y, mask=mask[0]) if mask else self.loss(x, y)
+            with seed:
+                if self.seeded:
+                    torch.manual_seed(0)
+                value = self.loss(x, y, mask=mask[0]) if mask else self.loss(x, y)
         except Exception as error:
             raise LossRaised(f"{type(error).__name__}: {first_line(error)}") from error
         if not isinstance(value, Tensor) or value.numel() != 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dicebook.losses import equations, functional
 from dicebook.losses.accumulation import backward_in_two_passes
 from dicebook.losses.combinations import WarmStart, WeightedSum
-from dicebook.losses.functional import log_ratio_weights
+from dicebook.losses.functional import balanced_weights, log_ratio_weights
 from dicebook.losses.modules import (
     LOSS_NAMES,
     BinaryCrossEntropyLoss,
@@ -49,6 +49,7 @@ __all__ = [
     "WarmStart",
     "WeightedSum",
     "backward_in_two_passes",
+    "balanced_weights",
     "binary_dice_statistics",
     "dice_statistics",
     "equations",

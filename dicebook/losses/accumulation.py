@@ -27,6 +27,7 @@ def backward_in_two_passes(
     batches: Iterable[Any],
     *,
     no_sync: Callable[[], contextlib.AbstractContextManager[Any]] | None = None,
+    backward: Callable[[Tensor], Any] = Tensor.backward,
 ) -> Tensor:
     """Accumulate in ``.grad`` the gradient of the loss of all micro-batches together.
 
@@ -43,6 +44,10 @@ def backward_in_two_passes(
         batches: The micro-batches of one optimizer step.
         no_sync: ``model.no_sync`` of a DistributedDataParallel model, so that gradients are
             averaged once, with the last micro-batch.
+        backward: What sends a number back through the model, where ``Tensor.backward`` is not
+            enough: ``lambda loss: scaler.scale(loss).backward()`` with a ``GradScaler``,
+            ``fabric.backward``, ``accelerator.backward`` (of an ``Accelerator`` whose own
+            ``gradient_accumulation_steps`` is 1), or that of a DeepSpeed engine.
 
     Returns:
         The loss of the whole, detached.
@@ -72,5 +77,5 @@ def backward_in_two_passes(
         last = number == len(batches)
         with contextlib.nullcontext() if last or no_sync is None else no_sync():
             share = loss.statistics(*forward(batch)).stack()
-            (slope * share).sum().backward()
+            backward((slope * share).sum())
     return value.detach()

@@ -11,87 +11,112 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 Weight = Tensor | Sequence[float] | None
+Classes = Tensor | Sequence[int] | None
+
+Reduction = Literal["none", "mean", "sum"]
+Level = Literal["set", "example"]
+Average = Literal["macro", "micro"]
+Absent = Literal["keep", "skip"]
+Gradients = Literal["mean", "sum"]
 
 CHOICES = {
-    "reduction": ("none", "mean", "sum"),
-    "level": ("set", "example"),
-    "average": ("macro", "micro"),
-    "absent": (None, "keep", "skip"),
-    "gradients": ("mean", "sum"),
+    "reduction": get_args(Reduction),
+    "level": get_args(Level),
+    "average": get_args(Average),
+    "absent": (None, *get_args(Absent)),
+    "gradients": get_args(Gradients),
     "squared": (True, False),
 }
-AT_LEAST_0: tuple[str, ...] = ("smooth", "tau", "alpha", "gamma", "fp_weight", "fn_weight")
-AT_LEAST_0 += ("first_weight", "second_weight")
+AT_LEAST_0: tuple[str, ...] = ("smooth", "tau", "alpha", "gamma", "power")
+AT_LEAST_0 += ("fp_weight", "fn_weight", "first_weight", "second_weight")
 
 #: Whether the range of targets is checked on a GPU, too, for which every call waits for it.
 CHECK_VALUES_ON_DEVICES = False
 
 
 class Batch(NamedTuple):
-    """A checked batch.
+    """A checked batch, one row a class.
 
     Attributes:
-        logits: ``[C, N]``, float32 or float64, finite where the input is; binary ``[1, N]``.
-        target: Of the same shape and dtype: one-hot, 0/1 or soft; 0 where an example is dropped.
-        kept: ``[N]`` bool, the examples that count.
+        logits: ``[C, N]``, float32 or float64; binary ``[1, N]``, multi-label ``[L, N]``.
+        target: Of the same shape: bool if one-hot, or 0/1 and soft in the logits' dtype; 0 where
+            an example is dropped.
+        dropped: ``[N]`` bool, the examples that do not count (multi-label: ``[L, N]``); None
+            where all are known to count.
+        weight: The weights of the examples, of the shape of ``dropped``, or None.
         shape: The leading shape that ``N`` came from.
-
-    With several labels an example, it is binary, and ``N`` is ``L, N``.
+        exclusive: Whether an example has one class, hence a softmax, and not sigmoids.
     """
 
     logits: Tensor
     target: Tensor
-    kept: Tensor
+    dropped: Tensor | None
+    weight: Tensor | None
     shape: torch.Size
+    exclusive: bool
 
     def reduce(self, loss: Tensor, reduction: str) -> Tensor:
         """Reduce one loss an example, ``[N]``; the mean is over the examples that count, or 0."""
-        return _reduced(torch.where(self.kept, loss, 0.0), self.kept, self.shape, reduction)
+        if self.dropped is not None:
+            loss = loss.masked_fill(self.dropped.reshape(loss.shape), 0.0)
+        return _reduced(self, loss, reduction)
 
 
 class Rows(NamedTuple):
     """A checked batch of examples with one label each.
 
     Attributes:
-        logits: ``[N, C]``, as in `Batch`.
-        labels: ``[N]`` int64; 0 where an example is dropped.
-        kept: ``[N]`` bool, the examples that count; None where all are known to.
+        logits: ``[N, C]``, as in `Batch`. In a row that is dropped all are the lowest there are.
+        labels: ``[N]`` int64; ``ignore_index`` where an example is dropped.
+        dropped: ``[N]`` bool, the examples that do not count; None where all are known to count.
+        weight: ``[N]``, the weights of the examples, or None.
         shape: The leading shape that ``N`` came from.
+        ignore_index: The label of what is dropped.
     """
 
     logits: Tensor
     labels: Tensor
-    kept: Tensor | None
+    dropped: Tensor | None
+    weight: Tensor | None
     shape: torch.Size
+    ignore_index: int
 
-    def where_kept(self, numbers: Tensor) -> Tensor:
-        """Numbers ``[N]`` or ``[N, C]`` with 0 for the examples that do not count."""
-        if self.kept is None:
-            return numbers
-        return torch.where(self.kept if numbers.ndim == 1 else self.kept[:, None], numbers, 0.0)
+    def minus_gold(self, numbers: Tensor, weight: Tensor | None = None) -> Tensor:
+        """Of ``[N, C]`` minus the number of each example's class, ``[N]``; 0 where it is dropped.
 
-    def of_gold(self, numbers: Tensor) -> Tensor:
-        """Of ``[N, C]`` the number of each example's class, ``[N]``."""
-        return numbers.gather(-1, self.labels.unsqueeze(-1)).squeeze(-1)
+        On any device a label out of range is an error here, which a comparison would not be.
+        """
+        return F.nll_loss(
+            numbers, self.labels, weight, reduction="none", ignore_index=self.ignore_index
+        )
 
     def reduce(self, loss: Tensor, reduction: str) -> Tensor:
-        """As `Batch.reduce`."""
-        return _reduced(self.where_kept(loss), self.kept, self.shape, reduction)
+        """As `Batch.reduce`, of losses that are 0 where an example is dropped."""
+        return _reduced(self, loss, reduction)
 
 
-def _reduced(loss: Tensor, kept: Tensor | None, shape: torch.Size, reduction: str) -> Tensor:
+def _reduced(batch: Batch | Rows, loss: Tensor, reduction: str) -> Tensor:
+    weight = None if batch.weight is None else batch.weight.reshape(loss.shape)
+    if weight is not None:
+        loss = loss * weight
     if reduction == "none":
-        return loss.reshape(shape)
+        return loss.reshape(batch.shape)
     total = loss.sum()
     if reduction == "sum":
         return total
-    return total / (max(1, len(loss)) if kept is None else kept.sum().clamp(min=1))
+    if weight is not None:
+        shares = weight.sum()
+        return total / shares.masked_fill(shares == 0, 1.0)
+    if batch.dropped is None:
+        return total / max(1, loss.numel())
+    return total / (loss.numel() - batch.dropped.sum()).clamp(min=1)
 
 
 def is_soft(target: Any) -> bool:
@@ -99,84 +124,118 @@ def is_soft(target: Any) -> bool:
     return isinstance(target, Tensor) and target.is_floating_point()
 
 
-def rows(input: Tensor, target: Tensor, mask: Tensor | None, ignore_index: int) -> Rows:
+def is_readable(*tensors: Any) -> bool:
+    """Whether Python may look at the values without waiting for a device."""
+    return all(isinstance(tensor, Tensor) and _readable(tensor) for tensor in tensors)
+
+
+def rows(
+    input: Tensor,
+    target: Tensor,
+    mask: Tensor | None,
+    sample_weight: Tensor | None,
+    ignore_index: int,
+    *,
+    finite: bool = True,
+) -> Rows:
     """Check a multi-class batch of hard targets, as `multi_class`."""
     _check_multi_class(input, target, ignore_index, soft=False)
     classes, shape = input.shape[-1], input.shape[:-1]
     labels = target.reshape(-1).long()
-    kept = labels != ignore_index
-    if mask is not None:
-        kept = kept & _kept(mask, shape, target)
-    if _readable(kept) and bool(kept.all()):
-        logits, counted = input.reshape(-1, classes), None
-    else:
-        logits, counted = torch.where(kept[:, None], input.reshape(-1, classes), 0.0), kept
-        labels = torch.where(kept, labels, 0)
-    _check_labels_range(labels, classes)
-    logits = logits.to(_precision(input))
-    if not _readable(logits) or logits.numel() == 0 or float(logits.detach().amin()) == -math.inf:
-        logits = logits.clamp(min=_lowest(logits))
-    return Rows(logits, labels, counted, shape)
+    weight, dropped = _counted(mask, sample_weight, shape)
+    if dropped is not None:
+        labels = labels.masked_fill(dropped, ignore_index)
+    dropped = labels == ignore_index
+    if _readable(dropped) and not bool(dropped.any()):
+        dropped = None
+    weight = _without(weight, dropped, input)
+    if CHECK_VALUES_ON_DEVICES or _readable(labels):
+        counted = labels if dropped is None else labels.masked_fill(dropped, 0)
+        _check_labels_range(counted, classes)
+    logits = _clean(input.reshape(-1, classes), dropped, finite)
+    return Rows(logits, labels, dropped, weight, shape, ignore_index)
 
 
 def multi_class(
-    input: Tensor, target: Tensor, mask: Tensor | None, ignore_index: int, *, soft: bool
+    input: Tensor,
+    target: Tensor,
+    mask: Tensor | None,
+    sample_weight: Tensor | None,
+    ignore_index: int,
+    *,
+    soft: bool,
+    finite: bool = True,
 ) -> Batch:
     """Check a multi-class batch; arguments and errors as in `dicebook.losses.functional`.
 
     Args:
-        input, target, mask, ignore_index: What the loss was called with.
+        input, target, mask, sample_weight, ignore_index: What the loss was called with.
         soft: Whether it takes class probabilities ``[..., C]`` as targets.
+        finite: Whether a logit of −inf must become a finite one that rules the class out, too.
     """
+    if not is_soft(target):
+        given = rows(input, target, mask, sample_weight, ignore_index, finite=finite)
+        index = torch.arange(given.logits.shape[-1], device=input.device)
+        one_hot = given.labels == index.unsqueeze(-1)
+        if given.dropped is not None and 0 <= ignore_index < len(index):
+            one_hot = one_hot & ~given.dropped
+        if not _readable(given.labels):
+            given.minus_gold(given.logits.detach())
+        return Batch(
+            given.logits.t(), one_hot, given.dropped, given.weight, given.shape, exclusive=True
+        )
     _check_multi_class(input, target, ignore_index, soft)
     classes, shape = input.shape[-1], input.shape[:-1]
-    kept = _kept(mask, shape, target)
-    logits = input.reshape(-1, classes).t()
-    if target.is_floating_point():
-        y = torch.where(kept, target.reshape(-1, classes).t(), 0.0)
-        _check_range(y, 0, 1, "lie between 0 and 1")
-    else:
-        labels = target.reshape(-1).long()
-        kept = kept & (labels != ignore_index)
-        labels = torch.where(kept, labels, 0)
-        _check_labels_range(labels, classes)
-        of_class = torch.arange(classes, device=labels.device).unsqueeze(-1)
-        y = (labels == of_class) & kept
-    return _batch(logits, y, kept, shape)
+    weight, dropped = _counted(mask, sample_weight, shape)
+    weight = _without(weight, dropped, input)
+    logits = _clean(input.reshape(-1, classes), dropped, finite)
+    y = target.reshape(-1, classes).to(logits.dtype)
+    if dropped is not None:
+        y = y.masked_fill(dropped.unsqueeze(-1), 0.0)
+    _check_range(y, 0, 1, "lie between 0 and 1")
+    return Batch(logits.t(), y.t(), dropped, weight, shape, exclusive=True)
 
 
-def binary(
-    input: Tensor, target: Tensor, mask: Tensor | None, ignore_index: int, *, soft: bool
+def decisions(
+    input: Tensor,
+    target: Tensor,
+    mask: Tensor | None,
+    sample_weight: Tensor | None,
+    ignore_index: int,
+    *,
+    soft: bool,
+    labels: bool = False,
 ) -> Batch:
-    """Check a binary batch, as `multi_class`; ``soft`` takes targets between 0 and 1."""
+    """Check a batch of yes or no, as `multi_class`; ``soft`` takes targets between 0 and 1.
+
+    Binary: one decision an example. With ``labels``: ``[..., L]``, one a label, each an example of
+    its own. A mask and weights then have the input's shape, or that without the last dimension.
+    """
     check_options(ignore_index=ignore_index)
     check_logits(input)
+    if labels and input.ndim == 0:
+        raise ValueError("input must have shape [..., L], the labels last; got []")
     _check_hard(target, input.shape, input.shape)
-    kept = _kept(mask, input.shape, target)
-    labels = target.reshape(-1)
-    kept = kept & (labels != ignore_index)
-    y = torch.where(kept, labels.to(_precision(input)), 0)
+    shape = input.shape[:-1] if labels else input.shape
+    weight, dropped = _counted(mask, sample_weight, input.shape, labels=labels)
+    ignored = target.reshape(-1) == ignore_index
+    dropped = ignored if dropped is None else dropped | ignored
+    if _readable(dropped) and not bool(dropped.any()):
+        dropped = None
+    weight = _without(weight, dropped, input)
+    x = _clean(input.reshape(-1), dropped, finite=True)
+    y = target.reshape(-1).to(x.dtype)
+    y = y if dropped is None else y.masked_fill(dropped, 0)
     _check_range(y, 0, 1, "lie between 0 and 1, or be ignore_index")
     if not soft and _readable(y) and bool((y.frac() != 0).any()):
         raise ValueError("target must be 0 or 1: this loss is not defined for soft targets")
-    return _batch(input.reshape(1, -1), y.unsqueeze(0), kept, input.shape)
+    columns = input.shape[-1] if labels else 1
 
+    def by_label(numbers: Tensor | None) -> Any:
+        return None if numbers is None else numbers.reshape(-1, columns).t()
 
-def multi_label(
-    input: Tensor, target: Tensor, mask: Tensor | None, ignore_index: int, *, soft: bool
-) -> Batch:
-    """Check ``[..., L]`` decisions of yes or no, one a label; each is an example of its own.
-
-    A mask has the input's shape, or that without the last dimension.
-    """
-    if isinstance(input, Tensor) and input.ndim == 0:
-        raise ValueError("input must have shape [..., L], the labels last; got []")
-    if isinstance(mask, Tensor) and isinstance(input, Tensor) and mask.shape == input.shape[:-1]:
-        mask = mask.unsqueeze(-1).expand(input.shape)
-    x, y, kept, shape = binary(input, target, mask, ignore_index, soft=soft)
-    labels = shape[-1]
-    x, y = (numbers.reshape(1, -1, labels).transpose(1, 2) for numbers in (x, y))
-    return Batch(x, y, kept.reshape(-1, labels).t(), shape[:-1])
+    each = by_label(x), by_label(y), by_label(dropped), by_label(weight)
+    return Batch(*each, shape, exclusive=False)
 
 
 def check_logits(input: Tensor) -> None:
@@ -197,7 +256,8 @@ def check_options(**options: Any) -> None:
         if name in CHOICES and value not in CHOICES[name]:
             expected = ", ".join(repr(choice) for choice in CHOICES[name])
             raise ValueError(f"{name} must be one of {expected}; got {value!r}")
-        if name in AT_LEAST_0 and not (_is_number(value) and value >= 0):
+        none = value is None and name in ("fp_weight", "fn_weight")
+        if name in AT_LEAST_0 and not none and not (_is_number(value) and value >= 0):
             raise ValueError(f"{name} must be a finite number of at least 0; got {value!r}")
         if name == "label_smoothing" and not (_is_number(value) and 0 <= value <= 1):
             raise ValueError(f"label_smoothing must be a number from 0 to 1; got {value!r}")
@@ -220,7 +280,7 @@ def check_options(**options: Any) -> None:
                 raise ValueError(f"{name}={options[name]!r} needs level='set'; got level='example'")
 
 
-def class_weights(weight: Any, classes: int | None = None) -> Tensor | None:
+def class_weights(weight: Any, classes: int | None = None, name: str = "weight") -> Tensor | None:
     """Class weights as a floating tensor, one finite number for each of the classes, if known.
 
     Raises:
@@ -237,11 +297,22 @@ def class_weights(weight: Any, classes: int | None = None) -> Tensor | None:
     if not real or numbers.ndim != 1 or classes not in (None, len(numbers)):
         expected = f"one number a class, a list or tensor of shape [{classes or 'C'}]"
         got = f"shape {list(numbers.shape)}" if real else repr(weight)
-        raise ValueError(f"weight must be None or {expected}; got {got}")
+        raise ValueError(f"{name} must be None or {expected}; got {got}")
     if _readable(numbers) and not (bool(numbers.isfinite().all()) and float(numbers.sum()) >= 0):
         expected = "finite numbers of a sum of at least 0"
-        raise ValueError(f"weight must be {expected}; got {numbers.tolist()}")
+        raise ValueError(f"{name} must be {expected}; got {numbers.tolist()}")
     return numbers if numbers.is_floating_point() else numbers.float()
+
+
+def positive_weights(pos_weight: Any, labels: int | None = None) -> Tensor | float | None:
+    """One weight for all positives, or one for each label, ``[L]``.
+
+    Raises:
+        ValueError: It is neither a finite number of at least 0 nor such a list or tensor.
+    """
+    if _is_number(pos_weight) and pos_weight >= 0:
+        return float(pos_weight)
+    return class_weights(pos_weight, labels, "pos_weight")
 
 
 def class_counts(counts: Any, classes: int | None = None) -> Tensor:
@@ -258,7 +329,7 @@ def check_classes(classes: Any, count: int | None = None) -> None:
     Raises:
         ValueError: ``classes`` is no such list, tuple or range, or is empty.
     """
-    if classes is None:
+    if classes is None or (isinstance(classes, Tensor) and not _readable(classes)):
         return
     classes = classes.tolist() if hasattr(classes, "tolist") else classes
     whole = isinstance(classes, (list, tuple, range)) and all(type(c) is int for c in classes)
@@ -283,29 +354,67 @@ def _check_labels_range(labels: Tensor, classes: int) -> None:
     _check_range(labels, 0, classes - 1, f"hold class indices in 0..{classes - 1} or ignore_index")
 
 
-def _lowest(logits: Tensor) -> float:
-    # A logit of −inf rules a class out; a quarter of the lowest number does too, and stays finite.
-    return torch.finfo(logits.dtype).min / 4
+def _clean(logits: Tensor, dropped: Tensor | None, finite: bool) -> Tensor:
+    """Logits in float32 or float64; what does not count is set to one number, NaN or not.
 
-
-def _batch(logits: Tensor, y: Tensor, kept: Tensor, shape: torch.Size) -> Batch:
-    dtype = _precision(logits)
-    logits = torch.where(kept, logits.to(dtype), 0.0)
-    logits = logits.clamp(min=_lowest(logits))
-    return Batch(logits.contiguous(), y.to(dtype).contiguous(), kept, shape)
+    That is a quarter of the lowest number there is: a class with it is ruled out as by −inf, and
+    sums with it stay finite.
+    """
+    logits = logits.to(_precision(logits))
+    bad = dropped.unsqueeze(-1) if dropped is not None and logits.ndim == 2 else dropped
+    if finite and (
+        not _readable(logits) or (logits.numel() and float(logits.detach().amin()) == -math.inf)
+    ):
+        ruled_out = logits == -math.inf
+        bad = ruled_out if bad is None else bad | ruled_out
+    return logits if bad is None else logits.masked_fill(bad, torch.finfo(logits.dtype).min / 4)
 
 
 def _precision(logits: Tensor) -> torch.dtype:
     return torch.float64 if logits.dtype == torch.float64 else torch.float32
 
 
-def _kept(mask: Tensor | None, shape: torch.Size, like: Tensor) -> Tensor:
-    if mask is None:
-        return torch.ones(shape.numel(), dtype=torch.bool, device=like.device)
-    if not isinstance(mask, Tensor) or mask.shape != shape:  # a mask is never broadcast
-        got = list(mask.shape) if isinstance(mask, Tensor) else type(mask).__name__
-        raise ValueError(f"mask must be a tensor of the examples' shape {list(shape)}; got {got}")
-    return mask.reshape(-1).bool()
+def _counted(
+    mask: Tensor | None,
+    sample_weight: Tensor | None,
+    shape: torch.Size,
+    *,
+    labels: bool = False,
+) -> tuple[Tensor | None, Tensor | None]:
+    """Weights and what mask and weights drop, both flat, or None."""
+    dropped = None
+    for name, given in (("mask", mask), ("sample_weight", sample_weight)):
+        if given is None:
+            continue
+        if labels and isinstance(given, Tensor) and given.shape == shape[:-1]:
+            given = given.unsqueeze(-1).expand(shape)
+        if not isinstance(given, Tensor) or given.shape != shape:  # never broadcast
+            got = list(given.shape) if isinstance(given, Tensor) else type(given).__name__
+            raise ValueError(
+                f"{name} must be a tensor of the examples' shape {list(shape)}; got {got}"
+            )
+        given = given.reshape(-1)
+        if name == "mask":
+            if given.dtype != torch.bool and _readable(given):
+                wrong = given[(given != 0) & (given != 1)]
+                if wrong.numel():
+                    raise ValueError(
+                        f"mask must hold 0 and 1, or False and True; got {wrong[0].item():g}. "
+                        "Weights of examples are sample_weight=..."
+                    )
+        elif _readable(given) and not bool(((given >= 0) & given.isfinite()).all()):
+            raise ValueError(f"sample_weight must hold finite numbers of at least 0; got {given}")
+        zero = ~given if given.dtype == torch.bool else given == 0
+        dropped = zero if dropped is None else dropped | zero
+        weight = given
+    return (None if sample_weight is None else weight), dropped
+
+
+def _without(weight: Tensor | None, dropped: Tensor | None, like: Tensor) -> Tensor | None:
+    if weight is None:
+        return None
+    weight = weight.to(_precision(like))
+    return weight if dropped is None else weight.masked_fill(dropped, 0.0)
 
 
 def _check_labels(input: Tensor, target: Tensor, soft: bool) -> None:
@@ -333,9 +442,14 @@ def _check_hard(target: Tensor, input_shape: torch.Size, expected: torch.Size) -
     if target.is_complex():
         raise TypeError(f"target must hold class indices (an integer dtype); got {target.dtype}")
     if target.shape != expected:
+        hint = ""
+        if expected == input_shape[:-1] and target.shape == input_shape[:1] + input_shape[2:]:
+            hint = ". The classes stand last: input.movedim(1, -1)"
+        elif expected == input_shape and target.shape == input_shape[:-1]:
+            hint = ". One logit an example: input.squeeze(-1)" if input_shape[-1] == 1 else ""
         raise ValueError(
             f"target must have shape {list(expected)} for input {list(input_shape)}; "
-            f"got {list(target.shape)}"
+            f"got {list(target.shape)}{hint}"
         )
 
 

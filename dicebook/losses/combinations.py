@@ -34,11 +34,18 @@ class _TwoLosses(nn.Module, abc.ABC):
     def _weights(self) -> tuple[Tensor | float, Tensor | float]:
         """Those of the two losses, at this step."""
 
-    def forward(self, input: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        input: Tensor,
+        target: Tensor,
+        mask: Tensor | None = None,
+        sample_weight: Tensor | None = None,
+    ) -> Tensor:
         """The sum, a scalar; shapes as in the two losses."""
-        rest = () if mask is None else (mask,)  # the losses of torch take none
-        losses = [
-            weight * loss(input, target, *rest)
+        given = {"mask": mask, "sample_weight": sample_weight}
+        rest = {name: value for name, value in given.items() if value is not None}
+        losses = [  # the losses of torch take neither
+            weight * loss(input, target, **rest)
             for weight, loss in zip(self._weights(), (self.first, self.second), strict=True)
             if not _is_over(weight)
         ]

@@ -12,8 +12,13 @@ for each label that an example may have.
     Class indices ``[...]``, or (but not for focal) class probabilities ``[..., C]``, soft targets;
     binary and multi-label of the input's shape: 0/1, or anything between, any dtype.
 ``mask``
-    None or ``[...]``: examples with 0 or False do not count. Multi-label also ``[..., L]``: the
-    labels that are unknown for an example do not count.
+    None or ``[...]``, of 0 and 1 or of booleans: examples with 0 or False do not count.
+    Multi-label also ``[..., L]``: the labels that are unknown for an example do not count.
+``sample_weight``
+    None, or the weights of the examples, of the shapes of ``mask``: finite numbers of at least 0.
+    An example of weight 2 counts as two such examples, in every mean, sum and set: a mean over
+    examples divides by the sum of the weights, and at set level the sums ``Σ p·y``, ``Σ p²`` and
+    ``Σ y²`` are weighted. Weight 0 is a mask. Not with ``ohem_ratio``, which counts examples.
 ``ignore_index``
     Examples with this target do not count; −100.
 ``reduction``
@@ -25,6 +30,9 @@ for each label that an example may have.
     as the equations do, where ``torch.nn.CrossEntropyLoss`` divides by the sum of their weights.
     The ``alpha`` of torchvision's focal loss is ``weight=[1 - alpha, alpha]`` here.
     Dice family: the weights of the mean over classes.
+``pos_weight``
+    Binary cross entropy and binary focal loss: the weight of a positive, as in
+    ``torch.nn.BCEWithLogitsLoss``: one number, or for logits ``[..., L]`` one a label, ``[L]``.
 ``label_smoothing``
     The share of each target that all classes have in equal parts, from 0 to 1, as in
     ``torch.nn.CrossEntropyLoss``; cross entropy alone. For any other loss give soft targets.
@@ -44,7 +52,8 @@ for each label that an example may have.
 ``alpha``
     The decay exponent of self-adjusting dice; see there.
 ``fp_weight``
-    Tversky's α, the price of a false positive; higher favours precision.
+    Tversky's α, the price of a false positive; higher favours precision. Multi-label dice: None,
+    or together with ``fn_weight`` the Tversky loss of each label.
 ``fn_weight``
     Tversky's β, the price of a false negative; higher favours recall.
 ``level``
@@ -79,9 +88,11 @@ belong together, an option out of range or at the wrong level, and a label outsi
 from __future__ import annotations
 
 import functools
+import inspect
+import re
+import textwrap
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -90,18 +101,32 @@ from torch import Tensor
 
 from dicebook.losses import batch as batches
 from dicebook.losses import equations
-from dicebook.losses.batch import Batch, Rows, Weight, check_options, class_counts, class_weights
+from dicebook.losses.batch import (
+    Absent,
+    Average,
+    Batch,
+    Classes,
+    Level,
+    Reduction,
+    Rows,
+    Weight,
+    check_options,
+    class_counts,
+    class_weights,
+)
 from dicebook.losses.statistics import (
     Group,
     average_over_classes,
     binary_dice_statistics,
+    checked,
     dice_statistics,
     multi_label_dice_statistics,
     of_examples,
-    of_rows,
+    set_statistics,
 )
 
 __all__ = [
+    "balanced_weights",
     "binary_cross_entropy",
     "binary_dice",
     "binary_dice_statistics",
@@ -147,39 +172,67 @@ def log_ratio_weights(counts: Tensor | Sequence[int], K: float = 1.0) -> Tensor:
     return inside.log10().float()
 
 
+def balanced_weights(counts: Tensor | Sequence[int], power: float = 1.0) -> Tensor:
+    """Class weights ``(n / (C · n_t))^power``, by which rarer classes count for more.
+
+    With ``power=1`` all classes have the same total weight, as with ``"balanced"`` in scikit-learn.
+    Lower powers are milder: 0.5 is usual where classes differ by orders of magnitude, and 0 gives
+    equal weights.
+
+    Args:
+        counts: How many training examples each class has, ``[C]``, all positive.
+        power: A finite number of at least 0.
+
+    Returns:
+        The weights, ``[C]``, float32.
+
+    Raises:
+        ValueError: A count is not positive, or ``power`` is out of range.
+    """
+    check_options(power=power)
+    numbers = class_counts(counts).double()
+    return (numbers.sum() / (len(numbers) * numbers)).pow(power).float()
+
+
 def cross_entropy(
     input: Tensor,
     target: Tensor,
     mask: Tensor | None = None,
+    sample_weight: Tensor | None = None,
     *,
     weight: Weight = None,
     label_smoothing: float = 0.0,
     ignore_index: int = -100,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> Tensor:
     """Cross entropy, weighted if ``weight`` is given (Equations 1 and 2). The floor is 0."""
-    check_options(label_smoothing=label_smoothing)
+    check_options(label_smoothing=label_smoothing, reduction=reduction)
+    given = (input, target, mask, sample_weight, ignore_index)
     if label_smoothing == 0 and not batches.is_soft(target):
-        rows = batches.rows(input, target, mask, ignore_index)
-        log_p = rows.of_gold(torch.log_softmax(rows.logits, dim=-1))
-        return _of_gold(rows, partial(equations.cross_entropy, log_p[None]), weight, reduction)
-    batch = batches.multi_class(input, target, mask, ignore_index, soft=True)
+        rows = batches.rows(*given, finite=False)
+        log_p = equations.softmax_of_rows(rows.logits, log=True)
+        return rows.reduce(rows.minus_gold(log_p, _of_classes(weight, log_p)), reduction)
+    batch = batches.multi_class(*given, soft=True)
     if label_smoothing > 0:
         classes = batch.target.shape[0]
         smoothed = (1 - label_smoothing) * batch.target + label_smoothing / classes
         batch = batch._replace(target=smoothed)
-    return _cross_entropy(batch, torch.log_softmax(batch.logits, dim=0), weight, reduction)
+    log_p = equations.softmax_of_rows(batch.logits.t(), log=True).t()
+    a = _of_classes(weight, batch.logits.t())
+    loss = equations.cross_entropy(log_p, batch.target, 1.0 if a is None else a.unsqueeze(-1))
+    return batch.reduce(loss, reduction)
 
 
 def logit_adjusted_cross_entropy(
     input: Tensor,
     target: Tensor,
     mask: Tensor | None = None,
+    sample_weight: Tensor | None = None,
     *,
     counts: Tensor | Sequence[float],
     tau: float = 1.0,
     ignore_index: int = -100,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> Tensor:
     """Cross entropy of ``input + tau · log(counts / Σ counts)`` (Menon et al., 2021, Equation 10).
 
@@ -191,60 +244,78 @@ def logit_adjusted_cross_entropy(
     wide = input if input.dtype == torch.float64 else input.float()
     prior = class_counts(counts, input.shape[-1]).to(wide)
     adjusted = wide + tau * (prior / prior.sum()).log()
-    return cross_entropy(adjusted, target, mask, ignore_index=ignore_index, reduction=reduction)
+    options: dict[str, Any] = {"ignore_index": ignore_index, "reduction": reduction}
+    return cross_entropy(adjusted, target, mask, sample_weight, **options)
 
 
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
     mask: Tensor | None = None,
+    sample_weight: Tensor | None = None,
     *,
     weight: Weight = None,
+    pos_weight: Weight | float = None,
     ignore_index: int = -100,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> Tensor:
     """Cross entropy of the two logits ``[0, input]`` (Equations 1 and 2). The floor is 0."""
-    batch = _both_classes(batches.binary(input, target, mask, ignore_index, soft=True))
-    return _cross_entropy(batch, F.logsigmoid(batch.logits), weight, reduction)
+    check_options(reduction=reduction)
+    batch = batches.decisions(input, target, mask, sample_weight, ignore_index, soft=True)
+    x, y = batch.logits[0], batch.target[0]
+    negative, positive = _of_decisions(weight, pos_weight, input)
+    loss = -(positive * y * F.logsigmoid(x) + negative * (1 - y) * F.logsigmoid(-x))
+    return batch.reduce(loss, reduction)
 
 
 def focal(
     input: Tensor,
     target: Tensor,
     mask: Tensor | None = None,
+    sample_weight: Tensor | None = None,
     *,
     gamma: float = 2.0,
     weight: Weight = None,
     ignore_index: int = -100,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> Tensor:
     """Focal loss, ``−weight[t] · (1 − p_t)^gamma · log p_t`` (Table 2's FL; Lin et al., 2017).
 
     Cross entropy in which an example fades as the model gets it right. Soft targets are refused:
     the factor is about *the* gold class. The floor is 0.
     """
-    check_options(gamma=gamma)
-    rows = batches.rows(input, target, mask, ignore_index)
-    m = equations.margin_of(rows.logits, rows.labels[:, None]).t()
-    loss = partial(equations.focal, F.logsigmoid(m), F.logsigmoid(-m), gamma=gamma)
-    return _of_gold(rows, loss, weight, reduction)
+    check_options(gamma=gamma, reduction=reduction)
+    rows = batches.rows(input, target, mask, sample_weight, ignore_index)
+    x, a = rows.logits, _of_classes(weight, rows.logits)
+    gold = rows.labels.unsqueeze(-1) == torch.arange(x.shape[-1], device=x.device)
+    # In a row that is dropped this is as low as a number gets, and its loss 0.
+    loss = equations.focal(equations.margins_against(x, gold, rows.minus_gold(x)), gamma)
+    if a is not None:
+        loss = (
+            loss
+            * a[rows.labels if rows.dropped is None else rows.labels.masked_fill(rows.dropped, 0)]
+        )
+    return rows.reduce(loss, reduction)
 
 
 def binary_focal(
     input: Tensor,
     target: Tensor,
     mask: Tensor | None = None,
+    sample_weight: Tensor | None = None,
     *,
     gamma: float = 2.0,
     weight: Weight = None,
+    pos_weight: Weight | float = None,
     ignore_index: int = -100,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> Tensor:
     """Focal loss of the two logits ``[0, input]`` (Table 2's FL). The floor is 0."""
     check_options(gamma=gamma, reduction=reduction)
-    batch = _both_classes(batches.binary(input, target, mask, ignore_index, soft=False))
-    m, a = batch.logits, _weight_of_each(weight, batch.logits)
-    loss = equations.focal(F.logsigmoid(m), F.logsigmoid(-m), batch.target, gamma, a)
+    batch = batches.decisions(input, target, mask, sample_weight, ignore_index, soft=False)
+    x, y = batch.logits[0], batch.target[0]
+    negative, positive = _of_decisions(weight, pos_weight, input)
+    loss = equations.focal(x * (1 - 2 * y), gamma) * (positive * y + negative * (1 - y))
     return batch.reduce(loss, reduction)
 
 
@@ -252,16 +323,17 @@ def dice(
     input: Tensor,
     target: Tensor,
     mask: Tensor | None = None,
+    sample_weight: Tensor | None = None,
     *,
     smooth: float = 1.0,
     squared: bool = True,
-    level: str = "set",
+    level: Level = "set",
     weight: Weight = None,
-    classes: Sequence[int] | None = None,
-    absent: str | None = None,
+    classes: Classes = None,
+    absent: Absent | None = None,
     ohem_ratio: float | None = None,
     ignore_index: int = -100,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
     process_group: Group = None,
 ) -> Tensor:
     """Dice loss of every class against the rest, averaged over classes.
@@ -276,45 +348,69 @@ def dice(
     The floor is 0, approached as the logits saturate. At example level an example costs at most
     ``1/(1 + γ)`` a class. At huge logits every gradient of the dice family is 0.
     """
-    batch = _multi_class(input, target, mask, ignore_index, level, ohem_ratio)
-    over = weight, classes, absent
-    common = smooth, squared, level, ohem_ratio, reduction, process_group
-    return _dice_family(batch, common, over)
+    rest = mask, sample_weight, ignore_index
+    given = checked(input, target, *rest, alpha=0.0, level=level, ohem_ratio=ohem_ratio)
+    return _dice_family(
+        given,
+        0.0,
+        squared,
+        level,
+        ohem_ratio,
+        process_group,
+        weight=weight,
+        classes=classes,
+        absent=absent,
+        smooth=smooth,
+        reduction=reduction,
+    )
 
 
 def binary_dice(
     input: Tensor,
     target: Tensor,
     mask: Tensor | None = None,
+    sample_weight: Tensor | None = None,
     *,
     smooth: float = 1.0,
     squared: bool = True,
-    level: str = "set",
+    level: Level = "set",
     ohem_ratio: float | None = None,
     ignore_index: int = -100,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
     process_group: Group = None,
 ) -> Tensor:
     """Dice loss of the positive class (Equations 5 to 8); see `dice`."""
-    batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
-    common = smooth, squared, level, ohem_ratio, reduction, process_group
-    return _dice_family(batch, common)
+    given = (input, target, mask, sample_weight, ignore_index)
+    batch = batches.decisions(*given, soft=ohem_ratio is None)
+    return _dice_family(
+        batch,
+        0.0,
+        squared,
+        level,
+        ohem_ratio,
+        process_group,
+        smooth=smooth,
+        reduction=reduction,
+    )
 
 
 def multi_label_dice(
     input: Tensor,
     target: Tensor,
     mask: Tensor | None = None,
+    sample_weight: Tensor | None = None,
     *,
-    average: str = "macro",
+    average: Average = "macro",
     alpha: float = 0.0,
+    fp_weight: float | None = None,
+    fn_weight: float | None = None,
     smooth: float = 1.0,
     squared: bool = True,
     weight: Weight = None,
-    absent: str | None = None,
+    absent: Absent | None = None,
     ohem_ratio: float | None = None,
     ignore_index: int = -100,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
     process_group: Group = None,
 ) -> Tensor:
     """Dice loss at set level for examples that have any number of labels at once.
@@ -326,11 +422,22 @@ def multi_label_dice(
     above 0 it is `self_adjusting_dice`.
     """
     check_alpha(alpha)
-    check_options(squared=squared, process_group=process_group)
-    collect = partial(multi_label_dice_statistics, input, target, mask, ignore_index=ignore_index)
-    statistics = collect(alpha=alpha, squared=squared, ohem_ratio=ohem_ratio)
-    return statistics.all_reduce(process_group).loss(
-        average=average, smooth=smooth, weight=weight, absent=absent, reduction=reduction
+    given = (input, target, mask, sample_weight, ignore_index)
+    batch = batches.decisions(*given, soft=ohem_ratio is None, labels=True)
+    return _dice_family(
+        batch,
+        alpha,
+        squared,
+        "set",
+        ohem_ratio,
+        process_group,
+        average=average,
+        weight=weight,
+        absent=absent,
+        smooth=smooth,
+        reduction=reduction,
+        fp_weight=fp_weight,
+        fn_weight=fn_weight,
     )
 
 
@@ -338,18 +445,19 @@ def tversky(
     input: Tensor,
     target: Tensor,
     mask: Tensor | None = None,
+    sample_weight: Tensor | None = None,
     *,
     fp_weight: float = 0.5,
     fn_weight: float = 0.5,
     smooth: float = 1.0,
     squared: bool = True,
-    level: str = "set",
+    level: Level = "set",
     weight: Weight = None,
-    classes: Sequence[int] | None = None,
-    absent: str | None = None,
+    classes: Classes = None,
+    absent: Absent | None = None,
     ohem_ratio: float | None = None,
     ignore_index: int = -100,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
     process_group: Group = None,
 ) -> Tensor:
     """Tversky loss of every class against the rest, averaged over classes.
@@ -364,48 +472,74 @@ def tversky(
     dice loss of that form at twice the smoothing. It approximates ``1 − F_β`` only if the two
     weights sum to 1. The floor is 0, approached as the logits saturate.
     """
-    batch = _multi_class(input, target, mask, ignore_index, level, ohem_ratio)
-    over = weight, classes, absent
-    common = smooth, squared, level, ohem_ratio, reduction, process_group
-    return _dice_family(batch, common, over, prices=(fp_weight, fn_weight))
+    rest = mask, sample_weight, ignore_index
+    given = checked(input, target, *rest, alpha=0.0, level=level, ohem_ratio=ohem_ratio)
+    return _dice_family(
+        given,
+        0.0,
+        squared,
+        level,
+        ohem_ratio,
+        process_group,
+        weight=weight,
+        classes=classes,
+        absent=absent,
+        smooth=smooth,
+        reduction=reduction,
+        fp_weight=fp_weight,
+        fn_weight=fn_weight,
+    )
 
 
 def binary_tversky(
     input: Tensor,
     target: Tensor,
     mask: Tensor | None = None,
+    sample_weight: Tensor | None = None,
     *,
     fp_weight: float = 0.5,
     fn_weight: float = 0.5,
     smooth: float = 1.0,
     squared: bool = True,
-    level: str = "set",
+    level: Level = "set",
     ohem_ratio: float | None = None,
     ignore_index: int = -100,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
     process_group: Group = None,
 ) -> Tensor:
     """Tversky loss of the positive class (Equations 9 and 10); see `tversky`."""
-    batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
-    common = smooth, squared, level, ohem_ratio, reduction, process_group
-    return _dice_family(batch, common, prices=(fp_weight, fn_weight))
+    given = (input, target, mask, sample_weight, ignore_index)
+    batch = batches.decisions(*given, soft=ohem_ratio is None)
+    return _dice_family(
+        batch,
+        0.0,
+        squared,
+        level,
+        ohem_ratio,
+        process_group,
+        smooth=smooth,
+        reduction=reduction,
+        fp_weight=fp_weight,
+        fn_weight=fn_weight,
+    )
 
 
 def self_adjusting_dice(
     input: Tensor,
     target: Tensor,
     mask: Tensor | None = None,
+    sample_weight: Tensor | None = None,
     *,
     alpha: float = 0.1,
     smooth: float = 1.0,
     squared: bool = True,
-    level: str = "set",
+    level: Level = "set",
     weight: Weight = None,
-    classes: Sequence[int] | None = None,
-    absent: str | None = None,
+    classes: Classes = None,
+    absent: Absent | None = None,
     ohem_ratio: float | None = None,
     ignore_index: int = -100,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
     process_group: Group = None,
 ) -> Tensor:
     """Self-adjusting dice loss, the paper's DSC: `dice` with ``q = (1 − p)^alpha · p`` for ``p``.
@@ -423,31 +557,52 @@ def self_adjusting_dice(
         UserWarning: Once for each ``alpha`` of 0.5 or more.
     """
     check_alpha(alpha)
-    batch = _multi_class(input, target, mask, ignore_index, level, ohem_ratio)
-    over = weight, classes, absent
-    common = smooth, squared, level, ohem_ratio, reduction, process_group
-    return _dice_family(batch, common, over, alpha=alpha)
+    rest = mask, sample_weight, ignore_index
+    given = checked(input, target, *rest, alpha=alpha, level=level, ohem_ratio=ohem_ratio)
+    return _dice_family(
+        given,
+        alpha,
+        squared,
+        level,
+        ohem_ratio,
+        process_group,
+        weight=weight,
+        classes=classes,
+        absent=absent,
+        smooth=smooth,
+        reduction=reduction,
+    )
 
 
 def binary_self_adjusting_dice(
     input: Tensor,
     target: Tensor,
     mask: Tensor | None = None,
+    sample_weight: Tensor | None = None,
     *,
     alpha: float = 0.1,
     smooth: float = 1.0,
     squared: bool = True,
-    level: str = "set",
+    level: Level = "set",
     ohem_ratio: float | None = None,
     ignore_index: int = -100,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
     process_group: Group = None,
 ) -> Tensor:
     """Self-adjusting dice loss of the positive class; see `self_adjusting_dice`."""
     check_alpha(alpha)
-    batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
-    common = smooth, squared, level, ohem_ratio, reduction, process_group
-    return _dice_family(batch, common, alpha=alpha)
+    given = (input, target, mask, sample_weight, ignore_index)
+    batch = batches.decisions(*given, soft=ohem_ratio is None)
+    return _dice_family(
+        batch,
+        alpha,
+        squared,
+        level,
+        ohem_ratio,
+        process_group,
+        smooth=smooth,
+        reduction=reduction,
+    )
 
 
 def check_alpha(alpha: float) -> None:
@@ -471,66 +626,71 @@ def _warn_turning_point(alpha: float) -> None:
     )
 
 
-def _weight_of_each(weight: Weight, like: Tensor) -> Tensor | float:
-    numbers = class_weights(weight, like.shape[0])
-    return 1.0 if numbers is None else numbers.to(like).unsqueeze(-1)
+def _of_classes(weight: Weight, like: Tensor) -> Tensor | None:
+    numbers = class_weights(weight, like.shape[-1])
+    return None if numbers is None else numbers.to(like)
 
 
-def _both_classes(batch: Batch) -> Batch:
-    # The margin of the negative class is minus that of the positive one.
-    x, y = batch.logits, batch.target
-    return batch._replace(logits=torch.cat([-x, x]), target=torch.cat([1 - y, y]))
-
-
-def _of_gold(rows: Rows, equation: Callable[..., Tensor], weight: Weight, reduction: str) -> Tensor:
-    """An equation of the gold class alone, ``[1, N]``, where y is 1."""
-    check_options(reduction=reduction)
-    a = class_weights(weight, rows.logits.shape[-1])
-    of_each = 1.0 if a is None else a.to(rows.logits)[rows.labels][None]
-    return rows.reduce(equation(y=1.0, a=of_each), reduction)
-
-
-def _cross_entropy(batch: Batch, log_p: Tensor, weight: Weight, reduction: str) -> Tensor:
-    check_options(reduction=reduction)
-    loss = equations.cross_entropy(log_p, batch.target, _weight_of_each(weight, log_p))
-    return batch.reduce(loss, reduction)
-
-
-def _multi_class(*given: Any) -> Batch | Rows:
-    *batch, level, ohem_ratio = given
-    if level == "set" and ohem_ratio is None and not batches.is_soft(batch[1]):
-        return batches.rows(*batch)
-    return batches.multi_class(*batch, soft=ohem_ratio is None)
+def _of_decisions(weight: Weight, pos_weight: Any, input: Tensor) -> tuple[Any, Any]:
+    """What a negative and a positive decision weigh: numbers, or one a flat decision."""
+    numbers = class_weights(weight, 2)
+    negative, positive = (1.0, 1.0) if numbers is None else numbers.to(input.device).unbind()
+    if pos_weight is None:
+        return negative, positive
+    of_labels = batches.positive_weights(pos_weight, input.shape[-1] if input.ndim else 1)
+    if isinstance(of_labels, Tensor):
+        of_labels = of_labels.to(input.device).expand(input.shape).reshape(-1)
+    return negative, positive * (1.0 if of_labels is None else of_labels)
 
 
 def _dice_family(
-    batch: Batch | Rows,
-    common: tuple[float, bool, str, float | None, str, Group],
-    over: tuple[Weight, Sequence[int] | None, str | None] = (None, None, None),
-    prices: tuple[float | None, float | None] = (None, None),
-    alpha: float = 0.0,
+    given: Batch | Rows,
+    alpha: float,
+    squared: bool,
+    level: str,
+    ohem_ratio: float | None,
+    process_group: Group,
+    *,
+    reduction: Reduction,
+    **options: Any,
 ) -> Tensor:
-    """``over``: weight, classes and absent; ``prices``: Tversky's two weights, none for dice."""
-    smooth, squared, level, ohem_ratio, reduction, process_group = common
-    (weight, classes, absent), (fp_weight, fn_weight) = over, prices
+    """``options`` are those of `DiceStatistics.loss`."""
     check_options(
         squared=squared,
         level=level,
         reduction=reduction,
-        absent=absent,
+        absent=options.get("absent"),
         ohem_ratio=ohem_ratio,
         process_group=process_group,
     )
-    unsure = fp_weight is not None
-    form: dict[str, Any] = {"smooth": smooth, "fp_weight": fp_weight, "fn_weight": fn_weight}
-    if isinstance(batch, Rows):
-        sums = of_rows(batch, alpha, squared, unsure=unsure)
-    else:
-        numbers = of_examples(batch, alpha, squared, ohem_ratio, unsure=unsure)
-        if level == "example":
-            loss = average_over_classes(numbers.loss_of_each(**form), weight, classes)
-            return batch.reduce(loss, reduction)
-        sums = numbers.sum()
-    return sums.all_reduce(process_group).loss(
-        weight=weight, classes=classes, absent=absent, reduction=reduction, **form
-    )
+    unsure = options.get("fp_weight") is not None
+    if level == "set":
+        sums = set_statistics(given, alpha, squared, ohem_ratio, unsure=unsure)
+        return sums.all_reduce(process_group).loss(reduction=reduction, **options)
+    assert isinstance(given, Batch)
+    batch = given._replace(target=given.target.to(given.logits.dtype))
+    numbers = of_examples(batch, alpha, squared, None, unsure=unsure)
+    form = {name: options.get(name) for name in ("fp_weight", "fn_weight")}
+    loss = numbers.loss_of_each(smooth=options["smooth"], **form)
+    average = average_over_classes(loss, options.get("weight"), options.get("classes"))
+    return batch.reduce(average, reduction)
+
+
+def _describe(function: Any) -> None:
+    """Append to a function's docstring what its arguments mean, out of this module's."""
+    entries = re.split(r"^``(\w+)``\n", inspect.cleandoc(__doc__ or ""), flags=re.MULTILINE)
+    meanings = dict(zip(entries[1::2], entries[2::2], strict=True))
+    lines = [inspect.cleandoc(function.__doc__), "", "Args:"]
+    for name, parameter in inspect.signature(function).parameters.items():
+        text = textwrap.dedent(meanings[name].split("\n\n")[0]).split()
+        given = "" if parameter.default is parameter.empty else f" Default {parameter.default!r}."
+        described = f"{name}: {' '.join(text)}{given}"
+        lines += textwrap.wrap(described, 96, initial_indent="    ", subsequent_indent=" " * 8)
+    lines += ["", "Raises:", "    TypeError, ValueError: As said in the docstring of the module."]
+    function.__doc__ = "\n".join(lines)
+
+
+if __doc__:  # not under python -OO
+    for _name in __all__:
+        if not _name.endswith(("_statistics", "_weights")):
+            _describe(globals()[_name])

@@ -10,37 +10,27 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from collections.abc import Callable
+from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from dicebook.losses import functional
-from dicebook.losses.batch import Weight, check_classes, check_options, class_counts, class_weights
-from dicebook.losses.statistics import DiceStatistics, Group
+from dicebook.losses.batch import (
+    check_classes,
+    check_options,
+    class_counts,
+    class_weights,
+    positive_weights,
+)
+from dicebook.losses.statistics import DiceStatistics
 
-
-class LossOptions(TypedDict, total=False):
-    """Every option of a loss, so that a type checker finds one that is misspelt."""
-
-    absent: str | None
-    alpha: float
-    average: str
-    classes: Sequence[int] | None
-    counts: Tensor | Sequence[float]
-    fn_weight: float
-    fp_weight: float
-    gamma: float
-    ignore_index: int
-    label_smoothing: float
-    level: str
-    ohem_ratio: float | None
-    process_group: Group
-    reduction: str
-    smooth: float
-    squared: bool
-    tau: float
-    weight: Weight
+_BUFFERS: dict[str, Callable[[Any], Any]] = {
+    "weight": class_weights,
+    "pos_weight": positive_weights,
+    "counts": class_counts,
+}
 
 
 class Loss(nn.Module):
@@ -48,41 +38,79 @@ class Loss(nn.Module):
 
     function: Callable[..., Tensor]
     option_names: tuple[str, ...]
-    if TYPE_CHECKING:
-        __call__: Callable[..., Tensor]
 
     def __init_subclass__(cls, function: Callable[..., Tensor] | None = None) -> None:
-        """Read the options and their defaults off the function's signature."""
-        if function is not None:
-            cls.function = staticmethod(function)
-            parameters = inspect.signature(function).parameters.values()
-            keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
-            cls.option_names = tuple(p.name for p in keywords)
-            cls.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+        """Take options, their defaults and their descriptions from the function."""
+        if function is None:
+            return
+        cls.function = staticmethod(function)
+        parameters = inspect.signature(function).parameters.values()
+        keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+        cls.option_names = tuple(p.name for p in keywords)
+        cls.__doc__ = f"{cls.__doc__}\n\n{function.__doc__}" if cls.__doc__ else None
+        base = cls.__init__
 
-    def __init__(self, **options: Unpack[LossOptions]) -> None:
+        def __init__(self: Loss, *args: Any, **options: Any) -> None:
+            base(self, *args, **options)
+
+        # A class of its own below this one has a signature of its own.
+        itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        __init__.__signature__ = inspect.Signature([itself, *keywords])  # type: ignore[attr-defined]
+        __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+        cls.__init__ = __init__  # type: ignore[method-assign]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__()
-        signature: inspect.Signature = self.__signature__  # type: ignore[assignment]
-        bound = signature.bind(**options)
-        bound.apply_defaults()
-        check_options(**bound.arguments)
-        if "alpha" in bound.arguments:
-            functional.check_alpha(bound.arguments["alpha"])
-        check_classes(bound.arguments.get("classes"))
-        for name, value in bound.arguments.items():
-            if name in ("weight", "counts"):
-                check = class_weights if name == "weight" else class_counts
-                self.register_buffer(name, check(value))
+        name, known = type(self).__name__, ", ".join(self.option_names)
+        if args:
+            raise TypeError(f"{name} takes options by name alone; its options are {known}")
+        if unknown := sorted(set(options) - set(self.option_names)):
+            said = ", ".join(map(repr, unknown))
+            raise TypeError(f"{name} has no option {said}; its options are {known}")
+        parameters = inspect.signature(self.function).parameters
+        for option in self.option_names:
+            value = options.get(option, parameters[option].default)
+            if value is inspect.Parameter.empty:
+                raise TypeError(f"{name} needs the option {option!r}; its options are {known}")
+            options[option] = value
+        check_options(**options)
+        if "alpha" in options:
+            functional.check_alpha(options["alpha"])
+        check_classes(options.get("classes"))
+        for option in self.option_names:
+            value = options[option]
+            if option in _BUFFERS:
+                value = _BUFFERS[option](value)
+            if option in _BUFFERS and not isinstance(value, float):
+                self.register_buffer(option, value)
             else:  # a number or an array of numpy as Python has it
-                setattr(self, name, value.tolist() if hasattr(value, "tolist") else value)
+                setattr(self, option, value.tolist() if hasattr(value, "tolist") else value)
+        if options.get("classes") is not None:
+            self.register_buffer("_index", torch.tensor(self.classes), persistent=False)
 
     def options(self) -> dict[str, Any]:
         """The options by name, as the function takes them."""
         return {name: getattr(self, name) for name in self.option_names}
 
-    def forward(self, input: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        input: Tensor,
+        target: Tensor,
+        mask: Tensor | None = None,
+        sample_weight: Tensor | None = None,
+    ) -> Tensor:
         """The loss of a batch; shapes as in the function."""
-        return type(self).function(input, target, mask, **self.options())
+        return type(self).function(input, target, mask, sample_weight, **self._on(input))
+
+    def _on(self, input: Any) -> dict[str, Any]:
+        """The options for a batch; tensors lie on its device, and are copied there once."""
+        options = self.options()
+        moves = isinstance(input, Tensor) and not torch.compiler.is_compiling()
+        for name, numbers in self.named_buffers():
+            if moves and numbers.device != input.device and input.device.type != "meta":
+                numbers = self._buffers[name] = numbers.to(input.device)
+            options["classes" if name == "_index" else name] = numbers
+        return options
 
     def extra_repr(self) -> str:
         """The options that are not None."""
@@ -98,17 +126,21 @@ class SetLoss(Loss):
 
     collect: Callable[..., DiceStatistics] = staticmethod(functional.dice_statistics)
     level: str = "set"
-    process_group: Group
+    process_group: Any
 
-    def __init__(self, **options: Unpack[LossOptions]) -> None:
-        super().__init__(**options)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         chosen = self.options()
         every_class = "classes" in chosen and chosen["classes"] is None
         if every_class and not chosen["squared"] and chosen["smooth"] > 0:
             _warn_standing_start()
 
     def statistics(
-        self, input: Tensor, target: Tensor, mask: Tensor | None = None
+        self,
+        input: Tensor,
+        target: Tensor,
+        mask: Tensor | None = None,
+        sample_weight: Tensor | None = None,
     ) -> DiceStatistics:
         """The statistics of a batch, this process's alone; arguments as in ``forward``.
 
@@ -117,8 +149,8 @@ class SetLoss(Loss):
         """
         if self.level != "set":
             raise ValueError(f"statistics need level='set'; got level={self.level!r}")
-        options = self._some("alpha squared ignore_index ohem_ratio")
-        return type(self).collect(input, target, mask, **options)
+        options = self._some(self._on(input), "alpha squared ignore_index ohem_ratio")
+        return type(self).collect(input, target, mask, sample_weight, **options)
 
     def loss_of(self, statistics: DiceStatistics) -> Tensor:
         """The loss of statistics that were collected, and perhaps added or all-reduced, before.
@@ -131,10 +163,10 @@ class SetLoss(Loss):
             The loss, reduced over classes by ``reduction``.
         """
         options = "smooth fp_weight fn_weight weight classes absent average reduction"
-        return statistics.loss(**self._some(options))
+        return statistics.loss(**self._some(self._on(statistics.overlap), options))
 
-    def _some(self, names: str) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in names.split() if name in self.option_names}
+    def _some(self, options: dict[str, Any], names: str) -> dict[str, Any]:
+        return {name: options[name] for name in names.split() if name in options}
 
 
 @functools.cache
@@ -144,7 +176,7 @@ def _warn_standing_start() -> None:
         "examples in the batch (A of n, as long as n * smooth > 2 * A * (A + smooth)), so a model "
         "may never leave its majority class. squared=True, the default, does not; smooth=1e-4, or "
         "leaving that class out of the mean (classes=[the others]), has cured it, too",
-        stacklevel=3,
+        stacklevel=4,
     )
 
 
@@ -204,12 +236,6 @@ class BinarySelfAdjustingDiceLoss(BinarySetLoss, function=functional.binary_self
     """DSC of the positive class: `functional.binary_self_adjusting_dice`. Input ``[...]``."""
 
 
-def module_of(function: Any) -> type[SetLoss] | None:
-    """The module of a function of the dice family; None for anything else."""
-    kinds = [*SetLoss.__subclasses__(), *BinarySetLoss.__subclasses__()]
-    return next((kind for kind in kinds if function is getattr(kind, "function", 0)), None)
-
-
 _FORMS: dict[str, tuple[type[Loss], type[Loss]]] = {
     "ce": (CrossEntropyLoss, BinaryCrossEntropyLoss),
     "wce": (CrossEntropyLoss, BinaryCrossEntropyLoss),
@@ -237,7 +263,7 @@ EQUATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def make_loss(name: str, **options: Unpack[LossOptions]) -> Loss:
+def make_loss(name: str, **options: Any) -> Loss:
     """Make a loss from its abbreviation in the paper, or from an equation's number.
 
     Args:

@@ -10,9 +10,8 @@ over micro-batches or processes first, take the loss last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 import torch.distributed as dist
@@ -20,7 +19,15 @@ from torch import Tensor
 
 from dicebook.losses import batch as batches
 from dicebook.losses import equations
-from dicebook.losses.batch import Batch, Rows, Weight, check_classes, check_options, class_weights
+from dicebook.losses.batch import (
+    Batch,
+    Classes,
+    Rows,
+    Weight,
+    check_classes,
+    check_options,
+    class_weights,
+)
 
 Group = dist.ProcessGroup | Literal["world"] | None
 
@@ -45,9 +52,16 @@ class DiceStatistics:
     actual: Tensor
     unsure: Tensor | None = None
 
-    def sum(self) -> DiceStatistics:
-        """From one number an example to those of the set, ``[C, N]`` to ``[C]``."""
-        return DiceStatistics(*(number.sum(-1) for number in self._numbers()))
+    def sum(self, weight: Tensor | None = None) -> DiceStatistics:
+        """From one number an example to those of the set, ``[C, N]`` to ``[C]``.
+
+        Args:
+            weight: ``[N]`` or ``[C, N]``: an example of weight 2 counts as two such examples.
+        """
+        numbers, dtype = self._numbers(), self.overlap.dtype
+        if weight is not None:
+            numbers = [number * weight for number in numbers]
+        return DiceStatistics(*(number.sum(-1, dtype=dtype) for number in numbers))
 
     def __add__(self, other: DiceStatistics) -> DiceStatistics:
         """The statistics of both sets of examples together."""
@@ -120,7 +134,7 @@ class DiceStatistics:
         fp_weight: float | None = None,
         fn_weight: float | None = None,
         weight: Weight = None,
-        classes: Sequence[int] | None = None,
+        classes: Classes = None,
         absent: str | None = None,
         average: str | None = None,
         reduction: str = "mean",
@@ -143,13 +157,14 @@ class DiceStatistics:
         if average is not None:
             check_options(average=average, weight=weight, absent=absent, reduction=reduction)
             absent = absent or "skip"
+        prices: dict[str, Any] = {"fp_weight": fp_weight, "fn_weight": fn_weight}
         if average == "micro":
             sums = [number.sum(-1, keepdim=True) for number in self._numbers()]
-            return DiceStatistics(*sums).loss(smooth=smooth)
-        loss = self.loss_of_each(smooth=smooth, fp_weight=fp_weight, fn_weight=fn_weight)
+            return DiceStatistics(*sums).loss(smooth=smooth, **prices)
+        loss = self.loss_of_each(smooth=smooth, **prices)
         if absent is None:
             absent = "skip" if len(self.actual) > 1 and classes is None else "keep"
-        present = self.actual > 0 if absent == "skip" else None
+        present = self.actual.sign() if absent == "skip" else None
         return average_over_classes(loss, weight, classes, present, reduction)
 
     def loss_of_each(
@@ -162,7 +177,8 @@ class DiceStatistics:
         check_options(smooth=smooth)
         overlap, predicted, actual = self.overlap, self.predicted, self.actual
         if fp_weight is None and fn_weight is None:
-            return 1 - equations.dice_coefficient(overlap, predicted, actual, smooth)
+            mean = torch.lerp(predicted, actual, 0.5)
+            return 1 - equations.dice_coefficient_of_mean(overlap, mean, smooth)
         if fp_weight is None or fn_weight is None:
             raise ValueError("give both fp_weight and fn_weight (Tversky) or neither (dice)")
         check_options(fp_weight=fp_weight, fn_weight=fn_weight)
@@ -179,7 +195,7 @@ class DiceStatistics:
 def average_over_classes(
     loss: Tensor,
     weight: Weight,
-    classes: Sequence[int] | None,
+    classes: Classes,
     present: Tensor | None = None,
     reduction: str = "mean",
 ) -> Tensor:
@@ -187,23 +203,31 @@ def average_over_classes(
 
     Args:
         loss, weight, classes, reduction: As in `DiceStatistics.loss`.
-        present: None or ``[C]`` bool: the classes that are not skipped.
+        present: None or ``[C]``: 1 for the classes that count, 0 for those that are skipped.
     """
     check_classes(classes, loss.shape[0])
-    numbers = class_weights(weight, loss.shape[0])
-    share = loss.new_ones(loss.shape[0]) if numbers is None else numbers.to(loss)
+    share = class_weights(weight, loss.shape[0])
+    share = None if share is None else share.to(loss)
     if present is not None:
-        share = share * present
+        share = present if share is None else share * present
     if classes is not None:
-        index = torch.as_tensor(classes, device=loss.device)
-        loss, share = loss.index_select(0, index), share.index_select(0, index)
-    weighted = loss * (share if loss.ndim == 1 else share.unsqueeze(-1))
-    if reduction == "none":
-        return weighted
-    total = weighted.sum(0)
+        index = torch.as_tensor(classes).to(loss.device)
+        loss = loss.index_select(0, index)
+        share = None if share is None else share.index_select(0, index)
+    if share is None:
+        return loss if reduction == "none" else getattr(loss, reduction)(0)
+    if loss.ndim == 1 and reduction != "none":
+        total = torch.dot(share, loss)
+    else:
+        loss = loss * share.reshape(-1, *[1] * (loss.ndim - 1))
+        if reduction == "none":
+            return loss
+        total = loss.sum(0)
     if reduction == "sum":
         return total
     shares = share.sum()
+    if weight is None:  # each 0 or 1
+        return total / shares.clamp(min=1)
     return total / shares.masked_fill(shares == 0, 1.0)
 
 
@@ -214,57 +238,118 @@ def of_examples(
 
     Options are those of `dice_statistics`; ``unsure`` is what squared Tversky alone needs.
     """
-    x, y = batch.logits, batch.target
-    m = None if alpha == 0 and ohem_ratio is None else equations.margins(x)
-    q = equations.probabilities(x) if m is None or alpha == 0 else equations.self_adjusted(m, alpha)
-    kept = batch.kept
-    if m is not None and ohem_ratio is not None:
-        kept = hardest(m, y, kept, ohem_ratio)
-        y = torch.where(kept, y, 0.0)
-    q = torch.where(kept, q, 0.0)
+    x, y, dropped = batch.logits, batch.target, batch.dropped
+    if alpha > 0:
+        of_classes = equations.self_adjusted_of_classes
+        q = of_classes(x, alpha) if batch.exclusive else equations.self_adjusted(x, alpha)
+    else:
+        q = equations.probabilities(x) if batch.exclusive else torch.sigmoid(x)
+    if ohem_ratio is not None:
+        m = equations.margins(x) if batch.exclusive else x
+        dropped = ~hardest(m, y, dropped, ohem_ratio)
+        y = y.masked_fill(dropped, 0)
+    if dropped is not None:
+        q = q.masked_fill(dropped, 0.0)
+    overlap = q * y
     if not squared:
-        return DiceStatistics(q * y, q, y)
+        return DiceStatistics(overlap, q, y)
+    if y.dtype == torch.bool:
+        return DiceStatistics(overlap, q * q, y, overlap * (1 - q) if unsure else None)
     spread = y * (y - q) * (q + (1 - y)) if unsure else None
-    return DiceStatistics(q * y, q * q, y * y, spread)
+    return DiceStatistics(overlap, q * q, y * y, spread)
 
 
 def of_rows(rows: Rows, alpha: float, squared: bool, *, unsure: bool = True) -> DiceStatistics:
-    """As `of_examples` and its `sum`, ``[C]``, where each example has one label."""
-    x = rows.logits
-    q = torch.softmax(x, -1) if alpha == 0 else equations.self_adjusted_of_rows(x, alpha)
-    q = rows.where_kept(q)
-    right = rows.of_gold(q)
-    numbers = [right, rows.where_kept(torch.ones_like(right))]
-    if squared and unsure:
-        numbers.append(right * (1 - right))
-    # Many numbers are added one by one, so with more digits (which MPS does not have).
-    wide = torch.float32 if x.device.type == "mps" else torch.float64
-    each = torch.stack(numbers).to(wide)
-    zeros = each.new_zeros(len(numbers), x.shape[-1])
-    sums = zeros.scatter_add(1, rows.labels.expand_as(each), each).to(x.dtype)
-    overlap, actual, *rest = sums.unbind(0)
-    return DiceStatistics(overlap, (q * q if squared else q).sum(0), actual, *rest)
+    """As `of_examples` and its `sum`, ``[C]``, where each example has one label, on a CPU."""
+    x, labels, weight = rows.logits, rows.labels, rows.weight
+    classes = x.shape[-1]
+    dim = 0 if classes < equations.MANY else 1  # of the classes, in memory as in the shape
+    if dim == 0:
+        x = x.t().contiguous()
+    if alpha == 0:
+        q = torch.softmax(x, dim)
+    elif dim == 1:
+        q = equations.self_adjusted_of_rows(x, alpha)
+    else:
+        near = x.numel() > 0 and float(x.detach().amax() - x.detach().amin()) < 60
+        q = equations.self_adjusted_of_classes(x, alpha, near=near)
+    if rows.dropped is not None:
+        labels = labels.masked_fill(rows.dropped, 0)
+        q = q.masked_fill(rows.dropped.unsqueeze(dim), 0.0)
+        weight = ~rows.dropped if weight is None else weight
+    right = q.gather(dim, labels.unsqueeze(dim)).squeeze(dim)
+    predicted = q * q if squared else q
+    if rows.weight is not None:
+        predicted = predicted * rows.weight.unsqueeze(dim)
+
+    def by_class(numbers: Tensor) -> Tensor:
+        # Many numbers are added one by one, so with more digits.
+        if rows.weight is not None:
+            numbers = numbers * rows.weight
+        zeros = numbers.new_zeros(classes, dtype=torch.float64)
+        return zeros.scatter_add(0, labels, numbers.double()).to(x.dtype)
+
+    return DiceStatistics(
+        by_class(right),
+        predicted.sum(1 - dim),
+        torch.bincount(labels, weight if weight is None else weight.double(), classes).to(x.dtype),
+        by_class(right * (1 - right)) if squared and unsure else None,
+    )
 
 
-def hardest(m: Tensor, y: Tensor, kept: Tensor, ratio: float) -> Tensor:
+def hardest(m: Tensor, y: Tensor, dropped: Tensor | None, ratio: float) -> Tensor:
     """Online hard example mining: which examples count, ``[C, N]`` bool.
 
     For each class all positives count, and of the negatives at most ``ratio`` for each positive,
     rounded down: those with the highest margin m. A class without a positive keeps none. Margins
     rank as p does, without the ties of probabilities that have rounded to 1.
     """
-    positive = kept & (y > 0)
-    negative = kept & (y == 0)
+    positive, negative = y > 0, y == 0
+    if dropped is not None:
+        positive, negative = positive & ~dropped, negative & ~dropped
     hardness = m.detach().masked_fill(~negative, -torch.inf)
     rank = hardness.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
     allowed = (positive.sum(-1, keepdim=True) * ratio).floor()
     return positive | (negative & (rank < allowed))
 
 
+def set_statistics(
+    given: Batch | Rows,
+    alpha: float,
+    squared: bool,
+    ohem_ratio: float | None = None,
+    *,
+    unsure: bool = True,
+) -> DiceStatistics:
+    """The statistics of a checked batch, ``[C]``."""
+    if isinstance(given, Rows):
+        return of_rows(given, alpha, squared, unsure=unsure)
+    if ohem_ratio is not None and given.weight is not None:
+        raise ValueError("ohem_ratio counts examples; got sample_weight beside it")
+    return of_examples(given, alpha, squared, ohem_ratio, unsure=unsure).sum(given.weight)
+
+
+def checked(
+    input: Tensor,
+    target: Tensor,
+    *rest: Any,
+    alpha: float,
+    level: str = "set",
+    ohem_ratio: float | None = None,
+) -> Batch | Rows:
+    """A multi-class batch as the dice family needs it; arguments as in `batch.multi_class`."""
+    by_rows = level == "set" and ohem_ratio is None and not batches.is_soft(target)
+    finite = alpha > 0 or ohem_ratio is not None
+    if by_rows and batches.is_readable(input, target):
+        return batches.rows(input, target, *rest, finite=finite)
+    return batches.multi_class(input, target, *rest, soft=ohem_ratio is None, finite=finite)
+
+
 def dice_statistics(
     input: Tensor,
     target: Tensor,
     mask: Tensor | None = None,
+    sample_weight: Tensor | None = None,
     *,
     alpha: float = 0.0,
     squared: bool = False,
@@ -284,16 +369,16 @@ def dice_statistics(
         The statistics, ``[C]`` each.
     """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
-    if ohem_ratio is None and not batches.is_soft(target):
-        return of_rows(batches.rows(input, target, mask, ignore_index), alpha, squared)
-    batch = batches.multi_class(input, target, mask, ignore_index, soft=ohem_ratio is None)
-    return of_examples(batch, alpha, squared, ohem_ratio).sum()
+    rest = mask, sample_weight, ignore_index
+    given = checked(input, target, *rest, alpha=alpha, ohem_ratio=ohem_ratio)
+    return set_statistics(given, alpha, squared, ohem_ratio)
 
 
 def binary_dice_statistics(
     input: Tensor,
     target: Tensor,
     mask: Tensor | None = None,
+    sample_weight: Tensor | None = None,
     *,
     alpha: float = 0.0,
     squared: bool = False,
@@ -302,14 +387,16 @@ def binary_dice_statistics(
 ) -> DiceStatistics:
     """As `dice_statistics`, with one logit an example; of the positive class alone, ``[1]``."""
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
-    batch = batches.binary(input, target, mask, ignore_index, soft=ohem_ratio is None)
-    return of_examples(batch, alpha, squared, ohem_ratio).sum()
+    given = (input, target, mask, sample_weight, ignore_index)
+    batch = batches.decisions(*given, soft=ohem_ratio is None)
+    return set_statistics(batch, alpha, squared, ohem_ratio)
 
 
 def multi_label_dice_statistics(
     input: Tensor,
     target: Tensor,
     mask: Tensor | None = None,
+    sample_weight: Tensor | None = None,
     *,
     alpha: float = 0.0,
     squared: bool = False,
@@ -318,6 +405,6 @@ def multi_label_dice_statistics(
 ) -> DiceStatistics:
     """As `dice_statistics`, with logits and targets ``[..., L]``, each a yes or no; ``[L]``."""
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
-    batch = batches.multi_label(input, target, mask, ignore_index, soft=ohem_ratio is None)
-    sums = of_examples(batch, alpha, squared, ohem_ratio).sum()
-    return DiceStatistics.unstack(sums.stack().squeeze(1))
+    given = (input, target, mask, sample_weight, ignore_index)
+    batch = batches.decisions(*given, soft=ohem_ratio is None, labels=True)
+    return set_statistics(batch, alpha, squared, ohem_ratio)

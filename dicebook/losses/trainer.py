@@ -11,18 +11,16 @@ micro-batch of the step returns the loss of them all.
 from __future__ import annotations
 
 import functools
-import sys
-import types
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from dicebook.losses import functional
 from dicebook.losses.combinations import WarmStart, terms, unwrapped
-from dicebook.losses.modules import SetLoss, module_of
+from dicebook.losses.modules import Loss, SetLoss
 from dicebook.losses.statistics import DiceStatistics, Group
 
 
@@ -40,9 +38,16 @@ class TrainerLoss:
             that gives the mean over labels other than −100.
         average_tokens_across_devices: What the ``TrainingArguments`` say under this name.
 
+    Give the Trainer its `callback`, too: it makes ``eval_loss`` the loss of the whole split rather
+    than a mean over evaluation batches, advances a `WarmStart`, and refuses arguments of the
+    Trainer that have no effect.
+
+    Warns:
+        UserWarning: Once, if in the first 20 steps a set-level loss met no example of most of its
+            classes (of all but the most frequent class, if all count): a larger batch, or
+            accumulation, gives it something to learn from. Or if a `WarmStart` does not advance.
+
     Raises:
-        TypeError: A function or module that has a set-level loss inside, so that it is no mean
-            over labels: ``functools.partial(functional.dice, ...)``, or a sum of two losses.
         ValueError: A loss with ``reduction="none"``, or with an ``ignore_index`` other than the
             −100 by which the Trainer counts labels.
     """
@@ -51,7 +56,6 @@ class TrainerLoss:
         self, loss: Callable[..., Tensor], *, average_tokens_across_devices: bool = True
     ) -> None:
         for _, leaf in terms(loss, ever=True):
-            _refuse_hidden_sets(leaf)
             if getattr(leaf, "reduction", "mean") == "none":
                 raise ValueError(f"the Trainer needs a scalar; got reduction='none' in {leaf}")
             if getattr(leaf, "ignore_index", -100) != -100:
@@ -64,6 +68,10 @@ class TrainerLoss:
         self._seen, self._interrupted = 0, False
         self._held: list[_MicroBatch] = []
         self._items: Tensor | int | None = None
+        self._unchecked = [leaf for _, leaf in terms(loss, ever=True) if _needs_a_check(leaf)]
+        self._steps = 0
+        self._present: list[Tensor] | None = []
+        self._evaluated: _MicroBatch | None = None
 
     def __call__(
         self, outputs: Any, labels: Tensor | None, num_items_in_batch: Tensor | int | None = None
@@ -84,13 +92,23 @@ class TrainerLoss:
 
         Raises:
             ValueError: There are no labels; the model is a causal language model, whose labels
-                are those of the next position; or ``label_smoothing_factor`` is set.
+                are those of the next position; or a loss that is not of this package is no mean
+                over labels, so that parts of a step do not add up to it: a set-level loss inside a
+                function, or a mean that is weighted by class, as in
+                ``torch.nn.CrossEntropyLoss(weight=...)``.
             RuntimeError: More labels came than the Trainer counted, or in two steps fewer.
         """
         if labels is None:
             raise ValueError("expected the labels in the batch under 'labels'; got None")
-        _refuse_what_the_trainer_would_do(outputs)
-        logits = _logits(outputs)
+        _refuse_causal_models(outputs)
+        logits = _logits(outputs, labels)
+        if self._unchecked:
+            for leaf in self._unchecked:
+                _check_adds_up(leaf, logits, labels)
+            self._unchecked = []
+        if not torch.is_grad_enabled():
+            part = self._of_micro_batch(logits, labels, labels.ne(-100).sum())
+            self._evaluated = part if self._evaluated is None else self._evaluated + part
         if num_items_in_batch is None:
             return self.loss(logits, labels)
         if isinstance(num_items_in_batch, Tensor) and num_items_in_batch.numel() != 1:
@@ -120,12 +138,22 @@ class TrainerLoss:
                 f"{total_seen}. Does average_tokens_across_devices say what the "
                 "TrainingArguments say?"
             )
-        return self._total(functools.reduce(_MicroBatch.__add__, held), alone=False)
+        step = functools.reduce(_MicroBatch.__add__, held)
+        self._look_for_positives(step)
+        return self._total(step, alone=False)
 
     def _begin(self, items: Tensor | int) -> None:
         """Drop what an interrupted step left, if this is another one."""
         same = items is self._items or not isinstance(items, Tensor)
         self._items = items
+        self._steps += not same
+        if self._steps == 4 and any(warm._step == 0 < warm.end for warm in self._warm_starts()):
+            self._steps += 1
+            warnings.warn(
+                "the WarmStart is still at step 0: give the Trainer callbacks=[adapter.callback()],"
+                " or call its advance() after each step",
+                stacklevel=3,
+            )
         if same or not self._held:
             return
         seen, self._held, self._seen = self._seen, [], 0
@@ -137,20 +165,94 @@ class TrainerLoss:
             )
         self._interrupted = True
 
+    def _warm_starts(self) -> list[WarmStart]:
+        loss = unwrapped(self.loss)
+        modules = loss.modules() if isinstance(loss, nn.Module) else ()
+        return [module for module in modules if isinstance(module, WarmStart)]
+
+    def _look_for_positives(self, step: _MicroBatch) -> None:
+        if self._present is None:
+            return
+        for leaf, sums in zip(filter(_is_set_level, self._leaves()), step.statistics, strict=True):
+            present = (sums.actual.detach() > 0).float()
+            index = leaf._on(present).get("classes")
+            self._present.append(present if index is None else present[index])
+            break  # the first set-level loss says enough
+        if len(self._present) < 20:
+            return
+        shares = torch.stack(self._present).mean(0).sort().values
+        self._present = None
+        rare = shares[:-1] if len(shares) > 1 and index is None else shares
+        if float(rare.mean()) < 0.5:
+            warnings.warn(
+                f"in the first 20 steps the classes of {leaf} had an example in only "
+                f"{float(rare.mean()):.0%} of the sets. A set without one tells a set-level loss "
+                "nothing about the class: use larger batches or gradient_accumulation_steps",
+                stacklevel=3,
+            )
+
+    def _leaves(self) -> list[Any]:
+        return [leaf for _, leaf in terms(self.loss)]
+
+    def evaluated(self) -> Tensor | None:
+        """The loss of all that was evaluated since the last call, on all processes; or None.
+
+        It is the loss of the whole, as of one batch: set-level statistics are added up over
+        batches, and means are weighted by their labels. Distributed evaluation may repeat some
+        examples to fill the last batch; they count twice here.
+        """
+        seen, self._evaluated = self._evaluated, None
+        if seen is None:
+            return None
+        mean = torch.stack([seen.mean, seen.labels.to(seen.mean.dtype)])
+        if _processes() > 1:
+            dist.all_reduce(mean)
+        whole = seen._replace(mean=mean[0] / mean[1].clamp(min=1))
+        return self._total(whole, alone=False, trained=False)
+
     def callback(self) -> Any:
-        """A ``TrainerCallback`` that drops what another run left, and advances a `WarmStart`."""
+        """A ``TrainerCallback`` for the Trainer that has this loss.
+
+        It drops what another run left, advances a `WarmStart`, and writes the loss of the whole
+        evaluation (see `evaluated`) over the Trainer's mean of batch losses, so that the best
+        checkpoint does not depend on the size of evaluation batches. When training begins it raises
+        a ``ValueError`` for ``label_smoothing_factor``, which has no effect beside a
+        ``compute_loss_func``.
+        """
         from transformers import TrainerCallback
 
-        loss, adapter = unwrapped(self.loss), self
+        adapter = self
 
         class Follow(TrainerCallback):
-            def on_train_begin(self, *_: Any, **__: Any) -> None:
+            def on_train_begin(self, args: Any, *_: Any, **__: Any) -> None:
                 adapter._held, adapter._seen, adapter._interrupted = [], 0, False
+                adapter._evaluated = None
+                if args.label_smoothing_factor:
+                    raise ValueError(
+                        f"label_smoothing_factor={args.label_smoothing_factor} has no effect "
+                        "beside a compute_loss_func. Expected 0; "
+                        "CrossEntropyLoss(label_smoothing=...) smooths the labels"
+                    )
 
             def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-                for module in loss.modules() if isinstance(loss, nn.Module) else ():
-                    if isinstance(module, WarmStart):
-                        module.advance(to=state.global_step)
+                adapter._evaluated = None
+                for warm in adapter._warm_starts():
+                    warm.advance(to=state.global_step)
+
+            def on_predict(self, *_: Any, **__: Any) -> None:
+                adapter._evaluated = None
+
+            def on_evaluate(
+                self, args: Any, state: Any, control: Any, metrics: Any = None, **_: Any
+            ) -> None:
+                with torch.no_grad():
+                    value = adapter.evaluated()
+                if value is None:
+                    return
+                for name in [name for name in metrics or () if name.endswith("_loss")]:
+                    metrics[name] = value.item()
+                    if state.log_history and name in state.log_history[-1]:
+                        state.log_history[-1][name] = value.item()
 
         return Follow()
 
@@ -166,9 +268,9 @@ class TrainerLoss:
                 # A mean of nothing is NaN in torch's own losses.
                 part = torch.where(share > 0, part * share, 0.0)
             mean = mean + weight * part
-        return _MicroBatch(mean, statistics)
+        return _MicroBatch(mean, statistics, labels.ne(-100).sum())
 
-    def _total(self, step: _MicroBatch, *, alone: bool) -> Tensor:
+    def _total(self, step: _MicroBatch, *, alone: bool, trained: bool = True) -> Tensor:
         total = step.mean
         statistics = iter(step.statistics)
         for weight, leaf in terms(self.loss):
@@ -178,7 +280,8 @@ class TrainerLoss:
                     everybody: Group = "world" if _processes() > 1 else None
                     sums = sums.all_reduce(leaf.process_group or everybody)
                 # The Trainer will multiply by the number of processes: that is in the sums already.
-                factor = _processes() if self.average_tokens_across_devices else 1
+                averaged = trained and self.average_tokens_across_devices
+                factor = _processes() if averaged else 1
                 total = total + weight * leaf.loss_of(sums) / factor
         return total
 
@@ -198,85 +301,68 @@ class _MicroBatch(NamedTuple):
 
     mean: Tensor
     statistics: list[DiceStatistics]
+    labels: Tensor
 
     def __add__(self, other: _MicroBatch) -> _MicroBatch:  # type: ignore[override]
         pairs = zip(self.statistics, other.statistics, strict=True)
-        return _MicroBatch(self.mean + other.mean, [a + b for a, b in pairs])
+        sums = [a + b for a, b in pairs]
+        return _MicroBatch(self.mean + other.mean, sums, self.labels + other.labels)
 
 
 def _is_set_level(loss: Any) -> bool:
     return isinstance(loss, SetLoss) and loss.level == "set"
 
 
-def _refuse_hidden_sets(loss: Any) -> None:
-    if isinstance(loss, SetLoss):
-        return
-    for inside in map(unwrapped, _inside(loss)):
-        module = module_of(inside)
-        if module is None and not _is_set_level(inside):
-            continue
-        options = loss.keywords if isinstance(loss, functools.partial) else {}
-        chosen = ", ".join(f"{name}={value!r}" for name, value in options.items()) or "..."
-        wanted = f"{module.__name__}({chosen})" if module else repr(inside)
-        raise TypeError(
-            f"{loss!r} has the loss of a set inside, and that is no mean over labels. Expected "
-            f"{wanted} itself, in a WeightedSum if another loss is added"
+def _needs_a_check(loss: Any) -> bool:
+    return not isinstance(loss, Loss) and getattr(loss, "reduction", "mean") == "mean"
+
+
+def _check_adds_up(loss: Callable[..., Tensor], logits: Tensor, labels: Tensor) -> None:
+    """Check by numbers that the loss of the whole is that of its parts, weighted by their labels.
+
+    The numbers are made up, of the batch's shapes, so that no class is missing by chance.
+    """
+    generator = torch.Generator().manual_seed(0)
+    shape = (6, *logits.shape[1:])
+    x = 2 * torch.randn(shape, generator=generator)
+    if labels.is_floating_point() or labels.shape == logits.shape:
+        y = (torch.rand(shape, generator=generator) < 0.4).to(labels.dtype)
+    else:
+        y = torch.randint(logits.shape[-1], (6, *labels.shape[1:]), generator=generator)
+    x, y = x.to(logits.device), y.to(logits.device)
+    with torch.no_grad():
+        try:
+            whole = float(loss(x, y))
+            parts = (float(loss(x[:2], y[:2])) + 2 * float(loss(x[2:], y[2:]))) / 3
+        except Exception:  # it takes batches of one kind alone, and nothing can be said
+            return
+    if abs(whole - parts) > 1e-3 * abs(whole):
+        raise ValueError(
+            f"{loss!r} is no mean over labels: its value for six examples was {whole:.4g}, and the "
+            f"weighted mean of those for two and for four {parts:.4g}, so parts of a step do not "
+            "add up to it. Expected a loss of this package itself, in a WeightedSum if another is "
+            "added (DiceLoss, CrossEntropyLoss(weight=...)), or a mean over labels"
         )
 
 
-def _inside(loss: Any) -> Iterator[Any]:
-    """A loss, and what it holds or names: a module's modules, a function's variables."""
-    loss = unwrapped(loss)
-    yield loss
-    if isinstance(loss, nn.Module):
-        yield from list(loss.modules())[1:]
-        loss = type(loss).forward
-    if isinstance(loss, functools.partial):
-        yield from (*_inside(loss.func), *loss.args, *loss.keywords.values())
-    if isinstance(loss, types.MethodType):
-        yield loss.__self__
-        loss = loss.__func__
-    if isinstance(loss, types.FunctionType) and loss.__module__ not in _OWN:
-        names = loss.__code__.co_names
-        for value in (loss.__globals__.get(name) for name in names):
-            yield value
-            if isinstance(value, types.ModuleType):
-                yield from (getattr(value, name, None) for name in names)
-        for cell in loss.__closure__ or ():
-            yield cell.cell_contents
-
-
-_OWN = {functional.__name__, SetLoss.__module__}
-
-
-def _refuse_what_the_trainer_would_do(outputs: Any) -> None:
-    """A Trainer with a ``compute_loss_func`` leaves out what it does for its own loss."""
+def _refuse_causal_models(outputs: Any) -> None:
     if "CausalLM" in type(outputs).__name__:
         raise ValueError(
             "the labels of a causal language model are those of the next position. Shift them: "
             "compute_loss_func=lambda outputs, labels, num_items_in_batch=None: "
             "adapter((outputs.logits[..., :-1, :],), labels[..., 1:], num_items_in_batch)"
         )
-    frame = sys._getframe(2)
-    for _ in range(2):  # the Trainer, or a function around this one that the Trainer calls
-        trainer = frame.f_locals.get("self")
-        factor = getattr(getattr(trainer, "args", None), "label_smoothing_factor", 0)
-        if factor:
-            raise ValueError(
-                f"label_smoothing_factor={factor} has no effect beside a compute_loss_func. "
-                "Expected 0; CrossEntropyLoss(label_smoothing=...) smooths the labels"
-            )
-        if frame.f_back is None:
-            return
-        frame = frame.f_back
 
 
 def _processes() -> int:
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
-def _logits(outputs: Any) -> Tensor:
+def _logits(outputs: Any, labels: Tensor) -> Tensor:
     if isinstance(outputs, tuple):
-        return outputs[0]
-    logits: Tensor = outputs["logits"] if isinstance(outputs, dict) else outputs.logits
-    return logits
+        logits: Tensor = outputs[0]
+    else:
+        logits = outputs["logits"] if isinstance(outputs, dict) else outputs.logits
+    # One logit an example, of a head with num_labels=1.
+    one = logits.ndim == labels.ndim + 1 and logits.shape[-1] == 1
+    return logits.squeeze(-1) if one else logits

@@ -10,7 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from dicebook import diagnose, make_loss
+from dicebook import DiceLoss, diagnose, make_loss
+from dicebook.diagnosis.report import NOTE, OK, PROBLEM
 
 Loss = Callable[..., Tensor]
 
@@ -322,3 +323,42 @@ def test_memory_grows_with_the_rows_alone_or_with_their_square() -> None:
     for classes in (2, 64, 700):
         assert diagnose(pairs, *tokens(classes))["memory"].verdict == "problem"
         assert diagnose(F.cross_entropy, *tokens(classes))["memory"].verdict == "ok"
+
+
+def dropped_out(x: Tensor, y: Tensor) -> Tensor:
+    return F.cross_entropy(F.dropout(x, 0.3, training=True), y)
+
+
+def smoothed_above(x: Tensor, y: Tensor) -> Tensor:
+    p, gold = x.softmax(-1), F.one_hot(y, x.shape[-1])
+    return (1 - (2 * (p * gold).sum(0) + 1) / ((p + gold).sum(0) + 1e-8)).mean()
+
+
+def detached_below(x: Tensor, y: Tensor) -> Tensor:
+    p, gold = x.softmax(-1), F.one_hot(y, x.shape[-1])
+    return (1 - (2 * (p * gold).sum(0) + 1) / ((p + gold).sum(0) + 1).detach()).mean()
+
+
+@pytest.mark.parametrize(
+    ("loss", "check", "verdict"),
+    [
+        (dropped_out, "random", PROBLEM),
+        (smoothed_above, "range", NOTE),
+        (detached_below, "detached", NOTE),
+    ],
+)
+def test_more_faults_are_found(loss: Loss, check: str, verdict: str) -> None:
+    report = diagnose(loss, *MULTI)
+    (found,) = [finding for finding in report.findings if finding.name == check]
+    assert found.verdict == verdict
+    for sound in (F.cross_entropy, DiceLoss(), DiceLoss(level="example")):
+        named = {finding.name: finding.verdict for finding in diagnose(sound, *MULTI).findings}
+        assert named.get(check, OK) == OK
+
+
+@pytest.mark.parametrize(("rows", "classes"), [(64, 128), (256, 128), (100, 150)])
+def test_as_many_classes_as_rows_in_a_half_are_no_fault_of_torch_s(rows: int, classes: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(rows, classes, generator=generator)
+    y = torch.randint(classes, (rows,), generator=generator)
+    assert not [f for f in diagnose(F.cross_entropy, x, y).findings if f.verdict == PROBLEM]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -10,8 +11,15 @@ import pytest
 import torch
 from torch import nn
 
-from dicebook import CrossEntropyLoss, DiceLoss, SelfAdjustingDiceLoss, TrainerLoss, WeightedSum
-from dicebook.diagnosis.watchdog import Watchdog
+from dicebook import (
+    BinaryDiceLoss,
+    CrossEntropyLoss,
+    DiceLoss,
+    SelfAdjustingDiceLoss,
+    TrainerLoss,
+    WarmStart,
+    WeightedSum,
+)
 from dicebook.losses import functional as L
 from losses import trainer_worker
 from losses.trainer_worker import LOSSES, check, distance, failing, fit, network, truth
@@ -137,46 +145,50 @@ class Both(nn.Module):
         return self.dice(x, y) + 1
 
 
-dice_of_the_module = DiceLoss()
+def home_made(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    p, one_hot = x.flatten(0, -2).softmax(-1), torch.nn.functional.one_hot(y.flatten(), 4)
+    return 1 - ((2 * (p * one_hot).sum(0) + 1) / ((p + one_hot).sum(0) + 1)).mean()
 
 
-def named(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return L.cross_entropy(x, y) + L.tversky(x, y)
+def flat(loss: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    return lambda x, y: loss(x.flatten(0, -2), y.flatten())
 
 
-def called(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return dice_of_the_module(x, y)
+WEIGHTED = nn.CrossEntropyLoss(weight=torch.tensor([0.1, 1.0, 2.0, 5.0]))
+NO_MEANS = {
+    "function": L.dice,
+    "partial": functools.partial(L.tversky, smooth=2.0),
+    "method": DiceLoss().forward,
+    "module": Both(),
+    "sum": lambda x, y: L.cross_entropy(x, y) + L.tversky(x, y),
+    "in a sum": WeightedSum(CrossEntropyLoss(), Both()),
+    "home-made": home_made,
+    "weighted by class": flat(WEIGHTED),
+    "compiled": torch.compile(L.self_adjusting_dice, backend="eager"),
+}
+MEANS = {
+    "focal": functools.partial(L.focal, gamma=1.0),
+    "sum": lambda x, y: L.cross_entropy(x, y) + L.focal(x, y),
+    "example level": DiceLoss(level="example").forward,
+    "torch": flat(nn.CrossEntropyLoss(label_smoothing=0.1)),
+    "a sum": flat(nn.CrossEntropyLoss(weight=WEIGHTED.weight, reduction="sum")),
+    "own": CrossEntropyLoss(weight=[0.1, 1.0, 2.0, 5.0]),
+}
+MEANS["a sum"].reduction = "sum"  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("loss", "wanted"),
-    [
-        (L.dice, "DiceLoss(...) itself"),
-        (functools.partial(L.binary_tversky, smooth=2.0), "BinaryTverskyLoss(smooth=2.0) itself"),
-        (DiceLoss().forward, "DiceLoss(smooth=1.0"),
-        (Both(), "DiceLoss(smooth=1.0"),
-        (named, "TverskyLoss(...) itself"),
-        (called, "DiceLoss(smooth=1.0"),
-        ((lambda loss: lambda x, y: loss(x, y) + 1)(DiceLoss()), "DiceLoss(smooth=1.0"),
-        (WeightedSum(CrossEntropyLoss(), Both()), "DiceLoss(smooth=1.0"),
-    ],
-)
-def test_a_set_level_loss_hidden_in_a_function_is_refused(loss: object, wanted: str) -> None:
-    with pytest.raises(TypeError, match="no mean over labels") as error:
-        TrainerLoss(loss)  # type: ignore[arg-type]
-    assert f"Expected {wanted}" in str(error.value)
+@pytest.mark.parametrize("name", NO_MEANS)
+def test_a_loss_that_parts_do_not_add_up_to_is_refused(name: str) -> None:
+    adapter = TrainerLoss(NO_MEANS[name])
+    with pytest.raises(ValueError, match="is no mean over labels"):
+        adapter(outputs(2), torch.zeros(2, 3, dtype=torch.long), torch.tensor(6))
 
 
-def test_a_compiled_function_is_refused_by_its_loss() -> None:
-    compiled = torch.compile(L.self_adjusting_dice)
-    with pytest.raises(TypeError, match=r"Expected SelfAdjustingDiceLoss\(\.\.\.\) itself"):
-        TrainerLoss(compiled)
-
-
-def test_means_may_come_as_functions() -> None:
-    TrainerLoss(functools.partial(L.focal, gamma=1.0))
-    TrainerLoss(lambda x, y: L.cross_entropy(x, y) + L.focal(x, y))
-    TrainerLoss(DiceLoss(level="example").forward)
+@pytest.mark.parametrize("name", MEANS)
+def test_means_and_sums_are_taken(name: str) -> None:
+    adapter = TrainerLoss(MEANS[name])
+    labels = torch.tensor([[0, 1, 2], [3, 3, 1]])
+    assert adapter(outputs(2), labels, torch.tensor(6)).isfinite()
 
 
 def test_an_interrupted_step_leaves_nothing_behind() -> None:
@@ -209,23 +221,69 @@ def test_a_causal_language_model_is_refused_with_the_call_to_use() -> None:
     torch.testing.assert_close(value, DiceLoss()(seen.logits[:, :-1], labels[:, 1:]))
 
 
-class StandIn:
-    """What the adapter looks at in a Trainer."""
-
-    def __init__(self, factor: float) -> None:
-        self.args = SimpleNamespace(label_smoothing_factor=factor)
-
-    def compute_loss(self, adapter: Callable[..., torch.Tensor]) -> torch.Tensor:
-        return adapter(outputs(2), torch.zeros(2, 3, dtype=torch.long), num_items_in_batch=6)
-
-
 def test_label_smoothing_by_the_trainer_is_refused() -> None:
-    adapter = TrainerLoss(CrossEntropyLoss())
-    assert StandIn(0.0).compute_loss(adapter).item() > 0
-    watching = Watchdog().watching(adapter)
-    for called_by_the_trainer in (adapter, lambda *a, **k: adapter(*a, **k), watching):
-        with pytest.raises(ValueError, match=r"label_smoothing_factor=0.1 has no effect"):
-            StandIn(0.1).compute_loss(called_by_the_trainer)
+    follow = TrainerLoss(CrossEntropyLoss()).callback()
+    follow.on_train_begin(SimpleNamespace(label_smoothing_factor=0.0))
+    with pytest.raises(ValueError, match=r"label_smoothing_factor=0.1 has no effect"):
+        follow.on_train_begin(SimpleNamespace(label_smoothing_factor=0.1))
+
+
+@pytest.mark.parametrize(
+    "loss", [DiceLoss(), CrossEntropyLoss(), WeightedSum(CrossEntropyLoss(), DiceLoss())], ids=str
+)
+def test_the_evaluation_loss_is_that_of_the_split_whatever_the_batches(loss: nn.Module) -> None:
+    labels = torch.tensor([[0, 1, -100], [3, -100, -100], [1, 2, 2], [0, 0, 0], [1, 0, 3]])
+    whole = outputs(5).logits.detach()
+    for size in (1, 2, 5):
+        adapter = TrainerLoss(loss)
+        follow = adapter.callback()
+        with torch.no_grad():
+            for x, y in zip(whole.split(size), labels.split(size), strict=True):
+                adapter(SimpleNamespace(logits=x), y, y.ne(-100).sum())
+        metrics, log = {"eval_loss": 9.0, "eval_f1": 0.5}, [{"loss": 1.0}, {"eval_loss": 9.0}]
+        follow.on_evaluate(None, SimpleNamespace(log_history=log), None, metrics=metrics)
+        assert metrics == {"eval_loss": pytest.approx(loss(whole, labels).item()), "eval_f1": 0.5}
+        assert log[1]["eval_loss"] == metrics["eval_loss"]
+        assert adapter.evaluated() is None
+
+
+def test_a_warm_start_that_does_not_start_is_said_once() -> None:
+    labels = torch.tensor([[0, 1, -100], [3, -100, -100]])
+    for callback in (False, True):
+        loss = WarmStart(CrossEntropyLoss(), DiceLoss(), end=3)
+        adapter = TrainerLoss(loss)
+        follow = adapter.callback()
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            for step in range(8):
+                if callback:
+                    follow.on_step_begin(None, SimpleNamespace(global_step=step), None)
+                adapter(outputs(2), labels, torch.tensor(3))
+        said = [str(warning.message) for warning in seen]
+        assert len([text for text in said if "still at step 0" in text]) == (not callback)
+
+
+@pytest.mark.parametrize(("every", "warned"), [(5, True), (1, False)])
+@pytest.mark.parametrize("loss", [DiceLoss(), DiceLoss(classes=[1]), BinaryDiceLoss()], ids=str)
+def test_sets_that_seldom_hold_a_positive_are_said_once(
+    loss: nn.Module, every: int, warned: bool
+) -> None:
+    adapter = TrainerLoss(loss)
+    x = torch.randn(4) if isinstance(loss, BinaryDiceLoss) else torch.randn(4, 2)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for step in range(50):
+            labels = torch.tensor([0, 0, 0, int(step % every == 0)])
+            adapter((x.requires_grad_(),), labels, torch.tensor(4))
+    assert len(seen) == warned
+    assert all("in only 20% of the sets" in str(warning.message) for warning in seen)
+
+
+def test_a_head_of_one_logit_may_keep_its_dimension() -> None:
+    labels = torch.tensor([0, 1, 1, 0])
+    x = torch.randn(4, 1, requires_grad=True)
+    value = TrainerLoss(BinaryDiceLoss())((x,), labels, torch.tensor(4))
+    torch.testing.assert_close(value, BinaryDiceLoss()(x.squeeze(-1), labels))
 
 
 def test_errors() -> None:

@@ -1,15 +1,19 @@
-"""A type checker finds an option that is misspelt."""
+"""Editors and type checkers know the options of each loss, and refuse those of another."""
 
 from __future__ import annotations
 
+import importlib.util
+import inspect
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_type_hints
+from types import ModuleType
 
 import pytest
 
-from dicebook.losses.modules import Loss, LossOptions
+import dicebook
+from dicebook.losses import functional, modules
+from dicebook.losses.modules import Loss
 
 ROOT = Path(__file__).resolve().parents[2]
 RIGHT = """\
@@ -18,25 +22,39 @@ from dicebook import DiceLoss, SelfAdjustingDiceLoss, make_loss
 LOSSES = [SelfAdjustingDiceLoss(alpha=0.1), DiceLoss(classes=[1, 2]), make_loss("dsc", alpha=0.1)]
 """
 WRONG = """\
-from dicebook import SelfAdjustingDiceLoss, make_loss
-
-ONE = SelfAdjustingDiceLoss(alphas=0.1)
-TWO = make_loss("dsc", alphas=0.1)
-THREE = make_loss("dsc", alpha="much")
+import torch
+from dicebook import DiceLoss, SelfAdjustingDiceLoss, make_loss
+from dicebook.losses.functional import dice
+x, y = torch.zeros(2, 3), torch.zeros(2).long()
+SelfAdjustingDiceLoss(alphas=0.1)
+make_loss("dsc", alphas=0.1)
+make_loss("dsc", alpha="much")
+make_loss("dcs")
+DiceLoss(gamma=2.0)
+DiceLoss(level="sets")
+dice(x, y, level="sets")
+DiceLoss()(1, 2, 3, 4)
 """
+KINDS = [kind for kind in vars(modules).values() if inspect.isclass(kind)]
+KINDS = [kind for kind in KINDS if issubclass(kind, Loss) and "function" in vars(kind)]
 
 
-def kinds(kind: type[Loss]) -> list[type[Loss]]:
-    return [kind, *(below for child in kind.__subclasses__() for below in kinds(child))]
+@pytest.fixture(scope="module")
+def stub() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("stub", ROOT / "tools" / "stub.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def test_the_typed_options_are_those_of_the_losses() -> None:
-    names = {name for kind in kinds(Loss) for name in getattr(kind, "option_names", ())}
-    assert set(get_type_hints(LossOptions)) == names
+def test_the_stub_is_what_the_modules_are(stub: ModuleType) -> None:
+    assert stub.PATH.read_text(encoding="utf-8") == stub.text(), "run python tools/stub.py"
 
 
 @pytest.mark.slow
-def test_mypy_finds_a_misspelt_option(tmp_path: Path) -> None:
+def test_mypy_finds_what_a_loss_does_not_take(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     (tmp_path / "right.py").write_text(RIGHT)
     (tmp_path / "wrong.py").write_text(WRONG)
@@ -45,6 +63,37 @@ def test_mypy_finds_a_misspelt_option(tmp_path: Path) -> None:
     files = [str(tmp_path / "right.py"), str(tmp_path / "wrong.py")]
     done = subprocess.run([*command, *files], cwd=ROOT, capture_output=True, text=True, check=False)
     errors = [line for line in done.stdout.splitlines() if ": error:" in line]
-    assert [line.split(":")[1] for line in errors if "wrong.py" in line] == ["3", "4", "5"], done
-    assert len(errors) == 3, done.stdout
+    assert all("wrong.py" in line for line in errors), done.stdout
+    lines = {int(line.split(":")[1]) for line in errors}
+    assert lines == set(range(5, 13)), done.stdout
     assert 'did you mean "alpha"' in errors[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_help_and_errors_name_the_loss_and_each_of_its_options(kind: type[Loss]) -> None:
+    assert getattr(dicebook, kind.__name__) is kind
+    for described in (kind, kind.function):
+        text = inspect.getdoc(described) or ""
+        arguments = text.split("Args:\n")[1]
+        for name in ("mask", "sample_weight", *kind.option_names):
+            assert f"    {name}: " in arguments
+    known = f"{kind.__name__} has no option 'gamme'; its options are {', '.join(kind.option_names)}"
+    with pytest.raises(TypeError, match=f"^{known}$"):
+        kind(gamme=2)
+    with pytest.raises(TypeError, match=f"^{kind.__name__} takes options by name alone"):
+        kind(1.0)
+
+
+def test_a_default_is_said_and_an_option_of_another_loss_is_not() -> None:
+    text = inspect.getdoc(functional.dice) or ""
+    assert "Default 1.0." in text
+    assert "gamma:" not in text
+
+
+def test_a_class_below_has_a_signature_of_its_own() -> None:
+    class Mine(dicebook.DiceLoss):
+        def __init__(self, times: float) -> None:
+            super().__init__(smooth=times)
+
+    assert list(inspect.signature(Mine).parameters) == ["times"]
+    assert Mine(2.0).smooth == 2.0

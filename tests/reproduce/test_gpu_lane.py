@@ -52,16 +52,21 @@ def test_one_command_tries_out_everything_and_leaves_a_record(
 ) -> None:
     monkeypatch.setattr(everything, "SYSTEMS", [(5, "mrc"), (9, "pairs")])
     monkeypatch.setenv("DICEBOOK_DATA", str(tmp_path / "data"))
-    options = ["--device", "cpu", "--seconds", "0.01", "--out", str(tmp_path)]
+    options = ["--device", "cpu", "--no-compile", "--seconds", "0.01", "--out", str(tmp_path)]
     assert everything.main(options) == 0
     steps = json.loads((tmp_path / "record.json").read_text())["steps"]
-    assert [steps[name]["ended"] for name in ("device", "smoke", "losses", "table")] == ["well"] * 4
+    assert {name: found["ended"] for name, found in steps.items()} == dict.fromkeys(
+        ("device", "smoke", "losses", "step", "table"), "well"
+    )
     rows = steps["smoke"]["rows"]
     assert [(row["system"], row["loss"]) for row in rows] == [
         ("mrc", "ce"), ("mrc", "dl"), ("pairs", "ce"), ("pairs", "dl")
     ]  # fmt: skip
     assert {row["less the CPU's, fp32"] for row in rows} == {0}  # it is the CPU
-    assert {row["loss"] for row in steps["losses"]["rows"]} == set(everything.LOSSES)
+    for name in ("losses", "step"):
+        rows = steps[name]["rows"]
+        assert [row["loss"] for row in rows] == ["ce, torch", *everything.LOSSES]
+        assert all(row["milliseconds"] > 0 for row in rows)
     assert "Tables 9, 4, 7 are not in" in steps["table"]["left out"]
     assert "all went well" in capsys.readouterr().out
 
@@ -73,7 +78,7 @@ def test_a_step_that_fails_is_noted_and_the_next_one_runs(
         raise RuntimeError("out of memory")
 
     monkeypatch.setitem(everything.STEPS, "smoke", broken)
-    options = ["--device", "cpu", "--seconds", "0.01", "--out", str(tmp_path)]
+    options = ["--device", "cpu", "--no-compile", "--seconds", "0.01", "--out", str(tmp_path)]
     assert everything.main([*options, "--only", "smoke", "losses"]) == 1
     steps = json.loads((tmp_path / "record.json").read_text())["steps"]
     assert (steps["smoke"]["ended"], steps["losses"]["ended"]) == ("badly", "well")
