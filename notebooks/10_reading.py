@@ -250,7 +250,6 @@ print(f"{len(questions['train']):,} questions in {len(windows):,} windows")
 # Each position gets two labels: does an answer start here, does one end here? The tokenizer says which
 # characters each sub-word covers. `reading.encode` does this in every window:
 
-
 # %%
 def labels_of(row):
     """Two labels a position, start and end; -100 where none is asked."""
@@ -341,7 +340,6 @@ for name in experiment.losses:
 # The reader by choice and one by decisions for each loss share encoder, initial weights, batches and learning
 # rate. `train` is the loop of [chapter 09](09_named_entities.ipynb); an epoch is judged by validation F1 at
 # its best threshold of silence.
-
 
 # %%
 def answers_of(logits, split, as_choice):
@@ -435,7 +433,6 @@ if as_printed:
 #
 # A span scores the sum of its start and its end. The best one is the pair with the highest score that
 # does not end before it starts and is not too long:
-
 
 # %%
 def best_span(starts, ends, longest=30):
