@@ -40,7 +40,7 @@ PARTS = {
 
 
 def draw(squad: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The parts, each in SQuAD's form; whole paragraphs, so a part may be a few questions larger."""
+    """The parts, in SQuAD's form; of whole paragraphs, so one may be a few questions larger."""
     rng = random.Random(SEED)
     articles = list(squad["data"])
     rng.shuffle(articles)
