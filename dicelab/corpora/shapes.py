@@ -19,6 +19,7 @@ from dicelab.corpora.conllu import read_conllu
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.tables import (
     LOOK,
+    OF_ROWS,
     TEXTS,
     Table,
     is_missing,
@@ -27,7 +28,7 @@ from dicelab.corpora.tables import (
     short,
 )
 from dicelab.corpora.tags import looks_tagged, respelt, scheme_of, to_iob2
-from dicelab.corpora.text import WORD, odd_character, read_lines
+from dicelab.corpora.text import WORD, odd_character, plain_name, read_lines
 
 TAGGED = (".conll", ".conllu", ".iob2", ".iob", ".bio", ".bmes", ".bioes", ".annotated")
 TOKENS = ("tokens", "words", "tokenized_text", "token", "word", "text", "sentence")
@@ -86,9 +87,9 @@ def read_tagged(path: Path, asked: Asked, *, sure: bool = False) -> Table | None
         asked: what was said about it.
         sure: whether it can be nothing else; by default where its name says so.
     """
-    name = path.name.lower().removesuffix(".gz")
+    name = plain_name(path)
     sure = sure or name.endswith(TAGGED)
-    if name.endswith((".json", ".jsonl", ".ndjson", ".parquet", ".xlsx")):
+    if name.endswith(OF_ROWS):
         return None
     if path.is_file() and path.read_bytes()[:4] in (b"PAR1", b"PK\x03\x04"):
         return None
@@ -156,10 +157,16 @@ def of_fasttext(table: Table) -> Table:
         end = labels.end() if labels else 0
         names = re.findall(r"__label__([^\s,]+)", line[:end])
         rows.append((number, [line[end:].strip(), names[0] if len(names) == 1 else names]))
-    if any(type(row[1]) is list for _, row in rows):
-        rows = [(n, [text, [of] if type(of) is str else of]) for n, (text, of) in rows]
+    rows = _lists_alike(rows)
     form = table.form.replace(", no header (--header)", "") + ", fastText's __label__"
     return replace(table, names=["text", "label"], rows=rows, form=form, objects=True)
+
+
+def _lists_alike(rows: list[tuple[int, list[Any]]]) -> list[tuple[int, list[Any]]]:
+    """Rows of a text and its label; where one has several labels, all have lists of them."""
+    if not any(type(found) is list for _, (_, found) in rows):
+        return rows
+    return [(n, [text, [of] if type(of) is str else of]) for n, (text, of) in rows]
 
 
 def _studio(table: Table) -> Table:
@@ -189,9 +196,7 @@ def _studio(table: Table) -> Table:
         spans = spans or bool(marked)
         rows.append((number, [text, marked or found]))
     if not spans:
-        rows = [(n, [t, c[0] if len(c) == 1 else c]) for n, (t, c) in rows]
-        if any(type(row[1]) is list for _, row in rows):
-            rows = [(n, [t, [c] if type(c) is str else c]) for n, (t, c) in rows]
+        rows = _lists_alike([(n, [t, c[0] if len(c) == 1 else c]) for n, (t, c) in rows])
     form = f"{table.form}, an export of Label Studio"
     return replace(
         table, names=["text", "spans" if spans else "label"], rows=rows, bad=bad, form=form

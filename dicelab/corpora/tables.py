@@ -20,7 +20,7 @@ from typing import Any
 
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.registry import split_of
-from dicelab.corpora.text import decode, odd_character, read_bytes, read_text
+from dicelab.corpora.text import odd_character, plain_name, read_bytes, text_of_bytes
 
 TEXTS = (
     *("text", "sentence", "review", "comment", "content", "message", "tweet", "body", "document"),
@@ -42,6 +42,8 @@ SPLIT_COLUMNS = ("split", "set", "subset", "partition", "ml_use", "dataset", "us
 LOOK = 2000
 _SIGNS = "\t,;|"
 _JSON = (".json", ".jsonl", ".ndjson")
+#: Endings of files that hold rows with names and never a token a line.
+OF_ROWS = (*_JSON, ".parquet", ".xlsx")
 _NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ": "spaces"}
 
 
@@ -121,11 +123,12 @@ def read_table(
         return _parquet(path, data)
     if data.startswith(b"PK\x03\x04"):
         return _sheet(path, data)
-    name = path.name.lower().removesuffix(".gz")
+    name = plain_name(path)
     if name.endswith(".parquet"):
         raise CorpusError.at(path, 0, "expected a parquet file, which begins with PAR1")
-    text = read_text(path, repairs, encoding=encoding, errors="replace" if replaced else "keep")
-    taken = decode(data, path, encoding, "replace")[1]
+    text, taken = text_of_bytes(
+        data, path, repairs, encoding=encoding, errors="replace" if replaced else "keep"
+    )
     if not text.strip():
         raise CorpusError.at(path, 0, "expected rows of text and label, got an empty file")
     if re.match(r"\s*<(!doctype html|html)", text, re.IGNORECASE):
@@ -324,7 +327,7 @@ def _delimited(path: Path, text: str, how: _How) -> Table:
     skip, delimiter = 0, how.delimiter
     if told := re.fullmatch(r"sep=(.)", lines[0].strip("\ufeff\"' ")):
         delimiter, skip, lines[0] = delimiter or told[1], 1, ""
-    usual = path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+    usual = plain_name(path).endswith((".csv", ".tsv"))
     sign, share = (delimiter, 1.0) if delimiter else _sign(path, lines)
     if not delimiter and text.lstrip().startswith("__label__"):
         sign = None  # fastText's lines
@@ -372,7 +375,7 @@ def _unquoted(line: str) -> str:
 def _sign(path: Path, lines: Sequence[str]) -> tuple[str | None, float]:
     """The delimiter, the sign that gives most rows the same count of columns, and their share."""
     some = list(lines[:LOOK])
-    name = path.name.lower().removesuffix(".gz")
+    name = plain_name(path)
     best: tuple[float, ...] = (0.0,)
     found, whole = None, 0.0
     for place, sign in enumerate(_SIGNS):

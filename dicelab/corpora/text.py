@@ -192,8 +192,22 @@ def read_text(
     Raises:
         CorpusError: The file cannot be read, or is not in that encoding.
     """
+    return text_of_bytes(read_bytes(path), path, repairs, encoding=encoding, errors=errors)[0]
+
+
+def text_of_bytes(
+    data: bytes,
+    path: str | PathLike[str],
+    repairs: Counter[str] | None = None,
+    *,
+    encoding: str | None = None,
+    errors: Literal["strict", "replace", "keep"] = "strict",
+) -> tuple[str, str]:
+    """The text of a file whose bytes are read, and the encoding that was taken.
+
+    Args and Raises: see :func:`read_text`.
+    """
     repairs = Counter() if repairs is None else repairs
-    data = read_bytes(path)
     text, taken = decode(data, path, encoding, errors)
     if errors == "replace" and "\ufffd" in text:
         repairs["characters that are not in the encoding"] += text.count("\ufffd")
@@ -206,7 +220,12 @@ def read_text(
         text = text.replace("\r\n", "\n")
         if "\n" not in text.strip("\n"):  # line ends of old Macs
             text = text.replace("\r", "\n")
-    return text
+    return text, taken
+
+
+def plain_name(path: str | PathLike[str]) -> str:
+    """A file's name in lower case, without the ending of gzip: what its ending says of it."""
+    return Path(path).name.lower().removesuffix(".gz")
 
 
 def read_lines(

@@ -29,8 +29,8 @@ from dicelab.corpora.shapes import (
     of_fasttext,
     tagging_form,
 )
-from dicelab.corpora.tables import Table, read_table, text_of
-from dicelab.corpora.text import read_lines
+from dicelab.corpora.tables import OF_ROWS, Table, read_table, text_of
+from dicelab.corpora.text import plain_name, read_lines
 from dicelab.fit.keeping import TOLD
 from dicelab.fit.options import FitError
 from dicelab.tasks.outputs import outputs_of
@@ -218,9 +218,9 @@ def predict(
 
 def _sentences(model: Model, path: Path, asked: Asked) -> tuple[list[list[str]], str]:
     """The sentences of a file as words, and how it was read."""
-    name = path.name.lower().removesuffix(".gz")
+    name = plain_name(path)
     tagged = name.endswith(TAGGED)
-    if tagged or not name.endswith((".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".csv")):
+    if tagged or not name.endswith((*OF_ROWS, ".csv")):
         lines = read_lines(path, encoding=asked.encoding)
         blank = any(not line.strip() for line in lines[:-1])
         layout = layout_of(lines, sure=tagged)

@@ -19,14 +19,14 @@ Every run that is kept under `results/`, none left out;
 `python -m tools.pages` writes this page from them.
 
 Scores are in percent, on the test split: the mean over seeds with its 95% interval, where there
-are several. *Less CE* is the difference from cross entropy on the same seeds, in points. *Tuned*
+are several. *Minus CE* is the difference from cross entropy on the same seeds, in points. *Tuned*
 has its threshold, or the bias of the tag `O`, chosen on the validation split. Runs stand in one
 table where all but the loss and the seed is equal.
 
 {words.LETTERS}
 
-An interval that holds zero does not say that two losses are equal. It says how large a difference
-could have hidden: the sentences below a table name its farthest end.
+An interval that includes zero does not say that two losses are equal. It says how large a
+difference could have hidden: the sentences below a table name its farthest end.
 """
 
 
@@ -72,7 +72,7 @@ def _section(settings: Mapping[str, Any], group: Sequence[Record]) -> str:
         for label, result in found.items():
             rows[label] |= {"seeds": str(len(result.scores)), f"{title}, %": str(result.mean)}
             if result.gain:
-                rows[label][f"{title} less CE"] = str(result.gain)
+                rows[label][f"{title} minus CE"] = str(result.gain)
         majority = {record["metrics"].get("majority", {}).get(metric) for record in group} - {None}
         if found and split == "test" and majority:
             floor[f"{title}, %"] = f"{max(majority):.1f}"
