@@ -45,8 +45,7 @@ _build/executed/%: notebooks/%.py $(SOURCES)
 
 book: env  ## execute the chapters and build the pages: _build/html/index.html
 	$(EACH) $(CHAPTERS:%=$(BOOK)/notebooks/%.ipynb)
-	(echo Chapter,Seconds,Python,torch,Device; cat $(CHAPTERS:%=$(BOOK)/notebooks/%.csv)) > $(BOOK)/notebooks/status.csv
-	cp -r _config.yml _toc.yml index.md references.bib requirements.lock docs _static $(BOOK)/
+	cp -r _config.yml _toc.yml index.md references.bib docs _static $(BOOK)/
 	$(BIN)/jupyter-book build $(BOOK) --path-output . -n -W --keep-going -q
 	@echo "The book is in _build/html/index.html"
 

@@ -459,7 +459,7 @@ pd.DataFrame(rows).T
 # plug-in threshold is still ahead of six tunings in ten. So **with few positives to tune on, a threshold that
 # needs no labels is the safer choice: the plug-in threshold, or the one built into a loss**. On this toy the
 # model's probabilities are honest. Where they are not, the plug-in threshold is wrong, too; the [second
-# protocol](../docs/protocol_2.md) tries it on real text.
+# protocol](../docs/evidence_2.md) tries it on real text.
 
 # %% tags=["remove-cell"]
 behind = {

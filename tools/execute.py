@@ -12,11 +12,9 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-import platform
 import sys
 import time
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -151,9 +149,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"error: {error}", file=sys.stderr, flush=True)
             continue
         print(f"{script.stem}: {seconds:.0f} s", flush=True)
-        if out != NOTEBOOKS:  # a line of the book's page "Status"
-            where = f"{platform.python_version()},{version('torch')},{os.cpu_count()} CPU cores"
-            (out / f"{script.stem}.csv").write_text(f"{script.stem},{seconds:.0f},{where}\n")
     return 1 if failures else 0
 
 

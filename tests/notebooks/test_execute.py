@@ -107,7 +107,6 @@ def test_make_executes_what_is_stale_and_only_that(project: Path) -> None:
         return done.stdout
 
     assert "01_first: " in make()
-    assert (project / target).with_suffix(".csv").read_text().startswith("01_first,")
     assert "is up to date" in make()
     (project / "results" / "knob.txt").write_text("two")
     assert "01_first: " in make()
