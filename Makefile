@@ -43,6 +43,8 @@ _build/executed/%: notebooks/%.py $(SOURCES)
 	@$(BIN)/python tools/execute.py $*
 	@mkdir -p $(@D) && touch $@
 
+$(foreach c,$(basename $(notdir $(wildcard notebooks/checks/*.py))),$(eval $(BOOK)/notebooks/$c.ipynb _build/executed/$c: notebooks/checks/$c.py))
+
 book: env  ## execute the chapters and build the pages: _build/html/index.html
 	$(EACH) $(CHAPTERS:%=$(BOOK)/notebooks/%.ipynb)
 	cp -r _config.yml _toc.yml index.md references.bib docs _static $(BOOK)/
@@ -56,8 +58,8 @@ pdf: book browser fonts  ## the whole book as a PDF: _build/dicebook.pdf
 notebooks: env  ## execute the chapters whose sources changed, into notebooks/
 	$(EACH) $(CHAPTERS:%=_build/executed/%)
 
-# Every chapter is executed once, with the wheel and far from the project: here the derivations,
-# where each output must be the stored one; by tests/notebooks, shortened, those that mark the
+# Every chapter is executed once, with the wheel and far from the project: here the derivations with
+# their checks, where each output must be the stored one; by tests/notebooks, shortened, those that mark the
 # outputs to compare.
 AWAY := build/away
 DERIVATIONS := $(shell grep -L '"nbval-check-output"' notebooks/[0-9][0-9]_*.ipynb)
@@ -79,7 +81,7 @@ test: env $(VENV)/peers browser axe  ## everything that CI checks
 	rm -rf $(AWAY) && $(BIN)/hatchling build -t wheel -d $(AWAY)
 	cd results && $(abspath $(BIN))/hatchling build -t wheel -d $(abspath $(AWAY))
 	$(BIN)/pip install --quiet --no-deps --no-index --target $(AWAY)/site $(AWAY)/*.whl
-	cp $(DERIVATIONS) $(AWAY)
+	$(BIN)/python tools/execute.py $(DERIVATIONS) --weave --out $(AWAY)
 	PYTHONPATH=$(abspath $(AWAY)/site) $(PYTEST) --dist loadscope --nbval $(AWAY)/*.ipynb
 
 quick: env  ## style, and the tests that train nothing and build nothing
