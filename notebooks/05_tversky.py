@@ -438,11 +438,6 @@ for name, dice in (("Eq. 6", linear), ("Eq. 7", squared)):
 # The library's squared Tversky has no such gap: FP and FN together are $\sum (p - y)^2$, and half of
 # that with TP is half of $\sum p^2 + \sum y^2$, the denominator of [Eq. 8](eq-8).
 
-# %% tags=["remove-cell"]
-match = sp.solve((tversky - squared).subs({y: 0, p: 1}), s)[0]
-left = sp.factor((tversky - squared).subs({y: 0, s: match}))
-Math(rf"s = {sp.latex(match)}: \quad \text{{TL}} - \text{{Eq. 7}} = {sp.latex(left)}")
-
 # %% [markdown]
 # ## 5.7 The trade-off, trained
 #
