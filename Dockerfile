@@ -4,7 +4,7 @@ FROM python:3.11-slim-bookworm
 
 # hadolint ignore=DL3008
 RUN apt-get update && apt-get install -y --no-install-recommends \
-        chromium g++ git make munge slurm-wlm \
+        chromium g++ git make \
     && rm -rf /var/lib/apt/lists/*
 
 # Outside of the project, so that a checkout mounted over it does not hide it.

@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser axe fonts slurm notebooks book pdf epub test quick versions lint format types lab bench gpu reproduce smoke estimate evidence study study-extension study-layers note repository clean
+.PHONY: help env lock browser axe fonts slurm notebooks book pdf test quick versions lint format types lab bench gpu reproduce estimate evidence study study-extension study-layers note repository clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -43,30 +43,28 @@ _build/executed/%: notebooks/%.py $(SOURCES)
 	@$(BIN)/python tools/execute.py $*
 	@mkdir -p $(@D) && touch $@
 
+$(foreach c,$(basename $(notdir $(wildcard notebooks/checks/*.py))),$(eval $(BOOK)/notebooks/$c.ipynb _build/executed/$c: notebooks/checks/$c.py))
+
 book: env  ## execute the chapters and build the pages: _build/html/index.html
 	$(EACH) $(CHAPTERS:%=$(BOOK)/notebooks/%.ipynb)
-	(echo Chapter,Seconds,Python,torch,Device; cat $(CHAPTERS:%=$(BOOK)/notebooks/%.csv)) > $(BOOK)/notebooks/status.csv
-	cp -r _config.yml _toc.yml index.md references.bib requirements.lock docs _static $(BOOK)/
+	cp -r _config.yml _toc.yml index.md references.bib docs _static $(BOOK)/
 	$(BIN)/jupyter-book build $(BOOK) --path-output . -n -W --keep-going -q
-	$(BIN)/python tools/sitemap.py _build/html
 	@echo "The book is in _build/html/index.html"
 
-pdf: book browser fonts  ## the whole book as a PDF, solutions at its end: _build/dicebook.pdf
-	$(BIN)/python tools/press.py pdf
-
-epub: book browser  ## the whole book as an ePub: _build/dicebook.epub
-	$(BIN)/python tools/press.py epub
+pdf: book browser fonts  ## the whole book as a PDF: _build/dicebook.pdf
+	$(BIN)/jupyter-book build $(BOOK) --path-output . --builder custom --custom-builder singlehtml -q
+	$(BIN)/python tools/pdf.py _build/singlehtml/index.html _build/dicebook.pdf
 
 notebooks: env  ## execute the chapters whose sources changed, into notebooks/
 	$(EACH) $(CHAPTERS:%=_build/executed/%)
 
-# Every chapter is executed once, with the wheel and far from the project: here the derivations,
-# where each output must be the stored one; by tests/notebooks, shortened, those that mark the
+# Every chapter is executed once, with the wheel and far from the project: here the derivations with
+# their checks, where each output must be the stored one; by tests/notebooks, shortened, those that mark the
 # outputs to compare.
 AWAY := build/away
 DERIVATIONS := $(shell grep -L '"nbval-check-output"' notebooks/[0-9][0-9]_*.ipynb)
-# Workers of one thread each; one more than there are cores, for some wait for SLURM, a browser or a
-# process that starts.
+# Workers of one thread each; one more than there are cores, for some wait for a browser or a process
+# that starts.
 TESTERS := $(shell expr $(JOBS) + 1)
 PYTEST := $(BIN)/python -m pytest -n $(TESTERS)
 # Peers of the losses and the frameworks of the recipes lie beside the environment: their own
@@ -77,13 +75,13 @@ $(VENV)/peers: tests/losses/peers.txt | $(VENV)/ready
 
 test: export OMP_NUM_THREADS := 1
 test: export PYTHONPATH := $(abspath $(VENV)/peers)
-test: env $(VENV)/peers browser axe slurm  ## everything that CI checks
+test: env $(VENV)/peers browser axe  ## everything that CI checks
 	$(MAKE) lint types
 	$(PYTEST) --durations=15
 	rm -rf $(AWAY) && $(BIN)/hatchling build -t wheel -d $(AWAY)
 	cd results && $(abspath $(BIN))/hatchling build -t wheel -d $(abspath $(AWAY))
 	$(BIN)/pip install --quiet --no-deps --no-index --target $(AWAY)/site $(AWAY)/*.whl
-	cp $(DERIVATIONS) $(AWAY)
+	$(BIN)/python tools/execute.py $(DERIVATIONS) --weave --out $(AWAY)
 	PYTHONPATH=$(abspath $(AWAY)/site) $(PYTEST) --dist loadscope --nbval $(AWAY)/*.ipynb
 
 quick: env  ## style, and the tests that train nothing and build nothing
@@ -120,8 +118,9 @@ axe: $(VENV)/axe.min.js  ## axe-core, which looks for what keeps people out of t
 $(VENV)/axe.min.js: | $(VENV)/ready
 	@if command -v npm > /dev/null; then cd $(VENV) && npm pack --silent axe-core@4.14.1 > /dev/null && tar -xzOf axe-core-4.14.1.tgz package/axe.min.js > axe.part && mv axe.part axe.min.js; else echo "No npm: the test with axe-core will be skipped."; fi
 
-slurm:  ## a SLURM for the test of the workflow on a cluster
+slurm: env  ## the test of the workflow on a cluster, with a SLURM of one node
 	@command -v sbatch > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && apt-get install -qq -y slurm-wlm munge > /dev/null; } || echo "No SLURM: the test on a cluster will be skipped."
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -rs tests/reproduce/test_slurm.py
 
 LAB := $(VENV)/share/jupyter/lab/settings
 # It shows the citations and the links to equations, which JupyterLab alone prints as they are written.
@@ -146,9 +145,6 @@ SNAKEMAKE = $(BIN)/snakemake --snakefile reproduce/Snakefile --cores $(JOBS) --k
 reproduce: env  ## a table of the paper: TABLE=9, PROFILE=laptop|default|paper|smoke, CORPORA=sst2,sst5, LOSS=ce,dsc, GPUS=1 (default: all)
 	$(SNAKEMAKE) --config table=$(TABLE) profile=$(PROFILE) $(if $(CORPORA),corpora=$(CORPORA)) $(if $(LOSS),losses=$(LOSS)) $(if $(GPUS),gpus=$(GPUS)) $(if $(RUNNER),runner=$(RUNNER))
 	$(BIN)/python -m tools.pages
-
-smoke: env  ## see that the runs of every table work: tiny, embedded, minutes
-	for table in 3 4 5 6 7 8 9 10; do $(SNAKEMAKE) --config table=$$table profile=smoke || exit 1; done
 
 estimate: env  ## what a table costs here: speed measured, runs, hours, disk, missing corpora
 	$(BIN)/python -m reproduce.estimate --table $(TABLE) --profile $(PROFILE) $(if $(CORPORA),--corpora $(CORPORA)) $(if $(LOSS),--losses $(LOSS))

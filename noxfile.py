@@ -1,6 +1,6 @@
 """The losses on the lowest and the newest torch, and on every supported Python.
 
-`make versions` runs all of them and writes docs/versions.csv, the table of the page "Status".
+`make versions` runs all of them and writes docs/versions.csv, a table of the page "API reference".
 uv brings a Python that is missing, and shares what the environments have in common.
 """
 

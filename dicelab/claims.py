@@ -1,12 +1,12 @@
 """Prose bound to its values: a chapter that says more than it computed cannot be executed.
 
-A hidden cell (tag ``remove-cell``) repeats the words of the text and holds them against values::
+A file in ``notebooks/checks`` repeats the words of a chapter and holds them against values::
 
     claim("Half of .521 is .261, and the best cut is .260",
           {".521": best_f1, ".261": best_f1 / 2, ".260": cut})
     claim("the gain is above zero", gain.low > 0)
 
-A test finds the words in the chapter's text, so that neither can change without the other.
+A test finds the numbers of the words in the chapter's text.
 """
 
 from __future__ import annotations
@@ -50,6 +50,23 @@ def claim(words: str, *evidence: object) -> None:
         else:
             raise TypeError(f"expected conditions or mappings, got {item!r}: “{words}”")
     assert not failures, f"the text claims “{words}”, but {'; '.join(failures)}"
+
+
+def check(source: str, names: Mapping[str, object]) -> None:
+    """Run a chapter's checks among its names, and leave the chapter as it is.
+
+    Args:
+        source: Python code.
+        names: The chapter's names. What the code binds is forgotten, and torch's generators of
+            random numbers go on where they were.
+
+    Raises:
+        AssertionError: A check does not hold.
+    """
+    import torch
+
+    with torch.random.fork_rng():
+        exec(source, dict(names))
 
 
 def each(printed: str, computed: Iterable[float]) -> list[dict[str, float]]:

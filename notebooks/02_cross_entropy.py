@@ -72,7 +72,6 @@ from IPython.display import Markdown, Math, display
 
 from dicebook import make_loss
 from dicebook.losses.functional import binary_cross_entropy, log_ratio_weights
-from dicelab.claims import claim
 from dicelab.records.runs import interval
 from dicelab.tasks.thresholds import plug_in
 from dicelab.toy import (
@@ -215,13 +214,6 @@ print(f"share of positives {y.mean():.4f}")
 # The two agree to three digits. Cross entropy does *not* forget the rare class. It asks for honest
 # probabilities: among examples that look alike, the share that is positive.
 
-# %% tags=["remove-cell"]
-claim("The two agree to three digits", abs(probability.mean() - y.mean()).item() < 5e-4)
-sums = {v: class_gradients(torch.full_like(y, v), y) for v in (0.5, 0.05, 0.01)}
-claim("At .5 the negatives have 950 and the positives 50", sums[0.5] == [950, 50])
-claim("At $p = .05$ the two are equal, 95 and 95", sums[0.05] == [95, 95])
-claim("Below .05 the positives win", sums[0.01][1] > sums[0.01][0])
-
 # %% [markdown]
 # (start-bias)=
 # ### Where training starts
@@ -244,6 +236,7 @@ for name, start in (("zero", 0.0), ("log prior", log_prior)):
     print(f"{name:9} bias {start:5.2f}  loss {loss.item():.3f}", end="  ")
     print(f"gradient {gradient:.3f}")
 
+
 # %% [markdown]
 # From 0, the loss is 0.693 and the gradient on the bias 0.45: the first steps learn one number, how common
 # positives are. From the log prior, the loss is 0.199 and that gradient is 0. Every step now goes into separating
@@ -255,18 +248,6 @@ for name, start in (("zero", 0.0), ("log prior", log_prior)):
 #
 # There is a price. A model that starts at the log prior calls nothing positive at first, and at a threshold of
 # 0.5 it may go on to find little. So the start and the tuned threshold of the next section belong together.
-
-# %% tags=["remove-cell"]
-entropy = -(share * share.log() + (1 - share) * (1 - share).log()).item()
-claim("From 0, the loss is 0.693", {"0.693": math.log(2)})
-claim("the gradient on the bias 0.45", {"0.45": 0.5 - share.item()})
-claim(
-    "From the log prior, the loss is 0.199",
-    {"0.199": entropy},
-    abs(loss.item() - entropy) < 1e-6,
-    abs(bias.grad.item()) < 1e-9,
-)
-
 
 # %% [markdown]
 # ## 2.4 Accuracy is easy, F1 is not
@@ -291,17 +272,6 @@ pd.DataFrame(table).T.round(3)
 # The lazy model has an accuracy of 95% and an F1 of 0. Training lifts accuracy by 1.2 points and F1 from 0 to
 # nearly a half. There are 100 positives, and the trained model says "positive" 53 times.
 
-# %% tags=["remove-cell"]
-always, trained = table["always negative"], table["cross entropy, p > .5"]
-claim(
-    "The lazy model has an accuracy of 95% and an F1 of 0",
-    {"95%": always["accuracy"], "0": always["F1"]},
-)
-claim("lifts accuracy by 1.2 points", {"1.2": 100 * (trained["accuracy"] - always["accuracy"])})
-claim('There are 100 positives, and the trained model says "positive" 53 times',
-      {"100": y_test.sum(), "53": trained["said positive"]})  # fmt: skip
-claim("F1 from 0 to nearly a half", 0.47 < trained["F1"] < 0.5)
-
 # %% [markdown]
 # What does it miss?
 
@@ -325,9 +295,6 @@ sure = z.sigmoid()
 between = (sure > 0.2) & (sure <= 0.5)
 of_them = int((between & gold).sum())
 print(f"between them: {int(between.sum())} examples, {of_them} positive")
-
-# %% tags=["remove-cell"]
-claim("about one example in four is positive", 0.2 < (between & gold).sum() / between.sum() < 0.3)
 
 # %% [markdown]
 # In the strip between the lines about one example in four is positive. Each has less than an even chance, so
@@ -390,9 +357,6 @@ plt.show()
 # %% [markdown]
 # The interval lies well above 0. From here on the book compares every loss with *cross
 # entropy and a tuned threshold*, not with cross entropy alone.
-
-# %% tags=["remove-cell"]
-claim("The interval lies well above 0", interval(gains).low > 0.02)
 
 # %% [markdown]
 # ### How many positives does tuning need?
@@ -459,32 +423,7 @@ pd.DataFrame(rows).T
 # plug-in threshold is still ahead of six tunings in ten. So **with few positives to tune on, a threshold that
 # needs no labels is the safer choice: the plug-in threshold, or the one built into a loss**. On this toy the
 # model's probabilities are honest. Where they are not, the plug-in threshold is wrong, too; the [second
-# protocol](../docs/protocol_2.md) tries it on real text.
-
-# %% tags=["remove-cell"]
-behind = {
-    (n, name): (few[:, i] < other[:, None]).mean()
-    for i, n in enumerate(SIZES)
-    for name, other in (("dice", built_in), ("plug-in", own))
-}
-with_20 = SIZES.index(20)
-low, high = np.quantile(chosen[:, with_20], [0.05, 0.95])
-claim("With 20 positives the tuned threshold lies anywhere between .15 and .48",
-      {".15": low, ".48": high})  # fmt: skip
-claim(
-    "Its F1 is .496 on average where the best threshold has .518 and .5 has .442",
-    {".496": few[:, with_20].mean(), ".518": best.mean(), ".442": at_half.mean()},
-)
-claim(
-    "three in four tunings do worse than dice, and four in five worse than the plug-in threshold of the same model",
-    abs(behind[20, "dice"] - 3 / 4) < 0.05,
-    abs(behind[20, "plug-in"] - 4 / 5) < 0.05,
-)
-claim(
-    "With 400 positives tuning and dice are an even race, and the plug-in threshold is still ahead of six tunings in ten",
-    0.45 < behind[400, "dice"] < 0.55,
-    abs(behind[400, "plug-in"] - 0.6) < 0.05,
-)
+# protocol](../docs/evidence_2.md) tries it on real text.
 
 # %% [markdown]
 # ### Where should the threshold be?
@@ -506,17 +445,11 @@ print(f"best F1 {f1_best:.3f}, half of it {f1_best / 2:.3f}")
 print(f"best threshold {t_best:.3f}")
 print(f"F1 at .5: {f1_score(honest > 0.5, y_big):.3f}")
 
+
 # %% [markdown]
 # Half of .521 is .261, and the best of all thresholds is .260. So .5 is right only for a problem that can be
 # solved perfectly: one more "positive" raises F1 as long as its chance of being right exceeds half of the F1 so
 # far. Chapter 04 finds the same rule in the gradient of the dice loss.
-
-# %% tags=["remove-cell"]
-claim(
-    "Half of .521 is .261, and the best of all thresholds is .260",
-    {".521": f1_best, ".261": f1_best / 2, ".260": t_best},
-)
-
 
 # %% [markdown]
 # ## 2.5 Weights
@@ -573,10 +506,6 @@ print(f"mean weight of this batch: {alpha[gold.long()].mean():.4f}")
 #
 # with a constant $K$ to tune and lg the logarithm to base 10. Do the weights stay in [0, 1]?
 
-# %% tags=["remove-cell"]
-print(log_ratio_weights([900, 100], K=0).numpy().round(2), "90% and 10%, K = 0")
-print(log_ratio_weights([990, 10], K=1).numpy().round(2), "99% and 1%, K = 1")
-
 # %% mystnb={"figure": {"caption": "Figure 2.4. The weight that the paper recommends, by the share of the class in the training set.", "name": "fig-2-4"}, "image": {"alt": "Four falling curves. All leave the grey band between 0 and 1 at the left, for rare classes, where the weight exceeds 1; K = 0 and K = .5 also leave it at the right, below 0, for common classes."}} tags=["hide-input"]
 share = np.linspace(0.005, 0.995, 400)
 fig, ax = plt.subplots(figsize=(6, 3.4))
@@ -609,17 +538,6 @@ print(scores(upside_down.predict(x_test) > 0, y_test))
 # has no minimum. The model calls 1563 of 2000 test examples positive and is right about one in sixteen. So
 # **keep $K \ge 1$**: with $K = 1$ the formula is $\lg(n/n_t)$, which is never negative.
 
-# %% tags=["remove-cell"]
-said = upside_down.predict(x_test) > 0
-claim(
-    "The model calls 1563 of 2000 test examples positive",
-    {"1563": int(said.sum()), "2000": len(said)},
-)
-claim("is right about one in sixteen", 15 < 1 / y_test[said].mean() < 17)
-everything = {b: negative_weight(torch.full_like(y, b), y).item() for b in (1e1, 1e2, 1e4)}
-claim("falls below 0 and has no minimum", bool((upside_down.losses[50:].diff() < 0).all()),
-      all(value < -b for b, value in everything.items()))  # fmt: skip
-
 # %% [markdown]
 # ## 2.6 Weighting and resampling are one thing
 #
@@ -651,40 +569,13 @@ plain = sum(gradient) / 5
 print("resampled, all 125 batches:", expected)
 print("weighted:", weighted, "  neither:", plain)
 
+
 # %% [markdown]
 # Both are $-11/16$ exactly. Without weights the gradient is $1/10$: it points the other way.
 #
 # The noise differs. In batches of 16 the weighted gradient is three times as noisy on the toy: most batches
 # hold no positive or one, and that one counts ten times. Resampling, in turn, repeats the same 100 positives
 # and needs longer to have seen all negatives.
-
-# %% tags=["remove-cell"]
-inputs = torch.cat([x, torch.ones(len(x), 1)], 1)  # the last column carries the bias
-per_example = (0.5 - y)[:, None] * inputs
-weights = torch.where(y == 1, 0.5 / 0.05, 0.5 / 0.95)
-chance = weights / len(y)
-generator = torch.Generator().manual_seed(0)
-
-
-def batches(probability, count=20_000, size=16):
-    draws = torch.multinomial(probability, count * size, replacement=True, generator=generator)
-    return draws.view(count, size)
-
-
-resampled = per_example[batches(chance)].mean(1)
-reweighted = (weights[:, None] * per_example)[batches(torch.ones_like(y))].mean(1)
-exact = (weights[:, None] * per_example).mean(0)
-
-# %% tags=["remove-cell"]
-spread = [v.var(0).sum().sqrt().item() for v in (resampled, reweighted)]
-torch.testing.assert_close(resampled.mean(0), exact, atol=0.05, rtol=0)
-torch.testing.assert_close(reweighted.mean(0), exact, atol=0.1, rtol=0)
-
-# %% tags=["remove-cell"]
-claim("the weighted gradient is three times as noisy", 2.5 < spread[1] / spread[0] < 3.5)
-claim("Both are $-11/16$ exactly", expected == weighted == Fraction(-11, 16))
-claim("Without weights the gradient is $1/10$", plain == Fraction(1, 10))
-
 
 # %% [markdown]
 # ## 2.7 What weights do to a model
@@ -717,13 +608,6 @@ frame.round(2)
 # %% [markdown]
 # The slopes differ by a few hundredths, the bias by 3.02: a weight is a threshold, set before training
 # instead of after.
-
-# %% tags=["remove-cell"]
-claim(
-    "The slopes differ by a few hundredths, the bias by 3.02",
-    bool((frame["difference"][:2].abs() < 0.1).all()),
-    {"3.02": frame["difference"]["bias"]},
-)
 
 # %% [markdown]
 # (eq-2-7)=
@@ -788,22 +672,6 @@ print("F1 at weight 3 minus F1 at weight 19:", mean(gain))
 # change the direction of its line (section 7.4). And where a network can fit every training example, its
 # probabilities are overconfident, and weights lose their effect as training goes on {cite}`byrd2019`.
 
-# %% tags=["remove-cell"]
-claim("the balanced weights move it to .05", {".05": 1 / 20})
-claim("threshold is .26", {".26": t_best}, float(gain.mean()) > 0.1)
-claim("the plain model had .497 at threshold .5", {".497": trained["F1"]})
-claim(
-    'So "balanced" weights, the default advice, cost F1 here',
-    f1_score(z_heavy > 0, y_test) < trained["F1"],
-)
-claim("The two curves agree to .01", float(np.abs(gap.mean(0)).max()) < 0.01)
-by_K = {K: log_ratio_weights([1900, 100], K=K).double() for K in (1, 3)}
-ratio = {K: float(w[1] / w[0]) for K, w in by_K.items()}
-claim("counts a positive 58 times at $K = 1$", {"58": ratio[1]})
-claim("which is a threshold of .017", {".017": 1 / (1 + ratio[1])})
-claim("The ratio 2.8 that is best for this toy comes out near $K = 3$",
-      {"2.8": 1 / t_best - 1}, abs(ratio[3] - 2.8) < 0.3)  # fmt: skip
-
 # %% [markdown]
 # ## Summary
 #
@@ -817,15 +685,6 @@ claim("The ratio 2.8 that is best for this toy comes out near $K = 3$",
 #   for an honest model, a threshold chosen before training.
 # - The weights $\lg((n-n_t)/n_t + K)$ leave [0, 1] on both sides. Keep $K \ge 1$.
 # - Resampling and weighting have the same expected gradient ([Eq. 2.5](eq-2-5)), not the same noise.
-
-# %% tags=["remove-cell"]
-claim(
-    "the threshold does worse than dice's built-in one in most draws, and worse than the plug-in threshold",
-    behind[20, "dice"] > 0.5,
-    behind[20, "plug-in"] > 0.5,
-)
-claim("leave [0, 1] on both sides", log_ratio_weights([990, 10], K=1).max() > 1,
-      log_ratio_weights([900, 100], K=0).min() < 0)  # fmt: skip
 
 # %% [markdown]
 # ## Exercises
@@ -876,6 +735,8 @@ pd.DataFrame(rows, columns=columns).round(3)
 # %% tags=["solution", "hide-cell"]
 batch = torch.randperm(2000, generator=torch.Generator().manual_seed(0)).view(-1, 16)
 weight = torch.where(y == 1, 19.0, 1.0)
+inputs = torch.cat([x, torch.ones(len(x), 1)], 1)  # the last column carries the bias
+per_example = (0.5 - y)[:, None] * inputs
 weighted = weight[:, None] * per_example
 whole = weighted.mean(0)
 eq2 = weighted[batch].mean(1).mean(0)

@@ -76,7 +76,6 @@ from sklearn.metrics import f1_score as sklearn_f1
 from dicebook import make_loss
 from dicebook.losses import equations
 from dicebook.losses.functional import binary_cross_entropy, binary_dice
-from dicelab.claims import claim
 from dicelab.toy import f1_score, imbalanced_blobs, optimal_logits
 
 torch.set_default_dtype(torch.float64)
@@ -162,11 +161,6 @@ pd.DataFrame(rows).T.round(6)
 # Accuracy climbs from .75 to .999997. F1 stays at .667. For a
 # score that is good; for a loss it will be the problem.
 
-# %% tags=["remove-cell"]
-accuracy, score = ([row[key] for row in rows.values()] for key in ("accuracy", "F1"))
-claim("Accuracy climbs from .75 to .999997", {".75": accuracy[0], ".999997": accuracy[-1]})
-claim("F1 stays at .667", {".667": score[0]}, len(set(score)) == 1)
-
 # %% [markdown]
 # The harmonic mean stays near the smaller of the two.
 
@@ -243,19 +237,12 @@ print(
     f"the whole set: {whole:.3f};  batches with nothing in them: {(size == 0).double().mean():.0%}"
 )
 
+
 # %% [markdown]
 # The predictions are the same, and yet the mean of batch F1s moves by .1 and more with the
 # shuffle. Its middle is wrong, too: .27 or .55 where the set has .497, depending on
 # the 28% of batches that hold nothing. **F1 is a statistic of a set:** sum the counts
 # first, divide once. Chapter 04 does so in a loss.
-
-# %% tags=["remove-cell"]
-claim("moves by .1 and more with the shuffle",
-      all(v.max() - v.min() > 0.1 for v in mean_of_f1.values()))  # fmt: skip
-claim(".27 or .55 where the set has .497",
-      {".27": mean_of_f1[0.0].mean(), ".55": mean_of_f1[1.0].mean(), ".497": whole})  # fmt: skip
-claim("the 28% of batches that hold nothing", {"28%": (size == 0).double().mean()})
-
 
 # %% [markdown]
 # ## 3.4 Down to one example
@@ -401,6 +388,7 @@ for g in (0, 0.01, 0.1, 1, 10):
 print("slopes, and what the costliest mistake costs")
 pd.DataFrame(rows).T.round(3)
 
+
 # %% [markdown]
 # Turn γ yourself, and train with it in the
 # <a href="../docs/playground.html#loss=dl&amp;squared=false&amp;level=example">Playground</a>.
@@ -415,14 +403,6 @@ pd.DataFrame(rows).T.round(3)
 # costliest mistake costs .091. So γ leads from a loss that is blind to
 # negatives (γ = 0) to the absolute error $|p - y|$ (γ → ∞, exercise 3.3). The paper sets it to 1
 # and gives no reason.
-
-# %% tags=["remove-cell"]
-claim("at γ = 10 the costliest mistake costs .091", {".091": rows["γ = 10"]["costliest mistake"]})
-at_half = sp.diff(L0, P).subs(P, sp.Rational(1, 2))
-claim(
-    "At $p = .5$ it is largest for γ = .5", sp.solve(sp.diff(at_half, G), G) == [sp.Rational(1, 2)]
-)
-
 
 # %% [markdown]
 # ## 3.6 The gradient on the logit
@@ -459,13 +439,6 @@ pd.DataFrame(rows, index=[f"p = {v:g}" for v in p.tolist()]).T.round(4)
 # less. The factor $p(1-p)$ makes the gradient small wherever the model is sure, right or wrong; in
 # cross entropy the slope of the logarithm, $1/p$, cancels the $p$.
 
-# %% tags=["remove-cell"]
-hard = [float(gradient_size(loss, torch.tensor([0.01]), 1.0)) for loss in losses.values()]
-easy = [float(gradient_size(loss, torch.tensor([0.01]), 0.0)) for loss in losses.values()]
-claim("the two losses agree: .0100 and .0097", {".0100": easy[0], ".0097": easy[1]})
-claim("the gradient of cross entropy is .99, that of dice .0074: 135 times less",
-      {".99": hard[0], ".0074": hard[1], "135": hard[0] / hard[1]})  # fmt: skip
-
 # %% [markdown]
 # At 5% positives and $p = .05$ everywhere, the classes are in balance under cross entropy
 # ([section 2.3](02_cross_entropy.ipynb)). And under this loss?
@@ -488,17 +461,10 @@ ax.set(
 ax.legend()
 plt.show()
 
-# %% tags=["remove-cell"]
-print(*balanced_at, sep="\n")
-assert balanced_at[0].endswith("p = 0.05")
-
 # %% [markdown]
 # Cross entropy comes to rest at the share of positives. The per-example dice loss does not:
 # from *every* starting point the negatives win, until all probabilities are 0. Chapter 04 trains
 # models on it, and on the dice of a set.
-
-# %% tags=["remove-cell"]
-claim("from *every* starting point the negatives win", negatives_win)
 
 # %% [markdown]
 # ## Summary

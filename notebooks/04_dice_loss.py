@@ -91,7 +91,6 @@ from sklearn.metrics import f1_score as sklearn_f1
 from dicebook import BinaryDiceLoss, backward_in_two_passes, binary_dice_statistics, make_loss
 from dicebook.losses import equations
 from dicebook.losses.functional import binary_cross_entropy
-from dicelab.claims import claim
 from dicelab.figures import NEGATIVE, POSITIVE
 from dicelab.records.runs import interval
 from dicelab.toy import (
@@ -228,22 +227,6 @@ pd.DataFrame(rows).T.round(4)
 # **That holds for the set-level loss, not for the per-example losses.** The paper does not say which of
 # them its experiments minimise; its Table 2 prints the per-example one.
 
-# %% tags=["remove-cell"]
-careful, eager = rows["careful"], rows["eager"]
-claim(
-    "Eq. 7 cannot tell the two apart: .02 and .02, half of the error rate",
-    {".02": careful["Eq. 7, γ = 1"]},
-    {".02": eager["Eq. 7, γ = 1"]},
-    all(np.isclose(r["Eq. 7, γ = 1"], r["error rate / 2"]) for r in rows.values()),
-)
-claim(
-    "it says .667 and .286, exactly scikit-learn's $1 - F_1$",
-    {".667": careful["Eq. 8, γ = 0"], ".286": eager["Eq. 8, γ = 0"]},
-    all(np.isclose(r["Eq. 8, γ = 0"], r["1 − F1 (scikit-learn)"]) for r in rows.values()),
-)
-moved = max(abs(r["Eq. 8, γ = 1"] - r["Eq. 8, γ = 0"]) for r in rows.values())
-claim("γ = 1 moves it by at most .011", {".011": moved})
-
 # %% [markdown]
 # ## 4.3 What does each loss ask for?
 #
@@ -342,28 +325,6 @@ print(f"squared: {dice_squared:.3f}, {gap_squared:.3f}")
 # %% [markdown]
 # The free probabilities end where the formula says.
 
-# %% tags=["remove-cell"]
-claim(
-    "The free probabilities end where the formula says",
-    gap_linear < 0.01,
-    gap_squared < 0.01,
-    abs(dice_linear - D_linear) < 0.001,
-    abs(dice_squared - D_squared) < 0.001,
-)
-
-# %% tags=["remove-cell"]
-asked = {"Eq. 7": p_eq7, "dice linear": p_linear, "Eq. 8": p_squared}
-cut_of = {name: eta[p > 0.5].min().item() for name, p in asked.items()}
-
-# %% tags=["remove-cell"]
-claim("Eq. 7 at .57", {".57": cut_of["Eq. 7"]})
-claim(
-    "the set-level losses at .27 (linear, half of F1) and .30 (squared)",
-    {".27": cut_of["dice linear"], ".30": cut_of["Eq. 8"]},
-    abs(cut_of["dice linear"] - D_linear / 2) < 0.005,
-    cut_of["Eq. 8"] > D_linear / 2 + 0.02,
-)
-
 # %% [markdown]
 # ## 4.4 Which losses train?
 #
@@ -407,30 +368,17 @@ table(runs, "f1")
 print("test F1 at the tuned threshold")
 table(runs, "tuned")
 
-# %% tags=["remove-cell"]
-linear, eq8 = "dice linear, set level", "Eq. 8: set level, squared"
-eq6, eq7 = "Eq. 6: per example, linear", "Eq. 7: per example, squared"
-ce = {key: scores(runs, "cross entropy", 0.0, key) for key in ("f1", "tuned")}
-claim(
-    "scores 0 from every start, on every data set",
-    all((scores(runs, eq6, b, "f1") == 0).all() for b in STARTS),
-)
-claim(
-    "stays behind cross entropy",
-    all(scores(runs, eq7, b, "f1").mean() < ce["f1"].mean() - 0.02 for b in STARTS),
-)
-claim("from +2 three of its eight runs end at 0", (scores(runs, eq7, 2.0, "f1") == 0).sum() == 3)
-for name, b in product((linear, eq8), STARTS):
-    claim("reach about .52 from everywhere", {".52": scores(runs, name, b, "f1").mean()})
-
 # %% [markdown]
 # From −3 and from 0 the *collapsed* Eq. 6 had found the direction and lost only its bias. From +2 it
 # learned no direction; .095 is the F1 of calling everything positive. Everything started at −3 or 0
 # ends within .02 of cross entropy. Seed by seed:
 
 # %%
-gains = {}
+linear, eq8 = "dice linear, set level", "Eq. 8: set level, squared"
+eq6, eq7 = "Eq. 6: per example, linear", "Eq. 7: per example, squared"
+ce, gains = {}, {}
 for key, name in [("f1", "threshold .5"), ("tuned", "tuned")]:
+    ce[key] = scores(runs, "cross entropy", 0.0, key)
     gains[key] = interval(list(scores(runs, eq8, 0.0, "f1") - ce[key]))
     i = gains[key]
     difference = f"{i.mean:+.3f} [{i.low:+.3f}, {i.high:+.3f}]"
@@ -438,20 +386,6 @@ for key, name in [("f1", "threshold .5"), ("tuned", "tuned")]:
 
 # %% [markdown]
 # At threshold .5 Eq. 8 wins; against the tuned threshold the interval holds 0.
-
-# %% tags=["remove-cell"]
-claim(
-    "At threshold .5 Eq. 8 wins; against the tuned threshold the interval holds 0",
-    gains["f1"].low > 0,
-    gains["tuned"].low < 0 < gains["tuned"].high,
-)
-claim(".095 is the F1 of calling everything positive", {".095": 2 * 0.05 / 1.05})
-claim("it learned no direction", scores(runs, eq6, 2.0, "tuned").max() < 0.11)
-started = list(product((eq6, eq7, linear, eq8), (-3.0, 0.0)))
-claim(
-    "Everything started at −3 or 0 ends within .02 of cross entropy",
-    all(abs(scores(runs, n, b, "tuned").mean() - ce["tuned"].mean()) < 0.02 for n, b in started),
-)
 
 # %% [markdown]
 # ### Where no straight line is right
@@ -515,17 +449,6 @@ pd.DataFrame(angles).T.map(np.mean).round(1)
 # Cross entropy turned its weights by 34 degrees because of the far negatives, Eq. 8 by five. **Where
 # the model is right, dice only moves the threshold. Where the model is wrong, dice can also find
 # another direction**, which tuning cannot.
-
-# %% tags=["remove-cell"]
-claim("Here dice beats the tuned threshold", i.low > 0.01)
-claim("cross entropy calls 65% of the far negatives positive", {"65%": above["cross entropy"]})
-claim("calls all of them positive", above[eq8] == 1)
-turned = {n: np.mean(a["second toy"]) - np.mean(a["first toy"]) for n, a in angles.items()}
-claim(
-    "Cross entropy turned its weights by 34 degrees because of the far negatives, Eq. 8 by five",
-    {"34": turned["cross entropy"]},
-    round(turned[eq8]) == 5,
-)
 
 # %% [markdown]
 # ### The collapse of Eq. 6
@@ -623,30 +546,6 @@ print(f"  always negative: {expected_batch_dice(16, 0.0, 0.01):.4f}")
 # nothing said scores $\gamma/\gamma = 1$. A model that says *nothing*, with an F1 of 0, gets .924, only
 # .024 less. The best threshold moves, too:
 
-# %% tags=["remove-cell"]
-claim("85% of the batches of 16 hold none", {"85%": shares["1.0% positives"][0]})
-empty, no_gold = torch.tensor([0.2, 0.4, 0.05, 0.1], requires_grad=True), torch.zeros(4)
-for square, wanted_slope in {
-    False: 2.0 / (empty.sum() + 2) ** 2 * torch.ones(4),
-    True: 4.0 * empty / ((empty**2).sum() + 2) ** 2,
-}.items():
-    dice_now = 2.0 / ((empty**2 if square else empty).sum() + 2)
-    library = make_loss("binary_dl", squared=square, smooth=2.0)(empty.logit(), no_gold)
-    torch.testing.assert_close(library, 1 - dice_now)
-    (slope,) = torch.autograd.grad(1 - dice_now, empty)
-    torch.testing.assert_close(slope, wanted_slope.detach())
-constant = dice_loss_of_set(empty, no_gold, gamma=0.0)
-claim("With γ = 0 the loss is the constant 1", constant == 1)
-
-said, silent = expected_batch_dice(16, tp, wrong), expected_batch_dice(16, 0.0, 0.01)
-claim("The set has an F1 of .63", {".63": 2 * tp / (2 * tp + wrong)})
-claim("Its batches have an expected dice of .948", {".948": said})
-claim("with an F1 of 0, gets .924", {".924": silent})
-claim("only .024 less", {".024": said - silent})
-draw = np.random.default_rng(0).multinomial(16, [tp, wrong, 1 - tp - wrong], size=200_000)
-simulated = ((2 * draw[:, 0] + 1) / (2 * draw[:, 0] + draw[:, 1] + 1)).mean()
-assert abs(simulated - said) < 0.002
-
 # %% mystnb={"figure": {"caption": "Figure 4.4. 1% positives: the score that a batch sees, by threshold; dots mark the best ones.", "name": "fig-4-4"}, "image": {"alt": "Expected dice against the threshold. The black line, F1 of the set, is a hill with its top near .35. The line of batches of 1024 lies close to it. With smaller batches the lines rise towards 1 and flatten, and their highest points wander to the right, to .44."}} tags=["hide-input"]
 cuts = np.linspace(0.02, 0.98, 33)
 pairs = [chances(c) for c in cuts]
@@ -661,6 +560,7 @@ for b, look in [(1024, "C0--"), (256, "C1-."), (64, "C2:"), (16, "C3")]:
 ax.set(xlabel="threshold on the honest probability", ylabel="expected dice")
 fig.legend(loc="outside lower center", ncols=3, fontsize="small")
 plt.show()
+
 
 # %% [markdown]
 # At 16 the best threshold is .44 instead of .35, nearer to the .5 of accuracy: in a batch with at most
@@ -677,10 +577,6 @@ plt.show()
 # ### Does it matter in training?
 #
 # 1% positives, the same number of steps, four batch sizes, six data sets.
-
-# %% tags=["remove-cell"]
-claim("the best threshold is .44 instead of .35", {".35": best_cut["set"], ".44": best_cut[16]})
-
 
 # %%
 def train_in_batches(losses, b):
@@ -715,23 +611,6 @@ display(pd.DataFrame(zeros).T)
 # With several classes a linear loss holds a fresh tagger at the
 # majority class ([Eq. 7.2](eq-7-2)). Hence the library squares by default.
 
-# %% tags=["remove-cell"]
-ends = {key: np.mean(values) for key, values in by_batch.items()}
-claim(
-    "collapses in batches of 16 and 64, in every run; at 256 it recovers",
-    zeros[linear]["batch of 16"] == zeros[linear]["batch of 64"] == 6,
-    ends[linear, 256] > 0.5,
-)
-claim("The squared loss and cross entropy never collapse",
-      sum(zeros[eq8].values()) == sum(zeros["cross entropy"].values()) == 0)  # fmt: skip
-claim(
-    "of the squared loss, .40, is not below that of cross entropy",
-    {".40": ends[eq8, 16]},
-    ends[eq8, 16] > ends["cross entropy", 16],
-)
-claim("at 16 the squared loss does worse than at 256",
-      ends[eq8, 16] < ends[eq8, 256] - 0.1)  # fmt: skip
-
 # %% [markdown]
 # ## Summary
 #
@@ -746,15 +625,6 @@ claim("at 16 the squared loss does worse than at 256",
 #   turn the weights of cross entropy, hardly those of Eq. 8.
 # - At 1% most batches of 16 have no positive. The linear loss collapses on them, the squared one does not. Larger
 #   batches and summed statistics help both.
-
-# %% tags=["remove-cell"]
-claim(
-    "Eq. 7 from +2 in three runs of eight, the set-level losses never",
-    all((scores(runs, n, b, "f1") > 0).all() for n, b in product((linear, eq8), STARTS)),
-    [int((scores(runs, eq7, b, "f1") == 0).sum()) for b in STARTS] == [0, 0, 3],
-)
-claim("a threshold a little above it", 0 < cut_of["Eq. 8"] - cut_of["dice linear"] < 0.05)
-claim("hardly those of Eq. 8", abs(turned[eq8]) < 6 < 30 < turned["cross entropy"])
 
 # %% [markdown]
 # ## Exercises

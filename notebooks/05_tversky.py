@@ -68,9 +68,8 @@ import sympy as sp
 import torch
 from IPython.display import Markdown, Math, display
 
-from dicebook import BinaryDiceLoss, BinaryTverskyLoss, make_loss
+from dicebook import BinaryTverskyLoss, make_loss
 from dicebook.losses import equations
-from dicelab.claims import claim
 from dicelab.figures import style
 from dicelab.records.runs import interval
 from dicelab.toy import imbalanced_blobs, misspecified_blobs, train_each, train_from_starts
@@ -132,11 +131,6 @@ for name, (a, b) in prices.items():
     torch.testing.assert_close(library, torch.tensor(index_of[name]))
     torch.testing.assert_close(1 - loss, torch.tensor(index_of[name]))
 
-# %% tags=["remove-cell"]
-claim("precision, 3/6", index_of["precision"] == 3 / 6)
-claim("recall, 3/4", index_of["recall"] == 3 / 4)
-claim(".5 and .5 give dice, .6, in between", {".6": index_of["dice"]})
-
 # %% [markdown]
 # ## 5.2 The $F_\beta$ reading, and its condition
 #
@@ -193,15 +187,6 @@ Math(rf"\frac{{{top}}}{{{bottom}}} = {sp.latex(ratio)}")
 rows = {f"F{v}": {k.name: float(e.subs(b, v)) for k, e in solution.items()} for v in (0.5, 1, 2, 3)}
 pd.DataFrame(rows).T.round(3)
 
-# %% tags=["remove-cell"]
-assert ratio == c
-claim(
-    "a false positive costs .2 and a false negative .8",
-    {".2": rows["F2"]["alpha"]},
-    {".8": rows["F2"]["beta"]},
-)
-claim("b = 2 means a price ratio of 4", {"4": rows["F2"]["beta"] / rows["F2"]["alpha"]})
-
 # %% [markdown]
 # For F2 a false positive costs .2 and a false negative
 # .8: b = 2 means a price ratio of 4.
@@ -257,14 +242,6 @@ for a in (0.05, 0.2, 0.5, 0.8, 0.95):
     found.append((a, top, at, a * top))
 columns = ["α", "best TI", "threshold found", "α·TI*"]
 pd.DataFrame(found, columns=columns).round(3)
-
-# %% tags=["remove-cell"]
-claim(
-    "The last two columns agree to the third digit, from a threshold of .04 to .68",
-    max(abs(row[2] - row[3]) for row in found) < 5e-4,
-    {".04": found[0][2], ".68": found[-1][2]},
-)
-claim("The threshold never exceeds α", all(row[2] < row[0] for row in found))
 
 
 # %% [markdown]
@@ -373,15 +350,6 @@ delivered = {g: float(asked.subs(gamma, g)) for g in (0.001, 0.1, 1, 10)}
 name = "false negatives : false positives"
 pd.Series(delivered, name=name).rename_axis("γ").round(2)
 
-# %% tags=["remove-cell"]
-claim(
-    "5.21 with γ = 1, 1.8 with γ = .1",
-    {"5.21": delivered[1], "1.8": delivered[0.1]},
-)
-claim(
-    "Only a large γ gives the ratio that was set", delivered[10] > 0.9 * 9 > 0.6 * 9 > delivered[1]
-)
-
 
 # %% [markdown]
 # You ask for a ratio of 9 (α = .1, β = .9) and get 5.21 with γ = 1, 1.8 with γ = .1, and 1 as γ
@@ -470,41 +438,6 @@ for name, dice in (("Eq. 6", linear), ("Eq. 7", squared)):
 # The library's squared Tversky has no such gap: FP and FN together are $\sum (p - y)^2$, and half of
 # that with TP is half of $\sum p^2 + \sum y^2$, the denominator of [Eq. 8](eq-8).
 
-# %% tags=["remove-cell"]
-match = sp.solve((tversky - squared).subs({y: 0, p: 1}), s)[0]
-left = sp.factor((tversky - squared).subs({y: 0, s: match}))
-Math(rf"s = {sp.latex(match)}: \quad \text{{TL}} - \text{{Eq. 7}} = {sp.latex(left)}")
-
-# %% tags=["remove-cell"]
-x, target = torch.linspace(-4, 4, 9), torch.tensor([0.0, 1, 0, 1, 0, 1, 0, 1, 0])
-rows = {}
-for level in ("example", "set"):
-    for form, square in (("linear", False), ("squared", True)):
-        options = {"level": level, "squared": square}
-        tl = BinaryTverskyLoss(fp_weight=0.5, fn_weight=0.5, smooth=1.0, **options)(x, target)
-        dl = BinaryDiceLoss(smooth=2.0, **options)(x, target)
-        torch.testing.assert_close(tl, dl)
-        rows[level, form] = [tl.item(), dl.item()]
-pd.DataFrame(rows, ["TL .5 .5, γ = 1", "DL, γ = 2"]).T.round(4)
-
-# %% tags=["remove-cell"]
-claim(
-    "The library's squared Tversky has no such gap",
-    abs(rows["set", "squared"][0] - rows["set", "squared"][1]) < 1e-12,
-)
-claim("the two differ everywhere between 0 and 1", sp.solve(sp.numer(left), p) in ([1], [0, 1]))
-
-# %% tags=["remove-cell"]
-claim(
-    "At α = β = .5 Eq. 10 is the **linear** dice of Eq. 6 with smoothing **2γ**, not the squared loss of Eq. 7",
-    all(sp.simplify((tversky - linear).subs({y: k, s: 2 * gamma})) == 0 for k in (0, 1)),
-    left != 0,
-)
-claim(
-    "The library's squared Tversky is the squared dice, again with 2γ",
-    all(abs(tl - dl) < 1e-12 for (_, form), (tl, dl) in rows.items() if form == "squared"),
-)
-
 # %% [markdown]
 # ## 5.7 The trade-off, trained
 #
@@ -543,36 +476,6 @@ levels["set"]
 # %% tags=["hide-input"]
 levels["example"]
 
-# %% tags=["remove-cell"]
-means = {key: values.mean(0) for key, values in scores.items()}
-order = torch.stack([means["set", a] for a in weights])
-claim(
-    "precision climbs from .19 to .82",
-    {".19": order[0, 0], ".82": order[-1, 0]},
-    (order[:, 0].diff() > 0).all(),
-)
-claim(
-    "recall falls from .87 to .15",
-    {".87": order[0, 1], ".15": order[-1, 1]},
-    (order[:, 1].diff() < 0).all(),
-)
-claim(
-    "highest in the middle, at .52, where the loss is dice",
-    {".52": order[:, 2].max()},
-    weights[order[:, 2].argmax()] == 0.5,
-)
-claim("The best possible F1 on these blobs is .518", {".518": found[2][1]})
-claim("α = .2 already reaches the best F1, at .35 some runs end with no prediction at all",
-      max(weights, key=lambda a: means["example", a][2]) == 0.2,
-      0 < (scores["example", 0.35][:, 2] == 0).sum() < 5)  # fmt: skip
-claim(
-    "from .5 on *every* run does",
-    all((scores["example", a] == 0).all() for a in weights if a >= 0.5),
-)
-claim(
-    "α ≥ .5 predicts nothing", all((scores["example", a] == 0).all() for a in weights if a >= 0.5)
-)
-
 # %% [markdown]
 # At set level, as α rises, precision climbs from .19 to .82, recall falls from .87 to .15, and F1 is
 # highest in the middle, at .52, where the loss is dice. (The best possible F1 on these blobs is .518.)
@@ -584,9 +487,6 @@ claim(
 # %%
 print(f"say nothing: {0.05:.3f}")
 print(f"the best possible classifier: {(fp + fn).min():.3f}")
-
-# %% tags=["remove-cell"]
-claim("The error rate can fall from .050 to .040", {".050": 0.05, ".040": (fp + fn).min()})
 
 # %% [markdown]
 # The error rate can fall from .050 to .040. Training does not find that: once all probabilities are small, the
@@ -665,17 +565,6 @@ for a, scored in pairs.items():
 pd.DataFrame.from_dict(rows, orient="index", columns=["TL", "CE, tuned", "difference"]).rename_axis(
     "α"
 )
-
-# %% tags=["remove-cell"]
-claim(
-    "At every price Tversky is ahead, and no interval holds 0",
-    all(g.low > 0 for g in gains.values()),
-)
-claim(
-    "by .03 to .07 of $F_b$",
-    {".03": min(g.mean for g in gains.values()), ".07": max(g.mean for g in gains.values())},
-)
-claim("by .03 to .07 of $F_b$ at four prices", all(g.low > 0 for g in gains.values()))
 
 # %% [markdown]
 # At every price Tversky is ahead, and no interval holds 0. The far negatives cost cross entropy without

@@ -82,7 +82,6 @@ from IPython.display import HTML, Math, display
 
 from dicebook import BinaryDiceLoss, BinaryFocalLoss, BinarySelfAdjustingDiceLoss, make_loss
 from dicebook.losses import equations
-from dicelab.claims import claim
 from dicelab.figures import loss_curves
 from dicelab.records.runs import interval
 from dicelab.toy import (
@@ -141,19 +140,6 @@ torch.testing.assert_close(library, found.nan_to_num(1.0))
 # Under Eq. 5 that cannot happen, and this is a flaw of the paper: the score of a negative is 0 for every p, so its
 # gradient is exactly 0 (section 3.4 shows it). The fear fits [Eq. 6](eq-6), where the smoothing γ gives every
 # negative a gradient.
-
-# %% tags=["remove-cell"]
-free = torch.tensor([0.01, 0.5, 0.9], requires_grad=True)
-none = torch.zeros(3)
-slopes = {}
-for gamma in (0.0, 1.0):
-    score = (2 * free * none + gamma) / (free + none + gamma)  # Eqs. 5 and 6
-    (slopes[gamma],) = torch.autograd.grad(score.sum(), free)
-claim(
-    "the score of a negative is 0 for every p, so its gradient is exactly 0",
-    bool((slopes[0.0] == 0).all()),
-    bool((slopes[1.0] < 0).all()),
-)
 
 # %% [markdown]
 # ## 6.2 The self-adjusting dice loss
@@ -264,12 +250,6 @@ columns = {"loss": loss.detach(), "derivative": p.grad}
 of_negative = pd.DataFrame(columns, index=p.tolist())
 of_negative.round(3)
 
-# %% tags=["remove-cell"]
-claim("The derivative at .9 is +.549", {".549": of_positive[0.9]})
-claim("has the derivative −.673: it moves *up*", {"−.673": of_negative.derivative[0.9]})
-claim("its loss falls from .2 at p = .5 to nothing at p = 1", {".2": of_negative.loss[0.5]},
-      dsc_loss(torch.tensor(1.0), torch.tensor(0.0)) == 0)  # fmt: skip
-
 
 # %% [markdown]
 # A negative at p = .9 has the derivative −.673: it moves *up*, and its loss falls from .2 at p = .5 to
@@ -293,11 +273,6 @@ arrivals = {
     "negative ends at": follow(0.0),
 }
 pd.DataFrame(arrivals).rename_axis("start").round(2)
-
-# %% tags=["remove-cell"]
-up, down = arrivals.values()
-claim("Every positive ends at .5", {".5": up.mean()}, up.max() - up.min() < 0.01)
-claim("those below .5 go to 0, those above go to 1", (down.round(2) == [0, 0, 0, 1, 1, 1]).all())
 
 # %% [markdown]
 # Every positive ends at .5, the usual threshold. Of the negatives,
@@ -349,14 +324,6 @@ ends = {
 ended = pd.DataFrame(ends, index=["positive", "negative"])
 ended.astype(str).replace("oo", "∞")
 
-# %% tags=["remove-cell"]
-claim(
-    "For a positive, FL and DL do reach 0 at p = 1", ends["FL"][0] == 0, ends["DL, Eq. 7"][0] == 0
-)
-claim("CE is at −1 there and TL at −1/4", ends["CE"][0] == -1, ends["TL"][0] == sp.Rational(-1, 4))
-claim("+3/4 at the end", ends["DSC"][0] == sp.Rational(3, 4))
-claim("For a negative DSC ends at −1", ends["DSC"][1] == -1)
-
 # %% [markdown]
 # For a positive, FL and DL do reach 0 at p = 1; CE is at −1 there and TL at −1/4. DSC does not approach
 # zero after .5; it is zero *at* .5 and +3/4 at the end. For a negative DSC ends at −1.
@@ -385,32 +352,6 @@ plt.show()
 # as well, and that of DSC at .5. So at p = 0 only CE and FL raise a missed positive. A little above 0 the
 # dice family raises it, too, but weakly: at p = .01 the gradient of dice is .0098. In the same way only CE and FL
 # lower a negative at p = 1: their gradient is 1 there, that of the others 0.
-
-# %% tags=["remove-cell"]
-on_logit = {
-    n: [sp.simplify(sp.diff(e, P) * P * (1 - P)) for e in pair] for n, pair in formulas.items()
-}
-at = {n: [sp.limit(e[0], P, where) for where in (0, 1)] for n, e in on_logit.items()}
-claim(
-    "On the logit of a positive every gradient vanishes at p = 1",
-    all(v[1] == 0 for v in at.values()),
-)
-alarm = {n: sp.limit(e[1], P, 1) for n, e in on_logit.items()}
-claim(
-    "only CE and FL lower a negative at p = 1: their gradient is 1 there, that of the others 0",
-    [n for n, slope in alarm.items() if slope == 1] == [n for n in alarm if n[:2] in ("CE", "FL")],
-    all(slope in (0, 1) for slope in alarm.values()),
-)
-claim(
-    "those of DL, TL and DSC vanish at p = 0",
-    [n for n, v in at.items() if v[0] == 0] == ["DL, Eq. 7", "TL", "DSC"],
-)
-claim(
-    "at p = .01 the gradient of dice is .0098",
-    {".0098": -float(on_logit["DL, Eq. 7"][0].subs(P, 0.01))},
-    -float(on_logit["CE"][0].subs(P, 0.01)) > 0.9,
-)
-claim("and that of DSC at .5", on_logit["DSC"][0].subs(P, sp.Rational(1, 2)) == 0)
 
 # %% [markdown]
 # ## 6.6 The turning point
@@ -482,28 +423,6 @@ for a in (0.01, 0.1, 0.5, 1.0):
 name = "cosine to the gradient of plain dice"
 pd.Series(cosines, name=name).rename_axis("α").round(4)
 
-# %% tags=["remove-cell"]
-kinds = ["floor, example", "floor, set", "floor, set, squared"]
-claim(
-    "With α = .1 and less the floor of a squared set, the library's default, is the lowest",
-    bool((floors.loc[[0.01, 0.1], kinds].idxmin(axis=1) == kinds[2]).all()),
-)
-for options, key in (({"squared": False}, "floor, set"), ({}, "floor, set, squared")):
-    at_best = torch.logit(stops[1]).expand(20000)
-    many = BinarySelfAdjustingDiceLoss(alpha=0.1, **options)(at_best, torch.ones(20000))
-    assert abs(many - floors[key][0.1]) < 1e-4  # the library's own, on 20,000 positives
-claim("(1 − p)^.01 lies between .95 and 1 for all p below .99", 0.01**0.01 > 0.95)
-claim(
-    "The two gradients are nearly at right angles with α = 1",
-    abs(cosines[1.0]) < 0.1,
-)
-claim(
-    "on 500 random logits, half of them positive",
-    len(logit) == 500,
-    0.4 < (logit > 0).double().mean().item() < 0.6,
-)
-claim("With .01, as in the authors' scripts, they are almost the same", cosines[0.01] > 0.999)
-
 # %% [markdown]
 # The two gradients are nearly at right angles with α = 1. With .01, as in the authors' scripts, they
 # are almost the same. The default of dicebook is .1; from .5 on dicebook warns:
@@ -568,9 +487,6 @@ for sign, cells in (("<", f1[below]), (">", f1[~below])):
 # (about −3 at 5%), or choose α so that p* lies above all probabilities of the fresh model.
 # [Chapter 07](07_all_losses.ipynb) has seeds and intervals.
 
-# %% tags=["remove-cell"]
-claim("All cells fall on the predicted side", f1[below].min() > 0.4, f1[~below].max() < 0.1)
-
 # %% [markdown]
 # On the misspecified blobs (chapter 04) the turning point is where it was:
 
@@ -585,14 +501,6 @@ for a in (1.0, 0.1, 0.01):
     elsewhere[a] = [f1_score(fit.predict(x_test) > 0, y_test) for fit in fits]
 columns = ["b₀ = −ln α − .2", "b₀ = −ln α + .2"]
 pd.DataFrame.from_dict(elsewhere, orient="index", columns=columns).rename_axis("α").round(2)
-
-# %% tags=["remove-cell"]
-claim(
-    "the turning point is where it was",
-    all(low > 0.25 and high < 0.12 for low, high in elsewhere.values()),
-)
-x, y = imbalanced_blobs(2000, seed=0)
-x_test, y_test = imbalanced_blobs(2000, seed=1)
 
 
 # %% [markdown]
@@ -676,30 +584,6 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 # 4.4](eq-4-4)), and it changes the ratio of an easy to a hard negative as well. With linear dice of one example
 # the gradient of a negative at p = .01 is .39 of that at p = .9, and on a set it is .11 of it. So the set makes
 # easy negatives count less.
-
-# %% tags=["remove-cell"]
-linear, adjusted = (gradients[name] for name in ("Eq. 6, linear dice", "Eq. 12, DSC"))
-claim(".0097 with linear dice and .0095 with DSC: the factor took two percent off",
-      {".0097": linear[0], ".0095": adjusted[0]}, round(1 - adjusted[0] / linear[0], 2) == 0.02)  # fmt: skip
-ratios = {}
-for level in ("example", "set"):
-    x = torch.logit(torch.tensor([0.01, 0.9, 0.5])).requires_grad_()
-    BinaryDiceLoss(squared=False, level=level)(x, torch.tensor([0.0, 0, 1])).backward()
-    ratios[level] = (x.grad[0] / x.grad[1]).item()
-claim(
-    "is .39 of that at p = .9, and on a set it is .11 of it",
-    {".39": ratios["example"], ".11": ratios["set"]},
-    ratios["set"] < ratios["example"],
-)
-claim("Squared dice has .0002, focal loss three millionths",
-      {".0002": gradients["Eq. 7, squared dice"][0]}, 2.5e-6 < gradients["FL, f = 2"][0] < 3.5e-6)  # fmt: skip
-claim("90 easy negatives outweigh one positive; with linear dice 6 and with DSC 5",
-      {"90": gradients["CE"][4], "6": linear[4], "5": adjusted[4]})  # fmt: skip
-claim("with squared dice 425, with focal loss hundreds of thousands",
-      {"425": gradients["Eq. 7, squared dice"][4]}, gradients["FL, f = 2"][4] > 2e5)  # fmt: skip
-claim("an easy negative keeps 98% of the gradient of linear dice", {"98%": adjusted[0] / linear[0]})
-claim("Squaring leaves 2% of it, focal loss .03%",
-      {"2%": gradients["Eq. 7, squared dice"][0] / linear[0], ".03%": gradients["FL, f = 2"][0] / linear[0]})  # fmt: skip
 
 # %% [markdown]
 # ## 6.9 Watch it: easy and hard examples under six losses
@@ -796,41 +680,6 @@ medians.loc["0.5"]
 # α = 1 has its easy negatives at 1.00 and its easy positives at .11: it is upside down, as
 # [Eq. 6.2](eq-6-2) predicts from biases above 0. From −3 it learns the right way round.
 
-# %% tags=["remove-cell"]
-middle, start = medians.loc["0.5"], medians.loc["-3"]
-claim("the easy negatives end at .00 and the easy positives at .91",
-      {".00": middle.loc["CE", "easy −"], ".91": middle.loc["CE", "easy +"]},
-      middle.loc["CE", "hard −"] > middle.loc["CE", "hard +"])  # fmt: skip
-claim("Focal loss asks for less: .06 and .70",
-      {".06": middle.loc["FL, f = 2", "easy −"], ".70": middle.loc["FL, f = 2", "easy +"]})  # fmt: skip
-claim(
-    "the ends, .00 and .99",
-    {".00": middle.loc["DL, set level", "easy −"], ".99": middle.loc["DL, set level", "easy +"]},
-)
-upside_down = middle.loc["DSC, set level, α = 1"]
-claim(
-    "its easy negatives at 1.00 and its easy positives at .11",
-    {"1.00": upside_down["easy −"], ".11": upside_down["easy +"]},
-)
-claim(
-    "From −3 it learns the right way round",
-    start.loc["DSC, set level, α = 1", "easy +"]
-    > 0.5
-    > start.loc["DSC, set level, α = 1", "easy −"],
-)
-claim(
-    "Above .5 a positive moves down, to .5, and a negative up, to 1",
-    of_positive[0.9] > 0 > of_negative.derivative[0.9],
-    (up.round(2) == 0.5).all(),
-    (down[3:].round(2) == 1).all(),
-)
-claim("above it every run collapsed", f1[~below].max() < 0.1)
-claim(
-    "with α = .1 it is .105 for a positive at example level, .166 for a linear set, .054 for a squared one",
-    {".105": floors["floor, example"][0.1], ".166": floors["floor, set"][0.1]},
-    {".054": floors["floor, set, squared"][0.1]},
-)
-
 # %% [markdown]
 # ## Summary
 #
@@ -893,6 +742,7 @@ for label in (1.0, 0.0):
     x9 = torch.logit(torch.tensor([0.9])).requires_grad_()
     detached(x9, torch.tensor([label])).backward()
     print(f"y = {label:.0f}: dL/dx = {x9.grad.item():+.4f}")
+x_test, y_test = imbalanced_blobs(2000, seed=1)
 for bias in (-3.0, 0.0, 2.0):
     fit = train_logistic(detached, x, y, bias=bias)
     said = fit.predict(x_test) > 0

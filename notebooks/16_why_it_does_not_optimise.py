@@ -48,7 +48,6 @@ import torch
 import torch.nn.functional as F
 
 from dicebook import BinaryDiceLoss, DiceLoss, SelfAdjustingDiceLoss, diagnose, make_loss
-from dicelab.claims import claim
 from dicelab.figures import use_style
 from dicelab.records.runs import kept_records
 
@@ -204,12 +203,6 @@ for name, loss in (("mixed", mixed_dice), ("fixed", set_dice)):
 # %% [markdown]
 # From a model that knows nothing to a perfect one, the loss moves from 8.9999 to 8.9989.
 
-# %% tags=["remove-cell"]
-for smooth in (1e-6, 1.0):
-    assert torch.allclose(mixed_dice(x, y, smooth), mixed(x, y, smooth))
-    assert torch.allclose(set_dice(x, y, smooth), dice_sum(x, y, smooth))
-claim("from 8.9999 to 8.9989", {"8.9999": mixed_dice(x, y), "8.9989": mixed_dice(perfect, y)})
-
 # %% [markdown]
 # (eq-16-1)=
 # Leave γ aside. The loss that was meant is
@@ -268,20 +261,6 @@ print(f"the loss that was meant begins at {runs['fixed, SGD'][0][0]:.2f} and end
 # tells them apart. With SGD the mixed loss has learnt next to nothing. With Adam it has learnt as much as the
 # fixed one. With γ = 1 the loss that was meant stays above 2.
 
-# %% tags=["remove-cell"]
-meant = {name: end for name, (_, end) in runs.items()}
-claim(
-    "all the mixed losses stand at 4, whether they learn or not",
-    all(min(seen) > 3.9 for name, (seen, _) in runs.items() if name != "fixed, SGD"),
-)
-assert runs["fixed, SGD"][0][-1] < 0.5  # as the picture's description says
-claim("With SGD the mixed loss has learnt next to nothing", meant["mixed, SGD"] > 3.2)
-claim(
-    "With Adam it has learnt as much as the fixed one",
-    abs(meant["mixed, Adam"] - meant["fixed, SGD"]) < 0.05,
-)
-claim("With γ = 1 the loss that was meant stays above 2", meant["mixed, γ = 1, Adam"] > 2)
-
 # %% [markdown]
 # **Recognise it**: repeat the batch. The loss moves towards C.
 
@@ -294,9 +273,6 @@ for copies in (1, 8):
 # %% [markdown]
 # **Fix**: sum the numerator over the same examples as the denominator. `DiceLoss` does so, and takes the mean
 # over classes:
-
-# %% tags=["remove-cell"]
-torch.testing.assert_close(DiceLoss(smooth=1e-6, squared=False)(x, y), set_dice(x, y) / 9)
 
 # %%
 linear = DiceLoss(squared=False)
@@ -325,10 +301,6 @@ for name, loss in (("γ inside", smoothed_n_times), ("γ once", once)):
 
 # %% [markdown]
 # A model that never says yes has an F1 of 0 and a loss of .09. With γ once it costs .999.
-
-# %% tags=["remove-cell"]
-claim("an F1 of 0 and a loss of .09", {".09": smoothed_n_times(nothing, yb)})
-claim("With γ once it costs .999", {".999": BinaryDiceLoss(smooth=1.0, squared=False)(nothing, yb)})
 
 # %% [markdown]
 # **Recognise it**: add easy negatives. A dice loss hardly changes, this one sinks.
@@ -371,30 +343,13 @@ for name, said in taggers.items():
     rows[name] = [f"{value:.4f}" for value in cells]
 pd.DataFrame(rows, ["error rate", "2/3 of it", "this loss", "Eq. 8"]).T
 
+
 # %% [markdown]
 # On hard predictions a right example costs $1 - (2+γ)/(2+γ) = 0$ and a wrong one $1 - γ/(2+γ) = 2/3$. So the
 # loss **is** the error rate, times 2/3. A tagger that finds no entity and one that finds them all but errs at
 # some O's cost nearly the same; Eq. 8 tells them apart. The released code takes each example and class alone;
 # with γ = 1 that is the error rate itself. The paper's per-example losses ([Eq. 7](eq-7)) follow accuracy, too
 # ([chapter 04](04_dice_loss.ipynb)).
-
-# %% tags=["remove-cell"]
-costs = {
-    name: [loss(hard(said), y) for said in (only_O, wrong_O)]
-    for name, loss in (("here", squared_over_classes), ("Eq. 8", DiceLoss(squared=True)))
-}
-claim(
-    "cost nearly the same; Eq. 8 tells them apart",
-    abs(costs["here"][0] - costs["here"][1]).item() < 0.005,
-    (costs["Eq. 8"][0] - costs["Eq. 8"][1]).item() > 0.7,
-)
-p, t = hard(wrong_O).softmax(-1), F.one_hot(y, 9)
-one_element = (1 - (2 * p * t + 1) / (p**2 + t**2 + 1)).sum(-1).mean()
-claim(
-    "with γ = 1 that is the error rate itself",
-    abs(one_element - (wrong_O != y).float().mean()).item() < 1e-6,
-)
-
 
 # %% [markdown]
 # **Recognise it**: compare the loss with `(prediction != y).float().mean()` at two hard predictions. **Fix**:
@@ -458,17 +413,10 @@ except RuntimeError as error:
     print("multi-class:", str(error).splitlines()[0])
 pd.DataFrame(rows, ["plain", "dicebook"]).T.rename_axis("padded")
 
+
 # %% [markdown]
 # Multi-class code stops, binary code goes on. With one token in 256 padded the loss is 13, which no dice loss
 # can be. With every fourth it is .463, where the real tokens cost .877.
-
-# %% tags=["remove-cell"]
-claim("With one token in 256 padded the loss is 13", rows["1 in 256"][0] == "12.961")
-claim(
-    "With every fourth it is .463, where the real tokens cost .877",
-    rows["1 in 4"] == ["0.463", "0.877"],
-)
-
 
 # %% [markdown]
 # **Recognise it**: `y.min() < 0`, or a loss outside of [0, 1]. **Fix**: drop those rows; dicebook does, by
@@ -526,13 +474,6 @@ pd.DataFrame(rows, names).T.rename_axis("logit of one positive")
 # %% [markdown]
 # At a logit of 16.7 p rounds to 1. The gradient is NaN, and the value jumps from .05 to .5. In half precision
 # it happens earlier:
-
-# %% tags=["remove-cell"]
-claim("At a logit of 16.7 p rounds to 1", torch.tensor(16.7).sigmoid().item() == 1.0)
-claim(
-    "from .05 to .5",
-    {".05": naive_dsc(torch.tensor([16.6]), one), ".5": naive_dsc(torch.tensor([16.7]), one)},
-)
 
 # %%
 for dtype in (torch.float32, torch.float16, torch.bfloat16):
@@ -635,13 +576,6 @@ pd.Series(kept_for, name="kept").rename_axis("wanted").to_frame().T
 # scripts want .3 negatives for each positive, so k stays at 0 or 1 up to six positives, and nothing is mined
 # there.
 
-# %% tags=["remove-cell"]
-claim(
-    "Nearly all of them where none or one is wanted, none where two are, and k − 2 from then on",
-    kept_for == {0: 998, 1: 999, 2: 0, 3: 1, 30: 28},
-)
-claim("so k stays at 0 or 1 up to six positives", int(0.3 * 6) == 1, int(0.3 * 7) == 2)
-
 # %% [markdown]
 # **Recognise it**: count the negatives with a gradient, and the batches without a positive. **Fix**:
 # `ohem_ratio` in dicebook's losses.
@@ -688,12 +622,6 @@ for loss in (clamped, whole):
 # **Jumpy curves.** A batch with few positives says little about the set: with 1% positives 85% of the batches
 # of 16 have none, and 8% of those of 256.
 
-# %% tags=["remove-cell"]
-claim(
-    "with 1% positives 85% of the batches of 16 have none, and 8% of those of 256",
-    {"85%": 0.99**16, "8%": 0.99**256},
-)
-
 # %% [markdown]
 # ## 16.13 One call
 #
@@ -702,12 +630,9 @@ claim(
 # %%
 print(diagnose(mixed_dice, x[:512], y[:512]))
 
+
 # %% [markdown]
 # Each problem comes with its fix. Of `DiceLoss` it reports no problem. All the losses of this chapter at once:
-
-# %% tags=["remove-cell"]
-claim("Of `DiceLoss` it reports no problem", not diagnose(linear, x[:512], y[:512]).problems)
-
 
 # %% tags=["hide-input"]
 def masked_or_not(logits, y, mask=None):
@@ -737,19 +662,11 @@ for name, (loss, logits, labels, check) in suspects.items():
     rows[name] = [check, report[check].verdict, ", ".join(others)]
 pd.DataFrame(rows, ["check", "verdict", "other problems"]).transpose()
 
+
 # %% [markdown]
 # Each fault is found by its own check. Three come as notes: to follow accuracy is right for cross entropy, and
 # to sum in half precision under autocast. The last column is no false alarm: a sum over dimension 0, for
 # instance, is wrong for [B, T, C].
-
-# %% tags=["remove-cell"]
-verdicts = {name: cells[1] for name, cells in rows.items()}
-claim(
-    "Three come as notes",
-    list(verdicts.values()).count("note") == 3,
-    list(verdicts.values()).count("problem") == len(verdicts) - 3,
-)
-
 
 # %% [markdown]
 # ## 16.14 Sound, and yet it does not train
@@ -860,46 +777,6 @@ pd.DataFrame(shown).T
 # seed, and **2% of the tags are right**: no class holds the words outside of entities. The model gives them
 # some I- tag, and strict scoring of IOB2 tags ignores an I- that continues nothing. So print accuracy beside
 # F1.
-
-# %% tags=["remove-cell"]
-(wnut,) = [r["metrics"] for r in kept_records("imbalance") if r["parameters"]["corpus"] == "wnut17"]
-assert label_counts[0] == wnut["negative"], "the counts above are those of WNUT 2017"
-assert sum(label_counts[1:]) == wnut["positive"]
-in_batch = 600 * label_counts[1] / sum(label_counts)
-claim(
-    "With γ = 1 a class needs 17 gold words among 600 to be pulled up at all",
-    slopes["linear, γ = 1"][16] > 0,
-    slopes["linear, γ = 1"][17] < 0,
-)
-claim(
-    "In WNUT 2017 a batch of 600 holds six of its commonest tag other than O",
-    round(in_batch) == 6,
-)
-claim(
-    "Squares or a small γ make the slope negative",
-    (slopes[["squared, γ = 1", "linear, γ = 10⁻⁴"]] < 0).all(axis=None),
-)
-claim("Both against autograd", (slopes["Eq. 16.3"] - slopes["linear, γ = 1"]).abs().max() < 0.02)
-claim(
-    "Linear dice over a set finds nothing, in the toy and on real text, and still has 93% of the "
-    "tags right",
-    {"93%": real.accuracy["dice, linear"] / 100},
-    scores["dice, linear"].f1.max() == 0,
-    toy["dice, linear"].verdict == "problem",
-)
-claim(
-    "Squares or a small γ fix it",
-    min(scores[name].f1.min() for name in ("dice, squared", "linear, γ = 10⁻⁴")) > 25,
-)
-claim("means of three seeds, and the ranges", all(len(seeds) == 3 for seeds in scores.values()))
-odd = scores["linear, absent skipped, without O"]
-worst = odd.accuracy.idxmin()
-claim(
-    "With the other the F1 is above cross entropy's with that seed, and 2% of the tags are right",
-    {"2%": odd.accuracy[worst] / 100},
-    odd.f1[worst] > scores["cross entropy"].f1[worst],
-    (odd.accuracy > 90).sum() == 2,
-)
 
 # %% [markdown]
 # ## Summary

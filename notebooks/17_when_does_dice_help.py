@@ -94,7 +94,7 @@ plt.show()
 # > both get the same searches and both have their threshold tuned?
 #
 # That contrast is the *primary* one. It was fixed, with the code that runs it, before the first final run, in a
-# [protocol](../docs/protocol_2.md).
+# [protocol](../docs/evidence_2.md).
 #
 # - **Tasks** in three *strata*: tags; a yes or no; and *rare*, with more than twenty negatives for each positive.
 # - **Model**: a frozen all-MiniLM-L6, and a head with one hidden layer, which costs seconds to train.

@@ -53,7 +53,6 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import sympy as sp
 import torch
 import torch.nn.functional as F
 from IPython.display import Markdown
@@ -63,7 +62,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from dicebook import DiceLoss, SelfAdjustingDiceLoss, backward_in_two_passes, make_loss
 from dicebook.losses import equations
 from dicelab import corpora, figures
-from dicelab.claims import claim
 from dicelab.records.runs import kept_folder
 from dicelab.tasks import tagging
 from dicelab.tasks.mrc_ner import MatchHead
@@ -114,16 +112,6 @@ columns = {"p": x.sigmoid(), "loss": loss, "gradient": x.grad}
 columns = {name: v.detach().double() for name, v in columns.items()}
 pd.DataFrame(columns, index=x.tolist()).round(6)
 
-# %% tags=["remove-cell"]
-claim(
-    "The gradient is NaN from there on, and the loss has jumped from about .05 to .5",
-    x.grad.isnan().tolist() == [False, False, False, True, True],
-    {".05": loss[2].item(), ".5": loss[3].item()},
-)
-claim(
-    "At logit 17, p rounds to 1", (x.sigmoid() == 1).tolist() == [False, False, False, True, True]
-)
-
 # %% [markdown]
 # At logit 17, p rounds to 1. The gradient is NaN from there on, and the loss has jumped from about
 # .05 to .5. One such token in a batch makes every weight of the model NaN.
@@ -154,18 +142,6 @@ loss = loss_of_positives(q_stable(x))
 loss.sum().backward()
 columns = {"loss": loss.detach(), "gradient": x.grad}
 pd.DataFrame(columns, index=x.tolist()).astype(float).round(6)
-
-# %% tags=["remove-cell"]
-ours, theirs = q_stable(x), equations.self_adjusted(x, 0.01)
-torch.testing.assert_close(ours, theirs)
-torch.testing.assert_close(*(torch.autograd.grad(q.sum(), x)[0] for q in (ours, theirs)))
-X, A = sp.symbols("x alpha", positive=True)
-sigma = 1 / (1 + sp.exp(-X))
-q_of_x = sigma * (1 - sigma) ** A
-assert sp.simplify(sp.diff(q_of_x, X) / q_of_x - (1 - (1 + A) * sigma)) == 0
-claim(
-    "The gradient is finite, and small and positive", bool((x.grad > 0).all()), x.grad.max() < 0.01
-)
 
 # %% [markdown]
 # The gradient is finite, and small and positive: these positives lie above p* = .99 and move back.
@@ -233,16 +209,6 @@ for name in ("ce", "fl", "dl", "tl", "dsc"):
 # If *no* row counts, torch's cross entropy is 0/0. Those of dicebook are
 # 0, with a gradient of 0, so that one empty micro-batch does not end a training run.
 
-# %% tags=["remove-cell"]
-nothing = torch.full((2, 5), -100)
-of_torch = F.cross_entropy(batch.nan_to_num().flatten(0, 1), nothing.flatten())
-ours = {name: make_loss(name)(batch, nothing) for name in ("ce", "fl", "dl", "tl", "dsc")}
-claim(
-    "If no row counts, torch's cross entropy is 0/0. Those of dicebook are 0",
-    of_torch.isnan(),
-    all(v == 0 for v in ours.values()),
-)
-
 # %% [markdown]
 # ### Half precision
 #
@@ -275,24 +241,6 @@ for name, (loss, target) in of.items():
     error = ((gradient - exact).norm() / exact.norm()).item()
     print(f"{name}: NaN gradients {int(gradient.isnan().sum())}, ", end="")
     print(f"loss {value:.4f} (exact {truth:.4f}), error {error:.1e}")
-
-# %% tags=["remove-cell"]
-_, naive_gradient = value_and_gradient(naive, x, y.bfloat16())
-claim("Written in bf16, hundreds of gradients are NaN", naive_gradient.isnan().sum() >= 200)
-claim("dicebook's error of some tenths of a percent",
-      bool(gradient.isfinite().all()), 1e-3 <= error < 1e-2)  # fmt: skip
-many = torch.zeros(200_000, dtype=torch.float16)
-half_y = torch.zeros(200_000)
-half_y[:1000] = 1
-value, of_half = value_and_gradient(lambda x, y: naive(x, y, 0.0), many, half_y.half())
-theirs, _ = value_and_gradient(make_loss("binary_dl", squared=False), many, half_y)
-claim(
-    "its sum over 200,000 tokens is infinite, the loss exactly 1 and every gradient 0",
-    many.sigmoid().sum().isinf(),
-    value == 1,
-    bool((of_half == 0).all()),
-    theirs < 1,
-)
 
 
 # %% [markdown]
@@ -390,22 +338,6 @@ share.round(3)
 # %% [markdown]
 # No loss takes a thousandth of the step on a CPU.
 
-# %% tags=["remove-cell"]
-claim("No loss takes a thousandth of the step on a CPU", (share < 0.1).all())
-of_dice = times.loc["dicebook dice"] / times.loc["cross entropy (torch)"]
-claim(
-    "a set-level dice loss costs between one and a half times and three and a half times as much",
-    of_dice.min() > 1.5,
-    of_dice.max() < 3.5,
-)
-of_dsc = times.loc["dicebook self-adjusting dice"] > times.loc["dicebook dice"]
-claim("A loss with a general exponent costs more", of_dsc[times.loc["dicebook dice"].notna()].all())
-
-# %% tags=["remove-cell"]
-claim("no bar comes near it", share.max() < 0.05)
-of_dice_share = share["dicebook dice"] / share["cross entropy (torch)"]
-assert 5 <= of_dice_share < 6
-
 # %% [markdown]
 # On a GPU such a loss is bound by the launches of its kernels, so that the number
 # of operations, forward and backward, is what to compare there:
@@ -439,10 +371,6 @@ for name, loss in on_device.items():
     counted[name] = seen.count
 pd.Series(counted, name="operations")
 
-# %% tags=["remove-cell"]
-claim("has five", counted["cross entropy (torch)"] == 5)
-claim("eight times as many", counted["dl"] == 8 * counted["cross entropy (torch)"])
-
 # %% [markdown]
 # Torch's own cross entropy has five operations, and dice has eight times as many. What does that cost? One GPU, an
 # NVIDIA H200, has timed both forms of the losses within minutes (`results/gpu/losses.json`), again with 4,096
@@ -472,22 +400,6 @@ of_gpu.round(2).astype(object).where(of_gpu.notna(), "")
 # lay between 17 and 24 milliseconds, and not in the order of the operations. If the loss counts, compile it
 # (section 18.5).
 
-# %% tags=["remove-cell"]
-claim("Dice takes 1.5 milliseconds there", {"1.5": now.loc["dl", "milliseconds"]})
-claim("self-adjusting dice 2.1", {"2.1": now.loc["dsc", "milliseconds"]})
-claim(
-    "with `torch.compile` they take 0.9 and 0.6",
-    {"0.9": now.loc["dl", "milliseconds, compiled"]},
-    {"0.6": now.loc["dsc", "milliseconds, compiled"]},
-)
-claim("cross entropy has 0.14", {"0.14": now.loc["ce, torch", "milliseconds"]})
-claim("11 times as much", {"11": now.loc["dl", "ratio"]})
-in_step = pd.DataFrame(timed["step"]["rows"]).set_index("loss")["milliseconds"]
-claim("it took 18 milliseconds", {"18": in_step["ce, torch"]})
-claim("between 17 and 24 milliseconds", {"17": in_step.min()}, {"24": in_step.max()})
-claim("not in the order of the operations", in_step["dsc"] < in_step["dl"])
-claim("On a GPU the share is larger, some percent", now.loc["dl", "milliseconds"] > 0.02 * 18)
-
 # %% [markdown]
 # Memory: the peak of forward and backward, gradient included, in multiples of the logits.
 
@@ -498,10 +410,6 @@ peak.loc[names].round(1).astype(object).fillna("")
 # %% [markdown]
 # The logits of a step are small beside the activations of its encoder: 4,096 sub-words with nine
 # classes are .15 MB, so that eight times as much is 1.2 MB.
-
-# %% tags=["remove-cell"]
-claim("4,096 sub-words with nine classes are .15 MB", {".15": 4096 * 9 * 4 / 1e6})
-claim("eight times as much is 1.2 MB", {"1.2": 8 * 4096 * 9 * 4 / 1e6})
 
 # %% [markdown]
 # ## 18.3 One set, several processes (DDP)
@@ -647,18 +555,6 @@ beside(scale["losses"]["time"])
 # compiler brings the plain formula to less than a quarter of its time. Ours costs twice the plain
 # formula and gains less by compiling.
 
-# %% tags=["remove-cell"]
-of_loss = {name: middle for name, (middle, _, _) in scale["losses"]["time"].items()}
-claim(
-    "The compiler brings the plain formula to less than a quarter of its time",
-    of_loss["as written down, compiled"] < 0.25,
-)
-claim(
-    "Ours costs twice the plain formula and gains less by compiling",
-    1.5 < of_loss["this package"] < 2.5,
-    of_loss["this package, compiled"] < of_loss["this package"],
-)
-
 # %% [markdown]
 # **The match head.** A reader of entities scores pairs of a start and an end, in its plain form with a
 # tensor of all pairs, $[B, L, L, 2H]$. If the first linear layer is split into a part for the
@@ -718,12 +614,6 @@ print(f"papermill, kernel, imports: {beyond:.0f} seconds a run")
 # Runs on one GPU are kept in `results/gpu/`: the chapters 08 to 11 from both starts, eleven
 # runs of Table 7, times of the losses and the speed of four encoders. [The page on
 # reproducing](../docs/reproduce.md) says what they reached. No run on several cards is kept.
-
-# %% tags=["remove-cell"]
-of_chapters = json.loads((gpu / "chapters.json").read_text())["rows"]
-claim("the chapters 08 to 11", {r["run"][:2] for r in of_chapters} == {"08", "09", "10", "11"})
-claim("eleven runs of Table 7", len(json.loads((gpu / "table7.json").read_text())["rows"]) == 11)
-claim("the speed of four encoders", len({row["encoder"] for row in speed}) == 4)
 
 # %% [markdown]
 # ## Summary

@@ -53,7 +53,6 @@ from torch import nn
 
 from dicebook import make_loss
 from dicelab import corpora, figures
-from dicelab.claims import claim
 from dicelab.records import analysis, decided, runs, searched
 from dicelab.tasks import spans, thresholds
 from dicelab.tasks.outputs import outputs_of
@@ -85,18 +84,6 @@ plt.show()
 # On WNUT 2017 there are 17 negatives for each positive by word, 144 by span, and 870 by decision: "is
 # this span of this type?" On CrossNER politics, where more than a third of the words are in entities,
 # there are still 407. Spans grow with the longest one that is asked about, decisions with the types too.
-
-# %% tags=["remove-cell"]
-claim(
-    "there are 17 negatives for each positive by word, 144 by span, and 870 by decision",
-    {"17": counted["words"]["WNUT 2017"], "144": counted["spans"]["WNUT 2017"]},
-    {"870": counted["decisions"]["WNUT 2017"]},
-)
-claim(
-    "where more than a third of the words are in entities, there are still 407",
-    {"407": counted["decisions"]["CrossNER politics"]},
-    counted["words"]["CrossNER politics"] < 2,
-)
 
 # %% [markdown]
 # ## 20.1 The parameters
@@ -137,17 +124,6 @@ by_width["ratio"] = by_width["negative"] / by_width["positive"]
 K, missed = encoded.max_width, encoded.missed
 print(f"types {encoded.types}, K = {K}, missed {missed}")
 by_width.round(0).astype(int)
-
-# %% tags=["remove-cell"]
-if corpus == "embedded-entities-en":
-    # The oracle: spans by hand, from the tags alone.
-    gold = [corpora.spans(tags) for tags in data["train"]["tags"]]
-    wide = [s.end - s.start for row in gold for s in row]
-    assert by_width["positive"].tolist() == [wide.count(k) for k in by_width.index]
-    claim(
-        "Already with two words most of the spans are no entity",
-        by_width["ratio"].min() > 10,
-    )
 
 
 # %% [markdown]
@@ -222,17 +198,11 @@ memory = {kind.__name__: held(kind(768, 12, 18), batch_of_words) for kind in (Si
 for name, mib in memory.items():
     print(f"{name:10} {mib:5.1f} MiB")
 
+
 # %% [markdown]
 # In a batch of 16 sentences of 40 words, with spans of up to 12 words, 18 types and vectors of 768
 # numbers, the sum keeps 10 MiB for the backward pass, and the vectors side by side keep 53 MiB. That is
 # the head alone, without the encoder; both grow with $K$, and neither with the square of the sentence.
-
-# %% tags=["remove-cell"]
-claim(
-    "the sum keeps 10 MiB for the backward pass, and the vectors side by side keep 53 MiB",
-    {"10": memory["SpanHead"], "53": memory["SideBySide"]},
-)
-
 
 # %% [markdown]
 # ## 20.4 What an element-wise dice loss asks for
@@ -271,19 +241,6 @@ for p in (0.01, 0.1, 0.5, 0.9):
     pulled = f"positive {up:+.4f}, negative {down:+.1e}"
     told = f"{up / -down:10,.0f} negatives" if down else "               -"
     print(f"p = {p:4}: {pulled}; one positive pulls as {told}")
-
-# %% tags=["remove-cell"]
-claim("a positive is asked to stop at one half", abs(pull(element_dice, 0.5, 1.0)) < 1e-12)
-claim(
-    "a positive above one half is pulled back down, and a negative above one half is pushed further up",
-    pull(element_dice, 0.9, 1.0) < 0 < pull(element_dice, 0.9, 0.0),
-)
-ratio_at = {p: pull(element_dice, p, 1.0) / -pull(element_dice, p, 0.0) for p in (0.01, 0.1)}
-claim(
-    "At $p = .1$ one positive pulls as hard as 13,600 negatives, at $p = .01$ as 192",
-    abs(ratio_at[0.1] - 13_600) < 100,
-    {"192": ratio_at[0.01]},
-)
 
 
 # %% [markdown]
@@ -329,44 +286,6 @@ plt.show()
 # set-level dice loss all decisions stand in one sum, and every negative counts in its denominator;
 # what that asks for is the threshold at half of the dice coefficient
 # ([chapter 04](04_dice_loss.ipynb)).
-
-# %% tags=["remove-cell"]
-claim("the honest 1/188", abs(turns["cross entropy"][0] * 188 - 1) < 0.05)
-claim("Cross entropy has one place of rest", len(turns["cross entropy"]) == 1)
-claim(
-    "below .01 it is pushed down to zero, above .99 up to one, and between them it is pulled to one half",
-    {".01": turns["element-wise dice"][0], ".99": turns["element-wise dice"][2]},
-    len(turns["element-wise dice"]) == 3,
-    abs(turns["element-wise dice"][1] - 0.5) < 0.02,
-    pulls["element-wise dice"][0] < 0 < pulls["element-wise dice"][-1],
-)
-
-
-def small_gamma(m, y):
-    return element_dice(m, y, gamma=1 / 9)
-
-
-claim(
-    "moves the place where positives stop and leaves the negatives as they are",
-    pull_of_group(small_gamma, 0.89) > 0 > pull_of_group(small_gamma, 0.91),
-    pull_of_group(small_gamma, 0.02) > 0 > pull_of_group(small_gamma, 0.005),
-)
-
-
-def border(negatives):
-    """Where a group below one half stops to be pushed down, by bisection."""
-    low, high = 1e-5, 0.4
-    for _ in range(40):
-        middle = (low + high) / 2
-        up = pull_of_group(element_dice, middle, negatives) > 0
-        low, high = (low, middle) if up else (middle, high)
-    return low
-
-
-claim(
-    "to .003 at 21 for each positive and .023 at a thousand",
-    {".003": border(21), ".023": border(1000)},
-)
 
 # %% [markdown]
 # ## 20.5 The loop
@@ -455,22 +374,6 @@ pd.DataFrame(results).T.round(1)
 # One run on made-up sentences ranks nothing, but three differences are very large. Plain cross entropy
 # from a bias of 0 still says no to everything after these few steps, and the prior alone takes it off.
 # The element-wise dice loss finds next to nothing at any threshold. Every other remedy trains.
-
-# %% tags=["remove-cell"]
-as_printed = corpus == "embedded-entities-en" and (seeds, steps, encoder) == (1, 150, "tiny")
-table = pd.DataFrame(results).T
-if as_printed:
-    trained = table.drop(["cross entropy", "dice, element-wise"])
-    claim(
-        "the prior alone takes it off",
-        table["one half"]["cross entropy"] < 5,
-        table["tuned"]["cross entropy, prior"] > table["tuned"]["cross entropy"] + 20,
-    )
-    claim(
-        "finds next to nothing at any threshold",
-        table.loc["dice, element-wise"].max() < 10,
-    )
-    claim("Every other remedy trains", trained.min(axis=None) > 40)
 
 # %% [markdown]
 # ## 20.6 On real text
@@ -580,91 +483,6 @@ against_prior("half")
 # trained, at one learning rate for all (`python -m studies.spans_all_layers`), say the same of element-wise dice, which
 # has .5 there, and rank none of the others.
 
-# %% tags=["remove-cell"]
-gap_of = {
-    (name, arm, way): less(name, arm, way)
-    for name in draws.index
-    for arm in NAMES
-    for way in WAYS
-    if arm != "bce_prior"
-}
-tuned = {(name, arm): g for (name, arm, way), g in gap_of.items() if way == "tuned"}
-claim(
-    "on four corpora of ten draws each",
-    list(draws) == [10] * 4,
-    all(g.draws == 10 for g in gap_of.values()),
-)
-claim("no interval lies above zero on any corpus", max(g.low for g in tuned.values()) < 0)
-claim(
-    "on WNUT 2017 the first two together do more than any loss",
-    max(g.high for (name, _), g in tuned.items() if name == "wnut17") < 0,
-)
-of_dice = {name: tuned[name, "dice_set"] for name in draws.index}
-claim(
-    "about two points behind it on WNUT 2017 and on CrossNER politics, and on the other two corpora its interval includes 0",
-    all(abs(of_dice[n].mean + 2) < 0.3 for n in ("wnut17", "crossner_politics")),
-    all(of_dice[n].high < 0 for n in ("wnut17", "crossner_politics")),
-    all(of_dice[n].low < 0 < of_dice[n].high for n in ("crossner_ai", "wikigold")),
-)
-few = [tuned[name, "sampled"] for name in draws.index if name != "wikigold"]
-claim(
-    "Sampled negatives cost 5.5 to 7.1 points on all but Wikigold",
-    {"5.5": -max(g.mean for g in few), "7.1": -min(g.mean for g in few)},
-    all(g.high < 0 for g in few),
-    tuned["wikigold", "sampled"].low < 0 < tuned["wikigold", "sampled"].high,
-)
-pairs = [less(name, "dsc_set", "tuned", other="dice_set") for name in draws.index]
-claim(
-    "no difference larger than 2.2 was seen on any corpus",
-    {"2.2": max(max(g.high, -g.low) for g in pairs)},
-    all(g.low < 0 < g.high for g in pairs),
-)
-claim(
-    "Weighting is behind on three corpora, focal loss, too",
-    *(sum(tuned[n, a].high < 0 for n in draws.index) == 3 for a in ("weighted", "focal_25")),
-)
-
-# %% tags=["remove-cell"]
-half = {name: gap_of[name, "dice_set", "half"] for name in draws.index}
-order = ("wnut17", "wikigold", "crossner_politics", "crossner_ai")
-gains = [gap_of[name, "weighted", "half"] for name in order]
-clear = [g.mean for g in half.values() if g.low > 0]
-claim(
-    "set-level dice is ahead on three corpora, by 3 to 9 points, and weighting is ahead on all four, by more on each",
-    len(clear) == 3,
-    {"3": min(clear), "9": max(clear)},
-    all(g.low > 0 and g.mean > half[n].mean for n, g in zip(order, gains, strict=True)),
-)
-claim(
-    "At one half weighting is ahead of it on all four, set-level dice on three",
-    all(g.low > 0 for g in gains),
-    sum(g.low > 0 for g in half.values()) == 3,
-)
-behind = [less(name, "dice_set", "half", other_way="tuned") for name in order]
-claim(
-    "dice at one half stays 4 to 6 points behind cross entropy with a tuned threshold",
-    {"4": -max(g.mean for g in behind), "6": -min(g.mean for g in behind)},
-    all(g.high < 0 for g in behind),
-)
-means = f1.groupby(["loss", "corpus"])[list(WAYS.values())].mean().max(axis=1)
-claim(
-    "with any threshold its mean stays below four points on each corpus",
-    means[NAMES["dice_element"]].max() < 4,
-)
-claim("a group below .02 goes on falling", {".02": border(870)})
-claim(
-    "After a start with cross entropy its mean is at most 17",
-    {"17": means[NAMES["dice_element_warm"]].max()},
-)
-
-# %% tags=["remove-cell"]
-deep = scores(runs.kept_records("spans_all_layers"))
-claim(
-    "Three draws with every layer trained",
-    deep["draw"].nunique() == 3,
-)
-claim("which has .5 there", {".5": deep[deep["loss"] == NAMES["dice_element"]]["tuned"].mean()})
-
 # %% [markdown]
 # ## 20.7 What a gain of one point is worth
 #
@@ -728,29 +546,6 @@ for who, points in scatter.items():
 # ```
 #
 # Exercise 20.3 holds Eq. 20.1 against GLiNER's own function.
-
-# %% tags=["remove-cell"]
-needed = {who: runs_needed(0.99, points) for who, points in scatter.items()}
-claim("Among the taggers the difference scatters by 2.0 points", {"2.0": scatter["taggers"]})
-claim(
-    "so a gain of .99 takes 34 pairs of runs to be seen, and one of .70 takes 66",
-    {"34": needed["taggers"], "66": runs_needed(0.7, scatter["taggers"])},
-    len(of_taggers.dropna()) == len(of_taggers) == 20,
-)
-claim(
-    "Among our span heads it scatters by 2.4, and a gain of .99 takes 50 pairs",
-    {"2.4": scatter["span heads"], "50": needed["span heads"]},
-)
-gap = less("wnut17", "focal_25", "tuned")
-claim(
-    "−2.9 points [−4.7, −1.2] for focal loss",
-    {"−2.9": gap.mean, "−4.7": gap.low, "−1.2": gap.high},
-)
-gap = less("wnut17", "dice_element", "tuned")
-claim(
-    "−39.2 [−42.8, −35.4] for element-wise dice",
-    {"−39.2": gap.mean, "−42.8": gap.low, "−35.4": gap.high},
-)
 
 # %% tags=["remove-cell"]
 if output_dir:

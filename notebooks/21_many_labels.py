@@ -54,7 +54,6 @@ from torch import nn
 
 from dicebook import MultiLabelDiceLoss, make_loss
 from dicelab import corpora, figures
-from dicelab.claims import claim
 from dicelab.records import runs
 from dicelab.tasks import labels
 from dicelab.training.encoders import load_tokenizer
@@ -73,19 +72,6 @@ plt.show()
 # %% [markdown]
 # In GoEmotions {cite}`demszky2020` a third of the comments are neutral, and 77 of 43,410 show grief: 563
 # negatives a positive. Five of the 28 labels (orange) stand on fewer than one comment in a hundred.
-
-# %% tags=["remove-cell"]
-claim(
-    "77 of 43,410 show grief: 563 negatives a positive",
-    {"77": of_label["grief"], "43,410": comments, "563": comments / of_label["grief"] - 1},
-)
-claim("a third of the comments are neutral", abs(of_label["neutral"] / comments - 1 / 3) < 0.01)
-claim(
-    "Five of the 28 labels (orange) stand on fewer than one comment in a hundred",
-    int((of_label < comments / 100).sum()) == 5,
-    len(of_label) == 28,
-    434 < comments / 100 < 435,
-)
 
 # %% [markdown]
 # ## 21.1 The parameters
@@ -197,22 +183,6 @@ pd.DataFrame(early).T.rename_axis("steps")
 # 9.0 points of macro F1 (21.7). Nothing is broken: a probability of .2 for a label that one letter in two
 # hundred has is a discovery. **The threshold of one half is what hides it.**
 
-# %% tags=["remove-cell"]
-as_printed = (corpus, steps, batch_size, learning_rate) == ("embedded-labels-en", 300, 64, 1e-2)
-if as_printed:
-    claim(
-        "after ten steps it gives hardly any label",
-        early[10]["labels given"] < 0.2 * early["in the gold"]["labels given"],
-    )
-    claim(
-        "in these few steps it does not",
-        early[300]["kinds ever given"] < 12,
-        early["in the gold"]["kinds ever given"] == 12,
-    )
-    claim(
-        "its share, 1/200", abs(200 * counts["train"]["elections"] / len(data["train"]) - 1) < 0.1
-    )
-
 # %% [markdown]
 # ## 21.4 The remedies
 #
@@ -288,29 +258,6 @@ show(means.unstack().reindex(remedies).reindex(columns=list(WAYS), level=1))
 # the common labels make it. **A table of micro F1 alone does not show
 # whether the rare labels are found at all.**
 
-# %% tags=["remove-cell"]
-if as_printed and seeds == 2:
-    half = means.xs("one half", level=1)["macro"]
-    claim("plain cross entropy is last", half.idxmin() == "cross entropy")
-    knowing = ["weighted", "logit adjustment", "dice, macro"]
-    claim(
-        "are more than ten points ahead of it",
-        (half[knowing] > half["cross entropy"] + 10).all(),
-    )
-    each = means.xs("one a label", level=1)
-    others = each["macro"].drop(["dice, macro", "focal"])
-    claim(
-        "passes weights and logit adjustment; macro dice stays ahead",
-        others.idxmax() == "cross entropy, prior",
-        each["macro"].idxmax() == "dice, macro",
-    )
-    claim(
-        "cross entropy with a prior start gains more than ten points",
-        each["macro"]["cross entropy, prior"] > half["cross entropy, prior"] + 10,
-    )
-    apart = means.xs("one half", level=1).agg(lambda of: of.max() - of.min())
-    claim("lie less than half as far apart in micro F1", apart["micro"] < apart["macro"] / 2)
-
 # %% [markdown]
 # ## 21.5 When a threshold of its own overfits
 #
@@ -361,16 +308,6 @@ plt.show()
 # without a positive has that of all. The plug-in threshold is half of the F1 that the model's own probabilities
 # promise at best {cite}`lipton2014thresholding`; it needs no gold label at all.
 
-# %% tags=["remove-cell"]
-if as_printed:
-    gap = mean["promised"] - mean["test"]
-    claim(
-        "With two positives the part promises an F1 that the test split does not give",
-        gap[2] > 5,
-    )
-    claim("From a few dozen on the promise is less than five points off", gap[50] < 5)
-    claim("The rarest topic has 5 positives in validation", {"5": counts["validation"].min()})
-
 # %% [markdown]
 # ## 21.6 Are the probabilities right?
 #
@@ -392,19 +329,6 @@ reliable.round(1).rename_axis("probability said; happened, in percent")
 # Where cross entropy says .1 to .3 or .3 to .6, about so many labels are there. Where the weighted loss
 # says so, fewer are. So plug in with cross entropy; with weights, focal loss or adjusted logits tune, or calibrate
 # anew. What dice loses by its probabilities is measured in the next section.
-
-# %% tags=["remove-cell"]
-if as_printed:
-    middle = reliable.iloc[2:4]
-    claim(
-        "Where cross entropy says .1 to .3 or .3 to .6, about so many labels are there",
-        bool((middle["cross entropy, prior"] > [8, 25]).all()),
-        bool((middle["cross entropy, prior"] < [40, 75]).all()),
-    )
-    claim(
-        "Where the weighted loss says so, fewer are",
-        bool((middle["weighted"] < middle["cross entropy, prior"]).all()),
-    )
 
 # %% [markdown]
 # ## 21.7 On real text
@@ -472,7 +396,6 @@ for a, way, b, other in PAIRS:
     lines[name] = {m: t.replace(" ", "\u00a0").replace("-", "−") for m, t in texts.items()}
 pd.DataFrame(lines).T
 
-
 # %% [markdown]
 # **For dice.** At one half macro dice is 8.2 [7.4, 9.0] points of macro F1 ahead of cross entropy with a
 # prior start and 9.4 [8.5, 10.4] of micro F1, with nothing tuned. The prior start alone adds 1.0 [.6, 1.5]. In micro F1 dice over all decisions, with one threshold, is the
@@ -492,147 +415,6 @@ pd.DataFrame(lines).T
 # .5 [.1, .8] of macro F1. The plug-in threshold is −.2 [−.7, .4] from a tuned one for cross entropy; for focal loss
 # it loses 8.1 [5.7, 10.5], for weights and adjusted logits 3.2 each. For dice no loss larger than .3 was seen. With
 # fewer positives than these, decide between own and common thresholds on halves of validation.
-
-# %% tags=["remove-cell"]
-def shown(arm, way, over, other, metric, printed, sign=1):
-    """The printed mean and ends of a difference, with what was recorded."""
-    values = sorted(sign * v for v in of_pair[arm, way, over, other, metric][1:])
-    values.insert(0, sign * of_pair[arm, way, over, other, metric][0])
-    return dict(zip(printed, values, strict=True))
-
-
-best = real.groupby("loss").mean()
-moved = [
-    best.loc[ARMS[a]][m, FOUND[way]] - best.loc[ARMS[b]][m, FOUND[other]] - mean
-    for (a, way, b, other, m), (mean, _, _) in of_pair.items()
-    if (a, way, b, other) in PAIRS
-]
-assert np.abs(moved).max() < 0.05, "the table and the differences come from other runs"
-claim(
-    "twenty draws", real.groupby("loss").size().eq(20).all(), compared["parameters"]["draws"] == 20
-)
-claim(
-    "macro dice is 8.2 [7.4, 9.0] points of macro F1 ahead of cross entropy with a prior start",
-    shown("dice_macro", "half", "bce_prior", "half", "macro", ["8.2", "7.4", "9.0"]),
-)
-claim(
-    "and 9.4 [8.5, 10.4] of micro F1, with nothing tuned",
-    shown("dice_macro", "half", "bce_prior", "half", "micro", ["9.4", "8.5", "10.4"]),
-)
-claim(
-    "with one threshold, is the best of the table, .5 [.3, .8] ahead of cross entropy",
-    shown("dice_micro", "one", "bce_prior", "one", "micro", [".5", ".3", ".8"]),
-)
-claim(
-    "Macro dice decided alike is −.2 [−.6, .3] from it",
-    shown("dice_macro", "each", "bce_prior", "each", "macro", ["−.2", "−.6", ".3"]),
-)
-claim(
-    "At one half macro dice is 1.4 [.8, 2.0] behind it",
-    shown("dice_macro", "half", "bce_prior", "each", "macro", ["1.4", ".8", "2.0"], -1),
-)
-claim(
-    "Those thresholds cost cross entropy 5.7 [5.0, 6.5] points of micro F1 against one for all",
-    shown("bce_prior", "one", "bce_prior", "each", "micro", ["5.7", "5.0", "6.5"]),
-)
-claim(
-    "Shrinking buys micro F1, 2.8 [2.3, 3.4] points",
-    shown("bce_prior", "shrunk", "bce_prior", "each", "micro", ["2.8", "2.3", "3.4"]),
-)
-claim(
-    "points for .5 [.1, .8] of macro F1",
-    shown("bce_prior", "shrunk", "bce_prior", "each", "macro", [".5", ".1", ".8"], -1),
-)
-claim(
-    "The plug-in threshold is −.2 [−.7, .4] from a tuned one for cross entropy",
-    shown("bce_prior", "plug_in", "bce_prior", "each", "macro", ["−.2", "−.7", ".4"]),
-)
-claim(
-    "no difference larger than .6 was seen",
-    {".6": max(map(abs, of_pair["dice_macro", "each", "bce_prior", "each", "macro"]))},
-)
-claim(
-    "no difference larger than .6 points was seen",
-    {".6": max(map(abs, of_pair["dice_macro", "each", "bce_prior", "each", "macro"]))},
-)
-claim(
-    "is the best of the table",
-    best["micro"].max().idxmax() == "one threshold",
-    best["micro", "one threshold"].idxmax() == "dice, micro",
-)
-claim(
-    "With a threshold for each label cross entropy has the best macro F1 of the table",
-    best["macro"].max().idxmax() == "one a label",
-    best["macro", "one a label"].idxmax() == "cross entropy, prior",
-)
-claim(
-    "At one half macro dice finds far more of them than cross entropy",
-    of_pair["dice_macro", "half", "bce_prior", "half", "macro"][1] > 5,
-)
-far = max(abs(v) for v in of_pair["dice_macro", "each", "bce_prior", "each", "macro"])
-claim("the two lie within a point of macro F1", far < 1)
-start = [r for r in of_draws if r["parameters"]["loss"] == "bce_prior"]
-positives = np.mean([r["metrics"]["positives"]["tune"] for r in start], axis=0)
-few = pd.Series(positives, start[0]["metrics"]["labels"]).nsmallest(4)
-claim(
-    "Grief has seven positives to tune on, pride ten, relief and nervousness about fifteen",
-    list(few.index) == ["grief", "pride", "relief", "nervousness"],
-    list(few.round()) in ([7, 10, 14, 15], [7, 10, 14, 16]),
-)
-
-
-def of_few(way):
-    at = np.isin(start[0]["metrics"]["labels"], few.index)
-    return np.array([np.mean(np.array(r["metrics"][way]["each"])[at]) for r in start])
-
-
-own, drawn = (runs.interval(of_few("each") - of_few(way)) for way in ("one", "shrunk"))
-claim(
-    "serve these four better than that of all, by 2.0 points of F1 [.8, 3.3] over draws; shrinking takes 1.2 [.1, 2.4]",
-    {"2.0": own.mean, ".8": own.low, "3.3": own.high},
-    {"1.2": drawn.mean, ".1": drawn.low, "2.4": drawn.high},
-)
-lost = {
-    name: runs.interval((real["macro", "one a label"] - real["macro", "plug-in"])[name])
-    for name in ARMS.values()
-}
-of_focal = lost["focal"]
-claim(
-    "it loses 8.1 [5.7, 10.5]", {"8.1": of_focal.mean, "5.7": of_focal.low, "10.5": of_focal.high}
-)
-claim(
-    "for weights and adjusted logits 3.2 each",
-    {"3.2": lost["weighted"].mean},
-    {"3.2": lost["logit adjustment"].mean},
-    min(lost["weighted"].low, lost["logit adjustment"].low) > 0,
-)
-of_dice = [lost[name] for name in ("dice, micro", "dice, macro")]
-claim(
-    "For dice no loss larger than .3 was seen",
-    {".3": max(one.high for one in of_dice)},
-    max(one.low for one in of_dice) < 0,
-)
-added = real["macro", "one a label"] - real["macro", "one half"]
-claim(
-    "a threshold for each label still adds 9.0 points of macro F1",
-    {"9.0": added["cross entropy"].mean()},
-)
-begun = real["macro", "one half"]
-begun = runs.interval(begun["cross entropy, prior"] - begun["cross entropy"])
-claim(
-    "The prior start alone adds 1.0 [.6, 1.5]",
-    {"1.0": begun.mean, ".6": begun.low, "1.5": begun.high},
-)
-claim(
-    "4.8 [4.1, 5.6] of micro F1 ahead",
-    shown("dice_macro", "half", "bce_prior", "each", "micro", ["4.8", "4.1", "5.6"]),
-)
-said = np.mean([r["metrics"]["each"]["said"] for r in start])
-claim(
-    "they give ten thousand labels where 6,329 are right",
-    9_900 < said < 10_100,
-    {"6,329": sum(start[0]["metrics"]["positives"]["test"])},
-)
 
 # %% [markdown]
 # ### All layers
@@ -654,41 +436,6 @@ show(of_all)
 # have not learnt. At one half macro dice is ahead by 2.1 points of micro F1 and behind by .8 of macro F1, on average.
 # In two short passes at one learning rate, which no loss chose, this cannot tell a loss from its step: the
 # searched model above has dice level. It does say that a loss that helps a small model need not help a large one.
-
-# %% tags=["remove-cell"]
-claim("Three draws with every layer of MiniLM trained", deep.groupby("loss").size().eq(3).all())
-own = deep["macro", "one a label"].unstack("draw")
-claim(
-    "gives no label at one half in any draw",
-    deep.loc["cross entropy"]["micro", "one half"].max() == 0,
-)
-claim(
-    "make 7.5 points of macro F1 of it; from the prior they make 34.9",
-    {"7.5": own.loc["cross entropy"].mean(), "34.9": own.loc["cross entropy, prior"].mean()},
-)
-claim(
-    "Weighted cross entropy, 25.7, and macro dice, 23.7, stay behind that in every draw",
-    {"25.7": own.loc["weighted"].mean(), "23.7": own.loc["dice, macro"].mean()},
-    (own.loc[["weighted", "dice, macro"]].max() < own.loc["cross entropy, prior"]).all(),
-)
-ranked = pd.Series(
-    {
-        (ARMS[r["parameters"]["loss"]], r["parameters"]["seed"]): r["metrics"]["ranking"][
-            "average_precision"
-        ]
-        for r in all_layers
-    }
-).unstack()
-claim(
-    "and so does their average precision",
-    (ranked.loc[["weighted", "dice, macro"]].max() < ranked.loc["cross entropy, prior"]).all(),
-)
-gap = of_all.loc["dice, macro"] - of_all.loc["cross entropy, prior"]
-claim(
-    "ahead by 2.1 points of micro F1 and behind by .8 of macro F1",
-    {"2.1": gap["micro", "one half"], ".8": -gap["macro", "one half"]},
-)
-claim("dice is behind where all layers are", gap["macro", "one a label"] < -5)
 
 # %% [markdown]
 # ## 21.8 A decoder with a classification head
@@ -840,24 +587,6 @@ print(f"macro dice loss from {before:.3f} to {after:.3f}")
 
 # %% [markdown]
 # Twenty steps on a decoder that knows no language show that the parts fit, no more.
-
-# %% tags=["remove-cell"]
-if embedded:
-    claim("With the wrong one the answer is read off the padding", right < 1e-3 < wrong)
-    claim("`score` is a linear layer without one", bias is None)
-near_five = torch.tensor([5.0, 5.0 + 2**-5], dtype=torch.bfloat16)
-claim(
-    "two neighbouring logits of bf16 are .03 apart",
-    {".03": (near_five[1] - near_five[0]).item()},
-    (torch.tensor(5.0 + 2**-7).bfloat16() == 5.0).item(),
-)
-near_nine = torch.tensor([9.0, 9.0 + 2**-4], dtype=torch.bfloat16)
-claim(
-    "beyond −8 twice as far",
-    (near_nine[1] - near_nine[0]).item() == 2 * (near_five[1] - near_five[0]).item(),
-    (torch.tensor(9.0 + 2**-6).bfloat16() == 9.0).item(),
-)
-claim("with $B$ starting at zero", same < 1e-5)
 
 # %% tags=["remove-cell"]
 if output_dir:

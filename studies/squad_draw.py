@@ -7,8 +7,8 @@ and at most some twenty questions from each. An answer whose place in the paragr
 the file was rebuilt (``"offset": "guess"``; the official file has none) is left out. The readers of
 section 10.9 were trained on this draw, on a GPU::
 
-    python benchmarks/gpu.py --encoder minilm --only 10 --set corpus=FOLDER --set epochs=2 \\
-        --set start=zero --set seed=1
+    papermill notebooks/10_reading.ipynb out.ipynb -p corpus FOLDER -p encoder minilm \\
+        -p device cuda -p precision bf16 -p epochs 2 -p start zero -p seed 1 -p output_dir runs
 """
 
 from __future__ import annotations

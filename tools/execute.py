@@ -4,19 +4,23 @@ Each in a fresh kernel of one thread that works in the project's root; the same 
 same bytes. `make notebooks` and `make book` call this for the chapters that are stale, several at a
 time. With other parameters a chapter is run by papermill's own command.
 
+What the chapter's prose says is checked by ``checks/NN_name.py``: each cell, named by a section,
+runs at the end of that section, and is no part of the notebook that is written.
+
     python tools/execute.py 03_dice_and_f1 --out DIR
+    python tools/execute.py 03_dice_and_f1 --out DIR --weave    # as it stands, checks between
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import os
-import platform
+import re
 import sys
 import time
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +46,55 @@ QUIET = {
 KEPT = ("tags", "mystnb")
 
 
+CHECK = "check"
+CALL = "__import__('dicelab.claims').claims.check({!r}, globals())"
+
+
 class ChapterError(Exception):
     """A chapter could not be executed; the message says which one and where."""
+
+
+def with_checks(notebook: nbformat.NotebookNode, checks: Path) -> nbformat.NotebookNode:
+    """A chapter with its checks in it.
+
+    Args:
+        notebook: The chapter; changed in place.
+        checks: Its file of checks; there may be none. The title of a cell, ``# %% 5.3``, is the
+            beginning of a heading of the chapter; the cell goes to the end of what this heading
+            opens, before the next heading of any level, and gets the tag ``check``. What stands
+            above the first title, the imports, is put before each.
+
+    Raises:
+        ChapterError: A title is the beginning of no heading, or of several.
+    """
+    if not checks.exists():
+        return notebook
+    # Of each heading the place of the last cell before the next one.
+    headings, ends = [""], [-1]
+    for place, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown":
+            for heading in re.findall(r"^#+ (.+)$", cell.source, re.MULTILINE):
+                headings.append(heading)
+                ends.append(place)
+        ends[-1] = place
+    added: list[tuple[int, nbformat.NotebookNode]] = []
+    imports, *code = (cell for cell in jupytext.read(checks).cells if cell.cell_type == "code")
+    for check in code:
+        title = check.metadata.get("title", "")
+        found = [i for i, h in enumerate(headings) if title and f"{h} ".startswith(f"{title} ")]
+        if len(found) != 1:
+            raise ChapterError(
+                f"{checks}: expected cells named by a section of the chapter, such as "
+                f"`# %% {headings[-1].split()[0]}`, found `# %% {title}`, the beginning of "
+                f"{len(found)} headings"
+            )
+        source = f"{imports.source}\n\n{check.source}"
+        call = CALL.format(f"# %% {title}\n{source}")
+        cell = nbformat.v4.new_code_cell(call, metadata={"tags": [CHECK]})
+        added.append((ends[found[0]], cell))
+    for place, cell in sorted(added, key=lambda pair: pair[0])[::-1]:
+        notebook.cells.insert(place + 1, cell)
+    return notebook
 
 
 def texts(notebook: nbformat.NotebookNode) -> list[tuple[str, str, dict[str, Any]]]:
@@ -72,7 +123,13 @@ def check_not_edited(script: Path) -> None:
 
 
 def clean(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Drop what changes from run to run, such as timings; ids follow from the cells' texts."""
+    """Drop checks, and what changes from run to run, such as timings; ids follow from the texts."""
+    notebook.cells = [c for c in notebook.cells if CHECK not in c.metadata.get("tags", [])]
+    code = (c for c in notebook.cells if c.cell_type == "code" and c.execution_count)
+    for count, cell in enumerate(code, start=1):
+        for counted in (cell, *cell.outputs):
+            if "execution_count" in counted:
+                counted.execution_count = count
     notebook.metadata = nbformat.from_dict(
         {"kernelspec": notebook.metadata.kernelspec, "language_info": {"name": "python"}}
     )
@@ -84,6 +141,22 @@ def clean(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
         seen[key] = seen.get(key, 0) + 1
         cell.id = key if seen[key] == 1 else f"{key}-{seen[key]}"
     return notebook
+
+
+def checks_of(script: Path) -> Path:
+    """The file of a chapter's checks."""
+    return script.parent / "checks" / script.name
+
+
+def weave(script: Path, out: Path) -> None:
+    """Write the chapter as it is executed, with its checks in it, which pytest's nbval runs.
+
+    Args:
+        script: The chapter's script, beside its notebook.
+        out: Folder of the result.
+    """
+    notebook = nbformat.read(script.with_suffix(".ipynb"), as_version=4)
+    nbformat.write(with_checks(notebook, checks_of(script)), out / f"{script.stem}.ipynb")
 
 
 def execute(script: Path, out: Path) -> float:
@@ -104,7 +177,7 @@ def execute(script: Path, out: Path) -> float:
     start = time.perf_counter()
     try:
         executed = papermill.execute_notebook(
-            clean(jupytext.read(script)),
+            with_checks(clean(jupytext.read(script)), checks_of(script)),
             partial,
             cwd=ROOT,
             progress_bar=False,
@@ -115,12 +188,20 @@ def execute(script: Path, out: Path) -> float:
         raise ChapterError(
             f"{script.stem} failed in cell {error.cell_index + 1} (In [{error.exec_count}]): "
             f"{error.ename}: {error.evalue}\n"
-            f"as far as it came: {partial.relative_to(ROOT)}\n\n{error.source}"
+            f"as far as it came: {partial.relative_to(ROOT)}\n\n{_text(error.source)}"
         ) from None
     with atomic(out / f"{script.stem}.ipynb") as path:
         nbformat.write(clean(executed), path)
     partial.unlink()
     return time.perf_counter() - start
+
+
+def _text(source: str) -> str:
+    """A failed cell as it is written: a check, or a cell of the chapter."""
+    before, _, after = CALL.partition("{!r}")
+    if not source.startswith(before):
+        return source
+    return str(ast.literal_eval(source.removeprefix(before).removesuffix(after)))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -130,6 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("names", nargs="+", metavar="NAME", help="chapters, such as 01_imbalance")
     parser.add_argument("--out", type=Path, default=NOTEBOOKS, help="folder of the results")
+    parser.add_argument("--weave", action="store_true", help="put the checks in, execute nothing")
     parser.add_argument("--force", action="store_true", help="overwrite an edited notebook")
     options = parser.parse_args(arguments)
     out = options.out.resolve()
@@ -143,6 +225,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failures = 0
     for script in (NOTEBOOKS / f"{name}.py" for name in names):
         try:
+            if options.weave:
+                weave(script, out)
+                continue
             if out == NOTEBOOKS and not options.force:
                 check_not_edited(script)
             seconds = execute(script, out)
@@ -151,9 +236,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"error: {error}", file=sys.stderr, flush=True)
             continue
         print(f"{script.stem}: {seconds:.0f} s", flush=True)
-        if out != NOTEBOOKS:  # a line of the book's page "Status"
-            where = f"{platform.python_version()},{version('torch')},{os.cpu_count()} CPU cores"
-            (out / f"{script.stem}.csv").write_text(f"{script.stem},{seconds:.0f},{where}\n")
     return 1 if failures else 0
 
 

@@ -2,7 +2,7 @@
 
 Five tasks in English and Chinese, and one in English alone. A corpus depends on its arguments, on
 ``VERSION`` and on the name lists of the installed Faker, and on nothing else. The card of these
-corpora (``docs/embedded_corpora.md``) says how they are made and what they are not.
+corpora (``dicelab/corpora/embedded/README.md``) says how they are made and what they are not.
 """
 
 from __future__ import annotations

@@ -1,59 +1,29 @@
 """The English sentences of the entity corpus."""
 
+from data_scripts.embedded.grammar import words
+
 RULES: dict[str, tuple[str, ...]] = {
     "day": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
     "month": ("January", "March", "April", "May", "June", "August", "October", "December"),
     "number": ("two", "three", "four", "five", "seven", "nine", "twelve", "twenty", "forty"),
     "digit": ("2", "3", "4", "5", "6", "7", "8", "9", "11", "14", "30"),
-    "adjective": (
-        *("old", "small", "quiet", "green", "long", "young", "brown", "wise", "sharp", "bright"),
-        *("new", "gray", "rich", "short", "strong", "sweet", "wooden", "narrow", "gentle", "cheap"),
+    "adjective": words(
+        """old small quiet green long young brown wise sharp bright new gray rich short strong
+        sweet wooden narrow gentle cheap"""
     ),
-    "trade": (
-        *("baker", "cook", "mason", "carpenter", "bishop", "butler", "weaver", "potter", "miller"),
-        *("hunter", "fisher", "shepherd", "porter", "tanner", "carter", "cooper", "turner", "page"),
-        *("teacher", "nurse", "pilot", "painter", "doctor", "driver", "singer", "judge", "farmer"),
+    "trade": words(
+        """baker cook mason carpenter bishop butler weaver potter miller hunter fisher shepherd
+        porter tanner carter cooper turner page teacher nurse pilot painter doctor driver singer
+        judge farmer"""
     ),
-    "thing": (
-        *(
-            "rose",
-            "bell",
-            "lamb",
-            "rice",
-            "cherry",
-            "hammer",
-            "lantern",
-            "kettle",
-            "ladder",
-            "boat",
-        ),
-        *("stone", "barrel", "fox", "parrot", "robin", "berry", "pearl", "ruby", "ivy", "daisy"),
-        *(
-            "letter",
-            "map",
-            "clock",
-            "violin",
-            "basket",
-            "blanket",
-            "piano",
-            "lamp",
-            "turkey",
-            "cup",
-        ),
+    "thing": words(
+        """rose bell lamb rice cherry hammer lantern kettle ladder boat stone barrel fox parrot
+        robin berry pearl ruby ivy daisy letter map clock violin basket blanket piano lamp
+        turkey cup"""
     ),
-    "spot": (
-        *("hill", "marsh", "brook", "woods", "fields", "banks", "bridge", "church", "park", "lane"),
-        *(
-            "market",
-            "harbour",
-            "station",
-            "library",
-            "garden",
-            "mill",
-            "school",
-            "museum",
-            "castle",
-        ),
+    "spot": words(
+        """hill marsh brook woods fields banks bridge church park lane market harbour station
+        library garden mill school museum castle"""
     ),
     "when": (
         *(
@@ -166,25 +136,13 @@ NONE: tuple[str, ...] = (
 )
 
 TOWN_STARTS: tuple[str, ...] = ("North", "East", "West", "South", "New", "Lake", "Port", "Fort")
-TOWN_ENDS: tuple[str, ...] = (
-    *("town", "ton", "land", "ville", "berg", "burgh", "borough", "bury", "view", "port", "mouth"),
-    *("stad", "furt", "chester", "fort", "haven", "side", "shire"),
+TOWN_ENDS: tuple[str, ...] = words(
+    """town ton land ville berg burgh borough bury view port mouth stad furt chester fort haven
+    side shire"""
 )
 COMPANY_FORMS: tuple[str, ...] = (
     *("{name} Group", "{name} Ltd", "{name} Inc", "{name} and Sons", "{name} Brothers"),
     *("{name} , {other} and {name}", "{name} & {other}", "{place} Rovers", "{place} United"),
     *("University of {place}", "Bank of {place}", "{place} Museum", "{name} Motors"),
 )
-PRODUCT_ENDS: tuple[str, ...] = (
-    "2",
-    "3",
-    "5",
-    "7",
-    "9",
-    "Pro",
-    "Mini",
-    "Air",
-    "Classic",
-    "X1",
-    "S",
-)
+PRODUCT_ENDS: tuple[str, ...] = words("2 3 5 7 9 Pro Mini Air Classic X1 S")

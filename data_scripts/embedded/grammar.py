@@ -13,6 +13,11 @@ Labelled = list[tuple[str, str]]
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
+def words(text: str) -> tuple[str, ...]:
+    """Words that are written with spaces between them."""
+    return tuple(text.split())
+
+
 def _words(text: str) -> Labelled:
     return [(token, "O") for token in text.split()]
 

@@ -6,6 +6,8 @@ topics, so that one word alone does not tell.
 
 from __future__ import annotations
 
+from data_scripts.embedded.grammar import words
+
 TOPICS: dict[str, float] = {
     "roads": 0.40,
     "rubbish": 0.25,
@@ -24,43 +26,14 @@ TOPICS: dict[str, float] = {
 
 THINGS: dict[str, tuple[str, ...]] = {
     "roads": ("road", "pavement", "crossing", "kerb", "bridge", "lane", "surface", "path", "sign"),
-    "rubbish": (
-        "bin",
-        "bag",
-        "litter",
-        "skip",
-        "collection",
-        "heap",
-        "cardboard",
-        "glass",
-        "lorry",
-    ),
-    "noise": (
-        "music",
-        "party",
-        "drill",
-        "engine",
-        "siren",
-        "lorry",
-        "club",
-        "hammering",
-        "barking",
-    ),
+    "rubbish": words("bin bag litter skip collection heap cardboard glass lorry"),
+    "noise": words("music party drill engine siren lorry club hammering barking"),
     "water": ("pipe", "drain", "tap", "meter", "pump", "gutter", "fountain", "leak", "supply"),
     "parks": ("park", "tree", "bench", "hedge", "lawn", "path", "fountain", "playground", "fence"),
     "parking": ("space", "permit", "meter", "garage", "ticket", "car", "sign", "kerb", "barrier"),
     "lamps": ("lamp", "light", "bulb", "post", "switch", "lantern", "cable", "timer", "crossing"),
     "buses": ("bus", "stop", "timetable", "driver", "route", "ticket", "shelter", "fare", "seat"),
-    "schools": (
-        "school",
-        "teacher",
-        "classroom",
-        "pupil",
-        "lesson",
-        "playground",
-        "gate",
-        "canteen",
-    ),
+    "schools": words("school teacher classroom pupil lesson playground gate canteen"),
     "animals": ("dog", "fox", "pigeon", "rat", "cat", "nest", "lead", "barking", "goose"),
     "taxes": ("tax", "bill", "band", "rate", "refund", "payment", "form", "notice", "sum"),
     "elections": ("vote", "ballot", "ward", "candidate", "poll", "register", "form", "station"),

@@ -1,130 +1,28 @@
 """The English grammar of the part-of-speech corpus, as ``word/TAG``."""
 
+from data_scripts.embedded.grammar import words
+
 # Words that are a noun and a verb: "the walk", "they walk".
-HOMOGRAPHS: tuple[str, ...] = (
-    *(
-        "walk",
-        "dance",
-        "smile",
-        "laugh",
-        "whisper",
-        "paint",
-        "cook",
-        "play",
-        "turn",
-        "call",
-        "answer",
-    ),
-    *("visit", "rest", "plan", "drink", "sail", "dream", "swing", "race", "ride", "swim", "climb"),
-    *(
-        "jump",
-        "march",
-        "shout",
-        "sigh",
-        "whistle",
-        "travel",
-        "drift",
-        "work",
-        "talk",
-        "fight",
-        "hope",
-    ),
-    *(
-        "wait",
-        "hike",
-        "slide",
-        "wave",
-        "nap",
-        "yawn",
-        "stroll",
-        "search",
-        "cheer",
-        "wonder",
-        "roar",
-    ),
-    *(
-        "gallop",
-        "mumble",
-        "giggle",
-        "tumble",
-        "wander",
-        "hurry",
-        "stumble",
-        "chatter",
-        "snore",
-        "sneeze",
-    ),
+HOMOGRAPHS: tuple[str, ...] = words(
+    """walk dance smile laugh whisper paint cook play turn call answer visit rest plan drink sail
+    dream swing race ride swim climb jump march shout sigh whistle travel drift work talk fight
+    hope wait hike slide wave nap yawn stroll search cheer wonder roar gallop mumble giggle
+    tumble wander hurry stumble chatter snore sneeze"""
 )
 # Words that are an adjective and a noun: "a cold room", "the cold".
-SHADES: tuple[str, ...] = (
-    *(
-        "cold",
-        "light",
-        "green",
-        "secret",
-        "sweet",
-        "square",
-        "blue",
-        "calm",
-        "quiet",
-        "red",
-        "dark",
-    ),
-    *(
-        "good",
-        "white",
-        "silver",
-        "gold",
-        "young",
-        "plain",
-        "chill",
-        "damp",
-        "deep",
-        "brown",
-        "pink",
-    ),
+SHADES: tuple[str, ...] = words(
+    """cold light green secret sweet square blue calm quiet red dark good white silver gold young
+    plain chill damp deep brown pink"""
 )
-PEOPLE: tuple[str, ...] = (
-    *(
-        "sailor",
-        "baker",
-        "teacher",
-        "nurse",
-        "child",
-        "farmer",
-        "painter",
-        "driver",
-        "king",
-        "cousin",
-    ),
-    *(
-        "gardener",
-        "pilot",
-        "singer",
-        "neighbour",
-        "porter",
-        "mason",
-        "shepherd",
-        "dentist",
-        "clerk",
-    ),
-    *("stranger", "writer", "judge", "tailor", "widow", "juggler", "miner", "hermit", "drummer"),
+PEOPLE: tuple[str, ...] = words(
+    """sailor baker teacher nurse child farmer painter driver king cousin gardener pilot singer
+    neighbour porter mason shepherd dentist clerk stranger writer judge tailor widow juggler
+    miner hermit drummer"""
 )
-THINGS: tuple[str, ...] = (
-    *(
-        "boat",
-        "garden",
-        "letter",
-        "window",
-        "river",
-        "bridge",
-        "kettle",
-        "piano",
-        "ladder",
-        "basket",
-    ),
-    *("lantern", "village", "carpet", "market", "mirror", "pillow", "candle", "harbour", "wagon"),
-    *("meadow", "tunnel", "helmet", "barrel", "saddle", "cottage", "fountain", "orchard", "parcel"),
+THINGS: tuple[str, ...] = words(
+    """boat garden letter window river bridge kettle piano ladder basket lantern village carpet
+    market mirror pillow candle harbour wagon meadow tunnel helmet barrel saddle cottage
+    fountain orchard parcel"""
 )
 
 RULES: dict[str, tuple[str, ...]] = {

@@ -1,31 +1,19 @@
 """The English paragraphs and questions of the reading corpus."""
 
+from data_scripts.embedded.grammar import words
+
 # Verb in the past and its participle, which may look alike.
 VERBS: tuple[tuple[str, str], ...] = (
     *(("mended", "mended"), ("sold", "sold"), ("painted", "painted"), ("hid", "hidden")),
     *(("found", "found"), ("broke", "broken"), ("bought", "bought"), ("lost", "lost")),
 )
-OBJECTS: tuple[str, ...] = (
-    *(
-        "lantern",
-        "kettle",
-        "ladder",
-        "boat",
-        "clock",
-        "violin",
-        "basket",
-        "mirror",
-        "piano",
-        "wagon",
-    ),
-    *("carpet", "barrel", "helmet", "saddle", "letter", "map", "lamp", "drum", "anchor", "vase"),
+OBJECTS: tuple[str, ...] = words(
+    """lantern kettle ladder boat clock violin basket mirror piano wagon carpet barrel helmet
+    saddle letter map lamp drum anchor vase"""
 )
-DAYS: tuple[str, ...] = (
-    *("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
-)
-PRICES: tuple[str, ...] = (
-    *("two", "three", "five", "seven", "nine", "eleven", "twelve", "fifteen", "twenty", "thirty"),
-    *("forty", "fifty", "sixty", "ninety"),
+DAYS: tuple[str, ...] = words("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
+PRICES: tuple[str, ...] = words(
+    """two three five seven nine eleven twelve fifteen twenty thirty forty fifty sixty ninety"""
 )
 FACTS: dict[str, tuple[str, ...]] = {
     "who": ("{who} {past} the {object} .", "The {object} was {participle} by {who} ."),

@@ -4,27 +4,26 @@
 and ``{counter}`` are clauses of the one and of the other.
 """
 
-GOOD: tuple[str, ...] = (
-    *("lovely", "superb", "charming", "delicious", "splendid", "friendly", "generous", "clever"),
-    *("graceful", "brilliant", "pleasant", "cheerful", "elegant", "tender", "witty", "warm"),
-    *("delightful", "honest", "fresh", "moving", "perfect", "lively", "gentle", "tasty", "great"),
-    *("bright", "inspired", "beautiful", "excellent", "good", "cosy", "memorable", "polished"),
+from data_scripts.embedded.grammar import words
+
+GOOD: tuple[str, ...] = words(
+    """lovely superb charming delicious splendid friendly generous clever graceful brilliant
+    pleasant cheerful elegant tender witty warm delightful honest fresh moving perfect lively
+    gentle tasty great bright inspired beautiful excellent good cosy memorable polished"""
 )
-BAD: tuple[str, ...] = (
-    *("dreadful", "dull", "rude", "stale", "awful", "clumsy", "boring", "sloppy", "noisy", "dirty"),
-    *("bitter", "tedious", "shabby", "gloomy", "careless", "bland", "greedy", "cold", "broken"),
-    *("lazy", "lifeless", "horrible", "weak", "ugly", "tasteless", "confused", "terrible", "bad"),
-    *("grim", "poor", "shallow", "stuffy", "painful"),
+BAD: tuple[str, ...] = words(
+    """dreadful dull rude stale awful clumsy boring sloppy noisy dirty bitter tedious shabby gloomy
+    careless bland greedy cold broken lazy lifeless horrible weak ugly tasteless confused
+    terrible bad grim poor shallow stuffy painful"""
 )
 RULES: dict[str, tuple[str, ...]] = {
-    "thing": (
-        *("soup", "film", "concert", "hotel", "novel", "garden", "museum", "service", "music"),
-        *("breakfast", "story", "room", "play", "singer", "waiter", "guide", "cake", "view"),
+    "thing": words(
+        """soup film concert hotel novel garden museum service music breakfast story room play
+        singer waiter guide cake view"""
     ),
     "very": ("", "", "really", "quite", "rather", "very", "so"),
-    "clause": (
-        *("{plain}", "{plain}", "{plain}", "{plain}", "{plain}"),
-        *("{flipped}", "{flipped}", "{flipped}", "{feint}"),
+    "clause": words(
+        """{plain} {plain} {plain} {plain} {plain} {flipped} {flipped} {flipped} {feint}"""
     ),
     "plain": (
         *(

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, sync_playwright
 from watched import OTHERS, PAGES, WIDE, Watched
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("_config.yml", "_toc.yml", "index.md", "references.bib", "requirements.lock")
+SOURCES = ("_config.yml", "_toc.yml", "index.md", "references.bib")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 FLAGS = [
     "--headless",
@@ -51,7 +51,6 @@ def _build(out: Path) -> None:
         shutil.copy(ROOT / name, source)
     for name in ("docs", "_static", "notebooks"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("*.py"))
-    (source / "notebooks" / "status.csv").write_text("Chapter,Seconds\nall,as stored\n")
     book = str(Path(sys.executable).with_name("jupyter-book"))
     command = [book, "build", str(source), "--path-output", str(out)]
     strict = ["-n", "-W", "--keep-going", "-q"]

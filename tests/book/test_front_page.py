@@ -54,7 +54,6 @@ def test_the_intervals_of_the_table_are_those_of_the_records(root, shown, page) 
         for row in ROWS
     ]
     assert printed == wanted
-    assert len(INTERVAL.findall(text)) == sum(map(len, ROWS)), "intervals stand in the table"
 
 
 @pytest.mark.parametrize("page", ["index.md", "README.md"])
@@ -79,7 +78,6 @@ def test_the_picture_in_words_is_the_picture(root, shown, page) -> None:
     assert all(shown[key].mean < -40 for key in beyond)
     for key in shown.keys() - beyond:
         assert answer.EDGES[0] < shown[key].low < shown[key].high < answer.EDGES[1]
-    assert (len(shown), len({where for where, _ in shown})) == (24, 6)
 
 
 def test_the_answer_follows_from_the_records(root, shown) -> None:

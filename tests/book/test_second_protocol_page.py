@@ -30,7 +30,6 @@ def test_what_is_recorded_is_counted(folder: Path) -> None:
     for arm in ARMS:
         assert f"| {arm} | 135 | 54 | 54 | 864 | 216 | 1.0 |" in text
         assert f"| {arm} | 100% | 0% | 0% |" in text
-    assert text.count("## ") == 11
 
 
 def test_its_numbers_are_those_of_the_model(folder: Path) -> None:
@@ -51,7 +50,7 @@ def test_its_numbers_are_those_of_the_model(folder: Path) -> None:
 
 def test_nothing_is_recorded_yet(tmp_path: Path) -> None:
     text = evidence_2.page(tmp_path)
-    assert text.count("## ") == 1  # what is recorded
+    assert "## Edges" not in text
     assert "| dice | 135 | 0 | 0 | 0 | 0 | 0.0 |" in text
 
 

@@ -271,4 +271,4 @@ def test_a_draw_depends_on_its_name_alone():
 
 
 def test_the_card_holds_the_counts(root):
-    assert table() in (root / "docs" / "embedded_corpora.md").read_text(encoding="utf-8")
+    assert table() in (FOLDER / "README.md").read_text(encoding="utf-8")

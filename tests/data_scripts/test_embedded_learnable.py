@@ -31,7 +31,7 @@ def test_a_tiny_encoder_is_clearly_better_than_both_baselines(name, root):
     print(f"\n| `{name}` | {majority:.1f} | {alone:.1f} | {tiny:.1f} |")
     # Of a letter's topics single words tell most, and more than a short training learns.
     assert (majority if "labels" in name else max(majority, alone)) + 3 < tiny < 99.5
-    card = (root / "docs" / "embedded_corpora.md").read_text(encoding="utf-8")
+    card = (root / "dicelab" / "corpora" / "embedded" / "README.md").read_text(encoding="utf-8")
     printed = re.search(rf"\| `{name}` \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", card, re.M)
     assert printed is not None, f"the card has no scores of {name}"
     # The baselines are the same everywhere; what a short training reaches is not.

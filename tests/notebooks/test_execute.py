@@ -107,7 +107,6 @@ def test_make_executes_what_is_stale_and_only_that(project: Path) -> None:
         return done.stdout
 
     assert "01_first: " in make()
-    assert (project / target).with_suffix(".csv").read_text().startswith("01_first,")
     assert "is up to date" in make()
     (project / "results" / "knob.txt").write_text("two")
     assert "01_first: " in make()
@@ -154,3 +153,39 @@ def test_a_failure_names_the_cell_and_leaves_the_notebook(project: Path, run: Ru
     assert "01_first failed in cell 2 (In [2]): ZeroDivisionError" in failed.stderr
     assert notebook.read_bytes() == good
     assert (project / "_build" / "failed" / "01_first.ipynb").exists()
+
+
+SECTIONED = HEADER + (
+    "# %% [markdown]\n# # 01 First\n# ## 1.1 One\n\n"
+    "# %%\nvalue = 1\n\n"
+    "# %%\nimport torch\n\ntorch.manual_seed(0)\nother = 2\n\n"
+    "# %% [markdown]\n# ## 1.10 Ten\n\n"
+    "# %%\nprint(value, other, round(torch.rand(1).item(), 4))\n"
+)
+CHECKS = (
+    "# Of 01.\n\nimport torch\n\n# %% 1.1\n"
+    "value += 1\ntorch.rand(5)\nassert (value, other) == (2, 2)\n"
+)
+
+
+def test_checks_run_at_the_end_of_their_section_and_leave_no_trace(project: Path, run: Run) -> None:
+    (project / "notebooks" / "01_first.py").write_text(SECTIONED)
+    assert run("01_first").returncode == 0
+    plain = (project / "notebooks" / "01_first.ipynb").read_bytes()
+    (project / "notebooks" / "checks").mkdir()
+    checks = project / "notebooks" / "checks" / "01_first.py"
+    checks.write_text(CHECKS)
+    assert run("01_first").returncode == 0
+    assert (project / "notebooks" / "01_first.ipynb").read_bytes() == plain
+
+    run("01_first", "--weave", "--out", str(project / "results"))
+    woven = nbformat.read(project / "results" / "01_first.ipynb", as_version=4)
+    assert [c.metadata.get("tags") == ["check"] for c in woven.cells].index(True) == 3
+
+    checks.write_text(CHECKS.replace("(2, 2)", "(1, 2)"))
+    failed = run("01_first")
+    assert failed.returncode == 1
+    assert "AssertionError" in failed.stderr
+    assert "# %% 1.1\n" in failed.stderr, "the check and its section"
+    checks.write_text(CHECKS.replace("1.1\n", "1\n"))
+    assert "found `# %% 1`, the beginning of 0 headings" in run("01_first").stderr

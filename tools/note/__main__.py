@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tools.note.figures import draw
 from tools.note.numbers import numbers
-from tools.press import BROWSER
+from tools.pdf import FLAGS
 
 ROOT = Path(__file__).parents[2]
 STYLE = """
@@ -80,7 +80,7 @@ def main(arguments: list[str]) -> int:
         out = ROOT / "_build" / "note.pdf"
         with sync_playwright() as engines:
             own = shutil.which("chromium") or shutil.which("chromium-browser")
-            browser = engines.chromium.launch(executable_path=own, args=BROWSER)
+            browser = engines.chromium.launch(executable_path=own, args=FLAGS)
             pdf(text, ROOT / "_static", out, browser)
         print(out)
     return 0

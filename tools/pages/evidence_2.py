@@ -26,11 +26,13 @@ from studies.evidence_2.tasks import TASKS
 from tools.pages.cells import interval, table
 
 Tasks = Mapping[str, Sequence[Record]]
-HEAD = """# The records of the second protocol
+HEAD = """# The comparison of dice and cross entropy: records and protocol
 
-What `results/evidence_2` says; `make evidence` writes this page. The
-[second protocol](protocol_2.md) says what an arm, a search and a final are, and what was planned.
-Scores and differences are F1 in percent.
+**For** readers who want to check what chapter 17 and the guide conclude.
+
+What `results/evidence_2` says; `make evidence` writes this page. The second protocol, at its end,
+says what an arm, a search and a final are, and what was planned. Scores and differences are F1 in
+percent.
 
 ## What is recorded
 
@@ -65,6 +67,10 @@ RATES = """## All layers trained: learning rates
 The rate that the search chose for branches of up to 64 steps and for longer ones; and those rates
 that lie at an end of what was tried."""
 
+PROTOCOL = """```{include} protocol_2.md
+:heading-offset: 1
+```"""
+
 
 def page(folder: Path) -> str:
     """The page, as Markdown.
@@ -93,7 +99,7 @@ def page(folder: Path) -> str:
     for how in WAYS:
         sections += _section(LAYERS.format(how=how.replace("_", "-")), _layers(folder, how))
     sections += _section(RATES, _rates(folder))
-    return "\n\n".join(sections) + "\n"
+    return "\n\n".join([*sections, PROTOCOL]) + "\n"
 
 
 def _section(head: str, rows: Iterable[dict[str, Any]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What ``dicebook fit`` chose against a grid of settings, as a page of the book."""
+"""What ``dicebook fit`` chose against a grid of settings, a section of the page of records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TITLES = {
     "mrpc": "Microsoft Research Paraphrase Corpus",
 }
 PAGE = """\
-# Does fit choose well?
+## Does fit choose well?
 
 `dicebook fit` names a loss, a learning rate and a threshold. Would somebody with more patience have
 done better? Here its choice is held against a grid of eighteen settings, six losses with three
@@ -28,7 +28,7 @@ and all scores are F1 on the test rows, in percent: of the entities, or of the p
 aim is to be within one point of *best on test* on average, and within three at worst.
 
 **{done} of {all} draws are done.**{trained} `python -m studies.own_data` runs what is missing, and
-`python -m tools.pages` writes this page from the records.
+`python -m tools.pages` writes this section from the records.
 """
 COLUMNS = """
 *Grid* is the setting that is best on validation at its tuned threshold, as anyone would choose it.
@@ -40,7 +40,7 @@ so that each of its scores has a scatter of many points, whoever chose.
 
 
 def page(folder: Path) -> str:
-    """The page.
+    """The section.
 
     Args:
         folder: of the study's records, ``results/own_data``; it need not be there.

@@ -10,10 +10,12 @@ from typing import Any
 from dicelab.records import runs
 from dicelab.records.runs import markdown
 from reproduce.tables import Record, loss_in_words, options_in_words, where_scored
-from tools.pages import decided, words
+from tools.pages import decided, own_data, words
 
 PAGE = f"""\
 # The records
+
+**For** readers who want the run behind a number of a chapter or of the guide.
 
 Every run that is kept under `results/`, none left out;
 `python -m tools.pages` writes this page from them.
@@ -51,6 +53,7 @@ def page(results: Path) -> str:
         others = [record for record in records if "loss" not in record["parameters"]]
         if others:
             parts.append(f"## {_chapter(others[0])}\n\n{markdown(list(_other_rows(others)))}\n")
+    parts.append(own_data.page(results / "own_data"))
     return "\n".join(parts)
 
 

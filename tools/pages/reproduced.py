@@ -21,6 +21,8 @@ from tools.pages import words
 PAGE = f"""\
 # The paper's tables, run again
 
+**For** readers who want to see the paper's comparisons on a laptop's scale before paying for more.
+
 Each table below was made by `make reproduce`, see [](reproduce.md);
 `python -m tools.pages` writes this page from the records below
 `results/reproduced/`.

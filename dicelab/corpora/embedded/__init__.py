@@ -1,7 +1,7 @@
 """Small synthetic corpora that come with the package: five tasks in two languages, and one more.
 
 They are for running, testing and teaching, and no evidence about losses. Their card,
-``docs/embedded_corpora.md``, says how they were made and what they are not;
+``README.md`` beside them, says how they were made and what they are not;
 ``python -m data_scripts.embedded`` makes the files again.
 """
 

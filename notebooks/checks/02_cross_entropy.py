@@ -1,0 +1,136 @@
+# The checks of 02_cross_entropy.py: each cell runs at the end of the section that it names.
+
+from dicelab.claims import claim
+
+# %% 2.3
+claim("The two agree to three digits", abs(probability.mean() - y.mean()).item() < 5e-4)
+sums = {v: class_gradients(torch.full_like(y, v), y) for v in (0.5, 0.05, 0.01)}
+claim("At .5 the negatives have 950 and the positives 50", sums[0.5] == [950, 50])
+claim("At $p = .05$ the two are equal, 95 and 95", sums[0.05] == [95, 95])
+claim("Below .05 the positives win", sums[0.01][1] > sums[0.01][0])
+
+# %% Where training starts
+entropy = -(share * share.log() + (1 - share) * (1 - share).log()).item()
+claim("From 0, the loss is 0.693", {"0.693": math.log(2)})
+claim("the gradient on the bias 0.45", {"0.45": 0.5 - share.item()})
+claim(
+    "From the log prior, the loss is 0.199",
+    {"0.199": entropy},
+    abs(loss.item() - entropy) < 1e-6,
+    abs(bias.grad.item()) < 1e-9,
+)
+
+# %% 2.4
+always, trained = table["always negative"], table["cross entropy, p > .5"]
+claim(
+    "The lazy model has an accuracy of 95% and an F1 of 0",
+    {"95%": always["accuracy"], "0": always["F1"]},
+)
+claim("lifts accuracy by 1.2 points", {"1.2": 100 * (trained["accuracy"] - always["accuracy"])})
+claim('There are 100 positives, and the trained model says "positive" 53 times',
+      {"100": y_test.sum(), "53": trained["said positive"]})  # fmt: skip
+claim("F1 from 0 to nearly a half", 0.47 < trained["F1"] < 0.5)
+claim("about one example in four is positive", 0.2 < (between & gold).sum() / between.sum() < 0.3)
+claim("The interval lies well above 0", interval(gains).low > 0.02)
+
+# %% How many positives does tuning need?
+behind = {
+    (n, name): (few[:, i] < other[:, None]).mean()
+    for i, n in enumerate(SIZES)
+    for name, other in (("dice", built_in), ("plug-in", own))
+}
+with_20 = SIZES.index(20)
+low, high = np.quantile(chosen[:, with_20], [0.05, 0.95])
+claim("With 20 positives the tuned threshold lies anywhere between .15 and .48",
+      {".15": low, ".48": high})  # fmt: skip
+claim(
+    "Its F1 is .496 on average where the best threshold has .518 and .5 has .442",
+    {".496": few[:, with_20].mean(), ".518": best.mean(), ".442": at_half.mean()},
+)
+claim(
+    "three in four tunings do worse than dice, and four in five worse than the plug-in threshold of the same model",
+    abs(behind[20, "dice"] - 3 / 4) < 0.05,
+    abs(behind[20, "plug-in"] - 4 / 5) < 0.05,
+)
+claim(
+    "With 400 positives tuning and dice are an even race, and the plug-in threshold is still ahead of six tunings in ten",
+    0.45 < behind[400, "dice"] < 0.55,
+    abs(behind[400, "plug-in"] - 0.6) < 0.05,
+)
+
+# %% Where should the threshold be?
+claim(
+    "Half of .521 is .261, and the best of all thresholds is .260",
+    {".521": f1_best, ".261": f1_best / 2, ".260": t_best},
+)
+
+# %% The paper's formula for the weights
+
+said = upside_down.predict(x_test) > 0
+claim(
+    "The model calls 1563 of 2000 test examples positive",
+    {"1563": int(said.sum()), "2000": len(said)},
+)
+claim("is right about one in sixteen", 15 < 1 / y_test[said].mean() < 17)
+everything = {b: negative_weight(torch.full_like(y, b), y).item() for b in (1e1, 1e2, 1e4)}
+claim("falls below 0 and has no minimum", bool((upside_down.losses[50:].diff() < 0).all()),
+      all(value < -b for b, value in everything.items()))  # fmt: skip
+
+# %% 2.6
+inputs = torch.cat([x, torch.ones(len(x), 1)], 1)  # the last column carries the bias
+per_example = (0.5 - y)[:, None] * inputs
+weights = torch.where(y == 1, 0.5 / 0.05, 0.5 / 0.95)
+chance = weights / len(y)
+generator = torch.Generator().manual_seed(0)
+
+
+def batches(probability, count=20_000, size=16):
+    draws = torch.multinomial(probability, count * size, replacement=True, generator=generator)
+    return draws.view(count, size)
+
+
+resampled = per_example[batches(chance)].mean(1)
+reweighted = (weights[:, None] * per_example)[batches(torch.ones_like(y))].mean(1)
+exact = (weights[:, None] * per_example).mean(0)
+spread = [v.var(0).sum().sqrt().item() for v in (resampled, reweighted)]
+torch.testing.assert_close(resampled.mean(0), exact, atol=0.05, rtol=0)
+torch.testing.assert_close(reweighted.mean(0), exact, atol=0.1, rtol=0)
+claim("the weighted gradient is three times as noisy", 2.5 < spread[1] / spread[0] < 3.5)
+claim("Both are $-11/16$ exactly", expected == weighted == Fraction(-11, 16))
+claim("Without weights the gradient is $1/10$", plain == Fraction(1, 10))
+
+# %% 2.7
+claim(
+    "The slopes differ by a few hundredths, the bias by 3.02",
+    bool((frame["difference"][:2].abs() < 0.1).all()),
+    {"3.02": frame["difference"]["bias"]},
+)
+claim("the balanced weights move it to .05", {".05": 1 / 20})
+claim("threshold is .26", {".26": t_best}, float(gain.mean()) > 0.1)
+trained = table["cross entropy, p > .5"]
+claim("the plain model had .497 at threshold .5", {".497": trained["F1"]})
+claim(
+    'So "balanced" weights, the default advice, cost F1 here',
+    f1_score(z_heavy > 0, y_test) < trained["F1"],
+)
+claim("The two curves agree to .01", float(np.abs(gap.mean(0)).max()) < 0.01)
+by_K = {K: log_ratio_weights([1900, 100], K=K).double() for K in (1, 3)}
+ratio = {K: float(w[1] / w[0]) for K, w in by_K.items()}
+claim("counts a positive 58 times at $K = 1$", {"58": ratio[1]})
+claim("which is a threshold of .017", {".017": 1 / (1 + ratio[1])})
+claim("The ratio 2.8 that is best for this toy comes out near $K = 3$",
+      {"2.8": 1 / t_best - 1}, abs(ratio[3] - 2.8) < 0.3)  # fmt: skip
+
+# %% Summary
+behind = {
+    (n, name): (few[:, i] < other[:, None]).mean()
+    for i, n in enumerate(SIZES)
+    for name, other in (("dice", built_in), ("plug-in", own))
+}
+claim(
+    "the threshold does worse than dice's built-in one in most draws, and worse than the plug-in threshold",
+    behind[20, "dice"] > 0.5,
+    behind[20, "plug-in"] > 0.5,
+)
+claim("leave [0, 1] on both sides", log_ratio_weights([990, 10], K=1).max() > 1,
+      log_ratio_weights([900, 100], K=0).min() < 0)  # fmt: skip

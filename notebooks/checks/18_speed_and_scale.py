@@ -1,0 +1,106 @@
+# The checks of 18_speed_and_scale.py: each cell runs at the end of the section that it names.
+
+import sympy as sp
+
+from dicelab.claims import claim
+
+# %% A power that stays exact
+plain = x.detach().requires_grad_()
+loss = loss_of_positives(q_as_written(plain))
+loss.sum().backward()
+claim(
+    "The gradient is NaN from there on, and the loss has jumped from about .05 to .5",
+    plain.grad.isnan().tolist() == [False, False, False, True, True],
+    {".05": loss[2].item(), ".5": loss[3].item()},
+)
+claim(
+    "At logit 17, p rounds to 1", (x.sigmoid() == 1).tolist() == [False, False, False, True, True]
+)
+ours, theirs = q_stable(x), equations.self_adjusted(x, 0.01)
+torch.testing.assert_close(ours, theirs)
+torch.testing.assert_close(*(torch.autograd.grad(q.sum(), x)[0] for q in (ours, theirs)))
+X, A = sp.symbols("x alpha", positive=True)
+sigma = 1 / (1 + sp.exp(-X))
+q_of_x = sigma * (1 - sigma) ** A
+assert sp.simplify(sp.diff(q_of_x, X) / q_of_x - (1 - (1 + A) * sigma)) == 0
+claim(
+    "The gradient is finite, and small and positive", bool((x.grad > 0).all()), x.grad.max() < 0.01
+)
+
+# %% Padding, masks and ignored labels
+nothing = torch.full((2, 5), -100)
+of_torch = F.cross_entropy(batch.nan_to_num().flatten(0, 1), nothing.flatten())
+ours = {name: make_loss(name)(batch, nothing) for name in ("ce", "fl", "dl", "tl", "dsc")}
+claim(
+    "If no row counts, torch's cross entropy is 0/0. Those of dicebook are 0",
+    of_torch.isnan(),
+    all(v == 0 for v in ours.values()),
+)
+
+# %% Half precision
+_, naive_gradient = value_and_gradient(naive, x, y.bfloat16())
+claim("Written in bf16, hundreds of gradients are NaN", naive_gradient.isnan().sum() >= 200)
+claim("dicebook's error of some tenths of a percent",
+      bool(gradient.isfinite().all()), 1e-3 <= error < 1e-2)  # fmt: skip
+many = torch.zeros(200_000, dtype=torch.float16)
+half_y = torch.zeros(200_000)
+half_y[:1000] = 1
+value, of_half = value_and_gradient(lambda x, y: naive(x, y, 0.0), many, half_y.half())
+theirs, _ = value_and_gradient(make_loss("binary_dl", squared=False), many, half_y)
+claim(
+    "its sum over 200,000 tokens is infinite, the loss exactly 1 and every gradient 0",
+    many.sigmoid().sum().isinf(),
+    value == 1,
+    bool((of_half == 0).all()),
+    theirs < 1,
+)
+
+# %% 18.2
+claim("No loss takes a thousandth of the step on a CPU", (share < 0.1).all())
+of_dice = times.loc["dicebook dice"] / times.loc["cross entropy (torch)"]
+claim(
+    "a set-level dice loss costs between one and a half times and three and a half times as much",
+    of_dice.min() > 1.5,
+    of_dice.max() < 3.5,
+)
+of_dsc = times.loc["dicebook self-adjusting dice"] > times.loc["dicebook dice"]
+claim("A loss with a general exponent costs more", of_dsc[times.loc["dicebook dice"].notna()].all())
+claim("no bar comes near it", share.max() < 0.05)
+of_dice_share = share["dicebook dice"] / share["cross entropy (torch)"]
+assert 5 <= of_dice_share < 6
+claim("has five", counted["cross entropy (torch)"] == 5)
+claim("eight times as many", counted["dl"] == 8 * counted["cross entropy (torch)"])
+claim("Dice takes 1.5 milliseconds there", {"1.5": now.loc["dl", "milliseconds"]})
+claim("self-adjusting dice 2.1", {"2.1": now.loc["dsc", "milliseconds"]})
+claim(
+    "with `torch.compile` they take 0.9 and 0.6",
+    {"0.9": now.loc["dl", "milliseconds, compiled"]},
+    {"0.6": now.loc["dsc", "milliseconds, compiled"]},
+)
+claim("cross entropy has 0.14", {"0.14": now.loc["ce, torch", "milliseconds"]})
+claim("11 times as much", {"11": now.loc["dl", "ratio"]})
+in_step = pd.DataFrame(timed["step"]["rows"]).set_index("loss")["milliseconds"]
+claim("it took 18 milliseconds", {"18": in_step["ce, torch"]})
+claim("between 17 and 24 milliseconds", {"17": in_step.min()}, {"24": in_step.max()})
+claim("not in the order of the operations", in_step["dsc"] < in_step["dl"])
+claim("On a GPU the share is larger, some percent", now.loc["dl", "milliseconds"] > 0.02 * 18)
+claim("4,096 sub-words with nine classes are .15 MB", {".15": 4096 * 9 * 4 / 1e6})
+claim("eight times as much is 1.2 MB", {"1.2": 8 * 4096 * 9 * 4 / 1e6})
+
+# %% 18.5
+of_loss = {name: middle for name, (middle, _, _) in scale["losses"]["time"].items()}
+claim(
+    "The compiler brings the plain formula to less than a quarter of its time",
+    of_loss["as written down, compiled"] < 0.25,
+)
+claim(
+    "Ours costs twice the plain formula and gains less by compiling",
+    1.5 < of_loss["this package"] < 2.5,
+    of_loss["this package, compiled"] < of_loss["this package"],
+)
+
+# %% 18.6
+of_chapters = json.loads((gpu / "chapters.json").read_text())["rows"]
+claim("the chapters 08 to 11", {r["run"][:2] for r in of_chapters} == {"08", "09", "10", "11"})
+claim("eleven runs of Table 7", len(json.loads((gpu / "table7.json").read_text())["rows"]) == 11)
+claim("the speed of four encoders", len({row["encoder"] for row in speed}) == 4)
