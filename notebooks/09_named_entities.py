@@ -56,14 +56,14 @@ from transformers import get_linear_schedule_with_warmup
 
 from dicebook import TrainerLoss, log_ratio_weights, start_at_prior
 from dicelab import corpora, figures
-from dicelab.claims import claim
+from dicelab.atomic import write_json
 from dicelab.records import paper, runs, searched
-from dicelab.tasks import mrc_ner, tagging
+from dicelab.tasks import entity_errors, mrc_ner, tagging
 from dicelab.tasks.entity_queries import query
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment, ParameterError
 from dicelab.training.sampling import sample
-from dicelab.training.trainer import build_loss, train
+from dicelab.training.trainer import build_loss, device_of, train
 
 figures.use_style()
 
@@ -122,19 +122,119 @@ draw_found()
 # `O` is right for 93% of the words and finds no entity. Cross entropy and dice have three times the F1 of a dictionary,
 # and they lie close together.
 
-# %% tags=["remove-cell"]
-def check_opening():
-    outside, dictionary, f1 = on_wnut17()
-    claim("`O` is right for 93% of the words", {"93": outside})
-    claim(
-        "Cross entropy and dice have three times the F1 of a dictionary, and they lie close together",
-        all(abs(found / dictionary - 3) < 0.5 for found in f1.values()),
-        abs(f1["dice", "argmax"] - f1["ce_start", "argmax"]) < 2,
-        abs(f1["dice", "tuned"] - f1["ce_start", "tuned"]) < 2,
+# %% [markdown]
+# (a-tagger-that-works)=
+# ## A tagger that works
+#
+# Let us first see what a tagger of this chapter can do. We gave the cells below, from section 9.1 to 9.7, a real
+# corpus and a pretrained encoder: WNUT 2017 {cite}`derczynski2017wnut`, which has tweets, forum posts and comments,
+# and MiniLM, whose six layers are all trained. (With the parameters as they are printed in 9.1, the same cells
+# train in a minute on made-up sentences.) What came of the real run is kept as a record, without the corpus's
+# text, and everything in this section is drawn from it. `make real CHAPTER=09` runs it again.
+
+# %% tags=["hide-input"]
+def real_run():
+    """What the run on a real corpus left."""
+    return runs.kept_page("09_named_entities")
+
+
+def print_run(page):
+    data, settings, measured = page["data"], page["parameters"], page["measured"]["ce"]
+    print(
+        f"{data['train']:,} training sentences, {data['words']:,} words,",
+        f"{data['outside, %']:.0f}% of them O",
+    )
+    print(
+        f"{settings['epochs']} passes, batches of {settings['batch_size']}, learning rate",
+        f"{settings['learning_rate']:g}; {measured['seconds']:.0f} s on {measured['device']}",
     )
 
 
-check_opening()
+print_run(real_run())
+
+
+# %% mystnb={"figure": {"caption": "Figure 9.2. WNUT 2017, the real run: F1 of entities on the validation sentences after each pass.", "name": "fig-9-real"}, "image": {"alt": "Two curves over four passes. Cross entropy rises from 43 to 57, steeply at first and then level. Dice starts higher, at 52, dips at the third pass and ends at 56."}} tags=["hide-input"]
+def draw_curves(page):
+    _, ax = plt.subplots(figsize=(5.0, 2.6))
+    for name, history in page["history"].items():
+        f1 = [entry["validation_f1"] for entry in history]
+        style = figures.style(name)
+        ax.plot(range(1, len(f1) + 1), f1, "o-", label=runs.LOSS_NAMES[name], **style)
+    passes = range(1, len(f1) + 1)
+    ax.set(xlabel="pass over the training sentences", ylabel="F1, %", xticks=passes)
+    ax.legend()
+    plt.show()
+
+
+draw_curves(real_run())
+
+
+# %% [markdown]
+# The scores on the test sentences, with a 95% interval from draws of these sentences:
+
+# %% tags=["hide-input"]
+def scores_of(page):
+    names = {"majority": "O to every word", "dictionary": "a dictionary", **runs.LOSS_NAMES}
+    rows = {
+        (names[row["tagger"]], row["decision"]): {
+            **{name: f"{row[name]:.1f}" for name in ("precision", "recall", "f1")},
+            "95% of F1": "[{:.1f}, {:.1f}]".format(*row["interval"]),
+        }
+        for row in page["scores"]
+    }
+    return pd.DataFrame(rows).T
+
+
+scores_of(real_run())
+
+# %% [markdown]
+# The first two rows tell you how hard this corpus is. It was made of names that are new, so a dictionary of the
+# training entities finds nothing at all: not one of them occurs in the test sentences. The tagger with cross entropy and
+# a tuned threshold has an F1 of 43.6. Its precision is higher than its recall: about half of what it finds is right, and
+# it finds a little more than a third of what is there. Dice is three points lower here, but this is one seed of each
+# and one learning rate, and the intervals overlap. [Section 9.11](fig-9-5) compares the two losses properly.
+#
+# Which errors remain? For each type of entity the table counts what the tagger with cross entropy and a tuned
+# threshold did. An entity has a *wrong boundary* if the tagger found a part of it, or more than it; it is *missed* if
+# the tagger found none of its words; and it is *invented* if no word of it belongs to a gold entity.
+
+# %% tags=["hide-input"]
+pd.DataFrame(real_run()["errors"]).T
+
+# %% tags=["hide-input"]
+for _group, _n in real_run()["novelty"].items():
+    _share = f"{100 * _n['right'] / _n['gold']:.0f}%"
+    print(f"{_group:6} in training: {_n['right']} of {_n['gold']} entities are found, {_share}")
+
+
+# %% [markdown]
+# Most errors are entities that the tagger does not see at all. It finds persons and locations best, which are
+# frequent in training and often have familiar words. For products, groups and creative works it misses more than half.
+# Where it does find the words of a product or a corporation, it often gives them another type: whether *Apple* names a
+# company or a thing is a question about the sentence, and not about the word.
+#
+# The last two lines explain the F1. Nearly all test entities are new to the tagger. Of the few that it has met in
+# training (in any case), it finds 21 of 24. Of the others it finds 36%, and these it can know only from their context
+# and from what the encoder has learned before.
+#
+# Finally, a dozen sentences that we wrote ourselves. The brackets hold what the tagger found:
+
+# %% tags=["hide-input"]
+def own_sentences(page):
+    rows = [
+        {"right": "✓" if row["tagged"] == row["gold"] else "", "tagged": row["tagged"]}
+        | {"what we meant": "" if row["tagged"] == row["gold"] else row["gold"]}
+        for row in page["own"]
+    ]
+    return pd.DataFrame(rows).style.hide(axis="index")
+
+
+own_sentences(real_run())
+
+# %% [markdown]
+# Places and persons are safe, also those that we invented. The two sentences that name nothing stay empty, although
+# one of them has two names of months. The made-up titles and bands are missed, as the table above lets us expect, and
+# *Apple* becomes a product beside the *iPod*. [Chapter 22](22_your_own_data.ipynb) trains and keeps such a model on a file of your own.
 
 # %% [markdown]
 # ## The mechanics
@@ -242,18 +342,6 @@ print({name: round(value, 1) for name, value in majority.items()})
 # %% [markdown]
 # Its accuracy is high, and it finds no entity.
 
-# %% tags=["remove-cell"]
-if as_printed:
-    claim(
-        "Its accuracy is high, and it finds no entity",
-        majority["accuracy"] > 80,
-        majority["f1"] == 0,
-    )
-    claim(
-        "A tagger that has learned only this is right nine times out of ten",
-        abs(majority["accuracy"] - 90) < 5,
-    )
-
 # %% [markdown]
 # ### 9.3 Words to sub-words
 #
@@ -291,12 +379,6 @@ def align(tokens, tags):
 
 aligned = [align(row["tokens"], row["tags"]) for row in entities["train"]]
 
-# %% tags=["remove-cell"]
-assert all(
-    [ids, labels] == [row["input_ids"], row["labels"]]
-    for (ids, labels), row in zip(aligned, encoded.splits["train"], strict=True)
-)
-
 # %%
 print(f"{len(encoded.labels)} labels: {', '.join(encoded.labels)}")
 print(f"words cut off at {experiment.max_length} sub-words: {encoded.cut}")
@@ -329,23 +411,11 @@ for name in experiment.losses:
     value = criterion(logits, batch["labels"]).item()
     print(f"{name:4} {value:.3f}  {criterion}")
 
+
 # %% [markdown]
 # Before training, cross entropy stands near the logarithm of the number of labels. The two dice losses count
 # at set level: the batch is one set, and each label is compared with the rest. Both have squared
 # denominators: DL as in [Eq. 8](eq-8), DSC by a choice of this book, since [Eq. 12](eq-12) has a linear one.
-
-# %% tags=["remove-cell"]
-claim(
-    "cross entropy stands near the logarithm of the number of labels",
-    abs(
-        torch.nn.functional.cross_entropy(
-            logits[batch["labels"] >= 0], batch["labels"][batch["labels"] >= 0]
-        ).item()
-        - np.log(len(encoded.labels))
-    )
-    < 0.5,
-)
-
 
 # %% [markdown]
 # ### 9.5 Training
@@ -377,7 +447,7 @@ def padded_batches(rows, size, generator=None):
 # %%
 def step(model, loss, batch, optimizer, schedule):
     """One step of the weights against the gradient of one batch's loss."""
-    ids, mask, labels = batch
+    ids, mask, labels = (tensor.to(model.device) for tensor in batch)
     value = loss(model(input_ids=ids, attention_mask=mask).logits, labels)
     value.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -397,8 +467,9 @@ def validation_f1(model):
     found = []
     model.eval()
     with torch.no_grad():
-        for ids, mask, _ in padded_batches(rows, 128):
-            logits = model(input_ids=ids, attention_mask=mask).logits
+        for batch in padded_batches(rows, 128):
+            ids, mask, _ = (tensor.to(model.device) for tensor in batch)
+            logits = model(input_ids=ids, attention_mask=mask).logits.cpu()
             room = experiment.max_length - logits.shape[1]
             found.append(torch.nn.functional.pad(logits, (0, 0, 0, room)))
     return evaluate(torch.cat(found).numpy(), split)["f1"]
@@ -414,6 +485,7 @@ def fit_by_hand(loss, start):
     model = tagging.model(experiment.encoder, tokenizer, encoded.labels)
     if start == "prior":
         start_at_prior(model, counts)
+    model.to(device_of(experiment))
     steps = experiment.epochs * -(-len(aligned) // experiment.batch_size)
     optimizer = torch.optim.AdamW(
         model.parameters(),
@@ -444,18 +516,18 @@ def evaluate(logits, split):
 
 # %%
 by_hand = {}
-if experiment.encoder == "tiny":  # `train` finds a GPU for others
-    for name in experiment.losses[:1] + experiment.losses[-1:]:
-        for start in ("zero", "prior"):
-            loss = build_loss(experiment, name, counts)
-            after = by_hand[name, start] = fit_by_hand(loss, start)
-            print(f"{name:4} {start:6}", [round(f1) for f1 in after])
+for name in experiment.losses[:1] + experiment.losses[-1:]:
+    for start in ("zero", "prior"):
+        criterion = build_loss(experiment, name, counts)
+        criterion.to(device_of(experiment))
+        after = by_hand[name, start] = fit_by_hand(criterion, start)
+        print(f"{name:4} {start:6}", [round(f1) for f1 in after])
 
 # %% [markdown]
 # The line with `start_at_prior` sets the output bias to the log prior of the tags ([section
 # 2.3](start-bias)). Without it the bias starts at 0. What does it change?
 
-# %% mystnb={"figure": {"caption": "Figure 9.2. Two losses, each from two starts: F1 on the validation split after each pass. Dashed: the output bias starts at 0. Full: at the log prior."}, "image": {"alt": "Four curves over ten epochs. Cross entropy from a bias of 0 starts at 0 and ends lowest, near 34; from the log prior it starts at 15 and ends near 46. Self-adjusting dice starts near 15 from both and ends near 45 from 0 and near 51 from the log prior."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 9.3. Two losses, each from two starts: F1 on the validation split after each pass. Dashed: the output bias starts at 0. Full: at the log prior."}, "image": {"alt": "Four curves over ten epochs. Cross entropy from a bias of 0 starts at 0 and ends lowest, near 34; from the log prior it starts at 15 and ends near 46. Self-adjusting dice starts near 15 from both and ends near 45 from 0 and near 51 from the log prior."}} tags=["hide-input"]
 for (name, start), f1 in by_hand.items():
     dashes = "-" if start == "prior" else "--"
     style = {**figures.style(name), "linestyle": dashes}
@@ -465,30 +537,12 @@ plt.ylabel("F1 on the validation split, %")
 plt.legend(title="loss, start")
 plt.show()
 
+
 # %% [markdown]
 # From a bias of 0, cross entropy finds no entity in the first pass: it learns first that most words are `O`.
 # From the log prior it finds some at once, and it ends more than five points higher. Self-adjusting dice finds
 # some in the first pass from either start, and gains less from the log prior. A comparison of the two losses from a
 # bias of 0 would mostly compare their starts. So this chapter gives every loss the log prior (the parameter `start`).
-
-# %% tags=["remove-cell"]
-if as_printed:
-    claim(
-        "From a bias of 0, cross entropy finds no entity in the first pass",
-        by_hand["ce", "zero"][0] == 0,
-    )
-    claim(
-        "From the log prior it finds some at once, and it ends more than five points higher",
-        by_hand["ce", "prior"][0] > 5,
-        by_hand["ce", "prior"][-1] > by_hand["ce", "zero"][-1] + 5,
-    )
-    gain = {name: by_hand[name, "prior"][-1] - by_hand[name, "zero"][-1] for name in ("ce", "dsc")}
-    claim(
-        "Self-adjusting dice finds some in the first pass from either start, and gains less from the log prior",
-        min(by_hand["dsc", start][0] for start in ("zero", "prior")) > 0,
-        gain["dsc"] < gain["ce"],
-    )
-
 
 # %% [markdown]
 # The library's `train` takes the same steps with `transformers.Trainer`. It also goes on after a kill, sorts
@@ -515,19 +569,6 @@ for name in experiment.losses:
         evaluate=evaluate,
     )
 
-# %% tags=["remove-cell"]
-if as_printed:
-    claim(
-        "takes the same steps",
-        all(
-            abs(
-                max(by_hand[name, "prior"]) - max(e["validation_f1"] for e in trained[name].history)
-            )
-            < 10
-            for name in ("ce", "dsc")
-        ),
-    )
-
 # %% [markdown]
 # ### 9.6 Scores, and a baseline that must not be missing
 #
@@ -537,6 +578,7 @@ if as_printed:
 
 # %%
 test, validation = encoded.splits["test"], encoded.splits["validation"]
+gold = test["tags"]  # by row: a sentence that is cut in windows has several
 
 
 def best_bias(logits, split):
@@ -579,7 +621,7 @@ scored.round(1).astype(object).fillna("")
 # %% tags=["hide-input"]
 from dicelab.fit.floors import entities_by_dictionary
 
-looked_up = entities_by_dictionary(entities["train"], entities["test"])
+looked_up = entities_by_dictionary(entities["train"], test)
 by_dictionary = tagging.score(gold, looked_up)
 print(f"a dictionary of the training sentences: F1 {by_dictionary['f1']:.1f}")
 
@@ -591,29 +633,12 @@ print(f"a dictionary of the training sentences: F1 {by_dictionary['f1']:.1f}")
 # `seed` 1 before you believe the order. [Section 17.4](17_when_does_dice_help.ipynb) trains both losses from
 # the log prior on two real corpora, with six draws of each, and there we cannot tell which of the two is better.
 
-# %% tags=["remove-cell"]
-if as_printed:
-    f1 = pd.DataFrame(table).T["f1"]
-    claim("has an F1 of 38.0", {"38.0": by_dictionary["f1"]})
-    claim("All four taggers are above it", f1[trained.keys()].min() > by_dictionary["f1"])
-    assert table["ce", "tuned"]["bias of O"] == best_bias(
-        trained["ce"].logits["validation"], validation
-    )
-    claim(
-        "tuning moves no row by more than two points",
-        max(abs(f1[n, "tuned"] - f1[n, "argmax"]) for n in trained) < 2,
-    )
-    claim(
-        "both dice losses stay a few points above cross entropy",
-        all(1 < f1[n, "tuned"] - f1["ce", "tuned"] < 14 for n in ("dl", "dsc")),
-    )
-
 # %% [markdown]
 # #### Precision against recall
 #
 # Two losses on the same curve would differ by their threshold alone.
 
-# %% mystnb={"figure": {"caption": "Figure 9.3. One model a curve, under all thresholds of O; the marks are argmax."}, "image": {"alt": "Precision against recall on the validation split. The four curves rise together to a precision near 0.5 at a recall of 0.45. Cross entropy is highest at small recalls and ends first, before 0.5; focal loss and the two dice losses go on to recalls of 0.52 to 0.57."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 9.4. One model a curve, under all thresholds of O; the marks are argmax."}, "image": {"alt": "Precision against recall on the validation split. The four curves rise together to a precision near 0.5 at a recall of 0.45. Cross entropy is highest at small recalls and ends first, before 0.5; focal loss and the two dice losses go on to recalls of 0.52 to 0.57."}} tags=["hide-input"]
 figures.precision_recall(
     {
         name: (
@@ -636,33 +661,93 @@ plt.show()
 # that it does not reach with any threshold. So the models differ in what they have learned, and not only in their
 # threshold. One seed cannot say whether that is due to the loss.
 
-# %% tags=["remove-cell"]
-if as_printed:
-    at_recall = {
-        name: np.interp(30, *np.array(sorted((p["recall"], p["precision"]) for p in curve)).T)
-        for name, curve in curves.items()
-    }
-    claim(
-        "Cross entropy is the most precise at a recall of 0.3",
-        max(at_recall, key=at_recall.get) == "ce",
-    )
-    reach = {name: max(p["recall"] for p in curve) for name, curve in curves.items()}
-    claim(
-        "the two dice losses reach recalls that it does not reach with any threshold",
-        min(reach["dl"], reach["dsc"]) > reach["ce"],
-    )
+# %% [markdown]
+# ### 9.7 Errors
+#
+# A score says how many entities are wrong, and not how. For that, compare each gold entity with the predicted
+# entities that share a word with it:
+
+# %%
+first, last = experiment.losses[0], experiment.losses[-1]
+predicted, biases = {}, {}
+for name in (first, last):
+    biases[name] = table[name, "tuned"]["bias of O"]
+    logits = trained[name].logits["test"]
+    predicted[name] = tagging.decode(logits, test, encoded.labels)
+
+
+def error_of(entity, found):
+    """What went wrong with a gold entity, beside a sentence's found ones."""
+    if entity in found:
+        return "right"
+    near = [e for e in found if e.start < entity.end and entity.start < e.end]
+    if any((e.start, e.end) == (entity.start, entity.end) for e in near):
+        return "wrong type"
+    return "wrong boundary" if near else "missed"
+
 
 # %% [markdown]
-# ### 9.7 Errors that one loss makes and the other does not
+# `entity_errors.kinds_of_errors` does this for all sentences, and also counts what is invented. Here it looks at the
+# tuned threshold of the first loss:
+
+# %%
+logits = trained[first].logits["test"]
+tags = tagging.decode(logits, test, encoded.labels, outside_bias=biases[first])
+errors = entity_errors.kinds_of_errors(gold, tags)
+novelty = entity_errors.recall_by_novelty(entities["train"][:], test[:], tags)
+pd.DataFrame(errors).T
+
+
+# %% [markdown]
+# #### Sentences of your own
+#
+# To tag a new sentence, split it into words, give its sub-words to the model, and read the tag of each word at its
+# first sub-word, with the tuned bias of `O`:
+
+# %%
+def tag(tokens, name):
+    """The tags of a sentence, a list of words, by a trained tagger."""
+    coded = tokenizer(tokens, is_split_into_words=True, return_tensors="pt")
+    places = [coded.word_ids().index(i) for i in range(len(tokens))]
+    model = trained[name].model.eval()
+    inputs = {k: coded[k].to(model.device) for k in ("input_ids", "attention_mask")}
+    with torch.no_grad():
+        scores = model(**inputs).logits[0, places].float().cpu().numpy()
+    scores[:, encoded.labels.index("O")] += biases[name]
+    return [encoded.labels[i] for i in scores.argmax(-1)]
+
+
+OWN_SENTENCES = """
+[Nora Achterberg | person] posted a photo from the harbour of [Valparaíso | location]
+just watched [The Quiet Orchard | creative-work] with [Tomas | person] and cried twice
+my [Galaxy S9 | product] died halfway up [Ben Nevis | location]
+[Lumen Robotics | corporation] is hiring in [Leeds | location] again
+going to see [The Paper Lanterns | group] in [Austin | location] on friday
+anyone else think [Netflix | corporation] ruined [The Glass Harbour | creative-work] ?
+Dr. [Imani Okonjo | person] will speak about soil at noon
+rain again , no bus , and the coffee machine is broken
+the may exam was harder than the march one
+selling two tickets for [FC Northbridge | group] , dm me
+[Siobhan | person] left her [Kindle | product] on the train to [Galway | location]
+is [Apple | corporation] still making the [iPod | product] ?
+"""
+own = []
+for line in OWN_SENTENCES.strip().splitlines():
+    tokens, true = entity_errors.unmarked(line)
+    found = tag(tokens, first)
+    own.append({"gold": line, "tagged": entity_errors.marked(tokens, found)})
+for row in own[:3]:
+    print(row["tagged"])
+
+# %% [markdown]
+# As printed here, a tagger from a made-up corpus has met almost none of these words. What the tagger of the real run
+# makes of the same sentences stands at the [top of the chapter](a-tagger-that-works).
+#
+# #### Errors that one loss makes and the other does not
 #
 # In these test sentences the first and the last of the losses disagree, and one of them is right:
 
 # %%
-first, last = experiment.losses[0], experiment.losses[-1]
-predicted = {
-    name: tagging.decode(trained[name].logits["test"], test, encoded.labels)
-    for name in (first, last)
-}
 
 
 def spans_in_words(tokens, tags):
@@ -753,23 +838,11 @@ print(
     f"starts and ends: {negative / positive:.1f}",
 )
 
+
 # %% [markdown]
 # The reader is asked four times about every sentence, and three times out of four the right answer is
 # "nothing here". Only the first and the last word of a name are positive. So seven negatives to a positive
 # become more than fifty; eighteen types, as in OntoNotes 5, would make more.
-
-# %% tags=["remove-cell"]
-if as_printed:
-    claim(
-        'three times out of four the right answer is "nothing here"',
-        abs(np.mean([v["without answer, %"] for v in grown.values()]) - 75) < 5,
-    )
-    claim(
-        "seven negatives to a positive become more than fifty",
-        abs(count.ratio - 7) < 0.5,
-        negative / positive > 50,
-    )
-
 
 # %% [markdown]
 # #### Training the reader
@@ -837,30 +910,13 @@ both = pd.DataFrame({**of_tagger, **reader_table}).T
 both = both.drop(columns=["accuracy", "f1_conlleval"]).round(1)
 both.astype(object).fillna("")
 
+
 # %% [markdown]
 # The reader's biases start at the log-odds of a start and of an end. From there cross entropy learns well, and
 # self-adjusting dice is more than five points lower, at a probability of one half and with a tuned threshold alike.
 # So the order of the tagger's rows turns round: one run on made-up text says little about which loss is better.
 # Tuning is worth more to both readers than to the taggers. The more imbalanced the decisions, the less a
 # comparison at one half says.
-
-# %% tags=["remove-cell"]
-if as_printed:
-    f1 = {key[1:]: value["f1"] for key, value in reader_table.items()}
-    gained = {n: f1[n, "tuned"] - f1[n, "argmax"] for n in ("ce", "dsc")}
-    claim(
-        "self-adjusting dice is more than five points lower, at a probability of one half and with a tuned threshold alike",
-        all(f1["ce", how] - f1["dsc", how] > 5 for how in ("argmax", "tuned")),
-    )
-    claim(
-        "Tuning is worth more to both readers than to the taggers",
-        all(
-            gained[n]
-            > of_tagger["tagger", n, "tuned"]["f1"] - of_tagger["tagger", n, "argmax"]["f1"]
-            for n in gained
-        ),
-    )
-
 
 # %% [markdown]
 # ## On real text
@@ -960,76 +1016,6 @@ gaps = {
     for corpus in real
 }
 
-# %% tags=["remove-cell"]
-wnut = tried[tried["corpus"] == "wnut17"].set_index("setup")
-collapsed = [name for name in wnut.index.unique() if (wnut.loc[[name], "f1"] == 0).all()]
-passes = [
-    entry["validation_f1"]
-    for r in first_try
-    if r["parameters"]["corpus"] == "wnut17"
-    and setup(r["parameters"]) in ("dl, linear", "tl, linear")
-    for entry in r["history"]
-]
-claim(
-    "With linear denominators and γ = 1, dice and Tversky find no entity on WNUT 2017, after any of the passes",
-    {"dl, linear", "tl, linear"} <= set(collapsed),
-    max(passes) == 0,
-)
-healthy = wnut[wnut.index.isin(["ce", "dl, squared", "dsc, squared", "tl 0.3/0.7, squared"])]
-claim(
-    "With squared denominators they do, and so does cross entropy",
-    len(healthy) >= 4,
-    (healthy["f1"] > 20).all(),
-)
-three_seeds = tried[tried["corpus"].isin(["wnut17", "crossner_ai"])]
-why = three_seeds.groupby(["setup", "corpus"])[["f1", "tags"]].agg(["mean", "min", "max", "count"])
-
-
-def linear_with(*changes, of="f1", how="max"):
-    """Of both corpora, the statistic over seeds of linear dice with some changes."""
-    names = [", ".join(filter(None, ["dl, linear", change])) for change in changes]
-    assert all((why.loc[name, ("f1", "count")] == 3).all() for name in names)
-    return {corpus: [why.loc[(n, corpus), (of, how)] for n in names] for corpus in real[:2]}
-
-
-cured = pd.concat([why.loc["dl, squared"], why.loc["dl, linear, smooth 0.0001"]])["f1"]
-claim(
-    "A γ of .0001 repairs the linear form, too",
-    linear_with("") == {"wnut17": [0], "crossner_ai": [0]},
-    (cured["count"] == 3).all(),
-    (cured["min"] > 15).all(),
-)
-others = (
-    "absent classes skipped",
-    "smooth 100",
-    "learning_rate 0.0006",
-    "batch_size 8",
-    "batch_size 128",
-    "bias of O +1",
-    "bias of O -1",
-    "warm start",
-)
-linear_with(*others)  # three seeds each
-of_others = three_seeds[three_seeds["setup"].isin([f"dl, linear, {change}" for change in others])]
-claim(
-    "a higher learning rate, other batches, a bias of `O` or a warm start of one pass, repairs more than one seed of three",
-    of_others.groupby(["setup", "corpus"]).ngroups == 2 * len(others),
-    ((of_others["f1"] > 15).groupby([of_others["setup"], of_others["corpus"]]).sum() <= 1).all(),
-)
-claim(
-    "no default costs five points against cross entropy with any seed",
-    min(gap.min() for gap in gaps.values()) > -5,
-    all(len(gap) == 3 for gap in gaps.values()),
-)
-friend = three_seeds[three_seeds["setup"] == "dl, linear, without O, absent classes skipped"]
-for _, seeds in friend.groupby("corpus"):
-    wrong = seeds["tags"] < 10
-    claim(
-        "With the third its F1 looks no worse, on either corpus, and nine tags in ten or more are wrong",
-        sorted(wrong) == [False, False, True],
-        seeds.loc[wrong, "f1"].min() > seeds.loc[~wrong, "f1"].min() - 2,
-    )
-
 # %% [markdown]
 # ### 9.10 WNUT 2017, a small encoder, several seeds
 #
@@ -1042,7 +1028,7 @@ records = [r for r in runs.kept_records("wnut17") if r["chapter"] == "09_named_e
 groups = runs.comparable(records)
 common, largest = groups[0]
 
-# %% mystnb={"figure": {"caption": "Figure 9.4. WNUT 2017, 1,700 training sentences: test F1 of every seed at argmax, the mean with its 95% interval; below, F1 on the validation split after each pass.", "name": "fig-9-4"}, "image": {"alt": "Above, seven rows of three dots. Cross entropy, dice and self-adjusting dice with both exponents lie around one place, focal loss a little right of them, weighted cross entropy to the left, linear Tversky at zero. Below, validation F1 after each pass: all but linear Tversky rise steeply in the first passes and flatten together."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 9.5. WNUT 2017, 1,700 training sentences: test F1 of every seed at argmax, the mean with its 95% interval; below, F1 on the validation split after each pass.", "name": "fig-9-4"}, "image": {"alt": "Above, seven rows of three dots. Cross entropy, dice and self-adjusting dice with both exponents lie around one place, focal loss a little right of them, weighted cross entropy to the left, linear Tversky at zero. Below, validation F1 after each pass: all but linear Tversky rise steeply in the first passes and flatten together."}} tags=["hide-input"]
 fig, axes = plt.subplots(2, 1, figsize=(5.6, 6.8))
 figures.seeds(largest, axes)
 plt.show()
@@ -1053,47 +1039,16 @@ plt.show()
 # finds no entity with any seed, whatever the threshold. And weighted cross entropy shows what a threshold does: at
 # argmax it is eight points below cross entropy, and with a tuned threshold it has the highest F1 of all.
 
-# %% tags=["remove-cell"]
-over = {s: runs.over_seeds(largest, split=s) for s in ("test", "test_tuned")}
-means = {s: {name: o.mean.mean for name, o in found.items()} for s, found in over.items()}
-claim(
-    "with MiniLM on 1,700 of the training sentences, with seven losses and three seeds each",
-    {"1,700": common["train_size"]},
-    len(over["test"]) == 7,
-    {len(o.scores) for o in over["test"].values()} == {3},
-)
-ranges = [np.ptp(list(o.scores.values())) for o in over["test"].values()]
-claim("moves by up to five points", abs(max(ranges) - 5) < 0.5)
-claim(
-    "whose means lie within a point of each other",
-    np.ptp([m for n, m in means["test"].items() if n.startswith(("ce", "dl", "dsc"))]) < 2.1,
-    all(
-        abs(m - means["test"]["ce"]) <= 1.05
-        for n, m in means["test"].items()
-        if n.startswith(("dl", "dsc"))
-    ),
-)
-linear = next(name for name in over["test"] if name.startswith("tl"))
-claim(
-    "finds no entity with any seed, whatever the threshold",
-    all(set(found[linear].scores.values()) == {0} for found in over.values()),
-)
-claim(
-    "at argmax it is eight points below cross entropy, and with a tuned threshold it has the highest F1 of all",
-    abs(means["test"]["wce"] - means["test"]["ce"] + 8) < 0.5,
-    max(means["test_tuned"], key=means["test_tuned"].get) == "wce",
-)
-
 # %% [markdown]
 # ### 9.11 A search for each loss
 #
-# The runs above share one learning rate, which suits cross entropy. The controlled study of
-# [chapter 17](17_when_does_dice_help.ipynb) tunes it for each loss: a head is trained on a frozen encoder, five
-# searches of sixteen trials each choose its settings on validation, and each winner is trained four times on fresh
-# draws. Here are its eight tasks with entities, for squared dice ([Eq. 8](eq-8)) from a bias near 0 and from the log
-# prior, as far as its searches are over.
+# The runs above share one learning rate, which suits cross entropy. Would the answer change if each loss had its own?
+# The controlled study of [chapter 17](17_when_does_dice_help.ipynb) tries that. It trains a head on a frozen encoder;
+# for each loss, five searches of sixteen trials each choose the settings on validation, and the winner of each search
+# is trained four times on fresh draws. [Figure 9.6](fig-9-5) shows its eight tasks with entities, for squared dice
+# ([Eq. 8](eq-8)) from both starts.
 
-# %% mystnb={"figure": {"caption": "Figure 9.5. F1 of dice minus F1 of cross entropy from the log prior, on the test sets of eight tasks with entities: means over searches with 95% intervals.", "name": "fig-9-5"}, "image": {"alt": "Eight rows with two circles and two diamonds each, hollow where dice starts near 0. Nearly all lie within two points of 0, and the intervals of the hollow marks all include it."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 9.6. F1 of dice minus F1 of cross entropy from the log prior, on the test sets of eight tasks with entities: means over searches with 95% intervals.", "name": "fig-9-5"}, "image": {"alt": "Eight rows with two circles and two diamonds each, hollow where dice starts near 0. Nearly all lie within two points of 0, and the intervals of the hollow marks all include it."}} tags=["hide-input"]
 gaps = {
     name: {
         (arm, how): found
@@ -1108,36 +1063,13 @@ figures.differences(gaps, ax=ax)
 fig.legend(loc="outside lower center", ncols=2, fontsize=9)
 plt.show()
 
+
 # %% [markdown]
-# For dice from a bias near 0 every interval includes 0, at argmax and with tuned thresholds, and no mean is further from
-# 0 than a point and a half. On WNUT 2017 it is 1.2 points ahead at argmax, and 0.1 with both thresholds tuned. Of the
-# figure's 32 intervals one or two are expected to exclude 0 by chance alone. So once each loss has its own learning
-# rate, and cross entropy starts at the log prior, we cannot tell which of the two finds more entities.
-
-# %% tags=["remove-cell"]
-from_zero = {
-    (name, how): e for name, row in gaps.items() for (arm, how), e in row.items() if arm == "dice"
-}
-claim(
-    "Of the figure's 32 intervals one or two are expected to exclude 0 by chance alone",
-    {"32": sum(map(len, gaps.values()))},
-    1 < 0.05 * sum(map(len, gaps.values())) < 2,
-)
-claim(
-    "five searches of sixteen trials each",
-    {e.searches for e in from_zero.values()} == {5},
-)
-claim(
-    "every interval includes 0, at argmax and with tuned thresholds, and no mean is further from 0 than a point and a half",
-    len(from_zero) == 16,
-    all(e.low < 0 < e.high for e in from_zero.values()),
-    max(abs(e.mean) for e in from_zero.values()) < 1.5,
-)
-claim(
-    "On WNUT 2017 it is 1.2 points ahead at argmax, and 0.1 with both thresholds tuned",
-    {"1.2": from_zero["WNUT 2017", "argmax"].mean, "0.1": from_zero["WNUT 2017", "tuned"].mean},
-)
-
+# We expected that dice would be ahead at argmax at least, since it is made for F1. It is not. From a bias near 0, all 16
+# intervals include 0, and no mean is further from 0 than a point and a half. From the log prior, one of 16 excludes 0:
+# on literature, with tuned thresholds, dice is 2.5 points lower. Of the figure's 32 intervals one or two are expected to
+# exclude 0 by chance alone. So once each loss has its own learning rate, and cross entropy starts at the log prior, we
+# cannot tell which of the two finds more entities.
 
 # %% [markdown]
 # ### 9.12 The same logits, decoded otherwise
@@ -1167,14 +1099,6 @@ def viterbi(scores, labels):
 # log-probability of its tags is above a threshold. `studies/decoding.py` decodes the logits of heads on a frozen encoder,
 # ten draws for each loss, with biases and thresholds from validation. The table has test F1 of argmax, and what the
 # others add to it:
-
-# %% tags=["remove-cell"]
-if as_printed:
-    of_first = trained["ce"].logits["test"]
-    words = [x[np.array(at)] for x, at in zip(of_first, test["first_subword"], strict=True)]
-    assert [viterbi(x, encoded.labels) for x in words] == tagging.decode(
-        of_first, test, encoded.labels, valid=True
-    )
 
 # %% tags=["hide-input"]
 decodings = runs.kept_records("decoding")
@@ -1219,45 +1143,6 @@ pd.Series(
 # everywhere. What a decoder adds to the two losses differs by a point at most. These records do not say what remains
 # when the layers of the encoder are trained.
 
-# %% tags=["remove-cell"]
-if all(len(of_draws(c, n, "valid")) == 10 for c in decoded_corpora for n in ("ce", "dl")):
-    both = list(product(decoded_corpora, ("ce", "dl")))
-    at_argmax, of_valid = ({k: of_draws(*k, way) for k in both} for way in ("argmax", "valid"))
-    claim(
-        "it is ahead of argmax with both losses, on all three corpora and with every draw",
-        len(decoded_corpora) == 3,
-        all((of_valid[key] > at_argmax[key]).all() for key in both),
-    )
-    claim(
-        "by less than a point on WNUT 2017, by six on CrossNER, by four to five on Wikigold",
-        max(added["wnut17", n, "valid"].mean for n in ("ce", "dl")) < 1,
-        all(abs(added["crossner_ai", n, "valid"].mean - 6) < 0.5 for n in ("ce", "dl")),
-        all(3.9 < added["wikigold", n, "valid"].mean < 5.1 for n in ("ce", "dl")),
-    )
-    stray = [
-        100 * np.mean(of_draws(*key, "argmax", "broken") / of_draws(*key, "argmax", "entities"))
-        for key in both
-        if key[0] == "crossner_ai"
-    ]
-    claim(
-        "there are some forty `I-` tags that continue nothing", all(abs(x - 41) < 4 for x in stray)
-    )
-    more = {key: np.mean(of_draws(*key, "confidence") - of_valid[key]) for key in both}
-    claim(
-        "The bias of `O` and *confidence* add a point and a half at most, and not everywhere",
-        max(added[(*key, "bias")].mean for key in both) < 1,
-        max(more.values()) < 1.5,
-        min(more.values()) < 0,
-    )
-    claim(
-        "What a decoder adds to the two losses differs by a point at most",
-        max(
-            abs(added[c, "ce", way].mean - added[c, "dl", way].mean)
-            for c, way in product(decoded_corpora, list(DECODERS)[1:])
-        )
-        < 1.05,
-    )
-
 # %% [markdown]
 # ### 9.13 The paper, and what a GPU run would add
 #
@@ -1274,17 +1159,6 @@ for row in paper.table(5).rows:
 # The gain printed for DSC over the first row is .29. It does not survive when [chapter 15](15_audit.ipynb)
 # recomputes that row's F1 from its own precision and recall. On the other three corpora of the table the
 # gains are larger. The table says nothing of seeds or thresholds.
-
-# %% tags=["remove-cell"]
-of_table5 = {(r.corpus, r.loss): r for r in paper.table(5).rows if r.backbone == "BERT-MRC"}
-printed_gains = {c: r.f1 - of_table5[c, "ce"].f1 for (c, n), r in of_table5.items() if n == "dsc"}
-gain_conll = printed_gains.pop("conll03")
-claim("The gain printed for DSC over the first row is .29", {".29": gain_conll})
-claim(
-    "On the other three corpora of the table the gains are larger",
-    len(printed_gains) == 3,
-    min(printed_gains.values()) > gain_conll,
-)
 
 # %% [markdown]
 # None of the runs above has this setting. `make reproduce TABLE=5 PROFILE=paper` makes the rows on a GPU,
@@ -1391,6 +1265,52 @@ for name, result in trained.items():
     if experiment.output_dir:
         runs.write_record(Path(experiment.output_dir) / name, record)
     print(f"{name}: F1 {record['metrics']['test']['f1']:.1f}")
+
+
+# %% [markdown]
+# What the section on the real run shows, `page.json`:
+
+# %%
+def f1_interval(tags, draws=2000):
+    """95% of the F1 of draws of the test sentences, with replacement."""
+    spans = [[set(corpora.spans(t, strict=True)) for t in x] for x in (tags, gold)]
+    pairs = zip(*spans, strict=True)
+    counts = np.array([(len(p & g), len(p) + len(g)) for p, g in pairs])
+    draw = np.random.default_rng(0).integers(len(counts), size=(draws, len(counts)))
+    right, both = counts[draw].sum(1).T
+    return np.quantile(200 * right / np.maximum(1, both), [0.025, 0.975]).tolist()
+
+
+silent = [["O"] * len(tags) for tags in gold]
+decided = {("majority", ""): silent, ("dictionary", ""): looked_up}
+for name in trained:
+    for how in ("argmax", "tuned"):
+        logits, bias = trained[name].logits["test"], table[name, how]["bias of O"]
+        decided[name, how] = tagging.decode(logits, test, encoded.labels, outside_bias=bias)
+page = {
+    "parameters": {**asdict(experiment), "output_dir": ""},
+    "data": {
+        **{split: len(rows) for split, rows in entities.items()},
+        "words": int(count.negative + count.positive),
+        "outside, %": float(share),
+    },
+    "history": {name: result.history for name, result in trained.items()},
+    "measured": {name: result.measured for name, result in trained.items()},
+    "scores": [
+        {
+            "tagger": name,
+            "decision": how,
+            **tagging.score(gold, tags),
+            "interval": f1_interval(tags),
+        }
+        for (name, how), tags in decided.items()
+    ],
+    "errors": errors,
+    "novelty": novelty,
+    "own": own,
+}
+if experiment.output_dir:
+    write_json(Path(experiment.output_dir) / "page.json", page)
 
 # %%
 for name, result in readers.items():

@@ -53,7 +53,6 @@ from scipy import stats
 
 from dicebook import TrainerLoss
 from dicelab import corpora, figures
-from dicelab.claims import claim
 from dicelab.records import paper, runs, searched
 from dicelab.tasks import pairs
 from dicelab.training.encoders import load_tokenizer
@@ -190,24 +189,6 @@ plt.show()
 # `DiceLoss` on two logits compares each class with the rest and averages: it is a soft *macro* F1, and has
 # little reason to hurt accuracy. Only `BinaryDiceLoss`, or `classes=[1]`, is a soft F1 of the positives.
 
-# %% tags=["remove-cell"]
-best = {name: (values.max(), p[values.argmax()]) for name, values in scores.items()}
-claim("calibrated probabilities, drawn from a Beta distribution with 40% positives", {"40%": share})
-claim(
-    "The best threshold for F1 lies well below one half, that for accuracy at one half",
-    best["F1"][1] < 0.4,
-    abs(best["accuracy"][1] - 0.5) < 0.001,
-)
-claim(
-    "a model that decides for F1 gives away about two points of accuracy",
-    abs(100 * (accuracy.max() - accuracy[f1.argmax()]) - 2) < 0.5,
-)
-claim(
-    "is between, and close to accuracy",
-    best["F1"][1] < best["macro F1"][1] < 0.5,
-    best["accuracy"][0] - best["macro F1"][0] < 0.02,
-)
-
 # %% [markdown]
 # ### 13.3 A training for accuracy
 #
@@ -221,14 +202,6 @@ classes, sizes = np.unique(sentences["train"]["label"], return_counts=True)
 print(f"training sentences by class: {dict(zip(classes.tolist(), sizes.tolist(), strict=True))}")
 majority = pairs.score(gold, np.full(len(gold), classes[sizes.argmax()]))
 print("the larger class for all:", {name: round(value, 1) for name, value in majority.items()})
-
-# %% tags=["remove-cell"]
-learnt = set(sentences["train"]["sentence"])
-if experiment.corpus == "embedded-sentiment-en":
-    claim(
-        "None of the validation and test sentences stands in the training sentences",
-        all(learnt.isdisjoint(sentences[split]["sentence"]) for split in ("validation", "test")),
-    )
 
 # %%
 pd.DataFrame(sentences["train"].select(range(3)))
@@ -377,39 +350,6 @@ pd.DataFrame(rows).T
 # is Figure 13.3: a dice loss hardly moves the sentences that it has surely wrong. The records have accuracy alone,
 # and no macro F1, so they cannot tell which reason it is.
 
-# %% tags=["remove-cell"]
-kept = runs.kept_records("accuracy")
-both_dice = ("dice", "self-adjusting dice")
-if len(kept) == 90:
-    two, five = over["SST-2"], over["SST-5"]
-    level = [two[n].gain for n in both_dice]
-    claim(
-        "with two classes no difference larger than .6 points was seen, with five a dice loss costs "
-        "nearly a point",
-        {".6": max(max(-g.low, g.high) for g in level)},
-        all(-1 < five[n].gain.mean < -0.75 for n in both_dice),
-    )
-    claim(
-        "no difference larger than .6 points was seen",
-        {".6": max(max(-g.low, g.high) for g in level)},
-        all(g.low < 0 < g.high for g in level),
-    )
-    alone = two["dice, positives alone"].gain
-    claim(
-        "Dice of the positives alone is half a point lower, and its interval just reaches zero",
-        abs(alone.mean + 0.5) < 0.1,
-        0 < alone.high < 0.2,
-    )
-    claim(
-        "On SST-5 dice and self-adjusting dice are behind, by .8 and .9 points, and both intervals exclude zero",
-        {".8": -five["dice"].gain.mean, ".9": -five["self-adjusting dice"].gain.mean},
-        all(five[n].gain.high < 0 for n in both_dice),
-    )
-    base = five["cross entropy"].scores
-    worse = {n: sum(five[n].scores[s] < base[s] for s in base) for n in both_dice}
-    claim("Of the ten seeds nine or ten say so, for either", min(worse.values()) >= 9)
-    claim("Focal loss is level", five["focal"].gain.low < 0 < five["focal"].gain.high)
-
 # %% [markdown]
 # ### 13.5 The same sentences with rare positives
 #
@@ -441,24 +381,6 @@ told.sort_index(key=lambda names: names.str[0], kind="stable").round(1)
 # class weights have 51.7. In accuracy every model of the table stays within three points of "always no". So where
 # positives are rare, accuracy hardly sees what F1 is about.
 
-# %% tags=["remove-cell"]
-of_two = rare["sst2_02"]
-first_three = ("ce_start", "wce", "dice")
-claim('"Always no" has an accuracy of 90.0', {"90.0": of_two["accuracy, always no"]})
-claim(
-    "within two tenths of a point of each other",
-    np.ptp([of_two[f"accuracy, {a}"] for a in (*first_three, "dice_start")]) < 0.25,
-    all(abs(of_two[f"accuracy, {a}"] - 91.2) < 0.4 for a in first_three),
-)
-claim(
-    "cross entropy has 31.3, and class weights have 51.7",
-    {"31.3": of_two["F1, ce_start"], "51.7": of_two["F1, wce"]},
-)
-claim(
-    "every model of the table stays within three points",
-    all(abs(v - 90) < 3 for row in rare.values() for k, v in row.items() if k[0] == "a"),
-)
-
 # %% [markdown]
 # ### 13.6 The paper's Table 9, in sentences
 
@@ -481,22 +403,6 @@ pd.DataFrame(rows, columns=[*columns, "fewer right than cross entropy"])
 # uncertain by one and by two points, so the table by itself shows no difference. Its signs on SST-5 are those
 # of the records above.
 
-# %% tags=["remove-cell"]
-fewer_right = {
-    (row.corpus, row.loss): cells[-1] for row, cells in zip(paper.table(9).rows, rows, strict=True)
-}
-claim(
-    "On SST-2 self-adjusting dice gets one sentence fewer right than cross entropy, and dice loss "
-    "ten of 1,821",
-    fewer_right["sst2", "dsc"] == 1,
-    fewer_right["sst2", "dl"] == 10,
-)
-claim(
-    "On SST-5 it is eight and twenty-one of 2,210",
-    fewer_right["sst5", "dsc"] == 8,
-    fewer_right["sst5", "dl"] == 21,
-)
-
 # %% [markdown]
 # ### 13.7 What a GPU run would add
 #
@@ -504,15 +410,6 @@ claim(
 # distance between the losses shrinks when there is less left to get wrong, all layers trained would
 # tell: `make reproduce TABLE=9 PROFILE=paper`
 # ([From here to the paper](../docs/from_here_to_the_paper.md) has the hours).
-
-# %% tags=["remove-cell"]
-best_of = {c: max(one.mean.mean for one in found.values()) for c, found in over.items()}
-claim(
-    "A frozen encoder reaches 83% on SST-2 and 44% on SST-5",
-    {"83": best_of["SST-2"], "44": best_of["SST-5"]},
-) if kept else None
-in_print = {r.corpus: r.value("accuracy") for r in paper.table(9).rows if r.loss == "ce"}
-claim("the paper's reach 95 and 56", {"95": in_print["sst2"], "56": in_print["sst5"]})
 
 # %% [markdown]
 # ## Summary

@@ -56,7 +56,6 @@ from scipy.optimize import brentq
 
 # %% tags=["hide-input"]
 from dicebook import make_loss
-from dicelab.claims import claim
 from dicelab.figures import style, use_style
 from dicelab.records import searched
 from dicelab.records.runs import interval, kept_folder
@@ -178,17 +177,10 @@ ways = built_in_threshold, asked_threshold
 both = {n: [way(loss) for way in ways] for n, loss in symmetric.items()}
 pd.DataFrame(both, ["Eq. 19.1", "on a grid"]).T.round(3)
 
+
 # %% [markdown]
 # Focal loss is known as a remedy for imbalance, and its threshold is .5 with every exponent: it spends less on
 # the easy examples of *both* labels. (Its α is a weight, [Eq. 2](eq-2).)
-
-# %% tags=["remove-cell"]
-claim(
-    "its threshold is .5 with every exponent",
-    {".5": both["focal, γ = 5"][0]},
-    all(abs(c - 0.5) < 0.01 for pair in both.values() for c in pair),
-)
-
 
 # %% [markdown]
 # ## 19.2 The prior, in three places
@@ -230,16 +222,6 @@ for tau in (0.5, 1.0):
     twins.append((adjusted, plain))
 pd.DataFrame(rows, ["bias, adjusted", "bias, CE", "τ s"]).T.round(3)
 
-# %% tags=["remove-cell"]
-for adjusted, plain in twins:
-    torch.testing.assert_close(adjusted.losses, plain.losses)
-    torch.testing.assert_close(adjusted.weight, plain.weight)
-claim(
-    "The 200 losses are equal, and the biases end τ s apart",
-    {"200": len(twins[0][0].losses)},
-    all(abs(theirs - ours - shift) < 1e-9 for ours, theirs, shift in rows.values()),
-)
-
 # %% [markdown]
 # The 200 losses are equal, and the biases end τ s apart. (In a network the identity needs an output bias that
 # nothing else pulls at, such as weight decay.) What is left of logit adjustment is a good start, and a
@@ -272,15 +254,6 @@ at_tau = {tau: 1 / (1 + math.exp(-tau * prior)) for tau in taus}
 f1_of = {tau: sum(f1) / 10 for tau, f1 in by_tau.items()}
 swept = pd.DataFrame({"threshold": at_tau, "F1": f1_of}).rename_axis("τ")
 swept.round(3)
-
-# %% tags=["remove-cell"]
-claim("The best τ is .35, a threshold of .26", {".35": tau_best, ".26": t_best})
-claim(
-    "τ = 1 has a threshold of .05 and falls below the unadjusted model",
-    {".05": swept["threshold"][1.0]},
-    swept["F1"][1.0] < swept["F1"][0.0],
-)
-claim(".26 on the book's toy", {".26": f1_best / 2}, abs(t_best - 0.26) < 0.005)
 
 # %% [markdown]
 # The best τ is .35, a threshold of .26. τ = 1 has a threshold of .05 and falls below the unadjusted model. **If
@@ -327,15 +300,6 @@ betas = (0.9, 0.99, beta_best, 0.999, 0.9999, 0.999999)
 rows = {f"{b:.6g}": [ratio(b), threshold_of(b)] for b in betas}
 balanced = pd.DataFrame(rows, ["ratio", "threshold"]).T.rename_axis("β")
 balanced.round(3)
-
-# %% tags=["remove-cell"]
-column = balanced["threshold"]
-claim(
-    "The threshold runs from .5 to .05, and passes .26 near β = .996",
-    {".5": column.iloc[0], ".05": column.iloc[-1], ".26": column.iloc[2], ".996": beta_best},
-)
-for b, threshold in zip(betas, column, strict=True):
-    assert abs(threshold - built_in_threshold(partial(class_balanced, beta=b))) < 1e-9
 
 
 # %% [markdown]
@@ -391,25 +355,6 @@ margins = pd.DataFrame(rows, ["Δ₁", "Δ₀", "Eq. 19.7"]).T
 margins.rename_axis("largest margin").round(3)
 
 
-# %% tags=["remove-cell"]
-def symmetric_margin(m, y, h):
-    return F.softplus(torch.where(y == 1, -m, m) + h)
-
-
-m = torch.linspace(-3, 3, 25)
-for largest, (d1, d0, threshold) in rows.items():
-    for label in (torch.ones_like(m), torch.zeros_like(m)):
-        rest = symmetric_margin(m - (d1 - d0) / 2, label, (d1 + d0) / 2)
-        torch.testing.assert_close(ldam(m, label, largest), rest)  # Eq. 19.6
-    assert abs(threshold - built_in_threshold(partial(ldam, largest=largest))) < 1e-9
-    assert abs(threshold - asked_threshold(partial(ldam, largest=largest))) < 0.01
-claim(
-    "With the usual largest margin of .5 the threshold is .473",
-    {".5": margins["Δ₁"].iloc[0], ".473": margins["Eq. 19.7"].iloc[0]},
-)
-claim("with one of 15 it is back at .500", {".500": margins["Eq. 19.7"].iloc[-1]})
-
-
 # %% [markdown]
 # With the usual largest margin of .5 the threshold is .473; with one of 15 it is back at .500. (The published
 # code multiplies normalised logits by 30, which turns .5 into 15.) So margins alone hardly move the threshold.
@@ -436,14 +381,10 @@ added = (poly(logits, labels, 1.0) - cross_entropy(logits, labels)).mean()
 dice_term = far * make_loss("binary_eq6", smooth=far)(logits, labels)
 print(f"ε-term {added:.5f}; γ times Eq. 6, γ a million, {dice_term:.5f}")
 
+
 # %% [markdown]
 # The new term, $|p - y|$, is γ times the dice loss of one example ([Eq. 6](eq-6)) as γ → ∞ ([section
 # 3.5](03_dice_and_f1.ipynb)). Poly loss is symmetric, and its threshold is .5.
-
-# %% tags=["remove-cell"]
-torch.testing.assert_close(added, dice_term, rtol=1e-5, atol=1e-5)
-claim("Poly loss is symmetric, and its threshold is .5", {".5": built_in_threshold(poly)})
-
 
 # %% [markdown]
 # ## 19.6 Asymmetric loss, for many labels
@@ -500,24 +441,6 @@ for share in (0.01, 0.05, 0.2):
 labelled = pd.DataFrame(rows)
 labelled.round(3)
 
-# %% tags=["remove-cell"]
-torch.testing.assert_close(  # with equal exponents and nothing forgiven it is focal loss
-    asymmetric(logits, labels, 2.0, 2.0, 0.0).mean(),
-    make_loss("binary_fl", gamma=2.0)(logits, labels),
-)
-usual = asl["δ = 0.05"]["γ₊ 0, γ₋ 4"]
-claim(
-    "With its usual settings, γ₋ = 4 and δ = .05, the threshold is at .128",
-    {".128": usual},
-    abs(usual - asked_threshold(asymmetric)) < 0.01,
-)
-claim(
-    "At 1% the best threshold is near its own, and the asymmetric loss is ahead of cross entropy; at 20% it is behind",
-    abs(labelled["1%"]["best threshold"] - 0.128) < 0.04,
-    labelled["1%"]["asymmetric"] > labelled["1%"]["cross entropy"],
-    labelled["20%"]["asymmetric"] < labelled["20%"]["cross entropy"],
-)
-
 # %% [markdown]
 # At 1% the best threshold is near its own, and the asymmetric loss is ahead of cross entropy; at 20% it is
 # behind. Dice, whose threshold follows the data, and a threshold for each label need no share in advance.
@@ -552,16 +475,6 @@ for r in (1, 3, 6.7, 12, 19):
 columns = ["k", "threshold", "F1 at m > 0", "F1 at m > −log k"]
 sampling = pd.DataFrame(rows, columns).T.rename_axis("negatives a positive")
 sampling.round(3)
-
-# %% tags=["remove-cell"]
-claim("For the threshold .26 one keeps $k = .35$ of them", {".35": t_best / (1 - t_best)})
-claim("between six and seven negatives for each positive", 6 < 19 * t_best / (1 - t_best) < 7)
-claim(
-    "F1 at m > 0 rises and falls with the threshold; with the shift taken back it stays within .02",
-    sampling["F1 at m > 0"].idxmax() in (3.0, 6.7),
-    sampling["F1 at m > 0"].iloc[0] < 0.4,
-    sampling["F1 at m > −log k"].max() - sampling["F1 at m > −log k"].min() < 0.02,
-)
 
 # %% [markdown]
 # F1 at m > 0 rises and falls with the threshold; with the shift taken back it stays within .02, even where a
@@ -628,23 +541,6 @@ for name, values in found.items():
     rows[name] = [f"{sum(values) / 10:.3f}", difference if name != "cross entropy" else ""]
 pd.DataFrame.from_dict(rows, orient="index", columns=["F1, tuned", "less cross entropy"])
 
-# %% tags=["remove-cell"]
-claim(
-    "Logit adjustment is level with cross entropy to the last digit",
-    found["logit adjustment, τ = 1"] == found["cross entropy"],
-)
-claim(
-    "Weights and dice find a better model, and no interval of theirs holds 0",
-    all(
-        gains[name].low > 0
-        for name in ("class-balanced, β = .9999", "dice linear, set", "dice squared, set")
-    ),
-)
-claim(
-    "the asymmetric loss, poly loss and LDAM are within .01 of cross entropy",
-    all(abs(gains[name].mean) < 0.01 for name in ("LDAM", "poly, ε = 2", "asymmetric")),
-)
-
 # %% [markdown]
 # Logit adjustment is level with cross entropy to the last digit, as [Eq. 19.2](eq-19-2) says. Weights and dice
 # find a better model, and no interval of theirs holds 0; the asymmetric loss, poly loss and LDAM are within .01
@@ -683,73 +579,6 @@ pd.DataFrame(rows).T
 # cannot tell it from the threshold that is tuned on labels. But it believes the model's probabilities, so it is wrong
 # where use has more positives than training: on `sst2_02` it loses 17.8 points, and on `qqp_02` 7.7. On each of the
 # twenty-three tasks whose shares agree, the interval includes 0.
-
-# %% tags=["remove-cell"]
-of_three = {arm: pooled[arm, "argmax"] for arm in ("logit_adjustment", "wce", "dice")}
-tuned_of_three = {arm: pooled[arm, "tuned"] for arm in of_three}
-claim(
-    "4.2 points for logit adjustment and 4.1 for class weights. Dice from a bias near 0 gains 1.8",
-    {"4.2": of_three["logit_adjustment"].over_all.mean, "4.1": of_three["wce"].over_all.mean},
-    {"1.8": of_three["dice"].over_all.mean},
-)
-claim(
-    "On twenty-seven real tasks class weights gain 4.1 points of F1 over cross entropy at argmax, and dice gains 1.8. With thresholds tuned for both, we cannot tell any of them from cross entropy",
-    {"4.1": of_three["wce"].over_all.mean, "1.8": of_three["dice"].over_all.mean},
-    len(effects["wce", "argmax"]) == len(effects["dice", "argmax"]) == 27,
-    all(p.over_all.low < 0 < p.over_all.high for p in tuned_of_three.values()),
-)
-corrected = {name: p for name, (_, p) in searched.secondary(study).items()}
-claim(
-    "The intervals of all three exclude 0, though after a correction for the number of questions in the study none does",
-    all(p.over_all.low > 0 for p in of_three.values()),
-    all(p > 0.05 for name, p in corrected.items() if "argmax" in name),
-)
-claim(
-    "On tasks of tags they are within a point of 0",
-    all(abs(p.strata["tags"].mean) < 1 for p in of_three.values()),
-)
-of_weights = {e.task: e.mean for e in effects["wce", "argmax"]}
-largest = sorted(of_weights, key=of_weights.get)[-2:]
-sizes = {t: next(r for r in study[t] if r["kind"] == "task")["sizes"] for t in largest}
-claim(
-    "which have 2% positives in training and 10% in the test: there class weights gain 20 to 25 points",
-    {"20": of_weights["sst2_02"], "25": of_weights["qqp_02"]},
-    sorted(largest) == ["qqp_02", "sst2_02"],
-    all(abs(s["train"]["positive"] / s["train"]["rows"] - 0.02) < 0.001 for s in sizes.values()),
-    all(abs(s["test"]["positive"] / s["test"]["rows"] - 0.1) < 0.002 for s in sizes.values()),
-)
-claim(
-    "the intervals of all three include 0, and no mean is further from 0 than a third of a point",
-    all(p.over_all.low < 0 < p.over_all.high for p in tuned_of_three.values()),
-    all(abs(p.over_all.mean) < 1 / 3 for p in tuned_of_three.values()),
-)
-claim(
-    "Cross entropy from a bias near 0 is as good as from the log prior, at argmax and tuned",
-    all(abs(pooled["ce", how].over_all.mean) < 0.2 for how in ("argmax", "tuned")),
-    all(
-        pooled["ce", how].over_all.low < 0 < pooled["ce", how].over_all.high
-        for how in ("argmax", "tuned")
-    ),
-)
-plug_in = {e.task: e for e in searched.effects_of(study, searched.PLUG_IN)}
-over = searched.pool(list(plug_in.values())).over_all
-claim(
-    "we cannot tell it from the threshold that is tuned on labels",
-    over.low < 0 < over.high,
-    len(plug_in) == 27,
-)
-claim(
-    "on `sst2_02` it loses 17.8 points, and on `qqp_02` 7.7",
-    {"17.8": -plug_in["sst2_02"].mean, "7.7": -plug_in["qqp_02"].mean},
-    plug_in["sst2_02"].high < 0,
-    plug_in["qqp_02"].high < 0,
-)
-agreed = [e for t, e in plug_in.items() if t not in ("qqp_02", "qqp_30", "sst2_02", "sst2_30")]
-claim(
-    "On each of the twenty-three tasks whose shares agree, the interval includes 0",
-    len(agreed) == 23,
-    all(e.low <= 0 <= e.high for e in agreed),
-)
 
 # %% [markdown]
 # ## Summary

@@ -124,6 +124,20 @@ def kept_records(name: str) -> list[dict[str, Any]]:
     return read_records(kept_folder() / f"{name}.jsonl")
 
 
+def kept_page(chapter: str) -> dict[str, Any]:
+    """What a chapter's run on a real corpus left for its page, from ``results/real/CHAPTER.json``.
+
+    Args:
+        chapter: such as ``"09_named_entities"``; ``make real`` writes the file.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+    """
+    text = (kept_folder() / "real" / f"{chapter}.json").read_text(encoding="utf-8")
+    page: dict[str, Any] = json.loads(text)
+    return page
+
+
 def append_record(path: Path | str, record: Mapping[str, Any]) -> None:
     """Add a record as one line at the end of a ``.jsonl`` file."""
     path = Path(path)

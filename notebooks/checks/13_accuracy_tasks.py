@@ -1,0 +1,105 @@
+# The checks of 13_accuracy_tasks.py: each cell runs at the end of the section that it names.
+
+from dicelab.claims import claim
+
+# %% 13.2
+best = {name: (values.max(), p[values.argmax()]) for name, values in scores.items()}
+claim("calibrated probabilities, drawn from a Beta distribution with 40% positives", {"40%": share})
+claim(
+    "The best threshold for F1 lies well below one half, that for accuracy at one half",
+    best["F1"][1] < 0.4,
+    abs(best["accuracy"][1] - 0.5) < 0.001,
+)
+claim(
+    "a model that decides for F1 gives away about two points of accuracy",
+    abs(100 * (accuracy.max() - accuracy[f1.argmax()]) - 2) < 0.5,
+)
+claim(
+    "is between, and close to accuracy",
+    best["F1"][1] < best["macro F1"][1] < 0.5,
+    best["accuracy"][0] - best["macro F1"][0] < 0.02,
+)
+
+# %% 13.3
+learnt = set(sentences["train"]["sentence"])
+if experiment.corpus == "embedded-sentiment-en":
+    claim(
+        "None of the validation and test sentences stands in the training sentences",
+        all(learnt.isdisjoint(sentences[split]["sentence"]) for split in ("validation", "test")),
+    )
+
+# %% 13.4
+kept = runs.kept_records("accuracy")
+both_dice = ("dice", "self-adjusting dice")
+if len(kept) == 90:
+    two, five = over["SST-2"], over["SST-5"]
+    level = [two[n].gain for n in both_dice]
+    claim(
+        "with two classes no difference larger than .6 points was seen, with five a dice loss costs "
+        "nearly a point",
+        {".6": max(max(-g.low, g.high) for g in level)},
+        all(-1 < five[n].gain.mean < -0.75 for n in both_dice),
+    )
+    claim(
+        "no difference larger than .6 points was seen",
+        {".6": max(max(-g.low, g.high) for g in level)},
+        all(g.low < 0 < g.high for g in level),
+    )
+    alone = two["dice, positives alone"].gain
+    claim(
+        "Dice of the positives alone is half a point lower, and its interval just reaches zero",
+        abs(alone.mean + 0.5) < 0.1,
+        0 < alone.high < 0.2,
+    )
+    claim(
+        "On SST-5 dice and self-adjusting dice are behind, by .8 and .9 points, and both intervals exclude zero",
+        {".8": -five["dice"].gain.mean, ".9": -five["self-adjusting dice"].gain.mean},
+        all(five[n].gain.high < 0 for n in both_dice),
+    )
+    base = five["cross entropy"].scores
+    worse = {n: sum(five[n].scores[s] < base[s] for s in base) for n in both_dice}
+    claim("Of the ten seeds nine or ten say so, for either", min(worse.values()) >= 9)
+    claim("Focal loss is level", five["focal"].gain.low < 0 < five["focal"].gain.high)
+
+# %% 13.5
+of_two = rare["sst2_02"]
+first_three = ("ce_start", "wce", "dice")
+claim('"Always no" has an accuracy of 90.0', {"90.0": of_two["accuracy, always no"]})
+claim(
+    "within two tenths of a point of each other",
+    np.ptp([of_two[f"accuracy, {a}"] for a in (*first_three, "dice_start")]) < 0.25,
+    all(abs(of_two[f"accuracy, {a}"] - 91.2) < 0.4 for a in first_three),
+)
+claim(
+    "cross entropy has 31.3, and class weights have 51.7",
+    {"31.3": of_two["F1, ce_start"], "51.7": of_two["F1, wce"]},
+)
+claim(
+    "every model of the table stays within three points",
+    all(abs(v - 90) < 3 for row in rare.values() for k, v in row.items() if k[0] == "a"),
+)
+
+# %% 13.6
+fewer_right = {
+    (row.corpus, row.loss): cells[-1] for row, cells in zip(paper.table(9).rows, rows, strict=True)
+}
+claim(
+    "On SST-2 self-adjusting dice gets one sentence fewer right than cross entropy, and dice loss "
+    "ten of 1,821",
+    fewer_right["sst2", "dsc"] == 1,
+    fewer_right["sst2", "dl"] == 10,
+)
+claim(
+    "On SST-5 it is eight and twenty-one of 2,210",
+    fewer_right["sst5", "dsc"] == 8,
+    fewer_right["sst5", "dl"] == 21,
+)
+
+# %% 13.7
+best_of = {c: max(one.mean.mean for one in found.values()) for c, found in over.items()}
+claim(
+    "A frozen encoder reaches 83% on SST-2 and 44% on SST-5",
+    {"83": best_of["SST-2"], "44": best_of["SST-5"]},
+)
+in_print = {r.corpus: r.value("accuracy") for r in paper.table(9).rows if r.loss == "ce"}
+claim("the paper's reach 95 and 56", {"95": in_print["sst2"], "56": in_print["sst5"]})

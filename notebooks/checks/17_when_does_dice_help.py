@@ -1,0 +1,282 @@
+# The checks of 17_when_does_dice_help.py: each cell runs at the end of the section that it names.
+
+from dicelab.claims import claim, each
+
+# %% 17.2
+same = next(e for e in effects if e.task == task)
+assert abs(low - same.low) < 0.2, "the chapter's loop and the library's bootstrap"
+assert abs(high - same.high) < 0.2, "the chapter's loop and the library's bootstrap"
+
+if stands:
+    claim("dice minus cross entropy is −0.25 points", {"−0.25": primary.over_all.mean})
+    claim(
+        "from −0.79 to 0.28",
+        {"−0.79": primary.over_all.low, "0.28": primary.over_all.high},
+        primary.over_all.low < 0 < primary.over_all.high,
+    )
+    claim(
+        "is −.25 points of F1, between −.79 and .28",
+        *each("−.25 −.79 .28", primary.over_all[:3]),
+        primary.over_all.low < 0 < primary.over_all.high,
+    )
+    claim("gain were .73 or more", {".73": primary.detectable})
+    claim("is not passed (p = .14)", {".14": primary.equivalent}, primary.equivalent > 0.05)
+    claim(
+        "In no stratum can the mean be told from zero: −.2 points [−.6, .2] for tags, −.2 [−1.4, 1.1] for a yes or no, −.4 [−1.4, .5] for the rare",
+        *each("−.2 [−.6, .2]", primary.strata["tags"][:3]),
+        *each("−.2 [−1.4, 1.1]", primary.strata["yes or no"][:3]),
+        *each("−.4 [−1.4, .5]", primary.strata["rare"][:3]),
+        all(e.low < 0 < e.high for e in primary.strata.values()),
+    )
+    claim(
+        "one of the twenty-seven intervals leaves out zero, that of `spans_wnut17`, where dice is behind; by chance alone one or two would",
+        [e.task for e in effects if e.high < 0] == ["spans_wnut17"],
+        not [e.task for e in effects if e.low > 0],
+        1 < 0.05 * len(effects) < 2,
+        len(effects) == 27,
+    )
+    means = [e.mean for e in without.values()]
+    claim(
+        "goes from −.36 to .13",
+        {"−.36": min(means)},
+        {".13": max(means)},
+    )
+    claim(
+        "scatters by 1.6 points in the median task",
+        {"1.6": np.median([e.of_searches for e in effects])},
+    )
+    ends = {arm: searched.at_last_checkpoint(tasks, arm, 3840) for arm in ("dice", "ce_start")}
+    claim(
+        "30% of dice and 19% of cross entropy ask for the last checkpoint, 3,840 steps",
+        {"30%": ends["dice"]},
+        {"19%": ends["ce_start"]},
+    )
+    claim(
+        "for each loss and task five searches",
+        min(e.searches for e in effects) == 5,
+        min(e.searches for c in searched.OTHERS for e in searched.effects_of(tasks, c)) == 5,
+    )
+
+# %% 17.3
+if stands:
+    at = {name: family[f"{searched.AT_ARGMAX.name}: {name}"] for name in strata}
+    claim(
+        "dice is .0 points from cross entropy for tags [−1.2, 1.1], 2.4 for a yes or no [.3, 4.5], and 3.0 for the rare [1.2, 4.8]",
+        *each(".0 [−1.2, 1.1]", at["tags"][0][:3]),
+        *each("2.4 [.3, 4.5]", at["yes or no"][0][:3]),
+        *each("3.0 [1.2, 4.8]", at["rare"][0][:3]),
+    )
+    claim(
+        "its eleven secondary questions together; after that the three have p = 1.000, .264 and .089",
+        len(family) == 11,
+        *({p: at[name][1]} for p, name in zip(("1.000", ".264", ".089"), strata, strict=True)),
+    )
+    weights, adjusted = (
+        searched.less_start(tasks, arm, "argmax") for arm in ("wce", "logit_adjustment")
+    )
+    claim(
+        "Class weights with a searched exponent are 6.8 points ahead of cross entropy for a yes or no [1.9, 11.7] and 5.6 for the rare [1.5, 9.7]; logit adjustment 6.9 [1.7, 12.1] and 6.2 [1.9, 10.5]",
+        *each("6.8 [1.9, 11.7]", weights.strata["yes or no"][:3]),
+        *each("5.6 [1.5, 9.7]", weights.strata["rare"][:3]),
+        *each("6.9 [1.7, 12.1]", adjusted.strata["yes or no"][:3]),
+        *each("6.2 [1.9, 10.5]", adjusted.strata["rare"][:3]),
+    )
+    claim("dice is 3.0 points ahead where positives are rare", {"3.0": at["rare"][0].mean})
+    claim("class weights are 5.6 points ahead", {"5.6": weights.strata["rare"].mean})
+    claim("the smallest is .089", {".089": min(p for _, p in family.values())})
+    on = {
+        (arm, how): searched.mean_f1(tasks["qqp_02"], arm, how)
+        for arm in LOSSES | {"ce_start": ""}
+        for how in ("argmax", "tuned")
+    }
+    claim(
+        "cross entropy at argmax has an F1 of 17, dice 25, weights 42 and logit adjustment 41; cross entropy with its threshold tuned has 40",
+        {"17": on["ce_start", "argmax"]},
+        {"25": on["dice", "argmax"]},
+        {"42": on["wce", "argmax"]},
+        {"41": on["logit_adjustment", "argmax"]},
+        {"40": on["ce_start", "tuned"]},
+    )
+    tuned = {arm: searched.less_start(tasks, arm, "tuned").over_all for arm in LOSSES}
+    claim(
+        "none of the four is told from cross entropy that starts at the prior: over all weights .2 [−.3, .7], logit adjustment .2 [−.4, .8]",
+        *each(".2 [−.3, .7]", tuned["wce"][:3]),
+        *each(".2 [−.4, .8]", tuned["logit_adjustment"][:3]),
+        all(e.low < 0 < e.high for e in tuned.values()),
+    )
+    start = {}
+    for how in ("tuned", "argmax"):
+        less_near_0 = searched.Contrast(("ce_start", how), ("ce", how))
+        start[how] = searched.pool(searched.effects_of(tasks, less_near_0)).over_all
+    claim(
+        "cross entropy from the prior is .1 points [−.4, .7] from cross entropy with its biases near 0, tuned, and −.1 [−.7, .5] at argmax",
+        *each(".1 [−.4, .7]", start["tuned"][:3]),
+        *each("−.1 [−.7, .5]", start["argmax"][:3]),
+    )
+    both = {
+        (arm, how): searched.less_start(tasks, arm, how).over_all
+        for arm in ("dice_start", "dice_both")
+        for how in ("tuned", "argmax")
+    }
+    claim(
+        "−0.10 points, from −0.90 to 0.69",
+        *each("−0.10 −0.90 0.69", both["dice_start", "tuned"][:3]),
+    )
+    claim(
+        "2.00 points higher, from 0.67 to 3.33",
+        *each("2.00 0.67 3.33", both["dice_start", "argmax"][:3]),
+    )
+    claim(
+        "about what it gains at argmax from a bias near 0",
+        abs(
+            both["dice_start", "argmax"].mean
+            - searched.less_start(tasks, "dice", "argmax").over_all.mean
+        )
+        < 0.5,
+    )
+    claim(
+        "3.06 points higher at argmax, from 1.04 to 5.09",
+        *each("3.06 1.04 5.09", both["dice_both", "argmax"][:3]),
+    )
+    claim(
+        "tuned we cannot tell",
+        all(
+            both[arm, "tuned"].low < 0 < both[arm, "tuned"].high
+            for arm in ("dice_start", "dice_both")
+        ),
+    )
+    extended = searched.Contrast(("dice_start", "tuned"), ("ce_start", "tuned"))
+    claim(
+        "five searches of its own",
+        {e.searches for e in searched.effects_of(tasks, extended)} == {5},
+    )
+    at_start = searched.effects_of(
+        tasks, searched.Contrast(("ce_start", "argmax"), ("ce", "argmax"))
+    )
+    (costly,) = [e for e in at_start if e.task == "qqp_10"]
+    claim("it costs cross entropy 3.1 points", {"3.1": -costly.mean}, costly.high < 0)
+
+# %% 17.4
+if stands:
+    one, two, pairs, _ = speed.CORPORA
+
+    def minus(task, arm, other="ce_start", how="tuned"):
+        """The area under F1 of one arm minus that of another."""
+        return speed.faster(layers[task], arm, other, how)
+
+    def clear(effect):
+        """Whether the interval of a difference excludes 0."""
+        return effect.low > 0 or effect.high < 0
+
+    claim(
+        "from each of 16, 32, ... 256 steps",
+        {r["length"] for records in layers.values() for r in records if r["kind"] == "final"}
+        == {16, 32, 64, 128, 256},
+    )
+    claim("six other draws", {e.draws for e in area.values() if e} == {6})
+    near = {task: area[task, "ce"] for task in speed.CORPORA}
+    claim(
+        "about five points lower on both corpora of entities, and two points lower on MRPC",
+        all(abs(near[task].mean + 5) < 0.6 for task in (one, two)),
+        abs(near[pairs].mean + 2) < 0.2,
+        all(e.high < 0 for e in near.values()),
+    )
+    claim("On the rare label it is 45 points lower", {"45": -near[rare].mean})
+    last = {
+        (arm, how): speed.scores(layers[rare], arm, how)[1][:, -1].mean()
+        for arm in speed.ARMS
+        for how in ("tuned", "argmax")
+    }
+    claim("after 307 steps", {"307": speed.scores(layers[rare], "ce", "tuned")[0][-1]})
+    claim(
+        "its mean F1 is 26, and that of cross entropy from the log prior is 63",
+        {"26": last["ce", "tuned"]},
+        {"63": last["ce_start", "tuned"]},
+    )
+    claim("dice from near 0 still has an F1 of 1.5", {"1.5": last["dice", "tuned"]})
+    claim("from the log prior it has 62", {"62": last["dice_start", "tuned"]})
+    claim(
+        "it reaches 54 from near 0, and 62 from the log prior",
+        {"54": last["dice_both_zero", "tuned"]},
+        {"62": last["dice_both", "tuned"]},
+    )
+    claim(
+        "better than the log prior, by 2.6 points",
+        {"2.6": minus(one, "dice", "dice_start").mean},
+        clear(minus(one, "dice", "dice_start")),
+    )
+    claim(
+        "on WNUT 2017 we cannot tell which start is better",
+        not clear(minus(two, "dice", "dice_start")),
+    )
+    size = told[rare]["sizes"]["train"]
+    claim("seventy negatives for each positive", 65 < size["rows"] / size["positive"] - 1 < 75)
+    empty = [
+        r["empty"]
+        for r in layers[rare]
+        if r["kind"] == "final" and r["arm"] in speed.ARMS and r["length"] == 256
+    ]
+    claim("Six batches in ten hold no positive", all(0.55 < share < 0.7 for share in empty))
+
+if stands:
+    claim(
+        "reaches the F1 of cross entropy",
+        (batches.loc[speed.ARMS["dice"]].iloc[1:] > 60).all(),
+        batches.loc[speed.ARMS["dice"]].iloc[0] < 5,
+        batches.loc[speed.ARMS["dice_start"]].iloc[0] > 60,
+    )
+    claim(
+        "From the log prior we cannot tell on either corpus of entities",
+        not clear(area[one, "dice_start"]),
+        not clear(area[two, "dice_start"]),
+    )
+    claim(
+        "dice over the positive class is lower, by two and by five points of area",
+        abs(area[pairs, "dice_start"].mean + 2) < 0.5,
+        abs(area[rare, "dice_start"].mean + 5) < 0.5,
+        area[pairs, "dice_start"].high < 0,
+        area[rare, "dice_start"].high < 0,
+    )
+    from_near_0 = [minus(task, "dice", "ce") for task in (one, two)]
+    claim(
+        "From near 0 dice is higher than cross entropy on entities, by six to seven points",
+        all(6 <= e.mean <= 7.5 and e.low > 0 for e in from_near_0),
+    )
+    claim(
+        "Class weights from near 0 are higher on both corpora of entities, and lower on MRPC",
+        all(area[task, "wce"].low > 0 for task in (one, two)),
+        area[pairs, "wce"].high < 0,
+    )
+    claim(
+        "no positive at argmax at any length",
+        (speed.scores(layers[rare], "ce_start", "argmax")[1] == 0).all(),
+    )
+    both = speed.scores(layers[rare], "dice_both", "argmax")[1]
+    claim(
+        "the same F1 of 63 at argmax after 307 steps, and none before",
+        {"63": both[:, -1].mean()},
+        (both[:, :-1] == 0).all(),
+    )
+    claim(
+        "19 points of area higher than cross entropy, from either start",
+        *({"19": minus(pairs, arm, how="argmax").mean} for arm in ("dice", "dice_start")),
+    )
+
+# %% Summary
+if stands:
+    claim("seven English tasks of eight sources", len({e.source for e in effects}) == 8)
+    claim(
+        "After correction for the number of questions, neither gain is significant",
+        min(p for _, p in family.values()) > 0.05,
+    )
+    claim("After correction the least p is .089", {".089": min(p for _, p in family.values())})
+
+# %% Exercises
+if stands:
+    claim("a “gain” of 2.6 points by search alone", {"2.6": unequal})
+
+if stands:
+    claim(
+        "One point takes 59 runs to be seen, and .3 takes 628",
+        {"59": needed[1.0], "628": needed[0.3]},
+    )

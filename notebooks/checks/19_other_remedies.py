@@ -1,0 +1,172 @@
+# The checks of 19_other_remedies.py: each cell runs at the end of the section that it names.
+
+from dicelab.claims import claim
+
+# %% 19.1
+claim(
+    "its threshold is .5 with every exponent",
+    {".5": both["focal, γ = 5"][0]},
+    all(abs(c - 0.5) < 0.01 for pair in both.values() for c in pair),
+)
+
+# %% 19.2
+for adjusted, plain in twins:
+    torch.testing.assert_close(adjusted.losses, plain.losses)
+    torch.testing.assert_close(adjusted.weight, plain.weight)
+claim(
+    "The 200 losses are equal, and the biases end τ s apart",
+    {"200": len(twins[0][0].losses)},
+    all(abs(theirs - ours - shift) < 1e-9 for ours, theirs, shift in rows.values()),
+)
+
+claim("The best τ is .35, a threshold of .26", {".35": tau_best, ".26": t_best})
+claim(
+    "τ = 1 has a threshold of .05 and falls below the unadjusted model",
+    {".05": swept["threshold"][1.0]},
+    swept["F1"][1.0] < swept["F1"][0.0],
+)
+claim(".26 on the book's toy", {".26": f1_best / 2}, abs(t_best - 0.26) < 0.005)
+
+# %% 19.3
+column = balanced["threshold"]
+claim(
+    "The threshold runs from .5 to .05, and passes .26 near β = .996",
+    {".5": column.iloc[0], ".05": column.iloc[-1], ".26": column.iloc[2], ".996": beta_best},
+)
+for b, threshold in zip(betas, column, strict=True):
+    assert abs(threshold - built_in_threshold(partial(class_balanced, beta=b))) < 1e-9
+
+
+# %% 19.4
+def symmetric_margin(m, y, h):
+    return F.softplus(torch.where(y == 1, -m, m) + h)
+
+
+m = torch.linspace(-3, 3, 25)
+for largest, (d1, d0, threshold) in rows.items():
+    for label in (torch.ones_like(m), torch.zeros_like(m)):
+        rest = symmetric_margin(m - (d1 - d0) / 2, label, (d1 + d0) / 2)
+        torch.testing.assert_close(ldam(m, label, largest), rest)  # Eq. 19.6
+    assert abs(threshold - built_in_threshold(partial(ldam, largest=largest))) < 1e-9
+    assert abs(threshold - asked_threshold(partial(ldam, largest=largest))) < 0.01
+claim(
+    "With the usual largest margin of .5 the threshold is .473",
+    {".5": margins["Δ₁"].iloc[0], ".473": margins["Eq. 19.7"].iloc[0]},
+)
+claim("with one of 15 it is back at .500", {".500": margins["Eq. 19.7"].iloc[-1]})
+
+# %% 19.5
+torch.testing.assert_close(added, dice_term, rtol=1e-5, atol=1e-5)
+claim("Poly loss is symmetric, and its threshold is .5", {".5": built_in_threshold(poly)})
+
+# %% 19.6
+torch.testing.assert_close(  # with equal exponents and nothing forgiven it is focal loss
+    asymmetric(logits, labels, 2.0, 2.0, 0.0).mean(),
+    make_loss("binary_fl", gamma=2.0)(logits, labels),
+)
+usual = asl["δ = 0.05"]["γ₊ 0, γ₋ 4"]
+claim(
+    "With its usual settings, γ₋ = 4 and δ = .05, the threshold is at .128",
+    {".128": usual},
+    abs(usual - asked_threshold(asymmetric)) < 0.01,
+)
+claim(
+    "At 1% the best threshold is near its own, and the asymmetric loss is ahead of cross entropy; at 20% it is behind",
+    abs(labelled["1%"]["best threshold"] - 0.128) < 0.04,
+    labelled["1%"]["asymmetric"] > labelled["1%"]["cross entropy"],
+    labelled["20%"]["asymmetric"] < labelled["20%"]["cross entropy"],
+)
+
+# %% 19.7
+claim("For the threshold .26 one keeps $k = .35$ of them", {".35": t_best / (1 - t_best)})
+claim("between six and seven negatives for each positive", 6 < 19 * t_best / (1 - t_best) < 7)
+claim(
+    "F1 at m > 0 rises and falls with the threshold; with the shift taken back it stays within .02",
+    sampling["F1 at m > 0"].idxmax() in (3.0, 6.7),
+    sampling["F1 at m > 0"].iloc[0] < 0.4,
+    sampling["F1 at m > −log k"].max() - sampling["F1 at m > −log k"].min() < 0.02,
+)
+
+# %% What else do they do?
+claim(
+    "Logit adjustment is level with cross entropy to the last digit",
+    found["logit adjustment, τ = 1"] == found["cross entropy"],
+)
+claim(
+    "Weights and dice find a better model, and no interval of theirs holds 0",
+    all(
+        gains[name].low > 0
+        for name in ("class-balanced, β = .9999", "dice linear, set", "dice squared, set")
+    ),
+)
+claim(
+    "the asymmetric loss, poly loss and LDAM are within .01 of cross entropy",
+    all(abs(gains[name].mean) < 0.01 for name in ("LDAM", "poly, ε = 2", "asymmetric")),
+)
+
+# %% 19.9
+of_three = {arm: pooled[arm, "argmax"] for arm in ("logit_adjustment", "wce", "dice")}
+tuned_of_three = {arm: pooled[arm, "tuned"] for arm in of_three}
+claim(
+    "4.2 points for logit adjustment and 4.1 for class weights. Dice from a bias near 0 gains 1.8",
+    {"4.2": of_three["logit_adjustment"].over_all.mean, "4.1": of_three["wce"].over_all.mean},
+    {"1.8": of_three["dice"].over_all.mean},
+)
+claim(
+    "On twenty-seven real tasks class weights gain 4.1 points of F1 over cross entropy at argmax, and dice gains 1.8. With thresholds tuned for both, we cannot tell any of them from cross entropy",
+    {"4.1": of_three["wce"].over_all.mean, "1.8": of_three["dice"].over_all.mean},
+    len(effects["wce", "argmax"]) == len(effects["dice", "argmax"]) == 27,
+    all(p.over_all.low < 0 < p.over_all.high for p in tuned_of_three.values()),
+)
+corrected = {name: p for name, (_, p) in searched.secondary(study).items()}
+claim(
+    "The intervals of all three exclude 0, though after a correction for the number of questions in the study none does",
+    all(p.over_all.low > 0 for p in of_three.values()),
+    all(p > 0.05 for name, p in corrected.items() if "argmax" in name),
+)
+claim(
+    "On tasks of tags they are within a point of 0",
+    all(abs(p.strata["tags"].mean) < 1 for p in of_three.values()),
+)
+of_weights = {e.task: e.mean for e in effects["wce", "argmax"]}
+largest = sorted(of_weights, key=of_weights.get)[-2:]
+sizes = {t: next(r for r in study[t] if r["kind"] == "task")["sizes"] for t in largest}
+claim(
+    "which have 2% positives in training and 10% in the test: there class weights gain 20 to 25 points",
+    {"20": of_weights["sst2_02"], "25": of_weights["qqp_02"]},
+    sorted(largest) == ["qqp_02", "sst2_02"],
+    all(abs(s["train"]["positive"] / s["train"]["rows"] - 0.02) < 0.001 for s in sizes.values()),
+    all(abs(s["test"]["positive"] / s["test"]["rows"] - 0.1) < 0.002 for s in sizes.values()),
+)
+claim(
+    "the intervals of all three include 0, and no mean is further from 0 than a third of a point",
+    all(p.over_all.low < 0 < p.over_all.high for p in tuned_of_three.values()),
+    all(abs(p.over_all.mean) < 1 / 3 for p in tuned_of_three.values()),
+)
+claim(
+    "Cross entropy from a bias near 0 is as good as from the log prior, at argmax and tuned",
+    all(abs(pooled["ce", how].over_all.mean) < 0.2 for how in ("argmax", "tuned")),
+    all(
+        pooled["ce", how].over_all.low < 0 < pooled["ce", how].over_all.high
+        for how in ("argmax", "tuned")
+    ),
+)
+plug_in = {e.task: e for e in searched.effects_of(study, searched.PLUG_IN)}
+over = searched.pool(list(plug_in.values())).over_all
+claim(
+    "we cannot tell it from the threshold that is tuned on labels",
+    over.low < 0 < over.high,
+    len(plug_in) == 27,
+)
+claim(
+    "on `sst2_02` it loses 17.8 points, and on `qqp_02` 7.7",
+    {"17.8": -plug_in["sst2_02"].mean, "7.7": -plug_in["qqp_02"].mean},
+    plug_in["sst2_02"].high < 0,
+    plug_in["qqp_02"].high < 0,
+)
+agreed = [e for t, e in plug_in.items() if t not in ("qqp_02", "qqp_30", "sst2_02", "sst2_30")]
+claim(
+    "On each of the twenty-three tasks whose shares agree, the interval includes 0",
+    len(agreed) == 23,
+    all(e.low <= 0 <= e.high for e in agreed),
+)

@@ -1,0 +1,124 @@
+"""A chapter's run on a real corpus, from which its page shows what a trained model does.
+
+    python tools/real.py 09 --device cuda     # writes results/real/09_named_entities.json
+
+The notebook itself is executed by papermill, with the parameters that stand here. The corpus has to
+be there (``dicebook data wnut17``); of its text nothing is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import papermill
+from papermill.exceptions import PapermillExecutionError
+
+from dicebook import TrainerLoss
+from dicelab import corpora
+from dicelab.atomic import write_json
+from dicelab.tasks import tagging
+from dicelab.training.encoders import load_tokenizer
+from dicelab.training.experiment import Experiment
+from dicelab.training.trainer import build_loss, train
+
+ROOT = Path(__file__).resolve().parents[1]
+KEPT = ROOT / "results" / "real"
+SETTINGS: dict[str, dict[str, Any]] = {
+    "09_named_entities": {
+        "corpus": "wnut17",
+        "encoder": "minilm",
+        "loss": "ce,dl",
+        "epochs": 4,
+        "learning_rate": 1e-4,
+        "max_length": 128,
+        "reader_epochs": 0,
+    },
+}
+
+
+def run(chapter: str, device: str, kept: Path = KEPT) -> Path:
+    """Execute a chapter with its settings, and keep what its page shows.
+
+    Args:
+        chapter: A key of `SETTINGS`.
+        device: ``"auto"``, ``"cpu"`` or ``"cuda"``.
+        kept: The folder of the record.
+
+    Returns:
+        The record.
+
+    Raises:
+        PapermillExecutionError: A cell failed.
+    """
+    out = ROOT / "_build" / "real" / chapter
+    out.mkdir(parents=True, exist_ok=True)
+    papermill.execute_notebook(
+        jupytext.read(ROOT / "notebooks" / f"{chapter}.py"),
+        out / f"{chapter}.ipynb",
+        parameters={**SETTINGS[chapter], "device": device, "output_dir": str(out)},
+        cwd=ROOT,
+    )
+    page = json.loads((out / "page.json").read_text(encoding="utf-8"))
+    write_json(kept / f"{chapter}.json", {**page, "first losses": first_losses(SETTINGS[chapter])})
+    return kept / f"{chapter}.json"
+
+
+def first_losses(settings: Mapping[str, Any]) -> dict[str, float]:
+    """The mean loss of three steps of a chapter's tagger on an embedded corpus, by loss.
+
+    A test repeats them: whoever changes the losses, the start or the training sees that a record is
+    no longer of this code.
+    """
+    known = {field.name for field in fields(Experiment)}
+    of_run = {name: value for name, value in settings.items() if name in known}
+    short = {"corpus": "embedded-entities-en", "max_steps": 3, "device": "cpu"}
+    experiment = Experiment(**{**of_run, **short})
+    words = corpora.load(experiment.corpus, task="tagging")
+    for split in ("validation", "test"):
+        words[split] = words[split].select(range(8))
+    tokenizer = load_tokenizer(experiment.encoder, (), max_length=experiment.max_length)
+    encoded = tagging.encode(words, tokenizer, max_length=experiment.max_length)
+    counts = encoded.counts().tolist()
+    return {
+        name: train(
+            experiment.only(name),
+            build_model=lambda: tagging.model(experiment.encoder, tokenizer, encoded.labels),
+            counts=counts,
+            splits=encoded.splits,
+            collator=tagging.collator(tokenizer),
+            tokenizer=tokenizer,
+            compute_loss=TrainerLoss(build_loss(experiment, name, counts)),
+            evaluate=lambda logits, split: tagging.score(
+                split["tags"], tagging.decode(logits, split, encoded.labels)
+            ),
+        ).history[0]["loss"]
+        for name in experiment.losses
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; 1 if the chapter failed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    numbers = {name[:2]: name for name in SETTINGS}
+    parser.add_argument("chapter", choices=sorted(numbers), help="the chapter's number")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    given = parser.parse_args(arguments)
+    try:
+        print(f"written: {run(numbers[given.chapter], given.device).relative_to(ROOT)}")
+    except PapermillExecutionError as error:
+        print(f"error: {error.ename}: {error.evalue}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
