@@ -44,6 +44,7 @@ if importlib.util.find_spec("dicebook") is None:
 
 # %% tags=["hide-input"]
 import json
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -54,9 +55,10 @@ import torch
 from scipy.special import logsumexp
 
 from dicelab import corpora, figures
+from dicelab.atomic import write_json
 from dicelab.claims import claim
 from dicelab.records import paper, runs
-from dicelab.tasks import reading
+from dicelab.tasks import reading, span_scores
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment, ParameterError
 from dicelab.training.sampling import sample
@@ -569,7 +571,115 @@ if as_printed:
     claim("the choice looks as if it did not know when it is right", share < 0.45)
 
 # %% [markdown]
-# ### 10.7 Errors that one makes and the other does not
+# ### 10.7 Errors
+#
+# An answer that is no exact match can be nearly right. Compare its words with those of the gold answer:
+
+# %%
+KINDS = ("right", "too long", "too short", "beside it", "elsewhere", "silent")
+
+
+def kind_of(said, truths):
+    """What is wrong with an answer, beside the gold ones."""
+    if not said:
+        return "right" if not truths else "silent"
+    best = {"language": language}
+    if span_scores.best_of(truths, said, **best)[0]:
+        return "right"
+    words = span_scores.words(said, language)
+    of_gold = [span_scores.words(truth, language) for truth in truths]
+    if any(set(gold) <= set(words) for gold in of_gold if gold):
+        return "too long"
+    if any(set(words) <= set(gold) for gold in of_gold):
+        return "too short"
+    shared = any(set(words) & set(gold) for gold in of_gold)
+    return "beside it" if shared else "elsewhere"
+
+
+QUESTION_WORDS = ("who", "when", "where", "why", "how many", "how", "which", "what")
+
+
+def errors_of(name):
+    """Kinds of errors of a reader at argmax, by the question word."""
+    counts = {}
+    for i, row in enumerate(questions["test"]):
+        asked = row["question"].lower()
+        word = next((w for w in QUESTION_WORDS if w in asked), "other")
+        of_word = counts.setdefault(word, dict.fromkeys(KINDS, 0))
+        said = found[name][i].text if found[name][i].score > 0 else ""
+        of_word[kind_of(said, row["answers"]["text"])] += 1
+    order = [w for w in (*QUESTION_WORDS, "other") if w in counts]
+    return {word: counts[word] for word in order}
+
+
+first, last = next(iter(trained)), experiment.losses[-1]
+errors = errors_of(first)
+pd.DataFrame(errors).T
+
+
+# %% [markdown]
+# #### Questions of your own
+#
+# To answer a question about a paragraph, give both to the model as one sequence, keep the logits inside the paragraph,
+# and take the best span of section 10.6:
+
+# %%
+def answer(name, question, context):
+    """The best span of a trained reader, however low its score is."""
+    coded = tokenizer(
+        question,
+        context,
+        truncation="only_second",
+        max_length=experiment.max_length,
+        return_offsets_mapping=True,
+        return_tensors="pt",
+    )
+    inside = [i for i, part in enumerate(coded.sequence_ids(0)) if part == 1]
+    places = coded.pop("offset_mapping")[0, inside]
+    model = trained[name].model.eval()
+    with torch.no_grad():
+        outputs = model(**{k: coded[k].to(model.device) for k in batch})
+    logits = outputs.start_logits, outputs.end_logits
+    starts, ends = (side[0, inside].float().cpu().numpy() for side in logits)
+    begin, end, _ = best_span(starts, ends)
+    return context[places[begin][0] : places[end][1]]
+
+
+PARAGRAPH = """
+The lighthouse at Marrow Point was built in 1871, after three ships had been
+lost on the reef in a single winter. It was designed by the engineer Agnes
+Tolland, who insisted on granite from the quarries at Penhale because brick
+had failed on two earlier towers. The lamp first burned whale oil, and the
+keeper climbed 142 steps every four hours to trim the wick. Electricity came
+in 1934. The last keeper left in 1988, when a timer took over his work.
+Today his cottage is a small museum, which is open from May to September.
+""".replace("\n", " ").strip()
+OWN_QUESTIONS = """
+When was the lighthouse built?
+Who designed it?
+Where did the granite come from?
+Why did the engineer not want brick?
+How many ships had been lost in one winter?
+What did the lamp burn at first?
+How many steps did the keeper climb?
+How often did the keeper climb the steps?
+When did electricity come?
+What took over the work of the keeper?
+What is the cottage today?
+When is the museum open?
+"""
+own = []
+for question in OWN_QUESTIONS.strip().splitlines():
+    answers = {name: answer(name, question, PARAGRAPH) for name in trained}
+    own.append({"question": question, **answers})
+for row in own[:3]:
+    print(row["question"], "|", row[first])
+
+# %% [markdown]
+# A reader of made-up questions has met almost none of these words. Run the chapter with a pretrained encoder and
+# SQuAD, and the answers become sensible.
+#
+# #### Errors that one makes and the other does not
 
 # %% tags=["hide-input"]
 rows = []
@@ -830,3 +940,60 @@ for name, result in trained.items():
         of_reader = readers[name]
         runs.write_record(Path(of_reader.output_dir) / of_reader.loss, record)
     print(f"{name}: F1 {record['metrics']['test']['f1']:.1f}")
+
+
+# %% [markdown]
+# The scores with 95% intervals, beside two rules that learn nothing, and the errors and answers of section 10.7 go
+# into `page.json`:
+
+# %% tags=["hide-input"]
+def f1_interval(answers, threshold=0.0, draws=2000):
+    """95% of the F1 of draws of the test questions, with replacement."""
+    rules = {"threshold": threshold, "language": language, "all_of": all_of}
+    pairs = zip(answers, gold["test"], strict=True)
+    each = np.array([reading.score([said], [truth], **rules)["f1"] for said, truth in pairs])
+    draw = np.random.default_rng(0).integers(len(each), size=(draws, len(each)))
+    return np.quantile(each[draw].mean(1), [0.025, 0.975]).tolist()
+
+
+def best_sentence(row):
+    """The sentence that shares most words with the question; among equals the first."""
+    asked = set(span_scores.words(row["question"], language))
+    sentences = re.split(r"(?<=[.!?。！？]) *", row["context"].strip())
+    shared = [len(asked & set(span_scores.words(text, language))) for text in sentences]
+    return sentences[int(np.argmax(shared))]
+
+
+floors = {
+    "paragraph": [reading.Answer(row["context"], 1.0) for row in questions["test"]],
+    "sentence": [reading.Answer(best_sentence(row), 1.0) for row in questions["test"]],
+}
+decided = {(name, ""): (answers, 0.0) for name, answers in floors.items()}
+decided |= {
+    (name, how): (found[name], table[name, how]["threshold"])
+    for name in trained
+    for how in ("0", "tuned")
+}
+rules = {"language": language, "all_of": all_of}
+page = {
+    "parameters": {**asdict(experiment), "output_dir": ""},
+    "data": {
+        **{split: len(rows) for split, rows in questions.items()},
+        "negatives a positive": negative / positive,
+    },
+    "history": {name: result.history for name, result in trained.items()},
+    "measured": {name: result.measured for name, result in trained.items()},
+    "scores": [
+        {
+            "reader": name,
+            "threshold": how,
+            **reading.score(said, gold["test"], threshold=at, **rules),
+            "interval": f1_interval(said, at),
+        }
+        for (name, how), (said, at) in decided.items()
+    ],
+    "errors": errors,
+    "own": own,
+}
+if experiment.output_dir:
+    write_json(Path(experiment.output_dir) / "page.json", page)

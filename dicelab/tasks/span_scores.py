@@ -39,6 +39,11 @@ def split_chinese(text: str) -> list[str]:
     return _PIECE.findall(normalize_chinese(text))
 
 
+def words(text: str, language: str = "en") -> list[str]:
+    """The words whose overlap F1 counts, after normalisation; in Chinese characters, too."""
+    return split_chinese(text) if language == "zh" else normalize_english(text).split()
+
+
 def exact_match(gold: str, predicted: str, language: str = "en") -> float:
     """1 if the two answers are the same after normalisation, else 0."""
     if language == "zh":
@@ -48,13 +53,10 @@ def exact_match(gold: str, predicted: str, language: str = "en") -> float:
 
 def token_f1(gold: str, predicted: str, language: str = "en") -> float:
     """F1 of the overlap of two answers, from 0 to 1; two empty answers agree fully."""
+    gold_tokens, predicted_tokens = words(gold, language), words(predicted, language)
     if language == "zh":
-        gold_tokens, predicted_tokens = split_chinese(gold), split_chinese(predicted)
         common = _longest_common_run(gold_tokens, predicted_tokens)
     else:
-        gold_tokens, predicted_tokens = (
-            normalize_english(text).split() for text in (gold, predicted)
-        )
         common = (Counter(gold_tokens) & Counter(predicted_tokens)).total()
     if not gold_tokens or not predicted_tokens:
         return float(gold_tokens == predicted_tokens)
@@ -102,12 +104,12 @@ def all_of(gold: Sequence[str], predicted: Sequence[str]) -> tuple[float, float]
 
 def _words(text: str) -> list[str]:
     """An answer's words as DROP's scorer counts them."""
-    words = []
+    found = []
     for piece in re.split("[ -]", text.lower()):
         number = _number(piece)
-        words += normalize_english(piece).split() if number is None else [str(number)]
+        found += normalize_english(piece).split() if number is None else [str(number)]
     # Punctuation may have hidden a number: "$5" and "5" are the same.
-    return [w if (n := _number(w)) is None else str(n) for w in words]
+    return [w if (n := _number(w)) is None else str(n) for w in found]
 
 
 def _set_f1(gold: set[str], predicted: set[str]) -> float:
