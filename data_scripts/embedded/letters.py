@@ -90,8 +90,8 @@ def labels(size: int = 3000, imbalance: float = 9.0, seed: int = 0) -> DatasetDi
 def _topics(count: int, imbalance: float, draw: Draw) -> list[list[str]]:
     """The topics of each letter; every topic in its share of the letters, and at least one."""
     drawn: list[list[str]] = [[] for _ in range(count)]
-    wanted = count * len(source.TOPICS) / (1 + imbalance)
-    weight = wanted / sum(source.TOPICS.values())
+    assigned = count * len(source.TOPICS) / (1 + imbalance)
+    weight = assigned / sum(source.TOPICS.values())
     for topic, share in source.TOPICS.items():
         for row in draw.shuffled(range(count))[: max(1, min(count, round(weight * share)))]:
             drawn[row].append(topic)

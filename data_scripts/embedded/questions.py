@@ -46,9 +46,9 @@ class _Writer:
         draw = self._draw
         times = _TIMES_DISTRACTED if draw.chance(self._distractors) else _TIMES
         kinds = draw.shuffled(tuple(source.FACTS))
-        told = [kind for kind, number in zip(kinds, times, strict=True) for _ in range(number)]
+        chosen = [kind for kind, number in zip(kinds, times, strict=True) for _ in range(number)]
         objects = draw.shuffled(source.OBJECTS)
-        facts = draw.shuffled([self._fact(kind, objects.pop()) for kind in told])
+        facts = draw.shuffled([self._fact(kind, objects.pop()) for kind in chosen])
         sentences: list[_Fact | str] = list(facts)
         fillers = draw.shuffled(source.FILLERS)
         while sum(len((s if isinstance(s, str) else s.text).split()) for s in sentences) < length:
