@@ -37,8 +37,8 @@ def versions(session: nox.Session, torch: str) -> None:
     session.install("--no-deps", "--editable", ".")
     report = Path(session.create_tmp()) / "report.xml"
     session.run("pytest", "tests/losses", f"--junitxml={report}", env={"OMP_NUM_THREADS": "1"})
-    said = "import platform, torch; print(platform.python_version(), torch.__version__)"
-    python, version = str(session.run("python", "-c", said, silent=True)).split()
+    query = "import platform, torch; print(platform.python_version(), torch.__version__)"
+    python, version = str(session.run("python", "-c", query, silent=True)).split()
     (suite,) = ET.parse(report).getroot()
     skipped = int(suite.attrib["skipped"])
     passed = int(suite.attrib["tests"]) - skipped

@@ -41,12 +41,12 @@ def _read(path: Path, names: list[str], repairs: Counter[str]) -> Dataset:
         if not line:
             continue
         fields = line.split("\t")
-        told = fields[1].split(",") if len(fields) == 3 else []
-        if not told or not all(n.isdecimal() and int(n) < len(names) for n in told):
+        numbers = fields[1].split(",") if len(fields) == 3 else []
+        if not numbers or not all(n.isdecimal() and int(n) < len(names) for n in numbers):
             problem = f"expected comment, labels from 0 to {len(names) - 1} and id, got {line!r}"
             raise CorpusError.at(path, number, problem)
         sentences.append(fields[0].strip())
-        labels.append([names[int(n)] for n in told])
+        labels.append([names[int(n)] for n in numbers])
     return to_dataset({"sentence": sentences, "labels": labels}, task="labels")
 
 

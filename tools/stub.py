@@ -86,8 +86,8 @@ def text() -> str:
     written += [f"    {name}: {options[name]}" for name in sorted(options)]
     command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(PATH), "-"]
     plain = "\n".join([*written, TAIL])
-    done = subprocess.run(command, input=plain, capture_output=True, text=True, check=True)
-    return done.stdout
+    formatted = subprocess.run(command, input=plain, capture_output=True, text=True, check=True)
+    return formatted.stdout
 
 
 if __name__ == "__main__":

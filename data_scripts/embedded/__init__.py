@@ -1,13 +1,14 @@
 """The generator of the embedded corpora, which dicebook ships as data.
 
-Five tasks in English and Chinese, and one in English alone. A corpus depends on its arguments, on
-``VERSION`` and on the name lists of the installed Faker, and on nothing else. The card of these
+Three tasks in English and Chinese, and three in English alone. A corpus depends on its arguments,
+on ``VERSION`` and on the name lists of the installed Faker, and on nothing else. The card of these
 corpora (``dicelab/corpora/embedded/README.md``) says how they are made and what they are not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from datasets import DatasetDict
 
@@ -38,13 +39,13 @@ _GENERATORS: dict[str, Callable[..., DatasetDict]] = {
     "reading": reading,
     "paraphrases": paraphrases,
     "sentiment": sentiment,
+    "labels": labels,
 }
+_IN_CHINESE = ("pos", "entities", "paraphrases")
 
 NAMES: dict[str, tuple[str, str]] = {
-    f"embedded-{task}-{language}": (task, language)
-    for language in ("en", "zh")
-    for task in _GENERATORS
-} | {"embedded-labels-en": ("labels", "en")}
+    f"embedded-{task}-en": (task, "en") for task in _GENERATORS
+} | {f"embedded-{task}-zh": (task, "zh") for task in _IN_CHINESE}
 """Name of an embedded corpus -> its generator's name and its language."""
 
 
@@ -69,5 +70,7 @@ def load(
         raise CorpusError(f"embedded corpus: expected one of {', '.join(NAMES)}, got {name!r}")
     task, language = NAMES[name]
     given = {"size": size, "imbalance": imbalance}
-    options = {key: value for key, value in given.items() if value is not None}
-    return (_GENERATORS | {"labels": labels})[task](language=language, seed=seed, **options)
+    options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    if task in _IN_CHINESE:
+        options["language"] = language
+    return _GENERATORS[task](seed=seed, **options)

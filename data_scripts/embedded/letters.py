@@ -50,16 +50,13 @@ class _Clerk:
         return text_of(self._grammars[topic].fill(template, self._draw), "en")
 
 
-def labels(
-    language: str = "en", size: int = 3000, imbalance: float = 9.0, seed: int = 0
-) -> DatasetDict:
+def labels(size: int = 3000, imbalance: float = 9.0, seed: int = 0) -> DatasetDict:
     """Make a corpus of letters with any number of twelve topics, from common to very rare.
 
     The topics are drawn apart from each other, by the shares in ``letters_en.TOPICS``. Three
     letters in ten also name a topic that they are not about ("the bins are no trouble").
 
     Args:
-        language: ``"en"``; there are no others.
         size: letters of train; validation and test have a third of it each.
         imbalance: topics that a letter is not about for each that it is about, exact up to
             rounding, from 4.
@@ -71,11 +68,11 @@ def labels(
     Raises:
         CorpusError: an argument is not what was expected.
     """
-    check(language, size, imbalance, seed, lowest=4.0)
+    check("en", size, imbalance, seed, lowest=4.0)
     splits: dict[str, Dataset] = {}
     known: set[str] = set()
     for split in SPLITS:
-        draw = Draw(f"labels {language} {split} {seed}")
+        draw = Draw(f"labels en {split} {seed}")
         clerk = _Clerk(split, draw)
         written = []
         drawn = _topics(rows(split, size), imbalance, draw)
@@ -93,8 +90,8 @@ def labels(
 def _topics(count: int, imbalance: float, draw: Draw) -> list[list[str]]:
     """The topics of each letter; every topic in its share of the letters, and at least one."""
     drawn: list[list[str]] = [[] for _ in range(count)]
-    wanted = count * len(source.TOPICS) / (1 + imbalance)
-    weight = wanted / sum(source.TOPICS.values())
+    assigned = count * len(source.TOPICS) / (1 + imbalance)
+    weight = assigned / sum(source.TOPICS.values())
     for topic, share in source.TOPICS.items():
         for row in draw.shuffled(range(count))[: max(1, min(count, round(weight * share)))]:
             drawn[row].append(topic)

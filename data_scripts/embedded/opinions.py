@@ -6,11 +6,11 @@ from typing import Any
 
 from datasets import Dataset, DatasetDict
 
-from data_scripts.embedded import sentiment_en, sentiment_zh
+from data_scripts.embedded import sentiment_en as source
 from data_scripts.embedded.arguments import check, labels, rows
 from data_scripts.embedded.draw import Draw
 from data_scripts.embedded.grammar import Grammar, Labelled, text_of
-from data_scripts.embedded.names import SPLITS, Language, Split, of_split
+from data_scripts.embedded.names import SPLITS, Split, of_split
 from dicelab.corpora.forms import to_dataset
 
 UNDECIDED = 0.04
@@ -20,19 +20,17 @@ UNDECIDED = 0.04
 class _Opinions:
     """Writes sentences of either sentiment."""
 
-    def __init__(self, language: Language, split: Split, draw: Draw) -> None:
-        self._source = sentiment_en if language == "en" else sentiment_zh
+    def __init__(self, split: Split, draw: Draw) -> None:
         self._draw = draw
-        self._language = language
-        good, bad = of_split(self._source.GOOD, split), of_split(self._source.BAD, split)
+        good, bad = of_split(source.GOOD, split), of_split(source.BAD, split)
         self._grammars = {1: self._grammar(1, good, bad), 0: self._grammar(0, bad, good)}
 
     def sentence(self, label: int) -> str:
         """Write a sentence whose sentiment is the label's."""
-        draw, source = self._draw, self._source
+        draw = self._draw
         templates = source.OPEN if draw.chance(UNDECIDED) else source.SENTENCES
         filled = self._grammars[label].fill(draw.pick(templates), draw)
-        return text_of(filled, self._language)
+        return text_of(filled, "en")
 
     def _grammar(self, label: int, same: tuple[str, ...], other: tuple[str, ...]) -> Grammar:
         def leaf(slot: str) -> Labelled:
@@ -40,12 +38,10 @@ class _Opinions:
                 return self._grammars[1 - label].fill("{clause}", self._draw)
             return [(self._draw.pick(same if slot == "same" else other), "")]
 
-        return Grammar(self._source.RULES, leaf)
+        return Grammar(source.RULES, leaf)
 
 
-def sentiment(
-    language: Language = "en", size: int = 3000, imbalance: float = 1.5, seed: int = 0
-) -> DatasetDict:
+def sentiment(size: int = 3000, imbalance: float = 1.5, seed: int = 0) -> DatasetDict:
     """Make a corpus of opinions: label 1 speaks well of its subject, label 0 badly.
 
     Words of praise and of blame are as common under either label, for half of the clauses turn them
@@ -54,7 +50,6 @@ def sentiment(
     validation or test stands in an earlier split.
 
     Args:
-        language: ``"en"`` or ``"zh"``.
         size: sentences of train; validation and test have a third of it each.
         imbalance: sentences of label 0 per sentence of label 1, exact up to rounding, from 0.01.
         seed: seed of the generator.
@@ -65,12 +60,12 @@ def sentiment(
     Raises:
         CorpusError: an argument is not what was expected.
     """
-    check(language, size, imbalance, seed, lowest=0.01)
+    check("en", size, imbalance, seed, lowest=0.01)
     splits: dict[str, Dataset] = {}
     known: set[str] = set()
     for split in SPLITS:
-        draw = Draw(f"sentiment {language} {split} {seed}")
-        opinions = _Opinions(language, split, draw)
+        draw = Draw(f"sentiment en {split} {seed}")
+        opinions = _Opinions(split, draw)
         drawn = labels(rows(split, size), imbalance, draw)
         written = []
         for label in drawn:

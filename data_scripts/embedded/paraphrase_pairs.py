@@ -63,15 +63,15 @@ def paraphrases(
 def _pair(language: Language, same: bool, draw: Draw, mentions: Mentions) -> tuple[str, str]:
     source = paraphrases_en if language == "en" else paraphrases_zh
     # What is said: for each place a row of the contrasts and which of its two meanings.
-    said = {place: draw.pick(contrasts) for place, contrasts in source.CONTRASTS.items()}
-    meaning = {place: draw.below(2) for place in said}
+    contrast_of = {place: draw.pick(contrasts) for place, contrasts in source.CONTRASTS.items()}
+    meaning = {place: draw.below(2) for place in contrast_of}
     name = mentions.leaf("PER")
 
     def write(template: str, meaning: dict[str, int], name: Labelled) -> str:
         def leaf(slot: str) -> Labelled:
             if slot == "name":
                 return name
-            return [(word, "") for word in draw.pick(said[slot][meaning[slot]]).split()]
+            return [(word, "") for word in draw.pick(contrast_of[slot][meaning[slot]]).split()]
 
         return text_of(Grammar({}, leaf).fill(template, draw), language)
 
@@ -86,7 +86,7 @@ def _pair(language: Language, same: bool, draw: Draw, mentions: Mentions) -> tup
     elif draw.chance(_FRAMED):
         template = draw.pick(source.DENY)
     else:
-        for place in draw.shuffled(tuple(said))[: 2 if draw.chance(_UNLIKE) else 1]:
+        for place in draw.shuffled(tuple(contrast_of))[: 2 if draw.chance(_UNLIKE) else 1]:
             other_meaning[place] = 1 - meaning[place]
     pair = (first, write(template, other_meaning, other_name))
     return pair if draw.chance(0.5) else (pair[1], pair[0])

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 from datasets import Dataset, DatasetDict
 
-from data_scripts.embedded import reading_en, reading_zh
+from data_scripts.embedded import reading_en as source
 from data_scripts.embedded.arguments import check, rows
 from data_scripts.embedded.draw import Draw
 from data_scripts.embedded.entity_tags import Mentions
-from data_scripts.embedded.names import SPLITS, Language
+from data_scripts.embedded.names import SPLITS
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.forms import to_dataset
 
@@ -36,37 +36,29 @@ class _Fact(NamedTuple):
 class _Writer:
     """Writes the paragraphs and the questions of one split."""
 
-    def __init__(
-        self, language: Language, draw: Draw, mentions: Mentions, distractors: float
-    ) -> None:
-        self._source = reading_en if language == "en" else reading_zh
-        self._glue = " " if language == "en" else ""
+    def __init__(self, draw: Draw, mentions: Mentions, distractors: float) -> None:
         self._draw = draw
         self._mentions = mentions
         self._distractors = distractors
 
-    def words(self, text: str) -> int:
-        """Count words (English) or characters (Chinese)."""
-        return len(text.split()) if self._glue else len(text)
-
     def paragraph(self, length: float) -> tuple[str, list[_Fact], list[int]]:
         """Write a paragraph of about a length: its text, its facts and where they start in it."""
-        draw, source = self._draw, self._source
+        draw = self._draw
         times = _TIMES_DISTRACTED if draw.chance(self._distractors) else _TIMES
         kinds = draw.shuffled(tuple(source.FACTS))
-        told = [kind for kind, number in zip(kinds, times, strict=True) for _ in range(number)]
+        chosen = [kind for kind, number in zip(kinds, times, strict=True) for _ in range(number)]
         objects = draw.shuffled(source.OBJECTS)
-        facts = draw.shuffled([self._fact(kind, objects.pop()) for kind in told])
+        facts = draw.shuffled([self._fact(kind, objects.pop()) for kind in chosen])
         sentences: list[_Fact | str] = list(facts)
         fillers = draw.shuffled(source.FILLERS)
-        while sum(self.words(s if isinstance(s, str) else s.text) for s in sentences) < length:
+        while sum(len((s if isinstance(s, str) else s.text).split()) for s in sentences) < length:
             place = draw.below(len(sentences) + 1)
             filler = fillers[(len(sentences) - len(facts)) % len(fillers)]
             sentences.insert(place, self._filler(filler))
         text = ""
         starts = []
         for sentence in sentences:
-            text += self._glue if text else ""
+            text += " " if text else ""
             if isinstance(sentence, _Fact):
                 starts.append(len(text))
             text += sentence if isinstance(sentence, str) else sentence.text
@@ -78,7 +70,7 @@ class _Writer:
         A question without an answer is of a kind that the paragraph does not tell of; where the
         paragraph has distractors, half of them are of the kind of these, about another object.
         """
-        draw, source = self._draw, self._source
+        draw = self._draw
         times = {kind: sum(fact.kind == kind for fact in facts) for kind in source.FACTS}
         if answerable:
             number = draw.below(len(facts))
@@ -94,26 +86,26 @@ class _Writer:
         return template.format(past=past, participle=participle, object=fact.object), number
 
     def _fact(self, kind: str, thing: str) -> _Fact:
-        verb = self._draw.pick(self._source.VERBS)
+        verb = self._draw.pick(source.VERBS)
         values = {"past": verb[0], "participle": verb[1], "object": thing}
         answer = self._value(kind)
-        before, after = self._draw.pick(self._source.FACTS[kind]).split("{" + kind + "}")
+        before, after = self._draw.pick(source.FACTS[kind]).split("{" + kind + "}")
         before, after = before.format(**values), after.format(**values)
         return _Fact(kind, verb, thing, before + answer + after, answer, len(before))
 
     def _filler(self, template: str) -> str:
-        for kind in self._source.FACTS:
+        for kind in source.FACTS:
             if "{" + kind + "}" in template:
                 return template.format(**{kind: self._value(kind)})
         return template
 
     def _value(self, kind: str) -> str:
-        closed = {"when": self._source.DAYS, "price": self._source.PRICES}
+        closed = {"when": source.DAYS, "price": source.PRICES}
         return self._draw.pick(closed[kind]) if kind in closed else self._name(kind)
 
     def _name(self, kind: str) -> str:
         tokens = self._mentions.leaf("PER" if kind == "who" else "LOC")
-        return self._glue.join(token for token, _ in tokens)
+        return " ".join(token for token, _ in tokens)
 
 
 def _split(writer: _Writer, count: int, imbalance: float, draw: Draw, prefix: str) -> Dataset:
@@ -137,15 +129,14 @@ def _split(writer: _Writer, count: int, imbalance: float, draw: Draw, prefix: st
         columns["context"].append(context)
         columns["question"].append(question)
         columns["answers"].append({"text": text, "answer_start": offset})
-        words += writer.words(context)
+        words += len(context.split())
         ends += 2 * answerable
     return to_dataset(columns, task="reading")
 
 
 def reading(
-    language: Language = "en",
     size: int = 1800,
-    imbalance: float | None = None,
+    imbalance: float = 38.0,
     seed: int = 0,
     distractors: float = 0.1,
 ) -> DatasetDict:
@@ -158,11 +149,9 @@ def reading(
     and half of its questions without an answer are of that kind, about another object.
 
     Args:
-        language: ``"en"`` or ``"zh"``.
         size: questions of train, three to a paragraph; validation and test have a third each.
-        imbalance: words of the context (characters in Chinese) that neither start nor end an
-            answer, per start or end of an answer; by default 38 (60 in Chinese), from 30 (45).
-            Sentences that no question asks about are added to reach it.
+        imbalance: words of the context that neither start nor end an answer, per start or end of
+            an answer, from 30. Sentences that no question asks about are added to reach it.
         seed: seed of the generator.
         distractors: share of the paragraphs with distractors, from 0 to 1.
 
@@ -172,18 +161,16 @@ def reading(
     Raises:
         CorpusError: an argument is not what was expected.
     """
-    if imbalance is None:
-        imbalance = 60.0 if language == "zh" else 38.0
-    check(language, size, imbalance, seed, lowest=45.0 if language == "zh" else 30.0)
+    check("en", size, imbalance, seed, lowest=30.0)
     if not 0 <= distractors <= 1:
         raise CorpusError(f"distractors: expected a number from 0 to 1, got {distractors!r}")
     splits: dict[str, Dataset] = {}
     seen: dict[str, list[tuple[str, ...]]] = {}
     for split in SPLITS:
-        draw = Draw(f"reading {language} {split} {seed}")
-        mentions = Mentions(language, split, draw, seen)
-        writer = _Writer(language, draw, mentions, distractors)
-        prefix = f"{language}-{split}-{seed}"
+        draw = Draw(f"reading en {split} {seed}")
+        mentions = Mentions("en", split, draw, seen)
+        writer = _Writer(draw, mentions, distractors)
+        prefix = f"en-{split}-{seed}"
         splits[split] = _split(writer, rows(split, size), imbalance, draw, prefix)
         if split == "train":
             seen = mentions.made

@@ -11,7 +11,6 @@ from datasets import DatasetDict
 from dicelab.corpora import (
     CorpusError,
     Imbalance,
-    embedded,
     imbalance,
     read_conll,
     read_squad,
@@ -94,8 +93,12 @@ def test_conll_2003_gives_the_papers_row(real_corpus):
 
 
 def test_chinese_contexts_count_characters() -> None:
-    rows = embedded.load("embedded-reading-zh")["train"]
-    found = imbalance(rows, task="reading")
-    characters = sum(len("".join(context.split())) for context in rows["context"])
-    assert found.negative + found.positive == characters
-    assert found.positive == 2 * sum(bool(answers["text"]) for answers in rows["answers"])
+    answered = {"text": ["北京"], "answer_start": [2]}
+    columns = {
+        "id": ["1", "2"],
+        "title": ["", ""],
+        "context": ["我在 北京。", "我在北京。"],
+        "question": ["在哪里？", "是谁？"],
+        "answers": [answered, {"text": [], "answer_start": []}],
+    }
+    assert imbalance(to_dataset(columns, task="reading"), task="reading") == (10 - 2, 2)

@@ -74,9 +74,8 @@ def test_sets_of_one_size(ratio):
         ("embedded-entities-en", "tagging", 3),
         ("embedded-entities-zh", "tagging", 25),
         ("embedded-reading-en", "reading", 30),
-        ("embedded-reading-zh", "reading", 100),
         ("embedded-paraphrases-en", "pairs", 5),
-        ("embedded-sentiment-zh", "sentences", 0.5),
+        ("embedded-sentiment-en", "sentences", 0.5),
     ],
 )
 def test_the_embedded_corpora(name, task, ratio):

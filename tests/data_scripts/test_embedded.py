@@ -30,10 +30,8 @@ DIGESTS = {
     "embedded-sentiment-en": "470f7c475a8bdd9791638dac20f66b4de1ae824e6eb3cc2f7ee92d367d2dde21",
     "embedded-pos-zh": "495d255f5fcecefd619ea21f0fd51c9b3d263b6cc55bf5b19790e198ceede928",
     "embedded-entities-zh": "2a567a589d23c9ac081de4fc5486de1894f29f5b550e3915c288a44a1715d898",
-    "embedded-reading-zh": "ce8eaed7eed92b7b2e93d84d4b1549a1800157b3b7a346f0f436608a11ede061",
     "embedded-paraphrases-zh": "d6bd22bab286905429244ccb2b6f7afcec5840557a1649c4d4738b6c7efbbc06",
     "embedded-labels-en": "dc86b68ac5e700182e7f4dff1cab374a89a21585582bd8fb5d25f9eeb3ad33c4",
-    "embedded-sentiment-zh": "71d98b18a4d6d38cb02c05729adf08e9c0796a722dc22f8cb82e5bb0bf7213e9",
 }
 TAGGED = ["embedded-entities-en", "embedded-entities-zh", "embedded-pos-en", "embedded-pos-zh"]
 
@@ -94,9 +92,8 @@ def test_a_packaged_file_that_differs_is_told_and_mended(tmp_path, monkeypatch, 
     assert gzip.decompress(made) == gzip.decompress((FOLDER / f"{name}.jsonl.gz").read_bytes())
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_no_sentence_of_sentiment_stands_in_two_splits(language):
-    corpus = embedded.sentiment(language, size=900, seed=2)
+def test_no_sentence_of_sentiment_stands_in_two_splits():
+    corpus = embedded.sentiment(size=900, seed=2)
     splits = [set(split["sentence"]) for split in corpus.values()]
     assert len(set.union(*splits)) == sum(map(len, splits))
 
@@ -117,9 +114,8 @@ def test_every_split_has_its_form_and_its_size(name, size):
 @pytest.mark.parametrize("name", embedded.NAMES)
 @pytest.mark.parametrize("factor", [1.0, 2.5])
 def test_the_imbalance_is_reached(name, factor):
-    task, language = embedded.NAMES[name]
-    reading = 55.0 if language == "zh" else 32.0
-    usual = {"reading": reading, "pos": 4.0, "entities": 4.0, "labels": 4.0}
+    task, _ = embedded.NAMES[name]
+    usual = {"reading": 32.0, "pos": 4.0, "entities": 4.0, "labels": 4.0}
     imbalance = factor * usual.get(task, 2.0)
     _, negative, positive = counts(name, embedded.load(name, size=300, imbalance=imbalance))
     assert negative / positive == pytest.approx(imbalance, rel=0.06)
@@ -211,7 +207,7 @@ def test_a_question_has_the_one_answer_that_its_paragraph_tells():
     participles = {"hid": "hidden", "broke": "broken"}
     back = {value: key for key, value in participles.items()}
     answered = 0
-    for row in embedded.reading("en", size=600, seed=1, distractors=0.5)["train"]:
+    for row in embedded.reading(size=600, seed=1, distractors=0.5)["train"]:
         question, context = row["question"], row["context"]
         answers = told(context, question)
         # Who did it stands in the active or in the passive, whichever way the question asks.
@@ -237,7 +233,7 @@ def test_negatives_of_the_paraphrases_share_as_many_words_as_paraphrases_do():
 
 
 def test_the_labels_have_the_exact_ratio():
-    labels = list(embedded.sentiment("zh", size=1000, imbalance=4)["train"]["label"])
+    labels = list(embedded.sentiment(size=1000, imbalance=4)["train"]["label"])
     assert (labels.count(0), labels.count(1)) == (800, 200)
 
 

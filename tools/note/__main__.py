@@ -39,8 +39,8 @@ def page(root: Path, figures: Path) -> str:
         root: The repository.
         figures: Where the figures are written.
     """
-    told = draw(root / "results", figures)
-    alts = {f"alt_{name}": words for name, words in told.items()}
+    descriptions = draw(root / "results", figures)
+    alts = {f"alt_{name}": words for name, words in descriptions.items()}
     text = (root / "tools" / "note" / "text.md").read_text(encoding="utf-8")
     return text.format(**numbers(root), **alts)
 

@@ -26,7 +26,7 @@ def draw(results: Path, out: Path) -> dict[str, str]:
     """
     use_style()
     tasks = searched.read_tasks(results / "evidence_2")
-    told = {}
+    descriptions = {}
     for name, figure, words in (
         ("primary", *_primary(tasks)),
         ("strata", *_strata(tasks)),
@@ -35,8 +35,8 @@ def draw(results: Path, out: Path) -> dict[str, str]:
     ):
         figure.savefig(out / f"note-{name}.png", metadata={"Software": None}, dpi=200)
         plt.close(figure)
-        told[name] = words
-    return told
+        descriptions[name] = words
+    return descriptions
 
 
 def _primary(tasks: Tasks) -> tuple[Figure, str]:

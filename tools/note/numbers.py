@@ -97,11 +97,11 @@ def _first_try(root: Path) -> dict[str, str]:
         if usual.items() <= r["parameters"].items()
     ]
 
-    def of(wanted: Callable[[dict[str, Any], dict[str, Any]], bool]) -> list[float]:
+    def of(is_arm: Callable[[dict[str, Any], dict[str, Any]], bool]) -> list[float]:
         scores = [
             r["metrics"]["test"]["f1"]
             for r in kept
-            if wanted(r["parameters"], r["parameters"]["options"])
+            if is_arm(r["parameters"], r["parameters"]["options"])
         ]
         assert len(scores) == 3, scores
         return scores

@@ -79,7 +79,9 @@ def _rivals(tasks: Tasks) -> dict[str, Any]:
             means = _told(f"{arm}_{how}", pooled[arm, how])
             found |= {name: words.removeprefix("+") for name, words in means.items()}
     tuned = [pooled[arm, "tuned"].over_all for arm in RIVALS]
-    claim("no rival is told from it", all(one.low < 0 < one.high for one in tuned))
+    claim(
+        "no rival is distinguishable from it", all(effect.low < 0 < effect.high for effect in tuned)
+    )
     dice, weights, adjusted = (pooled[arm, "argmax"] for arm in list(RIVALS)[:3])
     for stratum in ("yes or no", "rare"):
         ahead = dice.strata[stratum].mean

@@ -20,7 +20,7 @@ def table(rows: Iterable[dict[str, Any]]) -> str:
     lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
     for row in rows:
         cells = (row.get(name, "") for name in names)
-        told = (f"{c:.3g}" if isinstance(c, float) and abs(c) < 1 else c for c in cells)
-        text = (f"{c:.2f}" if isinstance(c, float) else str(c) for c in told)
+        rounded = (f"{c:.3g}" if isinstance(c, float) and abs(c) < 1 else c for c in cells)
+        text = (f"{c:.2f}" if isinstance(c, float) else str(c) for c in rounded)
         lines.append("| " + " | ".join(text) + " |")
     return "\n".join(lines)

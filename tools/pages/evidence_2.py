@@ -160,12 +160,12 @@ def _over_tasks(effects: Sequence[Effect]) -> list[str]:
     rows = [_of_name("all strata alike", whole.over_all)]
     rows += [_of_name(name, found) for name, found in whole.strata.items()]
     rows += [_of_name(f"without {name}", found) for name, found in without.items()]
-    told = (
+    heterogeneity = (
         f"Standard deviations: {whole.source:.2f} over sources, {whole.task:.2f} over tasks of one "
         f"source. The test of equivalence has p = {whole.equivalent:.2f}; a difference of "
         f"{whole.detectable:.2f} would be seen four times in five."
     )
-    return [*_section(OVER_TASKS, rows), told]
+    return [*_section(OVER_TASKS, rows), heterogeneity]
 
 
 def _extended(tasks: Tasks) -> Iterable[dict[str, Any]]:
@@ -189,9 +189,9 @@ def _scores(tasks: Tasks, how: str, arms: Iterable[str]) -> Iterable[dict[str, A
     for name, records in tasks.items():
         scores = {arm: mean_f1(records, arm, how) for arm in arms}
         if any(score is not None for score in scores.values()):
-            told = next(r for r in records if r["kind"] == "task")
+            task_record = next(r for r in records if r["kind"] == "task")
             shown = {arm: score for arm, score in scores.items() if score is not None}
-            yield {"task": name, "floor": told["baseline"], **shown}
+            yield {"task": name, "floor": task_record["baseline"], **shown}
 
 
 def _layers(folder: Path, how: str) -> Iterable[dict[str, Any]]:

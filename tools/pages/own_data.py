@@ -43,34 +43,34 @@ def page(folder: Path) -> str:
     """The section.
 
     Args:
-        folder: of the study's records, ``results/own_data``; it need not be there.
+        folder: The folder of the study's records, ``results/own_data``; it need not be there.
 
     Returns:
         Markdown.
     """
     records = runs.read_records(folder) if folder.is_dir() else []
-    found = own_data.table(records)
+    draws = own_data.table(records)
     trained = [r for r in records if r["parameters"]["loss"] != "fit"]
     text = PAGE.format(
         steps=own_data.STEPS,
-        done=len(found),
+        done=len(draws),
         all=own_data.DRAWS * len(own_data.CORPORA),
         trained=f" The grid's {len(trained)} runs took {words.time(trained)} on "
         f"{words.device(trained)}."
         if trained
         else "",
     )
-    if found.empty:
+    if draws.empty:
         return text
     positives = round(own_data.POSITIVES * own_data.CORPORA["sst2_03"].sizes[2])
     columns = COLUMNS.format(positives=positives)
-    return f"{text}{columns}\n{runs.markdown(_rows(found))}\n\n{_said(found)}\n"
+    return f"{text}{columns}\n{runs.markdown(_rows(draws))}\n\n{_summary(draws)}\n"
 
 
-def _rows(found: pd.DataFrame) -> list[dict[str, str]]:
+def _rows(draws: pd.DataFrame) -> list[dict[str, str]]:
     """A row a draw, in the order of the study."""
     place = {name: number for number, name in enumerate(own_data.CORPORA)}
-    ordered = sorted(found.to_dict("records"), key=lambda r: (place[r["corpus"]], r["draw"]))
+    ordered = sorted(draws.to_dict("records"), key=lambda r: (place[r["corpus"]], r["draw"]))
     return [
         {
             "corpus": TITLES[row["corpus"]],
@@ -87,7 +87,7 @@ def _rows(found: pd.DataFrame) -> list[dict[str, str]]:
     ]
 
 
-def _said(found: pd.DataFrame) -> str:
+def _summary(draws: pd.DataFrame) -> str:
     """The differences over the draws there are."""
     parts = []
     for title, column, other in (
@@ -100,10 +100,10 @@ def _said(found: pd.DataFrame) -> str:
             "best on test",
         ),
     ):
-        gaps: Sequence[float] = (found[column] - found[other]).tolist()
+        gaps: Sequence[float] = (draws[column] - draws[other]).tolist()
         parts.append(f"- {title} {runs.interval(gaps)} points; at worst {min(gaps):.1f}.")
-    behind = found["best on test"] - found["fit"]
-    parts.append(f"- {sum(behind > 3)} of {len(found)} draws are more than three points behind.")
+    behind = draws["best on test"] - draws["fit"]
+    parts.append(f"- {sum(behind > 3)} of {len(draws)} draws are more than three points behind.")
     reached = "reached" if behind.mean() <= 1 and behind.max() <= 3 else "not reached"
     verdict = f"By these draws the aim is {reached}."
     return "\n".join(["Over the draws that are done:", "", *parts, "", verdict])

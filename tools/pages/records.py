@@ -112,9 +112,10 @@ def _other_rows(records: Sequence[Record]) -> Iterator[dict[str, str]]:
         corpus = {"corpus": words.corpus(record["parameters"]["corpus"])}
         named = {key: v for key, v in record["metrics"].items() if isinstance(v, Mapping)}
         for contrast, values in named.items():
-            said = [runs.LOSS_NAMES.get(word, word) for word in contrast.replace(",", " ,").split()]
-            scores = {title.replace("less ce", "less CE"): score for title, score in values.items()}
-            yield {**corpus, "contrast": " ".join(said).replace(" ,", ","), **scores}
+            spaced = contrast.replace(",", " ,").split()
+            title = " ".join(runs.LOSS_NAMES.get(word, word) for word in spaced).replace(" ,", ",")
+            scores = {name.replace("less ce", "less CE"): score for name, score in values.items()}
+            yield {**corpus, "contrast": title, **scores}
         if not named:
             counts = {key: f"{value:,}" for key, value in record["metrics"].items()}
             yield {**corpus, "counted": record["parameters"].get("counted", ""), **counts}
