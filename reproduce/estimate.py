@@ -112,16 +112,19 @@ def minutes(job: grid.Job, *, search: bool = False) -> int:
     return max(60, round(3 * 60 * hours))
 
 
-def measured(shape: Shape, *, precision: str = "auto", seconds: float = 8.0) -> float:
+def measured(
+    shape: Shape, *, device: str = "", precision: str = "auto", seconds: float = 8.0
+) -> float:
     """The sub-words that this machine trains on in a second, measured on random weights.
 
     Args:
         shape: of the jobs; the output of frozen layers is kept and costs next to nothing.
+        device: ``"cuda"`` or ``"cpu"``; empty: a GPU if there is one.
         precision: as of an experiment.
-        seconds: for how long, after one step to warm up.
+        seconds: for how long, after a step to warm up, and three on a GPU.
     """
     layers, width, _ = SHAPES[shape.encoder]
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     config: Any = BertConfig(
         hidden_size=width,
         num_hidden_layers=layers - shape.frozen,
@@ -130,22 +133,24 @@ def measured(shape: Shape, *, precision: str = "auto", seconds: float = 8.0) -> 
     )
     if "xlnet" in shape.encoder:
         config = XLNetConfig(d_model=width, n_layer=layers, n_head=width // 64, d_inner=4 * width)
-    model = AutoModel.from_config(config).to(device)
+    with place:  # drawing a large one's weights on a CPU takes seconds
+        model = AutoModel.from_config(config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
-    ids = torch.randint(1000, 20_000, (shape.batch, shape.length), device=device)
-    kind = precision_of(precision, device)
+    ids = torch.randint(1000, 20_000, (shape.batch, shape.length), device=place)
+    kind = precision_of(precision, place)
     dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(kind)
 
     def step() -> None:
-        with torch.autocast(device.type, dtype, enabled=dtype is not None):
+        with torch.autocast(place.type, dtype, enabled=dtype is not None):
             hidden = model(input_ids=ids).last_hidden_state
         hidden.float().square().mean().backward()
         optimizer.step()
         optimizer.zero_grad()
-        if device.type == "cuda":
+        if place.type == "cuda":
             torch.cuda.synchronize()
 
-    step()
+    for _ in range(3 if place.type == "cuda" else 1):
+        step()
     start, steps = time.perf_counter(), 0
     while steps == 0 or time.perf_counter() - start < seconds:
         step()

@@ -44,6 +44,7 @@ from dicelab.training.experiment import Experiment, ParameterError
 PARAMETERS = "parameters.json"
 # A record depends on none: a run may go on in another folder's copy or on another device.
 NOT_COMPARED = {"output_dir", "device", "threads"}
+WARM_UP = 10  # steps in which a device starts, and which no speed counts
 
 Scores = dict[str, float]
 Counts = torch.Tensor | Sequence[int] | Sequence[Sequence[int]]
@@ -80,8 +81,9 @@ class Trained:
             last entry) and ``validation_...``, the loss and the scores there.
         logits: for ``"validation"`` and ``"test"``, in the order of the split's rows.
         measured: ``device``, ``seconds`` of training (over all resumed parts),
-            ``tokens_per_second`` (non-padding sub-words) and ``peak_memory_bytes`` (of the GPU if
-            one is used, else of the process).
+            ``seconds_per_step`` and ``tokens_per_second`` (non-padding sub-words), both without the
+            first ten steps if twenty were made, and ``peak_memory_bytes`` (of the GPU if one is
+            used, else of the process).
     """
 
     model: Any
@@ -479,21 +481,41 @@ class _StopWhenAsked(TrainerCallback):
 
 
 class _Clock(TrainerCallback, ExportableState):
-    """Seconds of training without evaluation, kept across a kill and a resume."""
+    """Seconds of training without evaluation and saving, kept across a kill and a resume.
 
-    def __init__(self, seconds: float = 0.0) -> None:
+    A GPU works on while the program is ahead of it, so the clock waits for it where it stops.
+    """
+
+    def __init__(self, seconds: float = 0.0, warm: Sequence[float] = (0, 0, 0)) -> None:
         self.seconds = seconds
+        self.warm = tuple(warm)  # steps, seconds and sub-words of the first steps
         self.started: float | None = None
 
     def state(self) -> dict[str, Any]:
-        return {"args": {"seconds": self.seconds}, "attributes": {}}
+        return {"args": {"seconds": self.seconds, "warm": list(self.warm)}, "attributes": {}}
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self.started = time.perf_counter()
+        if self.started is None:
+            self.started = time.perf_counter()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if control.should_evaluate or control.should_save or state.global_step == WARM_UP:
+            self.on_epoch_end(args, state, control)
+        if state.global_step == WARM_UP:
+            self.warm = (WARM_UP, self.seconds, state.num_input_tokens_seen)
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if self.started is not None:
+            if args.device.type == "cuda":
+                torch.cuda.synchronize(args.device)
             self.seconds += time.perf_counter() - self.started
+            self.started = None
+
+    def steady(self, state: Any) -> tuple[float, float]:
+        """Seconds of a step and sub-words in a second, without the first steps if others follow."""
+        steps, seconds, tokens = self.warm if state.global_step >= 2 * WARM_UP else (0, 0, 0)
+        taken = max(self.seconds - seconds, 1e-9)
+        return taken / (state.global_step - steps), (state.num_input_tokens_seen - tokens) / taken
 
 
 class _Lines(TrainerCallback):
@@ -544,17 +566,18 @@ def peak_memory() -> int:
 
 def _measured(trainer: Trainer) -> dict[str, Any]:
     # Resuming replaces the callback by the one in the checkpoint.
-    seconds = next(c.seconds for c in trainer.callback_handler.callbacks if isinstance(c, _Clock))
+    clock = next(c for c in trainer.callback_handler.callbacks if isinstance(c, _Clock))
     device = trainer.args.device
     if device.type == "cuda":
         name, memory = torch.cuda.get_device_name(device), torch.cuda.max_memory_allocated(device)
     else:
         name = f"cpu, {torch.get_num_threads()} threads"
         memory = peak_memory()
-    tokens = trainer.state.num_input_tokens_seen
+    step, tokens = clock.steady(trainer.state)
     return {
         "device": name,
-        "seconds": round(seconds, 2),
-        "tokens_per_second": round(tokens / max(seconds, 1e-9), 1),
+        "seconds": round(clock.seconds, 2),
+        "seconds_per_step": round(step, 5),
+        "tokens_per_second": round(tokens, 1),
         "peak_memory_bytes": int(memory),
     }
