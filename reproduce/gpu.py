@@ -172,10 +172,8 @@ def speed(given: argparse.Namespace) -> dict[str, Any]:
     for encoder in given.sizes:
         for precision in ("bf16", "fp32"):
             for inputs in INPUTS if given.device == "cuda" else INPUTS[:1]:
-                shape = estimate.Shape(encoder, 0, inputs, LENGTH)
-                a_second = estimate.measured(
-                    shape, device=given.device, precision=precision, seconds=given.seconds
-                )
+                shape = estimate.Shape(encoder, 0, inputs, LENGTH, precision)
+                a_second = estimate.measured(shape, device=given.device, seconds=given.seconds)
                 rows.append(
                     {
                         "encoder": encoder,

@@ -55,8 +55,8 @@ class Script:
         """Parameters of an experiment."""
         return {
             "learning_rate": self.lr,
-            "batch_size": self.batch,
-            "gradient_accumulation": self.accumulate * self.gpus,
+            # Of a whole step: `reproduce.memory` divides it where it does not fit.
+            "batch_size": self.batch * self.accumulate * self.gpus,
             "epochs": self.epochs,
             "max_length": self.length,
             # Their 16 bits are those of half precision; ours those that the device is best at.

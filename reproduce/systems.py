@@ -28,12 +28,17 @@ from dicelab.training.encoders import load_tokenizer, weights_sha256
 from dicelab.training.experiment import Experiment
 from dicelab.training.frozen import freeze_lower, kept_states
 from dicelab.training.sampling import sample
-from dicelab.training.trainer import build_loss, train
-from reproduce import baselines
+from dicelab.training.trainer import build_loss, device_of, precision_of, train
+from reproduce import baselines, memory
 
 # What a job says besides the parameters of an experiment.
 BESIDES = ("system", "table", "backbone", "habits", "rates", "prints", "script")
 SEARCH_SEED = 1000
+# What a config calls the dropout of hidden states and of attention; XLNet has one for both.
+DROPOUTS = {
+    "xlnet": {"dropout": "dropout"},
+    "bert": {"dropout": "hidden_dropout_prob", "attention_dropout": "attention_probs_dropout_prob"},
+}
 Scores = dict[str, float]
 
 
@@ -93,7 +98,7 @@ def run(
         experiment = replace(experiment, learning_rate=rate)
     habits = dict(job.get("habits", {}))
     prepared = SYSTEMS[job["system"]](experiment, habits)
-    trained = _fit(experiment, prepared, habits, states)
+    trained = _fit(experiment, prepared, job, states)
     metrics: dict[str, Any] = {"test": prepared.scores(trained.logits["test"], "test", 0.0)}
     if prepared.tune:
         threshold = prepared.tune(trained.logits["validation"])
@@ -148,7 +153,7 @@ def search(
         )
         habits = dict(job.get("habits", {}))
         prepared = SYSTEMS[job["system"]](experiment, habits)
-        history = _fit(experiment, prepared, habits, states).history
+        history = _fit(experiment, prepared, job, states).history
         found[str(rate)] = max(entry[f"validation_{prepared.best}"] for entry in history)
         if kept:
             runs.write_json(kept, found[str(rate)])
@@ -163,9 +168,17 @@ def experiment_of(job: Mapping[str, Any], **more: Any) -> Experiment:
 
 
 def _fit(
-    experiment: Experiment, prepared: Prepared, habits: Mapping[str, Any], states: Path | None
+    experiment: Experiment, prepared: Prepared, job: Mapping[str, Any], states: Path | None
 ) -> Any:
+    habits = job.get("habits", {})
     layers = habits.get("frozen_layers")
+    division = _division(experiment, prepared, job["system"])
+    training = dict(habits.get("training", {}))
+    if division.parts > 1:
+        training["per_device_train_batch_size"] = experiment.batch_size // division.parts
+        training["gradient_accumulation_steps"] = experiment.gradient_accumulation * division.parts
+    if division.recompute:
+        experiment = replace(experiment, gradient_checkpointing=True)
     name = f"{Path(experiment.corpus).name}-{experiment.seed}.safetensors"
     keeping: contextlib.AbstractContextManager[dict[str, Any]] = contextlib.nullcontext({})
     if layers and states:
@@ -182,7 +195,7 @@ def _fit(
         return model
 
     with keeping as kept:
-        return train(
+        trained = train(
             experiment,
             build_model=lambda: build_model(kept),
             splits=prepared.encoded.splits,
@@ -191,8 +204,10 @@ def _fit(
             compute_loss=prepared.compute_loss,
             evaluate=evaluate,
             best=prepared.best,
-            arguments=habits.get("training"),
+            arguments=training,
         )
+    how = {"micro_batches": division.parts, "recomputed": division.recompute}
+    return replace(trained, measured={**trained.measured, **how})
 
 
 def _note(corpus: str) -> str:
@@ -209,9 +224,23 @@ def task_of(corpus: str) -> str:
     return CORPORA[corpus].task if corpus in CORPORA else "pairs"
 
 
-def _config(habits: Mapping[str, Any]) -> dict[str, float]:
-    names = {"dropout": "hidden_dropout_prob", "attention_dropout": "attention_probs_dropout_prob"}
+def _config(experiment: Experiment, habits: Mapping[str, Any]) -> dict[str, float]:
+    names = DROPOUTS.get(memory.size_of(experiment.encoder).kind, DROPOUTS["bert"])
     return {names[key]: habits[key] for key in names if key in habits}
+
+
+def _division(experiment: Experiment, prepared: Prepared, system: str) -> memory.Division:
+    """Into how many parts a step's batch must go here."""
+    lengths = map(len, prepared.encoded.splits["train"]["input_ids"])
+    device = device_of(experiment)
+    return memory.divided(
+        memory.size_of(experiment.encoder),
+        experiment.batch_size,
+        max(lengths),
+        memory.room_on(device),
+        whole=memory.is_whole(system, experiment.loss),
+        half=precision_of(experiment.precision, device) != "fp32",
+    )
 
 
 def _ceiling(recall: float, cut: int = 0, sentences: Sequence[Sequence[str]] = ()) -> Scores:
@@ -248,7 +277,9 @@ def _tagger(experiment: Experiment, habits: Mapping[str, Any]) -> Prepared:
     return Prepared(
         encoded,
         tokenizer,
-        lambda: tagging.model(experiment.encoder, tokenizer, encoded.labels, **_config(habits)),
+        lambda: tagging.model(
+            experiment.encoder, tokenizer, encoded.labels, **_config(experiment, habits)
+        ),
         tagging.collator(tokenizer),
         TrainerLoss(loss),
         scores,
@@ -290,7 +321,7 @@ def _mrc(experiment: Experiment, habits: Mapping[str, Any]) -> Prepared:
             experiment.encoder,
             tokenizer,
             queries=encoded.queries,
-            config=_config(habits),
+            config=_config(experiment, habits),
             **options,
         ),
         mrc_ner.collator(tokenizer),
@@ -342,7 +373,7 @@ def _reading(by_choice: bool, experiment: Experiment, habits: Mapping[str, Any])
     return Prepared(
         encoded,
         tokenizer,
-        lambda: reading.model(experiment.encoder, tokenizer, **_config(habits)),
+        lambda: reading.model(experiment.encoder, tokenizer, **_config(experiment, habits)),
         reading.collator(tokenizer, as_choice=by_choice, marked=by_choice),
         loss,
         scores,
@@ -379,7 +410,9 @@ def _pairs(experiment: Experiment, habits: Mapping[str, Any]) -> Prepared:
     return Prepared(
         encoded,
         tokenizer,
-        lambda: pairs.model(experiment.encoder, tokenizer, encoded.labels, **_config(habits)),
+        lambda: pairs.model(
+            experiment.encoder, tokenizer, encoded.labels, **_config(experiment, habits)
+        ),
         pairs.collator(tokenizer),
         TrainerLoss(loss),
         scores,

@@ -43,7 +43,7 @@ from dicelab.training.experiment import Experiment, ParameterError
 
 PARAMETERS = "parameters.json"
 # A record depends on none: a run may go on in another folder's copy or on another device.
-NOT_COMPARED = {"output_dir", "device", "threads"}
+NOT_COMPARED = {"output_dir", "device", "threads", "gradient_checkpointing"}
 WARM_UP = 10  # steps in which a device starts, and which no speed counts
 
 Scores = dict[str, float]
