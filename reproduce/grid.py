@@ -79,10 +79,10 @@ def jobs(table: int, profile: str = "default", corpora: Sequence[str] = ()) -> l
         table: 3 to 10.
         profile: ``"paper"``: the hyperparameters and habits of the paper's scripts where they
             exist, one seed, as it seems to have had. ``"laptop"``: real corpora that everybody can
-            get, in part, small encoders, three seeds. ``"default"``: cross entropy and self-adjusting
-            dice with the same budget, each with the learning rate that a short search on validation
-            finds for it, three seeds. ``"smoke"``: two losses for a moment on the embedded corpora,
-            for tests.
+            get, in part, small encoders, three seeds. ``"default"``: cross entropy and
+            self-adjusting dice with the same budget, each with the learning rate that a short
+            search on validation finds for it, three seeds. ``"smoke"``: two losses for a moment on
+            the embedded corpora, for tests.
         corpora: corpora of the paper that are trained on themselves, where the profile would take
             others in their place.
 

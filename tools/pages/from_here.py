@@ -15,7 +15,7 @@ from reproduce.scripts import scripts
 DIFFERS = {
     3: "Words are predicted, character by character; the paper does not say whether they were "
     "given. CTB5's and CTB6's splits are those of the literature. No script of this table was "
-    "released.",
+    "was released.",
     4: "Each word has one tag, so that F1 is accuracy; in print the two differ. The encoder's size "
     "is not printed, nor was a script released: BERT-base. Ritter's tweets are split by us.",
     5: "The released scripts, MSRA's focal one aside, leave the match head out (`start_and_end`) "
@@ -35,8 +35,9 @@ DIFFERS = {
     7: "The printed baselines are those of GLUE's development sets. The scripts for MRPC, "
     "BERT-large, note a test F1 of 87.98 with cross entropy, 88.35 with focal loss and 88.98 with "
     "dice. Here MRPC is "
-    "scored on its test set, QQP on GLUE's development set. QQP's script of cross entropy is of the "
-    "uncased encoder, those of focal loss and dice are of the cased one. No script for XLNet was released.",
+    "scored on its test set, QQP on GLUE's development set. QQP's script of cross entropy is of "
+    "the uncased encoder; those of focal loss and dice are of the cased one. No script for XLNet "
+    "was released.",
     8: "The sets cannot all have the sizes and shares that are printed, see chapter 15; "
     "`data_scripts.augment_pairs` says which it keeps. New names come from Faker unless you have a "
     "list of DBpedia's.",
@@ -48,35 +49,37 @@ DIFFERS = {
 INTRO = """\
 # From here to the paper
 
-This page has one line for each row that the paper prints for one of its losses or for its baseline.
-The line gives the command that trains it with the settings of the paper's released scripts, as far
-as there are any: put `make reproduce PROFILE=paper` before it. For a difference from cross entropy
-name both losses, as in `LOSS=ce,dsc`. In `paper` each loss has settings of its own. The profile
-`default` compares cross entropy and self-adjusting dice with the same budget over three seeds. Rows of
-other systems are cited in print and are not run here. `python -m tools.pages` writes this page.
+This page has one line for each row that the paper prints for one of its losses or for its
+baseline. The line gives the command that trains it with the settings of the paper's released
+scripts, as far as there are any: put `make reproduce PROFILE=paper` before it. For a difference
+from cross entropy name both losses, as in `LOSS=ce,dsc`. In `paper` each loss has settings of its
+own. The profile `default` compares cross entropy and self-adjusting dice with the same budget
+over three seeds. Rows of other systems are cited in print and are not run here. `python -m
+tools.pages` writes this page.
 
-- *Script* is the released script whose settings the row has, below `scripts/`, with its commit and
-  what differs. `reproduce/scripts.toml` has the values of all scripts.
+- *Script* is the released script whose settings the row has, below `scripts/`, with its commit
+  and what differs. `reproduce/scripts.toml` has the values of all scripts.
 - *Expected* is what the paper prints.
-- *Hours* are those of the whole command on one H100. They are computed, not measured:
-  we measured how long a training step of an encoder takes there (`results/gpu/speed.json`, random
-  weights, the mean of the squared outputs in place of a loss of this library, because a loss takes
-  less than a hundredth of the step). A step of BERT-base takes at least {base:.0f} milliseconds, and
+- *Hours* are those of the whole command on one H100. They are computed, not measured: we measured
+  how long a training step of an encoder takes there (`results/gpu/speed.json`, random weights,
+  the mean of the squared outputs in place of a loss of this library, because a loss takes less
+  than a hundredth of the step). A step of BERT-base takes at least {base:.0f} milliseconds, and
   one of BERT-large at least {large:.0f}, however few sub-words it holds. With enough to do,
   BERT-large trains on {bf16:,.0f} sub-words a second in bf16 and on {fp32:,.0f} in fp32. We add
   {scoring:.0%} for scoring, and a third where activations are recomputed. `make estimate TABLE=5
   PROFILE=paper` measures your machine instead.
-- *Memory* is an estimate. The first number is the least that the runs of the command need, the second
-  what they take if nothing is divided and all inputs are as long as they may be: 16 bytes a parameter
-  for weights, gradients and AdamW, and the activations of all layers. Each run looks at its card and
-  at its longest input first. If the batch of a step does not fit, it goes through the card in parts.
-  A loss of the whole step, such as dice, holds the activations of all parts. Then they are recomputed
-  instead, which XLNet cannot do. The losses are exact either way, up to rounding.
+- *Memory* is an estimate. The first number is the least that the runs of the command need, the
+  second what they take if nothing is divided and all inputs are as long as they may be: 16 bytes
+  a parameter for weights, gradients and AdamW, and the activations of all layers. Each run looks
+  at its card and at its longest input first. If the batch of a step does not fit, it goes through
+  the card in parts. A loss of the whole step, such as dice, holds the activations of all parts.
+  Then they are recomputed instead, which XLNet cannot do. The losses are exact either way, up to
+  rounding.
 - *Disk* is two checkpoints, which are removed when a run is done.
 
 The scripts accumulate small batches: OntoNotes 5.0's script for focal loss takes 12 batches of 4
-sentences a step. On an H100 each of them would take as long as a batch of 48. So a step here has the
-script's whole batch at once (*batch × accumulated* in the tables at the end of this page).
+sentences a step. On an H100 each of them would take as long as a batch of 48. So a step here has
+the script's whole batch at once (*batch × accumulated* in the tables at the end of this page).
 """
 
 # The columns of what the scripts say, in two tables.
