@@ -11,7 +11,7 @@ import torch
 
 from dicebook import TrainerLoss, make_loss
 from dicelab.corpora import load
-from dicelab.training import trainer
+from dicelab.training import callbacks, trainer
 from dicelab.training.experiment import Experiment
 from reproduce import gpu, grid, systems
 from tests.pretended_device import GPU, MixedDevices, Pretended, pretended_gpu
@@ -102,7 +102,7 @@ def test_a_run_on_the_gpu_is_the_run_on_the_cpu(table: int, system: str, loss: s
 def test_a_killed_run_goes_on_on_the_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = job(7, "pairs", epochs=2)
     whole = systems.run(given)
-    saved = trainer._MarkComplete.on_save
+    saved = callbacks.MarkComplete.on_save
 
     def save_and_die(*args: Any, **more: Any) -> None:
         saved(*args, **more)
@@ -110,7 +110,7 @@ def test_a_killed_run_goes_on_on_the_gpu(tmp_path: Path, monkeypatch: pytest.Mon
 
     with pretended_gpu():
         with monkeypatch.context() as patch:
-            patch.setattr(trainer._MarkComplete, "on_save", save_and_die)
+            patch.setattr(callbacks.MarkComplete, "on_save", save_and_die)
             with pytest.raises(KeyboardInterrupt):
                 systems.run(given, str(tmp_path))
         again = systems.run(given, str(tmp_path))

@@ -11,7 +11,7 @@ import torch
 
 from dicelab.corpora import load
 from dicelab.records import runs
-from dicelab.training import trainer
+from dicelab.training import callbacks
 from reproduce import grid, memory, systems
 from reproduce.comparisons import READERS
 from reproduce.scripts import scripts
@@ -171,7 +171,7 @@ def test_a_search_that_was_killed_goes_on_where_it_was(
 ) -> None:
     given = job(7, "pairs", rates=[1e-3, 3e-3], epochs=4)
     whole = systems.search(given, folder=tmp_path / "whole")
-    saved, saves = trainer._MarkComplete.on_save, []
+    saved, saves = callbacks.MarkComplete.on_save, []
 
     def save_and_die_in_the_second_rate(*args: Any, **more: Any) -> None:
         saved(*args, **more)
@@ -181,7 +181,7 @@ def test_a_search_that_was_killed_goes_on_where_it_was(
 
     out = tmp_path / "killed" / "rates.json"
     with monkeypatch.context() as patch:
-        patch.setattr(trainer._MarkComplete, "on_save", save_and_die_in_the_second_rate)
+        patch.setattr(callbacks.MarkComplete, "on_save", save_and_die_in_the_second_rate)
         with pytest.raises(KeyboardInterrupt):
             systems.main([json.dumps(given), str(out)])
         assert len(list(out.parent.rglob("checkpoint-*"))) == 1
