@@ -31,6 +31,8 @@ class MarkComplete(TrainerCallback):
         self.kept = kept
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if not self.kept and not state.is_world_process_zero:
+            return  # of several processes only the first one writes there
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
         for path in folder.iterdir() if self.kept else ():
             with path.open("rb") as file:
