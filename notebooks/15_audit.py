@@ -701,9 +701,9 @@ claim(
 #   reports the best F1. The predictions are those of the development set, which is also the set that the
 #   table reports. There are 16 files for cross entropy and for focal loss, and 40 for dice.
 # - **Heads of two layers.** The heads for start, end and answerable have a hidden layer with ReLU. The text
-#   describes a single linear layer, which is what we train.
-# - **No mask in the dice loss for entities.** Question and padding count as negatives there. In this book
-#   only the words of the sentence count.
+#   describes a single linear layer, which is what the chapters train. The profile `paper` has two.
+# - **No mask in the dice loss for entities.** Question and padding count as negatives there, and in the
+#   profile `paper`. In the chapters only the words of the sentence count.
 # - **Two encoders in one table.** For QQP the script of cross entropy names the uncased BERT, the scripts of
 #   focal loss and dice the cased one. A difference between them is one of losses and encoders together.
 #

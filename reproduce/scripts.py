@@ -77,6 +77,9 @@ class Script:
         habits: dict[str, Any] = {"training": training, "dropout": self.dropout}
         if self.weights:
             habits |= {"weights": list(self.weights), "answerable": self.answerable}
+            habits["masked"] = self.loss != "dice"  # theirs counts question and padding, too
+        if self.weights or self.stride:
+            habits["head_layers"] = 2  # of starts, ends and answerable
         return habits | ({"stride": self.stride} if self.stride else {})
 
     def options(self, loss: str) -> dict[str, Any]:

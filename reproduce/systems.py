@@ -24,6 +24,7 @@ from dicelab.corpora.loading import data_folder
 from dicelab.corpora.tags import spans
 from dicelab.records import runs
 from dicelab.tasks import mrc_ner, pairs, reading, tagging
+from dicelab.tasks.entity_reader import head
 from dicelab.training.encoders import load_tokenizer, weights_sha256
 from dicelab.training.experiment import Experiment
 from dicelab.training.frozen import freeze_lower, kept_states
@@ -313,7 +314,11 @@ def _mrc(experiment: Experiment, habits: Mapping[str, Any]) -> Prepared:
 
     loss = build_loss(experiment, experiment.loss, encoded.counts(), binary=True)
     answerable = habits.get("answerable", 0.0)
-    options = {"dropout": habits.get("dropout", 0.1), "answerable": answerable > 0}
+    options = {
+        "dropout": habits.get("dropout", 0.1),
+        "answerable": answerable > 0,
+        "head_layers": habits.get("head_layers", 1),
+    }
     return Prepared(
         encoded,
         tokenizer,
@@ -325,7 +330,12 @@ def _mrc(experiment: Experiment, habits: Mapping[str, Any]) -> Prepared:
             **options,
         ),
         mrc_ner.collator(tokenizer),
-        mrc_ner.MrcLoss(loss, tuple(habits.get("weights", (1.0, 1.0, 1.0))), answerable),
+        mrc_ner.MrcLoss(
+            loss,
+            tuple(habits.get("weights", (1.0, 1.0, 1.0))),
+            answerable,
+            masked=habits.get("masked", True),
+        ),
         scores,
         lambda logits: mrc_ner.tune_threshold(logits, encoded, "validation"),
         by_tuned=True,
@@ -366,6 +376,12 @@ def _reading(by_choice: bool, experiment: Experiment, habits: Mapping[str, Any])
         answers = reading.decode(logits, encoded, "validation", as_choice=by_choice)
         return reading.tune_threshold(answers, gold["validation"], facts.language)
 
+    def reader() -> Any:
+        model = reading.model(experiment.encoder, tokenizer, **_config(experiment, habits))
+        if habits.get("head_layers", 1) > 1:
+            model.qa_outputs = head(model.config.hidden_size, 2, habits["head_layers"])
+        return model
+
     loss: Any = reading.choice
     if not by_choice or experiment.loss != "ce":
         binary = build_loss(experiment, experiment.loss, encoded.counts(), binary=True)
@@ -373,7 +389,7 @@ def _reading(by_choice: bool, experiment: Experiment, habits: Mapping[str, Any])
     return Prepared(
         encoded,
         tokenizer,
-        lambda: reading.model(experiment.encoder, tokenizer, **_config(experiment, habits)),
+        reader,
         reading.collator(tokenizer, as_choice=by_choice, marked=by_choice),
         loss,
         scores,

@@ -126,6 +126,31 @@ def test_every_system_trains_every_backbone_with_the_scripts_settings(
     assert 0 <= record["metrics"]["test"]["f1"] <= 100
 
 
+def test_the_scripts_heads_and_mask_are_those_of_the_jobs(backbones: dict[str, str]) -> None:
+    found = {}
+    for loss in ("fl", "dsc"):
+        jobs = grid.only(grid.jobs(5, "paper"), ["conll03"], [loss])
+        habits = jobs[-1].parameters["habits"]
+        given = job(5, "mrc", encoder=backbones["bert"], habits=habits, loss=loss, max_length=256)
+        prepared = systems.SYSTEMS["mrc"](systems.experiment_of(given), habits)
+        model, batch = (
+            prepared.build_model(),
+            prepared.collator([prepared.encoded.splits["train"][0]]),
+        )
+        labels, decided = batch.pop("labels"), []
+        prepared.compute_loss.loss = lambda x, y, seen=decided: (
+            seen.append(int((y >= 0).sum())) or x.sum()
+        )
+        prepared.compute_loss(model(**batch), labels)
+        found[loss] = decided[0], batch["input_ids"].numel(), int(batch["word_mask"].sum())
+        for part in (model.boundaries, model.answerable):
+            assert [type(layer).__name__ for layer in part] == ["Linear", "ReLU", "Linear"]
+    decided, _, words = found["fl"]
+    assert decided == words  # of the sentence alone
+    decided, everything, words = found["dsc"]
+    assert decided == everything > words
+
+
 def test_the_dropout_of_a_script_is_the_encoder_s(backbones: dict[str, str]) -> None:
     for name, folder in backbones.items():
         given = job(7, "pairs", encoder=folder, habits={"dropout": 0.25})

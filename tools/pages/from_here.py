@@ -23,13 +23,15 @@ DIFFERS = {
     "`default` the match head alone. Their batches count questions. The README of the released "
     "code gives 93.08 (focal) and 93.21 (dice) on CoNLL 2003, 91.12 and 92.01 on OntoNotes 5.0, "
     "95.62 and 96.52 on MSRA, 83.19 and 84.40 on OntoNotes 4.0. Their dice is that of a "
-    "micro-batch, ours that of the whole step. Sentences longer than their limit are cut there and "
-    "read in windows here. The questions are ours: those of BERT-MRC are annotation guidelines.",
+    "micro-batch, ours that of the whole step. It counts the question and the padding as "
+    "negatives, and their heads have two layers; `paper` does the same. Sentences longer than "
+    "their limit are cut there and read in windows here. The questions are ours: those of BERT-MRC "
+    "are annotation guidelines.",
     6: "The released scripts choose a position with cross entropy and decide with any other loss, "
     "which changes two things at once; here each loss is trained both ways. Their "
     "evaluation takes the best F1 of all predictions on the development set, which is the reported "
     "set: of 16 for cross entropy and focal loss, of 40 for dice. Chapter 15 shows what that adds. "
-    "Their heads have two layers, ours one. Their SQuAD is "
+    "Their heads have two layers, as in `paper`. Their SQuAD is "
     "BERT-large or BERT-base, uncased (the README has a dice F1 of 88.73 for the base one). No "
     "script for XLNet, SQuAD 2.0 with focal or dice, or Quoref was released.",
     7: "The printed baselines are those of GLUE's development sets. The scripts for MRPC, "
