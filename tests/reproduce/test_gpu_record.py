@@ -118,6 +118,21 @@ def test_the_pages_say_what_the_card_trains_on_in_a_second(
     assert not speeds, "the page leaves some out"
 
 
+def test_the_page_says_what_parts_of_a_batch_cost(root: Path) -> None:
+    found = read(root, "batch.json")["steps"]
+    assert found["device"]["name"] == "NVIDIA H200"
+    rows = found["batch"]["rows"]
+    assert [(row["loss"], row["parts"]) for row in rows] == [
+        ("ce", 1), ("ce", 8), ("dsc", 1), ("dsc", 3)
+    ]  # fmt: skip
+    assert {len(row["losses"]) for row in rows} == {50}
+    assert max(row["from the whole, most"] for row in rows) < 1e-6
+    ce, ce_parts, dice, dice_parts = (f"{row['milliseconds a step']:.0f}" for row in rows)
+    said = words(root, "reproduce.md")
+    assert f"takes {ce} milliseconds whole and {ce_parts} in eight parts" in said
+    assert f"with self-adjusting dice {dice} whole and {dice_parts} in three parts" in said
+
+
 def test_the_hours_of_the_guide_are_computed_from_the_measured_steps(
     root: Path, speeds: dict[tuple[str, int, str], float]
 ) -> None:
