@@ -10,6 +10,8 @@ its card already, the command runs as it is.
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -43,6 +45,31 @@ def cards(wanted: int | None = None, environment: Mapping[str, str] | None = Non
     if wanted is not None and wanted > len(there):
         raise CardError(f"GPUS={wanted}: expected at most {len(there)}, the GPUs that are here")
     return there if wanted is None else there[:wanted]
+
+
+def driver() -> str:
+    """The version of NVIDIA's driver; empty where none answers."""
+    if not shutil.which("nvidia-smi"):
+        return ""
+    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    return said.stdout.split("\n")[0].strip() if said.returncode == 0 else ""
+
+
+def why_none() -> str:
+    """In a sentence what of driver and torch is there, where torch sees no GPU."""
+    import torch
+
+    if torch.version.cuda is None:
+        built = f"torch {torch.__version__} is built without CUDA: install a build with it"
+    else:
+        built = (
+            f"torch {torch.__version__} is built for CUDA {torch.version.cuda}. A driver that is "
+            "older than that CUDA (13 needs at least 580, 12 at least 525) makes torch see no GPU: "
+            "renew it, or install torch built for an older CUDA, see pytorch.org/get-started"
+        )
+    there = f"NVIDIA's driver here is {driver()}" if driver() else "no driver of NVIDIA answers"
+    return f"torch sees no GPU here; {there}, and {built}"
 
 
 def take(names: Sequence[str]) -> str:

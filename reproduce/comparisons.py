@@ -15,12 +15,6 @@ PRINTED: list[Loss] = [
     ("dl", {}),
     ("dsc", {"alpha": 0.1, "squared": True}),
 ]
-CONFIGURATIONS: list[Loss] = [
-    *PRINTED,
-    ("wce", {}),
-    ("dsc", {"alpha": 0.01, "squared": True}),
-    ("tl", {"fp_weight": 0.3, "fn_weight": 0.7, "squared": False}),
-]
 # Table 10: the price of a false positive from .1 to .9, and cross entropy to compare with.
 TVERSKY_WEIGHTS: list[Loss] = [
     ("ce", {}),
@@ -61,7 +55,7 @@ class Comparison:
     backbone: str
     system: str
     encoder: str
-    losses: tuple[Loss, ...] = tuple(CONFIGURATIONS)
+    losses: tuple[Loss, ...] = tuple(PRINTED)
     settings: Mapping[str, Any] = field(default_factory=dict)
     habits: Mapping[str, Any] = field(default_factory=dict)
     script: str = ""

@@ -19,23 +19,19 @@ from transformers import AutoModel, BertConfig, XLNetConfig
 from dicelab.corpora.loading import data_folder
 from dicelab.corpora.registry import CORPORA
 from dicelab.training.trainer import precision_of
-from reproduce import grid
+from reproduce import grid, memory
 
-#: Layers, width and millions of parameters of each encoder of the grid.
-SHAPES = {
-    "bert-base-cased": (12, 768, 108),
-    "bert-base-chinese": (12, 768, 102),
-    "bert-large-cased": (24, 1024, 334),
-    "bert-large-uncased": (24, 1024, 335),
-    "xlnet-large-cased": (24, 1024, 360),
-    "minilm": (6, 384, 23),
-    "tiny": (2, 128, 1),
-}
 #: Sub-words of BERT-MRC's question for each type of entity.
 QUESTION = 12
-#: Sub-words a second that training is taken to get through on one GPU, in half precision. An H100
-#: gets through more in large batches, and may through fewer in small: `results/gpu/speed.json`.
-SPEED = {"base": 15_000.0, "large": 5_000.0}
+#: What `results/gpu/speed.json` has of an H100, with random weights and no loss of this library. A
+#: step takes at least its launches, however small: seconds for a base and a large encoder.
+LAUNCHES = {"base": 0.048, "large": 0.095}
+#: Sub-words a second of BERT-large where the card has enough to do, in bf16 and in fp32; another
+#: encoder's follow from the products of its matrices.
+FULL = {"bf16": 113_000.0, "fp32": 22_000.0}
+CARD = 85.0  # gigabytes of that card
+RECOMPUTING = 4 / 3  # one more pass forward, beside two backward and one forward
+BUSY = {"cpu": 1024, "cuda": 32_768}  # sub-words of a step above which none is faster for each
 SCORING = 1.3  # training and the scoring of validation and test, to training alone
 
 
@@ -48,20 +44,42 @@ class Cost(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What tells how fast a job trains: its encoder, frozen layers, batch and length."""
+    """What tells how fast a job trains: encoder, frozen layers, inputs, their length, precision."""
 
     encoder: str
     frozen: int
     batch: int
     length: int
+    precision: str = "auto"
 
 
 def shape_of(job: grid.Job) -> Shape:
     """A job's encoder, how many of its layers are frozen, its batch and an input's usual length."""
     given = job.parameters
-    frozen = given["habits"].get("frozen_layers", 0)
     return Shape(
-        given["encoder"], frozen, given["batch_size"], min(given["max_length"], _length(job))
+        given["encoder"],
+        given["habits"].get("frozen_layers", 0),
+        given["batch_size"] // division_of(job).parts,
+        min(given["max_length"], _length(job)),
+        given.get("precision", "auto"),
+    )
+
+
+def division_of(job: grid.Job, card: float = CARD) -> memory.Division:
+    """How the batch of a job's step is divided on a card, its longest input as long as may be.
+
+    Args:
+        job: the job.
+        card: gigabytes of the card.
+    """
+    given = job.parameters
+    return memory.divided(
+        memory.SIZES[given["encoder"]],
+        given["batch_size"],
+        given["max_length"],
+        memory.USED * card,
+        whole=memory.is_whole(given["system"], given["loss"]),
+        half=given.get("precision") != "fp32",
     )
 
 
@@ -91,18 +109,25 @@ def cost(jobs: Sequence[grid.Job], speed: Callable[[Shape], float]) -> Cost:
     seconds, searched = 0.0, set()
     for job in jobs:
         once = million_tokens(job) * 1e6 * SCORING / speed(shape_of(job))
+        once *= RECOMPUTING if division_of(job).recompute else 1
         seconds += once
         if job.searched and job.searched not in searched:
             searched.add(job.searched)
             seconds += once / 2 * len(job.parameters["rates"])
     # A run keeps two checkpoints of weights and optimiser, and leaves none.
-    largest = max((SHAPES[job.parameters["encoder"]][2] for job in jobs), default=0)
+    sizes = (memory.SIZES[job.parameters["encoder"]] for job in jobs)
+    largest = max((size.millions for size in sizes), default=0)
     return Cost(len(jobs), seconds / 3600, 2 * 12 * largest / 1e3)
 
 
 def assumed(shape: Shape) -> float:
-    """The sub-words a second that are taken for granted on a GPU, see `SPEED`."""
-    return SPEED["large" if SHAPES[shape.encoder][1] > 768 else "base"]
+    """The sub-words a second that are taken for granted on a GPU, see `LAUNCHES` and `FULL`."""
+    layers, width, *_ = memory.SIZES[shape.encoder]
+    large = memory.SIZES["bert-large-cased"]
+    products = large.layers * large.width**2 / (layers * width**2)
+    full = FULL["fp32" if shape.precision == "fp32" else "bf16"] * products
+    tokens = shape.batch * shape.length
+    return tokens / max(LAUNCHES["large" if width > 768 else "base"], tokens / full)
 
 
 def minutes(job: grid.Job, *, search: bool = False) -> int:
@@ -112,16 +137,17 @@ def minutes(job: grid.Job, *, search: bool = False) -> int:
     return max(60, round(3 * 60 * hours))
 
 
-def measured(shape: Shape, *, precision: str = "auto", seconds: float = 8.0) -> float:
+def measured(shape: Shape, *, device: str = "", seconds: float = 8.0) -> float:
     """The sub-words that this machine trains on in a second, measured on random weights.
 
     Args:
-        shape: of the jobs; the output of frozen layers is kept and costs next to nothing.
-        precision: as of an experiment.
-        seconds: for how long, after one step to warm up.
+        shape: of the jobs; the output of frozen layers is kept and costs next to nothing. Of a
+            batch so many inputs are taken as keep a device busy, `BUSY`.
+        device: ``"cuda"`` or ``"cpu"``; empty: a GPU if there is one.
+        seconds: for how long, after a step to warm up, and three on a GPU.
     """
-    layers, width, _ = SHAPES[shape.encoder]
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    layers, width, *_ = memory.SIZES[shape.encoder]
+    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     config: Any = BertConfig(
         hidden_size=width,
         num_hidden_layers=layers - shape.frozen,
@@ -130,22 +156,25 @@ def measured(shape: Shape, *, precision: str = "auto", seconds: float = 8.0) -> 
     )
     if "xlnet" in shape.encoder:
         config = XLNetConfig(d_model=width, n_layer=layers, n_head=width // 64, d_inner=4 * width)
-    model = AutoModel.from_config(config).to(device)
+    with place:  # drawing a large one's weights on a CPU takes seconds
+        model = AutoModel.from_config(config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
-    ids = torch.randint(1000, 20_000, (shape.batch, shape.length), device=device)
-    kind = precision_of(precision, device)
+    inputs = min(shape.batch, max(1, BUSY[place.type] // shape.length))
+    ids = torch.randint(1000, 20_000, (inputs, shape.length), device=place)
+    kind = precision_of(shape.precision, place)
     dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(kind)
 
     def step() -> None:
-        with torch.autocast(device.type, dtype, enabled=dtype is not None):
+        with torch.autocast(place.type, dtype, enabled=dtype is not None):
             hidden = model(input_ids=ids).last_hidden_state
         hidden.float().square().mean().backward()
         optimizer.step()
         optimizer.zero_grad()
-        if device.type == "cuda":
+        if place.type == "cuda":
             torch.cuda.synchronize()
 
-    step()
+    for _ in range(3 if place.type == "cuda" else 1):
+        step()
     start, steps = time.perf_counter(), 0
     while steps == 0 or time.perf_counter() - start < seconds:
         step()
@@ -168,11 +197,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except grid.GridError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    precision = wanted[0].parameters.get("precision", "auto")
     shapes = dict.fromkeys(map(shape_of, wanted))
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "the CPU"
-    speeds = {each: given.speed or measured(each, precision=precision) for each in shapes}
-    for (name, frozen, batch, length), speed in speeds.items():
+    speeds = {each: given.speed or measured(each) for each in shapes}
+    for (name, frozen, batch, length, _), speed in speeds.items():
         how = "as given" if given.speed else f"measured on {device}"
         part = f", {frozen} layers frozen" if frozen else ""
         inputs = f"{batch} inputs of {length} sub-words"

@@ -3,10 +3,12 @@
     python -m reproduce.gpu                       # or: make gpu
     python -m reproduce.gpu --device cpu          # to try this script out
 
-Five steps: what the device is; every system on an embedded corpus, for a moment, beside the same
-run on the CPU; what each loss costs alone, and what as part of a training step; and a table of the
-profile `laptop`. Each is noted in ``OUT/record.json`` as it ends, whether well or not. The first
-four need no network and no corpora.
+Seven steps: what the device is; every system on an embedded corpus, for a moment, beside the same
+run on the CPU; what each loss costs alone, and what as part of a training step; what a step of an
+encoder costs, by its sub-words; two rows of Table 7 with the batch of a step whole and in parts;
+and a table of the profile `laptop`. Each is noted in ``OUT/record.json`` as it ends, whether well
+or not. The first five need no network and no corpora, the sixth MRPC as `dicebook data` leaves it
+and a pretrained encoder.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ from torch.utils.benchmark import Timer
 from dicebook import make_loss
 from dicelab.corpora.loading import data_folder
 from dicelab.records import runs
-from reproduce import grid, systems
-from reproduce.cards import cards
+from reproduce import estimate, grid, systems
+from reproduce.cards import cards, driver, why_none
 
 ROOT = Path(__file__).resolve().parents[1]
 #: A table and system for each way to train.
@@ -40,6 +42,13 @@ STEP = {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12}  
 COMPILED = ("ce, torch", "ce", "dl", "dsc")
 COMPILED_STEPS = ("ce, torch", "dl")
 TABLES = (9, 4, 7)  # of the profile laptop, the first whose corpora are there
+SIZES = ("bert-base-cased", "bert-large-cased")
+INPUTS, LENGTH = (8, 32, 128, 512), 64  # of the step speed
+PART = 4  # pairs of a part: OntoNotes 5.0's focal script has that few sentences
+PARTED = {"max_steps": 50, "eval_size": 100}  # of which ten warm up
+#: Of a step's loss, whole and in parts. Sums in another order differ in the last digit of fp32, and
+#: AdamW makes more of it from step to step.
+CLOSE = 1e-3
 
 Step = Callable[[argparse.Namespace], dict[str, Any]]
 
@@ -55,6 +64,7 @@ def device(given: argparse.Namespace) -> dict[str, Any]:
             "capability": f"{facts.major}.{facts.minor}",
             "cards": cards(),
             "cuda": str(torch.version.cuda),
+            "driver": driver(),
             "bf16": torch.cuda.is_bf16_supported(including_emulation=False),
         }
     return found
@@ -156,6 +166,83 @@ def _milliseconds(statement: str, work: dict[str, Any], seconds: float) -> float
     return 1e3 * timer.blocked_autorange(min_run_time=seconds).median
 
 
+def speed(given: argparse.Namespace) -> dict[str, Any]:
+    """Milliseconds of a training step of an encoder with random weights, by its sub-words."""
+    rows = []
+    for encoder in given.sizes:
+        for precision in ("bf16", "fp32"):
+            for inputs in INPUTS if given.device == "cuda" else INPUTS[:1]:
+                shape = estimate.Shape(encoder, 0, inputs, LENGTH, precision)
+                a_second = estimate.measured(shape, device=given.device, seconds=given.seconds)
+                rows.append(
+                    {
+                        "encoder": encoder,
+                        "precision": precision,
+                        "sub-words a step": inputs * LENGTH,
+                        "milliseconds": 1e3 * inputs * LENGTH / a_second,
+                        "sub-words a second": a_second,
+                    }
+                )
+    return {"rows": rows}
+
+
+def batch(given: argparse.Namespace) -> dict[str, Any]:
+    """MRPC's rows of Table 7 with cross entropy and dice, a step's batch whole and in parts of 4.
+
+    The losses of all steps must agree, for which dropout is off; the speeds need not.
+    """
+    data = data_folder()
+    jobs = grid.only(grid.jobs(7, "paper"), ["mrpc"], ["ce", "dsc"])
+    if grid.missing(jobs, data):
+        return {"left out": f"MRPC is not in {data}; DICEBOOK_DATA names another folder"}
+    rows: list[dict[str, Any]] = []
+    for job in (j.parameters for j in jobs if j.parameters["backbone"] == "BERT"):
+        whole: list[float] = []
+        rows_a_step = job["batch_size"] * job.get("gradient_accumulation", 1)
+        for part in (rows_a_step, PART):
+            record = systems.run(
+                {
+                    **job,
+                    **PARTED,
+                    "encoder": given.encoder,
+                    "device": given.device,
+                    "batch_size": part,
+                    "gradient_accumulation": rows_a_step // part,
+                    "habits": {
+                        "dropout": 0.0,
+                        "attention_dropout": 0.0,
+                        "training": {
+                            **job["habits"]["training"],
+                            "logging_strategy": "steps",
+                            "logging_steps": 1,
+                        },
+                    },
+                }
+            )
+            seen = [entry["loss"] for entry in record["history"]]
+            whole = whole or seen
+            apart = [abs(a - b) / abs(b) for a, b in zip(seen, whole, strict=True)]
+            measured = record["measured"]
+            rows.append(
+                {
+                    "loss": job["loss"],
+                    "pairs a step": rows_a_step,
+                    "parts": rows_a_step // part,
+                    "first loss": seen[0],
+                    "last loss": seen[-1],
+                    "from the whole, first": apart[0],
+                    "from the whole, most": max(apart),
+                    "milliseconds a step": 1e3 * measured["seconds_per_step"],
+                    "sub-words a second": measured["tokens_per_second"],
+                    "peak memory, MB": measured["peak_memory_bytes"] / 1e6,
+                    "losses": seen,
+                }
+            )
+    most = max(row["from the whole, most"] for row in rows)
+    ended = "well" if most < CLOSE else "badly"
+    return {"ended": ended, "allowed": CLOSE, "precision": job["precision"], "rows": rows}
+
+
 def table(given: argparse.Namespace) -> dict[str, Any]:
     """A table of the profile laptop, as `make reproduce` makes it."""
     wanted = [given.table] if given.table else TABLES
@@ -189,6 +276,8 @@ STEPS: dict[str, Step] = {
     "smoke": smoke,
     "losses": losses,
     "step": step,
+    "speed": speed,
+    "batch": batch,
     "table": table,
 }
 
@@ -200,12 +289,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", choices=STEPS, default=list(STEPS))
     parser.add_argument("--table", type=int, help=f"instead of the first there is of {TABLES}")
     parser.add_argument("--profile", default="laptop", help="of the table")
-    parser.add_argument("--seconds", type=float, default=1.0, help="for which a loss is timed")
+    parser.add_argument(
+        "--encoder",
+        default=os.environ.get("DICEBOOK_ENCODER", "minilm"),
+        help="of the step batch; default: what DICEBOOK_ENCODER says, else minilm",
+    )
+    parser.add_argument("--sizes", nargs="+", default=SIZES, help="encoders of the step speed")
+    parser.add_argument("--seconds", type=float, default=1.0, help="for which each speed is timed")
     parser.add_argument("--no-compile", dest="compile", action="store_false", help="in no form")
     parser.add_argument("--out", type=Path, default=Path("runs/gpu"))
     given = parser.parse_args(arguments)
     if given.device == "cuda" and not torch.cuda.is_available():
-        print("error: no CUDA device is here; --device cpu tries the script out", file=sys.stderr)
+        print(f"error: {why_none()}. --device cpu tries the script out.", file=sys.stderr)
         return 2
     record: dict[str, Any] = {"versions": runs.versions(), "steps": {}}
     for name in given.only:
@@ -228,7 +323,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _show(found: dict[str, Any]) -> None:
     rows = found.get("rows")
     if rows:
-        print(pd.DataFrame(rows).round(4).to_string(index=False), flush=True)
+        print(
+            pd.DataFrame(rows)
+            .drop(columns="losses", errors="ignore")
+            .round(6)
+            .to_string(index=False),
+            flush=True,
+        )
     else:
         facts = {k: v for k, v in found.items() if k != "trace"}
         print("\n".join(f"{key}: {value}" for key, value in facts.items()), flush=True)

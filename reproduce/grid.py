@@ -77,11 +77,12 @@ def jobs(table: int, profile: str = "default", corpora: Sequence[str] = ()) -> l
 
     Args:
         table: 3 to 10.
-        profile: ``"default"``: the same budget for every loss, each with the learning rate that a
-            short search on validation finds for it, six seeds. ``"paper"``: the hyperparameters
-            and habits of the paper's scripts where they exist, one seed, as it seems to have had.
-            ``"laptop"``: real corpora that everybody can get, in part, small encoders, three seeds.
-            ``"smoke"``: two losses for a moment on the embedded corpora, to see that all runs.
+        profile: ``"paper"``: the hyperparameters and habits of the paper's scripts where they
+            exist, one seed, as it seems to have had. ``"laptop"``: real corpora that everybody can
+            get, in part, small encoders, three seeds. ``"default"``: cross entropy and
+            self-adjusting dice with the same budget, each with the learning rate that a short
+            search on validation finds for it, three seeds. ``"smoke"``: two losses for a moment on
+            the embedded corpora, for tests.
         corpora: corpora of the paper that are trained on themselves, where the profile would take
             others in their place.
 
@@ -173,7 +174,7 @@ def only(
     if not wanted:
         raise GridError(
             "the profile trains nothing of this table, see docs/reproduced.md for the reason; "
-            "expected corpora of the paper by name, as CORPORA=qqp_original"
+            "expected PROFILE=paper, or corpora of the paper by name, as CORPORA=qqp_original"
         )
     found = list(wanted)
     for what, names in (("corpus", corpora), ("loss", losses)):

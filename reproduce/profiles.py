@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from dicelab.corpora.registry import CORPORA
-from reproduce.comparisons import CHINESE, PRINTED, QQP_SETS, READERS, Comparison, Loss
+from reproduce.comparisons import CHINESE, QQP_SETS, READERS, Comparison
 from reproduce.scripts import script_of
 
 RATES = [2e-5, 3e-5, 5e-5]
@@ -103,28 +103,23 @@ def _usual(comparison: Comparison) -> dict[str, Any]:
     return {"learning_rate": 3e-5, "batch_size": 32, "epochs": 4, "max_length": length}
 
 
-def _printed_losses(comparison: Comparison) -> tuple[Loss, ...]:
-    """Those of the paper alone; a comparison with losses of its own keeps them."""
-    own = comparison.table == 10 or len(comparison.losses) == 1
-    return comparison.losses if own else tuple(PRINTED)
-
-
 def _default(comparison: Comparison, _: Collection[str]) -> list[Comparison]:
-    return [replace(comparison, settings={**_usual(comparison), "rates": RATES})]
+    """Cross entropy and self-adjusting dice; BERT alone, and no weights of Tversky's."""
+    if comparison.table == 10 or comparison.backbone == "XLNet":
+        return []
+    losses = tuple(loss for loss in comparison.losses if loss[0] in ("ce", "dsc"))
+    settings = {**_usual(comparison), "rates": RATES}
+    return [replace(comparison, losses=losses, settings=settings)]
 
 
 def _paper(comparison: Comparison, _: Collection[str]) -> list[Comparison]:
     """A comparison for each loss, since each has a script of its own, or the nearest there is."""
     found = []
-    for name, options in _printed_losses(comparison):
+    for name, options in comparison.losses:
         script, note = script_of(comparison.corpus, comparison.system, comparison.backbone, name)
         settings, habits, encoder = _usual(comparison), {}, comparison.encoder
         if script is not None:
             settings, habits = {**settings, **script.settings}, script.habits
-            # A loss of a whole step holds its micro-batches, too much for a GPU otherwise.
-            whole = comparison.system == "mrc" or name in ("dl", "dsc", "tl")
-            if whole and settings["gradient_accumulation"] > 1:
-                settings["gradient_checkpointing"] = True
             options = {**options, **script.options(name)}
             encoder = comparison.encoder if comparison.backbone == "XLNet" else script.encoder
         elif name == "dsc":
@@ -168,7 +163,7 @@ def _laptop(comparison: Comparison, wanted: Collection[str]) -> list[Comparison]
             how = {"encoder": "tiny", "settings": settings | _LAPTOP_CHINESE}
         if language != CORPORA[comparison.corpus].language:
             how["prints"] = ("", "")  # no number of another language stands beside it
-        losses = _printed_losses(comparison)
+        losses = comparison.losses
         if comparison.table == 10:  # linear ones found nothing
             losses = tuple(
                 (name, {**options, "squared": True} if name == "tl" else options)
@@ -206,7 +201,7 @@ class Profile:
 
 
 PROFILES = {
-    "default": Profile(_default, 6),
+    "default": Profile(_default, 3),
     "paper": Profile(_paper, 1),
     "laptop": Profile(_laptop, 3),
     "smoke": Profile(_smoke, 1),

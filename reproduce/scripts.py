@@ -55,8 +55,8 @@ class Script:
         """Parameters of an experiment."""
         return {
             "learning_rate": self.lr,
-            "batch_size": self.batch,
-            "gradient_accumulation": self.accumulate * self.gpus,
+            # Of a whole step: `reproduce.memory` divides it where it does not fit.
+            "batch_size": self.batch * self.accumulate * self.gpus,
             "epochs": self.epochs,
             "max_length": self.length,
             # Their 16 bits are those of half precision; ours those that the device is best at.
@@ -77,6 +77,9 @@ class Script:
         habits: dict[str, Any] = {"training": training, "dropout": self.dropout}
         if self.weights:
             habits |= {"weights": list(self.weights), "answerable": self.answerable}
+            habits["masked"] = self.loss != "dice"  # theirs counts question and padding, too
+        if self.weights or self.stride:
+            habits["head_layers"] = 2  # of starts, ends and answerable
         return habits | ({"stride": self.stride} if self.stride else {})
 
     def options(self, loss: str) -> dict[str, Any]:

@@ -24,16 +24,22 @@ from dicelab.corpora.loading import data_folder
 from dicelab.corpora.tags import spans
 from dicelab.records import runs
 from dicelab.tasks import mrc_ner, pairs, reading, tagging
+from dicelab.tasks.entity_reader import head
 from dicelab.training.encoders import load_tokenizer, weights_sha256
 from dicelab.training.experiment import Experiment
 from dicelab.training.frozen import freeze_lower, kept_states
 from dicelab.training.sampling import sample
-from dicelab.training.trainer import build_loss, train
-from reproduce import baselines
+from dicelab.training.trainer import build_loss, device_of, precision_of, train
+from reproduce import baselines, memory
 
 # What a job says besides the parameters of an experiment.
 BESIDES = ("system", "table", "backbone", "habits", "rates", "prints", "script")
 SEARCH_SEED = 1000
+# What a config calls the dropout of hidden states and of attention; XLNet has one for both.
+DROPOUTS = {
+    "xlnet": {"dropout": "dropout"},
+    "bert": {"dropout": "hidden_dropout_prob", "attention_dropout": "attention_probs_dropout_prob"},
+}
 Scores = dict[str, float]
 
 
@@ -93,7 +99,7 @@ def run(
         experiment = replace(experiment, learning_rate=rate)
     habits = dict(job.get("habits", {}))
     prepared = SYSTEMS[job["system"]](experiment, habits)
-    trained = _fit(experiment, prepared, habits, states)
+    trained = _fit(experiment, prepared, job, states)
     metrics: dict[str, Any] = {"test": prepared.scores(trained.logits["test"], "test", 0.0)}
     if prepared.tune:
         threshold = prepared.tune(trained.logits["validation"])
@@ -148,7 +154,7 @@ def search(
         )
         habits = dict(job.get("habits", {}))
         prepared = SYSTEMS[job["system"]](experiment, habits)
-        history = _fit(experiment, prepared, habits, states).history
+        history = _fit(experiment, prepared, job, states).history
         found[str(rate)] = max(entry[f"validation_{prepared.best}"] for entry in history)
         if kept:
             runs.write_json(kept, found[str(rate)])
@@ -163,9 +169,17 @@ def experiment_of(job: Mapping[str, Any], **more: Any) -> Experiment:
 
 
 def _fit(
-    experiment: Experiment, prepared: Prepared, habits: Mapping[str, Any], states: Path | None
+    experiment: Experiment, prepared: Prepared, job: Mapping[str, Any], states: Path | None
 ) -> Any:
+    habits = job.get("habits", {})
     layers = habits.get("frozen_layers")
+    division = _division(experiment, prepared, job["system"])
+    training = dict(habits.get("training", {}))
+    if division.parts > 1:
+        training["per_device_train_batch_size"] = experiment.batch_size // division.parts
+        training["gradient_accumulation_steps"] = experiment.gradient_accumulation * division.parts
+    if division.recompute:
+        experiment = replace(experiment, gradient_checkpointing=True)
     name = f"{Path(experiment.corpus).name}-{experiment.seed}.safetensors"
     keeping: contextlib.AbstractContextManager[dict[str, Any]] = contextlib.nullcontext({})
     if layers and states:
@@ -182,7 +196,7 @@ def _fit(
         return model
 
     with keeping as kept:
-        return train(
+        trained = train(
             experiment,
             build_model=lambda: build_model(kept),
             splits=prepared.encoded.splits,
@@ -191,8 +205,10 @@ def _fit(
             compute_loss=prepared.compute_loss,
             evaluate=evaluate,
             best=prepared.best,
-            arguments=habits.get("training"),
+            arguments=training,
         )
+    how = {"micro_batches": division.parts, "recomputed": division.recompute}
+    return replace(trained, measured={**trained.measured, **how})
 
 
 def _note(corpus: str) -> str:
@@ -209,9 +225,23 @@ def task_of(corpus: str) -> str:
     return CORPORA[corpus].task if corpus in CORPORA else "pairs"
 
 
-def _config(habits: Mapping[str, Any]) -> dict[str, float]:
-    names = {"dropout": "hidden_dropout_prob", "attention_dropout": "attention_probs_dropout_prob"}
+def _config(experiment: Experiment, habits: Mapping[str, Any]) -> dict[str, float]:
+    names = DROPOUTS.get(memory.size_of(experiment.encoder).kind, DROPOUTS["bert"])
     return {names[key]: habits[key] for key in names if key in habits}
+
+
+def _division(experiment: Experiment, prepared: Prepared, system: str) -> memory.Division:
+    """Into how many parts a step's batch must go here."""
+    lengths = map(len, prepared.encoded.splits["train"]["input_ids"])
+    device = device_of(experiment)
+    return memory.divided(
+        memory.size_of(experiment.encoder),
+        experiment.batch_size,
+        max(lengths),
+        memory.room_on(device),
+        whole=memory.is_whole(system, experiment.loss),
+        half=precision_of(experiment.precision, device) != "fp32",
+    )
 
 
 def _ceiling(recall: float, cut: int = 0, sentences: Sequence[Sequence[str]] = ()) -> Scores:
@@ -248,7 +278,9 @@ def _tagger(experiment: Experiment, habits: Mapping[str, Any]) -> Prepared:
     return Prepared(
         encoded,
         tokenizer,
-        lambda: tagging.model(experiment.encoder, tokenizer, encoded.labels, **_config(habits)),
+        lambda: tagging.model(
+            experiment.encoder, tokenizer, encoded.labels, **_config(experiment, habits)
+        ),
         tagging.collator(tokenizer),
         TrainerLoss(loss),
         scores,
@@ -282,7 +314,11 @@ def _mrc(experiment: Experiment, habits: Mapping[str, Any]) -> Prepared:
 
     loss = build_loss(experiment, experiment.loss, encoded.counts(), binary=True)
     answerable = habits.get("answerable", 0.0)
-    options = {"dropout": habits.get("dropout", 0.1), "answerable": answerable > 0}
+    options = {
+        "dropout": habits.get("dropout", 0.1),
+        "answerable": answerable > 0,
+        "head_layers": habits.get("head_layers", 1),
+    }
     return Prepared(
         encoded,
         tokenizer,
@@ -290,11 +326,16 @@ def _mrc(experiment: Experiment, habits: Mapping[str, Any]) -> Prepared:
             experiment.encoder,
             tokenizer,
             queries=encoded.queries,
-            config=_config(habits),
+            config=_config(experiment, habits),
             **options,
         ),
         mrc_ner.collator(tokenizer),
-        mrc_ner.MrcLoss(loss, tuple(habits.get("weights", (1.0, 1.0, 1.0))), answerable),
+        mrc_ner.MrcLoss(
+            loss,
+            tuple(habits.get("weights", (1.0, 1.0, 1.0))),
+            answerable,
+            masked=habits.get("masked", True),
+        ),
         scores,
         lambda logits: mrc_ner.tune_threshold(logits, encoded, "validation"),
         by_tuned=True,
@@ -335,6 +376,12 @@ def _reading(by_choice: bool, experiment: Experiment, habits: Mapping[str, Any])
         answers = reading.decode(logits, encoded, "validation", as_choice=by_choice)
         return reading.tune_threshold(answers, gold["validation"], facts.language)
 
+    def reader() -> Any:
+        model = reading.model(experiment.encoder, tokenizer, **_config(experiment, habits))
+        if habits.get("head_layers", 1) > 1:
+            model.qa_outputs = head(model.config.hidden_size, 2, habits["head_layers"])
+        return model
+
     loss: Any = reading.choice
     if not by_choice or experiment.loss != "ce":
         binary = build_loss(experiment, experiment.loss, encoded.counts(), binary=True)
@@ -342,7 +389,7 @@ def _reading(by_choice: bool, experiment: Experiment, habits: Mapping[str, Any])
     return Prepared(
         encoded,
         tokenizer,
-        lambda: reading.model(experiment.encoder, tokenizer, **_config(habits)),
+        reader,
         reading.collator(tokenizer, as_choice=by_choice, marked=by_choice),
         loss,
         scores,
@@ -379,7 +426,9 @@ def _pairs(experiment: Experiment, habits: Mapping[str, Any]) -> Prepared:
     return Prepared(
         encoded,
         tokenizer,
-        lambda: pairs.model(experiment.encoder, tokenizer, encoded.labels, **_config(habits)),
+        lambda: pairs.model(
+            experiment.encoder, tokenizer, encoded.labels, **_config(experiment, habits)
+        ),
         pairs.collator(tokenizer),
         TrainerLoss(loss),
         scores,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -140,6 +141,7 @@ def pretended_gpu() -> Iterator[dict[str, int]]:
         "device_count": lambda: 1,
         "current_device": lambda: 0,
         "set_device": lambda *_: None,
+        "get_device_properties": lambda *_: SimpleNamespace(total_memory=80 * 10**9),
         "get_device_name": lambda *_: "a pretended GPU",
         "is_bf16_supported": lambda **_: True,
         "max_memory_allocated": lambda *_: 12345,

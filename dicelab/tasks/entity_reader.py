@@ -17,6 +17,18 @@ HEADS = "heads.safetensors"
 READER = "entity_reader.json"
 
 
+def head(width: int, outputs: int, layers: int) -> nn.Module:
+    """A head on hidden states: a linear layer, or two with a ReLU between.
+
+    Raises:
+        ValueError: if ``layers`` is neither 1 nor 2.
+    """
+    if layers not in (1, 2):
+        raise ValueError(f"head_layers: expected 1 or 2, got {layers}")
+    last = nn.Linear(width, outputs)
+    return last if layers == 1 else nn.Sequential(nn.Linear(width, width), nn.ReLU(), last)
+
+
 class MatchHead(nn.Module):
     """Scores whether a start and an end belong to one entity.
 
@@ -62,6 +74,8 @@ class EntityReader(nn.Module):
         dropout: applied to the hidden states.
         answerable: whether a fourth head says from the first token if there is an entity at all; as
             the paper's released code has it, which the paper does not mention.
+        head_layers: 1, or 2 with a ReLU between, as the released code has it, of the heads for
+            starts, ends and ``answerable``.
         queries: the question for each type, which :func:`dicelab.tasks.mrc_ner.predict` asks.
     """
 
@@ -72,6 +86,7 @@ class EntityReader(nn.Module):
         candidates: int = 8,
         dropout: float = 0.1,
         answerable: bool = False,
+        head_layers: int = 1,
         queries: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
@@ -80,9 +95,10 @@ class EntityReader(nn.Module):
         self.candidates = candidates
         self.queries = dict(queries or {})
         self.dropout = nn.Dropout(dropout)
-        self.boundaries = nn.Linear(width, 2)
+        self.head_layers = head_layers
+        self.boundaries = head(width, 2, head_layers)
         self.match = MatchHead(width)
-        self.answerable = nn.Linear(width, 1) if answerable else None
+        self.answerable = head(width, 1, head_layers) if answerable else None
 
     @property
     def config(self) -> Any:
@@ -102,6 +118,7 @@ class EntityReader(nn.Module):
             "candidates": self.candidates,
             "dropout": self.dropout.p,
             "answerable": self.answerable is not None,
+            "head_layers": self.head_layers,
             "queries": self.queries,
         }
         text = json.dumps(options, ensure_ascii=False, indent=2) + "\n"

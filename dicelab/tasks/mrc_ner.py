@@ -224,11 +224,13 @@ class MrcLoss(RowLoss):
         loss: from logits and 0/1 targets to a scalar; targets of -100 do not count.
         weights: of starts, ends and pairs.
         answerable: weight of whether there is an entity, for a reader with that head.
+        masked: whether only words are decisions; else question and padding are negatives, too.
     """
 
     loss: Callable[[Tensor, Tensor], Tensor]
     weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
     answerable: float = 0.0
+    masked: bool = True
     _held: list[list[tuple[Tensor, Tensor]]] = field(default_factory=list, init=False, repr=False)
 
     def reset(self) -> None:
@@ -248,7 +250,7 @@ class MrcLoss(RowLoss):
         Returns:
             A scalar; 0 until the step's last micro-batch.
         """
-        now = _decisions(outputs, labels)
+        now = _decisions(outputs, labels, self.masked)
         held = [now]
         if num_items_in_batch is not None and torch.is_grad_enabled():
             self._held.append(now)
@@ -263,11 +265,12 @@ class MrcLoss(RowLoss):
         return total
 
 
-def _decisions(outputs: Any, labels: Tensor) -> list[tuple[Tensor, Tensor]]:
+def _decisions(outputs: Any, labels: Tensor, masked: bool) -> list[tuple[Tensor, Tensor]]:
     """Logits and targets of starts, of ends and of pairs."""
     logits, pairs = outputs["logits"], outputs["pairs"]
     target = marks(labels, logits).long()
-    target = target.masked_fill(~outputs["word_mask"][..., None], IGNORED)
+    if masked:
+        target = target.masked_fill(~outputs["word_mask"][..., None], IGNORED)
     equal = (pairs[:, :, None] == labels[:, None]).all(-1) & (labels[:, None, :, 0] >= 0)
     match = equal.any(-1).long().masked_fill(pairs[..., 0] < 0, IGNORED)
     sides = [(logits[..., side], target[..., side]) for side in (0, 1)]

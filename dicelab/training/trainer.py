@@ -6,10 +6,7 @@ import abc
 import contextlib
 import dataclasses
 import json
-import os
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +26,6 @@ from transformers import (
     set_seed,
 )
 from transformers.trainer import DEFAULT_PROGRESS_CALLBACK
-from transformers.trainer_callback import ExportableState
 from transformers.trainer_pt_utils import LengthGroupedSampler
 
 from dicebook.decision import start_at_prior
@@ -37,13 +33,20 @@ from dicebook.diagnosis.watchdog import Watchdog
 from dicebook.losses import TrainerLoss, log_ratio_weights, make_loss
 from dicelab.atomic import write_json
 from dicelab.own_loss import own_loss
-from dicelab.training.checkpoints import COMPLETE, alone_in, last_whole, room_in
+from dicelab.training.callbacks import (
+    Clock,
+    Lines,
+    MarkComplete,
+    SaveByTime,
+    StopWhenAsked,
+)
+from dicelab.training.checkpoints import alone_in, last_whole, room_in
 from dicelab.training.encoders import quiet
 from dicelab.training.experiment import Experiment, ParameterError
 
 PARAMETERS = "parameters.json"
 # A record depends on none: a run may go on in another folder's copy or on another device.
-NOT_COMPARED = {"output_dir", "device", "threads"}
+NOT_COMPARED = {"output_dir", "device", "threads", "gradient_checkpointing"}
 
 Scores = dict[str, float]
 Counts = torch.Tensor | Sequence[int] | Sequence[Sequence[int]]
@@ -80,8 +83,9 @@ class Trained:
             last entry) and ``validation_...``, the loss and the scores there.
         logits: for ``"validation"`` and ``"test"``, in the order of the split's rows.
         measured: ``device``, ``seconds`` of training (over all resumed parts),
-            ``tokens_per_second`` (non-padding sub-words) and ``peak_memory_bytes`` (of the GPU if
-            one is used, else of the process).
+            ``seconds_per_step`` and ``tokens_per_second`` (non-padding sub-words), both without the
+            first ten steps if twenty were made, and ``peak_memory_bytes`` (of the GPU if one is
+            used, else of the process).
     """
 
     model: Any
@@ -108,8 +112,8 @@ def train(
 
     A :class:`dicebook.diagnosis.watchdog.Watchdog` says after an epoch if the model stays at one
     class. Batches are grouped by length. On a GPU with bf16, training runs in bf16 autocast. With
-    ``experiment.output_dir`` set, each epoch leaves a checkpoint, and the same call goes on from
-    the last complete one.
+    ``experiment.output_dir`` set, each epoch leaves a checkpoint, a long one every twenty minutes,
+    and the same call goes on from the last complete one.
 
     Args:
         experiment: the parameters; it must name a single loss.
@@ -178,7 +182,7 @@ def train(
             callbacks=[
                 *_callbacks(experiment, compute_loss, best),
                 watchdog.callback(lambda text: print(f"  watchdog: {text}")),
-                *([] if stop is None else [_StopWhenAsked(stop)]),
+                *([] if stop is None else [StopWhenAsked(stop)]),
             ],
         )
         for callback in (DEFAULT_PROGRESS_CALLBACK, PrinterCallback):
@@ -190,7 +194,9 @@ def train(
         }
         return Trained(
             model=trainer.model,
-            history=_history(trainer.state.log_history),
+            history=_history(
+                trainer.state.log_history, by_step=trainer.args.logging_strategy == "steps"
+            ),
             logits=logits,
             measured=_measured(trainer),
         )
@@ -258,7 +264,13 @@ def precision_of(wanted: str, device: torch.device) -> str:
 def _callbacks(
     experiment: Experiment, compute_loss: Callable[..., torch.Tensor], best: str
 ) -> list[TrainerCallback]:
-    callbacks = [_Clock(), _StopOnNaN(), _MarkComplete(), _Lines(best)]
+    callbacks = [
+        Clock(),
+        SaveByTime(),
+        _StopOnNaN(),
+        MarkComplete(bool(experiment.output_dir)),
+        Lines(best),
+    ]
     if experiment.early_stopping:
         callbacks.append(EarlyStoppingCallback(experiment.early_stopping))
     loss = getattr(compute_loss, "loss", None)
@@ -296,6 +308,7 @@ def _arguments(
         "logging_strategy": "epoch",
         "logging_nan_inf_filter": False,
         "save_total_limit": 2,
+        "save_only_model": not experiment.output_dir,  # from a temporary folder nobody goes on
         "load_best_model_at_end": True,
         "metric_for_best_model": best,
         "greater_is_better": True,
@@ -437,24 +450,27 @@ class _Trainer(Trainer):
         args = self.args
         step = args.train_batch_size * args.gradient_accumulation_steps * args.world_size
         split: Any = self.train_dataset
-        return LengthGroupedSampler(step, lengths=split["length"][:])
+        return _Sampler(self, step, lengths=split["length"][:])
+
+
+class _Sampler(LengthGroupedSampler):
+    """Its order can be drawn again, for a run that goes on in the middle of a pass."""
+
+    def __init__(self, trainer: Trainer, step: int, lengths: list[int]) -> None:
+        super().__init__(step, lengths=lengths)
+        self.trainer = trainer
+
+    def __iter__(self) -> Iterator[int]:
+        # Resuming replaces the callback by the one in the checkpoint.
+        found = self.trainer.callback_handler.callbacks
+        next(c for c in found if isinstance(c, SaveByTime)).draw()
+        return cast(Iterator[int], super().__iter__())
 
 
 def _logits(outputs: Any) -> torch.Tensor:
     if "logits" in outputs:
         return cast(torch.Tensor, outputs["logits"])
     return torch.stack([outputs["start_logits"], outputs["end_logits"]], dim=-1)
-
-
-class _MarkComplete(TrainerCallback):
-    """Marks a checkpoint once every file of it is on the disk."""
-
-    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
-        for path in folder.iterdir():
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
-        (folder / COMPLETE).touch()
 
 
 class _StopOnNaN(TrainerCallback):
@@ -468,65 +484,30 @@ class _StopOnNaN(TrainerCallback):
             raise NotFinite(f"the training loss is {loss} at step {state.global_step}")
 
 
-class _StopWhenAsked(TrainerCallback):
-    """Ends a run after an epoch, which is still scored and kept."""
-
-    def __init__(self, stop: Callable[[], bool]) -> None:
-        self.stop = stop
-
-    def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        control.should_training_stop = control.should_training_stop or self.stop()
-
-
-class _Clock(TrainerCallback, ExportableState):
-    """Seconds of training without evaluation, kept across a kill and a resume."""
-
-    def __init__(self, seconds: float = 0.0) -> None:
-        self.seconds = seconds
-        self.started: float | None = None
-
-    def state(self) -> dict[str, Any]:
-        return {"args": {"seconds": self.seconds}, "attributes": {}}
-
-    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self.started = time.perf_counter()
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        if self.started is not None:
-            self.seconds += time.perf_counter() - self.started
-
-
-class _Lines(TrainerCallback):
-    """One line an epoch, and in a long epoch one every minute."""
-
-    def __init__(self, best: str, every: float = 60.0) -> None:
-        self.best = best
-        self.every = every
-        self.last = time.monotonic()
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        if time.monotonic() - self.last > self.every:
-            self.last = time.monotonic()
-            print(f"  step {state.global_step} of {state.max_steps}", file=sys.stderr, flush=True)
-
-    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self.last = time.monotonic()
-        loss = next((log["loss"] for log in reversed(state.log_history) if "loss" in log), None)
-        if loss is not None and state.epoch is not None:
-            value = kwargs["metrics"][f"eval_{self.best}"]
-            print(f"  epoch {state.epoch:.3g}: loss {loss:.3f}, validation {self.best} {value:.1f}")
-
-
-def _history(logs: list[dict[str, float]]) -> list[dict[str, float]]:
+def _history(logs: list[dict[str, float]], *, by_step: bool) -> list[dict[str, float]]:
+    """An entry an epoch; a loss that was logged within one, at a checkpoint, goes into its mean."""
     history: dict[int, dict[str, float]] = {}
+    before, total, first = 0, 0.0, 0  # the step of the last loss, the sum since the step `first`
     for log in logs:
-        entry = history.setdefault(int(log["step"]), {"step": log["step"], "epoch": log["epoch"]})
+        step = int(log["step"])
+        entry = history.setdefault(step, {"step": log["step"], "epoch": log["epoch"]})
         if "loss" in log:
-            entry["loss"] = log["loss"]
-        for name, value in log.items():
-            if name.startswith("eval_") and not name.endswith(("_runtime", "_per_second")):
-                entry[name.replace("eval_", "validation_")] = value
-    return [entry for entry in history.values() if "loss" in entry]
+            total += log["loss"] * (step - before)
+            entry["loss"] = log["loss"] if before == first else total / (step - first)
+            before = step
+        evaluated = {
+            name.replace("eval_", "validation_"): value
+            for name, value in log.items()
+            if name.startswith("eval_") and not name.endswith(("_runtime", "_per_second"))
+        }
+        if evaluated or by_step:
+            entry |= evaluated
+            first, total = step, 0.0
+    return [
+        entry
+        for entry in history.values()
+        if "loss" in entry and (by_step or "validation_loss" in entry)
+    ]
 
 
 def peak_memory() -> int:
@@ -544,17 +525,18 @@ def peak_memory() -> int:
 
 def _measured(trainer: Trainer) -> dict[str, Any]:
     # Resuming replaces the callback by the one in the checkpoint.
-    seconds = next(c.seconds for c in trainer.callback_handler.callbacks if isinstance(c, _Clock))
+    clock = next(c for c in trainer.callback_handler.callbacks if isinstance(c, Clock))
     device = trainer.args.device
     if device.type == "cuda":
         name, memory = torch.cuda.get_device_name(device), torch.cuda.max_memory_allocated(device)
     else:
         name = f"cpu, {torch.get_num_threads()} threads"
         memory = peak_memory()
-    tokens = trainer.state.num_input_tokens_seen
+    step, tokens = clock.steady(trainer.state)
     return {
         "device": name,
-        "seconds": round(seconds, 2),
-        "tokens_per_second": round(tokens / max(seconds, 1e-9), 1),
+        "seconds": round(clock.seconds, 2),
+        "seconds_per_step": round(step, 5),
+        "tokens_per_second": round(tokens, 1),
         "peak_memory_bytes": int(memory),
     }

@@ -53,10 +53,10 @@ def test_one_command_tries_out_everything_and_leaves_a_record(
     monkeypatch.setattr(everything, "SYSTEMS", [(5, "mrc"), (9, "pairs")])
     monkeypatch.setenv("DICEBOOK_DATA", str(tmp_path / "data"))
     options = ["--device", "cpu", "--no-compile", "--seconds", "0.01", "--out", str(tmp_path)]
-    assert everything.main(options) == 0
+    assert everything.main([*options, "--sizes", "tiny"]) == 0
     steps = json.loads((tmp_path / "record.json").read_text())["steps"]
     assert {name: found["ended"] for name, found in steps.items()} == dict.fromkeys(
-        ("device", "smoke", "losses", "step", "table"), "well"
+        ("device", "smoke", "losses", "step", "speed", "batch", "table"), "well"
     )
     rows = steps["smoke"]["rows"]
     assert [(row["system"], row["loss"]) for row in rows] == [
@@ -67,6 +67,10 @@ def test_one_command_tries_out_everything_and_leaves_a_record(
         rows = steps[name]["rows"]
         assert [row["loss"] for row in rows] == ["ce, torch", *everything.LOSSES]
         assert all(row["milliseconds"] > 0 for row in rows)
+    assert [(row["encoder"], row["precision"]) for row in steps["speed"]["rows"]] == [
+        ("tiny", "bf16"), ("tiny", "fp32")
+    ]  # fmt: skip
+    assert "MRPC is not in" in steps["batch"]["left out"]
     assert "Tables 9, 4, 7 are not in" in steps["table"]["left out"]
     assert "all went well" in capsys.readouterr().out
 

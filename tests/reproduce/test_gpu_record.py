@@ -118,29 +118,45 @@ def test_the_pages_say_what_the_card_trains_on_in_a_second(
     assert not speeds, "the page leaves some out"
 
 
-def test_the_hours_of_the_guide_are_fewer_there_in_large_batches_alone(
+def test_the_page_says_what_parts_of_a_batch_cost(root: Path) -> None:
+    found = read(root, "batch.json")["steps"]
+    assert found["device"]["name"] == "NVIDIA H200"
+    rows = found["batch"]["rows"]
+    assert [(row["loss"], row["parts"]) for row in rows] == [
+        ("ce", 1), ("ce", 8), ("dsc", 1), ("dsc", 3)
+    ]  # fmt: skip
+    assert {len(row["losses"]) for row in rows} == {50}
+    assert max(row["from the whole, most"] for row in rows) < 1e-6
+    ce, ce_parts, dice, dice_parts = (f"{row['milliseconds a step']:.0f}" for row in rows)
+    said = words(root, "reproduce.md")
+    assert f"takes {ce} milliseconds whole and {ce_parts} in eight parts" in said
+    assert f"with self-adjusting dice {dice} whole and {dice_parts} in three parts" in said
+
+
+def test_the_hours_of_the_guide_are_computed_from_the_measured_steps(
     root: Path, speeds: dict[tuple[str, int, str], float]
 ) -> None:
-    base, short, long = (
-        speeds[key, length, "bf16"]
-        for key, length in (("bert-base", 96), ("bert-large", 96), ("bert-large", 320))
-    )
-    assert (
-        f"BERT-base on {thousands(base)} sub-words a second with inputs of 96, BERT-large on "
-        f"{thousands(short)} with inputs of 96 and {thousands(long)} with inputs of 320."
-    ) in words(root, "from_here_to_the_paper.md")
-    assert base > estimate.SPEED["base"]
-    assert min(short, long) > estimate.SPEED["large"]
-    steps = [32 * 96 / short, 32 * 320 / long]
-    assert [round(seconds, 1) for seconds in steps] == [0.1, 0.1]
-    for page in ("reproduce.md", "from_here_to_the_paper.md"):
-        assert "about a tenth of a second with either" in words(root, page)
-    assert "that is time for 500 sub-words" in words(root, "from_here_to_the_paper.md")
-    assert [round(seconds * estimate.SPEED["large"], -2) for seconds in steps] == [500, 500]
+    def step(encoder: str, length: int, precision: str = "bf16") -> float:
+        return 32 * length / speeds[encoder, length, precision]
+
+    assert estimate.LAUNCHES["base"] == pytest.approx(step("bert-base", 96), abs=1e-3)
+    # Three times the sub-words take no longer: a step's launches, and nothing else.
+    both = [step("bert-large", length) for length in (96, 320)]
+    assert estimate.LAUNCHES["large"] == pytest.approx(np.mean(both), abs=1e-3)
+    assert max(both) - min(both) < 0.01
+    for precision, full in estimate.FULL.items():
+        assert full == pytest.approx(speeds["bert-large", 320, precision], rel=0.03)
     (job,) = grid.only(grid.jobs(5, "paper"), ["ontonotes5"], ["fl"])
     shape = estimate.shape_of(job)
-    assert shape.batch == 4
-    assert shape.batch * shape.length < min(steps) * estimate.SPEED["large"]
+    assert shape.batch == 48  # twelve times four sentences, at once
+    launches = shape.batch * shape.length / estimate.LAUNCHES["large"]
+    assert estimate.assumed(shape) == pytest.approx(launches)
+    said = words(root, "from_here_to_the_paper.md")
+    assert (
+        "A step of BERT-base takes at least 48 milliseconds, and one of BERT-large at least 95"
+        in said
+    )
+    assert "113,000 sub-words a second in bf16 and on 22,000 in fp32" in said
 
 
 def test_the_page_says_what_the_chapters_reached(root: Path, cells: list[list[str]]) -> None:

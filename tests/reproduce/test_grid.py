@@ -12,8 +12,8 @@ import pytest
 from data_scripts.augment_pairs import PRINTED
 from dicelab.corpora.registry import CORPORA
 from dicelab.records import paper
-from reproduce import estimate, grid
-from reproduce.comparisons import CONFIGURATIONS, TABLES
+from reproduce import estimate, grid, memory
+from reproduce.comparisons import TABLES
 from reproduce.profiles import LEFT_OUT, PROFILES, RATES
 from reproduce.systems import BESIDES, SYSTEMS, experiment_of
 from tools.pages import from_here
@@ -31,7 +31,7 @@ def test_every_run_is_a_valid_experiment_of_a_known_system(table: int, profile: 
         assert experiment.corpus in CORPORA
         assert job.parameters["system"] in SYSTEMS
         assert json.loads(job.text) == job.parameters
-        assert experiment.encoder in estimate.SHAPES
+        assert experiment.encoder in memory.SIZES
         if profile != "smoke":
             corpus = CORPORA[experiment.corpus]
             assert corpus.examples > 0
@@ -50,10 +50,9 @@ SCORERS = {
 }
 
 
-@pytest.mark.parametrize("profile", ["default", "paper"])
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r.table}-{r.corpus}-{r.model}{r.variant}")
-def test_every_printed_row_has_its_job(row: paper.Row, profile: str) -> None:
-    found = from_here.jobs_of(row, profile)
+def test_every_printed_row_has_its_job(row: paper.Row) -> None:
+    found = from_here.jobs_of(row)
     assert found, "no run stands beside this row"
     given = [job.parameters for job in found]
     systems = {parameters["system"] for parameters in given}
@@ -75,14 +74,12 @@ def test_every_printed_row_has_its_job(row: paper.Row, profile: str) -> None:
     size = "-chinese" if chinese else "-base-" if row.table == 4 else "-large-"
     assert encoder.startswith(family)
     assert size in encoder
-    # Half of the released scripts are of the uncased encoder.
-    assert encoder.endswith("uncased") <= (profile == "paper")
     corpora = {CORPORA[parameters["corpus"]] for parameters in given}
     assert {corpus.paper for corpus in corpora} == {row.corpus_title}
     assert {corpus.scorer for corpus in corpora} <= SCORERS[systems.pop()]
     # What the row's gain is over has its jobs too.
     if row.printed.get("delta"):
-        assert from_here.jobs_of(paper.table(row.table).baseline(row), profile)
+        assert from_here.jobs_of(paper.table(row.table).baseline(row))
 
 
 def test_rows_of_other_systems_are_cited_and_not_run() -> None:
@@ -94,7 +91,9 @@ def test_rows_of_other_systems_are_cited_and_not_run() -> None:
 
 def test_the_default_gives_every_loss_the_same_budget_and_search() -> None:
     found = grid.jobs(7)
-    assert len(found) == 4 * len(CONFIGURATIONS) * 6
+    assert len(found) == 2 * 2 * 3  # corpora, losses, seeds
+    assert {job.parameters["backbone"] for job in found} == {"BERT"}
+    assert not grid.jobs(10)
     for comparison in grid.comparisons(7):
         settings = {
             json.dumps({k: v for k, v in job.parameters.items() if k not in loss_and_seed})
@@ -105,7 +104,7 @@ def test_the_default_gives_every_loss_the_same_budget_and_search() -> None:
         assert len(settings) == 1
         assert "rates" in settings.pop()
     searched = {job.searched for job in found}
-    assert len(searched) == 4 * len(CONFIGURATIONS)  # one for all seeds of a loss
+    assert len(searched) == 2 * 2  # one for all seeds of a loss
     assert not any(job.searched for job in grid.jobs(7, "paper"))
 
 
@@ -155,17 +154,17 @@ def test_an_estimate_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
     passes = sum(3 if job.parameters["loss"] in ("ce", "fl") else 5 for job in found)
     hours = passes * examples * length * estimate.SCORING / 1000 / 3600
     assert estimate.cost(found, lambda *_: 1000).hours == pytest.approx(hours)
-    # A search is half a run for each rate, once for six seeds.
+    # A search is half a run for each rate, once for three seeds.
     few = grid.only(grid.jobs(9), ["sst2"], ["ce"])
     examples, length = CORPORA["sst2"].examples, CORPORA["sst2"].subwords
-    tokens = (6 + 0.5 * len(RATES)) * 4 * examples * length
+    tokens = (3 + 0.5 * len(RATES)) * 4 * examples * length
     assert estimate.cost(few, lambda *_: 1e6).hours == pytest.approx(tokens * 1.3 / 1e6 / 3600)
     command = ["--table", "7", "--corpora", "mrpc", "--speed", "15000"]
-    assert estimate.main([*command, "--losses", "ce,dl"]) == 0
-    assert "24 runs" in capsys.readouterr().out
+    assert estimate.main([*command, "--losses", "ce"]) == 0
+    assert "3 runs" in capsys.readouterr().out
     assert estimate.main(command) == 0
     said = capsys.readouterr().out
-    assert "84 runs" in said
+    assert "6 runs" in said
     assert "as given" in said
     assert estimate.main(["--table", "2"]) == 2
     assert "expected a table of" in capsys.readouterr().err
@@ -180,8 +179,13 @@ def test_a_machines_speed_is_measured_in_a_moment() -> None:
 
 def test_a_cluster_is_asked_for_thrice_the_minutes_that_a_run_may_take() -> None:
     job, *_ = grid.only(grid.jobs(5, "paper"), ["ontonotes5"], ["dsc"])
-    hours = estimate.million_tokens(job) * 1e6 * estimate.SCORING / 5_000 / 3600
-    assert hours > 12
+    shape = estimate.shape_of(job)
+    assert shape.batch == 72
+    tokens = 1e6 * estimate.million_tokens(job)
+    steps = tokens / (shape.batch * shape.length)
+    step = max(0.095, shape.batch * shape.length / 113_000)
+    hours = steps * step * estimate.SCORING / 3600
+    assert estimate.division_of(job) == (1, False)
     assert estimate.minutes(job) == round(3 * 60 * hours)
     searched, *_ = grid.only(grid.jobs(5), ["ontonotes5"], ["dsc"])
     once = estimate.minutes(searched)
@@ -216,28 +220,6 @@ def test_a_command_may_ask_for_one_loss() -> None:
         grid.only(grid.jobs(7, "paper"), losses=["tl"])
 
 
-def test_a_larger_model_and_batch_need_more_memory() -> None:
-    assert from_here.memory("bert-base-cased", 32, 128) < from_here.memory(
-        "bert-large-cased", 32, 128
-    )
-    # Weights, gradients and AdamW of 334 million parameters alone.
-    assert from_here.memory("bert-large-cased", 1, 1) == pytest.approx(5.3, abs=0.1)
-    # Of 36 rows of 256 sub-words: 24 layers of 34 and 5 * 16 * 256 / 1024 bytes a unit each.
-    one = 24 * 36 * 256 * 1024 * (34 + 20) / 1e9
-    plain = from_here.memory("bert-large-cased", 36, 256)
-    assert plain == pytest.approx(5.344 + one)
-    held = from_here.memory("bert-large-cased", 36, 256, held=8)
-    assert held == pytest.approx(5.344 + 8 * one)
-    again = from_here.memory("bert-large-cased", 36, 256, held=8, checkpointing=True)
-    assert again == pytest.approx(5.344 + 8 * one * 2 / 54 + one / 24)
-
-
-def test_no_run_needs_more_than_a_large_gpu() -> None:
-    for table in TABLES:
-        for job in grid.jobs(table, "paper"):
-            assert from_here.memory_of(job) < 40, job.name
-
-
 def test_the_guide_has_a_line_for_every_row_and_is_up_to_date(root: Path) -> None:
     stored = (root / "docs" / "from_here_to_the_paper.md").read_text(encoding="utf-8")
     assert stored == from_here.page(), "run: python -m tools.pages"
@@ -249,7 +231,7 @@ def test_the_guide_has_a_line_for_every_row_and_is_up_to_date(root: Path) -> Non
 def test_each_command_of_the_guide_runs_its_row_and_makes_no_more_losses(root: Path) -> None:
     stored = (root / "docs" / "from_here_to_the_paper.md").read_text(encoding="utf-8")
     commands = re.findall(r"`TABLE=(\d+) CORPORA=(\w+) LOSS=(\w+)`", stored)
-    rows = [row for row in ROWS if from_here.jobs_of(row, "paper")]
+    rows = [row for row in ROWS if from_here.jobs_of(row)]
     assert len(commands) == len(rows)
     for (table, corpus, loss), row in zip(commands, rows, strict=True):
         run = grid.only(grid.jobs(int(table), "paper", [corpus]), [corpus], [loss])
@@ -285,6 +267,6 @@ def test_a_table_that_a_profile_leaves_out_says_how_it_is_trained() -> None:
 def test_what_the_laptop_leaves_out_is_trained_when_asked_for() -> None:
     for table, corpora in LEFT_OUT.items():
         for corpus in corpora:
-            assert corpus in {each.corpus for each in grid.comparisons(table)}
+            assert corpus in {each.corpus for each in grid.comparisons(table, "paper")}
             assert corpus not in {each.corpus for each in grid.comparisons(table, "laptop")}
             assert corpus in {each.corpus for each in grid.comparisons(table, "laptop", (corpus,))}

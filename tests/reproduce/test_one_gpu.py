@@ -1,4 +1,4 @@
-"""The walk "From one GPU to Table 5", word by word; only the training is a stand-in's."""
+"""The walks to Table 7 and to Table 5, word by word; only the training is a stand-in's."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def text(root: Path) -> str:
     return (root / PAGE).read_text(encoding="utf-8")
 
 
-def commands() -> list[str]:
-    return [line for block in blocks(PAGE, "sh") for line in block.splitlines()]
+def commands(page: str = PAGE) -> list[str]:
+    return [line for block in blocks(page, "sh") for line in block.splitlines()]
 
 
 @pytest.fixture
@@ -67,6 +67,56 @@ def follow(clone: Path, command: str) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_walk_to_table_7_can_be_followed(
+    root: Path,
+    clone: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    walk, without_a_gpu, *_ = blocks("docs/reproduce.md", "sh")
+    cloned, entered, made, gpu_command, data, estimated, reproduced = walk.splitlines()
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    assert cloned == f"git clone {project['urls']['Repository']}"
+    assert entered == f"cd {cloned.rpartition('/')[2]}"
+    follow(clone, f"{made} --dry-run")
+    assert "all went well" in follow(clone, f"{gpu_command} DEVICE=cpu")
+    corpora = Path(os.environ.get("DICEBOOK_CORPORA", "nowhere"))
+    if (corpora / "mrpc").is_dir():  # in place of the network
+        monkeypatch.setenv("DICEBOOK_MIRROR", str(corpora.resolve()))
+        assert "5,801" in follow(clone, data)
+    else:
+        assert data == ".venv/bin/dicebook data mrpc --out data"
+        (clone / "data" / "mrpc").mkdir(parents=True)
+        (clone / "data" / "mrpc" / "card.json").touch()
+    (wanted,) = [shlex.split(estimated)[2:]]
+    arguments = [f"--{name.lower()}={value}" for name, value in (w.split("=") for w in wanted)]
+    arguments = [a.replace("--loss=", "--losses=") for a in arguments]
+    assert estimate.main([*arguments, "--speed", "5000"]) == 0
+    assert "Table 7, profile paper: 4 runs" in capsys.readouterr().out
+    assert follow(clone, f"{estimated} --dry-run")
+    follow(clone, reproduced)
+    records = runs.read_records(clone / "results/reproduced/paper/table7.jsonl")
+    assert {(r["parameters"]["backbone"], r["parameters"]["loss"]) for r in records} == {
+        (backbone, loss) for backbone in ("BERT", "XLNet") for loss in ("ce", "dsc")
+    }
+    said = " ".join((root / "docs/reproduce.md").read_text().split())
+    table = (clone / "results/reproduced/paper/table7.md").read_text()
+    printed = (
+        "The paper prints 88.0 for BERT with cross entropy and 88.92 with self-adjusting dice, 89.2"
+    )
+    assert f"{printed} and 89.78 for XLNet." in said
+    assert all(f1 in table for f1 in ("88.0", "88.92", "89.2", "89.78"))
+    jobs = grid.only(grid.jobs(7, "paper"), ["mrpc"], ["ce", "dsc"])
+    minutes = 60 * estimate.cost(jobs, estimate.assumed).hours
+    assert f"about {minutes:.0f} minutes for the four runs" in said
+    pip, laptop = without_a_gpu.splitlines()
+    assert pip.split()[-1] in project["optional-dependencies"]["encoder"]
+    assert laptop == reproduced.replace("paper", "laptop")
+    small = grid.only(grid.jobs(7, "laptop", ["mrpc"]), ["mrpc"], ["ce", "dsc"])
+    assert {job.parameters["seed"] for job in small} == {0, 1, 2}
 
 
 @pytest.mark.slow

@@ -21,7 +21,6 @@ def expected(row: dict[str, Any], loss: str) -> dict[str, Any]:
     said = {
         "learning_rate": row["lr"],
         "rows a step": row["batch"] * row["accumulate"] * row.get("gpus", 1),
-        "batch_size": row["batch"],
         "epochs": row["epochs"],
         "max_length": row["length"],
         "warmup": row["warmup"],
@@ -54,8 +53,8 @@ def settings(job: grid.Job) -> dict[str, Any]:
     if given["loss"] == "dsc":
         options["alpha"] = given["loss_options"]["alpha"]
     return {
-        **{n: given[n] for n in ("learning_rate", "batch_size", "epochs", "max_length")},
-        "rows a step": given["batch_size"] * given["gradient_accumulation"],
+        **{n: given[n] for n in ("learning_rate", "epochs", "max_length")},
+        "rows a step": given["batch_size"] * given.get("gradient_accumulation", 1),
         "warmup": training["warmup_steps"],
         "decay": training["weight_decay"],
         "schedule": training["lr_scheduler_type"],

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dicelab.records import runs
-from reproduce import grid
+from reproduce import estimate, grid
 
 pytest.importorskip("snakemake")
 pytestmark = pytest.mark.slow
@@ -54,9 +54,11 @@ def test_a_table_runs_with_what_is_there_and_says_what_is_missing(project: Path)
     card = project / "data" / "sst2" / "card.json"
     card.parent.mkdir(parents=True)
     card.touch()
-    done = run(project, "--dry-run", "--config", "table=9")
+    done = run(project, "--dry-run", "--config", "table=9", "gpus=0")
     assert done.returncode == 0, done.stderr
     said = done.stdout + done.stderr
+    hours = estimate.cost(grid.only(grid.jobs(9), ["sst2"]), estimate.assumed).hours
+    assert f"Table 9, profile default: 6 runs, about {hours:.1f} hours on one H100" in said
     assert "sst2/bert/ce/rates.json" in said  # each loss's learning rate is looked for first
     assert "sst5/bert" not in said
     assert "dicebook data sst5 --out data" in said
@@ -78,6 +80,24 @@ def test_what_cannot_run_says_so_before_it_starts(
     assert done.returncode != 0
     assert message in done.stdout + done.stderr
     assert not (project / "runs").exists()
+
+
+@pytest.mark.parametrize("profile", ["paper", "default"])
+def test_a_large_encoder_is_not_trained_on_a_cpu_without_a_word(
+    project: Path, profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = project / "data" / "mrpc" / "card.json"
+    card.parent.mkdir(parents=True)
+    card.touch()
+    given = ("--dry-run", "--config", "table=7", f"profile={profile}", "corpora=mrpc")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    refused = run(project, *given)
+    assert refused.returncode != 0
+    assert f"profile {profile} needs a GPU. torch sees no GPU here;" in refused.stderr
+    assert "say so with GPUS=0" in refused.stderr
+    assert run(project, *given, "gpus=0").returncode == 0
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    assert run(project, *given).returncode == 0
 
 
 def test_a_killed_table_goes_on_without_repeating_what_is_done(project: Path) -> None:

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from dicelab.corpora import load
 from dicelab.records import runs
-from dicelab.training import trainer
-from reproduce import grid, systems
+from dicelab.training import callbacks
+from reproduce import grid, memory, systems
 from reproduce.comparisons import READERS
 from reproduce.scripts import scripts
+from tests import tiny_backbones
 from tests.tiny_backbones import save_backbone
 
 pytestmark = pytest.mark.slow
@@ -68,15 +70,94 @@ def test_a_run_leaves_a_whole_record(
     assert [path.name for path in tmp_path.iterdir()] == ["record.json"]  # no checkpoint stays
 
 
-@pytest.mark.parametrize(("system", "loss"), [("choice", "dl"), ("decisions", "dsc")])
-def test_xlnet_reads(system: str, loss: str, tmp_path: Path) -> None:
-    rows = load("embedded-reading-en", task="reading")["train"].select(range(30))
-    texts = [row["question"] + " " + row["context"] for row in rows]
-    folder = save_backbone("xlnet", texts, tmp_path / "xlnet")
-    # Its unigrams are short pieces, so that a text fills several windows.
-    record = systems.run(job(6, system, encoder=folder, loss=loss, max_length=96, train_size=8))
-    assert record["parameters"]["encoder"] == "xlnet"
-    assert record["metrics"]["test"]["f1"] >= 0
+PAPER = {"tagger": (5, "conll03"), "mrc": (5, "conll03"), "pairs": (7, "mrpc")}
+EMBEDDED = {"tagger": "entities", "mrc": "entities", "pairs": "paraphrases"}
+
+
+@pytest.fixture(scope="module")
+def backbones(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Folders of tiny random encoders that read a question beside a text."""
+    read = load("embedded-reading-en", task="reading")["train"].select(range(30))
+    texts = [f"{row['question']} {row['context']}" for row in read]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(tiny_backbones.SIZE, "max_position_embeddings", 520)
+        patch.setitem(tiny_backbones.LENGTH, "model_max_length", 512)
+        return {
+            name: save_backbone(name, texts, tmp_path_factory.mktemp(name))
+            for name in ("bert", "roberta", "xlnet")
+        }
+
+
+@pytest.mark.parametrize("loss", ["ce", "dsc"])
+@pytest.mark.parametrize("backbone", ["bert", "roberta", "xlnet"])
+@pytest.mark.parametrize("system", systems.SYSTEMS)
+def test_every_system_trains_every_backbone_with_the_scripts_settings(
+    system: str,
+    backbone: str,
+    loss: str,
+    backbones: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table, corpus = PAPER.get(system, (6, "squad11"))
+    of_script = next(
+        j.parameters
+        for j in grid.jobs(table, "paper")
+        if (j.parameters["corpus"], j.parameters["system"]) == (corpus, system)
+        and j.parameters["loss"] in (loss, "ce")[system == "tagger" :]
+    )
+    habits = of_script["habits"] | ({"stride": 32} if "stride" in of_script["habits"] else {})
+    given = {
+        **of_script,
+        **SHORT,
+        "loss": loss,
+        "corpus": f"embedded-{EMBEDDED.get(system, 'reading')}-en",
+        "encoder": backbones[backbone],
+        "habits": habits,
+        "max_length": 256,
+        "max_steps": 2,
+        "epochs": 1,
+    }
+    monkeypatch.setattr(memory, "room_on", lambda device: 0.0)  # a step's batch must be divided
+    record = systems.run(given)
+    whole = loss == "dsc" or system == "mrc"
+    assert record["measured"]["micro_batches"] == (1 if whole else SHORT["batch_size"])
+    assert record["measured"]["recomputed"] == (whole and backbone != "xlnet")
+    assert record["history"][-1]["step"] == 2
+    assert 0 <= record["metrics"]["test"]["f1"] <= 100
+
+
+def test_the_scripts_heads_and_mask_are_those_of_the_jobs(backbones: dict[str, str]) -> None:
+    found = {}
+    for loss in ("fl", "dsc"):
+        jobs = grid.only(grid.jobs(5, "paper"), ["conll03"], [loss])
+        habits = jobs[-1].parameters["habits"]
+        given = job(5, "mrc", encoder=backbones["bert"], habits=habits, loss=loss, max_length=256)
+        prepared = systems.SYSTEMS["mrc"](systems.experiment_of(given), habits)
+        model, batch = (
+            prepared.build_model(),
+            prepared.collator([prepared.encoded.splits["train"][0]]),
+        )
+        labels, decided = batch.pop("labels"), []
+        prepared.compute_loss.loss = lambda x, y, seen=decided: (
+            seen.append(int((y >= 0).sum())) or x.sum()
+        )
+        prepared.compute_loss(model(**batch), labels)
+        found[loss] = decided[0], batch["input_ids"].numel(), int(batch["word_mask"].sum())
+        for part in (model.boundaries, model.answerable):
+            assert [type(layer).__name__ for layer in part] == ["Linear", "ReLU", "Linear"]
+    decided, _, words = found["fl"]
+    assert decided == words  # of the sentence alone
+    decided, everything, words = found["dsc"]
+    assert decided == everything > words
+
+
+def test_the_dropout_of_a_script_is_the_encoder_s(backbones: dict[str, str]) -> None:
+    for name, folder in backbones.items():
+        given = job(7, "pairs", encoder=folder, habits={"dropout": 0.25})
+        prepared = systems.SYSTEMS["pairs"](systems.experiment_of(given), given["habits"])
+        layers = prepared.build_model().base_model.modules()
+        rates = {layer.p for layer in layers if isinstance(layer, torch.nn.Dropout)}
+        assert 0.25 in rates, name
 
 
 def test_xlnet_compares_pairs(tmp_path: Path) -> None:
@@ -115,7 +196,7 @@ def test_a_search_that_was_killed_goes_on_where_it_was(
 ) -> None:
     given = job(7, "pairs", rates=[1e-3, 3e-3], epochs=4)
     whole = systems.search(given, folder=tmp_path / "whole")
-    saved, saves = trainer._MarkComplete.on_save, []
+    saved, saves = callbacks.MarkComplete.on_save, []
 
     def save_and_die_in_the_second_rate(*args: Any, **more: Any) -> None:
         saved(*args, **more)
@@ -125,7 +206,7 @@ def test_a_search_that_was_killed_goes_on_where_it_was(
 
     out = tmp_path / "killed" / "rates.json"
     with monkeypatch.context() as patch:
-        patch.setattr(trainer._MarkComplete, "on_save", save_and_die_in_the_second_rate)
+        patch.setattr(callbacks.MarkComplete, "on_save", save_and_die_in_the_second_rate)
         with pytest.raises(KeyboardInterrupt):
             systems.main([json.dumps(given), str(out)])
         assert len(list(out.parent.rglob("checkpoint-*"))) == 1

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from datasets import Dataset, DatasetDict
-from transformers import TrainingArguments
+from transformers import TrainerControl, TrainingArguments
 from transformers.utils import logging
 
 from dicebook import TrainerLoss, make_loss
 from dicelab.tasks import mrc_ner, reading, tagging
+from dicelab.training import callbacks
 from dicelab.training import trainer as training
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment, ParameterError
@@ -237,6 +240,49 @@ def test_gradient_checkpointing_changes_nothing() -> None:
     plain = train_tagger(Experiment(corpus="x", epochs=1))
     checkpointed = train_tagger(Experiment(corpus="x", epochs=1, gradient_checkpointing=True))
     assert checkpointed.history[0]["loss"] == pytest.approx(plain.history[0]["loss"], abs=1e-5)
+
+
+@pytest.mark.parametrize("die_at", [2, 5, 8])
+def test_a_run_that_was_killed_within_a_pass_goes_on_there(
+    die_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = Experiment(corpus="x", loss="dl", epochs=2, batch_size=16)
+    whole = train_tagger(given)
+    steps = int(whole.history[0]["step"])
+    assert steps == 6  # the kills are in the first pass, before its end, and in the second
+    given = replace(given, output_dir=str(tmp_path))
+    saved = callbacks.MarkComplete.on_save
+
+    def save_and_die(self: Any, args: Any, state: Any, *more: Any, **others: Any) -> None:
+        saved(self, args, state, *more, **others)
+        if state.global_step == die_at:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(callbacks, "MINUTES", 0.0)
+        patch.setattr(callbacks.MarkComplete, "on_save", save_and_die)
+        with pytest.raises(KeyboardInterrupt):
+            train_tagger(given)
+    kept = sorted(path.name for path in tmp_path.rglob("checkpoint-*"))
+    assert f"checkpoint-{die_at}" in kept
+    again = train_tagger(given)
+    assert again.history == [pytest.approx(entry) for entry in whole.history]
+    assert (again.logits["test"] == whole.logits["test"]).all()
+
+
+def test_speeds_leave_the_first_steps_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, now = callbacks.Clock(), iter([0.0, 100.0, 100.0, 101.0])
+    monkeypatch.setattr("time.perf_counter", lambda: next(now))
+    args, control = SimpleNamespace(device=torch.device("cpu")), TrainerControl()
+    state = SimpleNamespace(global_step=0, num_input_tokens_seen=0)
+    for _ in range(20):  # the first ten take 100 seconds, the others one
+        clock.on_step_begin(args, state, control)
+        state.global_step += 1
+        state.num_input_tokens_seen += 8
+        clock.on_step_end(args, state, control)
+    clock.on_epoch_end(args, state, control)
+    assert clock.seconds == 101
+    assert clock.steady(state) == (0.1, 80)
 
 
 def test_of_two_cards_a_process_takes_one(monkeypatch: pytest.MonkeyPatch) -> None:

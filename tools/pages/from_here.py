@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dicelab.corpora.registry import CORPORA
 from dicelab.records import paper
 from dicelab.records.runs import markdown
-from reproduce import estimate, grid
+from reproduce import estimate, grid, memory
 from reproduce.comparisons import TABLES
 from reproduce.scripts import scripts
 
@@ -15,7 +15,7 @@ from reproduce.scripts import scripts
 DIFFERS = {
     3: "Words are predicted, character by character; the paper does not say whether they were "
     "given. CTB5's and CTB6's splits are those of the literature. No script of this table was "
-    "released.",
+    "was released.",
     4: "Each word has one tag, so that F1 is accuracy; in print the two differ. The encoder's size "
     "is not printed, nor was a script released: BERT-base. Ritter's tweets are split by us.",
     5: "The released scripts, MSRA's focal one aside, leave the match head out (`start_and_end`) "
@@ -23,16 +23,23 @@ DIFFERS = {
     "`default` the match head alone. Their batches count questions. The README of the released "
     "code gives 93.08 (focal) and 93.21 (dice) on CoNLL 2003, 91.12 and 92.01 on OntoNotes 5.0, "
     "95.62 and 96.52 on MSRA, 83.19 and 84.40 on OntoNotes 4.0. Their dice is that of a "
-    "micro-batch, ours that of the whole step. Sentences longer than their limit are cut there and "
-    "read in windows here. The questions are ours: those of BERT-MRC are annotation guidelines.",
+    "micro-batch, ours that of the whole step. It counts the question and the padding as "
+    "negatives, and their heads have two layers; `paper` does the same. Sentences longer than "
+    "their limit are cut there and read in windows here. The questions are ours: those of BERT-MRC "
+    "are annotation guidelines.",
     6: "The released scripts choose a position with cross entropy and decide with any other loss, "
-    "which changes two things at once; here each loss is trained both ways. Their SQuAD is "
+    "which changes two things at once; here each loss is trained both ways. Their "
+    "evaluation takes the best F1 of all predictions on the development set, which is the reported "
+    "set: of 16 for cross entropy and focal loss, of 40 for dice. Chapter 15 shows what that adds. "
+    "Their heads have two layers, as in `paper`. Their SQuAD is "
     "BERT-large or BERT-base, uncased (the README has a dice F1 of 88.73 for the base one). No "
     "script for XLNet, SQuAD 2.0 with focal or dice, or Quoref was released.",
     7: "The printed baselines are those of GLUE's development sets. The scripts for MRPC, "
     "BERT-large, note a test F1 of 87.98 with cross entropy, 88.35 with focal loss and 88.98 with "
     "dice. Here MRPC is "
-    "scored on its test set, QQP on GLUE's development set. No script for XLNet was released.",
+    "scored on its test set, QQP on GLUE's development set. QQP's script of cross entropy is of "
+    "the uncased encoder; those of focal loss and dice are of the cased one. No script for XLNet "
+    "was released.",
     8: "The sets cannot all have the sizes and shares that are printed, see chapter 15; "
     "`data_scripts.augment_pairs` says which it keeps. New names come from Faker unless you have a "
     "list of DBpedia's.",
@@ -44,29 +51,37 @@ DIFFERS = {
 INTRO = """\
 # From here to the paper
 
-One line for each row that the paper prints for a loss of its own or its baseline, with the command
-that runs it with the settings of the paper's released scripts, as far as there are any: put
-`make reproduce PROFILE=paper` before it. Without `PROFILE` every loss gets the same budget and a
-learning rate found on validation, over six seeds: that is the comparison to believe. For a
-difference from cross entropy ask for both, as `LOSS=ce,dsc`. Rows of other systems are cited in
-print and are not run here. `python -m tools.pages` writes this page.
+This page has one line for each row that the paper prints for one of its losses or for its
+baseline. The line gives the command that trains it with the settings of the paper's released
+scripts, as far as there are any: put `make reproduce PROFILE=paper` before it. For a difference
+from cross entropy name both losses, as in `LOSS=ce,dsc`. In `paper` each loss has settings of its
+own. The profile `default` compares cross entropy and self-adjusting dice with the same budget
+over three seeds. Rows of other systems are cited in print and are not run here. `python -m
+tools.pages` writes this page.
 
-*Script* is the released one, below `scripts/`, whose settings the row has, its commit and what
-differs; `reproduce/scripts.toml` has all their values. *Expected* is what is printed. *Hours* are
-those of the whole command on one GPU, at {base:,.0f} sub-words a second for a base encoder and
-{large:,.0f} for a large one, an assumption about a recent GPU in half precision, not a
-measurement: `make estimate TABLE=5 PROFILE=paper` measures your machine's. *Memory* is an
-estimate for full batches, the most of the command's runs: 16 bytes a parameter for weights,
-gradients and AdamW, and the activations of all layers in half precision. A loss of a whole step
-holds its micro-batches; such runs recompute activations (`gradient_checkpointing`), which is
-counted. *Disk* is two checkpoints, removed when a run is done.
+- *Script* is the released script whose settings the row has, below `scripts/`, with its commit
+  and what differs. `reproduce/scripts.toml` has the values of all scripts.
+- *Expected* is what the paper prints.
+- *Hours* are those of the whole command on one H100. They are computed, not measured: we measured
+  how long a training step of an encoder takes there (`results/gpu/speed.json`, random weights,
+  the mean of the squared outputs in place of a loss of this library, because a loss takes less
+  than a hundredth of the step). A step of BERT-base takes at least {base:.0f} milliseconds, and
+  one of BERT-large at least {large:.0f}, however few sub-words it holds. With enough to do,
+  BERT-large trains on {bf16:,.0f} sub-words a second in bf16 and on {fp32:,.0f} in fp32. We add
+  {scoring:.0%} for scoring, and a third where activations are recomputed. `make estimate TABLE=5
+  PROFILE=paper` measures your machine instead.
+- *Memory* is an estimate. The first number is the least that the runs of the command need, the
+  second what they take if nothing is divided and all inputs are as long as they may be: 16 bytes
+  a parameter for weights, gradients and AdamW, and the activations of all layers. Each run looks
+  at its card and at its longest input first. If the batch of a step does not fit, it goes through
+  the card in parts. A loss of the whole step, such as dice, holds the activations of all parts.
+  Then they are recomputed instead, which XLNet cannot do. The losses are exact either way, up to
+  rounding.
+- *Disk* is two checkpoints, which are removed when a run is done.
 
-An H100 in bf16 trained random weights in batches of 32 (`results/gpu/speed.json`): BERT-base on
-64,000 sub-words a second with inputs of 96, BERT-large on 31,000 with inputs of 96 and 113,000 with
-inputs of 320. With such batches the hours there are that much fewer. With small ones they need not
-be: a step of BERT-large took about a tenth of a second with either length. At {large:,.0f} a second
-that is time for 500 sub-words, and some of the scripts' batches hold fewer, such as the four
-sentences of OntoNotes 5.0's.
+The scripts accumulate small batches: OntoNotes 5.0's script for focal loss takes 12 batches of 4
+sentences a step. On an H100 each of them would take as long as a batch of 48. So a step here has
+the script's whole batch at once (*batch × accumulated* in the tables at the end of this page).
 """
 
 # The columns of what the scripts say, in two tables.
@@ -88,44 +103,21 @@ script that its row names. Of cross entropy on entities, and of taggers, Quoref,
 """
 
 
-def memory(
-    encoder: str, batch: int, length: int, *, held: int = 1, checkpointing: bool = False
-) -> float:
-    """Gigabytes on a GPU.
-
-    Args:
-        encoder: one of `estimate.SHAPES`.
-        batch: rows.
-        length: sub-words of a row.
-        held: micro-batches whose activations are held at a time.
-        checkpointing: whether of a layer only its input is held, and the rest computed again.
-
-    Source:
-        Activations: Korthikanti et al. (2022), Equation 1, with 64 to a head.
-    """
-    layers, width, millions = estimate.SHAPES[encoder]
-    layer = length * batch * (34 * width + 5 * (width // 64) * length)
-    activations = held * layers * layer
-    if checkpointing:
-        activations = held * layers * length * batch * 2 * width + layer
-    return (16e6 * millions + activations) / 1e9
-
-
-def memory_of(job: grid.Job) -> float:
-    """Gigabytes of a job with full batches."""
+def memory_of(job: grid.Job) -> tuple[float, float]:
+    """Gigabytes that a job needs at least, and those that it takes undivided."""
     given = job.parameters
-    whole = given["system"] == "mrc" or given["loss"] in ("dl", "dsc", "tl")
-    held = given.get("gradient_accumulation", 1) if whole else 1
-    return memory(
-        given["encoder"],
-        given["batch_size"],
-        given["max_length"],
-        held=held,
-        checkpointing=given.get("gradient_checkpointing", False),
-    )
+    size, length = memory.SIZES[given["encoder"]], given["max_length"]
+    half = given.get("precision") != "fp32"
+    whole = memory.gigabytes(size, given["batch_size"], length, half=half)
+    if not memory.is_whole(given["system"], given["loss"]):
+        return memory.gigabytes(size, 1, length, half=half), whole
+    if size.kind == "xlnet":
+        return whole, whole
+    again = memory.gigabytes(size, given["batch_size"], length, recompute=True, half=half)
+    return min(again, whole), whole
 
 
-def jobs_of(row: paper.Row, profile: str = "default") -> list[grid.Job]:
+def jobs_of(row: paper.Row, profile: str = "paper") -> list[grid.Job]:
     """The jobs that a printed row stands beside, of all seeds; none for a cited system.
 
     In reading both ways of training are among them.
@@ -136,7 +128,7 @@ def jobs_of(row: paper.Row, profile: str = "default") -> list[grid.Job]:
 def rows(number: int) -> Iterator[dict[str, str]]:
     """A line of the page for each printed row of a table that is run."""
     for row in paper.table(number).rows:
-        found = jobs_of(row, "paper")
+        found = jobs_of(row)
         if not found:
             continue
         # As the released reader: cross entropy chooses, the other losses decide.
@@ -145,6 +137,7 @@ def rows(number: int) -> Iterator[dict[str, str]]:
         corpus = CORPORA[job.comparison.corpus]
         command = grid.only(grid.jobs(number, "paper"), [job.comparison.corpus], [row.loss])
         cost = estimate.cost(command, estimate.assumed)
+        least, most = zip(*map(memory_of, command), strict=True)
         cells = {"f1": "F1", "em": "EM", "accuracy": "accuracy"}
         expected = (f"{name} {row.printed[c]}" for c, name in cells.items() if c in row.printed)
         yield {
@@ -155,7 +148,8 @@ def rows(number: int) -> Iterator[dict[str, str]]:
             "script": job.parameters["script"].removeprefix("scripts/"),
             "encoder": job.parameters["encoder"],
             "hours": f"{cost.hours:.2g}",
-            "memory + disk, GB": f"{max(map(memory_of, command)):.0f} + {cost.gigabytes:.0f}",
+            "memory, GB": f"{max(least):.0f} to {max(most):.0f}",
+            "disk, GB": f"{cost.gigabytes:.0f}",
             "licence": corpus.licence,
         }
 
@@ -190,7 +184,8 @@ def script_values() -> Iterator[dict[str, str]]:
 
 def page() -> str:
     """The page, as Markdown."""
-    parts = [INTRO.format(**estimate.SPEED)]
+    steps = {size: 1e3 * seconds for size, seconds in estimate.LAUNCHES.items()}
+    parts = [INTRO.format(**steps, **estimate.FULL, scoring=estimate.SCORING - 1)]
     for number in TABLES:
         title = paper.table(number).title
         parts.append(f"## Table {number}: {title}\n\n{_of_table(list(rows(number)))}\n")
