@@ -15,11 +15,14 @@ from scipy.special import expit
 from sklearn.metrics import precision_recall_curve
 
 from dicelab import figures
+from dicelab.atomic import atomic, write_json
+from dicelab.fit.candidates import NAMES as LINEAR
 from dicelab.fit.data import class_counts
 from dicelab.fit.fitting import NAMES, Fit
+from dicelab.fit.keeping import write_card
 from dicelab.fit.plan import minutes
 from dicelab.fit.problems import BIASES, Labels, Tagging
-from dicelab.fit.scores import FEW, fbeta, precision_recall
+from dicelab.fit.scores import FEW, THERE, Difference, fbeta, precision_recall
 from dicelab.records.runs import versions
 
 STYLE = """
@@ -85,50 +88,74 @@ def verdict(one: Fit) -> list[str]:
     goal = one.problem.goal
     counts, argmax = one.kept_counts()
     told = one.told(counts)
-    arm = NAMES.get(one.chosen, one.chosen)
+    mine = _the(one.kept_name)
+    there = int(counts[:, list(one.problem.focus), THERE].sum())
+    what = "positives" if one.data.binary or one.problem.has_threshold else "decisions"
     lines = [
-        f"Kept: {arm}, with a test {_metric(one)} of {told[goal.metric]:.1f} (precision "
-        f"{told['precision']:.1f}, recall {told['recall']:.1f})."
+        f"Kept: {mine}, with a test {_metric(one)} of {one.kept_interval()} (precision "
+        f"{told['precision']:.1f}, recall {told['recall']:.1f}); test holds {there:,} {what}."
     ]
     name, floor = best_floor(one)
     gap = told[goal.metric] - floor
     if gap <= 0:
         how = f"{-gap:.1f} points below its floor" if gap < 0 else "level with its floor"
-        lines.append(
-            f"It is {how}: {name} has {floor:.1f} without any encoder. Do not use this model."
-        )
+        lines.append(f"It is {how}: {name} has {floor:.1f}. Do not use this model.")
     else:
-        lines.append(f"That is {gap:.1f} points above the best floor, {name} ({floor:.1f}).")
-    if np.any(one.kept.bias):
+        lines.append(_compared(one.against(one.of_floors[name]), mine, f"the floor, {name}"))
+    simple = one.best_linear()
+    if simple is not None and one.winner is None:
+        ahead = one.against(one.counts_of(simple))
+        lines.append(_compared(ahead, mine, _the(simple.name)))
+    if one.winner is not None and one.chosen is not None:
+        tuned = f"fine-tuning with {_the(one.chosen)}"
+        lines.append(_compared(one.against(one.arms[one.chosen].counts[0]), mine, tuned))
+    if np.any(one.kept_bias):
         gain = told[goal.metric] - one._score(argmax)
+        where = "on validation" if one.winner is None else "by cross-validation"
         lines.append(
-            f"The threshold, chosen on validation, is worth {gain:+.1f} points on test; it is in "
-            "the model's bias now."
+            f"The threshold, chosen {where}, is worth {gain:+.1f} points on test; it is in the "
+            "model's bias now."
         )
-    rival = one.rival()
-    seeds = len(one.arms[one.chosen].done)
+    rival = one.rival() if one.winner is None else None
     if rival is not None:
-        other, gap = rival[0], rival[1]  # type: ignore[assignment]
-        theirs = NAMES.get(other, other)
-        ahead = rival[1]
-        seeds_word = f"Over {seeds} seeds" if seeds > 1 else "With one seed"
-        known = (
-            f"{arm} is ahead of {theirs}"
-            if ahead.low > 0
-            else f"{arm} is behind {theirs}"
-            if ahead.high < 0
-            else f"{arm} and {theirs} are not told apart"
-        )
+        other, ahead = rival
+        seeds = len(one.arms[one.kept_name].done)
+        over = f"over {seeds} seeds" if seeds > 1 else "with one seed"
         lines.append(
-            f"{seeds_word}, {known}: {ahead.mean:+.1f} points [{ahead.low:.1f}, "
-            f"{ahead.high:.1f}]. A difference of {ahead.visible:.1f} would probably have been seen."
+            _compared(ahead, f"{mine} {over}", NAMES.get(other, other))
+            + f" A difference of {ahead.visible:.1f} would probably have been seen."
         )
     lines.append(advice(one))
     return lines
 
 
+def _the(name: str) -> str:
+    """A loss or a linear model, as it stands in a sentence."""
+    return f"the {LINEAR[name]}" if name in LINEAR else NAMES.get(name, name)
+
+
+def _compared(gap: Difference, mine: str, other: str) -> str:
+    """A difference in a sentence, which claims an order only where the interval excludes zero."""
+    told = f"{gap.mean:+.1f} points [{gap.low:.1f}, {gap.high:.1f}]"
+    if gap.low <= 0 <= gap.high:
+        return (
+            f"The difference between {mine} and {other} is {told}. The interval includes zero, so "
+            "we cannot say which is better."
+        )
+    return (
+        f"{mine[0].upper()}{mine[1:]} is {'ahead of' if gap.low > 0 else 'behind'} {other}: {told}."
+    )
+
+
 def advice(one: Fit) -> str:
     """What to try next, from the learning curve over the data."""
+    if one.winner is not None:
+        return (
+            "Fine-tuning was not tried; give more --minutes."
+            if one.chosen is None
+            else "On validation, fine-tuning was not better than a linear model. More labelled rows "
+            "may help both."
+        )
     if one.planned.partial:
         share = one.planned.steps * one.options.batch_size / len(one.data.splits["train"])
         return (
@@ -154,7 +181,7 @@ def _name(one: Fit) -> str:
 
 
 def best_floor(one: Fit) -> tuple[str, float]:
-    """The best of the answers that need no encoder."""
+    """The best of the answers that learn next to nothing."""
     scores = {name: one._score(counts) for name, counts in one.of_floors.items()}
     best = max(scores, key=lambda name: scores[name])
     return best, scores[best]
@@ -190,8 +217,8 @@ def errors(one: Fit, many: int = 10) -> list[tuple[str, str, str, float]]:
     """The errors on the test split of which the model was surest: text, right, said, how sure."""
     problem, test = one.problem, one.problem.splits["test"]
     scores = one.kept_test()
-    said = problem.decide(scores, one.kept.bias)
-    sure = problem.sureness(scores, one.kept.bias, test)
+    said = problem.decide(scores, one.kept_bias)
+    sure = problem.sureness(scores, one.kept_bias, test)
     rows = list(
         zip(
             problem.shown(test),
@@ -226,23 +253,34 @@ def _differences(text: str, told: str, said: str) -> str:
     return " ".join(shown)
 
 
+def write(one: Fit) -> dict[str, Any]:
+    """Write ``report.html``, ``record.json`` and the model's card; returns the record."""
+    found = record(one)
+    write_json(one.folder / "record.json", found)
+    with atomic(one.folder / "report.html") as path:
+        path.write_text(page(one), encoding="utf-8")
+    library = "transformers" if one.winner is None else "dicebook"
+    write_card(one.folder / "model", card(one), one.data.task, library)
+    one._save(finished=True)
+    return found
+
+
 def record(one: Fit) -> dict[str, Any]:
     """All that a fit found, for JSON."""
     counts, argmax = one.kept_counts()
-    rival = one.rival()
-    split = one.problem.splits["validation"]
-    kept_validation = one.problem.counts(
-        split, one.problem.decide(one.kept.validation, one.kept.bias)
-    )
+    rival = one.rival() if one.winner is None else None
+    scores, rows = one.kept_scored()
+    kept_validation = one.problem.counts(rows, one.problem.decide(scores, one.kept_bias))
+    kept = one.kept.run if one.winner is None else None
     return {
         "chapter": one.chapter,
         "parameters": {
             **one.options.fixed(),
-            "loss": one.chosen,
+            "loss": one.kept_name,
             "corpus": one.options.source,
             "encoder": one.encoder,
-            "learning_rate": one.kept.run.rate,
-            "seed": one.kept.run.seed,
+            "learning_rate": kept and kept.rate,
+            "seed": kept.seed if kept else one.options.seed,
             "max_length": one.max_length,
         },
         "metrics": {
@@ -251,9 +289,20 @@ def record(one: Fit) -> dict[str, Any]:
             "test_tuned": one.told(counts),
             "floors": {name: one._score(c) for name, c in one.of_floors.items()},
         },
-        "bias": [float(b) for b in one.kept.bias],
+        "bias": [float(b) for b in one.kept_bias],
         "labels": one.problem.labels,
         "plan": one.planned.told(),
+        "linear": {
+            name: {
+                **of.setting,
+                "rows": len(of.pool.gold),
+                "out_of_fold": of.value,
+                "test": one._score(one.counts_of(of)),
+                "seconds": round(of.seconds, 1),
+            }
+            for name, of in one.candidates.items()
+        },
+        "compared": one.honest,
         "search": [
             {"arm": d.run.arm, "rate": d.run.rate, "validation": d.value, "argmax": d.argmax}
             for d in one.searched
@@ -277,7 +326,7 @@ def record(one: Fit) -> dict[str, Any]:
             "counts": class_counts(one.data),
         },
         "notes": one.notes,
-        "history": one.kept.history,
+        "history": one.kept.history if kept else [],
         "verdict": verdict(one),
         "versions": versions(),
         "measured": {"seconds": round(one.spent(), 1)},
@@ -287,12 +336,27 @@ def record(one: Fit) -> dict[str, Any]:
 def card(one: Fit) -> str:
     """The card of the kept model, in Markdown."""
     told = one.told(one.kept_counts()[0])
-    way = (
-        "AutoModelForTokenClassification"
-        if one.data.task == "tagging"
-        else ("AutoModelForSequenceClassification")
-    )
     rows = "\n".join(f"| {name} | {value:.1f} |" for name, value in told.items())
+    if one.winner is not None:
+        how = (
+            "A logistic regression on fixed vectors of the texts, with its decision's threshold in "
+            "its intercept. `dicebook predict` and `dicelab.fit.load` read this folder, and "
+            "transformers alone does not."
+        )
+    else:
+        way = "Token" if one.data.task == "tagging" else "Sequence"
+        long = (
+            "Longer sentences were read in windows; pass `stride` to the pipeline."
+            if one.data.task == "tagging"
+            else f"Texts are cut at {one.max_length} sub-words; pass `truncation=True`."
+        )
+        how = (
+            "The decision's threshold is in the bias of the last layer: argmax, or one half for "
+            "each of several labels, decides as it was tuned, in any runtime. The probabilities are "
+            "shifted by it, too; `dicebook predict` gives calibrated ones.\n\n"
+            f"`transformers.pipeline` and `AutoModelFor{way}Classification.from_pretrained` read "
+            f"this folder. {long}"
+        )
     return f"""# {one.data.task}, trained with dicebook
 
 {" ".join(verdict(one))}
@@ -301,15 +365,7 @@ def card(one: Fit) -> str:
 | --- | --- |
 {rows}
 
-The decision's threshold is in the bias of the last layer: argmax, or one half for each of several
-labels, decides as it was tuned, in any runtime. The probabilities are shifted by it, too;
-`dicebook predict` gives calibrated ones.
-
-`transformers.pipeline` and `{way}.from_pretrained` read this folder. {
-        "Longer sentences were read in windows; pass `stride` to the pipeline."
-        if one.data.task == "tagging"
-        else f"Texts are cut at {one.max_length} sub-words; pass `truncation=True`."
-    } Classes: {", ".join(one.problem.labels)}.
+{how} Classes: {", ".join(one.problem.labels)}.
 """
 
 
@@ -326,7 +382,7 @@ def page(one: Fit) -> str:
         f'<div class="verdict{below}">'
         + "".join(f"<p>{html.escape(x)}</p>" for x in lines)
         + "</div>",
-        "<h2>Losses and floors</h2>",
+        "<h2>Models, losses and floors</h2>",
         _arms(one),
         *_figures(one),
         "<h2>Score by class</h2>",
@@ -383,46 +439,58 @@ def _table(rows: Sequence[Mapping[str, Any]], chosen: int | None = None) -> str:
 def _arms(one: Fit) -> str:
     name, plainly = _metric(one), one.problem.plainly
     rows: list[dict[str, Any]] = []
-    for arm, of in one.arms.items():
+    chosen = 0
+
+    def add(model: str, **told: Any) -> None:
+        empty = {
+            "": model,
+            "validation": "",
+            f"test {name}": "",
+            plainly: "",
+            "seeds": "",
+            "rate": "",
+        }
+        rows.append({**empty, **told})
+
+    for key, of in one.candidates.items():
+        if of is one.winner:
+            chosen = len(rows)
+        argmax = one._score(one.counts_of(of, argmax=True))
+        tested = one._score(one.counts_of(of))
+        add(NAMES[key], validation=of.value, **{f"test {name}": tested, plainly: argmax})
+    for arm, finals in one.arms.items():
+        if one.winner is None and arm == one.chosen:
+            chosen = len(rows)
         scores = one.score(arm)
-        rows.append(
-            {
-                "": NAMES.get(arm, arm),
-                "validation": of.validation,
+        add(
+            NAMES.get(arm, arm),
+            validation=finals.validation,
+            seeds=" ".join(f"{s:.1f}" for s in scores),
+            rate=f"{finals.done[0].run.rate:g}",
+            **{
                 f"test {name}": float(np.mean(scores)),
                 plainly: float(np.mean(one.score(arm, argmax=True))),
-                "seeds": " ".join(f"{s:.1f}" for s in scores),
-                "rate": f"{of.done[0].run.rate:g}",
-            }
+            },
         )
     for arm, done in one.best.items():
         if arm not in one.arms:
-            rows.append(
-                {
-                    "": f"{NAMES.get(arm, arm)} (search alone)",
-                    "validation": done.value,
-                    f"test {name}": "",
-                    plainly: "",
-                    "seeds": "",
-                    "rate": f"{done.run.rate:g}",
-                }
+            add(
+                f"{NAMES.get(arm, arm)} (search alone)",
+                validation=done.value,
+                rate=f"{done.run.rate:g}",
             )
     for floor, counts in one.of_floors.items():
-        rows.append(
-            {
-                "": f"floor: {floor}",
-                "validation": "",
-                f"test {name}": one._score(counts),
-                plainly: "",
-                "seeds": "",
-                "rate": "",
-            }
-        )
+        add(f"floor: {floor}", **{f"test {name}": one._score(counts)})
     note = (
-        f"<p class=note>Means over seeds, {name} in percent; the arm was chosen on validation, in "
-        f"bold. “{plainly.capitalize()}” is without the threshold.</p>"
+        f"{name} in percent, means over seeds; the kept model is in bold. “{plainly.capitalize()}”"
     )
-    return _table(rows, chosen=list(one.arms).index(one.chosen)) + note
+    note += " is without the threshold."
+    if one.candidates:
+        note += " Of a linear model, “validation” is out of fold, on train and validation together."
+    if len(one.honest) > 1:
+        compared = ", ".join(f"{NAMES.get(k, k)} {v:.1f}" for k, v in one.honest.items())
+        note += f" On the rows of validation, with thresholds from other rows: {compared}."
+    return _table(rows, chosen=chosen) + f"<p class=note>{html.escape(note)}</p>"
 
 
 def _classes(one: Fit) -> str:
@@ -469,6 +537,10 @@ def _how(one: Fit) -> str:
         "Searched: "
         + "; ".join(f"{d.run.arm} at {d.run.rate:g}: {d.value:.1f}" for d in one.searched)
         + f" (validation {one.problem.goal.name}).",
+    ]
+    if not planned.runs:
+        facts = [f"Nothing was fine-tuned; {minutes(one.spent())} in all."]
+    facts += [
         "Beside this page: the model, <code>model/</code>; what it says of the test split, "
         "<code>predictions.tsv</code>; all numbers, <code>record.json</code>.",
         "Versions: " + ", ".join(f"{name} {v}" for name, v in versions().items()) + ".",
@@ -520,12 +592,12 @@ def _precision_recall(one: Fit) -> str | None:
             curve.append(swept[list(problem.focus)].sum(0))
         precision, recall = precision_recall(np.array(curve))
     else:
-        margins = problem.margins(scores + one.kept.bias if isinstance(problem, Labels) else scores)
+        margins = problem.margins(scores + one.kept_bias if isinstance(problem, Labels) else scores)
         if margins is None:
             return None
         precision, recall, _ = precision_recall_curve(problem.yes(test), margins)
     fig, ax = plt.subplots(figsize=(5.6, 3.8))
-    figures.precision_recall({NAMES.get(one.chosen, one.chosen): (precision, recall)}, ax=ax)
+    figures.precision_recall({NAMES.get(one.kept_name, one.kept_name): (precision, recall)}, ax=ax)
     p, r = float(point[0]), float(point[1])
     ax.plot(r, p, "D", color="#D55E00", markersize=9, label="the chosen threshold", zorder=5)
     ax.legend(loc="lower left")
@@ -567,7 +639,7 @@ def _data_curve(one: Fit) -> str | None:
     shares, values = zip(*sorted(one.of_curve.items()), strict=True)
     fig, ax = plt.subplots(figsize=(5.6, 3.0))
     rows = [share * len(one.data.splits["train"]) for share in shares]
-    ax.plot(rows, values, marker="o", **figures.style(one.chosen))
+    ax.plot(rows, values, marker="o", **figures.style(one.kept_name))
     ax.set(xlabel="training rows", ylabel=f"test {_metric(one)}, %", xlim=(0, None))
     told = ", ".join(f"{s:.0%}: {v:.1f}" for s, v in zip(shares, values, strict=True))
     return _figure(
@@ -581,7 +653,7 @@ def _data_curve(one: Fit) -> str | None:
 def _reliability(one: Fit) -> str | None:
     problem, test = one.problem, one.problem.splits["test"]
     scores = one.kept_test()
-    margins, shifted = problem.margins(scores), problem.margins(scores + one.kept.bias)
+    margins, shifted = problem.margins(scores), problem.margins(scores + one.kept_bias)
     if margins is None or shifted is None:
         return None
     yes = problem.yes(test)
