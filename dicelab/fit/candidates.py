@@ -165,7 +165,7 @@ def candidates(
 def _affordable(problem: Problem, frozen: Embeddings, test: Columns, seconds: float) -> int:
     """How many rows of the pool can be embedded, beside those of test, in so many seconds."""
     rows = problem.data.splits["train"]
-    places = np.linspace(0, len(rows) - 1, min(64, len(rows))).astype(int)
+    places = np.linspace(0, len(rows) - 1, min(192, len(rows))).astype(int)
     some = columns_of(problem, rows.select(places))
     frozen.plain([column[:4] for column in some])  # the first call sets things up
     started = time.monotonic()

@@ -426,7 +426,7 @@ class Fit:
         if self.options.steps is not None:
             return None
         whole = 60 * allowed_minutes(self.options)
-        return min(0.85 * whole, max(60, 0.2 * whole)) - self.spent()
+        return min(0.85 * whole, max(120, 0.25 * whole)) - self.spent()
 
     def _test(self, done: Done) -> np.ndarray:
         with threads_of_torch(self.planned.speed.threads):

@@ -153,8 +153,8 @@ def advice(one: Fit) -> str:
         return (
             "Fine-tuning was not tried; give more --minutes."
             if one.chosen is None
-            else "On validation, fine-tuning was not better than a linear model. More labelled rows "
-            "may help both."
+            else "On validation, fine-tuning was not better than a linear model. More labelled "
+            "rows may help both."
         )
     if one.planned.partial:
         share = one.planned.steps * one.options.batch_size / len(one.data.splits["train"])
@@ -352,8 +352,8 @@ def card(one: Fit) -> str:
         )
         how = (
             "The decision's threshold is in the bias of the last layer: argmax, or one half for "
-            "each of several labels, decides as it was tuned, in any runtime. The probabilities are "
-            "shifted by it, too; `dicebook predict` gives calibrated ones.\n\n"
+            "each of several labels, decides as it was tuned, in any runtime. The probabilities "
+            "are shifted by it, too; `dicebook predict` gives calibrated ones.\n\n"
             f"`transformers.pipeline` and `AutoModelFor{way}Classification.from_pretrained` read "
             f"this folder. {long}"
         )
