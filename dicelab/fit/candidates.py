@@ -14,14 +14,19 @@ from transformers import PreTrainedTokenizerBase
 
 from dicelab.atomic import atomic, write_json
 from dicelab.fit.features import Columns, Embeddings, Words
-from dicelab.fit.linear import Linear, Pool, Searched, joined, search
-from dicelab.fit.problems import Problem
+from dicelab.fit.linear import Linear, Pool, Searched, joined, search, trained
+from dicelab.fit.problems import Problem, Tagging
+from dicelab.fit.tagger import Shapes, States, ValidTagging, with_starts
 
 NAMES = {
     "words": "linear model on words",
     "embeddings": "linear model on embeddings",
     "words+embeddings": "linear model on words and embeddings",
+    "shapes": "linear model on words and their shapes",
+    "shapes+states": "linear model on words, their shapes and frozen states",
 }
+MOST_WORDS = 30_000  # that a tagger learns from
+PENALTY = 10.0  # scikit-learn's C of a tagger
 LEAST_ROWS = 1_000  # with fewer, embeddings of a larger file are not worth their time
 
 
@@ -31,6 +36,7 @@ class Candidate:
 
     Attributes:
         name: of ``NAMES``.
+        problem: the task, as it decides by these scores.
         pool: the rows that it was chosen by, out of fold, and trained on.
         scores: out-of-fold scores of these rows, shape ``[rows, labels]``.
         bias: the decision that is best for these scores.
@@ -42,6 +48,7 @@ class Candidate:
     """
 
     name: str
+    problem: Problem
     pool: Pool
     scores: np.ndarray
     bias: np.ndarray
@@ -60,7 +67,9 @@ class Candidate:
         write_json(folder / f"{self.name}.json", {**told, **self.setting})
 
     @classmethod
-    def load(cls, name: str, folder: Path, pool_of: Callable[[int], Pool]) -> Candidate | None:
+    def load(
+        cls, name: str, folder: Path, problem: Problem, pool_of: Callable[[int], Pool]
+    ) -> Candidate | None:
         """What an earlier part of the fit saved; None where there is nothing."""
         path = folder / f"{name}.json"
         if not path.is_file():
@@ -70,7 +79,11 @@ class Candidate:
             scores, test, bias = (np.asarray(kept[key]) for key in ("scores", "test", "bias"))
         setting = {key: told[key] for key in ("penalty", "weight")}
         pool = pool_of(told["rows"])
-        return cls(name, pool, scores, bias, told["value"], test, setting, told["seconds"])
+        value, seconds = told["value"], told["seconds"]
+        return cls(name, problem, pool, scores, bias, value, test, setting, seconds)
+
+
+OF_TEXTS, OF_WORDS = tuple(NAMES)[:3], tuple(NAMES)[3:]
 
 
 def columns_of(problem: Problem, rows: Any) -> Columns:
@@ -116,8 +129,9 @@ def candidates(
     def made(name: str, pool: Pool, features: list[Any], vectors: Any, test: Any) -> Candidate:
         started = time.monotonic()
         found: Searched = search(problem, pool, features, vectors)
-        one = Candidate(
+        return Candidate(
             name,
+            problem,
             pool,
             found.scores,
             found.bias,
@@ -127,10 +141,8 @@ def candidates(
             time.monotonic() - started,
             found.model,
         )
-        one.save(folder)
-        return one
 
-    known = {name: Candidate.load(name, folder, pool_of) for name in NAMES}
+    known = {name: Candidate.load(name, folder, problem, pool_of) for name in OF_TEXTS}
     if all(known.values()):
         yield from (one for one in known.values() if one is not None)
         return
@@ -162,13 +174,101 @@ def candidates(
     yield made("words+embeddings", pool, [words, frozen], both, joined([of_test, tested]))
 
 
+def taggers(
+    problem: Tagging,
+    encoder: str,
+    tokenizer: PreTrainedTokenizerBase,
+    max_length: int,
+    *,
+    seed: int,
+    device: str,
+    folder: Path,
+    seconds: float | None,
+    note: Callable[[str], None],
+) -> Iterator[Candidate]:
+    """Each linear tagger: trained on train, decided by validation, then trained on both.
+
+    Args:
+        problem: of tagging.
+        encoder: whose frozen states are taken.
+        tokenizer: the encoder's.
+        max_length: sub-words of a window.
+        seed: of the sentences that are drawn where there are many.
+        device: of the encoder.
+        folder: where candidates are saved.
+        seconds: for all of them; None does not look at the clock.
+        note: takes a sentence about what was left out.
+    """
+    began = time.monotonic()
+    splits = problem.data.splits
+    deciding = ValidTagging(problem) if problem.entities else problem
+    held = splits["validation"]
+    rows = np.arange(len(held))
+    pool = Pool(held, problem.gold(held), rows, 0 * rows)
+    known = {name: Candidate.load(name, folder, deciding, lambda _: pool) for name in OF_WORDS}
+    if all(known.values()):
+        yield from (one for one in known.values() if one is not None)
+        return
+    words = {
+        name: [list(tokens) for tokens in split["tokens"][:]] for name, split in splits.items()
+    }
+    gold = {name: problem.gold(split) for name, split in splits.items()}
+    order = np.random.default_rng(seed).permutation(len(words["train"]))
+    lengths = np.array([len(words["train"][i]) for i in order])
+    drawn = np.sort(order[np.cumsum(lengths) <= max(MOST_WORDS, lengths[0])])
+    starts = np.cumsum([0, *map(len, words["train"])])
+    gold["train"] = np.concatenate([gold["train"][starts[i] : starts[i + 1]] for i in drawn])
+    words["train"] = [words["train"][i] for i in drawn]
+
+    def made(name: str, features: list[Any], vectors: dict[str, Any]) -> Candidate:
+        started = time.monotonic()
+
+        def scored(model: Linear, split: str) -> np.ndarray:
+            logits = model.of_vectors(vectors[split])
+            return with_starts(logits, words[split]) if deciding is not problem else logits
+
+        setting = {"penalty": PENALTY, "weight": None}
+        model = Linear(features, *trained(problem, vectors["train"], gold["train"], PENALTY, None))
+        scores = scored(model, "validation")
+        bias = deciding.tuned(scores, held)
+        value = problem.goal.value(problem.counts(held, deciding.decide(scores, bias)).sum(0))
+        seen = gold["validation"] < len(problem.labels)
+        both = joined([vectors["train"], vectors["validation"][seen]], rows=True)
+        right = np.concatenate([gold["train"], gold["validation"][seen]])
+        model = Linear(features, *trained(problem, both, right, PENALTY, None))
+        test, took = scored(model, "test"), time.monotonic() - started
+        return Candidate(
+            name, deciding, pool, scores, bias, float(value), test, setting, took, model
+        )
+
+    shapes = Shapes.of(words["train"])
+    vectors = {name: shapes(sentences) for name, sentences in words.items()}
+    yield made("shapes", [shapes], vectors)
+    states = States.of_encoder(encoder, tokenizer, max_length, device)
+    if seconds is not None:
+        some = words["train"][:: max(1, len(words["train"]) // 64)]
+        each = _seconds_of(states, some, some[:1]) / len(some)
+        if each * sum(map(len, words.values())) > seconds - (time.monotonic() - began):
+            note("Frozen states of these words would take too long; give more --minutes for them.")
+            return
+    plain = {name: states.plain(sentences) for name, sentences in words.items()}
+    states.fit(plain["train"])
+    both = {name: joined([vectors[name], states.scaled(plain[name])]) for name in words}
+    yield made("shapes+states", [shapes, states], both)
+
+
 def _affordable(problem: Problem, frozen: Embeddings, test: Columns, seconds: float) -> int:
     """How many rows of the pool can be embedded, beside those of test, in so many seconds."""
     rows = problem.data.splits["train"]
     places = np.linspace(0, len(rows) - 1, min(192, len(rows))).astype(int)
     some = columns_of(problem, rows.select(places))
-    frozen.plain([column[:4] for column in some])  # the first call sets things up
+    each = _seconds_of(frozen, some, [column[:4] for column in some]) / len(places)
+    return int(seconds / each) - len(test[0])
+
+
+def _seconds_of(frozen: Embeddings | States, some: Any, few: Any) -> float:
+    """How long a frozen encoder takes for some rows; the first call, for a few, sets things up."""
+    frozen.plain(few)
     started = time.monotonic()
     frozen.plain(some)
-    each = (time.monotonic() - started) / len(places)
-    return int(seconds / each) - len(test[0])
+    return time.monotonic() - started

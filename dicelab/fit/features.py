@@ -87,7 +87,7 @@ class Words:
         save_file({k: v.idf_ for k, v in self.vectorizers.items()}, folder / "idf.safetensors")
 
     @classmethod
-    def load(cls, folder: Path) -> Words:
+    def load(cls, folder: Path, device: str) -> Words:
         """Read what :meth:`save` wrote."""
         terms = json.loads((folder / "terms.json").read_text(encoding="utf-8"))
         idf = load_file(folder / "idf.safetensors")

@@ -26,8 +26,9 @@ from dicelab.fit.floors import floors
 from dicelab.fit.keeping import copy, keep, keep_linear
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.plan import NoTime, Plan, Speed, allowed_minutes, minutes, plan, probe, rates_for
-from dicelab.fit.problems import Problem, problem_of
+from dicelab.fit.problems import Problem, Tagging, problem_of
 from dicelab.fit.scores import Difference, Interval, difference, interval, precision_recall
+from dicelab.fit.tagger import ValidTagging
 from dicelab.fit.training import Done, Run, drop_models, loss_of, run
 from dicelab.training.encoders import MINILM, MINILM_PACKAGE, TINY, load_tokenizer
 from dicelab.training.experiment import Experiment
@@ -147,23 +148,24 @@ class Fit:
     def linear(self) -> dict[str, Candidate]:
         """Linear models on words and frozen embeddings; the best so far is in ``model/``.
 
-        They are chosen by out-of-fold scores of train and validation together. Tagging has none.
+        They are chosen by out-of-fold scores of train and validation together; taggers by those of
+        validation.
         """
-        if self.data.task == "tagging":
-            return {}
         place = self.folder / "linear"
-        for one in linear.candidates(
-            self.problem,
-            self.encoder,
-            self.tokenizer,
-            self.max_length,
-            folds=self.options.folds,
-            seed=self.options.seed,
-            device=str(device_of(Experiment(corpus="linear", device=self.options.device))),
-            folder=place,
-            seconds=self._seconds_for_linear(),
-            note=self._note,
-        ):
+        given = self.encoder, self.tokenizer, self.max_length
+        told: dict[str, Any] = {
+            "seed": self.options.seed,
+            "device": str(device_of(Experiment(corpus="linear", device=self.options.device))),
+            "folder": place,
+            "seconds": self._seconds_for_linear(),
+            "note": self._note,
+        }
+        made = (
+            linear.taggers(self.problem, *given, **told)
+            if isinstance(self.problem, Tagging)
+            else linear.candidates(self.problem, *given, folds=self.options.folds, **told)
+        )
+        for one in made:
             self.candidates[one.name] = one
             best = self.best_linear() is one
             if one.model is not None:
@@ -277,6 +279,18 @@ class Fit:
             assert self.chosen is not None
             return self.chosen
         self.winner = best
+        if self.data.task == "tagging":  # both by a threshold that is tuned on these very rows
+            self.honest = {best.name: best.value}
+            if self.chosen is not None:
+                self.honest[self.chosen] = self.arms[self.chosen].validation
+        else:
+            self._score_honestly(best)
+        if self.chosen is not None and self.honest[self.chosen] > self.honest[best.name]:
+            self.winner = None
+            return self.chosen
+        return best.name
+
+    def _score_honestly(self, best: Candidate) -> None:
         held = np.flatnonzero(best.pool.validation >= 0)
         rows, problem = best.pool.rows.select(held), self.problem
         said = problem.decide(best.scores[held], best.bias)
@@ -288,10 +302,6 @@ class Fit:
                 for done in self.arms[self.chosen].done
             ]
             self.honest[self.chosen] = float(np.mean(values))
-            if self.honest[self.chosen] > self.honest[best.name]:
-                self.winner = None
-                return self.chosen
-        return best.name
 
     def curve(self) -> dict[float, float]:
         """The chosen arm on a quarter and on half of the data: would more of them help?"""
@@ -318,7 +328,7 @@ class Fit:
             copy(self.folder / "linear" / "model", place)
         elif (self.kept.folder / "model").is_dir():
             told = {
-                **self._told(self.kept.validation, self.problem.splits["validation"]),
+                **self._told(self.problem, self.kept.validation, self.problem.splits["validation"]),
                 "loss": self.chosen,
                 "rate": self.kept.run.rate,
                 "seed": self.kept.run.seed,
@@ -372,6 +382,11 @@ class Fit:
         return name
 
     @property
+    def kept_problem(self) -> Problem:
+        """The task, as the kept model decides."""
+        return self.problem if self.winner is None else self.winner.problem
+
+    @property
     def kept_bias(self) -> np.ndarray:
         """The decision of the model that is kept."""
         return self.kept.bias if self.winner is None else self.winner.bias
@@ -406,9 +421,9 @@ class Fit:
         """Test counts of a linear model."""
         bias = 0 * one.bias if argmax else one.bias
         test = self.problem.splits["test"]
-        return self.problem.counts(test, self.problem.decide(one.test, bias))
+        return self.problem.counts(test, one.problem.decide(one.test, bias))
 
-    def _told(self, scores: np.ndarray, rows: Any) -> dict[str, Any]:
+    def _told(self, problem: Problem, scores: np.ndarray, rows: Any) -> dict[str, Any]:
         return {
             "task": self.data.task,
             "labels": self.problem.labels,
@@ -416,11 +431,13 @@ class Fit:
             "max_length": self.max_length,
             "metric": self.problem.goal.name,
             "encoder": Path(self.encoder).name,
-            "calibration": self.problem.calibration(scores, rows),
+            "calibration": problem.calibration(scores, rows),
         }
 
     def _told_linear(self, one: Candidate) -> dict[str, Any]:
-        return {**self._told(one.scores, one.pool.rows), "features": one.name, **one.setting}
+        told = self._told(one.problem, one.scores, one.pool.rows)
+        valid = isinstance(one.problem, ValidTagging)
+        return {**told, "features": one.name, "valid": valid, **one.setting}
 
     def _seconds_for_linear(self) -> float | None:
         if self.options.steps is not None:
@@ -552,7 +569,7 @@ class Fit:
         write_json(self.folder / STATE, kept)
 
     def _write_predictions(self) -> None:
-        problem, test = self.problem, self.problem.splits["test"]
+        problem, test = self.kept_problem, self.problem.splits["test"]
         scores = self.kept_test()
         said = problem.decide(scores, self.kept_bias)
         columns = (

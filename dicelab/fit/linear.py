@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from datasets import Dataset, concatenate_datasets
 from safetensors.numpy import load_file, save_file
-from scipy.sparse import csr_matrix, hstack, issparse
+from scipy.sparse import csr_matrix, hstack, issparse, vstack
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedGroupKFold
 
 from dicelab.fit.features import Columns, Embeddings, Words
 from dicelab.fit.problems import Problem
+from dicelab.fit.tagger import Shapes, States
 
 MOST_ROWS = 20_000  # that a candidate learns from
 MOST_WORK = 200_000  # rows times outputs
@@ -33,12 +34,13 @@ GRID = (
     (0.1, None),
 )
 WEIGHTS = "linear.safetensors"
+FEATURES: dict[str, Any] = {one.name: one for one in (Words, Embeddings, Shapes, States)}
 NEVER = -1e4  # the logit of a class that no training row has
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A logistic regression on fixed vectors of texts.
+    """A logistic regression on fixed vectors of texts, or of words in their sentences.
 
     Attributes:
         features: what makes the vectors; their parts are joined in this order.
@@ -46,18 +48,18 @@ class Linear:
         intercept: shape ``[labels]``.
     """
 
-    features: Sequence[Words | Embeddings]
+    features: Sequence[Any]
     coef: np.ndarray
     intercept: np.ndarray
 
-    def logits(self, columns: Columns) -> np.ndarray:
-        """A logit for each label, without a threshold.
+    def logits(self, columns: Any) -> np.ndarray:
+        """A logit for each label.
 
         Args:
-            columns: the column of texts, or both columns of pairs.
+            columns: the column of texts, or both columns of pairs; of a tagger sentences as words.
 
         Returns:
-            Shape ``[rows, labels]``, float32.
+            Shape ``[rows, labels]``, or ``[words, labels]``, float32.
         """
         return self.of_vectors(joined([one(columns) for one in self.features]))
 
@@ -77,22 +79,19 @@ class Linear:
             one.save(folder)
 
     @classmethod
-    def load(cls, folder: Path, device: str) -> Linear:
-        """Read what :meth:`save` wrote."""
-        features: list[Words | Embeddings] = []
-        if (folder / "terms.json").is_file():
-            features.append(Words.load(folder))
-        if (folder / "embeddings.safetensors").is_file():
-            features.append(Embeddings.load(folder, device))
+    def load(cls, folder: Path, features: str, device: str) -> Linear:
+        """Read what :meth:`save` wrote; ``features`` names the parts, joined by ``+``."""
+        parts = [FEATURES[name].load(folder, device) for name in features.split("+")]
         arrays = load_file(folder / WEIGHTS)
-        return cls(features, arrays["coef"], arrays["intercept"])
+        return cls(parts, arrays["coef"], arrays["intercept"])
 
 
-def joined(parts: Sequence[Any]) -> Any:
-    """Vectors side by side; sparse where a part is."""
+def joined(parts: Sequence[Any], *, rows: bool = False) -> Any:
+    """Vectors side by side, or one below the other; sparse where a part is."""
     if len(parts) == 1:
         return parts[0]
-    return hstack([part if issparse(part) else csr_matrix(part) for part in parts]).tocsr()
+    sparse = [part if issparse(part) else csr_matrix(part) for part in parts]
+    return (vstack if rows else hstack)(sparse).tocsr()
 
 
 @dataclass(frozen=True)

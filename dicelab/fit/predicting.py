@@ -34,6 +34,7 @@ from dicelab.corpora.text import plain_name, read_lines
 from dicelab.fit.keeping import TOLD
 from dicelab.fit.linear import Linear
 from dicelab.fit.options import FitError
+from dicelab.fit.tagger import valid_tags
 from dicelab.tasks.outputs import outputs_of
 from dicelab.tasks.raw_text import Sentence
 from dicelab.tasks.windows import owned, windows, word_lengths
@@ -69,7 +70,7 @@ class Model:
         place = "cuda" if cuda else "cpu"
         self.linear: Linear | None = None
         if self.told.get("kind") == "linear":
-            self.linear = Linear.load(folder, place)
+            self.linear = Linear.load(folder, self.told["features"], place)
             self.labels: list[str] = self.told["labels"]
             return
         with quiet():
@@ -95,7 +96,8 @@ class Model:
         """
         if self.told["task"] == "tagging":
             found = np.empty(len(rows), dtype=object)
-            found[:] = self.words(rows)
+            for number, tags in enumerate(self.words(rows)):
+                found[number] = tags
             return found
         logits = self.logits(*_columns_of(rows, self.told["task"]))
         return logits > 0 if self.told["task"] == "labels" else self.classes_[logits.argmax(-1)]
@@ -132,6 +134,8 @@ class Model:
 
     def tagged(self, sentences: Sequence[Sequence[str]]) -> list[list[tuple[str, float]]]:
         """A tag and its probability for each word; long sentences are read in windows."""
+        if self.linear is not None:
+            return self._tagged_by_linear(self.linear, sentences)
         limit = self.told["max_length"]
         room = limit - self.tokenizer.num_special_tokens_to_add()
         pieces = []  # the sentence, the words that are read, those that are answered for
@@ -162,6 +166,20 @@ class Model:
                     best = int(logits[piece][place].argmax())
                     found[number][start + word] = self.labels[best], float(p[place, best])
         return found
+
+    def _tagged_by_linear(
+        self, linear: Linear, sentences: Sequence[Sequence[str]]
+    ) -> list[list[tuple[str, float]]]:
+        if not any(sentences):
+            return [[] for _ in sentences]
+        logits = linear.logits(sentences)
+        lengths = np.array([len(words) for words in sentences])
+        starts = (np.cumsum(lengths) - lengths)[lengths > 0]
+        valid = self.told["valid"]
+        said = valid_tags(logits, starts, self.labels) if valid else logits.argmax(-1)
+        p = np.take_along_axis(self._probabilities(logits), said[:, None], -1)[:, 0]
+        pairs = iter(zip([self.labels[i] for i in said], p.tolist(), strict=True))
+        return [[next(pairs) for _ in words] for words in sentences]
 
     def texts(
         self, texts: Sequence[str], second: Sequence[str] | None = None

@@ -215,7 +215,7 @@ def by_class(one: Fit) -> list[dict[str, Any]]:
 
 def errors(one: Fit, many: int = 10) -> list[tuple[str, str, str, float]]:
     """The errors on the test split of which the model was surest: text, right, said, how sure."""
-    problem, test = one.problem, one.problem.splits["test"]
+    problem, test = one.kept_problem, one.problem.splits["test"]
     scores = one.kept_test()
     said = problem.decide(scores, one.kept_bias)
     sure = problem.sureness(scores, one.kept_bias, test)
@@ -270,7 +270,7 @@ def record(one: Fit) -> dict[str, Any]:
     counts, argmax = one.kept_counts()
     rival = one.rival() if one.winner is None else None
     scores, rows = one.kept_scored()
-    kept_validation = one.problem.counts(rows, one.problem.decide(scores, one.kept_bias))
+    kept_validation = one.problem.counts(rows, one.kept_problem.decide(scores, one.kept_bias))
     kept = one.kept.run if one.winner is None else None
     return {
         "chapter": one.chapter,
@@ -577,7 +577,7 @@ def _figure(fig: Any, title: str, alt: str, caption: str) -> str:
 
 
 def _precision_recall(one: Fit) -> str | None:
-    problem, test = one.problem, one.problem.splits["test"]
+    problem, test = one.kept_problem, one.problem.splits["test"]
     scores = one.kept_test()
     counts = one.kept_counts()[0].sum(0)
     point = precision_recall(counts[list(problem.focus)].sum(0))
@@ -651,7 +651,7 @@ def _data_curve(one: Fit) -> str | None:
 
 
 def _reliability(one: Fit) -> str | None:
-    problem, test = one.problem, one.problem.splits["test"]
+    problem, test = one.kept_problem, one.problem.splits["test"]
     scores = one.kept_test()
     margins, shifted = problem.margins(scores), problem.margins(scores + one.kept_bias)
     if margins is None or shifted is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import subprocess
 import sys
@@ -32,6 +33,7 @@ from dicelab.fit.training import Done, Run
 from tests.fit.made_up import MAKERS
 
 TEXTS = ("sentences", "pairs", "labels")
+WORDS = ("tagging", "rare")
 
 
 def options(folder: Path, task: str, **more: Any) -> Options:
@@ -90,6 +92,61 @@ def test_the_best_by_out_of_fold_scores_is_in_the_folder(one: Fit) -> None:
     values = {name: of.value for name, of in one.candidates.items()}
     assert set(values) == {"words", "embeddings", "words+embeddings"}
     assert told["features"] == max(values, key=lambda name: values[name])
+
+
+@pytest.fixture(scope="module", params=WORDS)
+def tagger(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Fit:
+    """The same of tags; some sentences are longer than a window."""
+    folder = tmp_path_factory.mktemp(request.param)
+    made = Fit(options(folder, request.param, steps=1, max_length=7), lambda line: None)
+    made.read()
+    made.floors()
+    made.linear()
+    return made
+
+
+def test_a_kept_tagger_decides_as_it_was_scored(tagger: Fit) -> None:
+    best = tagger.best_linear()
+    assert best is not None
+    assert set(tagger.candidates) == {"shapes", "shapes+states"}
+    test = tagger.problem.splits["test"]
+    assert len(test) > len(tagger.data.splits["test"])
+    said = best.problem.said(best.problem.decide(best.test, best.bias), test)
+    kept = load(tagger.folder, "cpu")
+    tokens = tagger.data.splits["test"]["tokens"][:]
+    assert [" ".join(tags) for tags in kept.predict(tokens)] == said
+    assert kept.tagged([[], ["Ada"]])[0] == []
+    assert kept.tagged([[]]) == [[]]
+    assert tagger._score(tagger.counts_of(best)) > 80
+    out = io.StringIO()
+    assert predict(tagger.folder, tagger.options.source, out, device="cpu") == 90
+    with pytest.raises(TypeError, match="use tagged"):
+        kept.predict_proba(tokens)
+
+
+def test_a_linear_tagger_says_valid_tags_alone(tagger: Fit) -> None:
+    if tagger.data.task != "tagging" or not tagger.data.entities:
+        pytest.skip("tags without a prefix are all valid")
+    best = tagger.best_linear()
+    assert best is not None
+    rng = np.random.default_rng(0)
+    labels, lengths = tagger.problem.labels, [5, 1, 3]
+    scores = np.hstack([rng.normal(size=(9, len(labels))), np.zeros((9, 1))])
+    scores[[0, 5, 6], -1] = 1
+    said = best.problem.decide(scores, np.zeros(len(labels)))
+    # Every sequence of tags of a sentence, and the best of those that are valid.
+    for start, length in zip((0, 5, 6), lengths, strict=True):
+        of = scores[start : start + length, :-1]
+        valid = [
+            row
+            for row in itertools.product(range(len(labels)), repeat=length)
+            if all(
+                labels[tag][0] != "I" or (i and labels[row[i - 1]][2:] == labels[tag][2:])
+                for i, tag in enumerate(row)
+            )
+        ]
+        total = [sum(of[i, tag] for i, tag in enumerate(row)) for row in valid]
+        assert tuple(said[start : start + length]) == valid[int(np.argmax(total))]
 
 
 @pytest.mark.parametrize("task", ["sentences", "pairs"])
