@@ -77,6 +77,13 @@ def add_commands(commands: Any) -> None:
     )
     fit.add_argument("--rates", help="learning rates to try, separated by commas")
     fit.add_argument(
+        "--no-linear",
+        dest="linear",
+        action="store_false",
+        default=None,
+        help="fine-tune only, so that transformers alone can load the model",
+    )
+    fit.add_argument(
         "--folds", type=int, help="folds of the cross-validation of linear models (default: 5)"
     )
     fit.add_argument("--seeds", type=int, help="seeds of the final runs (default: 3)")

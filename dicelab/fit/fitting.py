@@ -151,6 +151,8 @@ class Fit:
         They are chosen by out-of-fold scores of train and validation together; taggers by those of
         validation.
         """
+        if not self.options.linear:
+            return {}
         place = self.folder / "linear"
         given = self.encoder, self.tokenizer, self.max_length
         told: dict[str, Any] = {

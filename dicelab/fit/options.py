@@ -50,6 +50,8 @@ class Options:
         steps: of a run; None takes them from the minutes.
         losses: the arms: names of losses as ``make_loss`` takes them, or ``MODULE:NAME``.
         rates: learning rates tried for each arm; None takes three that suit the encoder.
+        linear: whether linear models are tried; without them the model that is kept is one that
+            transformers alone can load.
         folds: of the cross-validation by which linear models are chosen; equal texts are in one.
         seeds: of the finals.
         batch_size: rows in a step.
@@ -84,6 +86,7 @@ class Options:
     steps: int | None = None
     losses: tuple[str, ...] = ARMS
     rates: tuple[float, ...] | None = None
+    linear: bool = True
     folds: int = 5
     seeds: int = 3
     batch_size: int = 32

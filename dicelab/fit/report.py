@@ -77,8 +77,8 @@ def about(one: Fit) -> list[str]:
         few = class_counts(data)["validation"][data.labels[1]]
         if few < FEW and one.options.decide == "tuned":
             lines.append(
-                f"Validation has {few} positives, which is few: the threshold is the one with the "
-                "largest expected F1 by the model's own probabilities."
+                f"Validation has {few} positives, which is few: the threshold of a fine-tuned model "
+                "is the one with the largest expected F1 by the model's own probabilities."
             )
     return lines
 
@@ -90,7 +90,11 @@ def verdict(one: Fit) -> list[str]:
     told = one.told(counts)
     mine = _the(one.kept_name)
     there = int(counts[:, list(one.problem.focus), THERE].sum())
-    what = "positives" if one.data.binary or one.problem.has_threshold else "decisions"
+    what = "entities" if one.data.entities else "positives"
+    if not one.problem.has_threshold:
+        what = "words"
+    elif one.data.task in ("sentences", "pairs") and not one.data.binary:
+        what = "rows"
     lines = [
         f"Kept: {mine}, with a test {_metric(one)} of {one.kept_interval()} (precision "
         f"{told['precision']:.1f}, recall {told['recall']:.1f}); test holds {there:,} {what}."

@@ -79,7 +79,8 @@ def fit(
     if isinstance(source, Options):
         asked = replace(source, **options)
     else:
-        asked = Options(source=str(source), **{"out": usual_folder(str(source)), **options})
+        out = str(options.pop("out", usual_folder(str(source))))
+        asked = Options(source=str(source), out=out, **options)
     check_source(asked.source)
     folder = Path(asked.out)
     new = not folder.exists()
