@@ -22,7 +22,7 @@ from dicelab.fit.fitting import NAMES, Fit
 from dicelab.fit.keeping import write_card
 from dicelab.fit.plan import minutes
 from dicelab.fit.problems import BIASES, Labels, Tagging
-from dicelab.fit.scores import FEW, THERE, Difference, fbeta, precision_recall
+from dicelab.fit.scores import FEW, THERE, Difference, fbeta, interval, precision_recall
 from dicelab.records.runs import versions
 
 STYLE = """
@@ -77,8 +77,8 @@ def about(one: Fit) -> list[str]:
         few = class_counts(data)["validation"][data.labels[1]]
         if few < FEW and one.options.decide == "tuned":
             lines.append(
-                f"Validation has {few} positives, which is few: the threshold of a fine-tuned model "
-                "is the one with the largest expected F1 by the model's own probabilities."
+                f"Validation has {few} positives, which is few: the threshold of a fine-tuned "
+                "model is the one with the largest expected F1 by the model's own probabilities."
             )
     return lines
 
@@ -99,11 +99,20 @@ def verdict(one: Fit) -> list[str]:
         f"Kept: {mine}, with a test {_metric(one)} of {one.kept_interval()} (precision "
         f"{told['precision']:.1f}, recall {told['recall']:.1f}); test holds {there:,} {what}."
     ]
+    if one.winner is not None and one.data.task != "tagging":
+        scores, rows = one.kept_scored()
+        held = one.problem.counts(rows, one.kept_problem.decide(scores, one.kept_bias))
+        known = int(held[:, list(one.problem.focus), THERE].sum())
+        lines.append(
+            f"Out of fold, on {len(held):,} rows of train and validation with {known:,} {what}, "
+            f"its {_metric(one)} is {interval(held, goal.plain)}. That is a little too high, because "
+            "the threshold was chosen there."
+        )
     name, floor = best_floor(one)
     gap = told[goal.metric] - floor
     if gap <= 0:
         how = f"{-gap:.1f} points below its floor" if gap < 0 else "level with its floor"
-        lines.append(f"It is {how}: {name} has {floor:.1f}. Do not use this model.")
+        lines.append(f"On test it is {how}: {name} has {floor:.1f}. Do not use this model.")
     else:
         lines.append(_compared(one.against(one.of_floors[name]), mine, f"the floor, {name}"))
     simple = one.best_linear()
