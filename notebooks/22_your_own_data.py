@@ -92,7 +92,8 @@ import pandas as pd
 from dicelab import figures
 from dicelab.claims import claim
 from dicelab.fit import Fit, Model, Options
-from dicelab.fit.report import about, by_class, verdict, write
+from dicelab.fit.page import write
+from dicelab.fit.report import about, by_class
 
 figures.use_style()
 pd.set_option("display.max_colwidth", 100)
@@ -375,8 +376,8 @@ if as_printed:
 # ### 22.10 The verdict
 
 # %%
-write(fit)
-for line in verdict(fit):
+record = write(fit)
+for line in record["verdict"]:
     print(line)
 pd.DataFrame(by_class(fit)).set_index("class").round(1)
 

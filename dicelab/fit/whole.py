@@ -13,9 +13,10 @@ from typing import Any
 from dicelab.fit.data import check_source
 from dicelab.fit.fitting import Fit
 from dicelab.fit.options import Options
+from dicelab.fit.page import write
 from dicelab.fit.plan import minutes
 from dicelab.fit.predicting import Model
-from dicelab.fit.report import about, verdict, write
+from dicelab.fit.report import about
 from dicelab.fit.scores import Interval
 from dicelab.training.checkpoints import alone_in
 from dicelab.training.encoders import quiet
@@ -114,7 +115,7 @@ def fit(
         one.curve()
         one.keep()
         found = write(one)
-        lines = verdict(one)
+        lines = found["verdict"]
         say("")
         for line in lines:
             say(line)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from dicelab.fit.fitting import Fit
 from dicelab.fit.options import Options
+from dicelab.fit.page import write
 from dicelab.fit.plan import Plan, Speed
-from dicelab.fit.report import write
 
 NAMES = ("Ada", "Grace", "Alan", "Edsger")
 PLACES = ("Paris", "Oslo", "Lima", "Kyoto")
