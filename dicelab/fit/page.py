@@ -306,7 +306,7 @@ def _precision_recall(one: Fit) -> str | None:
         f"Precision falls as recall rises. The chosen threshold has precision {p:.2f} and recall "
         f"{r:.2f}.",
         f"The kept model on the test split under all thresholds. The diamond is the threshold that "
-        f"was chosen on validation: precision {p:.2f}, recall {r:.2f}. Grey: equal F1.",
+        f"was chosen on rows that are not test: precision {p:.2f}, recall {r:.2f}. Grey: equal F1.",
     )
 
 

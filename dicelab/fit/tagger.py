@@ -216,15 +216,20 @@ def valid_tags(scores: np.ndarray, starts: np.ndarray, labels: Sequence[str]) ->
         labels: IOB2 tags.
     """
     lengths = np.diff(np.append(starts, len(scores)))
-    if not len(lengths):
-        return np.zeros(0, dtype=np.int64)
     outside = list(labels).index("O")
-    padded = np.full((len(lengths), lengths.max(), len(labels)), -np.inf, dtype=np.float32)
-    padded[..., outside] = 0
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    places = np.arange(len(scores)) - np.repeat(starts, lengths)
-    padded[rows, places] = scores
-    return best_valid(padded, labels)[rows, places]
+    found = np.zeros(len(scores), dtype=np.int64)
+    order = np.argsort(lengths, kind="stable")
+    for first in range(0, len(order), BATCH):
+        some = order[first : first + BATCH]
+        n = lengths[some]
+        padded = np.full((len(some), n.max(), len(labels)), -np.inf, dtype=np.float32)
+        padded[..., outside] = 0
+        rows = np.repeat(np.arange(len(some)), n)
+        places = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
+        words = np.repeat(starts[some], n) + places
+        padded[rows, places] = scores[words]
+        found[words] = best_valid(padded, labels)[rows, places]
+    return found
 
 
 class ValidTagging(Tagging):

@@ -269,6 +269,28 @@ def test_a_minute_that_is_too_short_leaves_a_linear_model(
     assert (tmp_path / "out" / "report.html").is_file()
 
 
+def test_without_linear_models_none_is_trained(tmp_path: Path) -> None:
+    made = Fit(options(tmp_path, "sentences", steps=1, linear=False), lambda line: None)
+    made.read()
+    assert made.linear() == {}
+    assert not (tmp_path / "out" / "model").exists()
+
+
+def test_a_stop_by_the_keyboard_says_where_the_best_model_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = MAKERS["sentences"](tmp_path / "my.tsv")
+
+    def stops(one: Fit) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Fit, "plan", stops)
+    told = f"fit {source} --text message --label flag --encoder tiny --device cpu"
+    assert main([*told.split(), "--out", str(tmp_path / "out")]) == 130
+    assert str(tmp_path / "out" / "model") in capsys.readouterr().err
+    assert load(tmp_path / "out", "cpu").predict(["Ada saw it"]).tolist() == ["hit"]
+
+
 def test_three_lines_in_a_notebook(tmp_path: Path) -> None:
     asked = options(tmp_path, "sentences")
     found = fit(asked.source, lambda line: None, **_given(asked), minutes=0.001)
