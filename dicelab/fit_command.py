@@ -93,9 +93,7 @@ def add_commands(commands: Any) -> None:
     fit.add_argument("--device", help="auto, cpu or cuda (default: auto)")
     fit.set_defaults(run=run_fit)
 
-    predict = commands.add_parser(
-        "predict", help="predict a new file with a fitted model, as plain transformers would"
-    )
+    predict = commands.add_parser("predict", help="predict a new file with a fitted model")
     predict.add_argument("model", help="the folder of a fit, or model/ in it")
     predict.add_argument("file", help="a table, one text per line, or one token per line")
     predict.add_argument("--out", help="file to write (default: the screen)")

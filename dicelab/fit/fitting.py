@@ -176,7 +176,8 @@ class Fit:
                 one.save(place)
             found = interval(self.counts_of(one), self.problem.goal.plain)
             line = f"{NAMES[one.name]}: test {self.problem.goal.name} {found}"
-            if best and "kept" not in self._state():
+            state = self._state()
+            if best and not state.get("kept") and not state.get("finished"):
                 copy(place / "model", self.folder / "model")
                 line = f"So far the {line}; the model is in {self.folder / 'model'}"
             self.say(f"{line[0].upper()}{line[1:]}; {minutes(one.seconds)}.")
@@ -336,9 +337,9 @@ class Fit:
                 "seed": self.kept.run.seed,
             }
             keep(self.kept.model(self.problem), self.tokenizer, self.kept.bias, place, told)
-            self._save(kept=self.chosen)
-            drop_models([self.kept])
         self._save(kept=self.kept_name)
+        if self.winner is None:
+            drop_models([self.kept])
         return place
 
     # -- what they need ---------------------------------------------------------------------

@@ -32,6 +32,7 @@ from dicelab.fit.scores import Difference, Goal, interval, one_label
 from dicelab.fit.training import Done, Run
 from tests.fit.made_up import MAKERS
 
+pytestmark = pytest.mark.slow
 TEXTS = ("sentences", "pairs", "labels")
 WORDS = ("tagging", "rare")
 
