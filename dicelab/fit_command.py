@@ -14,10 +14,12 @@ EPILOG = """\
 examples:
   dicebook fit                                   an embedded corpus, two minutes
   dicebook fit my.tsv --minutes 30 --out runs/my
+  dicebook fit my.tsv --minutes 1                linear models alone, no fine-tuning
   dicebook fit my/ --label flag --positive yes   a folder with train, dev, test
   dicebook predict runs/my/model new.txt
 
-The same command goes on after a kill.
+The first usable model is in OUT/model within about a minute, and a better one replaces it.
+Stop at any time: the same command goes on from there.
 """
 
 
@@ -26,7 +28,8 @@ def add_commands(commands: Any) -> None:
     fit = commands.add_parser(
         "fit",
         help="from a file of yours to a decision, a report and a model",
-        description="Train on a file; choose loss, learning rate and threshold on validation.",
+        description="Train linear models on words and on frozen embeddings, then fine-tune the "
+        "encoder. Choose model, loss, learning rate and threshold on rows that are not test.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -73,6 +76,16 @@ def add_commands(commands: Any) -> None:
         "or MODULE:NAME (default: ce,wce,dl)",
     )
     fit.add_argument("--rates", help="learning rates to try, separated by commas")
+    fit.add_argument(
+        "--no-linear",
+        dest="linear",
+        action="store_false",
+        default=None,
+        help="fine-tune only, so that transformers alone can load the model",
+    )
+    fit.add_argument(
+        "--folds", type=int, help="folds of the cross-validation of linear models (default: 5)"
+    )
     fit.add_argument("--seeds", type=int, help="seeds of the final runs (default: 3)")
     fit.add_argument("--batch-size", type=int, help="rows in a batch (default: 32)")
     fit.add_argument("--max-length", type=int, help="longest input, in sub-words (at most 512)")
@@ -80,9 +93,7 @@ def add_commands(commands: Any) -> None:
     fit.add_argument("--device", help="auto, cpu or cuda (default: auto)")
     fit.set_defaults(run=run_fit)
 
-    predict = commands.add_parser(
-        "predict", help="predict a new file with a fitted model, as plain transformers would"
-    )
+    predict = commands.add_parser("predict", help="predict a new file with a fitted model")
     predict.add_argument("model", help="the folder of a fit, or model/ in it")
     predict.add_argument("file", help="a table, one text per line, or one token per line")
     predict.add_argument("--out", help="file to write (default: the screen)")
@@ -110,6 +121,7 @@ def _columns(parser: argparse.ArgumentParser) -> None:
 def run_fit(given: argparse.Namespace) -> int:
     """Fit as the command line says."""
     from dicelab.fit import FitError, Options, fit
+    from dicelab.fit.whole import usual_folder
     from dicelab.training.experiment import ParameterError
 
     told = {
@@ -125,8 +137,7 @@ def run_fit(given: argparse.Namespace) -> int:
     for name in ("delimiter", "label_separator"):
         if name in told:
             told[name] = told[name].replace("\\t", "\t")
-    name = Path(told.get("source", "fit").replace("hub:", "")).stem or "fit"
-    told.setdefault("out", f"runs/{name}")
+    told.setdefault("out", usual_folder(told.get("source", "fit")))
     try:
         fit(Options(**told), lambda line: print(line, flush=True))
     except ParameterError as error:
@@ -137,7 +148,9 @@ def run_fit(given: argparse.Namespace) -> int:
             f"{error.strerror or error}"
         ) from None
     except KeyboardInterrupt:
-        print("\ndicebook: stopped; the same command goes on from here", file=sys.stderr)
+        kept = Path(told["out"]) / "model"
+        best = f"; the best model so far is in {kept}" if kept.is_dir() else ""
+        print(f"\ndicebook: stopped{best}; the same command goes on from here", file=sys.stderr)
         return 130
     return 0
 

@@ -4,8 +4,9 @@ from dicelab.extras import need
 
 need("fit")
 
-from dicelab.fit.fitting import Fit, fit
+from dicelab.fit.fitting import Fit
 from dicelab.fit.options import FitError, Options
-from dicelab.fit.predicting import Model, predict
+from dicelab.fit.predicting import Model, load, predict
+from dicelab.fit.whole import FitResult, fit
 
-__all__ = ["Fit", "FitError", "Model", "Options", "fit", "predict"]
+__all__ = ["Fit", "FitError", "FitResult", "Model", "Options", "fit", "load", "predict"]

@@ -1,4 +1,4 @@
-"""A fit, step by step: read, floors, plan, search, finals, keep, report."""
+"""A fit, step by step: read, floors, linear models, plan, search, finals, choose, keep."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import math
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,17 +19,20 @@ import numpy as np
 
 from dicelab.atomic import atomic, write_json
 from dicelab.extras import install_command
+from dicelab.fit import candidates as linear
 from dicelab.fit import data as reading
+from dicelab.fit.candidates import Candidate
 from dicelab.fit.floors import floors
-from dicelab.fit.keeping import keep
+from dicelab.fit.keeping import copy, keep, keep_linear
 from dicelab.fit.options import FitError, Options
-from dicelab.fit.plan import Plan, minutes, plan, probe, rates_for
-from dicelab.fit.problems import Problem, problem_of
-from dicelab.fit.scores import Difference, difference, precision_recall
+from dicelab.fit.plan import NoTime, Plan, Speed, allowed_minutes, minutes, plan, probe, rates_for
+from dicelab.fit.problems import Problem, Tagging, problem_of
+from dicelab.fit.scores import Difference, Interval, difference, interval, precision_recall
+from dicelab.fit.tagger import ValidTagging
 from dicelab.fit.training import Done, Run, drop_models, loss_of, run
-from dicelab.training.checkpoints import alone_in
-from dicelab.training.encoders import MINILM, MINILM_PACKAGE, TINY, load_tokenizer, quiet
-from dicelab.training.trainer import threads_of_torch
+from dicelab.training.encoders import MINILM, MINILM_PACKAGE, TINY, load_tokenizer
+from dicelab.training.experiment import Experiment
+from dicelab.training.trainer import device_of, threads_of_torch
 
 LONGEST = 256  # sub-words that are taken unasked
 STATE = "fit.json"
@@ -40,6 +43,7 @@ NAMES = {
     "fl": "focal loss",
     "tl": "Tversky",
     "dsc": "self-adjusting dice",
+    **linear.NAMES,
 }
 
 
@@ -85,6 +89,14 @@ class Fit:
         self.chapter = "fit"  # by what name it is recorded
         self.before = 0.0  # seconds that earlier parts of this fit took
         self.notes: list[str] = []
+        self.candidates: dict[str, Candidate] = {}
+        self.searched: list[Done] = []
+        self.best: dict[str, Done] = {}
+        self.arms: dict[str, Arm] = {}
+        self.chosen: str | None = None  # of the arms
+        self.winner: Candidate | None = None  # a linear model, where one is kept
+        self.honest: dict[str, float] = {}
+        self.of_curve: dict[float, float] = {}
         datasets.disable_progress_bars()
         self.folder.mkdir(parents=True, exist_ok=True)
         kept = self._state()
@@ -95,7 +107,7 @@ class Fit:
             changed = [
                 f"{name}: {kept['options'].get(name)!r} then, {value!r} now"
                 for name, value in now.items()
-                if kept["options"].get(name) != value
+                if kept["options"].get(name, value) != value
             ]
             if changed:
                 raise FitError(
@@ -133,8 +145,54 @@ class Fit:
         self.of_floors = floors(self.problem)
         return self.of_floors
 
+    def linear(self) -> dict[str, Candidate]:
+        """Linear models on words and frozen embeddings; the best so far is in ``model/``.
+
+        They are chosen by out-of-fold scores of train and validation together; taggers by those of
+        validation.
+        """
+        if not self.options.linear:
+            return {}
+        place = self.folder / "linear"
+        given = self.encoder, self.tokenizer, self.max_length
+        told: dict[str, Any] = {
+            "seed": self.options.seed,
+            "device": str(device_of(Experiment(corpus="linear", device=self.options.device))),
+            "folder": place,
+            "seconds": self._seconds_for_linear(),
+            "note": self._note,
+        }
+        made = (
+            linear.taggers(self.problem, *given, **told)
+            if isinstance(self.problem, Tagging)
+            else linear.candidates(self.problem, *given, folds=self.options.folds, **told)
+        )
+        for one in made:
+            self.candidates[one.name] = one
+            best = self.best_linear() is one
+            if one.model is not None:
+                if best:
+                    keep_linear(one.model, one.bias, place / "model", self._told_linear(one))
+                one.save(place)
+            found = interval(self.counts_of(one), self.problem.goal.plain)
+            line = f"{NAMES[one.name]}: test {self.problem.goal.name} {found}"
+            state = self._state()
+            if best and not state.get("kept") and not state.get("finished"):
+                copy(place / "model", self.folder / "model")
+                line = f"So far the {line}; the model is in {self.folder / 'model'}"
+            self.say(f"{line[0].upper()}{line[1:]}; {minutes(one.seconds)}.")
+            self._save()
+        return self.candidates
+
+    def best_linear(self) -> Candidate | None:
+        """Of the linear models the one with the best out-of-fold score."""
+        return max(self.candidates.values(), key=lambda one: one.value, default=None)
+
     def plan(self) -> Plan:
-        """Probe the speed and say what will be done in the time there is."""
+        """Probe the speed and say what will be done in the time there is.
+
+        Where there is no time for fine-tuning, but there is a linear model, the plan has no runs.
+        """
         kept = self._state()
         before = Plan.of(kept["plan"]) if kept.get("plan") else None
         asked = self.options.minutes
@@ -143,7 +201,14 @@ class Fit:
         else:
             speed, hidden = probe(self.problem, self.encoder, self.tokenizer, self.options)
             rates = self.options.rates or rates_for(self.encoder, hidden)
-            self.planned = plan(self.problem, speed, rates, self.options, spent=self.spent())
+            try:
+                self.planned = plan(self.problem, speed, rates, self.options, spent=self.spent())
+            except NoTime as error:
+                if not self.candidates:
+                    raise
+                self._note(f"There is no time for fine-tuning, which needs --minutes {error.need}.")
+                self.planned = no_runs(speed, self.options.minutes or 0.0)
+                return self.planned
             self._check_space()
             if before is not None:
                 if (before.steps, before.epochs) != (self.planned.steps, self.planned.epochs):
@@ -157,7 +222,7 @@ class Fit:
     def search(self) -> dict[str, Done]:
         """Every arm with every learning rate, one seed; of each arm the best on validation."""
         planned = self.planned
-        self.searched: list[Done] = []
+        self.searched = []
         self.number = 0
         for rate in planned.rates:
             enough = self._time_for(len(planned.arms))
@@ -183,7 +248,9 @@ class Fit:
         """The best arms with further seeds, on the test split; the arm with the best validation."""
         planned = self.planned
         order = sorted(self.best, key=lambda arm: -self.best[arm].value)[: planned.finals]
-        self.arms: dict[str, Arm] = {arm: Arm([self.best[arm]]) for arm in order}
+        self.arms = {arm: Arm([self.best[arm]]) for arm in order}
+        if not order:
+            return {}
         for seed in planned.seeds[1:]:
             of_seed = [replace(self.best[arm].run, seed=seed) for arm in order]
             if not all(map(self._finished, of_seed)) and not self._time_for(len(order)):
@@ -200,11 +267,50 @@ class Fit:
         drop_models([d for arm in self.arms.values() for d in arm.done if d is not self.kept])
         return self.arms
 
+    def choose(self) -> str:
+        """The best linear model or the chosen arm, whichever scores better on validation.
+
+        Both are scored on the same rows of validation, as they would decide rows that nobody
+        tuned them on: the linear model by scores and a threshold that are out of fold, the arm by
+        a threshold that is tuned on the other folds; an arm has the mean of its seeds.
+
+        Returns:
+            The name of what is kept.
+        """
+        best = self.best_linear()
+        if best is None:
+            assert self.chosen is not None
+            return self.chosen
+        self.winner = best
+        if self.data.task == "tagging":  # both by a threshold that is tuned on these very rows
+            self.honest = {best.name: best.value}
+            if self.chosen is not None:
+                self.honest[self.chosen] = self.arms[self.chosen].validation
+        else:
+            self._score_honestly(best)
+        if self.chosen is not None and self.honest[self.chosen] > self.honest[best.name]:
+            self.winner = None
+            return self.chosen
+        return best.name
+
+    def _score_honestly(self, best: Candidate) -> None:
+        held = np.flatnonzero(best.pool.validation >= 0)
+        rows, problem = best.pool.rows.select(held), self.problem
+        said = problem.decide(best.scores[held], best.bias)
+        self.honest = {best.name: float(problem.goal.value(problem.counts(rows, said).sum(0)))}
+        if self.chosen is not None:
+            places, folds = best.pool.validation[held], best.pool.folds[held]
+            values = [
+                _other_folds(problem, done.validation[places], rows, folds)
+                for done in self.arms[self.chosen].done
+            ]
+            self.honest[self.chosen] = float(np.mean(values))
+
     def curve(self) -> dict[float, float]:
         """The chosen arm on a quarter and on half of the data: would more of them help?"""
-        whole = self.arms[self.chosen].done[0]
-        self.of_curve: dict[float, float] = {}
-        if self.planned.curve:
+        self.of_curve = {}
+        if self.planned.curve and self.chosen is not None and self.winner is None:
+            whole = self.arms[self.chosen].done[0]
             for share in (0.25, 0.5):
                 part = replace(whole.run, share=share)
                 if not self._finished(part) and not self._time_for(share):
@@ -218,45 +324,23 @@ class Fit:
         return self.of_curve
 
     def keep(self) -> Path:
-        """Save the model, its threshold in its bias, and the predictions on the test split."""
-        from dicelab.fit.report import card
-
+        """Save the model, its threshold folded in, and the predictions on the test split."""
         place = self.folder / "model"
-        told = {
-            "task": self.data.task,
-            "columns": self.data.columns,
-            "max_length": self.max_length,
-            "metric": self.problem.goal.name,
-            "loss": self.chosen,
-            "rate": self.kept.run.rate,
-            "seed": self.kept.run.seed,
-            "encoder": Path(self.encoder).name,
-            "calibration": self.problem.calibration(
-                self.kept.validation, self.problem.splits["validation"]
-            ),
-        }
         self._write_predictions()
-        if (self.kept.folder / "model").is_dir():
-            keep(
-                self.kept.model(self.problem),
-                self.tokenizer,
-                self.kept.bias,
-                place,
-                told,
-                card(self),
-            )
+        if self.winner is not None:
+            copy(self.folder / "linear" / "model", place)
+        elif (self.kept.folder / "model").is_dir():
+            told = {
+                **self._told(self.problem, self.kept.validation, self.problem.splits["validation"]),
+                "loss": self.chosen,
+                "rate": self.kept.run.rate,
+                "seed": self.kept.run.seed,
+            }
+            keep(self.kept.model(self.problem), self.tokenizer, self.kept.bias, place, told)
+        self._save(kept=self.kept_name)
+        if self.winner is None:
             drop_models([self.kept])
         return place
-
-    def report(self) -> Path:
-        """Write ``report.html`` and ``record.json``."""
-        from dicelab.fit.report import page, record
-
-        write_json(self.folder / "record.json", record(self))
-        with atomic(self.folder / "report.html") as path:
-            path.write_text(page(self), encoding="utf-8")
-        self._save(finished=True)
-        return self.folder / "report.html"
 
     # -- what they need ---------------------------------------------------------------------
 
@@ -289,18 +373,80 @@ class Fit:
         if not others:
             return None
         other = "ce" if "ce" in others else max(others, key=lambda a: self.arms[a].validation)
+        assert self.chosen is not None
         ours, theirs = self.arms[self.chosen].counts, self.arms[other].counts
         return other, difference(ours, theirs, self.problem.goal.plain)
 
+    @property
+    def kept_name(self) -> str:
+        """Of what is kept: an arm, or a linear model."""
+        name = self.winner.name if self.winner is not None else self.chosen
+        assert name is not None
+        return name
+
+    @property
+    def kept_problem(self) -> Problem:
+        """The task, as the kept model decides."""
+        return self.problem if self.winner is None else self.winner.problem
+
+    @property
+    def kept_bias(self) -> np.ndarray:
+        """The decision of the model that is kept."""
+        return self.kept.bias if self.winner is None else self.winner.bias
+
     def kept_counts(self) -> tuple[np.ndarray, np.ndarray]:
         """Test counts of the model that is kept: with its threshold, and at argmax."""
-        arm = self.arms[self.chosen]
+        if self.winner is not None:
+            return self.counts_of(self.winner), self.counts_of(self.winner, argmax=True)
+        arm = self.arms[self.kept_name]
         place = next(i for i, done in enumerate(arm.done) if done is self.kept)
         return arm.counts[place], arm.argmax[place]
 
     def kept_test(self) -> np.ndarray:
         """The kept model's scores on the test split, without its threshold."""
-        return self._test(self.kept)
+        return self._test(self.kept) if self.winner is None else self.winner.test
+
+    def kept_scored(self) -> tuple[np.ndarray, Any]:
+        """Scores of rows that are not test, by which the kept model's decision was chosen."""
+        if self.winner is not None:
+            return self.winner.scores, self.winner.pool.rows
+        return self.kept.validation, self.problem.splits["validation"]
+
+    def kept_interval(self) -> Interval:
+        """The kept model's test score with its 95% interval over test rows."""
+        return interval(self.kept_counts()[0], self.problem.goal.plain)
+
+    def against(self, other: np.ndarray) -> Difference:
+        """How far the kept model is ahead of other test counts, rows being paired."""
+        return difference([self.kept_counts()[0]], [other], self.problem.goal.plain)
+
+    def counts_of(self, one: Candidate, *, argmax: bool = False) -> np.ndarray:
+        """Test counts of a linear model."""
+        bias = 0 * one.bias if argmax else one.bias
+        test = self.problem.splits["test"]
+        return self.problem.counts(test, one.problem.decide(one.test, bias))
+
+    def _told(self, problem: Problem, scores: np.ndarray, rows: Any) -> dict[str, Any]:
+        return {
+            "task": self.data.task,
+            "labels": self.problem.labels,
+            "columns": self.data.columns,
+            "max_length": self.max_length,
+            "metric": self.problem.goal.name,
+            "encoder": Path(self.encoder).name,
+            "calibration": problem.calibration(scores, rows),
+        }
+
+    def _told_linear(self, one: Candidate) -> dict[str, Any]:
+        told = self._told(one.problem, one.scores, one.pool.rows)
+        valid = isinstance(one.problem, ValidTagging)
+        return {**told, "features": one.name, "valid": valid, **one.setting}
+
+    def _seconds_for_linear(self) -> float | None:
+        if self.options.steps is not None:
+            return None
+        whole = 60 * allowed_minutes(self.options)
+        return min(0.85 * whole, max(120, 0.25 * whole)) - self.spent()
 
     def _test(self, done: Done) -> np.ndarray:
         with threads_of_torch(self.planned.speed.threads):
@@ -426,13 +572,13 @@ class Fit:
         write_json(self.folder / STATE, kept)
 
     def _write_predictions(self) -> None:
-        problem, test = self.problem, self.problem.splits["test"]
+        problem, test = self.kept_problem, self.problem.splits["test"]
         scores = self.kept_test()
-        said = problem.decide(scores, self.kept.bias)
+        said = problem.decide(scores, self.kept_bias)
         columns = (
             problem.told(test),
             problem.said(said, test),
-            [f"{p:.4f}" for p in problem.sureness(scores, self.kept.bias, test)],
+            [f"{p:.4f}" for p in problem.sureness(scores, self.kept_bias, test)],
             problem.shown(test),
         )
         with (
@@ -449,58 +595,18 @@ def more_minutes(before: float | None, now: float | None) -> bool:
     return now is not None and (before is None or now >= before)
 
 
-def _many(these: Sequence[object], word: str) -> str:
-    return word if len(these) == 1 else f"{word}s"
+def no_runs(speed: Speed, minutes: float) -> Plan:
+    """The plan of a fit that fine-tunes nothing."""
+    return Plan((), (), 0, (), False, 0, -1, 0, speed, 0.0, minutes)
 
 
-def fit(options: Options, say: Callable[[str], None] = print) -> Fit:
-    """From a file to a decision, a report and a model.
-
-    Args:
-        options: what is asked for.
-        say: takes each line for the reader.
-
-    Returns:
-        The fit, with all that it found; ``options.out`` holds ``model/``, ``report.html``,
-        ``predictions.tsv`` and ``record.json``.
-
-    Raises:
-        CorpusError: a file is not what it should be.
-        FitError: an option, the data or the folder are not.
-    """
-    from dicelab.fit.report import about, verdict
-
-    reading.check_source(options.source)
-    new = not Path(options.out).exists()
-    with alone_in(Path(options.out)), quiet():
-        one = Fit(options, say)
-        try:
-            one.read()
-        except ValueError:
-            if new:  # nothing was begun
-                shutil.rmtree(options.out, ignore_errors=True)
-            raise
-        for line in about(one):
-            say(line)
-        one.floors()
-        for name, counts in one.of_floors.items():
-            say(f"Floor, {name}: test {one.problem.goal.name} {one._score(counts):.1f}.")
-        planned = one.plan()
-        end = datetime.now() + timedelta(seconds=planned.seconds)
-        rates = ", ".join(f"{rate:g}" for rate in planned.rates)
-        say(
-            f"Plan: {planned.runs} runs of {planned.steps} steps ({planned.length}); arms "
-            f"{', '.join(planned.arms)}; {_many(planned.rates, 'learning rate')} {rates}; "
-            f"{len(planned.seeds)} {_many(planned.seeds, 'seed')} in the finals. "
-            f"{minutes(planned.seconds)}, done about {end:%H:%M}."
-        )
-        one.search()
-        one.finals()
-        one.curve()
-        one.keep()
-        page = one.report()
-        say("")
-        for line in verdict(one):
-            say(line)
-        say(f"Model: {one.folder / 'model'}. Report: {page}.")
-        return one
+def _other_folds(problem: Problem, scores: np.ndarray, rows: Any, folds: np.ndarray) -> float:
+    """The goal's score of rows that are decided fold by fold, as tuned on the other folds."""
+    said: Any = None
+    for fold in np.unique(folds):
+        held = folds == fold
+        bias = problem.tuned(scores[~held], rows.select(np.flatnonzero(~held)))
+        of_fold = problem.decide(scores[held], bias)
+        said = np.zeros((len(folds), *of_fold.shape[1:]), of_fold.dtype) if said is None else said
+        said[held] = of_fold
+    return float(problem.goal.value(problem.counts(rows, said).sum(0)))

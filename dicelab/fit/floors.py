@@ -1,4 +1,4 @@
-"""Scores that need no encoder: what a model must beat to be worth its while."""
+"""Answers that learn next to nothing: what a model must beat to be worth its while."""
 
 from __future__ import annotations
 
@@ -7,29 +7,22 @@ from typing import Any
 
 import numpy as np
 from datasets import Dataset
-from scipy.sparse import hstack
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.multiclass import OneVsRestClassifier
 
 from dicelab.corpora.tags import spans
 from dicelab.fit.problems import Problem, Tagging
-
-MOST_ROWS = 20_000  # of train, for the bag of words
 
 
 def floors(problem: Problem) -> dict[str, np.ndarray]:
     """Counts on the test split of answers that anybody has for nothing.
 
     Args:
-        problem: encoded or not; its data are read.
+        problem: encoded.
 
     Returns:
         By name counts ``[rows, kinds, 3]``: the most frequent class for all; always yes, for two
-        classes; for tags a dictionary of what train has; for texts a bag of words with logistic
-        regression, decided as the models are, by a threshold of its own chosen on validation.
+        classes; for tags a dictionary of what train has.
     """
-    test = problem.data.splits["test"]
+    test = problem.splits["test"]
     found = {}
     if isinstance(problem, Tagging):
         found["a dictionary of train"] = problem.counts(test, _dictionary(problem, test))
@@ -47,7 +40,6 @@ def floors(problem: Problem) -> dict[str, np.ndarray]:
     else:
         most = int(problem.class_counts().argmax())
         found[f"{problem.labels[most]!r} for all"] = problem.counts(test, np.full_like(gold, most))
-    found["bag of words"] = problem.counts(test, _bag_of_words(problem))
     return found
 
 
@@ -101,51 +93,3 @@ def _longest_matches(
                 break
         start += 1
     return tags
-
-
-def _bag_of_words(problem: Problem) -> np.ndarray:
-    """Words and pairs of words (single characters of Chinese), logistic regression, a threshold."""
-    splits = problem.data.splits
-    rng = np.random.default_rng(0)
-    chosen = np.sort(rng.permutation(len(splits["train"]))[:MOST_ROWS])
-    train = splits["train"].select(chosen)
-    columns = list(problem.text_columns)
-    words = r"(?u)[\u3400-\u9fff]|\b\w\w+\b"
-    vectors = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True, token_pattern=words)
-    try:
-        vectors.fit([text for column in columns for text in train[column][:]])
-    except ValueError:  # no word stands in two rows
-        texts = [text for column in columns for text in train[column][:]]
-        try:
-            vectors = TfidfVectorizer(token_pattern=words).fit(texts)
-        except ValueError:  # texts of emoji or of single letters
-            vectors = TfidfVectorizer(analyzer="char", token_pattern=None).fit(texts)
-
-    def features(split: Any) -> Any:
-        parts = [vectors.transform(split[column][:]) for column in columns]
-        if len(parts) == 1:
-            return parts[0]
-        # Of a pair: what both have, and what only one has.
-        return hstack([parts[0].multiply(parts[1]), abs(parts[0] - parts[1])]).tocsr()
-
-    gold = problem.gold(train)
-    model: Any = LogisticRegression(C=10.0, max_iter=300)
-    if problem.data.task == "labels":
-        model = OneVsRestClassifier(model)
-    model.fit(features(train), gold.astype(int))
-
-    def scores(split: Any) -> np.ndarray:
-        margins = model.decision_function(features(split))
-        if problem.data.binary:
-            margins = np.stack([np.zeros_like(margins), margins], -1)
-        return np.asarray(margins, dtype=np.float32)
-
-    if problem.data.task not in ("labels",) and not problem.data.binary:
-        # A class that the drawn rows lack is never said.
-        def scores(split: Any) -> np.ndarray:
-            whole = np.full((len(split), len(problem.labels)), -1e4, dtype=np.float32)
-            whole[:, model.classes_] = model.predict_log_proba(features(split))
-            return whole
-
-    bias = problem.tuned(scores(splits["validation"]), splits["validation"])
-    return problem.decide(scores(splits["test"]), bias)

@@ -1,10 +1,12 @@
-"""The model that stays: its threshold in the bias of its last layer, its tokenizer, its card."""
+"""The model that stays: its threshold folded in, what it is made of, its card."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from transformers import PreTrainedTokenizerBase
 
 from dicebook import fold_bias
 from dicelab.atomic import write_json
+from dicelab.fit.linear import Linear
 
 #: What ``predict`` reads beside the config: the task, its columns, how long a text may be.
 TOLD = "dicebook.json"
@@ -27,9 +30,8 @@ def keep(
     bias: np.ndarray,
     folder: Path,
     told: Mapping[str, Any],
-    card: str,
 ) -> Path:
-    """Save a model with its decision folded in. The folder appears in one step.
+    """Save a fine-tuned model with its decision folded in. The folder appears in one step.
 
     Args:
         model: the trained model; its bias is changed.
@@ -37,27 +39,76 @@ def keep(
         bias: the decision.
         folder: where to; an older one is replaced.
         told: what ``predict`` needs to know.
-        card: the text of the card, in Markdown.
     """
     fold_bias(model, torch.as_tensor(bias))
     tokenizer.model_max_length = told["max_length"]
+    with _replaced(folder) as whole:
+        model.save_pretrained(whole)
+        tokenizer.save_pretrained(whole)
+        _tell(whole, told, bias)
+    return folder
+
+
+def keep_linear(model: Linear, bias: np.ndarray, folder: Path, told: Mapping[str, Any]) -> Path:
+    """Save a linear model with its decision. The folder appears in one step.
+
+    Args:
+        model: the trained model.
+        bias: the decision, which goes into the intercepts.
+        folder: where to; an older one is replaced.
+        told: what ``predict`` needs to know.
+    """
+    with _replaced(folder) as whole:
+        Linear(model.features, model.coef, (model.intercept + bias).astype(np.float32)).save(whole)
+        _tell(whole, {**told, "kind": "linear"}, bias)
+    return folder
+
+
+def copy(source: Path, folder: Path) -> Path:
+    """Put a kept model into another folder, in one step; an older one there is replaced."""
+
+    def link(old: str, new: str) -> None:
+        try:
+            os.link(old, new)
+        except OSError:  # a file system without links
+            shutil.copy2(old, new)
+
+    with _replaced(folder) as whole:
+        shutil.copytree(source, whole, copy_function=link, dirs_exist_ok=True)
+    return folder
+
+
+def write_card(folder: Path, text: str, task: str, library: str) -> None:
+    """Write the card of a kept model, ``README.md``.
+
+    Args:
+        folder: of the model.
+        text: in Markdown.
+        task: of the data.
+        library: that reads the model: ``"transformers"`` or ``"dicebook"``.
+    """
     tags = {"tagging": "token-classification"}
     data = ModelCardData(
-        library_name="transformers",
+        library_name=library,
         tags=["dicebook"],
-        pipeline_tag=tags.get(told["task"], "text-classification"),
+        pipeline_tag=tags.get(task, "text-classification"),
     )
+    ModelCard(f"---\n{data.to_yaml()}\n---\n\n{text}").save(folder / "README.md")
+
+
+def _tell(folder: Path, told: Mapping[str, Any], bias: np.ndarray) -> None:
+    versions = {"bias": [float(b) for b in bias], "transformers": transformers.__version__}
+    write_json(folder / TOLD, {**told, **versions})
+
+
+@contextlib.contextmanager
+def _replaced(folder: Path) -> Iterator[Path]:
+    """A folder to write into, which takes the place of ``folder`` when the block ends well."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as scratch:
         whole = Path(scratch) / "model"
-        model.save_pretrained(whole)
-        tokenizer.save_pretrained(whole)
-        write_json(
-            whole / TOLD,
-            {**told, "bias": [float(b) for b in bias], "transformers": transformers.__version__},
-        )
-        ModelCard(f"---\n{data.to_yaml()}\n---\n\n{card}").save(whole / "README.md")
+        whole.mkdir()
+        yield whole
         if folder.exists():
-            shutil.rmtree(folder)
+            folder.rename(Path(scratch) / "old")
         whole.rename(folder)
-    return folder

@@ -50,6 +50,9 @@ class Options:
         steps: of a run; None takes them from the minutes.
         losses: the arms: names of losses as ``make_loss`` takes them, or ``MODULE:NAME``.
         rates: learning rates tried for each arm; None takes three that suit the encoder.
+        linear: whether linear models are tried; without them the model that is kept is one that
+            transformers alone can load.
+        folds: of the cross-validation by which linear models are chosen; equal texts are in one.
         seeds: of the finals.
         batch_size: rows in a step.
         max_length: sub-words in a row; None takes what cuts one row in a hundred, at most 256, and
@@ -83,6 +86,8 @@ class Options:
     steps: int | None = None
     losses: tuple[str, ...] = ARMS
     rates: tuple[float, ...] | None = None
+    linear: bool = True
+    folds: int = 5
     seeds: int = 3
     batch_size: int = 32
     max_length: int | None = None
@@ -101,6 +106,7 @@ class Options:
         _one_of("decide", self.decide, ("tuned", "argmax"))
         _one_of("device", self.device, ("auto", "cpu", "cuda"))
         _above("beta", self.beta, 0)
+        _above("folds", self.folds, 1)
         for name in ("minutes", "seeds", "batch_size", "max_length", "steps"):
             value = getattr(self, name)
             if value is not None:

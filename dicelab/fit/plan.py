@@ -34,6 +34,18 @@ LEVELS = (
 )
 
 
+class NoTime(FitError):
+    """Not even one short run fits in the minutes that were asked for.
+
+    Attributes:
+        need: minutes that would be enough.
+    """
+
+    def __init__(self, message: str, need: int) -> None:
+        super().__init__(message)
+        self.need = need
+
+
 @dataclass(frozen=True)
 class Speed:
     """What a probe measured, times in seconds.
@@ -204,10 +216,9 @@ def plan(
         spent: seconds since the fit began.
 
     Raises:
-        FitError: not even one short run fits in the minutes that were asked for.
+        NoTime: not even one short run fits in the minutes that were asked for.
     """
-    usual = 2.0 if options.source.startswith("embedded-") else 10.0
-    allowed = usual if options.minutes is None else options.minutes
+    allowed = allowed_minutes(options)
     left = FOR_RUNS * 60 * allowed - spent
     sizes = {name: len(split) for name, split in problem.splits.items()}
     a_pass = math.ceil(sizes["train"] / options.batch_size)
@@ -254,10 +265,17 @@ def plan(
     need = math.ceil((spent + shortest + tested) / FOR_RUNS / 60)
     if options.minutes is None:
         return plan(problem, speed, rates, replace(options, minutes=need), spent=spent)
-    raise FitError(
+    raise NoTime(
         f"--minutes: expected about {need} or more for these data with this encoder, "
-        f"got {options.minutes:g} (a step takes {speed.step:.2f} s)"
+        f"got {options.minutes:g} (a step takes {speed.step:.2f} s)",
+        need,
     )
+
+
+def allowed_minutes(options: Options) -> float:
+    """How long a fit may take: as asked, or ten minutes, or two for an embedded corpus."""
+    usual = 2.0 if options.source.startswith("embedded-") else 10.0
+    return usual if options.minutes is None else options.minutes
 
 
 def minutes(seconds: float) -> str:

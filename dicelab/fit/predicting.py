@@ -32,7 +32,9 @@ from dicelab.corpora.shapes import (
 from dicelab.corpora.tables import OF_ROWS, Table, read_table, text_of
 from dicelab.corpora.text import plain_name, read_lines
 from dicelab.fit.keeping import TOLD
+from dicelab.fit.linear import Linear
 from dicelab.fit.options import FitError
+from dicelab.fit.tagger import valid_tags
 from dicelab.tasks.outputs import outputs_of
 from dicelab.tasks.raw_text import Sentence
 from dicelab.tasks.windows import owned, windows, word_lengths
@@ -65,10 +67,66 @@ class Model:
             else AutoModelForSequenceClassification
         )
         cuda = device != "cpu" and torch.cuda.is_available()
+        place = "cuda" if cuda else "cpu"
+        self.linear: Linear | None = None
+        if self.told.get("kind") == "linear":
+            self.linear = Linear.load(folder, self.told["features"], place)
+            self.labels: list[str] = self.told["labels"]
+            return
         with quiet():
-            self.model = kind.from_pretrained(folder).to("cuda" if cuda else "cpu").eval()
+            self.model = kind.from_pretrained(folder).to(place).eval()
             self.tokenizer = AutoTokenizer.from_pretrained(folder)
-        self.labels = [self.model.config.id2label[i] for i in range(self.model.config.num_labels)]
+        names = self.model.config.id2label
+        self.labels = [names[i] for i in range(self.model.config.num_labels)]
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, in the order of :meth:`predict_proba`."""
+        return np.array(self.labels, dtype=object)
+
+    def predict(self, rows: Sequence[Any]) -> np.ndarray:
+        """The decision of each row, as scikit-learn's classifiers give it.
+
+        Args:
+            rows: texts; of pairs, tuples of two texts; of tagging, lists of words.
+
+        Returns:
+            One label a row; of several labels a row, yes and no for each, shape ``[rows, labels]``;
+            of tagging a list of tags a row. Dtype object, or bool.
+        """
+        if self.told["task"] == "tagging":
+            found = np.empty(len(rows), dtype=object)
+            for number, tags in enumerate(self.words(rows)):
+                found[number] = tags
+            return found
+        logits = self.logits(*_columns_of(rows, self.told["task"]))
+        return logits > 0 if self.told["task"] == "labels" else self.classes_[logits.argmax(-1)]
+
+    def predict_proba(self, rows: Sequence[Any]) -> np.ndarray:
+        """The calibrated probability of each label, without the threshold.
+
+        Args:
+            rows: texts, or tuples of two texts.
+
+        Returns:
+            Shape ``[rows, labels]``, in the order of :attr:`classes_`.
+
+        Raises:
+            TypeError: the model tags words; :meth:`tagged` gives each word's probability.
+        """
+        if self.told["task"] == "tagging":
+            raise TypeError("predict_proba: expected a model of texts, got a tagger; use tagged")
+        return self._probabilities(self.logits(*_columns_of(rows, self.told["task"])))
+
+    def logits(self, texts: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
+        """The logits of texts or pairs, with the threshold in them. Shape ``[rows, labels]``."""
+        both = [list(texts)] if second is None else [list(texts), list(second)]
+        if self.linear is not None:
+            self.cut = self.linear.cut(both)
+            return self.linear.logits(both)
+        encoded = self.tokenizer(*both, truncation=True)
+        self.cut = sum(bool(one.overflowing) for one in encoded.encodings)
+        return np.array(self._logits(encoded))
 
     def words(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         """A tag for each word of each sentence."""
@@ -76,6 +134,8 @@ class Model:
 
     def tagged(self, sentences: Sequence[Sequence[str]]) -> list[list[tuple[str, float]]]:
         """A tag and its probability for each word; long sentences are read in windows."""
+        if self.linear is not None:
+            return self._tagged_by_linear(self.linear, sentences)
         limit = self.told["max_length"]
         room = limit - self.tokenizer.num_special_tokens_to_add()
         pieces = []  # the sentence, the words that are read, those that are answered for
@@ -107,6 +167,20 @@ class Model:
                     found[number][start + word] = self.labels[best], float(p[place, best])
         return found
 
+    def _tagged_by_linear(
+        self, linear: Linear, sentences: Sequence[Sequence[str]]
+    ) -> list[list[tuple[str, float]]]:
+        if not any(sentences):
+            return [[] for _ in sentences]
+        logits = linear.logits(sentences)
+        lengths = np.array([len(words) for words in sentences])
+        starts = (np.cumsum(lengths) - lengths)[lengths > 0]
+        valid = self.told["valid"]
+        said = valid_tags(logits, starts, self.labels) if valid else logits.argmax(-1)
+        p = np.take_along_axis(self._probabilities(logits), said[:, None], -1)[:, 0]
+        pairs = iter(zip([self.labels[i] for i in said], p.tolist(), strict=True))
+        return [[next(pairs) for _ in words] for words in sentences]
+
     def texts(
         self, texts: Sequence[str], second: Sequence[str] | None = None
     ) -> list[tuple[str, float]]:
@@ -117,9 +191,7 @@ class Model:
         without a word has no label.
         """
         both = [list(texts)] if second is None else [list(texts), list(second)]
-        encoded = self.tokenizer(*both, truncation=True)
-        self.cut = sum(bool(one.overflowing) for one in encoded.encodings)
-        logits = self._logits(encoded)
+        logits = self.logits(*both)
         found = []
         for row, parts in zip(logits, zip(*both, strict=True), strict=True):
             p = self._probabilities(row)
@@ -158,6 +230,27 @@ class Model:
         )
         back = np.argsort(order)
         return [found[i] for i in back]
+
+
+def load(folder: str | Path, device: str = "auto") -> Model:
+    """The model that a fit kept.
+
+    Args:
+        folder: of the fit, or ``model/`` in it.
+        device: ``"cpu"``, ``"cuda"``, or ``"auto"``.
+
+    Raises:
+        FitError: the folder holds no such model.
+    """
+    return Model(folder, device)
+
+
+def _columns_of(rows: Sequence[Any], task: str) -> list[list[str]]:
+    if isinstance(rows, str):
+        raise TypeError("expected a sequence of rows, got one text; put it into a list")
+    if task != "pairs":
+        return [list(rows)]
+    return [[row[place] for row in rows] for place in (0, 1)]
 
 
 def predict(

@@ -236,6 +236,51 @@ def calibrated(scores: np.ndarray, gold: np.ndarray) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
+class Interval:
+    """A score in percent, with its 95% interval over rows.
+
+    Attributes:
+        value: of the rows as they are.
+        low: of the interval.
+        high: of the same.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.1f} [{self.low:.1f}, {self.high:.1f}]"
+
+
+def interval(
+    counts: np.ndarray,
+    value: Callable[[np.ndarray], np.ndarray],
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Interval:
+    """The bootstrap interval of a score over test rows.
+
+    Args:
+        counts: shape ``[rows, classes, 3]``.
+        value: from summed counts to the score, such as ``Goal.plain``.
+        seed: of the resampling.
+        resamples: how often.
+    """
+    rng = np.random.default_rng(seed)
+    rows = len(counts)
+    flat = counts.reshape(rows, -1).astype(np.float64)
+    found = np.empty(resamples)
+    for start in range(0, resamples, 100):
+        many = min(100, resamples - start)
+        weights = rng.multinomial(rows, np.full(rows, 1 / rows), size=many).astype(np.float64)
+        found[start : start + many] = value((weights @ flat).reshape(many, *counts.shape[1:]))
+    low, high = np.quantile(found, [0.025, 0.975])
+    return Interval(float(value(counts.sum(0))), float(low), float(high))
+
+
+@dataclass(frozen=True)
 class Difference:
     """How far one arm is ahead of another, in points.
 

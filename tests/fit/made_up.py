@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dicelab.fit.fitting import Fit
 from dicelab.fit.options import Options
+from dicelab.fit.page import write
 from dicelab.fit.plan import Plan, Speed
 
 NAMES = ("Ada", "Grace", "Alan", "Edsger")
@@ -122,7 +123,8 @@ def fitted(options: Options, epochs: int = 4, *, curve: bool = False) -> Fit:
     one.planned = planned(options, epochs, curve=curve)
     one.search()
     one.finals()
+    one.choose()
     one.curve()
     one.keep()
-    one.report()
+    write(one)
     return one

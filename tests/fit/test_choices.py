@@ -302,7 +302,9 @@ def test_a_visible_difference_is_found_four_times_in_five() -> None:
 def test_more_data_is_advised_when_the_second_half_was_worth_two_points() -> None:
     def kind(gain: float) -> str:
         plan = SimpleNamespace(partial=False)
-        fit: Any = SimpleNamespace(planned=plan, of_curve={0.25: 10, 0.5: 20, 1.0: 20 + gain})
+        fit: Any = SimpleNamespace(
+            winner=None, planned=plan, of_curve={0.25: 10, 0.5: 20, 1.0: 20 + gain}
+        )
         return re.sub(r"[-+\d.]+", "", advice(fit))
 
     assert kind(-5) == kind(0.0) == kind(1.9)

@@ -426,7 +426,9 @@ def test_goemotions_as_it_is_prepared_goes_from_the_command_to_the_pipeline(
         (folder / f"{split}.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
     monkeypatch.setenv("DICEBOOK_DATA", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
-    words = "fit goemotions --encoder tiny --steps 60 --seeds 1 --losses ce,dl --rates 2e-3"
+    words = (
+        "fit goemotions --no-linear --encoder tiny --steps 60 --seeds 1 --losses ce,dl --rates 2e-3"
+    )
     assert main([*words.split(), "--out", "out"]) == 0
     assert "A row may have several of 3 labels." in capsys.readouterr().out
     record = json.loads((tmp_path / "out" / "record.json").read_text(encoding="utf-8"))

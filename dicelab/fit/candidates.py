@@ -1,0 +1,274 @@
+"""The linear models of a fit: tried before any fine-tuning, told as they end, kept if they win."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from transformers import PreTrainedTokenizerBase
+
+from dicelab.atomic import atomic, write_json
+from dicelab.fit.features import Columns, Embeddings, Words
+from dicelab.fit.linear import Linear, Pool, Searched, joined, search, trained
+from dicelab.fit.problems import Problem, Tagging
+from dicelab.fit.tagger import Shapes, States, ValidTagging, with_starts
+
+NAMES = {
+    "words": "linear model on words",
+    "embeddings": "linear model on embeddings",
+    "words+embeddings": "linear model on words and embeddings",
+    "shapes": "linear model on words and their shapes",
+    "shapes+states": "linear model on words, their shapes and frozen states",
+}
+MOST_WORDS = 30_000  # that a tagger learns from
+PENALTY = 10.0  # scikit-learn's C of a tagger
+LEAST_ROWS = 1_000  # with fewer, embeddings of a larger file are not worth their time
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A linear model that may be kept.
+
+    Attributes:
+        name: of ``NAMES``.
+        problem: the task, as it decides by these scores.
+        pool: the rows that it was chosen by, out of fold, and trained on.
+        scores: out-of-fold scores of these rows, shape ``[rows, labels]``.
+        bias: the decision that is best for these scores.
+        value: the goal's score of these rows with this decision.
+        test: scores of the test split by the model that is trained on the whole pool.
+        setting: penalty and class weight.
+        seconds: that it took.
+        model: the model; None where the candidate was read from an earlier part of the fit.
+    """
+
+    name: str
+    problem: Problem
+    pool: Pool
+    scores: np.ndarray
+    bias: np.ndarray
+    value: float
+    test: np.ndarray
+    setting: dict[str, Any]
+    seconds: float
+    model: Linear | None = None
+
+    def save(self, folder: Path) -> None:
+        """Write all but the model."""
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic(folder / f"{self.name}.npz") as path, path.open("wb") as file:
+            np.savez_compressed(file, scores=self.scores, test=self.test, bias=self.bias)
+        told = {"rows": len(self.pool.gold), "value": self.value, "seconds": self.seconds}
+        write_json(folder / f"{self.name}.json", {**told, **self.setting})
+
+    @classmethod
+    def load(
+        cls, name: str, folder: Path, problem: Problem, pool_of: Callable[[int], Pool]
+    ) -> Candidate | None:
+        """What an earlier part of the fit saved; None where there is nothing."""
+        path = folder / f"{name}.json"
+        if not path.is_file():
+            return None
+        told = json.loads(path.read_text(encoding="utf-8"))
+        with np.load(folder / f"{name}.npz") as kept:
+            scores, test, bias = (np.asarray(kept[key]) for key in ("scores", "test", "bias"))
+        setting = {key: told[key] for key in ("penalty", "weight")}
+        pool = pool_of(told["rows"])
+        value, seconds = told["value"], told["seconds"]
+        return cls(name, problem, pool, scores, bias, value, test, setting, seconds)
+
+
+OF_TEXTS, OF_WORDS = tuple(NAMES)[:3], tuple(NAMES)[3:]
+
+
+def columns_of(problem: Problem, rows: Any) -> Columns:
+    """The text columns of some rows."""
+    return [rows[name][:] for name in problem.text_columns]
+
+
+def candidates(
+    problem: Problem,
+    encoder: str,
+    tokenizer: PreTrainedTokenizerBase,
+    max_length: int,
+    *,
+    folds: int,
+    seed: int,
+    device: str,
+    folder: Path,
+    seconds: float | None,
+    note: Callable[[str], None],
+) -> Iterator[Candidate]:
+    """Each linear model as soon as it is trained, or as it was read from the folder.
+
+    Args:
+        problem: of sentences, pairs or labels.
+        encoder: whose frozen vectors are taken.
+        tokenizer: the encoder's.
+        max_length: sub-words after which a text is cut.
+        folds: of the cross-validation.
+        seed: of the folds, and of the rows that are drawn where there are many.
+        device: of the encoder.
+        folder: where candidates are saved.
+        seconds: for all of them; None does not look at the clock.
+        note: takes a sentence about what was left out.
+    """
+    began = time.monotonic()
+    pools: dict[int, Pool] = {}
+
+    def pool_of(most: int) -> Pool:
+        if most not in pools:
+            pools[most] = Pool.of(problem, folds, seed, most)
+        return pools[most]
+
+    def made(name: str, pool: Pool, features: list[Any], vectors: Any, test: Any) -> Candidate:
+        started = time.monotonic()
+        found: Searched = search(problem, pool, features, vectors)
+        return Candidate(
+            name,
+            problem,
+            pool,
+            found.scores,
+            found.bias,
+            found.value,
+            found.model.of_vectors(test),
+            {"penalty": found.penalty, "weight": found.weight},
+            time.monotonic() - started,
+            found.model,
+        )
+
+    known = {name: Candidate.load(name, folder, problem, pool_of) for name in OF_TEXTS}
+    if all(known.values()):
+        yield from (one for one in known.values() if one is not None)
+        return
+    pool = Pool.of(problem, folds, seed)
+    pools[len(pool.gold)] = pool
+    test = columns_of(problem, problem.data.splits["test"])
+    words = Words.of(columns_of(problem, pool.rows))
+    of_test = words(test)
+    yield made("words", pool, [words], words(columns_of(problem, pool.rows)), of_test)
+
+    frozen = Embeddings.of_encoder(encoder, tokenizer, max_length, device)
+    if seconds is not None:
+        most = _affordable(problem, frozen, test, seconds - (time.monotonic() - began))
+        if most < min(len(pool.gold), LEAST_ROWS):
+            note(
+                "Embeddings of these texts would take too long; give more --minutes for a model "
+                "on embeddings."
+            )
+            return
+        if most < len(pool.gold):
+            pool = pool_of(most)
+            note(f"Embeddings are those of {most:,} rows of train and validation, for the time.")
+    columns = columns_of(problem, pool.rows)
+    plain = frozen.plain(columns)
+    frozen.fit(plain)
+    vectors, tested = frozen.scaled(plain), frozen(test)
+    yield made("embeddings", pool, [frozen], vectors, tested)
+    both = joined([words(columns), vectors])
+    yield made("words+embeddings", pool, [words, frozen], both, joined([of_test, tested]))
+
+
+def taggers(
+    problem: Tagging,
+    encoder: str,
+    tokenizer: PreTrainedTokenizerBase,
+    max_length: int,
+    *,
+    seed: int,
+    device: str,
+    folder: Path,
+    seconds: float | None,
+    note: Callable[[str], None],
+) -> Iterator[Candidate]:
+    """Each linear tagger: trained on train, decided by validation, then trained on both.
+
+    Args:
+        problem: of tagging.
+        encoder: whose frozen states are taken.
+        tokenizer: the encoder's.
+        max_length: sub-words of a window.
+        seed: of the sentences that are drawn where there are many.
+        device: of the encoder.
+        folder: where candidates are saved.
+        seconds: for all of them; None does not look at the clock.
+        note: takes a sentence about what was left out.
+    """
+    began = time.monotonic()
+    splits = problem.data.splits
+    deciding = ValidTagging(problem) if problem.entities else problem
+    held = splits["validation"]
+    rows = np.arange(len(held))
+    pool = Pool(held, problem.gold(held), rows, 0 * rows)
+    known = {name: Candidate.load(name, folder, deciding, lambda _: pool) for name in OF_WORDS}
+    if all(known.values()):
+        yield from (one for one in known.values() if one is not None)
+        return
+    words = {
+        name: [list(tokens) for tokens in split["tokens"][:]] for name, split in splits.items()
+    }
+    gold = {name: problem.gold(split) for name, split in splits.items()}
+    order = np.random.default_rng(seed).permutation(len(words["train"]))
+    lengths = np.array([len(words["train"][i]) for i in order])
+    drawn = np.sort(order[np.cumsum(lengths) <= max(MOST_WORDS, lengths[0])])
+    starts = np.cumsum([0, *map(len, words["train"])])
+    gold["train"] = np.concatenate([gold["train"][starts[i] : starts[i + 1]] for i in drawn])
+    words["train"] = [words["train"][i] for i in drawn]
+
+    def made(name: str, features: list[Any], vectors: dict[str, Any]) -> Candidate:
+        started = time.monotonic()
+
+        def scored(model: Linear, split: str) -> np.ndarray:
+            logits = model.of_vectors(vectors[split])
+            return with_starts(logits, words[split]) if deciding is not problem else logits
+
+        setting = {"penalty": PENALTY, "weight": None}
+        model = Linear(features, *trained(problem, vectors["train"], gold["train"], PENALTY, None))
+        scores = scored(model, "validation")
+        bias = deciding.tuned(scores, held)
+        value = problem.goal.value(problem.counts(held, deciding.decide(scores, bias)).sum(0))
+        seen = gold["validation"] < len(problem.labels)
+        both = joined([vectors["train"], vectors["validation"][seen]], rows=True)
+        right = np.concatenate([gold["train"], gold["validation"][seen]])
+        model = Linear(features, *trained(problem, both, right, PENALTY, None))
+        test, took = scored(model, "test"), time.monotonic() - started
+        return Candidate(
+            name, deciding, pool, scores, bias, float(value), test, setting, took, model
+        )
+
+    shapes = Shapes.of(words["train"])
+    vectors = {name: shapes(sentences) for name, sentences in words.items()}
+    yield made("shapes", [shapes], vectors)
+    states = States.of_encoder(encoder, tokenizer, max_length, device)
+    if seconds is not None:
+        some = words["train"][:: max(1, len(words["train"]) // 64)]
+        each = _seconds_of(states, some, some[:1]) / len(some)
+        if each * sum(map(len, words.values())) > seconds - (time.monotonic() - began):
+            note("Frozen states of these words would take too long; give more --minutes for them.")
+            return
+    plain = {name: states.plain(sentences) for name, sentences in words.items()}
+    states.fit(plain["train"])
+    both = {name: joined([vectors[name], states.scaled(plain[name])]) for name in words}
+    yield made("shapes+states", [shapes, states], both)
+
+
+def _affordable(problem: Problem, frozen: Embeddings, test: Columns, seconds: float) -> int:
+    """How many rows of the pool can be embedded, beside those of test, in so many seconds."""
+    rows = problem.data.splits["train"]
+    places = np.linspace(0, len(rows) - 1, min(192, len(rows))).astype(int)
+    some = columns_of(problem, rows.select(places))
+    each = _seconds_of(frozen, some, [column[:4] for column in some]) / len(places)
+    return int(seconds / each) - len(test[0])
+
+
+def _seconds_of(frozen: Embeddings | States, some: Any, few: Any) -> float:
+    """How long a frozen encoder takes for some rows; the first call, for a few, sets things up."""
+    frozen.plain(few)
+    started = time.monotonic()
+    frozen.plain(some)
+    return time.monotonic() - started

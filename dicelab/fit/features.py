@@ -1,0 +1,204 @@
+"""Texts as fixed vectors: their words and characters, and what a frozen encoder makes of them.
+
+A logistic regression on either is trained in seconds. Both are saved as JSON and safetensors.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.numpy import load_file, save_file
+from scipy.sparse import csr_matrix, hstack
+from sklearn.feature_extraction.text import TfidfVectorizer
+from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerBase
+
+from dicelab.tasks.outputs import outputs_of
+from dicelab.training.encoders import load_model, pad, quiet
+
+#: Words of two letters or more, and each Chinese character by itself.
+WORD = r"(?u)[\u3400-\u9fff]|\b\w\w+\b"
+MOST_TERMS = 50_000  # of each kind; those in the most rows are kept
+BATCH = 64
+KINDS: dict[str, dict[str, Any]] = {
+    "words": {"ngram_range": (1, 2), "token_pattern": WORD},
+    "characters": {"ngram_range": (2, 5), "analyzer": "char_wb", "token_pattern": None},
+}
+USUAL: dict[str, Any] = {"sublinear_tf": True, "dtype": np.float32}
+
+Columns = Sequence[Sequence[str]]  # one column of texts, or the two of pairs
+
+
+class Words:
+    """TF-IDF of words, pairs of words and sequences of two to five characters.
+
+    Of a pair of texts: the products of both texts' weights, and the distances between them.
+
+    Args:
+        vectorizers: fitted ones, by kind.
+    """
+
+    name = "words"
+
+    def __init__(self, vectorizers: dict[str, TfidfVectorizer]) -> None:
+        self.vectorizers = vectorizers
+
+    @classmethod
+    def of(cls, columns: Columns) -> Words:
+        """The terms of training texts that occur in at least two of them."""
+        texts = [text for column in columns for text in column]
+        found = {}
+        for kind, how in KINDS.items():
+            try:
+                found[kind] = TfidfVectorizer(
+                    min_df=2, max_features=MOST_TERMS, **how, **USUAL
+                ).fit(texts)
+            except ValueError:  # no term of this kind in two rows
+                continue
+        if not found:
+            found["characters"] = TfidfVectorizer(**KINDS["characters"], **USUAL).fit(texts)
+        return cls(found)
+
+    def __call__(self, columns: Columns) -> csr_matrix:
+        """Vectors of texts or pairs. Shape ``[rows, features]``."""
+        parts = []
+        for vectorizer in self.vectorizers.values():
+            each = [vectorizer.transform(column) for column in columns]
+            if len(each) == 2:
+                each = [each[0].multiply(each[1]), abs(each[0] - each[1])]
+            parts += each
+        return hstack(parts).tocsr()
+
+    def cut(self, columns: Columns) -> int:
+        """How many texts are read in part: none."""
+        return 0
+
+    def save(self, folder: Path) -> None:
+        """Write ``terms.json`` and ``idf.safetensors``."""
+        terms = {
+            kind: vectorizer.get_feature_names_out().tolist()
+            for kind, vectorizer in self.vectorizers.items()
+        }
+        (folder / "terms.json").write_text(json.dumps(terms), encoding="utf-8")
+        save_file({k: v.idf_ for k, v in self.vectorizers.items()}, folder / "idf.safetensors")
+
+    @classmethod
+    def load(cls, folder: Path, device: str) -> Words:
+        """Read what :meth:`save` wrote."""
+        terms = json.loads((folder / "terms.json").read_text(encoding="utf-8"))
+        idf = load_file(folder / "idf.safetensors")
+        found = {}
+        for kind, known in terms.items():
+            found[kind] = TfidfVectorizer(vocabulary=known, **KINDS[kind], **USUAL)
+            found[kind].idf_ = idf[kind]
+        return cls(found)
+
+
+class Embeddings:
+    """The mean of a frozen encoder's last hidden states over the sub-words of a text.
+
+    Of a pair of texts ``u`` and ``v``: ``|u - v|`` and ``u * v``. Vectors are shifted and scaled so
+    that those of the training texts have mean 0 and mean squared length 1.
+
+    Args:
+        model: the encoder, without a head.
+        tokenizer: the encoder's.
+        max_length: sub-words after which a text is cut.
+        shift: the mean of the training texts' vectors; None before it is known.
+        scale: what vectors are divided by.
+    """
+
+    name = "embeddings"
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: PreTrainedTokenizerBase,
+        max_length: int,
+        shift: np.ndarray | None = None,
+        scale: float = 1.0,
+    ) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.max_length = max_length
+        self.shift = shift
+        self.scale = scale
+
+    @classmethod
+    def of_encoder(
+        cls, encoder: str, tokenizer: PreTrainedTokenizerBase, max_length: int, device: str
+    ) -> Embeddings:
+        """A frozen encoder by its name; the weights of ``"tiny"`` are drawn with seed 0."""
+        torch.manual_seed(0)
+        with quiet():
+            model = load_model(AutoModel, encoder, tokenizer)
+        return cls(model.to(device).eval(), tokenizer, max_length)
+
+    def plain(self, columns: Columns) -> np.ndarray:
+        """Vectors of texts or pairs before the shift and the scale. Shape ``[rows, features]``."""
+        means = [self._means(list(column)) for column in columns]
+        if len(means) == 1:
+            return means[0]
+        u, v = (m / np.maximum(np.linalg.norm(m, axis=1, keepdims=True), 1e-9) for m in means)
+        return np.hstack([abs(u - v), u * v])
+
+    def fit(self, plain: np.ndarray) -> None:
+        """Take shift and scale from vectors of training texts."""
+        self.shift = plain.mean(0)
+        self.scale = float(np.sqrt(plain.var(0).sum())) or 1.0
+
+    def scaled(self, plain: np.ndarray) -> np.ndarray:
+        """Plain vectors with the shift and the scale applied."""
+        assert self.shift is not None
+        return np.asarray((plain - self.shift) / self.scale, dtype=np.float32)
+
+    def __call__(self, columns: Columns) -> np.ndarray:
+        """Vectors of texts or pairs. Shape ``[rows, features]``."""
+        return self.scaled(self.plain(columns))
+
+    def cut(self, columns: Columns) -> int:
+        """How many texts were longer than ``max_length`` sub-words."""
+        texts = [text for column in columns for text in column]
+        encoded = self.tokenizer(texts, truncation=True, max_length=self.max_length)
+        return sum(bool(one.overflowing) for one in encoded.encodings)
+
+    def _means(self, texts: list[str]) -> np.ndarray:
+        encoded = self.tokenizer(texts, truncation=True, max_length=self.max_length)
+        rows = [{name: encoded[name][i] for name in encoded} for i in range(len(texts))]
+        order = np.argsort([len(row["input_ids"]) for row in rows], kind="stable")
+        found: list[Any] = [None] * len(rows)
+        for first in range(0, len(rows), BATCH):
+            some = order[first : first + BATCH]
+            (hidden,) = outputs_of(
+                self.model,
+                [rows[i] for i in some],
+                lambda part: pad(self.tokenizer, part),
+                ["last_hidden_state"],
+                BATCH,
+            )
+            for place, values in zip(some, hidden, strict=True):
+                found[place] = values[: len(rows[place]["input_ids"])].mean(0)
+        return np.stack(found)
+
+    def save(self, folder: Path) -> None:
+        """Write the encoder to ``encoder/`` and the scale to ``embeddings.safetensors``."""
+        assert self.shift is not None
+        self.tokenizer.model_max_length = self.max_length
+        self.model.save_pretrained(folder / "encoder")
+        self.tokenizer.save_pretrained(folder / "encoder")
+        arrays = {"shift": self.shift, "scale": np.array([self.scale])}
+        save_file(arrays, folder / "embeddings.safetensors")
+
+    @classmethod
+    def load(cls, folder: Path, device: str) -> Embeddings:
+        """Read what :meth:`save` wrote."""
+        with quiet():
+            model = AutoModel.from_pretrained(folder / "encoder").to(device).eval()
+            tokenizer = AutoTokenizer.from_pretrained(folder / "encoder")
+        arrays = load_file(folder / "embeddings.safetensors")
+        limit = tokenizer.model_max_length
+        return cls(model, tokenizer, limit, arrays["shift"], float(arrays["scale"][0]))

@@ -1,0 +1,240 @@
+"""Logistic regression on fixed vectors: models that take seconds, chosen by cross-validation."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from datasets import Dataset, concatenate_datasets
+from safetensors.numpy import load_file, save_file
+from scipy.sparse import csr_matrix, hstack, issparse, vstack
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedGroupKFold
+
+from dicelab.fit.features import Columns, Embeddings, Words
+from dicelab.fit.problems import Problem
+from dicelab.fit.tagger import Shapes, States
+
+MOST_ROWS = 20_000  # that a candidate learns from
+MOST_WORK = 200_000  # rows times outputs
+SEARCHED = 60_000  # the same, for a single setting of the grid
+#: Penalty and class weight, those that are usually best first.
+GRID = (
+    (10.0, "balanced"),
+    (1.0, None),
+    (1.0, "balanced"),
+    (10.0, None),
+    (0.1, "balanced"),
+    (100.0, None),
+    (100.0, "balanced"),
+    (0.1, None),
+)
+WEIGHTS = "linear.safetensors"
+FEATURES: dict[str, Any] = {one.name: one for one in (Words, Embeddings, Shapes, States)}
+NEVER = -1e4  # the logit of a class that no training row has
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A logistic regression on fixed vectors of texts, or of words in their sentences.
+
+    Attributes:
+        features: what makes the vectors; their parts are joined in this order.
+        coef: shape ``[labels, features]``; zeros for the first of two classes.
+        intercept: shape ``[labels]``.
+    """
+
+    features: Sequence[Any]
+    coef: np.ndarray
+    intercept: np.ndarray
+
+    def logits(self, columns: Any) -> np.ndarray:
+        """A logit for each label.
+
+        Args:
+            columns: the column of texts, or both columns of pairs; of a tagger sentences as words.
+
+        Returns:
+            Shape ``[rows, labels]``, or ``[words, labels]``, float32.
+        """
+        return self.of_vectors(joined([one(columns) for one in self.features]))
+
+    def of_vectors(self, vectors: Any) -> np.ndarray:
+        """The same of vectors."""
+        return np.asarray(vectors @ self.coef.T + self.intercept, dtype=np.float32)
+
+    def cut(self, columns: Columns) -> int:
+        """How many texts are longer than what the encoder reads of them."""
+        return max((one.cut(columns) for one in self.features), default=0)
+
+    def save(self, folder: Path) -> None:
+        """Write weights and features, as safetensors and JSON."""
+        arrays = {"coef": np.ascontiguousarray(self.coef), "intercept": self.intercept}
+        save_file(arrays, folder / WEIGHTS)
+        for one in self.features:
+            one.save(folder)
+
+    @classmethod
+    def load(cls, folder: Path, features: str, device: str) -> Linear:
+        """Read what :meth:`save` wrote; ``features`` names the parts, joined by ``+``."""
+        parts = [FEATURES[name].load(folder, device) for name in features.split("+")]
+        arrays = load_file(folder / WEIGHTS)
+        return cls(parts, arrays["coef"], arrays["intercept"])
+
+
+def joined(parts: Sequence[Any], *, rows: bool = False) -> Any:
+    """Vectors side by side, or one below the other; sparse where a part is."""
+    if len(parts) == 1:
+        return parts[0]
+    sparse = [part if issparse(part) else csr_matrix(part) for part in parts]
+    return (vstack if rows else hstack)(sparse).tocsr()
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Rows of train and validation together, in which a candidate is chosen and trained.
+
+    Attributes:
+        rows: the rows.
+        gold: their labels: classes ``[rows]``, or yes and no ``[rows, labels]``.
+        validation: of each row its number in the validation split; -1 for rows of train.
+        folds: the fold of each row, from 0. Equal texts are in one fold.
+    """
+
+    rows: Dataset
+    gold: np.ndarray
+    validation: np.ndarray
+    folds: np.ndarray
+
+    @classmethod
+    def of(cls, problem: Problem, folds: int, seed: int, most: int = MOST_ROWS) -> Pool:
+        """Draw at most so many rows, and their folds, each class in proportion.
+
+        Args:
+            problem: of sentences, pairs or labels.
+            folds: at least 2.
+            seed: of the drawing.
+            most: rows.
+        """
+        parts = [problem.data.splits[name] for name in ("train", "validation")]
+        number = np.concatenate([np.full(len(parts[0]), -1), np.arange(len(parts[1]))])
+        rows = concatenate_datasets(parts)
+        known = np.arange(len(rows))
+        gold = problem.gold(rows)
+        if gold.ndim == 1:  # a class that train lacks cannot be said
+            known = known[gold < len(problem.labels)]
+        most = min(most, max(2_000, MOST_WORK // outputs(problem)))
+        drawn = np.random.default_rng(seed).permutation(known)[:most]
+        drawn.sort()
+        rows, gold, number = rows.select(drawn), gold[drawn], number[drawn]
+        if gold.ndim == 2:
+            # By the rarest label of a row; of none, a class of its own.
+            often = np.where(gold, gold.sum(0), len(gold) + 1)
+            stratum = np.where(gold.any(1), often.argmin(1), gold.shape[1])
+        else:
+            stratum = gold
+        texts = list(zip(*(rows[c][:] for c in problem.text_columns), strict=True))
+        same = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        groups = np.array([same[text] for text in texts])
+        fold = np.zeros(len(rows), dtype=np.int64)
+        folds = min(folds, len(same))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a class with fewer rows than there are folds
+            by = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
+            for place, (_, held) in enumerate(by.split(fold, stratum, groups)):
+                fold[held] = place
+        return cls(rows, gold, number, fold)
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What cross-validation chose.
+
+    Attributes:
+        model: trained on the whole pool.
+        penalty: scikit-learn's ``C``.
+        weight: its ``class_weight``.
+        scores: out-of-fold, in the order of the pool, shape ``[rows, labels]``.
+        bias: the decision that is best for these scores.
+        value: the goal's score with this decision.
+    """
+
+    model: Linear
+    penalty: float
+    weight: str | None
+    scores: np.ndarray
+    bias: np.ndarray
+    value: float
+
+
+def outputs(problem: Problem) -> int:
+    """How many linear functions a model of a task has."""
+    return 1 if problem.data.binary else len(problem.labels)
+
+
+def search(problem: Problem, pool: Pool, features: Sequence[Any], vectors: Any) -> Searched:
+    """Choose penalty and class weight by out-of-fold scores, then train on all rows of a pool.
+
+    Args:
+        problem: for the decision and the goal.
+        pool: the rows.
+        features: what made the vectors.
+        vectors: of the pool's rows.
+    """
+    work = len(pool.gold) * outputs(problem)
+    best: Any = None
+    for penalty, weight in GRID[: max(1, SEARCHED // work)]:
+        scores = np.zeros((len(pool.gold), len(problem.labels)), dtype=np.float32)
+        for fold in range(pool.folds.max() + 1):
+            held = pool.folds == fold
+            one = trained(problem, vectors[~held], pool.gold[~held], penalty, weight)
+            scores[held] = Linear((), *one).of_vectors(vectors[held])
+        bias = problem.tuned(scores, pool.rows)
+        value = float(
+            problem.goal.value(problem.counts(pool.rows, problem.decide(scores, bias)).sum(0))
+        )
+        if best is None or value > best[-1]:
+            best = penalty, weight, scores, bias, value
+    penalty, weight, scores, bias, value = best
+    model = Linear(features, *trained(problem, vectors, pool.gold, penalty, weight))
+    return Searched(model, penalty, weight, scores, bias, value)
+
+
+def trained(
+    problem: Problem, vectors: Any, gold: np.ndarray, penalty: float, weight: str | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights ``[labels, features]`` and intercepts ``[labels]`` of a logistic regression."""
+    labels = len(problem.labels)
+    coef = np.zeros((labels, vectors.shape[1]), dtype=np.float32)
+    several = gold.ndim == 2
+    intercept = np.full(labels, NEVER if several else 0.0, dtype=np.float32)
+    model = LogisticRegression(C=penalty, class_weight=weight, tol=1e-3, max_iter=300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few iterations are enough for a threshold that is tuned
+        if several:
+            for label in range(labels):
+                yes = gold[:, label].astype(int)
+                if yes.all():
+                    intercept[label] = -NEVER
+                elif yes.any():
+                    model.fit(vectors, yes)
+                    coef[label], intercept[label] = model.coef_[0], model.intercept_[0]
+            return coef, intercept
+        held = np.unique(gold)
+        if len(held) == 1:
+            intercept[:] = NEVER
+            intercept[held] = 0.0
+            return coef, intercept
+        model.fit(vectors, gold)
+        if len(held) == 2:
+            intercept[:] = NEVER
+            intercept[held] = 0.0, model.intercept_[0]
+            coef[held[1]] = model.coef_[0]
+        else:
+            intercept[:] = NEVER
+            coef[held], intercept[held] = model.coef_, model.intercept_
+    return coef, intercept

@@ -1,0 +1,394 @@
+"""What came of a fit on one page that loads nothing from elsewhere, and all files of its result."""
+
+from __future__ import annotations
+
+import html
+import io
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.special import expit
+from sklearn.metrics import precision_recall_curve
+
+from dicelab import figures
+from dicelab.atomic import atomic, write_json
+from dicelab.fit.data import class_counts
+from dicelab.fit.fitting import NAMES, Fit
+from dicelab.fit.keeping import write_card
+from dicelab.fit.plan import minutes
+from dicelab.fit.problems import BIASES, Labels, Tagging
+from dicelab.fit.report import (
+    about,
+    by_class,
+    card,
+    errors,
+    metric_name,
+    record,
+    source_name,
+    verdict,
+)
+from dicelab.fit.scores import precision_recall
+from dicelab.records.runs import versions
+
+STYLE = """
+:root { color-scheme: light }
+body { font: 16px/1.55 system-ui, sans-serif; max-width: 46rem; margin: 0 auto; padding: 1.2rem;
+  color: #1b1b1b; background: #fff }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: .4rem 0; overflow-wrap: anywhere }
+h2 { font-size: 1.2rem; margin-top: 2rem }
+.verdict { background: #f0f5f9; border-left: 4px solid #0072B2; padding: .6rem 1rem }
+.verdict p { margin: .4rem 0 } .verdict p:first-child { font-size: 1.15rem; font-weight: 600 }
+.bad { border-color: #D55E00; background: #fdf3ec }
+.wide { overflow-x: auto } table { border-collapse: collapse; width: 100%; font-size: .93rem }
+th { text-align: left; border-bottom: 2px solid #888; padding: .25rem .7rem .25rem 0 }
+td { border-bottom: 1px solid #ddd; padding: .25rem .7rem .25rem 0; vertical-align: top }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+tr.chosen td { font-weight: 600 } td.long { overflow-wrap: anywhere; min-width: 14rem }
+figure { margin: 1rem 0 } svg { max-width: 100%; height: auto }
+figcaption, .note { font-size: .9rem; color: #444 }
+code { background: #f3f3f3; padding: 0 .2rem; overflow-wrap: anywhere }
+@media (max-width: 32rem) { body { padding: .8rem } table { font-size: .8rem }
+  th, td { padding-right: .4rem } td.long { min-width: 9rem } }
+@media print { body { max-width: none; font-size: 10.5pt; padding: 0 } h2 { break-after: avoid }
+  figure, tr, .verdict { break-inside: avoid } svg { max-height: 6.6cm; width: auto }
+  .wide { overflow: visible } }
+"""
+
+
+def write(one: Fit) -> dict[str, Any]:
+    """Write ``report.html``, ``record.json`` and the model's card; returns the record."""
+    lines = verdict(one)
+    found = record(one, lines)
+    write_json(one.folder / "record.json", found)
+    with atomic(one.folder / "report.html") as path:
+        path.write_text(page(one, lines), encoding="utf-8")
+    library = "transformers" if one.winner is None else "dicebook"
+    write_card(one.folder / "model", card(one, lines), one.data.task, library)
+    one._save(finished=True)
+    return found
+
+
+def page(one: Fit, lines: list[str]) -> str:
+    """The report as one page of HTML; ``lines`` are the verdict."""
+    source = html.escape(source_name(one))
+    below = " bad" if "Do not use" in " ".join(lines) else ""
+    parts = [
+        f"<h1>{source}</h1>",
+        f'<div class="verdict{below}">'
+        + "".join(f"<p>{html.escape(x)}</p>" for x in lines)
+        + "</div>",
+        "<h2>Models, losses and floors</h2>",
+        _arms(one),
+        *_figures(one),
+        "<h2>Score by class</h2>",
+        _classes(one),
+        "<h2>The errors it is surest of</h2>",
+        _errors(one),
+        "<h2>The data</h2>",
+        "<ul>" + "".join(f"<li>{html.escape(x)}</li>" for x in [*about(one), *one.notes]) + "</ul>",
+        _sizes(one),
+        "<h2>How it was done</h2>",
+        _how(one),
+    ]
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{source}: {html.escape(lines[0])}</title><style>{STYLE}</style>"
+    )
+    return (
+        f'<!doctype html>\n<html lang="en"><head>{head}</head><body><main>\n'
+        + "\n".join(parts)
+        + "\n</main></body></html>\n"
+    )
+
+
+def _table(rows: Sequence[Mapping[str, Any]], chosen: int | None = None) -> str:
+    if not rows:
+        return "<p>None.</p>"
+    numbers = {name for name in rows[0] if any(isinstance(r[name], int | float) for r in rows)}
+
+    def cell(name: str, value: Any) -> str:
+        shown = (
+            f"{value:.1f}"
+            if isinstance(value, float)
+            else f"{value:,}"
+            if isinstance(value, int)
+            else str(value)
+        )
+        kind = "n" if name in numbers else "long" if len(shown) > 60 else ""
+        return f'<td class="{kind}">{html.escape(shown)}</td>'
+
+    head = "".join(
+        f'<th scope="col"{" class=n" if name in numbers else ""}>{html.escape(name)}</th>'
+        for name in rows[0]
+    )
+    body = "".join(
+        f"<tr{' class=chosen' if i == chosen else ''}>"
+        + "".join(cell(name, value) for name, value in row.items())
+        + "</tr>"
+        for i, row in enumerate(rows)
+    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide">{table}</div>'
+
+
+def _arms(one: Fit) -> str:
+    name, plainly = metric_name(one), one.problem.plainly
+    rows: list[dict[str, Any]] = []
+    chosen = 0
+
+    def add(model: str, **told: Any) -> None:
+        empty = {
+            "": model,
+            "validation": "",
+            f"test {name}": "",
+            plainly: "",
+            "seeds": "",
+            "rate": "",
+        }
+        rows.append({**empty, **told})
+
+    for key, of in one.candidates.items():
+        if of is one.winner:
+            chosen = len(rows)
+        argmax = one._score(one.counts_of(of, argmax=True))
+        tested = one._score(one.counts_of(of))
+        add(NAMES[key], validation=of.value, **{f"test {name}": tested, plainly: argmax})
+    for arm, finals in one.arms.items():
+        if one.winner is None and arm == one.chosen:
+            chosen = len(rows)
+        scores = one.score(arm)
+        add(
+            NAMES.get(arm, arm),
+            validation=finals.validation,
+            seeds=" ".join(f"{s:.1f}" for s in scores),
+            rate=f"{finals.done[0].run.rate:g}",
+            **{
+                f"test {name}": float(np.mean(scores)),
+                plainly: float(np.mean(one.score(arm, argmax=True))),
+            },
+        )
+    for arm, done in one.best.items():
+        if arm not in one.arms:
+            add(
+                f"{NAMES.get(arm, arm)} (search alone)",
+                validation=done.value,
+                rate=f"{done.run.rate:g}",
+            )
+    for floor, counts in one.of_floors.items():
+        add(f"floor: {floor}", **{f"test {name}": one._score(counts)})
+    note = (
+        f"{name} in percent, means over seeds; the kept model is in bold. “{plainly.capitalize()}”"
+    )
+    note += " is without the threshold."
+    if one.candidates:
+        note += " Of a linear model, “validation” is out of fold, on train and validation together."
+    if len(one.honest) > 1:
+        compared = ", ".join(f"{NAMES.get(k, k)} {v:.1f}" for k, v in one.honest.items())
+        note += f" On the rows of validation, with thresholds from other rows: {compared}."
+    return _table(rows, chosen=chosen) + f"<p class=note>{html.escape(note)}</p>"
+
+
+def _classes(one: Fit) -> str:
+    rows = by_class(one)
+    if len(rows) > 40:
+        rows = sorted(rows, key=lambda row: -row["train"])[:40]
+    names = {"train": "in train", "test": "in test", "f1": "F1"}
+    return _table([{names.get(k, k): v for k, v in row.items()} for row in rows])
+
+
+def _errors(one: Fit) -> str:
+    rows = []
+    for text, told, said, sure in errors(one):
+        text = text if len(text) <= 300 else f"{text[:297]}..."
+        if isinstance(one.problem, Tagging):
+            rows.append({"words [right tag, said tag]": text, "surest": f"{sure:.2f}"})
+        else:
+            rows.append(
+                {
+                    "text": text,
+                    "right": told or "none",
+                    "said": said or "none",
+                    "probability": f"{sure:.2f}",
+                }
+            )
+    return _table(rows)
+
+
+def _sizes(one: Fit) -> str:
+    counts = class_counts(one.data)
+    rows: list[dict[str, Any]] = [
+        {"": "rows", **{name: len(split) for name, split in one.data.splits.items()}}
+    ]
+    for label in list(counts["train"])[:30]:
+        rows.append({"": label, **{name: counts[name][label] for name in counts}})
+    return _table(rows)
+
+
+def _how(one: Fit) -> str:
+    planned = one.planned
+    facts = [
+        f"{planned.runs} runs planned, each of {planned.steps} steps ({planned.length}), batches "
+        f"of {one.options.batch_size}; {minutes(one.spent())} in all.",
+        "Searched: "
+        + "; ".join(f"{d.run.arm} at {d.run.rate:g}: {d.value:.1f}" for d in one.searched)
+        + f" (validation {one.problem.goal.name}).",
+    ]
+    if not planned.runs:
+        facts = [f"Nothing was fine-tuned; {minutes(one.spent())} in all."]
+    facts += [
+        "Beside this page: the model, <code>model/</code>; what it says of the test split, "
+        "<code>predictions.tsv</code>; all numbers, <code>record.json</code>.",
+        "Versions: " + ", ".join(f"{name} {v}" for name, v in versions().items()) + ".",
+    ]
+    return "<ul>" + "".join(f"<li>{fact}</li>" for fact in facts) + "</ul>"
+
+
+def _figures(one: Fit) -> list[str]:
+    parts = []
+    with plt.rc_context():
+        figures.use_style()
+        for draw in (_precision_recall, _passes, _data_curve, _reliability):
+            drawn = draw(one)
+            if drawn is not None:
+                parts.append(drawn)
+    return parts
+
+
+def _figure(fig: Any, title: str, alt: str, caption: str) -> str:
+    out = io.StringIO()
+    fig.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    plt.close(fig)
+    svg = out.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r'\s(width|height)="[\d.]+pt"', "", svg, count=2)
+    # The ids of two pictures must not meet on one page.
+    prefix = re.sub(r"\W", "", title.lower())
+    svg = re.sub(r'((?<=\s)id="|href="#|url\(#)', rf"\1{prefix}-", svg)
+    svg = svg.replace("<svg", f'<svg role="img" aria-label="{html.escape(alt, quote=True)}"', 1)
+    return (
+        f"<h2>{html.escape(title)}</h2><figure>{svg}<figcaption>{html.escape(caption)}"
+        "</figcaption></figure>"
+    )
+
+
+def _precision_recall(one: Fit) -> str | None:
+    problem, test = one.kept_problem, one.problem.splits["test"]
+    scores = one.kept_test()
+    counts = one.kept_counts()[0].sum(0)
+    point = precision_recall(counts[list(problem.focus)].sum(0))
+    if isinstance(problem, Tagging):
+        if not problem.has_threshold:
+            return None
+        curve = []
+        for bias in BIASES:
+            vector = np.zeros(len(problem.labels))
+            vector[0] = bias
+            swept = problem.counts(test, problem.decide(scores, vector)).sum(0)
+            curve.append(swept[list(problem.focus)].sum(0))
+        precision, recall = precision_recall(np.array(curve))
+    else:
+        margins = problem.margins(scores + one.kept_bias if isinstance(problem, Labels) else scores)
+        if margins is None:
+            return None
+        precision, recall, _ = precision_recall_curve(problem.yes(test), margins)
+    fig, ax = plt.subplots(figsize=(5.6, 3.8))
+    figures.precision_recall({NAMES.get(one.kept_name, one.kept_name): (precision, recall)}, ax=ax)
+    p, r = float(point[0]), float(point[1])
+    ax.plot(r, p, "D", color="#D55E00", markersize=9, label="the chosen threshold", zorder=5)
+    ax.legend(loc="lower left")
+    return _figure(
+        fig,
+        "Precision against recall",
+        f"Precision falls as recall rises. The chosen threshold has precision {p:.2f} and recall "
+        f"{r:.2f}.",
+        f"The kept model on the test split under all thresholds. The diamond is the threshold that "
+        f"was chosen on rows that are not test: precision {p:.2f}, recall {r:.2f}. Grey: equal F1.",
+    )
+
+
+def _passes(one: Fit) -> str | None:
+    name = f"validation_{one.problem.goal.metric}"
+    if all(len(done.history) < 2 for done in one.best.values()):
+        return None  # runs of one pass have points and no curves
+    fig, ax = plt.subplots(figsize=(5.6, 3.4))
+    ends = []
+    for arm, done in one.best.items():
+        epochs = [entry["epoch"] for entry in done.history]
+        values = [entry[name] for entry in done.history]
+        look = figures.style(arm)
+        ax.plot(epochs, values, marker=".", label=NAMES.get(arm, arm), **look)
+        ends.append(f"{NAMES.get(arm, arm)} {max(values, default=0):.1f}")
+    ax.set(xlabel="pass", ylabel=f"validation {metric_name(one)}, %")
+    ax.legend()
+    return _figure(
+        fig,
+        "Learning, pass by pass",
+        f"Validation score over passes of each loss at its best rate. Best: {', '.join(ends)}.",
+        "Each loss at its best learning rate, first seed, thresholds tuned.",
+    )
+
+
+def _data_curve(one: Fit) -> str | None:
+    if not one.of_curve:
+        return None
+    shares, values = zip(*sorted(one.of_curve.items()), strict=True)
+    fig, ax = plt.subplots(figsize=(5.6, 3.0))
+    rows = [share * len(one.data.splits["train"]) for share in shares]
+    ax.plot(rows, values, marker="o", **figures.style(one.kept_name))
+    ax.set(
+        xlabel="training rows",
+        ylabel=f"test {metric_name(one)}, %",
+        xlim=(0, None),
+    )
+    told = ", ".join(f"{s:.0%}: {v:.1f}" for s, v in zip(shares, values, strict=True))
+    return _figure(
+        fig,
+        "Would more data help?",
+        f"Test score by share of the data. {told}.",
+        f"The chosen loss on 25, 50 and 100% of the training rows, one seed. {told}.",
+    )
+
+
+def _reliability(one: Fit) -> str | None:
+    problem, test = one.kept_problem, one.problem.splits["test"]
+    scores = one.kept_test()
+    margins, shifted = problem.margins(scores), problem.margins(scores + one.kept_bias)
+    if margins is None or shifted is None:
+        return None
+    yes = problem.yes(test)
+    fig, ax = plt.subplots(figsize=(5.6, 3.4))
+    ax.plot([0, 1], [0, 1], color="#C4C4C4", linewidth=1)
+    error, largest = {}, 0.0
+    for name, values, color, marker in (
+        ("as trained", margins, "#0072B2", "o"),
+        ("with the threshold in the bias", shifted, "#D55E00", "s"),
+    ):
+        p = expit(values)
+        groups = [g for g in np.array_split(np.argsort(p, kind="stable"), 10) if len(g)]
+        x, y = ([float(v[g].mean()) for g in groups] for v in (p, yes))
+        largest = max(largest, *x, *y)
+        error[name] = (
+            100 * sum(len(g) * abs(a - b) for g, a, b in zip(groups, x, y, strict=True)) / len(p)
+        )
+        ax.plot(x, y, markersize=4, linewidth=1.2, label=name, color=color, marker=marker)
+    ax.set(xlabel="probability of yes by the model", ylabel="share that is yes")
+    end = math.ceil(10 * largest) / 10  # of a rare class all ten groups lie near 0
+    ax.set(xlim=(-0.02 * end, end), ylim=(-0.02 * end, end))
+    ax.legend()
+    told = "; ".join(f"{name}: {value:.1f}" for name, value in error.items())
+    what = ""
+    if isinstance(problem, Tagging):
+        entity = "part of an entity" if problem.entities else f"not {one.data.background}"
+        what = f" (a word is {entity})"
+    return _figure(
+        fig,
+        "Are the probabilities right?",
+        f"Predicted probability against the share that is yes, in ten groups. Calibration error in "
+        f"points: {told}.",
+        f"Ten equal groups of test decisions{what}. On the grey line a prediction of .7 is right "
+        f"seven times in ten. Mean distance from it, in points: {told}.",
+    )

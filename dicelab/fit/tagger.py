@@ -1,0 +1,275 @@
+"""Words in their sentences as fixed vectors, and a linear tagger whose tags are always valid."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from datasets import Dataset, DatasetDict
+from safetensors.numpy import load_file, save_file
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import CountVectorizer
+from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedTokenizerBase
+
+from dicelab.fit.features import BATCH, MOST_TERMS
+from dicelab.fit.problems import Tagging
+from dicelab.tasks import tagging, thresholds
+from dicelab.tasks.outputs import outputs_of
+from dicelab.tasks.valid_tags import best_valid
+from dicelab.training.encoders import TINY, from_pretrained, load_model, pad, quiet
+
+Sentences = Sequence[Sequence[str]]
+#: Valid decoding is too slow for the grid of :data:`dicelab.fit.problems.BIASES`.
+BIASES = np.linspace(-4, 4, 17)
+
+
+class Shapes:
+    """A word, its first and last letters and its shape, and those of its neighbours.
+
+    Args:
+        vectorizer: a fitted one.
+    """
+
+    name = "shapes"
+
+    def __init__(self, vectorizer: CountVectorizer) -> None:
+        self.vectorizer = vectorizer
+
+    @classmethod
+    def of(cls, sentences: Sentences) -> Shapes:
+        """The terms that at least two words of training sentences have."""
+        terms = [_terms(words, place) for words in sentences for place in range(len(words))]
+        return cls(_vectorizer(min_df=min(2, len(terms)), max_features=MOST_TERMS).fit(terms))
+
+    def __call__(self, sentences: Sentences) -> csr_matrix:
+        """Vectors of all words. Shape ``[words, features]``."""
+        terms = [_terms(words, place) for words in sentences for place in range(len(words))]
+        return self.vectorizer.transform(terms) / np.sqrt(20, dtype=np.float32)
+
+    def save(self, folder: Path) -> None:
+        """Write ``terms.json``."""
+        terms = self.vectorizer.get_feature_names_out().tolist()
+        (folder / "terms.json").write_text(json.dumps(terms), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, device: str) -> Shapes:
+        """Read what :meth:`save` wrote."""
+        terms = json.loads((folder / "terms.json").read_text(encoding="utf-8"))
+        return cls(_vectorizer(vocabulary=terms))
+
+
+def _vectorizer(**options: Any) -> CountVectorizer:
+    return CountVectorizer(analyzer=_same, binary=True, dtype=np.float32, **options)
+
+
+def _same(terms: list[str]) -> list[str]:
+    return terms
+
+
+def _terms(words: Sequence[str], place: int) -> list[str]:
+    found = []
+    for offset in (-2, -1, 0, 1, 2):
+        there = 0 <= place + offset < len(words)
+        word = words[place + offset] if there else ""
+        low = word.lower()
+        found.append(f"{offset} word {low}")
+        if abs(offset) < 2:
+            shape = re.sub(r"\d", "0", re.sub(r"[^\W\d_]", _letter, word))
+            shape = re.sub(r"(.)\1+", r"\1", shape)
+            found.append(f"{offset} shape {shape}")
+            for size in (2, 3):
+                found += [f"{offset} start {low[:size]}", f"{offset} end {low[-size:]}"]
+    return found
+
+
+def _letter(found: re.Match[str]) -> str:
+    return "X" if found.group().isupper() else "x"
+
+
+class States:
+    """A frozen encoder's states in its middle layer, at a word's first sub-word and its neighbours.
+
+    The middle layer knows more about entities than the last one. Vectors are shifted and scaled as
+    those of :class:`dicelab.fit.features.Embeddings`.
+
+    Args:
+        model: the lower half of an encoder.
+        tokenizer: the encoder's.
+        max_length: sub-words of a window.
+        shift: the mean over training words; None before it is known.
+        scale: what vectors are divided by.
+    """
+
+    name = "states"
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: PreTrainedTokenizerBase,
+        max_length: int,
+        shift: np.ndarray | None = None,
+        scale: float = 1.0,
+    ) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.max_length = max_length
+        self.shift = shift
+        self.scale = scale
+
+    @classmethod
+    def of_encoder(
+        cls, encoder: str, tokenizer: PreTrainedTokenizerBase, max_length: int, device: str
+    ) -> States:
+        """The lower half of an encoder by its name; the weights of ``"tiny"`` have seed 0."""
+        torch.manual_seed(0)
+        half: dict[str, Any] = {}
+        if encoder != TINY:
+            layers = getattr(from_pretrained(AutoConfig, encoder), "num_hidden_layers", None)
+            half = {"num_hidden_layers": (layers + 1) // 2} if layers else {}
+        with quiet():
+            model = load_model(AutoModel, encoder, tokenizer, **half)
+        return cls(model.to(device).eval(), tokenizer, max_length)
+
+    def plain(self, sentences: Sentences) -> np.ndarray:
+        """Vectors of all words before the shift and the scale. Shape ``[words, features]``."""
+        rows = [list(words) for words in sentences]
+        tags = [["O"] * len(words) for words in rows]
+        corpus = DatasetDict(train=Dataset.from_dict({"tokens": rows, "tags": tags}))
+        split = tagging.encode(corpus, self.tokenizer, max_length=self.max_length).splits["train"]
+        lengths = np.array([len(words) for words in rows])
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        encoded = split.to_list()
+        order = np.argsort([len(row["input_ids"]) for row in encoded], kind="stable")
+        found: Any = None
+        for first in range(0, len(order), BATCH):
+            some = [encoded[i] for i in order[first : first + BATCH]]
+            (states,) = outputs_of(
+                self.model,
+                some,
+                lambda part: pad(self.tokenizer, part),
+                ["last_hidden_state"],
+                BATCH,
+            )
+            if found is None:  # a word that no window holds keeps zeros
+                found = np.zeros((starts[-1], states[0].shape[-1]), dtype=np.float32)
+            for row, values in zip(some, states, strict=True):
+                place = np.array(row["first_subword"], dtype=np.int64)
+                held = np.flatnonzero(place >= 0)
+                found[starts[row["sentence"]] + row["first_word"] + held] = values[place[held]]
+        return _with_neighbours(found, starts)
+
+    def fit(self, plain: np.ndarray) -> None:
+        """Take shift and scale from vectors of training words."""
+        self.shift = plain.mean(0)
+        self.scale = float(np.sqrt(plain.var(0).sum())) or 1.0
+
+    def scaled(self, plain: np.ndarray) -> np.ndarray:
+        """Plain vectors with the shift and the scale applied."""
+        assert self.shift is not None
+        return np.asarray((plain - self.shift) / self.scale, dtype=np.float32)
+
+    def __call__(self, sentences: Sentences) -> np.ndarray:
+        """Vectors of all words. Shape ``[words, features]``."""
+        return self.scaled(self.plain(sentences))
+
+    def save(self, folder: Path) -> None:
+        """Write the half encoder to ``encoder/`` and the scale to ``states.safetensors``."""
+        assert self.shift is not None
+        self.tokenizer.model_max_length = self.max_length
+        self.model.save_pretrained(folder / "encoder")
+        self.tokenizer.save_pretrained(folder / "encoder")
+        arrays = {"shift": self.shift, "scale": np.array([self.scale])}
+        save_file(arrays, folder / "states.safetensors")
+
+    @classmethod
+    def load(cls, folder: Path, device: str) -> States:
+        """Read what :meth:`save` wrote."""
+        with quiet():
+            model = AutoModel.from_pretrained(folder / "encoder").to(device).eval()
+            tokenizer = AutoTokenizer.from_pretrained(folder / "encoder")
+        arrays = load_file(folder / "states.safetensors")
+        limit = tokenizer.model_max_length
+        return cls(model, tokenizer, limit, arrays["shift"], float(arrays["scale"][0]))
+
+
+def _with_neighbours(found: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Each vector, that of the word before and that of the word after; zeros beyond a sentence."""
+    before, after = np.zeros_like(found), np.zeros_like(found)
+    before[1:], after[:-1] = found[:-1], found[1:]
+    edges = np.unique(starts)
+    before[edges[:-1]] = 0
+    after[edges[1:] - 1] = 0
+    return np.hstack([found, before, after])
+
+
+def valid_tags(scores: np.ndarray, starts: np.ndarray, labels: Sequence[str]) -> np.ndarray:
+    """The best valid tags of all words, as numbers. Shape ``[words]``.
+
+    Args:
+        scores: shape ``[words, labels]``.
+        starts: the first word of each sentence that has words.
+        labels: IOB2 tags.
+    """
+    lengths = np.diff(np.append(starts, len(scores)))
+    outside = list(labels).index("O")
+    found = np.zeros(len(scores), dtype=np.int64)
+    order = np.argsort(lengths, kind="stable")
+    for first in range(0, len(order), BATCH):
+        some = order[first : first + BATCH]
+        n = lengths[some]
+        padded = np.full((len(some), n.max(), len(labels)), -np.inf, dtype=np.float32)
+        padded[..., outside] = 0
+        rows = np.repeat(np.arange(len(some)), n)
+        places = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
+        words = np.repeat(starts[some], n) + places
+        padded[rows, places] = scores[words]
+        found[words] = best_valid(padded, labels)[rows, places]
+    return found
+
+
+class ValidTagging(Tagging):
+    """A tagging task whose decisions are the best valid tags of a sentence.
+
+    Its scores have one more column, which is 1 at the first word of a sentence.
+
+    Args:
+        plain: the encoded task.
+    """
+
+    def __init__(self, plain: Tagging) -> None:
+        vars(self).update(vars(plain))
+
+    def decide(self, scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        shifted = scores[:, :-1] + bias.astype(np.float32)
+        return valid_tags(shifted, np.flatnonzero(scores[:, -1]), self.labels)
+
+    def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
+        biases = np.zeros((len(BIASES), len(self.labels)))
+        biases[:, 0] = BIASES
+        values = [
+            float(self.goal.value(self.counts(split, self.decide(scores, bias)).sum(0)))
+            for bias in biases
+        ]
+        return biases[list(BIASES).index(thresholds.best(BIASES, values))]
+
+    def sureness(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> np.ndarray:
+        return super().sureness(scores[:, :-1], bias, split)
+
+    def margins(self, scores: np.ndarray) -> np.ndarray | None:
+        return super().margins(scores[:, :-1])
+
+    def calibration(self, scores: np.ndarray, split: Any) -> dict[str, Any]:
+        return super().calibration(scores[:, :-1], split)
+
+
+def with_starts(logits: np.ndarray, sentences: Sentences) -> np.ndarray:
+    """Logits with the column that :class:`ValidTagging` reads."""
+    lengths = [len(words) for words in sentences if len(words)]
+    first = np.zeros((len(logits), 1), dtype=np.float32)
+    first[np.cumsum([0, *lengths])[:-1]] = 1
+    return np.hstack([logits, first])

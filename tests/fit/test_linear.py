@@ -1,0 +1,332 @@
+"""Linear models on fixed vectors: chosen out of fold, kept where they win, there at once."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
+
+from dicelab.__main__ import main
+from dicelab.fit import Model, Options, fit, load, predict
+from dicelab.fit.candidates import columns_of
+from dicelab.fit.data import read
+from dicelab.fit.features import Words
+from dicelab.fit.fitting import Fit
+from dicelab.fit.linear import Pool, search
+from dicelab.fit.problems import Problem, problem_of
+from dicelab.fit.report import _compared
+from dicelab.fit.scores import Difference, Goal, interval, one_label
+from dicelab.fit.training import Done, Run
+from tests.fit.made_up import MAKERS
+
+pytestmark = pytest.mark.slow
+TEXTS = ("sentences", "pairs", "labels")
+WORDS = ("tagging", "rare")
+
+
+def options(folder: Path, task: str, **more: Any) -> Options:
+    source = MAKERS[task](folder / f"my-{task}.{'csv' if task == 'pairs' else 'tsv'}")
+    text = {"sentences": {"text": "message", "label": "flag"}}.get(task, {})
+    usual = {"encoder": "tiny", "device": "cpu", "out": str(folder / "out"), **text}
+    return Options(source=str(source), **{**usual, **more})
+
+
+def problem(folder: Path, task: str) -> Problem:
+    asked = options(folder, task)
+    return problem_of(read(asked), asked)
+
+
+@pytest.fixture(scope="module", params=TEXTS)
+def one(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Fit:
+    """A fit with its linear models, as far as it is when training would begin."""
+    folder = tmp_path_factory.mktemp(request.param)
+    made = Fit(options(folder, request.param, steps=1), lambda line: None)
+    made.read()
+    made.floors()
+    made.linear()
+    return made
+
+
+def test_a_kept_linear_model_decides_as_it_was_scored(one: Fit) -> None:
+    best = one.best_linear()
+    assert best is not None
+    test = one.problem.splits["test"]
+    said = one.problem.said(one.problem.decide(best.test, best.bias), test)
+    kept = load(one.folder, "cpu")
+    both = columns_of(one.problem, test)
+    assert [label for label, _ in kept.texts(*both)] == said
+    rows = both[0] if len(both) == 1 else list(zip(*both, strict=True))
+    found = kept.predict(rows)
+    if one.data.task == "labels":
+        found = np.array(["|".join(kept.classes_[row]) for row in found])
+    assert found.tolist() == said
+    p = kept.predict_proba(rows)
+    assert p.shape == (len(test), len(one.problem.labels))
+    if one.data.task != "labels":
+        assert p.sum(1) == pytest.approx(1)
+    out = io.StringIO()
+    assert predict(one.folder, one.options.source, out, device="cpu") > len(test)
+    assert out.getvalue().startswith("label\tprobability\ttext")
+
+
+def test_a_linear_model_is_safetensors_and_json(one: Fit) -> None:
+    names = [p.name for p in (one.folder / "model").rglob("*") if p.is_file()]
+    assert {Path(name).suffix for name in names} <= {".safetensors", ".json", ".txt"}
+    assert "linear.safetensors" in names
+
+
+def test_the_best_by_out_of_fold_scores_is_in_the_folder(one: Fit) -> None:
+    told = json.loads((one.folder / "model" / "dicebook.json").read_text(encoding="utf-8"))
+    values = {name: of.value for name, of in one.candidates.items()}
+    assert set(values) == {"words", "embeddings", "words+embeddings"}
+    assert told["features"] == max(values, key=lambda name: values[name])
+
+
+@pytest.fixture(scope="module", params=WORDS)
+def tagger(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Fit:
+    """The same of tags; some sentences are longer than a window."""
+    folder = tmp_path_factory.mktemp(request.param)
+    made = Fit(options(folder, request.param, steps=1, max_length=7), lambda line: None)
+    made.read()
+    made.floors()
+    made.linear()
+    return made
+
+
+def test_a_kept_tagger_decides_as_it_was_scored(tagger: Fit) -> None:
+    best = tagger.best_linear()
+    assert best is not None
+    assert set(tagger.candidates) == {"shapes", "shapes+states"}
+    test = tagger.problem.splits["test"]
+    assert len(test) > len(tagger.data.splits["test"])
+    said = best.problem.said(best.problem.decide(best.test, best.bias), test)
+    kept = load(tagger.folder, "cpu")
+    tokens = tagger.data.splits["test"]["tokens"][:]
+    assert [" ".join(tags) for tags in kept.predict(tokens)] == said
+    assert kept.tagged([[], ["Ada"]])[0] == []
+    assert kept.tagged([[]]) == [[]]
+    assert tagger._score(tagger.counts_of(best)) > 80
+    out = io.StringIO()
+    assert predict(tagger.folder, tagger.options.source, out, device="cpu") == 90
+    with pytest.raises(TypeError, match="use tagged"):
+        kept.predict_proba(tokens)
+
+
+def test_a_linear_tagger_says_valid_tags_alone(tagger: Fit) -> None:
+    if tagger.data.task != "tagging" or not tagger.data.entities:
+        pytest.skip("tags without a prefix are all valid")
+    best = tagger.best_linear()
+    assert best is not None
+    rng = np.random.default_rng(0)
+    labels, lengths = tagger.problem.labels, [5, 1, 3]
+    scores = np.hstack([rng.normal(size=(9, len(labels))), np.zeros((9, 1))])
+    scores[[0, 5, 6], -1] = 1
+    said = best.problem.decide(scores, np.zeros(len(labels)))
+    # Every sequence of tags of a sentence, and the best of those that are valid.
+    for start, length in zip((0, 5, 6), lengths, strict=True):
+        of = scores[start : start + length, :-1]
+        valid = [
+            row
+            for row in itertools.product(range(len(labels)), repeat=length)
+            if all(
+                labels[tag][0] != "I" or (i and labels[row[i - 1]][2:] == labels[tag][2:])
+                for i, tag in enumerate(row)
+            )
+        ]
+        total = [sum(of[i, tag] for i, tag in enumerate(row)) for row in valid]
+        assert tuple(said[start : start + length]) == valid[int(np.argmax(total))]
+
+
+@pytest.mark.parametrize("task", ["sentences", "pairs"])
+def test_out_of_fold_scores_are_those_of_scikit_learn(tmp_path: Path, task: str) -> None:
+    made = problem(tmp_path, task)
+    pool = Pool.of(made, 5, 0)
+    words = Words.of(columns_of(made, pool.rows))
+    vectors = words(columns_of(made, pool.rows))
+    found = search(made, pool, [words], vectors)
+    theirs = cross_val_predict(
+        LogisticRegression(C=found.penalty, class_weight=found.weight, tol=1e-3, max_iter=300),
+        vectors,
+        pool.gold,
+        cv=PredefinedSplit(pool.folds),
+        method="decision_function",
+    )
+    np.testing.assert_allclose(found.scores[:, 1] - found.scores[:, 0], theirs, atol=1e-4)
+    np.testing.assert_allclose(
+        found.model.logits(columns_of(made, pool.rows)), found.model.of_vectors(vectors), atol=1e-5
+    )
+
+
+def test_equal_texts_are_in_one_fold_and_each_fold_has_its_share(tmp_path: Path) -> None:
+    names = ["yes"] * 20 + ["no"] * 80
+    rows = [f"text {i}\t{name}" for i, name in enumerate(names)]
+    (tmp_path / "my.tsv").write_text("\n".join(["text\tlabel", *rows, *rows]) + "\n")
+    asked = Options(source=str(tmp_path / "my.tsv"))
+    made = problem_of(read(asked), asked)
+    pool = Pool.of(made, 5, 0)
+    fold_of: dict[str, set[int]] = {}
+    for text, fold in zip(pool.rows["sentence"][:], pool.folds.tolist(), strict=True):
+        fold_of.setdefault(text, set()).add(fold)
+    assert {len(folds) for folds in fold_of.values()} == {1}
+    for fold in range(5):
+        held = pool.gold[pool.folds == fold]
+        assert (held == 1).mean() == pytest.approx((pool.gold == 1).mean(), abs=0.08)
+    validation = made.data.splits["validation"]["sentence"][:]
+    numbers = pool.validation[pool.validation >= 0]
+    told = np.array(pool.rows["sentence"][:])[pool.validation >= 0]
+    assert told.tolist() == [validation[i] for i in numbers]
+
+
+def test_the_rows_that_a_linear_model_learns_from_are_bounded(tmp_path: Path) -> None:
+    made = problem(tmp_path, "sentences")
+    pool = Pool.of(made, 5, 0, most=50)
+    assert len(pool.gold) == len(pool.folds) == 50
+    assert set(pool.gold.tolist()) == {0, 1}
+
+
+def test_the_interval_of_a_share_is_that_of_the_binomial() -> None:
+    gold = np.zeros(400, dtype=int)
+    counts = one_label(gold, (np.arange(400) < 80).astype(int), 2)
+    found = interval(counts, Goal("accuracy", (0, 1)).plain)
+    low, high = stats.norm.interval(0.95, 80, 10 * np.sqrt(0.8 * 0.2 * 100 / 4) / 10)
+    assert (found.value, found.low, found.high) == pytest.approx((80, low, high), abs=1)
+    assert str(found).startswith("80.0 [")
+
+
+def test_no_order_is_claimed_where_the_interval_includes_zero() -> None:
+    for low, high, order in ((-1.0, 3.0, None), (0.5, 3.0, "ahead"), (-3.0, -0.5, "behind")):
+        told = _compared(Difference((low + high) / 2, low, high, 1.0), "a", "b")
+        assert [word for word in ("ahead", "behind") if word in told] == [order] * bool(order)
+
+
+# -- a linear model or a fine-tuned one ---------------------------------------------------------
+
+
+@pytest.fixture
+def chosen(one: Fit) -> Callable[[float], str]:
+    """What is kept where the only arm is right on such a share of the rows of validation."""
+
+    def choose(quality: float) -> str:
+        split = one.problem.splits["validation"]
+        gold = one.problem.gold(split)
+        right = np.arange(len(gold)) < round(quality * len(gold))
+        if gold.ndim == 2:
+            scores = np.where(gold == right[:, None], 3.0, -3.0)
+        else:
+            margins = np.where(gold == right, 3.0, -3.0)
+            scores = np.stack([0 * margins, margins], 1)
+        bias = np.zeros(len(one.problem.labels))
+        run = Run("ce", 1e-3, 0)
+        done = Done(run, scores.astype(np.float32), bias, 0.0, 0.0, [], 0.0, one.folder)
+        one.chosen = "ce"
+        one.arms = {"ce": type("Arm", (), {"done": [done]})()}
+        return one.choose()
+
+    return choose
+
+
+def test_the_better_one_on_validation_is_kept(one: Fit, chosen: Callable[[float], str]) -> None:
+    best = one.best_linear()
+    assert best is not None
+    assert chosen(0.3) == best.name
+    assert one.winner is best
+    assert one.honest["ce"] < one.honest[best.name]
+    whole, one.candidates = one.candidates, {best.name: replace(best, scores=-best.scores)}
+    assert chosen(1.0) == "ce"
+    assert one.winner is None
+    assert one.honest["ce"] == pytest.approx(100)
+    one.candidates = whole
+
+
+# -- as a user has it ---------------------------------------------------------------------------
+
+
+def test_a_minute_that_is_too_short_leaves_a_linear_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = MAKERS["sentences"](tmp_path / "my.tsv")
+    told = f"fit {source} --text message --label flag --encoder tiny --device cpu --minutes 0.001"
+    assert main([*told.split(), "--out", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert "There is no time for fine-tuning" in printed
+    record = json.loads((tmp_path / "out" / "record.json").read_text(encoding="utf-8"))
+    assert record["finals"] == {}
+    found = pd.read_csv(tmp_path / "out" / "predictions.tsv", sep="\t")
+    kept = Model(tmp_path / "out", "cpu")
+    assert kept.predict(found["text"].tolist()).tolist() == found["predicted"].tolist()
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
+def test_without_linear_models_none_is_trained(tmp_path: Path) -> None:
+    made = Fit(options(tmp_path, "sentences", steps=1, linear=False), lambda line: None)
+    made.read()
+    assert made.linear() == {}
+    assert not (tmp_path / "out" / "model").exists()
+
+
+def test_a_stop_by_the_keyboard_says_where_the_best_model_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = MAKERS["sentences"](tmp_path / "my.tsv")
+
+    def stops(one: Fit) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Fit, "plan", stops)
+    told = f"fit {source} --text message --label flag --encoder tiny --device cpu"
+    assert main([*told.split(), "--out", str(tmp_path / "out")]) == 130
+    assert str(tmp_path / "out" / "model") in capsys.readouterr().err
+    assert load(tmp_path / "out", "cpu").predict(["Ada saw it"]).tolist() == ["hit"]
+
+
+def test_three_lines_in_a_notebook(tmp_path: Path) -> None:
+    asked = options(tmp_path, "sentences")
+    found = fit(asked.source, lambda line: None, **_given(asked), minutes=0.001)
+    assert found.model.predict(["Ada saw the old tree", "the old tree"]).tolist() == ["hit", "miss"]
+    assert found.report == Path(asked.out) / "report.html"
+    assert found.score.low <= found.score.value <= found.score.high
+    assert found.score.value == pytest.approx(found.record["metrics"]["test_tuned"]["f1"])
+    assert str(found) == "\n".join(found.verdict)
+    with pytest.raises(TypeError, match="put it into a list"):
+        found.model.predict("one text")
+
+
+def _given(asked: Options) -> dict[str, Any]:
+    names = ("out", "encoder", "device", "text", "label")
+    return {name: getattr(asked, name) for name in names}
+
+
+def test_a_stop_at_any_time_leaves_the_best_model_so_far(tmp_path: Path) -> None:
+    asked = replace(options(tmp_path, "sentences"), minutes=0.5)
+    code = f"""
+import os
+from dicelab.fit import Options, fit
+from dicelab.fit.features import Embeddings
+Embeddings.plain = lambda *a: os._exit(9)
+fit(Options(**{vars(asked)!r}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 9, done.stderr.decode()
+    assert load(asked.out, "cpu").predict(["Ada saw the tree"]).tolist() == ["hit"]
+    lines: list[str] = []
+    again = Fit(asked, lines.append)
+    again.read()
+    assert set(again.linear()) == {"words", "embeddings", "words+embeddings"}
+    before = {name: of.value for name, of in again.candidates.items()}
+    third = Fit(asked, lines.append)
+    third.read()
+    assert {name: of.value for name, of in third.linear().items()} == before
+    assert all(of.model is None for of in third.candidates.values())
