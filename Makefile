@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser axe fonts slurm notebooks book pdf test quick versions lint format types lab bench gpu reproduce estimate evidence study study-extension study-layers note repository clean
+.PHONY: help env lock browser axe fonts slurm notebooks book pdf test quick versions lint format types lab bench real gpu reproduce estimate evidence study study-extension study-layers note repository clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -134,6 +134,9 @@ lab: env $(MYST)  ## open the book's index in JupyterLab
 bench: env $(VENV)/peers  ## compare the speed of the losses with other packages
 	PYTHONPATH=$(abspath $(VENV)/peers) $(BIN)/python benchmarks/losses.py
 
+real: env  ## a chapter on its real corpus, for its page: CHAPTER=09 DEVICE=cuda
+	$(BIN)/python tools/real.py $(CHAPTER) $(if $(DEVICE),--device $(DEVICE))
+
 gpu:  ## what a GPU does here, with a record: every system, the losses' speed, a laptop table
 	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m reproduce.gpu $(if $(ONLY),--only $(ONLY)) $(if $(DEVICE),--device $(DEVICE))
 
@@ -142,7 +145,7 @@ PROFILE ?= default
 CORPORA ?=
 LOSS ?=
 SNAKEMAKE = $(BIN)/snakemake --snakefile reproduce/Snakefile --cores $(JOBS) --keep-going --rerun-incomplete
-reproduce: env  ## a table of the paper: TABLE=9, PROFILE=laptop|default|paper|smoke, CORPORA=sst2,sst5, LOSS=ce,dsc, GPUS=1 (default: all)
+reproduce: env  ## a table of the paper: TABLE=9, PROFILE=laptop|paper|default, CORPORA=sst2,sst5, LOSS=ce,dsc, GPUS=1 (default: all)
 	$(SNAKEMAKE) --config table=$(TABLE) profile=$(PROFILE) $(if $(CORPORA),corpora=$(CORPORA)) $(if $(LOSS),losses=$(LOSS)) $(if $(GPUS),gpus=$(GPUS)) $(if $(RUNNER),runner=$(RUNNER))
 	$(BIN)/python -m tools.pages
 

@@ -158,8 +158,8 @@ def draw_curves(page):
     _, ax = plt.subplots(figsize=(5.0, 2.6))
     for name, history in page["history"].items():
         f1 = [entry["validation_f1"] for entry in history]
-        style = figures.style(name)
-        ax.plot(range(1, len(f1) + 1), f1, "o-", label=runs.LOSS_NAMES[name], **style)
+        look = {**figures.style(name), "marker": "o", "label": runs.LOSS_NAMES[name]}
+        ax.plot(range(1, len(f1) + 1), f1, **look)
     passes = range(1, len(f1) + 1)
     ax.set(xlabel="pass over the training sentences", ylabel="F1, %", xticks=passes)
     ax.legend()
@@ -479,6 +479,19 @@ def validation_f1(model):
 # The learning rate rises for a tenth of the steps and falls to zero. The weights of the best pass are kept.
 
 # %%
+def set_up(model, steps):
+    """An optimizer for a model, and the schedule of its learning rate."""
+    optimizer = torch.optim.AdamW(
+        model.parameters(),
+        lr=experiment.learning_rate,
+        weight_decay=0.01,
+    )
+    warmup = steps // 10
+    schedule = get_linear_schedule_with_warmup(optimizer, warmup, steps)
+    return optimizer, schedule
+
+
+# %%
 def fit_by_hand(loss, start):
     """Train a tagger and return F1 on validation after each pass."""
     torch.manual_seed(experiment.seed)
@@ -487,13 +500,7 @@ def fit_by_hand(loss, start):
         start_at_prior(model, counts)
     model.to(device_of(experiment))
     steps = experiment.epochs * -(-len(aligned) // experiment.batch_size)
-    optimizer = torch.optim.AdamW(
-        model.parameters(),
-        lr=experiment.learning_rate,
-        weight_decay=0.01,
-    )
-    warmup = steps // 10
-    schedule = get_linear_schedule_with_warmup(optimizer, warmup, steps)
+    optimizer, schedule = set_up(model, steps)
     order = torch.Generator().manual_seed(experiment.seed)
     scores, best = [], {}
     for _ in range(experiment.epochs):
@@ -677,10 +684,11 @@ for name in (first, last):
 
 
 def error_of(entity, found):
-    """What went wrong with a gold entity, beside a sentence's found ones."""
+    """What is wrong with a gold entity, beside those found."""
     if entity in found:
         return "right"
-    near = [e for e in found if e.start < entity.end and entity.start < e.end]
+    words = set(range(entity.start, entity.end))
+    near = [e for e in found if words & set(range(e.start, e.end))]
     if any((e.start, e.end) == (entity.start, entity.end) for e in near):
         return "wrong type"
     return "wrong boundary" if near else "missed"
@@ -692,9 +700,11 @@ def error_of(entity, found):
 
 # %%
 logits = trained[first].logits["test"]
-tags = tagging.decode(logits, test, encoded.labels, outside_bias=biases[first])
+threshold = {"outside_bias": biases[first]}
+tags = tagging.decode(logits, test, encoded.labels, **threshold)
 errors = entity_errors.kinds_of_errors(gold, tags)
-novelty = entity_errors.recall_by_novelty(entities["train"][:], test[:], tags)
+train_rows, test_rows = entities["train"][:], test[:]
+novelty = entity_errors.recall_by_novelty(train_rows, test_rows, tags)
 pd.DataFrame(errors).T
 
 
@@ -710,13 +720,15 @@ def tag(tokens, name):
     coded = tokenizer(tokens, is_split_into_words=True, return_tensors="pt")
     places = [coded.word_ids().index(i) for i in range(len(tokens))]
     model = trained[name].model.eval()
-    inputs = {k: coded[k].to(model.device) for k in ("input_ids", "attention_mask")}
+    names = ("input_ids", "attention_mask")
+    inputs = {name: coded[name].to(model.device) for name in names}
     with torch.no_grad():
         scores = model(**inputs).logits[0, places].float().cpu().numpy()
     scores[:, encoded.labels.index("O")] += biases[name]
     return [encoded.labels[i] for i in scores.argmax(-1)]
 
 
+# %% tags=["hide-input"]
 OWN_SENTENCES = """
 [Nora Achterberg | person] posted a photo from the harbour of [Valparaíso | location]
 just watched [The Quiet Orchard | creative-work] with [Tomas | person] and cried twice
@@ -731,13 +743,16 @@ selling two tickets for [FC Northbridge | group] , dm me
 [Siobhan | person] left her [Kindle | product] on the train to [Galway | location]
 is [Apple | corporation] still making the [iPod | product] ?
 """
+
+# %%
 own = []
 for line in OWN_SENTENCES.strip().splitlines():
     tokens, true = entity_errors.unmarked(line)
-    found = tag(tokens, first)
-    own.append({"gold": line, "tagged": entity_errors.marked(tokens, found)})
+    found = entity_errors.marked(tokens, tag(tokens, first))
+    own.append({"gold": line, "tagged": found})
 for row in own[:3]:
     print(row["tagged"])
+
 
 # %% [markdown]
 # As printed here, a tagger from a made-up corpus has met almost none of these words. What the tagger of the real run
@@ -748,8 +763,6 @@ for row in own[:3]:
 # In these test sentences the first and the last of the losses disagree, and one of them is right:
 
 # %%
-
-
 def spans_in_words(tokens, tags):
     """The entities of a sentence, readable."""
     found = corpora.spans(tags, strict=True)
@@ -1267,10 +1280,7 @@ for name, result in trained.items():
     print(f"{name}: F1 {record['metrics']['test']['f1']:.1f}")
 
 
-# %% [markdown]
-# What the section on the real run shows, `page.json`:
-
-# %%
+# %% tags=["remove-cell"]
 def f1_interval(tags, draws=2000):
     """95% of the F1 of draws of the test sentences, with replacement."""
     spans = [[set(corpora.spans(t, strict=True)) for t in x] for x in (tags, gold)]

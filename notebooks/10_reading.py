@@ -506,46 +506,45 @@ tenth = len(by_score) // 10
 share = np.mean([matches(first, i) for i in by_score[:tenth]])
 print(f"{first}, by that difference: of the surest tenth {share:.2f} match")
 
+
 # %% [markdown]
 # ### 10.7 Errors
 #
 # An answer that is no exact match can be nearly right. Compare its words with those of the gold answer:
 
 # %%
-KINDS = ("right", "too long", "too short", "beside it", "elsewhere", "silent")
-
-
 def kind_of(said, truths):
     """What is wrong with an answer, beside the gold ones."""
     if not said:
-        return "right" if not truths else "silent"
-    best = {"language": language}
-    if span_scores.best_of(truths, said, **best)[0]:
+        return "silent" if truths else "right"
+    if span_scores.best_of(truths, said, language)[0]:
         return "right"
-    words = span_scores.words(said, language)
-    of_gold = [span_scores.words(truth, language) for truth in truths]
-    if any(set(gold) <= set(words) for gold in of_gold if gold):
+    words = set(span_scores.words(said, language))
+    of_gold = [set(span_scores.words(t, language)) for t in truths]
+    if any(some <= words for some in of_gold if some):
         return "too long"
-    if any(set(words) <= set(gold) for gold in of_gold):
+    if any(words <= some for some in of_gold):
         return "too short"
-    shared = any(set(words) & set(gold) for gold in of_gold)
+    shared = any(words & some for some in of_gold)
     return "beside it" if shared else "elsewhere"
 
 
-QUESTION_WORDS = ("who", "when", "where", "why", "how many", "how", "which", "what")
+# %% [markdown]
+# How often does each kind of error occur, by question word?
 
-
+# %%
 def errors_of(name):
     """Kinds of errors of a reader at argmax, by the question word."""
-    counts = {}
-    for i, row in enumerate(questions["test"]):
-        asked = row["question"].lower()
-        word = next((w for w in QUESTION_WORDS if w in asked), "other")
-        of_word = counts.setdefault(word, dict.fromkeys(KINDS, 0))
-        said = found[name][i].text if found[name][i].score > 0 else ""
-        of_word[kind_of(said, row["answers"]["text"])] += 1
-    order = [w for w in (*QUESTION_WORDS, "other") if w in counts]
-    return {word: counts[word] for word in order}
+    asked = ("who", "when", "where", "why", "how", "which", "what")
+    kinds = ("right", "too long", "too short", "beside it", "elsewhere")
+    kinds += ("silent",)
+    counts = {word: dict.fromkeys(kinds, 0) for word in (*asked, "other")}
+    for answer, row in zip(found[name], questions["test"], strict=True):
+        text = row["question"].lower()
+        word = next((word for word in asked if word in text), "other")
+        said = answer.text if answer.score > 0 else ""
+        counts[word][kind_of(said, row["answers"]["text"])] += 1
+    return {word: row for word, row in counts.items() if any(row.values())}
 
 
 first, last = next(iter(trained)), experiment.losses[-1]
@@ -570,17 +569,19 @@ def answer(name, question, context):
         return_offsets_mapping=True,
         return_tensors="pt",
     )
-    inside = [i for i, part in enumerate(coded.sequence_ids(0)) if part == 1]
+    parts = coded.sequence_ids(0)  # 0 for the question, 1 for the paragraph
+    inside = [i for i, part in enumerate(parts) if part == 1]
     places = coded.pop("offset_mapping")[0, inside]
     model = trained[name].model.eval()
     with torch.no_grad():
         outputs = model(**{k: coded[k].to(model.device) for k in batch})
-    logits = outputs.start_logits, outputs.end_logits
-    starts, ends = (side[0, inside].float().cpu().numpy() for side in logits)
+    sides = outputs.start_logits[0], outputs.end_logits[0]
+    starts, ends = (side[inside].float().cpu().numpy() for side in sides)
     begin, end, _ = best_span(starts, ends)
     return context[places[begin][0] : places[end][1]]
 
 
+# %%
 PARAGRAPH = """
 The lighthouse at Marrow Point was built in 1871, after three ships had been
 lost on the reef in a single winter. It was designed by the engineer Agnes
@@ -604,6 +605,8 @@ What took over the work of the keeper?
 What is the cottage today?
 When is the museum open?
 """
+
+# %%
 own = []
 for question in OWN_QUESTIONS.strip().splitlines():
     answers = {name: answer(name, question, PARAGRAPH) for name in trained}
@@ -808,11 +811,7 @@ for name, result in trained.items():
     print(f"{name}: F1 {record['metrics']['test']['f1']:.1f}")
 
 
-# %% [markdown]
-# The scores with 95% intervals, beside two rules that learn nothing, and the errors and answers of section 10.7 go
-# into `page.json`:
-
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 def f1_interval(answers, threshold=0.0, draws=2000):
     """95% of the F1 of draws of the test questions, with replacement."""
     rules = {"threshold": threshold, "language": language, "all_of": all_of}

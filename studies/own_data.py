@@ -237,6 +237,7 @@ def run_draw(
         one.finals()
         kept, trained = one.kept, [d for arm in one.arms.values() for d in arm.done]
         metrics = scores_of(one, kept)
+        assert one.chosen is not None
         metrics["test_tuned_mean"] = {"f1": round(float(np.mean(one.score(one.chosen))), 3)}
         told = [{"loss": kept.run.arm, "learning_rate": kept.run.rate, "seed": kept.run.seed}]
         once = {done.run.name: done.seconds for done in (*one.searched, *trained)}

@@ -1,4 +1,4 @@
-"""The kept runs on real corpora: their settings, their counts, and that the code is still theirs."""
+"""The kept runs on real corpora: their settings and counts, and whether the code is still theirs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def test_scores_follow_from_the_errors() -> None:
     assert low < tuned["f1"] < high
 
 
-def test_a_chapter_is_run_and_its_page_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chapter_is_run_and_its_page_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     small = {"corpus": "embedded-entities-en", "encoder": "tiny", "loss": "ce", "epochs": 1}
     small |= {"train_size": 40, "eval_size": 20, "reader_epochs": 0}
     monkeypatch.setitem(real.SETTINGS, "09_named_entities", small)
