@@ -148,8 +148,7 @@ def rows(number: int) -> Iterator[dict[str, str]]:
             "script": job.parameters["script"].removeprefix("scripts/"),
             "encoder": job.parameters["encoder"],
             "hours": f"{cost.hours:.2g}",
-            "memory, GB": f"{max(least):.0f} to {max(most):.0f}",
-            "disk, GB": f"{cost.gigabytes:.0f}",
+            "memory + disk, GB": f"{max(least):.0f}–{max(most):.0f} + {cost.gigabytes:.0f}",
             "licence": corpus.licence,
         }
 
