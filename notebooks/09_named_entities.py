@@ -131,6 +131,7 @@ draw_found()
 # and MiniLM, whose six layers are all trained. (With the parameters as they are printed in 9.1, the same cells
 # train in a minute on made-up sentences.) What came of the real run is kept as a record, without the corpus's
 # text, and everything in this section is drawn from it. `make real CHAPTER=09` runs it again.
+# Its core was busy with other work, so yours will need less time.
 
 # %% tags=["hide-input"]
 def real_run():
@@ -189,7 +190,7 @@ scores_of(real_run())
 
 # %% [markdown]
 # The first two rows tell you how hard this corpus is. It was made of names that are new, so a dictionary of the
-# training entities finds nothing at all: not one of them occurs in the test sentences. The tagger with cross entropy and
+# training entities finds nothing at all: letter for letter, not one of them occurs in the test sentences. The tagger with cross entropy and
 # a tuned threshold has an F1 of 43.6. Its precision is higher than its recall: about half of what it finds is right, and
 # it finds a little more than a third of what is there. Dice is three points lower here, but this is one seed of each
 # and one learning rate, and the intervals overlap. [Section 9.11](fig-9-5) compares the two losses properly.

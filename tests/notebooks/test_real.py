@@ -1,4 +1,4 @@
-"""The kept runs on real corpora: their settings and counts, and whether the code is still theirs."""
+"""The kept runs on real corpora: settings, counts, and whether the code is still theirs."""
 
 from __future__ import annotations
 
