@@ -75,7 +75,7 @@ $(VENV)/peers: tests/losses/peers.txt | $(VENV)/ready
 
 test: export OMP_NUM_THREADS := 1
 test: export PYTHONPATH := $(abspath $(VENV)/peers)
-test: env $(VENV)/peers browser axe  ## everything that CI checks
+test: env $(VENV)/peers browser axe  ## lint, types, and all tests; CI also builds the book
 	$(MAKE) lint types
 	$(PYTEST) --durations=15
 	rm -rf $(AWAY) && $(BIN)/hatchling build -t wheel -d $(AWAY)

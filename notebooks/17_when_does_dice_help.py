@@ -74,10 +74,10 @@ strata = {
     for name in ("tags", "yes or no", "rare")
 }
 
-# %% mystnb={"figure": {"caption": "Figure 17.1. The primary contrast: F1 of dice less cross entropy from its prior, both tuned, with 95% intervals. Intervals of strong contrast leave out zero. Diamonds: means over tasks. Grey band: half a point to either side.", "name": "fig-17-1"}, "image": {"alt": "Twenty-seven tasks, one a line, in three strata, each from the largest gain of dice to the largest loss. One interval leaves out zero: that of the spans of WNUT 2017, below it. Those of tags are narrow, that of GoEmotions' rarest label is twenty-four points wide. Below each stratum a diamond, all three close to zero, and at the foot one over all, with an interval from minus .8 to .3."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 17.1. The primary contrast: F1 of dice minus cross entropy from its prior, both tuned, with 95% intervals. Intervals of strong contrast leave out zero. Diamonds: means over tasks. Grey band: half a point to either side.", "name": "fig-17-1"}, "image": {"alt": "Twenty-seven tasks, one a line, in three strata, each from the largest gain of dice to the largest loss. One interval leaves out zero: that of the spans of WNUT 2017, below it. Those of tags are narrow, that of GoEmotions' rarest label is twenty-four points wide. Below each stratum a diamond, all three close to zero, and at the foot one over all, with an interval from minus .8 to .3."}} tags=["hide-input"]
 _, ax = plt.subplots(figsize=(5.6, 6.2))
 figures.forest(strata, primary, ax=ax)
-ax.set_xlabel("F1 of dice less cross entropy, both tuned")
+ax.set_xlabel("F1 of dice minus cross entropy, both tuned")
 plt.show()
 
 # %% [markdown]
@@ -141,7 +141,7 @@ def counts_of(arm):
 
 
 def resampled(draws=2000):
-    """Dice less cross entropy, resampled."""
+    """Dice minus cross entropy, resampled."""
     rng = np.random.default_rng(0)
     dice, ce = counts_of("dice"), counts_of("ce_start")
     searches, finals, _, blocks = dice.shape
@@ -215,7 +215,7 @@ pd.DataFrame(
 #
 # If moving the threshold pays, other ways to move it should pay too.
 
-# %% mystnb={"figure": {"caption": "Figure 17.2. Three losses less cross entropy from its prior, and cross entropy that starts with its bias near 0 less the same, by stratum.", "name": "fig-17-2"}, "image": {"alt": "Two panels with a row for each stratum and one over all, four intervals in each. At argmax all stand at zero for tags; for a yes or no and for rare positives weights and logit adjustment stand near six points, dice between two and three, cross entropy with its bias near 0 close to zero. Tuned, all stand near zero in every row."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 17.2. Three losses minus cross entropy from its prior, and cross entropy that starts with its bias near 0 less the same, by stratum.", "name": "fig-17-2"}, "image": {"alt": "Two panels with a row for each stratum and one over all, four intervals in each. At argmax all stand at zero for tags; for a yes or no and for rare positives weights and logit adjustment stand near six points, dice between two and three, cross entropy with its bias near 0 close to zero. Tuned, all stand near zero in every row."}} tags=["hide-input"]
 LOSSES = {
     "dice": "dice",
     "wce": "weighted cross entropy",
@@ -231,7 +231,7 @@ for ax, how in zip(axes, ("argmax", "tuned"), strict=True):
             groups[stratum][name] = means.strata[stratum]
         groups["over all"][name] = means.over_all
     figures.by_stratum(groups, ax=ax)
-    ax.set(title=how, xlabel="less cross entropy, F1")
+    ax.set(title=how, xlabel="minus cross entropy, F1")
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9)
 plt.show()
 
@@ -394,7 +394,7 @@ batches.round(1)
 # All of these are *real text*: twenty-seven English tasks of eight sources, on frozen features unless all layers
 # are named.
 #
-# - With the same searches and both thresholds tuned, dice less cross entropy from the prior is −.25 points of F1
+# - With the same searches and both thresholds tuned, dice minus cross entropy from the prior is −.25 points of F1
 #   [−.79, .28]. Equivalence within half a point is not proved.
 # - At argmax dice is 2.4 [.3, 4.5] points ahead for a yes or no and 3.0 [1.2, 4.8] for rare positives, where
 #   weights are 6.8 [1.9, 11.7] and 5.6 [1.5, 9.7]; on tags it is .0 [−1.2, 1.1]. After correction the least p is

@@ -246,7 +246,7 @@ def test_what_helps_at_argmax() -> None:
     family = searched.secondary(tasks())
     name = searched.AT_ARGMAX.name
     corrected = [family[f"{name}: {stratum}"][1] for stratum in STRATA]
-    others = [family[f"{arm} less ce start, argmax"][1] for arm in ("wce", "logit adjustment")]
+    others = [family[f"{arm} minus ce start, argmax"][1] for arm in ("wce", "logit adjustment")]
     holds("argmax", *(f"{p:.3f}" for p in corrected), f"{others[0]:.3f}")
     assert f"{others[0]:.3f}" == f"{others[1]:.3f}"
     assert min(p for _, p in family.values()) > 0.05
@@ -401,7 +401,7 @@ def test_what_the_start_does_to_a_reader() -> None:
         return float(np.mean(found))
 
     arms = [(loss, start) for loss in ("ce", "dl") for start in ("zero", "prior")]
-    holds("start", *(shown(mean(*arm, how)) for how in ("tuned", "test F1") for arm in arms))
+    holds("reading", *(shown(mean(*arm, how)) for how in ("tuned", "test F1") for arm in arms))
     assert mean("ce", "zero", "tuned") < 10 < 50 < mean("ce", "prior", "tuned"), "decided"
 
 

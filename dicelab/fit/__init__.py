@@ -1,4 +1,4 @@
-"""Your data: from a file to a decision, a report and a model that plain transformers runs."""
+"""Your data: from a file to a decision, a report and a model."""
 
 from dicelab.extras import need
 

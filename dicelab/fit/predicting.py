@@ -1,4 +1,4 @@
-"""What a kept model says of a new file; plain transformers says the same."""
+"""What a kept model says of a new file; of a fine-tuned one plain transformers says the same."""
 
 from __future__ import annotations
 

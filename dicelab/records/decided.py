@@ -28,7 +28,7 @@ def effect(
     other: tuple[str, str],
     resamples: int = 2_000,
 ) -> Effect:
-    """F1 of a remedy less that of another, with an interval over draws and test sentences.
+    """F1 of a remedy minus that of another, with an interval over draws and test sentences.
 
     A bootstrap that resamples the draws, each with its own search, and the blocks of neighbouring
     test sentences; both remedies see the same resample.

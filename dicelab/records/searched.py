@@ -26,7 +26,7 @@ Decided = tuple[str, str]  # an arm and its way of deciding
 
 
 class Contrast(NamedTuple):
-    """One arm and way of deciding less another."""
+    """One arm and way of deciding minus another."""
 
     one: Decided
     other: Decided
@@ -35,7 +35,7 @@ class Contrast(NamedTuple):
     def name(self) -> str:
         """In words."""
         (a, how), (b, other) = self.one, self.other
-        told = f"{a}, {how} less {other}" if a == b else f"{a} less {b}, {how}"
+        told = f"{a}, {how} minus {other}" if a == b else f"{a} minus {b}, {how}"
         return told.replace("plug_in", "plug-in").replace("_", " ")
 
 
@@ -313,7 +313,7 @@ def pool(effects: Sequence[Effect], *, by_positives: bool = False) -> Pooled:
 
 
 def less_start(tasks: Mapping[str, Sequence[Record]], arm: str, how: str) -> Pooled:
-    """An arm less cross entropy that starts at the prior, over tasks.
+    """An arm minus cross entropy that starts at the prior, over tasks.
 
     Args:
         tasks: Of ``read_tasks``.

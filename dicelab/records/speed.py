@@ -69,7 +69,7 @@ def scores(records: Sequence[Record], arm: str, how: str) -> tuple[list[int], np
 
 
 def faster(records: Sequence[Record], one: str, other: str, how: str) -> Effect | None:
-    """The area under test F1 of an arm less that of another, on one corpus.
+    """The area under test F1 of an arm minus that of another, on one corpus.
 
     The interval is that of a bootstrap over draws and blocks of neighbouring test sentences, the
     same for both arms and all lengths.

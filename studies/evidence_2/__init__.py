@@ -1,1 +1,1 @@
-"""The second protocol of the evidence, ``docs/protocol_2.md``: its runs and its analysis."""
+"""The second protocol of the evidence, ``docs/protocol_2.md``: its runs."""

@@ -15,7 +15,7 @@ from tests import made_up_study
 
 
 def _differences(folder: Path) -> dict[str, float]:
-    """Dice less cross entropy, tuned, by loops over the lines of the files."""
+    """Dice minus cross entropy, tuned, by loops over the lines of the files."""
     found = {}
     for path in folder.glob("*.jsonl"):
         if path.name.startswith("b-"):

@@ -77,7 +77,7 @@ def _threshold(tasks: Tasks) -> tuple[Figure, str]:
     error = np.array([[e.mean - e.low for e in effects], [e.high - e.mean for e in effects]])
     ax.errorbar(x, [e.mean for e in effects], error, fmt="o", ms=4, lw=1.2, color="0.3")
     ax.axhline(0, color="0.2", lw=0.8)
-    ax.set(xscale="log", xlabel="positives in validation", ylabel="plug-in less tuned, F1")
+    ax.set(xscale="log", xlabel="positives in validation", ylabel="plug-in minus tuned, F1")
     mean = searched.pool(effects).over_all
     words = (
         f"{len(effects)} intervals against the positives in validation, {min(x):,} to {max(x):,}; "

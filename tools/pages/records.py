@@ -112,9 +112,9 @@ def _other_rows(records: Sequence[Record]) -> Iterator[dict[str, str]]:
         corpus = {"corpus": words.corpus(record["parameters"]["corpus"])}
         named = {key: v for key, v in record["metrics"].items() if isinstance(v, Mapping)}
         for contrast, values in named.items():
-            spaced = contrast.replace(",", " ,").split()
+            spaced = contrast.replace(",", " ,").replace(" less ", " minus ").split()
             title = " ".join(runs.LOSS_NAMES.get(word, word) for word in spaced).replace(" ,", ",")
-            scores = {name.replace("less ce", "less CE"): score for name, score in values.items()}
+            scores = {name.replace("less ce", "minus CE"): score for name, score in values.items()}
             yield {**corpus, "contrast": title, **scores}
         if not named:
             counts = {key: f"{value:,}" for key, value in record["metrics"].items()}

@@ -133,7 +133,7 @@ def _seeds(rows: pd.DataFrame) -> str:
 
 
 def _at_a_glance(kept: Mapping[int, Sequence[Record]]) -> str:
-    """Dice less cross entropy by table, and how many differences have an interval without zero."""
+    """Dice minus cross entropy by table, and how many differences have an interval without zero."""
     found, rows, fell = [], [], []
     for number, every in kept.items():
         works = above_floors(every, number)
@@ -159,7 +159,7 @@ def _at_a_glance(kept: Mapping[int, Sequence[Record]]) -> str:
     apart = f" Not in them, for one row of the two is left out: {', '.join(fell)}." if fell else ""
     above, below = sum(gain.low > 0 for gain in found), sum(gain.high < 0 for gain in found)
     return (
-        "Dice less cross entropy, in points: the mean over a table's corpora and systems, in "
+        "Dice minus cross entropy, in points: the mean over a table's corpora and systems, in "
         f"brackets the least and the most.{apart}\n\n{markdown(rows)}\n\n"
         f"Of {len(found)} differences from cross entropy at argmax, {above} have an interval above "
         f"zero and {below} one below. Were no loss better than another, one interval in twenty "
