@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 from transformers import PreTrainedTokenizerBase
 
 from dicelab.atomic import atomic, write_json
-from dicelab.fit.features import Columns, Embeddings, Words
+from dicelab.fit.features import Columns, Embeddings, Frozen, Words
 from dicelab.fit.linear import Linear, Pool, Searched, joined, search, trained
 from dicelab.fit.problems import Problem, Tagging
 from dicelab.fit.tagger import Shapes, States, ValidTagging, with_starts
@@ -86,6 +86,15 @@ class Candidate:
 OF_TEXTS, OF_WORDS = tuple(NAMES)[:3], tuple(NAMES)[3:]
 
 
+def saved(
+    names: Sequence[str], folder: Path, problem: Problem, pool_of: Callable[[int], Pool]
+) -> list[Candidate]:
+    """All candidates that an earlier part of the fit saved; none unless it saved each of them."""
+    known = [Candidate.load(name, folder, problem, pool_of) for name in names]
+    found = [one for one in known if one is not None]
+    return found if len(found) == len(names) else []
+
+
 def columns_of(problem: Problem, rows: Any) -> Columns:
     """The text columns of some rows."""
     return [rows[name][:] for name in problem.text_columns]
@@ -142,16 +151,16 @@ def candidates(
             found.model,
         )
 
-    known = {name: Candidate.load(name, folder, problem, pool_of) for name in OF_TEXTS}
-    if all(known.values()):
-        yield from (one for one in known.values() if one is not None)
+    if known := saved(OF_TEXTS, folder, problem, pool_of):
+        yield from known
         return
     pool = Pool.of(problem, folds, seed)
     pools[len(pool.gold)] = pool
     test = columns_of(problem, problem.data.splits["test"])
-    words = Words.of(columns_of(problem, pool.rows))
-    of_test = words(test)
-    yield made("words", pool, [words], words(columns_of(problem, pool.rows)), of_test)
+    columns = columns_of(problem, pool.rows)
+    words = Words.of(columns)
+    of_pool, of_test = words(columns), words(test)
+    yield made("words", pool, [words], of_pool, of_test)
 
     frozen = Embeddings.of_encoder(encoder, tokenizer, max_length, device)
     if seconds is not None:
@@ -164,13 +173,14 @@ def candidates(
             return
         if most < len(pool.gold):
             pool = pool_of(most)
+            columns = columns_of(problem, pool.rows)
+            of_pool = words(columns)
             note(f"Embeddings are those of {most:,} rows of train and validation, for the time.")
-    columns = columns_of(problem, pool.rows)
     plain = frozen.plain(columns)
     frozen.fit(plain)
     vectors, tested = frozen.scaled(plain), frozen(test)
     yield made("embeddings", pool, [frozen], vectors, tested)
-    both = joined([words(columns), vectors])
+    both = joined([of_pool, vectors])
     yield made("words+embeddings", pool, [words, frozen], both, joined([of_test, tested]))
 
 
@@ -205,9 +215,8 @@ def taggers(
     held = splits["validation"]
     rows = np.arange(len(held))
     pool = Pool(held, problem.gold(held), rows, 0 * rows)
-    known = {name: Candidate.load(name, folder, deciding, lambda _: pool) for name in OF_WORDS}
-    if all(known.values()):
-        yield from (one for one in known.values() if one is not None)
+    if known := saved(OF_WORDS, folder, deciding, lambda _: pool):
+        yield from known
         return
     words = {
         name: [list(tokens) for tokens in split["tokens"][:]] for name, split in splits.items()
@@ -266,7 +275,7 @@ def _affordable(problem: Problem, frozen: Embeddings, test: Columns, seconds: fl
     return int(seconds / each) - len(test[0])
 
 
-def _seconds_of(frozen: Embeddings | States, some: Any, few: Any) -> float:
+def _seconds_of(frozen: Frozen, some: Any, few: Any) -> float:
     """How long a frozen encoder takes for some rows; the first call, for a few, sets things up."""
     frozen.plain(few)
     started = time.monotonic()

@@ -6,9 +6,9 @@ A logistic regression on either is trained in seconds. Both are saved as JSON an
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -98,21 +98,21 @@ class Words:
         return cls(found)
 
 
-class Embeddings:
-    """The mean of a frozen encoder's last hidden states over the sub-words of a text.
+class Frozen:
+    """Vectors of a frozen encoder's hidden states.
 
-    Of a pair of texts ``u`` and ``v``: ``|u - v|`` and ``u * v``. Vectors are shifted and scaled so
-    that those of the training texts have mean 0 and mean squared length 1.
+    They are shifted and scaled so that those of the training rows have mean 0 and mean squared
+    length 1. A subclass says in ``plain`` which states make a vector.
 
     Args:
         model: the encoder, without a head.
         tokenizer: the encoder's.
-        max_length: sub-words after which a text is cut.
-        shift: the mean of the training texts' vectors; None before it is known.
+        max_length: sub-words that it reads at once.
+        shift: the mean of the training rows' vectors; None before it is known.
         scale: what vectors are divided by.
     """
 
-    name = "embeddings"
+    name: str
 
     def __init__(
         self,
@@ -131,23 +131,42 @@ class Embeddings:
     @classmethod
     def of_encoder(
         cls, encoder: str, tokenizer: PreTrainedTokenizerBase, max_length: int, device: str
-    ) -> Embeddings:
+    ) -> Self:
         """A frozen encoder by its name; the weights of ``"tiny"`` are drawn with seed 0."""
         torch.manual_seed(0)
+        config = cls.config_of(encoder)
         with quiet():
-            model = load_model(AutoModel, encoder, tokenizer)
+            model = load_model(AutoModel, encoder, tokenizer, **config)
         return cls(model.to(device).eval(), tokenizer, max_length)
 
-    def plain(self, columns: Columns) -> np.ndarray:
-        """Vectors of texts or pairs before the shift and the scale. Shape ``[rows, features]``."""
-        means = [self._means(list(column)) for column in columns]
-        if len(means) == 1:
-            return means[0]
-        u, v = (m / np.maximum(np.linalg.norm(m, axis=1, keepdims=True), 1e-9) for m in means)
-        return np.hstack([abs(u - v), u * v])
+    @classmethod
+    def config_of(cls, encoder: str) -> dict[str, Any]:
+        """What differs from the encoder's own config."""
+        return {}
+
+    def plain(self, rows: Any) -> np.ndarray:
+        """Vectors before the shift and the scale. Shape ``[vectors, features]``."""
+        raise NotImplementedError
+
+    def states(self, rows: Sequence[dict[str, Any]]) -> Iterator[tuple[int, np.ndarray]]:
+        """The last hidden states ``[length, width]`` of encoded rows, each with its row's number.
+
+        Rows come by their length, and a row's states with those of its padding.
+        """
+        order = np.argsort([len(row["input_ids"]) for row in rows], kind="stable")
+        for first in range(0, len(order), BATCH):
+            some = order[first : first + BATCH]
+            (hidden,) = outputs_of(
+                self.model,
+                [rows[i] for i in some],
+                lambda part: pad(self.tokenizer, part),
+                ["last_hidden_state"],
+                BATCH,
+            )
+            yield from zip(some.tolist(), hidden, strict=True)
 
     def fit(self, plain: np.ndarray) -> None:
-        """Take shift and scale from vectors of training texts."""
+        """Take shift and scale from vectors of training rows."""
         self.shift = plain.mean(0)
         self.scale = float(np.sqrt(plain.var(0).sum())) or 1.0
 
@@ -156,9 +175,45 @@ class Embeddings:
         assert self.shift is not None
         return np.asarray((plain - self.shift) / self.scale, dtype=np.float32)
 
-    def __call__(self, columns: Columns) -> np.ndarray:
-        """Vectors of texts or pairs. Shape ``[rows, features]``."""
-        return self.scaled(self.plain(columns))
+    def __call__(self, rows: Any) -> np.ndarray:
+        """Vectors of rows. Shape ``[vectors, features]``."""
+        return self.scaled(self.plain(rows))
+
+    def save(self, folder: Path) -> None:
+        """Write the encoder to ``encoder/`` and the scale to ``NAME.safetensors``."""
+        assert self.shift is not None
+        self.tokenizer.model_max_length = self.max_length
+        self.model.save_pretrained(folder / "encoder")
+        self.tokenizer.save_pretrained(folder / "encoder")
+        arrays = {"shift": self.shift, "scale": np.array([self.scale])}
+        save_file(arrays, folder / f"{self.name}.safetensors")
+
+    @classmethod
+    def load(cls, folder: Path, device: str) -> Self:
+        """Read what :meth:`save` wrote."""
+        with quiet():
+            model = AutoModel.from_pretrained(folder / "encoder").to(device).eval()
+            tokenizer = AutoTokenizer.from_pretrained(folder / "encoder")
+        arrays = load_file(folder / f"{cls.name}.safetensors")
+        limit = tokenizer.model_max_length
+        return cls(model, tokenizer, limit, arrays["shift"], float(arrays["scale"][0]))
+
+
+class Embeddings(Frozen):
+    """The mean of a frozen encoder's last hidden states over the sub-words of a text.
+
+    Of a pair of texts ``u`` and ``v``: ``|u - v|`` and ``u * v``.
+    """
+
+    name = "embeddings"
+
+    def plain(self, rows: Columns) -> np.ndarray:
+        """Vectors of texts or pairs before the shift and the scale. Shape ``[rows, features]``."""
+        means = [self._means(list(column)) for column in rows]
+        if len(means) == 1:
+            return means[0]
+        u, v = (m / np.maximum(np.linalg.norm(m, axis=1, keepdims=True), 1e-9) for m in means)
+        return np.hstack([abs(u - v), u * v])
 
     def cut(self, columns: Columns) -> int:
         """How many texts were longer than ``max_length`` sub-words."""
@@ -169,36 +224,7 @@ class Embeddings:
     def _means(self, texts: list[str]) -> np.ndarray:
         encoded = self.tokenizer(texts, truncation=True, max_length=self.max_length)
         rows = [{name: encoded[name][i] for name in encoded} for i in range(len(texts))]
-        order = np.argsort([len(row["input_ids"]) for row in rows], kind="stable")
         found: list[Any] = [None] * len(rows)
-        for first in range(0, len(rows), BATCH):
-            some = order[first : first + BATCH]
-            (hidden,) = outputs_of(
-                self.model,
-                [rows[i] for i in some],
-                lambda part: pad(self.tokenizer, part),
-                ["last_hidden_state"],
-                BATCH,
-            )
-            for place, values in zip(some, hidden, strict=True):
-                found[place] = values[: len(rows[place]["input_ids"])].mean(0)
+        for place, values in self.states(rows):
+            found[place] = values[: len(rows[place]["input_ids"])].mean(0)
         return np.stack(found)
-
-    def save(self, folder: Path) -> None:
-        """Write the encoder to ``encoder/`` and the scale to ``embeddings.safetensors``."""
-        assert self.shift is not None
-        self.tokenizer.model_max_length = self.max_length
-        self.model.save_pretrained(folder / "encoder")
-        self.tokenizer.save_pretrained(folder / "encoder")
-        arrays = {"shift": self.shift, "scale": np.array([self.scale])}
-        save_file(arrays, folder / "embeddings.safetensors")
-
-    @classmethod
-    def load(cls, folder: Path, device: str) -> Embeddings:
-        """Read what :meth:`save` wrote."""
-        with quiet():
-            model = AutoModel.from_pretrained(folder / "encoder").to(device).eval()
-            tokenizer = AutoTokenizer.from_pretrained(folder / "encoder")
-        arrays = load_file(folder / "embeddings.safetensors")
-        limit = tokenizer.model_max_length
-        return cls(model, tokenizer, limit, arrays["shift"], float(arrays["scale"][0]))

@@ -193,6 +193,7 @@ class Tagging(Problem):
     """One tag a word: entities, rare words among others, or one class such as parts of speech."""
 
     what = "tags"
+    biases = BIASES  # of the background, that tuning tries
 
     def __init__(self, data: Data, options: Options) -> None:
         self.entities = data.entities and "O" in data.labels
@@ -292,13 +293,13 @@ class Tagging(Problem):
         return counts
 
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
-        biases = np.zeros((len(BIASES), len(self.labels)))
-        biases[:, 0] = BIASES
+        biases = np.zeros((len(self.biases), len(self.labels)))
+        biases[:, 0] = self.biases
         values = [
             float(self.goal.value(self.counts(split, self.decide(scores, bias)).sum(0)))
             for bias in biases
         ]
-        return biases[list(BIASES).index(thresholds.best(BIASES, values))]
+        return biases[list(self.biases).index(thresholds.best(self.biases, values))]
 
     def _by_row(self, flat: Sequence[Any], split: Any) -> list[list[Any]]:
         """By sentence; the rows of later windows, which have no words of their own, are none."""

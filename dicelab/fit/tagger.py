@@ -9,23 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from datasets import Dataset, DatasetDict
-from safetensors.numpy import load_file, save_file
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer
-from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedTokenizerBase
+from transformers import AutoConfig
 
-from dicelab.fit.features import BATCH, MOST_TERMS
+from dicelab.fit.features import BATCH, MOST_TERMS, Frozen
 from dicelab.fit.problems import Tagging
-from dicelab.tasks import tagging, thresholds
-from dicelab.tasks.outputs import outputs_of
+from dicelab.tasks import tagging
 from dicelab.tasks.valid_tags import best_valid
-from dicelab.training.encoders import TINY, from_pretrained, load_model, pad, quiet
+from dicelab.training.encoders import TINY, from_pretrained
 
 Sentences = Sequence[Sequence[str]]
-#: Valid decoding is too slow for the grid of :data:`dicelab.fit.problems.BIASES`.
-BIASES = np.linspace(-4, 4, 17)
 
 
 class Shapes:
@@ -91,110 +86,39 @@ def _letter(found: re.Match[str]) -> str:
     return "X" if found.group().isupper() else "x"
 
 
-class States:
+class States(Frozen):
     """A frozen encoder's states in its middle layer, at a word's first sub-word and its neighbours.
 
-    The middle layer knows more about entities than the last one. Vectors are shifted and scaled as
-    those of :class:`dicelab.fit.features.Embeddings`.
-
-    Args:
-        model: the lower half of an encoder.
-        tokenizer: the encoder's.
-        max_length: sub-words of a window.
-        shift: the mean over training words; None before it is known.
-        scale: what vectors are divided by.
+    The middle layer knows more about entities than the last one, so the model is the lower half.
     """
 
     name = "states"
 
-    def __init__(
-        self,
-        model: Any,
-        tokenizer: PreTrainedTokenizerBase,
-        max_length: int,
-        shift: np.ndarray | None = None,
-        scale: float = 1.0,
-    ) -> None:
-        self.model = model
-        self.tokenizer = tokenizer
-        self.max_length = max_length
-        self.shift = shift
-        self.scale = scale
-
     @classmethod
-    def of_encoder(
-        cls, encoder: str, tokenizer: PreTrainedTokenizerBase, max_length: int, device: str
-    ) -> States:
-        """The lower half of an encoder by its name; the weights of ``"tiny"`` have seed 0."""
-        torch.manual_seed(0)
-        half: dict[str, Any] = {}
-        if encoder != TINY:
-            layers = getattr(from_pretrained(AutoConfig, encoder), "num_hidden_layers", None)
-            half = {"num_hidden_layers": (layers + 1) // 2} if layers else {}
-        with quiet():
-            model = load_model(AutoModel, encoder, tokenizer, **half)
-        return cls(model.to(device).eval(), tokenizer, max_length)
+    def config_of(cls, encoder: str) -> dict[str, Any]:
+        """Half of the layers; all of ``"tiny"``."""
+        if encoder == TINY:
+            return {}
+        layers = getattr(from_pretrained(AutoConfig, encoder), "num_hidden_layers", None)
+        return {"num_hidden_layers": (layers + 1) // 2} if layers else {}
 
-    def plain(self, sentences: Sentences) -> np.ndarray:
+    def plain(self, rows: Sentences) -> np.ndarray:
         """Vectors of all words before the shift and the scale. Shape ``[words, features]``."""
-        rows = [list(words) for words in sentences]
-        tags = [["O"] * len(words) for words in rows]
-        corpus = DatasetDict(train=Dataset.from_dict({"tokens": rows, "tags": tags}))
+        tokens = [list(words) for words in rows]
+        tags = [["O"] * len(words) for words in tokens]
+        corpus = DatasetDict(train=Dataset.from_dict({"tokens": tokens, "tags": tags}))
         split = tagging.encode(corpus, self.tokenizer, max_length=self.max_length).splits["train"]
-        lengths = np.array([len(words) for words in rows])
-        starts = np.concatenate([[0], np.cumsum(lengths)])
+        starts = np.concatenate([[0], np.cumsum([len(words) for words in tokens])])
         encoded = split.to_list()
-        order = np.argsort([len(row["input_ids"]) for row in encoded], kind="stable")
         found: Any = None
-        for first in range(0, len(order), BATCH):
-            some = [encoded[i] for i in order[first : first + BATCH]]
-            (states,) = outputs_of(
-                self.model,
-                some,
-                lambda part: pad(self.tokenizer, part),
-                ["last_hidden_state"],
-                BATCH,
-            )
+        for number, values in self.states(encoded):
             if found is None:  # a word that no window holds keeps zeros
-                found = np.zeros((starts[-1], states[0].shape[-1]), dtype=np.float32)
-            for row, values in zip(some, states, strict=True):
-                place = np.array(row["first_subword"], dtype=np.int64)
-                held = np.flatnonzero(place >= 0)
-                found[starts[row["sentence"]] + row["first_word"] + held] = values[place[held]]
+                found = np.zeros((starts[-1], values.shape[-1]), dtype=np.float32)
+            row = encoded[number]
+            place = np.array(row["first_subword"], dtype=np.int64)
+            held = np.flatnonzero(place >= 0)
+            found[starts[row["sentence"]] + row["first_word"] + held] = values[place[held]]
         return _with_neighbours(found, starts)
-
-    def fit(self, plain: np.ndarray) -> None:
-        """Take shift and scale from vectors of training words."""
-        self.shift = plain.mean(0)
-        self.scale = float(np.sqrt(plain.var(0).sum())) or 1.0
-
-    def scaled(self, plain: np.ndarray) -> np.ndarray:
-        """Plain vectors with the shift and the scale applied."""
-        assert self.shift is not None
-        return np.asarray((plain - self.shift) / self.scale, dtype=np.float32)
-
-    def __call__(self, sentences: Sentences) -> np.ndarray:
-        """Vectors of all words. Shape ``[words, features]``."""
-        return self.scaled(self.plain(sentences))
-
-    def save(self, folder: Path) -> None:
-        """Write the half encoder to ``encoder/`` and the scale to ``states.safetensors``."""
-        assert self.shift is not None
-        self.tokenizer.model_max_length = self.max_length
-        self.model.save_pretrained(folder / "encoder")
-        self.tokenizer.save_pretrained(folder / "encoder")
-        arrays = {"shift": self.shift, "scale": np.array([self.scale])}
-        save_file(arrays, folder / "states.safetensors")
-
-    @classmethod
-    def load(cls, folder: Path, device: str) -> States:
-        """Read what :meth:`save` wrote."""
-        with quiet():
-            model = AutoModel.from_pretrained(folder / "encoder").to(device).eval()
-            tokenizer = AutoTokenizer.from_pretrained(folder / "encoder")
-        arrays = load_file(folder / "states.safetensors")
-        limit = tokenizer.model_max_length
-        return cls(model, tokenizer, limit, arrays["shift"], float(arrays["scale"][0]))
 
 
 def _with_neighbours(found: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -241,21 +165,14 @@ class ValidTagging(Tagging):
         plain: the encoded task.
     """
 
+    biases = np.linspace(-4, 4, 17)  # valid decoding is too slow for a finer grid
+
     def __init__(self, plain: Tagging) -> None:
         vars(self).update(vars(plain))
 
     def decide(self, scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
         shifted = scores[:, :-1] + bias.astype(np.float32)
         return valid_tags(shifted, np.flatnonzero(scores[:, -1]), self.labels)
-
-    def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
-        biases = np.zeros((len(BIASES), len(self.labels)))
-        biases[:, 0] = BIASES
-        values = [
-            float(self.goal.value(self.counts(split, self.decide(scores, bias)).sum(0)))
-            for bias in biases
-        ]
-        return biases[list(BIASES).index(thresholds.best(BIASES, values))]
 
     def sureness(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> np.ndarray:
         return super().sureness(scores[:, :-1], bias, split)

@@ -49,15 +49,19 @@ def problem(folder: Path, task: str) -> Problem:
     return problem_of(read(asked), asked)
 
 
-@pytest.fixture(scope="module", params=TEXTS)
-def one(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Fit:
-    """A fit with its linear models, as far as it is when training would begin."""
-    folder = tmp_path_factory.mktemp(request.param)
-    made = Fit(options(folder, request.param, steps=1), lambda line: None)
+def with_linear(given: Options) -> Fit:
+    """A fit with its linear models."""
+    made = Fit(given, lambda line: None)
     made.read()
     made.floors()
     made.linear()
     return made
+
+
+@pytest.fixture(scope="module", params=TEXTS)
+def one(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Fit:
+    """A fit of texts, as far as it is when training would begin."""
+    return with_linear(options(tmp_path_factory.mktemp(request.param), request.param, steps=1))
 
 
 def test_a_kept_linear_model_decides_as_it_was_scored(one: Fit) -> None:
@@ -99,11 +103,7 @@ def test_the_best_by_out_of_fold_scores_is_in_the_folder(one: Fit) -> None:
 def tagger(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Fit:
     """The same of tags; some sentences are longer than a window."""
     folder = tmp_path_factory.mktemp(request.param)
-    made = Fit(options(folder, request.param, steps=1, max_length=7), lambda line: None)
-    made.read()
-    made.floors()
-    made.linear()
-    return made
+    return with_linear(options(folder, request.param, steps=1, max_length=7))
 
 
 def test_a_kept_tagger_decides_as_it_was_scored(tagger: Fit) -> None:
