@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 02 Cross entropy, weights and thresholds
 #
-# Where one class is rare, cross entropy still learns honest probabilities; an honest probability of a
+# Where one class is rare, cross entropy still learns calibrated probabilities; the true probability of a
 # rare thing is small, and few examples reach the usual threshold of .5. Tuning that threshold is the
 # fix. A weight on the rare class is a threshold, too, but one that is chosen before training.
 
@@ -40,7 +40,7 @@ use_style()
 torch.set_default_dtype(torch.float64)
 x, y = imbalanced_blobs(2000, positive=0.05, separation=2.0, seed=0)
 
-# %% mystnb={"figure": {"caption": "Figure 2.1. The toy of chapters 02 to 07: 5% positives, overlapping. Most positives stand among more negatives, so that their honest probability is below .5.", "name": "fig-2-1"}, "image": {"alt": "A large round cloud of negatives and, up and to its right, a small cloud of positives, half inside the large one: no line separates them."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 2.1. The toy of chapters 02 to 07: 5% positives, overlapping. Most positives stand among more negatives, so that their true probability is below .5.", "name": "fig-2-1"}, "image": {"alt": "A large round cloud of negatives and, up and to its right, a small cloud of positives, half inside the large one: no line separates them."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(5, 3.8))
 ax.scatter(*x[y == 0].T, s=6, color=NEGATIVE, alpha=0.5, label="1900 negatives")
 ax.scatter(*x[y == 1].T, s=14, color=POSITIVE, marker="^", label="100 positives")
@@ -211,8 +211,8 @@ print(f"mean prediction    {probability.mean():.4f}")
 print(f"share of positives {y.mean():.4f}")
 
 # %% [markdown]
-# The two agree to three digits. Cross entropy does *not* forget the rare class. It asks for honest
-# probabilities: among examples that look alike, the share that is positive.
+# The two agree to three digits. Cross entropy does *not* forget the rare class. It is minimised
+# by the true probabilities: among examples that look alike, the share that is positive.
 
 # %% [markdown]
 # (start-bias)=
@@ -422,19 +422,19 @@ pd.DataFrame(rows).T
 # than the plug-in threshold of the same model. With 400 positives tuning and dice are an even race, and the
 # plug-in threshold is still ahead of six tunings in ten. So **with few positives to tune on, a threshold that
 # needs no labels is the safer choice: the plug-in threshold, or the one built into a loss**. On this toy the
-# model's probabilities are honest. Where they are not, the plug-in threshold is wrong, too; the [second
+# model's probabilities are calibrated. Where they are not, the plug-in threshold is wrong, too; the [second
 # protocol](../docs/evidence_2.md) tries it on real text.
 
 # %% [markdown]
 # ### Where should the threshold be?
 #
-# There is a rule {cite}`lipton2014thresholding`: if probabilities are honest, the threshold that
+# There is a rule {cite}`lipton2014thresholding`: if probabilities are calibrated, the threshold that
 # maximises F1 is *half of the F1 that it reaches*.
 #
 # (eq-2-3)=
 # $$ t^* = \tfrac12 F_1^* \tag{2.3} $$
 #
-# For this toy the honest probabilities are known (Bayes' rule), so that 400,000 examples check it without
+# For this toy the true probabilities are known (Bayes' rule), so that 400,000 examples check it without
 # training:
 
 # %%
@@ -682,7 +682,7 @@ print("F1 at weight 3 minus F1 at weight 19:", mean(gain))
 # - Tuned on 20 positives, the threshold does worse than dice's built-in one in most draws, and worse than the
 #   plug-in threshold. On 400, tuning and dice are an even race.
 # - Weighted cross entropy ([Eq. 2](eq-2)) shifts the logits by $\log(\alpha_1/\alpha_0)$ ([Eq. 2.6](eq-2-6)):
-#   for an honest model, a threshold chosen before training.
+#   for a calibrated model, a threshold chosen before training.
 # - The weights $\lg((n-n_t)/n_t + K)$ leave [0, 1] on both sides. Keep $K \ge 1$.
 # - Resampling and weighting have the same expected gradient ([Eq. 2.5](eq-2-5)), not the same noise.
 

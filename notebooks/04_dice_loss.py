@@ -52,7 +52,7 @@ cost = eta[:, None] * (1 - grid) ** 2 / (grid**2 + 2)  # Eq. 7 with γ = 1, of a
 cost = cost + (1 - eta[:, None]) * grid**2 / (grid**2 + 1)  # and of a negative
 p_eq7 = grid[cost.argmin(1)]
 
-# %% mystnb={"figure": {"caption": "Figure 4.1. What each loss asks of a group with the honest probability \u03b7.", "name": "fig-4-1"}, "image": {"alt": "Five curves from (0, 0) to (1, 1). Cross entropy is the diagonal. Eq. 6 jumps from 0 to 1 at one half, linear dice at .27. Eq. 8 is a steeper straight line that reaches 1 at .60. Eq. 7 sags below the diagonal and crosses p = .5 at .57."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 4.1. The probability that minimises each loss for a group with the true probability \u03b7.", "name": "fig-4-1"}, "image": {"alt": "Five curves from (0, 0) to (1, 1). Cross entropy is the diagonal. Eq. 6 jumps from 0 to 1 at one half, linear dice at .27. Eq. 8 is a steeper straight line that reaches 1 at .60. Eq. 7 sags below the diagonal and crosses p = .5 at .57."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.6))
 ax.plot(eta, eta, label="cross entropy: η itself", **style("ce"))
 ax.plot(eta, eta > 0.5, label="Eq. 6: the majority", **style("eq6"))
@@ -60,7 +60,7 @@ ax.plot(eta, p_eq7, label="Eq. 7 (γ = 1)", **style("eq7"))
 ax.plot(eta, p_linear, label=f"linear dice: η > {D_linear / 2:.2f}", **style("dl linear"))
 ax.plot(eta, p_squared, label=f"Eq. 8: η / {D_squared:.2f}", **style("eq8"))
 ax.axhline(0.5, color="k", lw=0.8)
-ax.set(xlabel="honest probability η of the group", ylabel="p that the loss asks for")
+ax.set(xlabel="true probability η of the group", ylabel="p that minimises the loss")
 fig.legend(loc="outside lower center", ncols=2, fontsize="small")
 plt.show()
 
@@ -230,8 +230,8 @@ pd.DataFrame(rows).T.round(4)
 # %% [markdown]
 # ## 4.3 What does each loss ask for?
 #
-# Of a group of examples that look alike let a share η be positive, their honest probability. Which $p$
-# minimises the expected loss of the group? For cross entropy it is $p = \eta$.
+# Take examples that look alike to the model, and let η be the share of them that is positive: their true
+# probability. Which $p$ minimises the expected loss of the group? For cross entropy it is $p = \eta$.
 #
 # ### Per example
 #
@@ -284,7 +284,7 @@ for square in (False, True):
 # \text{squared:}\quad p = \min(1,\ \eta / D) \tag{4.5} $$
 #
 # Under the linear rule predictions are hard, so $D$ is F1, and the threshold is *half of F1*, the best
-# one ([Eq. 2.3](eq-2-3)). The squared loss scales the honest probabilities up by $1/D$. At $p = .5$ its
+# one ([Eq. 2.3](eq-2-3)). The squared loss scales the true probabilities up by $1/D$. At $p = .5$ its
 # threshold is $\eta = D/2$ as well, but its $D$, the dice of soft predictions, is not F1.
 #
 # As a check, 4000 examples of the toy get free probabilities that minimise the expected loss.
@@ -390,7 +390,7 @@ for key, name in [("f1", "threshold .5"), ("tuned", "tuned")]:
 # %% [markdown]
 # ### Where no straight line is right
 #
-# On this toy the model has the form of the honest probabilities; on a second toy, built for this
+# On this toy the model has the form of the true probabilities; on a second toy, built for this
 # purpose, it has not: three negatives in a hundred lie far beyond the positives, to one side.
 
 # %%
@@ -505,7 +505,7 @@ pd.DataFrame(shares, index=[f"batch of {b}" for b in sizes]).T.round(3)
 #
 # ### The dice of a batch is not the dice of the set
 #
-# With the honest probabilities of a problem with 1% positives and a threshold, each example is a true
+# With the true probabilities of a problem with 1% positives and a threshold, each example is a true
 # positive, an error or a true negative with known chances, and the expected dice of a batch is a finite
 # sum (γ = 1).
 
@@ -557,7 +557,7 @@ for b, look in [(1024, "C0--"), (256, "C1-."), (64, "C2:"), (16, "C3")]:
     best_cut[b] = cuts[np.argmax(values)]
     ax.plot(cuts, values, look, label=f"batches of {b}")
     ax.plot(best_cut[b], max(values), look[:2] + "o")
-ax.set(xlabel="threshold on the honest probability", ylabel="expected dice")
+ax.set(xlabel="threshold on the true probability", ylabel="expected dice")
 fig.legend(loc="outside lower center", ncols=3, fontsize="small")
 plt.show()
 

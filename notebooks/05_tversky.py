@@ -194,7 +194,7 @@ pd.DataFrame(rows).T.round(3)
 # %% [markdown]
 # ## 5.3 What the prices buy: a threshold
 #
-# A model gives every token its honest probability η of being positive. Which tokens should the model
+# A model gives every token its true probability η of being positive. Which tokens should the model
 # call positive for the highest TI? With one token more, TP grows by η, FP by 1 − η, and FN shrinks by
 # η.
 

@@ -588,7 +588,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 # %% [markdown]
 # ## 6.9 Watch it: easy and hard examples under six losses
 #
-# Their honest probability η divides the examples into easy negatives (η below .005), hard negatives
+# Their true probability η divides the examples into easy negatives (η below .005), hard negatives
 # (above .2), hard positives (below .2) and easy positives (above .5). Six losses train on all 2000
 # examples from the biases −3, .5 and 2, the last two above the turning point of α = 1.
 

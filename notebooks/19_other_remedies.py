@@ -135,7 +135,7 @@ draw_remedies()
 #
 # $$ \eta^\dagger = \frac{L_0'(0)}{L_0'(0) - L_1'(0)} \tag{19.1} $$
 #
-# That is the **built-in threshold** of a loss, in honest probabilities. For F1 it should be half of the best F1
+# That is the **built-in threshold** of a loss, in true probabilities. For F1 it should be half of the best F1
 # ([Eq. 2.3](eq-2-3)): .26 on the book's toy.
 #
 # Call a loss *symmetric* if it treats the two labels alike:
@@ -501,14 +501,14 @@ ax.plot(grid, hill, color="0.6")
 for (name, t), marker in zip(shown.items(), "os^DPX", strict=True):
     color = style("dl linear")["color"] if "dice" in name else None
     ax.plot(t, f1_score(honest > t, y_big), marker, ms=8, label=name, color=color)
-ax.set(xscale="log", xlabel="threshold, in honest probability", ylabel="F1")
+ax.set(xscale="log", xlabel="threshold, in true probability", ylabel="F1")
 ax.set_xticks([0.05, 0.1, 0.2, 0.5], [".05", ".1", ".2", ".5"])
 ax.minorticks_off()
 fig.legend(loc="outside lower center", ncols=2, fontsize="small")
 plt.show()
 
 # %% [markdown]
-# Where a model's probabilities are honest, every remedy is a point on this curve, and a tuned threshold finds
+# Where a model's probabilities are calibrated, every remedy is a point on this curve, and a tuned threshold finds
 # its top.
 #
 # ### What else do they do?

@@ -278,7 +278,7 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# Cross entropy has one place of rest, the honest 1/188. Element-wise dice has three, and which of
+# Cross entropy has one place of rest, the true 1/188. Element-wise dice has three, and which of
 # them a group reaches depends on where it starts: below .01 it is pushed down to zero, above .99 up to
 # one, and between them it is pulled to one half, and there it stays, although 187 of 188 are wrong.
 # With more negatives the lower border moves up, to .003 at 21 for each positive and .023 at a thousand:

@@ -311,8 +311,8 @@ plt.show()
 # %% [markdown]
 # ## 21.6 Are the probabilities right?
 #
-# The plug-in threshold is as good as the probabilities. Cross entropy asks for honest ones; weights, adjusted
-# logits, focal and dice losses do not. All decisions of the test split, in bins by what the model says:
+# The plug-in threshold is as good as the probabilities. Cross entropy is minimised by the true ones; weighted
+# and adjusted cross entropy, focal and dice losses are not. All decisions of the test split, in bins by what the model says:
 
 # %%
 edges = [0, 0.02, 0.1, 0.3, 0.6, 1.0]
