@@ -56,8 +56,7 @@ from transformers import get_linear_schedule_with_warmup
 
 from dicebook import TrainerLoss, log_ratio_weights, start_at_prior
 from dicelab import corpora, figures
-from dicelab.atomic import write_json
-from dicelab.records import paper, runs, searched
+from dicelab.records import paper, real_runs, runs, searched
 from dicelab.tasks import entity_errors, mrc_ner, tagging
 from dicelab.tasks.entity_queries import query
 from dicelab.training.encoders import load_tokenizer
@@ -133,60 +132,39 @@ draw_found()
 # text, and everything in this section is drawn from it. `make real CHAPTER=09` runs it again.
 # Its core was busy with other work, so yours will need less time.
 
+
 # %% tags=["hide-input"]
 def real_run():
     """What the run on a real corpus left."""
     return runs.kept_page("09_named_entities")
 
 
-def print_run(page):
-    data, settings, measured = page["data"], page["parameters"], page["measured"]["ce"]
+def print_counts(page):
+    data = page["data"]
     print(
         f"{data['train']:,} training sentences, {data['words']:,} words,",
         f"{data['outside, %']:.0f}% of them O",
     )
-    print(
-        f"{settings['epochs']} passes, batches of {settings['batch_size']}, learning rate",
-        f"{settings['learning_rate']:g}; {measured['seconds']:.0f} s on {measured['device']}",
-    )
 
 
-print_run(real_run())
+print_counts(real_run())
+real_runs.describe(real_run(), "ce")
 
 
 # %% mystnb={"figure": {"caption": "Figure 9.2. WNUT 2017, the real run: F1 of entities on the validation sentences after each pass.", "name": "fig-9-real"}, "image": {"alt": "Two curves over four passes. Cross entropy rises from 43 to 57, steeply at first and then level. Dice starts higher, at 52, dips at the third pass and ends at 56."}} tags=["hide-input"]
-def draw_curves(page):
-    _, ax = plt.subplots(figsize=(5.0, 2.6))
-    for name, history in page["history"].items():
-        f1 = [entry["validation_f1"] for entry in history]
-        look = {**figures.style(name), "marker": "o", "label": runs.LOSS_NAMES[name]}
-        ax.plot(range(1, len(f1) + 1), f1, **look)
-    passes = range(1, len(f1) + 1)
-    ax.set(xlabel="pass over the training sentences", ylabel="F1, %", xticks=passes)
-    ax.legend()
-    plt.show()
-
-
-draw_curves(real_run())
+real_runs.learning_curves(real_run())
 
 
 # %% [markdown]
 # The scores on the test sentences, with a 95% interval from draws of these sentences:
 
 # %% tags=["hide-input"]
-def scores_of(page):
-    names = {"majority": "O to every word", "dictionary": "a dictionary", **runs.LOSS_NAMES}
-    rows = {
-        (names[row["tagger"]], row["decision"]): {
-            **{name: f"{row[name]:.1f}" for name in ("precision", "recall", "f1")},
-            "95% of F1": "[{:.1f}, {:.1f}]".format(*row["interval"]),
-        }
-        for row in page["scores"]
-    }
-    return pd.DataFrame(rows).T
-
-
-scores_of(real_run())
+real_runs.score_table(
+    real_run(),
+    {"precision": "precision", "recall": "recall", "f1": "F1"},
+    {"majority": "O to every word", "dictionary": "a dictionary"},
+    model="tagger",
+)
 
 # %% [markdown]
 # The first two rows tell you how hard this corpus is. It was made of names that are new, so a dictionary of the
@@ -219,6 +197,7 @@ for _group, _n in real_run()["novelty"].items():
 # and from what the encoder has learned before.
 #
 # Finally, a dozen sentences that we wrote ourselves. The brackets hold what the tagger found:
+
 
 # %% tags=["hide-input"]
 def own_sentences(page):
@@ -361,6 +340,7 @@ pd.DataFrame({"sub-word": pieces, "label": row["labels"]})[:12].T
 # %% [markdown]
 # `tagging.encode` does that for a corpus; this is its loop for one sentence:
 
+
 # %%
 def align(tokens, tags):
     """Sub-words of a sentence, and each word's tag at its first one."""
@@ -424,6 +404,7 @@ for name in experiment.losses:
 # Here is the training loop in plain PyTorch; only the schedule of the learning rate is from `transformers`.
 # A batch is padded to its longest sentence, and the padding gets the label −100.
 
+
 # %%
 def padded(lists, fill):
     """Lists of numbers as one tensor, the shorter ones filled up."""
@@ -445,6 +426,7 @@ def padded_batches(rows, size, generator=None):
 # %% [markdown]
 # A step computes the loss of a batch and its gradient, clips the gradient at norm 1, and moves the weights.
 
+
 # %%
 def step(model, loss, batch, optimizer, schedule):
     """One step of the weights against the gradient of one batch's loss."""
@@ -459,6 +441,7 @@ def step(model, loss, batch, optimizer, schedule):
 
 # %% [markdown]
 # After each pass the validation sentences are scored.
+
 
 # %%
 def validation_f1(model):
@@ -478,6 +461,7 @@ def validation_f1(model):
 
 # %% [markdown]
 # The learning rate rises for a tenth of the steps and falls to zero. The weights of the best pass are kept.
+
 
 # %%
 def set_up(model, steps):
@@ -556,6 +540,7 @@ plt.show()
 # The library's `train` takes the same steps with `transformers.Trainer`. It also goes on after a kill, sorts
 # sentences by length, uses a GPU and half precision, keeps a loss exact when a step is divided into smaller
 # batches, and warns when a model calls everything one class. The test sentences are predicted once, at the end.
+
 
 # %%
 def new_tagger():
@@ -715,6 +700,7 @@ pd.DataFrame(errors).T
 # To tag a new sentence, split it into words, give its sub-words to the model, and read the tag of each word at its
 # first sub-word, with the tuned bias of `O`:
 
+
 # %%
 def tag(tokens, name):
     """The tags of a sentence, a list of words, by a trained tagger."""
@@ -762,6 +748,7 @@ for row in own[:3]:
 # #### Errors that one loss makes and the other does not
 #
 # In these test sentences the first and the last of the losses disagree, and one of them is right:
+
 
 # %%
 def spans_in_words(tokens, tags):
@@ -865,6 +852,7 @@ print(
 # nothing at a probability of one half may still rank the candidates well, so each epoch is judged at its best
 # threshold. Thresholds are log-odds: 0 is a probability of one half, −6 one of a quarter of a percent.
 
+
 # %%
 def reader_scores(outputs, split, threshold):
     """Entity scores; start, end and match are all above a threshold."""
@@ -943,6 +931,7 @@ both.astype(object).fillna("")
 # learning rate that suits cross entropy, and exchanges the loss; nothing is tuned. The table has some of its rows:
 # F1 of entities on validation, and for WNUT 2017 how many tags are right, in percent. Each cell is the mean over
 # seeds, their range, and after × their number.
+
 
 # %% tags=["hide-input"]
 def setup(parameters):
@@ -1091,6 +1080,7 @@ plt.show()
 # Like a bias of `O`, two other decoders leave the model as it is. *Valid* takes the best sequence of tags in which every
 # `I-` continues an entity of its type, by Viterbi's algorithm without transition weights (in the library
 # `tagging.decode(..., valid=True)`):
+
 
 # %%
 def viterbi(scores, labels):
@@ -1282,14 +1272,11 @@ for name, result in trained.items():
 
 
 # %% tags=["remove-cell"]
-def f1_interval(tags, draws=2000):
+def f1_interval(tags):
     """95% of the F1 of draws of the test sentences, with replacement."""
     spans = [[set(corpora.spans(t, strict=True)) for t in x] for x in (tags, gold)]
-    pairs = zip(*spans, strict=True)
-    counts = np.array([(len(p & g), len(p) + len(g)) for p, g in pairs])
-    draw = np.random.default_rng(0).integers(len(counts), size=(draws, len(counts)))
-    right, both = counts[draw].sum(1).T
-    return np.quantile(200 * right / np.maximum(1, both), [0.025, 0.975]).tolist()
+    counts = np.array([(len(p & g), len(p) + len(g)) for p, g in zip(*spans, strict=True)])
+    return real_runs.resampled(counts, lambda sums: 200 * sums[:, 0] / np.maximum(1, sums[:, 1]))
 
 
 silent = [["O"] * len(tags) for tags in gold]
@@ -1298,16 +1285,15 @@ for name in trained:
     for how in ("argmax", "tuned"):
         logits, bias = trained[name].logits["test"], table[name, how]["bias of O"]
         decided[name, how] = tagging.decode(logits, test, encoded.labels, outside_bias=bias)
-page = {
-    "parameters": {**asdict(experiment), "output_dir": ""},
-    "data": {
+page = real_runs.keep(
+    experiment,
+    data={
         **{split: len(rows) for split, rows in entities.items()},
         "words": int(count.negative + count.positive),
         "outside, %": float(share),
     },
-    "history": {name: result.history for name, result in trained.items()},
-    "measured": {name: result.measured for name, result in trained.items()},
-    "scores": [
+    results=trained,
+    scores=[
         {
             "tagger": name,
             "decision": how,
@@ -1316,12 +1302,10 @@ page = {
         }
         for (name, how), tags in decided.items()
     ],
-    "errors": errors,
-    "novelty": novelty,
-    "own": own,
-}
-if experiment.output_dir:
-    write_json(Path(experiment.output_dir) / "page.json", page)
+    errors=errors,
+    novelty=novelty,
+    own=own,
+)
 
 # %%
 for name, result in readers.items():

@@ -42,6 +42,7 @@ if importlib.util.find_spec("dicebook") is None:
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
 # %% tags=["hide-input"]
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -53,8 +54,8 @@ from scipy import special, stats
 
 from dicebook import TrainerLoss
 from dicelab import corpora, figures
-from dicelab.records import paper, runs, searched
-from dicelab.tasks import pairs
+from dicelab.records import paper, real_runs, runs, searched
+from dicelab.tasks import pairs, thresholds
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment
 from dicelab.training.sampling import sample
@@ -176,13 +177,33 @@ print(f"{count.ratio:.2f} negatives for each positive")
 
 # %% [markdown]
 # The score is the F1 of the positive pairs. Three answers need no model: always no, always yes, and
-# yes with the probability that the training pairs suggest.
+# yes with the probability that the training pairs suggest. A fourth one counts shared words, and says yes where they
+# are many; how many is chosen on the validation pairs.
 
-# %% tags=["hide-input", "nbval-check-output"]
+
+# %%
+def shared_words(rows):
+    """Words in common, as a share of all words of both sentences."""
+    found = []
+    for one, two in zip(rows["sentence1"], rows["sentence2"], strict=True):
+        a, b = (set(re.findall(r"\w+", text.lower())) for text in (one, two))
+        found.append(len(a & b) / max(1, len(a | b)))
+    return np.array(found)
+
+
+# %% tags=["nbval-check-output"]
 gold = np.array(corpus_of_pairs["test"]["label"])
 share = count.positive / (count.positive + count.negative)
 coin = np.random.default_rng(0).random(len(gold)) < share
-answers = {"always no": 0 * gold, "always yes": 0 * gold + 1, "a coin": coin.astype(int)}
+overlap = {split: shared_words(corpus_of_pairs[split][:]) for split in ("validation", "test")}
+truth = corpus_of_pairs["validation"]["label"]
+enough = thresholds.best_f1(overlap["validation"], truth, sum(truth))
+answers = {
+    "always no": np.zeros_like(gold),
+    "always yes": np.ones_like(gold),
+    "a coin": coin.astype(int),
+    "shared words": (overlap["test"] > enough).astype(int),
+}
 free = {name: pairs.score(gold, guess) for name, guess in answers.items()}
 pd.DataFrame(free).T.round(1)
 
@@ -206,20 +227,20 @@ for name, positives in {"QQP": 0.37, "MRPC": 0.67}.items():
 # Both sentences stand in one sequence, and one linear layer on top of its first position gives two
 # logits for a pair.
 
-# %% tags=["hide-input"]
-sentences = (" ".join((r["sentence1"], r["sentence2"])) for r in corpus_of_pairs["train"])
-tokenizer = load_tokenizer(experiment.encoder, sentences, max_length=experiment.max_length)
-encoded = pairs.encode(corpus_of_pairs, tokenizer, max_length=experiment.max_length)
+# %%
+sentences = (" ".join((row["sentence1"], row["sentence2"])) for row in corpus_of_pairs["train"])
+tokenizer = load_tokenizer(encoder, sentences, max_length=max_length)
+encoded = pairs.encode(corpus_of_pairs, tokenizer, max_length=max_length)
 print(tokenizer.decode(encoded.splits["train"][0]["input_ids"]))
 print(f"pairs cut at {experiment.max_length} sub-words: {encoded.cut}")
 
-# %% tags=["hide-input"]
+# %%
 torch.manual_seed(experiment.seed)
-model = pairs.model(experiment.encoder, tokenizer, encoded.labels)
-batch = pairs.collator(tokenizer)(
-    [encoded.splits["train"][i] for i in range(experiment.batch_size)]
-)
-logits = model(**{key: value for key, value in batch.items() if key != "labels"}).logits
+model = pairs.model(encoder, tokenizer, encoded.labels)
+first_rows = [encoded.splits["train"][i] for i in range(batch_size)]
+batch = pairs.collator(tokenizer)(first_rows)
+inputs = {key: batch[key] for key in batch if key != "labels"}
+logits = model(**inputs).logits
 print("logits", list(logits.shape), " labels", list(batch["labels"].shape))
 for name in experiment.losses:
     criterion = build_loss(experiment, name, encoded.counts())
@@ -234,9 +255,11 @@ for name in experiment.losses:
 # %% [markdown]
 # ### 11.4 Training
 #
-# As in [section 8.6](08_part_of_speech.ipynb); [chapter 09](09_named_entities.ipynb) writes the loop.
+# `train` is the `Trainer` of transformers with a loss of this book. It first sets the bias of the output layer to the
+# log prior, which it takes from `counts`. [Section 9.5](09_named_entities.ipynb) writes the same loop by hand.
 
-# %% tags=["hide-input"]
+
+# %%
 def evaluate(logits, split):
     """Scores of a split's logits."""
     return pairs.score(split["label"], pairs.decode(logits))
@@ -247,7 +270,7 @@ for name in experiment.losses:
     print(name)
     trained[name] = train(
         experiment.only(name),
-        build_model=lambda: pairs.model(experiment.encoder, tokenizer, encoded.labels),
+        build_model=lambda: pairs.model(encoder, tokenizer, encoded.labels),
         counts=encoded.counts(),
         splits=encoded.splits,
         collator=pairs.collator(tokenizer),
@@ -277,16 +300,23 @@ plt.show()
 # A pair is positive if its log-odds are above a threshold. `argmax` is the threshold 0; `tuned` is
 # the one with the best F1 on the validation pairs, for every loss alike.
 
-# %% tags=["hide-input"]
+# %%
 splits = encoded.splits
-table, validated = {("always yes", ""): free["always yes"]}, {}
+truth = splits["validation"]["label"]
+floor = ("always yes", "shared words")
+table = {(name, ""): free[name] for name in floor}
+validated, predicted = {}, {(name, ""): answers[name] for name in floor}
 for name, result in trained.items():
-    threshold = pairs.tune_threshold(result.logits["validation"], splits["validation"]["label"])
+    chosen_on = result.logits["validation"]
+    threshold = pairs.tune_threshold(chosen_on, truth)
     for how, t in (("argmax", 0.0), ("tuned", threshold)):
-        predicted = pairs.decode(result.logits["test"], threshold=t)
-        table[name, how] = {**pairs.score(gold, predicted), "threshold": t}
-        chosen = pairs.decode(result.logits["validation"], threshold=t)
-        validated[name, how] = pairs.score(splits["validation"]["label"], chosen)
+        says = pairs.decode(result.logits["test"], threshold=t)
+        predicted[name, how] = says
+        table[name, how] = {**pairs.score(gold, says), "threshold": t}
+        chosen = pairs.decode(chosen_on, threshold=t)
+        validated[name, how] = pairs.score(truth, chosen)
+
+# %% tags=["hide-input"]
 scores = pd.DataFrame(table).T.round(1)
 scores = scores.assign(**{"validation f1": pd.DataFrame(validated).loc["f1"].round(1)})
 scores.astype(object).fillna("")
@@ -321,6 +351,7 @@ plt.show()
 #
 # Take the test pairs in ten equal groups by predicted probability, and the share of each group that is
 # positive:
+
 
 # %%
 def reliability(p, truth, groups=10):
@@ -362,10 +393,94 @@ plt.show()
 # three models are far too sure.
 
 # %% [markdown]
-# ### 11.7 Errors that one loss makes and the other does not
+# ### 11.7 Errors
+#
+# Which pairs does the first model get wrong, with its tuned threshold? We sort the test pairs into three equal groups
+# by how many words their two sentences share. A positive pair is *missed*, or a negative one is *taken for one*:
+
+# %%
+first, last = experiment.losses[0], experiment.losses[-1]
+
+
+def errors_by_overlap(says):
+    """Errors among the pairs with few, some and most shared words."""
+    groups = np.array_split(np.argsort(overlap["test"], kind="stable"), 3)
+    found = {}
+    for title, rows in zip(("few", "some", "most"), groups, strict=True):
+        truth, said = gold[rows], says[rows]
+        found[title] = {
+            "pairs": len(rows),
+            "paraphrases": int(truth.sum()),
+            "missed": int((truth > said).sum()),
+            "taken for one": int((said > truth).sum()),
+        }
+    return found
+
+
+errors = errors_by_overlap(predicted[first, "tuned"])
+pd.DataFrame(errors).T
+
+# %% [markdown]
+# The pairs with the highest loss are those on which the model was sure and wrong. Read some of them before you change
+# a model: often the label is wrong, or arguable.
+
+# %%
+margin = pairs.margins(trained[first].logits["test"])
+loss_of = np.logaddexp(0, np.where(gold == 1, -margin, margin))
+worst = np.argsort(-loss_of)[:5]
+pd.DataFrame(corpus_of_pairs["test"].select(worst)).assign(
+    **{"probability of a paraphrase": special.expit(margin[worst]).round(2)}
+)
+
+# %% [markdown]
+# #### Pairs of your own
+#
+# For a new pair we need its sub-words, the model, and the tuned threshold:
+
+
+# %%
+def probability(one, two, name):
+    """The probability that two sentences say the same."""
+    model = trained[name].model.eval()
+    coded = tokenizer(one, two, truncation=True, return_tensors="pt")
+    with torch.no_grad():
+        logits = model(**coded.to(model.device)).logits
+    return float(special.expit(pairs.margins(logits.float().cpu())[0]))
+
 
 # %% tags=["hide-input"]
-first, last = experiment.losses[0], experiment.losses[-1]
+OWN_PAIRS = """
+1 | How do I keep basil alive in winter? | What is the best way to get a basil plant through the winter?
+0 | How do I keep basil alive in winter? | How do I dry basil for the winter?
+1 | Is it safe to drink rain water? | Can you drink water from the rain without harm?
+0 | Is it safe to drink rain water? | Is it safe to drink sea water?
+1 | How can I learn to swim as an adult? | What is a good way for grown-ups to learn swimming?
+0 | How can I learn to swim as an adult? | How can I teach an adult to swim?
+1 | Why do cats purr? | What makes a cat purr?
+0 | Why do cats purr? | Why do cats hate water?
+1 | How many people live in Iceland? | What is the population of Iceland?
+0 | Which train goes from Lyon to Geneva? | Which train goes from Geneva to Lyon?
+1 | How do I mend a bicycle tyre? | How can I repair a flat tire on my bike?
+0 | What happens if I stop drinking coffee? | What happens if I start drinking coffee?
+"""
+
+# %%
+own = []
+cut_off = special.expit(table[first, "tuned"]["threshold"])
+for line in OWN_PAIRS.strip().splitlines():
+    label, one, two = line.split(" | ")
+    p = probability(one, two, first)
+    own.append({"one": one, "two": two, "gold": int(label), "p": p})
+agreed = sum((row["p"] > cut_off) == row["gold"] for row in own)
+print(f"{agreed} of {len(own)} are right, above {cut_off:.2f} is a yes")
+
+# %% [markdown]
+# As printed here, the model comes from a made-up corpus and has met few of these words. What the model of the real run
+# makes of them stands at the [top of the chapter](a-model-of-paraphrases).
+#
+# #### Errors that one loss makes and the other does not
+
+# %% tags=["hide-input"]
 says = {name: pairs.decode(trained[name].logits["test"]) for name in (first, last)}
 differ = np.flatnonzero(says[first] != says[last])
 right = {name: int((says[name][differ] == gold[differ]).sum()) for name in says}
@@ -577,3 +692,31 @@ for name, result in trained.items():
     if experiment.output_dir:
         runs.write_record(Path(experiment.output_dir) / name, record)
     print(f"{name}: F1 {record['metrics']['test']['f1']:.1f}")
+
+
+# %% tags=["remove-cell"]
+def f1_interval(says):
+    """95% of the F1 of draws of the test pairs, with replacement."""
+    counts = np.stack([says * gold, says + gold], axis=-1)
+    return real_runs.resampled(counts, lambda sums: 200 * sums[:, 0] / np.maximum(1, sums[:, 1]))
+
+
+page = real_runs.keep(
+    experiment,
+    data={
+        **{split: len(rows) for split, rows in corpus_of_pairs.items()},
+        "positive": count.positive,
+        "negative": count.negative,
+    },
+    results=trained,
+    scores=[
+        {"model": name, "decision": how, **table[name, how], "interval": f1_interval(says)}
+        for (name, how), says in predicted.items()
+    ],
+    errors=errors,
+    own=own,
+    cut_off=float(cut_off),
+    reliability={
+        name: [said.tolist(), came.tolist()] for name, (said, came, _) in reliable.items()
+    },
+)

@@ -54,7 +54,7 @@ from scipy import stats
 
 from dicebook import TrainerLoss
 from dicelab import corpora, figures
-from dicelab.records import paper, runs
+from dicelab.records import paper, real_runs, runs
 from dicelab.tasks import pairs
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment, ParameterError
@@ -225,9 +225,9 @@ gold = np.array(splits["test"]["label"])
 floor = pairs.score(gold, np.ones_like(gold))["f1"]
 print(f"test: {len(gold)} pairs, {gold.sum()} positive; always yes has an F1 of {floor:.1f}")
 
-# %% tags=["hide-input"]
+# %%
 texts = (" ".join((row["sentence1"], row["sentence2"])) for row in pool)
-tokenizer = load_tokenizer(experiment.encoder, texts, max_length=experiment.max_length)
+tokenizer = load_tokenizer(encoder, texts, max_length=max_length)
 
 
 def evaluate(logits, split):
@@ -236,34 +236,53 @@ def evaluate(logits, split):
 
 
 def fit(one, encoded):
-    """Train with one loss on one of the sets."""
+    """Train with one loss on one of the sets, from its log prior."""
+    counts = encoded.counts()
     return train(
         one,
-        build_model=lambda: pairs.model(one.encoder, tokenizer, encoded.labels),
-        counts=encoded.counts(),
+        build_model=lambda: pairs.model(encoder, tokenizer, encoded.labels),
+        counts=counts,
         splits=encoded.splits,
         collator=pairs.collator(tokenizer),
         tokenizer=tokenizer,
-        compute_loss=TrainerLoss(build_loss(one, one.loss, encoded.counts())),
+        compute_loss=TrainerLoss(build_loss(one, one.loss, counts)),
         evaluate=evaluate,
     )
 
 
-# %% tags=["hide-cell"]
-trained, table = {}, {}
+# %% [markdown]
+# Each set trains with each loss, and each model decides in three ways. `argmax` and `tuned` are those of chapter 11.
+# `shifted` needs no tuning: if the share of positives in training is not that in use, Bayes' rule says by how much the
+# log-odds have to be moved (exercise 2).
+
+
+# %%
+def shift(train_share, test_share):
+    """What is added to the log-odds, by Bayes' rule."""
+    odds = [share / (1 - share) for share in (train_share, test_share)]
+    return float(np.log(odds[1] / odds[0]))
+
+
+# %% tags=["hide-output"]
+trained, table, predicted = {}, {}, {}
 for ratio in ratios:
     rows = DatasetDict({**splits, "train": drawn(ratio)})
-    encoded = pairs.encode(rows, tokenizer, max_length=experiment.max_length)
-    validation = encoded.splits["validation"]["label"]
+    encoded = pairs.encode(rows, tokenizer, max_length=max_length)
+    truth = encoded.splits["validation"]["label"]
     for name in experiment.losses:
         print(f"ratio {ratio:g}, {name}")
-        folder = experiment.output_dir and f"{experiment.output_dir}/ratio-{ratio:g}"
+        folder = output_dir and f"{output_dir}/ratio-{ratio:g}"
         one = replace(experiment.only(name), output_dir=folder)
         result = fit(one, encoded)
-        threshold = pairs.tune_threshold(result.logits["validation"], validation)
-        for how, t in (("argmax", 0.0), ("tuned", threshold)):
-            predicted = pairs.decode(result.logits["test"], threshold=t)
-            table[ratio, name, how] = {**pairs.score(gold, predicted), "threshold": t}
+        thresholds = {
+            "argmax": 0.0,
+            "tuned": pairs.tune_threshold(result.logits["validation"], truth),
+            "shifted": -shift(1 / (1 + ratio), np.mean(truth)),
+        }
+        for how, t in thresholds.items():
+            says = pairs.decode(result.logits["test"], threshold=t)
+            predicted[ratio, name, how] = says
+            table[ratio, name, how] = {**pairs.score(gold, says), "threshold": t}
         trained[ratio, name] = one, result
 
 # %% [markdown]
@@ -456,29 +475,24 @@ pd.Series(by_design).unstack()
 # %% tags=["solution", "hide-cell"]
 {name: round(n * share) for name, (n, share) in stated.items()}
 
-
 # %% [markdown]
 # **2.** A calibrated model was trained with a share of positives π and is used where the share is
-# π′. By how much do its log-odds have to be moved?
+# π′. By how much do its log-odds have to be moved? Derive the two lines of `shift` in section 12.2.
 
 # %% tags=["solution", "hide-cell"]
-def shift(train_share, test_share):
-    """What is added to the log-odds, by Bayes' rule."""
-    odds = [share / (1 - share) for share in (train_share, test_share)]
-    return float(np.log(odds[1] / odds[0]))
-
-
+print("Bayes' rule: odds of the label = odds before any text is seen x a factor of the text.")
+print("The text's factor stays. So the odds change by π'/(1-π') over π/(1-π), and their")
+print("logarithm by the difference of the logarithms:")
 print({f"ratio {r:g}": round(shift(1 / (1 + r), gold.mean()), 2) for r in ratios})
 
 # %% [markdown]
-# **3.** Apply that shift to cross entropy of the first part, in the place of the tuned threshold. Does it
-# come as far?
+# **3.** Is the shifted threshold as good as the tuned one in the table of section 12.3? Give a reason why it may not be.
 
 # %% tags=["solution", "hide-cell"]
 for ratio in ratios:
-    logits = trained[ratio, experiment.losses[0]][1].logits["test"]
-    moved = pairs.decode(logits, threshold=-shift(1 / (1 + ratio), gold.mean()))
-    print(f"ratio {ratio:g}: {pairs.score(gold, moved)['f1']:.1f}")
+    of_way = {how: table[ratio, experiment.losses[0], how]["f1"] for how in ("tuned", "shifted")}
+    print(f"ratio {ratio:g}:", {how: round(f1, 1) for how, f1 in of_way.items()})
+print("Bayes' rule wants calibrated probabilities, and the F1 is not best at one half.")
 
 # %% [markdown]
 # **4.** In a batch of 32 from the most imbalanced set, how many positives are there, and how often
@@ -516,3 +530,35 @@ for (ratio, name), (one, result) in trained.items():
     if one.output_dir:
         runs.write_record(Path(one.output_dir) / name, record)
     print(f"ratio {ratio:g}, {name}: F1 {record['metrics']['test']['f1']:.1f}")
+
+
+# %% tags=["remove-cell"]
+def f1_interval(says):
+    """95% of the F1 of draws of the test pairs, with replacement."""
+    counts = np.stack([says * gold, says + gold], axis=-1)
+    return real_runs.resampled(counts, lambda sums: 200 * sums[:, 0] / np.maximum(1, sums[:, 1]))
+
+
+page = real_runs.keep(
+    experiment,
+    data={
+        **{split: len(rows) for split, rows in splits.items()},
+        "positive in test": int(gold.sum()),
+        "by ratio": {
+            f"{ratio:g}": [int(np.sum(drawn(ratio)["label"])), len(drawn(ratio))]
+            for ratio in ratios
+        },
+        "always yes": floor,
+    },
+    results={f"{ratio:g}, {name}": result for (ratio, name), (_, result) in trained.items()},
+    scores=[
+        {
+            "model": f"{ratio:g}, {name}",
+            "decision": how,
+            **table[ratio, name, how],
+            "positive": int(says.sum()),
+            "interval": f1_interval(says),
+        }
+        for (ratio, name, how), says in predicted.items()
+    ],
+)

@@ -42,6 +42,7 @@ if importlib.util.find_spec("dicebook") is None:
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
 # %% tags=["hide-input"]
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -49,11 +50,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
-from scipy import stats
+from scipy import special, stats
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 from dicebook import TrainerLoss
 from dicelab import corpora, figures
-from dicelab.records import paper, runs, searched
+from dicelab.records import paper, real_runs, runs, searched
 from dicelab.tasks import pairs
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment, ParameterError
@@ -195,16 +199,36 @@ plt.show()
 # The sentences are made up and rank nothing. None of the validation and test sentences stands in the training
 # sentences.
 
-# %% tags=["hide-input", "nbval-check-output"]
-sentences = sample(corpora.load(experiment.corpus, task="sentences"), experiment)
+# %% tags=["nbval-check-output"]
+whole = corpora.load(experiment.corpus, task="sentences")
+sentences = sample(whole, experiment)
 gold = np.array(sentences["test"]["label"])
 classes, sizes = np.unique(sentences["train"]["label"], return_counts=True)
-print(f"training sentences by class: {dict(zip(classes.tolist(), sizes.tolist(), strict=True))}")
-majority = pairs.score(gold, np.full(len(gold), classes[sizes.argmax()]))
-print("the larger class for all:", {name: round(value, 1) for name, value in majority.items()})
+largest = np.full(len(gold), classes[sizes.argmax()])
+majority = pairs.score(gold, largest)
+by_class = dict(zip(classes.tolist(), sizes.tolist(), strict=True))
+print(f"training sentences by class: {by_class}")
 
 # %%
 pd.DataFrame(sentences["train"].select(range(3)))
+
+# %% [markdown]
+# A model has to beat two baselines: the larger class for all, and a bag of words, which sees the words and their
+# neighbours but no order beyond them.
+
+# %%
+bag_of_words = make_pipeline(
+    TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True),
+    LogisticRegression(C=10, max_iter=1000),
+)
+texts = sentences["train"]["sentence"]
+bag_of_words.fit(texts, sentences["train"]["label"])
+by_words = bag_of_words.predict(sentences["test"]["sentence"])
+baselines = {
+    "the larger class": majority,
+    "bag of words": pairs.score(gold, by_words),
+}
+pd.DataFrame(baselines).T.round(1)
 
 # %% [markdown]
 # The model is the classifier of [chapter 11](11_paraphrases.ipynb) with one sentence in the place
@@ -212,22 +236,22 @@ pd.DataFrame(sentences["train"].select(range(3)))
 # rare, the pass that never finds it may be the most accurate one: then keep the best tuned F1 of class 1 by
 # `-p choose_by f1_tuned`.
 
-# %% tags=["hide-input"]
-tokenizer = load_tokenizer(
-    experiment.encoder, sentences["train"]["sentence"], max_length=experiment.max_length
-)
-encoded = pairs.encode(sentences, tokenizer, max_length=experiment.max_length)
+# %%
+tokenizer = load_tokenizer(encoder, texts, max_length=max_length)
+encoded = pairs.encode(sentences, tokenizer, max_length=max_length)
 
 
 def tuned(logits):
-    """The threshold with the best F1 on validation, where there are two classes; else None."""
+    """The threshold with the best F1 on validation, for two classes."""
+    truth = encoded.splits["validation"]["label"]
     two = logits.shape[-1] == 2
-    return pairs.tune_threshold(logits, encoded.splits["validation"]["label"]) if two else None
+    return pairs.tune_threshold(logits, truth) if two else None
 
 
 def evaluate(logits, split):
-    """Scores of a split's logits; of two classes also F1 at the tuned threshold."""
-    scores, threshold = pairs.score(split["label"], pairs.decode(logits)), tuned(logits)
+    """Scores of a split's logits; of two classes also tuned F1."""
+    scores = pairs.score(split["label"], pairs.decode(logits))
+    threshold = tuned(logits)
     if threshold is not None:
         decided = pairs.decode(logits, threshold=threshold)
         scores["f1_tuned"] = pairs.score(split["label"], decided)["f1"]
@@ -241,16 +265,20 @@ if choose_by == "f1_tuned" and len(encoded.labels) != 2:
     )
 
 
+# %%
+counts = encoded.counts()
+
+
 def fit(one):
-    """Train with one loss and one seed."""
+    """Train with one loss and one seed, from the log prior."""
     return train(
         one,
-        build_model=lambda: pairs.model(one.encoder, tokenizer, encoded.labels),
-        counts=encoded.counts(),
+        build_model=lambda: pairs.model(encoder, tokenizer, encoded.labels),
+        counts=counts,
         splits=encoded.splits,
         collator=pairs.collator(tokenizer),
         tokenizer=tokenizer,
-        compute_loss=TrainerLoss(build_loss(one, one.loss, encoded.counts())),
+        compute_loss=TrainerLoss(build_loss(one, one.loss, counts)),
         evaluate=evaluate,
         best=choose_by,
     )
@@ -290,6 +318,72 @@ table = {
 pd.DataFrame(table).T.round(1)
 
 # %% [markdown]
+# Which sentences does the first model get wrong? A bag of words knows that *good* is praise; it cannot know what
+# *not* does to it. So we count the errors of both among the sentences with a word that turns the rest round or sets it
+# against something, and among the others:
+
+# %%
+first = experiment.losses[0]
+said = pairs.decode(trained[first, seed][1].logits["test"])
+turning = re.compile(r"\b(not|no|never|nor|nothing|but|yet|although)\b|n't")
+lowered = [text.lower() for text in sentences["test"]["sentence"]]
+turns = np.array([bool(turning.search(text)) for text in lowered])
+errors = {
+    title: {
+        "sentences": int(rows.sum()),
+        "errors of the model": int((said != gold)[rows].sum()),
+        "errors of the bag of words": int((by_words != gold)[rows].sum()),
+    }
+    for title, rows in (("with such a word", turns), ("without", ~turns))
+}
+pd.DataFrame(errors).T
+
+# %% [markdown]
+# #### Sentences of your own
+
+
+# %%
+def probability(text, name):
+    """The probability of each class for a sentence."""
+    model = trained[name, seed][1].model.eval()
+    coded = tokenizer(text, truncation=True, return_tensors="pt")
+    with torch.no_grad():
+        logits = model(**coded.to(model.device)).logits[0]
+    return special.softmax(logits.float().cpu().numpy())
+
+
+# %% tags=["hide-input"]
+OWN_SENTENCES = """
+1 | a quiet film that stays with you for days
+0 | two hours that feel like four
+1 | i expected nothing and left the cinema beaming
+0 | the cast is wonderful , the script is not
+1 | not a single dull minute
+0 | it is never funny and never sad , only loud
+1 | clumsy here and there , but what a heart
+0 | beautiful pictures of people i could not care about
+1 | my grandmother and my teenage son both loved it
+0 | somebody should have told the director when to stop
+1 | you will not see a braver debut this year
+0 | it might have been good , had anyone wanted it to be
+"""
+
+# %%
+own = []
+for line in OWN_SENTENCES.strip().splitlines():
+    label, text = line.split(" | ")
+    p = probability(text, first)
+    praise = p[(len(p) + 1) // 2 :].sum()  # the classes above the middle
+    own.append({"text": text, "gold": int(label), "p": float(praise)})
+agreed = sum((row["p"] > 0.5) == row["gold"] for row in own)
+print(f"{agreed} of {len(own)} are right")
+
+# %% [markdown]
+# As printed here, the model comes from made-up sentences and has met few of these words. What the model of the real run
+# makes of them stands at the [top of the chapter](a-model-of-sentiment).
+#
+# #### The pull of a loss
+#
 # How hard each loss pulls a sentence towards its right label can be compared without training: minus the
 # gradient by the logit of that label, as a share of the loss's largest.
 
@@ -492,3 +586,31 @@ for (name, number), (one, result) in trained.items():
     if one.output_dir:
         runs.write_record(Path(one.output_dir) / name, record)
     print(f"{name}, seed {number}: accuracy {record['metrics']['test']['accuracy']:.1f}")
+
+# %% tags=["remove-cell"]
+answers = {"majority": largest, "bag of words": by_words}
+answers |= {
+    name: pairs.decode(trained[name, experiment.seed][1].logits["test"])
+    for name in experiment.losses
+}
+page = real_runs.keep(
+    experiment,
+    data={
+        **{split: len(rows) for split, rows in sentences.items()},
+        "by class": {str(label): n for label, n in by_class.items()},
+    },
+    results={name: trained[name, experiment.seed][1] for name in experiment.losses},
+    scores=[
+        {
+            "model": name,
+            "decision": "argmax" if name in experiment.losses else "",
+            **pairs.score(gold, guess),
+            "interval": real_runs.resampled(
+                (guess == gold)[:, None], lambda right: 100 * right[:, 0] / len(gold)
+            ),
+        }
+        for name, guess in answers.items()
+    ],
+    errors=errors,
+    own=own,
+)

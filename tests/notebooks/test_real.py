@@ -29,7 +29,7 @@ def test_a_kept_run_has_the_settings_of_today(chapter: str) -> None:
 )
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_kept_run_is_of_this_code(chapter: str) -> None:
-    again = real.first_losses(real.SETTINGS[chapter])
+    again = real.first_losses(chapter)
     assert again == pytest.approx(runs.kept_page(chapter)["first losses"], rel=1e-3)
 
 
@@ -60,7 +60,7 @@ def test_a_chapter_is_run_and_its_page_kept(
     small = {"corpus": "embedded-entities-en", "encoder": "tiny", "loss": "ce", "epochs": 1}
     small |= {"train_size": 40, "eval_size": 20, "reader_epochs": 0}
     monkeypatch.setitem(real.SETTINGS, "09_named_entities", small)
-    monkeypatch.setattr(real, "first_losses", lambda settings: {"ce": 1.0})
+    monkeypatch.setattr(real, "first_losses", lambda chapter: {"ce": 1.0})
     kept = real.run("09_named_entities", "cpu", tmp_path)
     page = json.loads(kept.read_text())
     assert page["data"]["train"] == 40
