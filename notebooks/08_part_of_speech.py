@@ -662,7 +662,7 @@ for one in counted:
     right, both = np.stack([one[d].sum(0) for d in draw]).transpose(2, 0, 1)
     macro.append((200 * right / np.maximum(1, both)).mean(1))
 low, high = np.quantile(macro[1] - macro[0], [0.025, 0.975])
-print(f"{last} less {first}: 95% of the draws between {low:+.1f} and {high:+.1f} points")
+print(f"{last} minus {first}: 95% of the draws between {low:+.1f} and {high:+.1f} points")
 
 # %% [markdown]
 # **6 (small research).** Make the rare tags rarer with `corpora.rebalance`, to forty other words

@@ -1244,7 +1244,7 @@ for name in (first, last):
     right, n_predicted, n_gold = parts(predicted[name])[draw].sum(1).T
     f1[name] = 200 * right / np.maximum(1, n_predicted + n_gold)
 low, high = np.quantile(f1[last] - f1[first], [0.025, 0.975])
-print(f"{last} less {first}: 95% of the draws between {low:+.1f} and {high:+.1f} points of F1")
+print(f"{last} minus {first}: 95% of the draws between {low:+.1f} and {high:+.1f} points of F1")
 
 # %% [markdown]
 # ## The record

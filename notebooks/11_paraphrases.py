@@ -527,7 +527,7 @@ for split in ("test", "test_tuned") if comparable else ():
     for name, found in runs.over_seeds(comparable, split=split).items():
         row = rows.setdefault(loss_names[name], {})
         row[how] = f"{found.mean.mean:.1f}"
-        row[f"{how}, less cross entropy"] = found.gain or ""
+        row[f"{how}, minus cross entropy"] = found.gain or ""
 pd.DataFrame(rows).T
 
 # %% [markdown]
@@ -535,7 +535,7 @@ pd.DataFrame(rows).T
 # other and about three points above "always yes". Their differences from cross entropy have intervals that
 # reach a point and more to both sides: no difference larger than three points was seen, and a gain as
 # small as the paper's could not have been. Tversky with linear denominators is behind, at the level of
-# "always yes". Weighted cross entropy has that level at argmax, too, though its interval holds zero: here the
+# "always yes". Weighted cross entropy has that level at argmax, too, though its interval includes 0: here the
 # positives are the majority, and [Eq. 2](eq-2) weighs them down. Its threshold brings back half of that.
 
 # %% [markdown]

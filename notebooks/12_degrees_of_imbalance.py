@@ -94,7 +94,7 @@ def f1_of(kept, corpus, design, ratio, loss, way):
 
 
 def gains_of_dice(kept):
-    """Dice less cross entropy over seeds, by corpus, design, ratio and way to decide."""
+    """Dice minus cross entropy over seeds, by corpus, design, ratio and way to decide."""
     found = {}
     for corpus in ("qqp", "sst2"):
         for design in designs():
@@ -325,8 +325,8 @@ for row in paper.table(8).rows:
 sets = pd.DataFrame(table8).T
 sets.insert(0, "pairs", [f"{stated[name][0]:,}" for name in sets.index])
 sets.insert(1, "positive", [f"{stated[name][1]:.0%}" for name in sets.index])
-sets["dsc less ce"] = (sets["dsc"] - sets["ce"]).round(2)
-sets.rename(columns={**runs.LOSS_NAMES, "dsc less ce": "its gain over cross entropy"})
+sets["dsc minus ce"] = (sets["dsc"] - sets["ce"]).round(2)
+sets.rename(columns={**runs.LOSS_NAMES, "dsc minus ce": "its gain over cross entropy"})
 
 # %% [markdown]
 # The paper says that DSC "helps more on more imbalanced datasets". Over dice loss its gain is indeed largest,
@@ -339,7 +339,7 @@ imbalance = [abs(stated[name][1] - 0.5) for name in sets.index]
 numbers_of_pairs = [stated[name][0] for name in sets.index]
 orders = {"distance from balance": imbalance, "number of pairs": numbers_of_pairs}
 for what, values in orders.items():
-    tau = stats.kendalltau(values, sets["dsc less ce"])
+    tau = stats.kendalltau(values, sets["dsc minus ce"])
     print(f"gain of DSC against {what}: rank correlation {tau.statistic:+.2f}")
 
 # %% [markdown]
@@ -374,7 +374,7 @@ table_of_sets = {
 pd.DataFrame(table_of_sets).T
 
 # %% [markdown]
-# And the numbers of [Figure 12.1](fig-12-1), dice less cross entropy:
+# And the numbers of [Figure 12.1](fig-12-1), dice minus cross entropy:
 
 # %% tags=["hide-input"]
 names = {"qqp": "QQP", "sst2": "SST-2"}
@@ -391,7 +391,7 @@ pd.Series({(names[c], *key): str(found) for (c, *key), found in gain.items()}).u
 # or that only at thirty training has fewer positives than the test's one in ten
 # ([section 17.3](17_when_does_dice_help.ipynb)), these sets cannot tell.
 #
-# With the threshold tuned no gain is seen: all fourteen intervals hold zero, and the means lie between
+# With the threshold tuned no gain is seen: all fourteen intervals include 0, and the means lie between
 # −1.0 and 2.4 points. The intervals are wide, two to nine points to a side; a gain of a point or two
 # could hide in them. A gain of twelve could not. So most of what dice gains at thirty to one is its threshold.
 
@@ -460,7 +460,7 @@ pd.Series(by_design).unstack()
 #   together there, and five sets could not show much of an order.
 # - *Real* text, five seeds: up to ten negatives for each positive these seeds show no gain, and a finer
 #   experiment has 5.1 points at nine. At thirty, where positives are rarer in training than in the test, dice is 7 to 12 points
-#   ahead at argmax, with few positives and with more; at a tuned threshold all intervals hold zero.
+#   ahead at argmax, with few positives and with more; at a tuned threshold all intervals include 0.
 # - *Real* text, five seeds, the threshold of cross entropy tuned: with eighty positives, thirty negatives for each in
 #   the place of one raise F1 by 17.5 points on SST-2. With the size of the set fixed, 28 positives in the place of
 #   440 lower F1 by 8.9 points on QQP. On the other corpus of each pair the interval includes 0.

@@ -86,7 +86,7 @@ def over_seeds():
     return over
 
 
-# %% mystnb={"figure": {"caption": "Figure 13.1. Accuracy less that of cross entropy with the same seed, in points: ten seeds, the mean and its 95% interval.", "name": "fig-13-1"}, "image": {"alt": "Two panels. SST-2: four rows around zero, the intervals of focal loss, dice and self-adjusting dice within half a point of it, that of dice of the positives alone from -1.1 to +.1. SST-5: focal loss around zero; dice and self-adjusting dice wholly left of zero, at -.8 and -.9."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 13.1. Accuracy minus that of cross entropy with the same seed, in points: ten seeds, the mean and its 95% interval.", "name": "fig-13-1"}, "image": {"alt": "Two panels. SST-2: four rows around zero, the intervals of focal loss, dice and self-adjusting dice within half a point of it, that of dice of the positives alone from -1.1 to +.1. SST-5: focal loss around zero; dice and self-adjusting dice wholly left of zero, at -.8 and -.9."}} tags=["hide-input"]
 def draw_accuracy():
     _, axes = plt.subplots(2, 1, figsize=(5.6, 4.2), sharex=True)
     for ax, (title, found) in zip(axes, over_seeds().items(), strict=True):
@@ -96,7 +96,7 @@ def draw_accuracy():
             for name, one in found.items()
             if name != "cross entropy"
         }
-        x = "accuracy less that of cross entropy, points" if ax is axes[1] else ""
+        x = "accuracy minus that of cross entropy, points" if ax is axes[1] else ""
         figures.scores(differences, xlabel=x, ax=ax)
         ax.axvline(0, color="#7F7F7F", linewidth=1)
         ax.set_title(title)
@@ -428,7 +428,7 @@ for title, found in over.items():
     for name, one in found.items():
         rows[title, name] = {
             "accuracy": str(one.mean),
-            "less cross entropy": str(one.gain or ""),
+            "minus cross entropy": str(one.gain or ""),
             "p": f"{one.p_value:.3f}" if one.gain else "",
         }
 pd.DataFrame(rows).T

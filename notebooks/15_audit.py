@@ -63,7 +63,7 @@ def label(row):
 
 
 def beyond_rounding(row):
-    """Printed F1 less that of P and R, in points; 0 where rounding explains it."""
+    """Printed F1 minus that of P and R, in points; 0 where rounding explains it."""
     bounds = zip(row.bounds("precision"), row.bounds("recall"), strict=True)
     low, high = (2 * p * r / (p + r) for p, r in bounds)
     least, most = row.bounds("f1")
@@ -71,7 +71,7 @@ def beyond_rounding(row):
     return 0 if low <= most and least <= high else row.f1 - 2 * p * r / (p + r)
 
 
-# %% mystnb={"figure": {"caption": "Figure 15.1. The fifteen rows that do not agree: printed F1 less that of P and R, in points.", "name": "fig-15-1"}, "image": {"alt": "Fifteen horizontal bars. Nine go to the right, up to +.72 for focal loss on UD 1.4. Six go to the left: two of a hundredth, then OntoNotes 5 BERT-MRC -.33, CoNLL 2003 BERT-MRC -.42, DSC on tweets -.62 and Glyce-BERT on OntoNotes 4 -1.01."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 15.1. The fifteen rows that do not agree: printed F1 minus that of P and R, in points.", "name": "fig-15-1"}, "image": {"alt": "Fifteen horizontal bars. Nine go to the right, up to +.72 for focal loss on UD 1.4. Six go to the left: two of a hundredth, then OntoNotes 5 BERT-MRC -.33, CoNLL 2003 BERT-MRC -.42, DSC on tweets -.62 and Glyce-BERT on OntoNotes 4 -1.01."}} tags=["hide-input"]
 full = [
     row
     for table in tables.values()

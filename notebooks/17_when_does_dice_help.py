@@ -505,7 +505,7 @@ print(f"between searches {np.mean(between):.1f} [{low:.1f}, {high:.1f}] over tas
 print(f"between finals of one search {np.mean(within):.1f}")
 assert low < 0 < high < np.mean(within) / 5
 # Verdict: nearly all of it lies between finals of one search. What the searches add may be nothing: the
-# interval holds zero. The estimate may fall below zero, for the scatter of the finals is taken off.
+# interval includes zero. The estimate may fall below zero, for the scatter of the finals is taken off.
 
 # %% [markdown]
 # **17.5** What is the smallest p-value of a sign-flip test with 3, 5 and 8 runs?

@@ -539,7 +539,7 @@ for name, values in found.items():
     gains[name] = g = interval([u - v for u, v in zip(values, found["cross entropy"], strict=True)])
     difference = f"{g.mean:+.3f} [{g.low:+.3f}, {g.high:+.3f}]"
     rows[name] = [f"{sum(values) / 10:.3f}", difference if name != "cross entropy" else ""]
-pd.DataFrame.from_dict(rows, orient="index", columns=["F1, tuned", "less cross entropy"])
+pd.DataFrame.from_dict(rows, orient="index", columns=["F1, tuned", "minus cross entropy"])
 
 # %% [markdown]
 # Logit adjustment is level with cross entropy to the last digit, as [Eq. 19.2](eq-19-2) says. Weights and dice

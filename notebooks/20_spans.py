@@ -436,12 +436,12 @@ plt.show()
 
 
 # %% [markdown]
-# Points of F1 less cross entropy from the prior, decided in the same way, on four corpora of ten draws each,
+# Points of F1 minus cross entropy from the prior, decided in the same way, on four corpora of ten draws each,
 # with 95% intervals over draws and test sentences, first tuned, then at one half:
 
 # %% tags=["hide-input"]
 def less(name, arm, way, other="bce_prior", other_way=None, records=kept):
-    """F1 of a remedy less that of another, with its interval."""
+    """F1 of a remedy minus that of another, with its interval."""
     return decided.effect(records, name, (arm, way), (other, other_way or way))
 
 

@@ -390,7 +390,7 @@ PAIRS = [
 ]
 lines = {}
 for a, way, b, other in PAIRS:
-    name = f"{ARMS[a]}: {FOUND[way]}, less {ARMS[b]}: {FOUND[other]}"
+    name = f"{ARMS[a]}: {FOUND[way]}, minus {ARMS[b]}: {FOUND[other]}"
     found = {m: of_pair[a, way, b, other, m] for m in ("macro", "micro")}
     texts = {m: "{:.1f} [{:.1f}, {:.1f}]".format(*f) for m, f in found.items()}
     lines[name] = {m: t.replace(" ", "\u00a0").replace("-", "−") for m, t in texts.items()}

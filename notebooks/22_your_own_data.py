@@ -266,15 +266,15 @@ if rival is not None:
     print(f"a difference of {visible} would probably have been seen")
 
 # %% [markdown]
-# An interval that holds zero does not say that two losses are equal. It says that these rows and seeds
+# An interval that includes zero does not say that two losses are equal. It says that these rows and seeds
 # cannot tell them apart, and the second line says how large a difference would have had to be. Here
-# weighted cross entropy is ahead of cross entropy, and the interval does not hold zero: the early lead
+# weighted cross entropy is ahead of cross entropy, and the interval excludes zero: the early lead
 # of weights, which [chapter 17](17_when_does_dice_help.ipynb) sees on real text after few steps.
 
 # %% tags=["remove-cell"]
 if as_printed:
     claim(
-        "weighted cross entropy is ahead of cross entropy, and the interval does not hold zero",
+        "weighted cross entropy is ahead of cross entropy, and the interval excludes zero",
         fit.chosen == "wce",
         rival[0] == "ce",
         rival[1].low > 0,
@@ -397,7 +397,7 @@ if not output_dir:
 # - Beat a dictionary and a linear model, or keep the linear model.
 # - Give each loss the same rates, steps and seeds; compare them with their thresholds tuned.
 # - The threshold belongs in the bias of the last layer.
-# - A difference whose interval holds zero is a difference that was not measured, not one that is not
+# - A difference whose interval includes zero is a difference that was not measured, not one that is not
 #   there.
 #
 # ## Exercises

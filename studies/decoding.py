@@ -242,7 +242,7 @@ def records(corpus: str, loss: str, seeds: Sequence[int]) -> Iterator[dict[str, 
 
 
 def gains(kept: Sequence[dict[str, Any]], corpus: str, loss: str) -> dict[str, list[float]]:
-    """Of each way, by seed, test F1 less that of argmax; of argmax its F1."""
+    """Of each way, by seed, test F1 minus that of argmax; of argmax its F1."""
     of = [
         r["metrics"]
         for r in kept

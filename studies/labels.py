@@ -383,7 +383,7 @@ def count() -> dict[str, Any]:
 def differences(
     records: Sequence[dict[str, Any]], arm: str, way: str, metric: str, over: tuple[str, str]
 ) -> list[float]:
-    """Test F1 of a remedy less that of another, in points, draw by draw.
+    """Test F1 of a remedy minus that of another, in points, draw by draw.
 
     Args:
         records: of this study.

@@ -105,6 +105,13 @@ def choose(table: Table, asked: Asked, *, labelled: bool = True) -> Columns:
     free = [name for name in table.names if name and name not in texts and name not in labels]
     if labelled and not labels:
         by_name = [names[alias] for alias in LABELS if alias in names and names[alias] in free]
+        scored = not by_name or by_name[0].lower() == "genre"
+        if scored and (quantity := _quantity(some, free)):
+            raise CorpusError(
+                f"{table.path}: expected classes, got numbers with fractions in column "
+                f"{quantity!r}; make classes of them, such as low and high, or say another label "
+                "with --label"
+            )
         # A column called label whose values are all different is an id.
         by_name = [n for n in by_name if _recur(some, n)] or by_name
         few = _few_values(some, free)
@@ -192,6 +199,17 @@ def _yes_or_no_columns(table: Table, free: Sequence[str]) -> list[str]:
     return found if len(found) > 1 else []
 
 
+def _quantity(table: Table, free: Sequence[str]) -> str | None:
+    """A column that is named as a score and holds numbers with fractions."""
+    for name in free:
+        values = [value for value in _values(table, name) if value]
+        fractions = [value for value in values if re.fullmatch(r"-?\d+[.,]\d*[1-9]\d*", value)]
+        named = re.search(r"score|similarity|relatedness|rating", name.lower())
+        if named and all(map(is_number, values)) and len(set(fractions)) > 10:
+            return name
+    return None
+
+
 def _few_values(table: Table, free: Sequence[str]) -> list[str]:
     found = []
     for name in free:
@@ -203,13 +221,25 @@ def _few_values(table: Table, free: Sequence[str]) -> list[str]:
     return found
 
 
+_DATE = re.compile(r"\b\d{1,2}:\d\d\b|\b\d{4}-\d\d?-\d\d?\b|\b\d\d?[./]\d\d?[./]\d{2,4}\b")
+
+
+def _is_no_text(value: str) -> bool:
+    """Whether a cell is a date, a time or an address on the web."""
+    dated = len(value) <= 40 and _DATE.search(value) is not None
+    return dated or re.fullmatch(r"(https?://|www\.)\S+", value) is not None
+
+
 def _long_columns(table: Table, free: Sequence[str]) -> list[str]:
     found = []
     for name in free:
         values = [value for value in _values(table, name) if value]
+        if not values or sum(map(_is_no_text, values)) > 0.9 * len(values):
+            continue
         words = sum(len(value.split()) for value in values)
-        characters = sum(map(len, values))
-        if values and (words >= 2 * len(values) or characters >= 15 * len(values)):
+        # In Chinese and its like, a long text may have no space.
+        unspaced = sum(len(value) for value in values if not value.isascii())
+        if words >= 2 * len(values) or unspaced >= 15 * len(values):
             found.append(name)
     if not found and len(free) == 1 and table.rows:
         found = list(free)
@@ -332,6 +362,7 @@ def _one_label(cells: list[Any], name: str) -> tuple[Reader, list[str]]:
     missing = {t for t in texts if t.lower() in NOTHING} if numbers > 0 else set()
     numeric = numbers + sum(t in missing for t in texts) == len(texts)
     missing = missing if numeric else set()
+    disagreed = name.lower() == "gold_label"  # SNLI's sign for no majority of the annotators
     whole = numeric and all(re.fullmatch(r"-?\d+(\.0+)?", t) for t in texts if t not in missing)
     spellings: dict[str, Counter[str]] = {}
     for text in texts:
@@ -346,6 +377,8 @@ def _one_label(cells: list[Any], name: str) -> tuple[Reader, list[str]]:
 
     def of_one(table: Table, line: int, values: list[Any]) -> str:
         value = values[0]
+        if disagreed and value == "-":
+            raise table.error(line, f"expected a label in column {name!r}, got '-' for none")
         if isinstance(value, str) and value.strip() in missing:
             raise table.error(
                 line,

@@ -213,6 +213,11 @@ def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | N
             return None
         if separator in ",;" and not looks_tagged(row[-1] for row in fit):
             return None
+    if any(_in_brackets([row[n] for row in fit]) for n in range(token + 1, width)):
+        raise CorpusError(
+            "expected tags such as B-PERSON, I-PERSON and O, got the brackets of CoNLL-2012, such "
+            "as (PERSON* and *); write each as a tag"
+        )
     ends = {row[-1] for row in fit}
     marks = set()
     for line in full:
@@ -226,11 +231,20 @@ def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | N
     chosen = (spoken or usable)[:1] if index else (spoken or usable)[-1:]
     found: dict[str, Any] = {"separator": separator, "token_column": token}
     found["tag_column"] = chosen[0] if chosen else -1
+    if width == 2 and not spoken and looks_tagged(row[0] for row in fit):
+        return {"separator": separator, "token_column": 1, "tag_column": 0}
     head = [name.strip().lower() for name in fit[0]]
     named = head[-1] in ("tag", "tags", "label", "labels", "ner", "ner_tag", "ner_tags", "pos")
     if named and head[token] in ("word", "words", "token", "tokens", "form", "text"):
         found["header"] = True
     return found | ({"comments": tuple(sorted(marks))} if marks else {})
+
+
+def _in_brackets(tags: Sequence[str]) -> bool:
+    """Whether tags open and close spans, as ``(PERSON*``, ``*`` and ``*)``."""
+    kinds = {re.sub(r"[^()*]+", "", tag) for tag in tags}
+    opened = any(tag.startswith("(") and len(tag) > 2 for tag in tags)
+    return opened and kinds <= {"(*", "*", "*)", "()", "(*)"}
 
 
 def _are_segmented(tokens: Sequence[str]) -> bool:

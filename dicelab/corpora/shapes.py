@@ -17,6 +17,7 @@ from dicelab.corpora.columns import Asked, parsed
 from dicelab.corpora.conll import UNIVERSAL_NER, fields_of, layout_of, read_conll
 from dicelab.corpora.conllu import read_conllu
 from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.registry import split_of
 from dicelab.corpora.tables import (
     LOOK,
     OF_ROWS,
@@ -28,7 +29,14 @@ from dicelab.corpora.tables import (
     short,
 )
 from dicelab.corpora.tags import looks_tagged, respelt, scheme_of, to_iob2
-from dicelab.corpora.text import WORD, odd_character, plain_name, read_lines
+from dicelab.corpora.text import (
+    WORD,
+    odd_character,
+    plain_name,
+    read_bytes,
+    read_lines,
+    text_of_bytes,
+)
 
 TAGGED = (".conll", ".conllu", ".iob2", ".iob", ".bio", ".bmes", ".bioes", ".annotated")
 TOKENS = ("tokens", "words", "tokenized_text", "token", "word", "text", "sentence")
@@ -79,6 +87,43 @@ def read(path: str | Path, asked: Asked | None = None) -> Table:
     return table
 
 
+def read_text_folders(folder: Path, asked: Asked) -> dict[str, Table]:
+    """Texts of a file each, in a folder a class, as they are or in folders train, dev and test.
+
+    Returns:
+        A table of ``text`` and ``label`` by split; none where the folder is of another form.
+
+    Raises:
+        CorpusError: With the file: it cannot be read.
+    """
+    inner = sorted(path for path in folder.iterdir() if path.is_dir())
+    parts = {split: path for path in inner if (split := split_of(f"{path.name}.x"))}
+    if "train" in parts:
+        found = {split: _text_folder(path, asked) for split, path in parts.items()}
+        return {split: table for split, table in found.items() if table}
+    table = _text_folder(folder, asked)
+    return {"train": table} if table else {}
+
+
+def _text_folder(folder: Path, asked: Asked) -> Table | None:
+    files = sorted(path for path in folder.glob("*/*") if path.is_file())
+    files = [path for path in files if path.suffix in ("", ".txt") or path.stem.isdecimal()]
+    classes = sorted({path.parent.name for path in files})
+    unlabelled = [name for name in classes if name.lower() in ("unsup", "unlabeled", "unlabelled")]
+    if len(classes) - len(unlabelled) < 2:
+        return None
+    rows: list[tuple[int, list[Any]]] = []
+    for number, path in enumerate(files, 1):
+        if path.parent.name not in unlabelled:
+            text, _ = text_of_bytes(
+                read_bytes(path), path, encoding=asked.encoding, errors="replace"
+            )
+            rows.append((number, [" ".join(text.split()), path.parent.name]))
+    form = "a text a file, a folder a class"
+    form += "".join(f", without the folder {name}" for name in unlabelled)
+    return Table(str(folder), ["text", "label"], rows, form=form)
+
+
 def read_tagged(path: Path, asked: Asked, *, sure: bool = False) -> Table | None:
     """A file of a token a line as a table of ``tokens`` and ``tags``; None for any other.
 
@@ -100,7 +145,10 @@ def read_tagged(path: Path, asked: Asked, *, sure: bool = False) -> Table | None
     options: dict[str, Any] = {"encoding": asked.encoding}
     if name.endswith(".conllu"):
         return _of_dataset(path, read_conllu(path), "CoNLL-U", [])
-    layout = layout_of(lines[:5000], sure=sure)
+    try:
+        layout = layout_of(lines[:5000], sure=sure)
+    except CorpusError as error:
+        raise CorpusError(f"{path}: {error}") from None
     if layout is None and not sure:
         return None
     options |= layout or {}
@@ -242,6 +290,13 @@ def tagging_form(table: Table, asked: Asked) -> tuple[str, list[str]] | None:
             texts = _first(texts, TEXTS, asked.text)
             if texts:
                 return "spans", [texts[0], name]
+        lacking = [one for value in cells[name] if type(value) is list for one in value]
+        if lacking and name.lower() in _SPANS[2:] and all(type(one) is dict for one in lacking):
+            raise CorpusError(
+                f"{table.path}: expected spans with a start, an end and a label in column "
+                f"{name!r}, got {short(str(lacking[0]))}; add where each begins and ends in the "
+                "text, counted in characters from 0"
+            )
     as_dict = [n for n, of in cells.items() if _are(of, lambda v: type(v) is dict)]
     for name in as_dict:  # spaCy: a text and {"entities": [[0, 4, "PER"]]}
         if all("entities" in v for v in cells[name] if v):

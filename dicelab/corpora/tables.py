@@ -131,13 +131,27 @@ def read_table(
     )
     if not text.strip():
         raise CorpusError.at(path, 0, "expected rows of text and label, got an empty file")
-    if re.match(r"\s*<(!doctype html|html)", text, re.IGNORECASE):
-        raise CorpusError.at(path, 0, "expected a table, got a web page; download the file anew")
+    _refuse_markup(path, text)
     found = None if delimiter else _json(path, text, must=name.endswith(_JSON))
     if found is None:
         how = _How(delimiter, header, quoting, {n.lower() for n in wanted}, plain, rows_count)
         found = _delimited(path, text, how)
     return replace(found, form=f"{taken}, {found.form}")
+
+
+def _refuse_markup(path: Path, text: str) -> None:
+    name = plain_name(path)
+    if re.match(r"\s*<(!doctype html|html)", text, re.IGNORECASE):
+        raise CorpusError.at(path, 0, "expected a table, got a web page; download the file anew")
+    kinds = {"XML": (".xml", "<?xml"), "YAML": (".yml", ".yaml"), "a PDF": (".pdf", "%PDF")}
+    for kind, marks in kinds.items():
+        if name.endswith(marks) or text.lstrip().startswith(marks[1]):
+            raise CorpusError.at(
+                path,
+                0,
+                f"expected a table, got {kind}; write its rows as CSV with a text and a label, or "
+                'as a JSON object a line, such as {"text": "...", "label": "..."}',
+            )
 
 
 def _parquet(path: Path, data: bytes) -> Table:
@@ -518,8 +532,8 @@ def _is_header(
     words = [name.split() for name in head]
     votes = 0
     for name, of, said in zip(head, columns, words, strict=True):
-        if not of:
-            continue
+        if not any(of):
+            continue  # a comma at the end of each line
         counts = Counter(of)
         few = len(counts) <= max(2, len(of) // 3)
         if few and name in counts:

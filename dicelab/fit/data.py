@@ -109,6 +109,9 @@ def read(options: Options) -> Data:
     if source.startswith("hub:"):
         return _from_hub(source.removeprefix("hub:"), options)
     path = Path(source)
+    parts = shapes.read_text_folders(path, options.asked) if path.is_dir() else {}
+    if parts:
+        return _from_tables(parts, options)
     files = _files(path) if path.is_dir() else {"train": path}
     parts = {name: shapes.read(file, options.asked) for name, file in files.items()}
     if shapes.is_reading(parts["train"]):
@@ -132,7 +135,14 @@ def _files(folder: Path) -> dict[str, Path]:
         found[split] = path
     if "train" not in found:
         names = ", ".join(sorted(p.name for p in folder.iterdir())[:8]) or "nothing"
-        raise CorpusError(f"{folder}: expected a file whose name says train, got {names}")
+        brat = any(path.suffix == ".ann" for path in folder.iterdir())
+        form = '{"text": "...", "spans": [[start, end, label]]}'
+        raise CorpusError(
+            f"{folder}: expected a file whose name says train, such as train.tsv, or a folder of "
+            f"texts for each class, got {names}"
+            + f"; write each .ann file as a JSON object a line in train.jsonl: {form}"
+            * brat
+        )
     return found
 
 

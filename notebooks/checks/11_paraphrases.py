@@ -66,7 +66,7 @@ if len(comparable) == 21:  # more runs want another text
         abs(mean["test"][linear] - floor) < 0.6,
     )
     claim(
-        "Weighted cross entropy has that level at argmax, too, though its interval holds zero",
+        "Weighted cross entropy has that level at argmax, too, though its interval includes 0",
         abs(mean["test"]["wce"] - floor) < 0.6,
         gain["wce"].low < 0 < gain["wce"].high,
     )

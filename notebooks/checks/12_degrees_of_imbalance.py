@@ -23,7 +23,7 @@ if (experiment.corpus, ratios, experiment.losses, seed, epochs) == (
     claim("which falls from 400 to 62", dict(zip(("400", "62"), positives_of, strict=True)))
 
 # %% 12.4
-gains_printed = sets["dsc less ce"]
+gains_printed = sets["dsc minus ce"]
 claim(
     "Over cross entropy it is .49 and .65 on two of the three balanced sets, and 1.07, the largest, on the third",
     {
@@ -97,7 +97,7 @@ if all(g.n == 5 for g in gain.values()):
         [table_of_sets[d, 30]["positive"] for d in designs()] == [80, 28],
     )
     claim(
-        "all fourteen intervals hold zero",
+        "all fourteen intervals include 0",
         len({(g.low, g.high) for g in tuned}) == 14,
         all(g.low < 0 < g.high for g in tuned),
     )

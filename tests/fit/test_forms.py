@@ -115,6 +115,26 @@ CLASSES: dict[str, tuple[str, str | bytes, dict[str, Any]]] = {
         table([["text (short, raw)", "label"], *zip(TEXTS, YES, strict=True)], ";"),
         {},
     ),
+    "a comma at the end of each line": (
+        "a.csv",
+        table([["text", "label", ""], *([*row, ""] for row in zip(TEXTS, YES, strict=True))]),
+        {},
+    ),
+    "names that say nothing, and empty columns": (
+        "spam.csv",
+        table([["v1", "v2", "", ""], *([y, t, "", ""] for t, y in zip(TEXTS, YES, strict=True))]),
+        {},
+    ),
+    "a date, a user and an address beside the text": (
+        "a.csv",
+        table(
+            [
+                [y, f"Mon Apr 06 22:{i:02}:45 PDT 2009", f"user{i}", f"https://x.org/{i:040}", t]
+                for i, (t, y) in enumerate(zip(TEXTS, YES, strict=True))
+            ]
+        ),
+        {},
+    ),
     "backslashes before quotes": (
         "a.csv",
         "text,label\n" + "".join(f'"{t} \\"no\\"",{y}\n' for t, y in zip(TEXTS, YES, strict=True)),
@@ -336,6 +356,7 @@ SEVERAL: dict[str, tuple[str, str]] = {
 ENTITIES: dict[str, tuple[str, str]] = {
     "two columns": ("a.tsv", column_file()),
     "spaces": ("a.txt", column_file(" ")),
+    "the tag first": ("a.conll", "\n".join("\t".join(line.split("\t")[::-1]) for line in column_file().split("\n"))),
     "commas": ("a.csv", column_file(",")),
     "BILOU": ("a.tsv", column_file(I_PER="L-PER", B_LOC="U-LOC")),
     "IOBES": ("a.tsv", column_file(I_PER="E-PER", B_LOC="S-LOC")),
@@ -548,6 +569,39 @@ def test_a_class_that_train_lacks_counts_as_an_error(tmp_path: Path) -> None:
     assert any("Train has no row labelled 'd' (10), but test has" in n for n in found.notes)
 
 
+def text_folders(place: Path, *names: str) -> None:
+    for number, (name, text) in enumerate((n, t) for n in names for t in TEXTS):
+        path = place / name / f"{number}_7.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text} {name}\nand more\n", encoding="utf-8")
+
+
+def test_a_folder_of_texts_for_each_class(tmp_path: Path) -> None:
+    text_folders(tmp_path / "a", "sci.med", "comp.os", "alt.atheism")
+    found = read(Options(source=str(tmp_path / "a")))
+    assert (found.task, found.labels) == ("sentences", ["alt.atheism", "comp.os", "sci.med"])
+    wanted = [f"{text} {name} and more" for name in found.labels for text in TEXTS]
+    assert texts(found) == sorted(wanted)
+    assert rows(found, "label") == sorted([(n,) for n in range(3)] * N)
+
+
+def test_folders_of_texts_for_train_and_test(tmp_path: Path) -> None:
+    text_folders(tmp_path, "train/pos", "train/neg", "train/unsup", "test/pos", "test/neg")
+    (tmp_path / "train" / "labeledBow.feat").write_text("9 0:9\n")
+    found = read(Options(source=str(tmp_path)))
+    assert found.labels == ["neg", "pos"]
+    sizes = {name: len(split) for name, split in found.splits.items()}
+    assert (sizes["train"] + sizes["validation"], sizes["test"]) == (2 * N, 2 * N)
+    assert any("without the folder unsup" in line for line in found.seen)
+
+
+def test_a_folder_of_annotations_beside_texts_says_how_to_write_them(tmp_path: Path) -> None:
+    (tmp_path / "doc1.txt").write_text("Ana Lee saw Oslo")
+    (tmp_path / "doc1.ann").write_text("T1\tPER 0 7\tAna Lee\n")
+    with pytest.raises(CorpusError, match=r"write each \.ann file as a JSON object a line"):
+        read(Options(source=str(tmp_path)))
+
+
 REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "a header twice": ("a.csv", "text,label,label\n" + "a b,1,1\n" * 30, {}, "got two of that name; rename one"),
     "a hole in a column of 0 and 1": (
@@ -589,6 +643,32 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
         "expected at least 4 rows labelled '1', so that train, validation and test have some, got 3",
     ),
     "one text again and again": ("a.csv", "text,label\n" + "a b c,1\na b c,0\n" * 30, {}, "got 1 in 60 rows"),
+    "XML": ("a.xml", "<?xml version='1.0'?><text>good</text>", {}, "expected a table, got XML; write its rows as CSV"),
+    "YAML": ("nlu.yml", "nlu:\n- intent: greet\n", {}, "expected a table, got YAML"),
+    "scores with fractions": (
+        "a.tsv",
+        "genre\tsentence1\tsentence2\tscore\n" + "".join(f"{'xy'[i % 2]}\t{t}\t{t} too\t{i / 7:.3f}\n" for i, t in enumerate(TEXTS)),
+        {},
+        "expected classes, got numbers with fractions in column 'score'",
+    ),
+    "no label for lack of agreement": (
+        "a.jsonl",
+        lines([{"gold_label": "-" if i == 4 else ["yes", "no"][i % 2], "sentence1": t, "sentence2": t} for i, t in enumerate(TEXTS)]),
+        {},
+        "a.jsonl:5: expected a label in column 'gold_label', got '-' for none (--skip-bad leaves bad rows out)",
+    ),
+    "brackets of CoNLL-2012": (
+        "a.conll",
+        "".join(f"bc/cctv {n} Ana NNP (PERSON*\nbc/cctv {n} Lee{n} NNP *)\nbc/cctv {n} ran VBD *\n\n" for n in range(N)),
+        {},
+        "a.conll: expected tags such as B-PERSON, I-PERSON and O, got the brackets",
+    ),
+    "entities without their places": (
+        "a.jsonl",
+        lines([{"text": t, "entities": [{"entity": "parcel", "type": "THING"}]} for t in TEXTS]),
+        {},
+        "expected spans with a start, an end and a label in column 'entities', got {'entity': 'parcel'",
+    ),
     "a sheet": ("a.xlsx", b"PK\x03\x04 nothing", {}, "save"),
     "JSON that is a list of numbers": ("a.json", "[1, 2, 3]", {}, "expected a JSON list of objects or an object a line"),
     "no tags at all": ("a.csv", frame(label=YES).to_csv(index=False), {"task": "tagging"}, "expected a token a line"),

@@ -164,7 +164,7 @@ def test_the_interval_of_a_difference() -> None:
     assert found.visible > 0
     same = difference(good, good, goal.plain)
     assert (same.mean, same.low, same.high) == (0, 0, 0)
-    # Of two arms that are equal nearly every interval holds zero.
+    # Of two arms that are equal nearly every interval includes zero.
     holds = [(d := difference(arm(0.1), arm(0.1), goal.plain, resamples=300)).low <= 0 <= d.high
              for _ in range(12)]  # fmt: skip
     assert sum(holds) >= 9
