@@ -136,6 +136,12 @@ def choose(table: Table, asked: Asked, *, labelled: bool = True) -> Columns:
             shown = " and ".join(map(repr, texts))
             columns = "columns" if len(texts) > 1 else "column"
             notes.append(f"The text is {columns} {shown} (--text).")
+    if labelled and len(table.names) == 1 and len(texts) + len(labels) < 2:
+        shown = short(_values(some, table.names[0])[0], 60) if table.rows else "none"
+        raise CorpusError(
+            f"{table.path}: expected a text and a label in each row, got one column: {shown!r}; "
+            "put a tab between them, or say with --delimiter what stands between"
+        )
     if not texts or (labelled and not labels) or len(texts) > 2:
         lacking = "text" if not texts or len(texts) > 2 else "label"
         option = "--text, and --text2 for pairs" if lacking == "text" else "--label"

@@ -221,6 +221,8 @@ def _studio(table: Table) -> Table:
     """An export of Label Studio as a table of texts with their spans or choices."""
     if "annotations" not in table.names or not table.objects:
         return table
+    if not all(type(made) is list for made in table.column("annotations") if made):
+        return table
     rows: list[tuple[int, list[Any]]] = []
     bad = list(table.bad)
     spans = False

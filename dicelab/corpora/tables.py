@@ -265,6 +265,14 @@ def _inner(whole: dict[str, Any]) -> list[Any] | None:
         return [{"split": name, **row} for name, rows in objects.items() for row in rows]
     if objects:
         return max(objects.values(), key=len)
+    named = {split_of(f"{name}.x") for name in whole}
+    rows_of_lists = all(type(row) is list for rows in lists.values() for row in rows)
+    if "train" in named and None not in named and len(lists) == len(whole) and rows_of_lists:
+        return [
+            {"split": name, **{str(n): cell for n, cell in enumerate(row, 1)}}
+            for name, rows in lists.items()
+            for row in rows
+        ]
     if values and all(type(v) is dict for v in values) and len({tuple(v) for v in values}) == 1:
         keys = list(values[0])
         if all(key.isdigit() for key in keys):
@@ -413,11 +421,17 @@ def _sign(path: Path, lines: Sequence[str]) -> tuple[str | None, float]:
     return found, whole
 
 
+_RULE = re.compile(r"\s*(:?-+:?)?\s*")
+
+
 def _split(
     path: Path, lines: Sequence[str], sign: str, quoting: bool | None
 ) -> tuple[Rows, list[str], bool]:
     """Rows by a delimiter, what was wrong with others, and whether quotes were taken off."""
     plain: Rows = [(n, line.split(sign)) for n, line in enumerate(lines, 1) if line.strip("\r ")]
+    if sign == "|" and any(all(map(_RULE.fullmatch, row)) for _, row in plain[:5]):
+        rows = [(n, [cell.strip() for cell in row]) for n, row in plain]  # a table of Markdown
+        return [(n, row) for n, row in rows if not all(map(_RULE.fullmatch, row))], [], False
     if quoting is False or not any('"' in line for line in lines):
         return plain, [], False
     rows, bad = _quoted(path, lines, sign, None)

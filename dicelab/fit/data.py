@@ -130,7 +130,8 @@ def _files(folder: Path) -> dict[str, Path]:
             continue
         if split in found:
             raise CorpusError(
-                f"{folder}: expected one file for {split}, got {found[split].name} and {path.name}"
+                f"{folder}: expected one file for {split}, got {found[split].name} and "
+                f"{path.name}; put each text and its label into one row of one file"
             )
         found[split] = path
     if "train" not in found:
@@ -538,6 +539,8 @@ def _negative_first(
         positive = asked
     else:
         usual = [label for label in labels if label.lower() in POSITIVES]
+        if all(label.isdecimal() for label in labels) and "0" not in labels:
+            usual = []  # of 1 and 2 either may be the one that is looked for
         positive = usual[0] if len(usual) == 1 else min(labels, key=lambda label: counts[label])
         why = "by its name" if len(usual) == 1 else "the rarer of the two"
         notes.append(f"The positive class is {positive!r}, {why} (--positive).")

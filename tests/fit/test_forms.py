@@ -125,6 +125,12 @@ CLASSES: dict[str, tuple[str, str | bytes, dict[str, Any]]] = {
         table([["v1", "v2", "", ""], *([y, t, "", ""] for t, y in zip(TEXTS, YES, strict=True))]),
         {},
     ),
+    "a table of Markdown": (
+        "a.md",
+        "| text | label |\n|:---|---|\n"
+        + "".join(f"| {t} | {y} |\n" for t, y in zip(TEXTS, YES, strict=True)),
+        {},
+    ),
     "a date, a user and an address beside the text": (
         "a.csv",
         table(
@@ -532,6 +538,18 @@ def test_a_column_of_splits(header: bool, tmp_path: Path) -> None:
     assert any("says which rows are train" in note for note in found.notes)
 
 
+def test_splits_of_pairs_in_one_object(tmp_path: Path) -> None:
+    both = [[text, name] for text, name in zip(TEXTS, NAMES, strict=True)]
+    found = data(tmp_path, "a.json", json.dumps({"train": both, "val": both[:9], "test": both[9:]}))
+    assert {n: len(s) for n, s in found.splits.items()} == {"train": N, "validation": 9, "test": 31}
+    assert found.labels == ["good", "bad"]
+
+
+def test_of_the_classes_1_and_2_the_rarer_is_positive(tmp_path: Path) -> None:
+    found = data(tmp_path, "a.csv", frame(label=[1 + (i % 4 == 0) for i in range(N)]).to_csv())
+    assert found.labels == ["1", "2"]
+
+
 def test_splits_in_one_object(tmp_path: Path) -> None:
     content = json.dumps({"train": RECORDS, "test": RECORDS[:9]})
     found = data(tmp_path, "a.json", content)
@@ -643,6 +661,8 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
         "expected at least 4 rows labelled '1', so that train, validation and test have some, got 3",
     ),
     "one text again and again": ("a.csv", "text,label\n" + "a b c,1\na b c,0\n" * 30, {}, "got 1 in 60 rows"),
+    "one column": ("a.txt", "".join(f"DESC:manner {t}\n" for t in TEXTS).replace(",", ""), {}, "put a tab between them, or say with --delimiter"),
+    "annotations of a form of their own": ("a.jsonl", lines([{"body": {"text": t}, "annotations": {"topic": "a"}} for t in TEXTS]), {}, "expected to tell which column is the"),
     "XML": ("a.xml", "<?xml version='1.0'?><text>good</text>", {}, "expected a table, got XML; write its rows as CSV"),
     "YAML": ("nlu.yml", "nlu:\n- intent: greet\n", {}, "expected a table, got YAML"),
     "scores with fractions": (
