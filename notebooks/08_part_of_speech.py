@@ -310,7 +310,8 @@ pd.DataFrame(baselines).T.round(1)
 texts = (" ".join(tokens) for tokens in tagged["train"]["tokens"])
 tokenizer = load_tokenizer(encoder, texts, max_length=max_length)
 encoded = tagging.encode(tagged, tokenizer, max_length=max_length)
-print(f"{len(encoded.labels)} labels; cut at {max_length} sub-words: {encoded.cut}")
+print(f"{len(encoded.labels)} labels")
+print(f"cut at {max_length} sub-words: {encoded.cut}")
 
 # %% tags=["hide-input"]
 torch.manual_seed(experiment.seed)
@@ -348,12 +349,18 @@ def evaluate(logits, split):
     return score(split["tags"], tags)
 
 
+def new_model():
+    """The encoder and a new linear layer over the labels."""
+    return tagging.model(encoder, tokenizer, encoded.labels)
+
+
+# %%
 trained = {}
 for name in experiment.losses:
     print(name)
     trained[name] = train(
         experiment.only(name),
-        build_model=lambda: tagging.model(encoder, tokenizer, encoded.labels),
+        build_model=new_model,
         counts=counts,
         splits=encoded.splits,
         collator=tagging.collator(tokenizer),
@@ -464,9 +471,11 @@ def tokens_of(tags):
         yield from zip(*row, strict=True)
 
 
-confused = Counter((g, p) for _, g, p in tokens_of(predicted[first]) if g != p)
+of_first = tokens_of(predicted[first])
+confused = Counter((g, p) for _, g, p in of_first if g != p)
 columns = ["gold", "predicted", "tokens"]
-pd.DataFrame([(*pair, n) for pair, n in confused.most_common(8)], columns=columns)
+often = [(*pair, n) for pair, n in confused.most_common(8)]
+pd.DataFrame(often, columns=columns)
 
 # %%
 novelty = defaultdict(Counter)
@@ -475,6 +484,7 @@ for token, g, p in tokens_of(predicted[first]):
     novelty[met].update(right=int(g == p), tokens=1)
 novelty = {met: dict(of) for met, of in sorted(novelty.items())}
 pd.DataFrame(novelty).T
+
 
 # %% [markdown]
 # #### Sentences of your own
@@ -517,7 +527,6 @@ That/DT that/WDT is/VBZ ,/, is/VBZ ./.
 """,
 }
 
-
 # %%
 own = []
 for line in OWN_SENTENCES["zh" if joint else "en"].strip().splitlines():
@@ -527,8 +536,10 @@ for line in OWN_SENTENCES["zh" if joint else "en"].strip().splitlines():
         tokens, tags = tagging.tag_characters(tokens, tags)
     tokens, tags = list(tokens), list(tags)
     own.append({"tokens": tokens, "gold": tags, "tags": tag(tokens, first)})
-right = sum(g == t for row in own for g, t in zip(row["gold"], row["tags"], strict=True))
-print(f"{right} of {sum(len(row['gold']) for row in own)} tokens are right")
+both = [(row["gold"], row["tags"]) for row in own]
+right = sum(g == t for pair in both for g, t in zip(*pair, strict=True))
+tokens = sum(len(labels) for labels, _ in both)
+print(f"{right} of {tokens} tokens are right")
 
 # %% [markdown]
 # ## On real text
@@ -726,7 +737,7 @@ page = real_runs.keep(
         {"model": name, "decision": how, **score(gold, tags), "interval": f1_interval(tags)}
         for (name, how), tags in says.items()
     ],
-    confused=[[*pair, n] for pair, n in confused.most_common(8)],
+    confused=often,
     novelty=novelty,
     own=own,
 )

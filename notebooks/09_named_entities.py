@@ -132,7 +132,6 @@ draw_found()
 # text, and everything in this section is drawn from it. `make real CHAPTER=09` runs it again.
 # Its core was busy with other work, so yours will need less time.
 
-
 # %% tags=["hide-input"]
 def real_run():
     """What the run on a real corpus left."""
@@ -150,10 +149,8 @@ def print_counts(page):
 print_counts(real_run())
 real_runs.describe(real_run(), "ce")
 
-
 # %% mystnb={"figure": {"caption": "Figure 9.2. WNUT 2017, the real run: F1 of entities on the validation sentences after each pass.", "name": "fig-9-real"}, "image": {"alt": "Two curves over four passes. Cross entropy rises from 43 to 57, steeply at first and then level. Dice starts higher, at 52, dips at the third pass and ends at 56."}} tags=["hide-input"]
 real_runs.learning_curves(real_run())
-
 
 # %% [markdown]
 # The scores on the test sentences, with a 95% interval from draws of these sentences:
@@ -197,7 +194,6 @@ for _group, _n in real_run()["novelty"].items():
 # and from what the encoder has learned before.
 #
 # Finally, a dozen sentences that we wrote ourselves. The brackets hold what the tagger found:
-
 
 # %% tags=["hide-input"]
 def own_sentences(page):
@@ -340,7 +336,6 @@ pd.DataFrame({"sub-word": pieces, "label": row["labels"]})[:12].T
 # %% [markdown]
 # `tagging.encode` does that for a corpus; this is its loop for one sentence:
 
-
 # %%
 def align(tokens, tags):
     """Sub-words of a sentence, and each word's tag at its first one."""
@@ -404,7 +399,6 @@ for name in experiment.losses:
 # Here is the training loop in plain PyTorch; only the schedule of the learning rate is from `transformers`.
 # A batch is padded to its longest sentence, and the padding gets the label −100.
 
-
 # %%
 def padded(lists, fill):
     """Lists of numbers as one tensor, the shorter ones filled up."""
@@ -426,7 +420,6 @@ def padded_batches(rows, size, generator=None):
 # %% [markdown]
 # A step computes the loss of a batch and its gradient, clips the gradient at norm 1, and moves the weights.
 
-
 # %%
 def step(model, loss, batch, optimizer, schedule):
     """One step of the weights against the gradient of one batch's loss."""
@@ -441,7 +434,6 @@ def step(model, loss, batch, optimizer, schedule):
 
 # %% [markdown]
 # After each pass the validation sentences are scored.
-
 
 # %%
 def validation_f1(model):
@@ -461,7 +453,6 @@ def validation_f1(model):
 
 # %% [markdown]
 # The learning rate rises for a tenth of the steps and falls to zero. The weights of the best pass are kept.
-
 
 # %%
 def set_up(model, steps):
@@ -540,7 +531,6 @@ plt.show()
 # The library's `train` takes the same steps with `transformers.Trainer`. It also goes on after a kill, sorts
 # sentences by length, uses a GPU and half precision, keeps a loss exact when a step is divided into smaller
 # batches, and warns when a model calls everything one class. The test sentences are predicted once, at the end.
-
 
 # %%
 def new_tagger():
@@ -700,7 +690,6 @@ pd.DataFrame(errors).T
 # To tag a new sentence, split it into words, give its sub-words to the model, and read the tag of each word at its
 # first sub-word, with the tuned bias of `O`:
 
-
 # %%
 def tag(tokens, name):
     """The tags of a sentence, a list of words, by a trained tagger."""
@@ -748,7 +737,6 @@ for row in own[:3]:
 # #### Errors that one loss makes and the other does not
 #
 # In these test sentences the first and the last of the losses disagree, and one of them is right:
-
 
 # %%
 def spans_in_words(tokens, tags):
@@ -852,7 +840,6 @@ print(
 # nothing at a probability of one half may still rank the candidates well, so each epoch is judged at its best
 # threshold. Thresholds are log-odds: 0 is a probability of one half, −6 one of a quarter of a percent.
 
-
 # %%
 def reader_scores(outputs, split, threshold):
     """Entity scores; start, end and match are all above a threshold."""
@@ -931,7 +918,6 @@ both.astype(object).fillna("")
 # learning rate that suits cross entropy, and exchanges the loss; nothing is tuned. The table has some of its rows:
 # F1 of entities on validation, and for WNUT 2017 how many tags are right, in percent. Each cell is the mean over
 # seeds, their range, and after × their number.
-
 
 # %% tags=["hide-input"]
 def setup(parameters):
@@ -1080,7 +1066,6 @@ plt.show()
 # Like a bias of `O`, two other decoders leave the model as it is. *Valid* takes the best sequence of tags in which every
 # `I-` continues an entity of its type, by Viterbi's algorithm without transition weights (in the library
 # `tagging.decode(..., valid=True)`):
-
 
 # %%
 def viterbi(scores, labels):

@@ -274,15 +274,17 @@ for ratio in ratios:
         folder = output_dir and f"{output_dir}/ratio-{ratio:g}"
         one = replace(experiment.only(name), output_dir=folder)
         result = fit(one, encoded)
+        chosen_on = result.logits["validation"]
         thresholds = {
             "argmax": 0.0,
-            "tuned": pairs.tune_threshold(result.logits["validation"], truth),
+            "tuned": pairs.tune_threshold(chosen_on, truth),
             "shifted": -shift(1 / (1 + ratio), np.mean(truth)),
         }
         for how, t in thresholds.items():
             says = pairs.decode(result.logits["test"], threshold=t)
             predicted[ratio, name, how] = says
-            table[ratio, name, how] = {**pairs.score(gold, says), "threshold": t}
+            scores = pairs.score(gold, says)
+            table[ratio, name, how] = {**scores, "threshold": t}
         trained[ratio, name] = one, result
 
 # %% [markdown]
@@ -330,8 +332,8 @@ sets.rename(columns={**runs.LOSS_NAMES, "dsc minus ce": "its gain over cross ent
 
 # %% [markdown]
 # The paper says that DSC "helps more on more imbalanced datasets". Over dice loss its gain is indeed largest,
-# .56, on the most imbalanced set. Over cross entropy it is .49 and .65 on two of the three balanced sets, and
-# 1.07, the largest, on the third, which is the smallest set; on the most imbalanced set it is .70. There is no
+# 0.56, on the most imbalanced set. Over cross entropy it is 0.49 and 0.65 on two of the three balanced sets, and
+# 1.07, the largest, on the third, which is the smallest set; on the most imbalanced set it is 0.70. There is no
 # clear order by imbalance in these gains; there is one by size, as far as five sets can show any.
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -449,7 +451,7 @@ pd.Series(by_design).unstack()
 # ### 12.7 What a GPU run would add
 #
 # All layers trained, on the whole of QQP, in the paper's five sets and in these two designs. The gains to
-# look for are those of section 12.4, .5 to 1.1 points; with five seeds a point is about what one could see.
+# look for are those of section 12.4, 0.5 to 1.1 points; with five seeds a point is about what one could see.
 # `make reproduce TABLE=8 PROFILE=paper` makes the five sets' rows
 # ([From here to the paper](../docs/from_here_to_the_paper.md) has the hours).
 

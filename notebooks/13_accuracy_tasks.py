@@ -14,7 +14,7 @@
 # # 13 Accuracy-oriented tasks
 #
 # The paper also tries its losses where the score is accuracy, and concludes that they should not be used
-# there. On real text the warning holds, and it is small: with two classes no difference larger than .6
+# there. On real text the warning holds, and it is small: with two classes no difference larger than 0.6
 # points was seen, with five a dice loss costs nearly a point.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
@@ -86,7 +86,7 @@ def over_seeds():
     return over
 
 
-# %% mystnb={"figure": {"caption": "Figure 13.1. Accuracy minus that of cross entropy with the same seed, in points: ten seeds, the mean and its 95% interval.", "name": "fig-13-1"}, "image": {"alt": "Two panels. SST-2: four rows around zero, the intervals of focal loss, dice and self-adjusting dice within half a point of it, that of dice of the positives alone from -1.1 to +.1. SST-5: focal loss around zero; dice and self-adjusting dice wholly left of zero, at -.8 and -.9."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 13.1. Accuracy minus that of cross entropy with the same seed, in points: ten seeds, the mean and its 95% interval.", "name": "fig-13-1"}, "image": {"alt": "Two panels. SST-2: four rows around zero, the intervals of focal loss, dice and self-adjusting dice within half a point of it, that of dice of the positives alone from -1.1 to +0.1. SST-5: focal loss around zero; dice and self-adjusting dice wholly left of zero, at -0.8 and -0.9."}} tags=["hide-input"]
 def draw_accuracy():
     _, axes = plt.subplots(2, 1, figsize=(5.6, 4.2), sharex=True)
     for ax, (title, found) in zip(axes, over_seeds().items(), strict=True):
@@ -153,7 +153,7 @@ print(f"{len(experiment.losses)} losses, {seeds} seeds, on {experiment.corpus}")
 # %% [markdown]
 # ### 13.2 Where accuracy and F1 want different decisions
 #
-# Suppose a model's probabilities are right: of the sentences with $p = .7$, seven in ten are
+# Suppose a model's probabilities are right: of the sentences with $p = 0.7$, seven in ten are
 # positive. For accuracy the best threshold is one half, always. For F1 it is half of the best F1 that can
 # be reached {cite}`lipton2014thresholding`, which is less. Here are calibrated probabilities, drawn from a
 # Beta distribution with 40% positives, and the expected scores at every threshold.
@@ -176,7 +176,7 @@ for name, values in scores.items():
 print(f"half of the best F1: {f1.max() / 2:.3f}")
 print(f"accuracy at the threshold of F1: {accuracy[f1.argmax()]:.3f}")
 
-# %% mystnb={"figure": {"caption": "Figure 13.2. Expected scores of calibrated probabilities at every threshold. A dot is the best."}, "image": {"alt": "Three curves over the threshold from 0 to 1. Accuracy is best, .76, at .5. F1 is best, .71, at .36 and falls steeply above .6. Macro F1 is best, .75, at .45 and close to accuracy up to there."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 13.2. Expected scores of calibrated probabilities at every threshold. A dot is the best."}, "image": {"alt": "Three curves over the threshold from 0 to 1. Accuracy is best, 0.76, at 0.5. F1 is best, 0.71, at 0.36 and falls steeply above 0.6. Macro F1 is best, 0.75, at 0.45 and close to accuracy up to there."}} tags=["hide-input"]
 for name, values in scores.items():
     (line,) = plt.plot(p, values, label=name)
     plt.plot(p[values.argmax()], values.max(), "o", color=line.get_color())
@@ -264,7 +264,6 @@ if choose_by == "f1_tuned" and len(encoded.labels) != 2:
         f"parameter 'choose_by': f1_tuned needs two classes, got {len(encoded.labels)}"
     )
 
-
 # %%
 counts = encoded.counts()
 
@@ -338,6 +337,7 @@ errors = {
 }
 pd.DataFrame(errors).T
 
+
 # %% [markdown]
 # #### Sentences of your own
 
@@ -387,7 +387,7 @@ print(f"{agreed} of {len(own)} are right")
 # How hard each loss pulls a sentence towards its right label can be compared without training: minus the
 # gradient by the logit of that label, as a share of the loss's largest.
 
-# %% mystnb={"figure": {"caption": "Figure 13.3. The pull of each loss towards the right label, as a share of its largest, with two classes of equal size."}, "image": {"alt": "Pull against the probability of the right label. Cross entropy falls on a line from 1 at 0 to 0 at 1. dl is a hill from 0 over 1 at .4 to 0. dsc is the same hill, but begins at -.06 and ends at -.18."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 13.3. The pull of each loss towards the right label, as a share of its largest, with two classes of equal size."}, "image": {"alt": "Pull against the probability of the right label. Cross entropy falls on a line from 1 at 0 to 0 at 1. dl is a hill from 0 over 1 at 0.4 to 0. dsc is the same hill, but begins at -0.06 and ends at -0.18."}} tags=["hide-input"]
 margin = torch.linspace(-7, 7, 701)
 both = torch.stack([-margin, margin], dim=-1) / 2
 for name in experiment.losses:
@@ -402,7 +402,7 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# Cross entropy pulls hardest where the model is surely wrong. A dice loss pulls hardest near .4, and hardly at
+# Cross entropy pulls hardest where the model is surely wrong. A dice loss pulls hardest near 0.4, and hardly at
 # all where the model is sure, be it wrong or right. DSC dips below zero at both ends, beyond the turning point
 # of [chapter 06](06_self_adjusting_dice.ipynb).
 
@@ -435,10 +435,10 @@ pd.DataFrame(rows).T
 
 # %% [markdown]
 # On SST-2 dice over both classes and self-adjusting dice are level with cross entropy: no difference larger
-# than .6 points was seen. Dice of the positives alone is half a point lower, and its interval just reaches
+# than 0.6 points was seen. Dice of the positives alone is half a point lower, and its interval just reaches
 # zero. That is the order of section 13.2.
 #
-# On SST-5 dice and self-adjusting dice are behind, by .8 and .9 points, and both intervals exclude zero. Of
+# On SST-5 dice and self-adjusting dice are behind, by 0.8 and 0.9 points, and both intervals exclude zero. Of
 # the ten seeds nine or ten say so, for either. Focal loss is level. Two reasons are possible. Averaged over the classes, a dice loss is a
 # soft macro F1, which gives a small class as much weight as a large one; accuracy does not (section 13.2). The other
 # is Figure 13.3: a dice loss hardly moves the sentences that it has surely wrong. The records have accuracy alone,
@@ -512,7 +512,7 @@ pd.DataFrame(rows, columns=[*columns, "fewer right than cross entropy"])
 #   half of the best F1, which is less. A dice loss averaged over both classes is a soft macro F1, and that
 #   wants nearly what accuracy wants.
 # - *Real* text, ten seeds: on SST-2 squared dice and self-adjusting dice over both classes are level with
-#   cross entropy; no difference larger than .6 points was seen. On SST-5 they are .8 and .9 points behind.
+#   cross entropy; no difference larger than 0.6 points was seen. On SST-5 they are 0.8 and 0.9 points behind.
 # - *Real* text, five searches: with rare positives F1 and accuracy part, and accuracy hardly sees what
 #   F1 is about.
 # - *Printed* numbers: Table 9 differs by one to twenty-one sentences. Its test sets leave each

@@ -25,20 +25,20 @@ if (experiment.corpus, ratios, experiment.losses, seed, epochs) == (
 # %% 12.4
 gains_printed = sets["dsc minus ce"]
 claim(
-    "Over cross entropy it is .49 and .65 on two of the three balanced sets, and 1.07, the largest, on the third",
+    "Over cross entropy it is 0.49 and 0.65 on two of the three balanced sets, and 1.07, the largest, on the third",
     {
-        ".49": gains_printed["+ positive & negative"],
-        ".65": gains_printed["+ positive"],
+        "0.49": gains_printed["+ positive & negative"],
+        "0.65": gains_printed["+ positive"],
         "1.07": gains_printed["- negative"],
     },
     gains_printed.idxmax() == "- negative",
 )
 claim("which is the smallest set", min(stated, key=stated.get) == "- negative")
-claim("on the most imbalanced set it is .70", {".70": gains_printed["+ negative"]})
+claim("on the most imbalanced set it is 0.70", {"0.70": gains_printed["+ negative"]})
 over_dl = sets["dsc"] - sets["dl"]
 claim(
-    "Over dice loss its gain is indeed largest, .56, on the most imbalanced set",
-    {".56": over_dl["+ negative"]},
+    "Over dice loss its gain is indeed largest, 0.56, on the most imbalanced set",
+    {"0.56": over_dl["+ negative"]},
     over_dl.idxmax() == "+ negative" == max(stated, key=lambda s: abs(stated[s][1] - 0.5)),
 )
 by_balance, by_size = (

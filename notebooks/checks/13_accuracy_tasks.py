@@ -35,14 +35,14 @@ if len(kept) == 90:
     two, five = over["SST-2"], over["SST-5"]
     level = [two[n].gain for n in both_dice]
     claim(
-        "with two classes no difference larger than .6 points was seen, with five a dice loss costs "
+        "with two classes no difference larger than 0.6 points was seen, with five a dice loss costs "
         "nearly a point",
-        {".6": max(max(-g.low, g.high) for g in level)},
+        {"0.6": max(max(-g.low, g.high) for g in level)},
         all(-1 < five[n].gain.mean < -0.75 for n in both_dice),
     )
     claim(
-        "no difference larger than .6 points was seen",
-        {".6": max(max(-g.low, g.high) for g in level)},
+        "no difference larger than 0.6 points was seen",
+        {"0.6": max(max(-g.low, g.high) for g in level)},
         all(g.low < 0 < g.high for g in level),
     )
     alone = two["dice, positives alone"].gain
@@ -52,8 +52,8 @@ if len(kept) == 90:
         0 < alone.high < 0.2,
     )
     claim(
-        "On SST-5 dice and self-adjusting dice are behind, by .8 and .9 points, and both intervals exclude zero",
-        {".8": -five["dice"].gain.mean, ".9": -five["self-adjusting dice"].gain.mean},
+        "On SST-5 dice and self-adjusting dice are behind, by 0.8 and 0.9 points, and both intervals exclude zero",
+        {"0.8": -five["dice"].gain.mean, "0.9": -five["self-adjusting dice"].gain.mean},
         all(five[n].gain.high < 0 for n in both_dice),
     )
     base = five["cross entropy"].scores
