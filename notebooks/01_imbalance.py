@@ -263,7 +263,7 @@ def f1(y, guess):
 # **Third property: it is a staircase.** A model gives probabilities; the threshold makes
 # decisions of them. Below, the probability of one missed positive moves from 0 to 1.
 
-# %% mystnb={"figure": {"caption": "Figure 1.3. F1 as the probability of one missed positive moves.", "name": "fig-1-3"}, "image": {"alt": "F1 is flat, jumps once at .5, and is flat again."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 1.3. F1 as the probability of one missed positive moves.", "name": "fig-1-3"}, "image": {"alt": "F1 is flat, jumps once at 0.5, and is flat again."}} tags=["hide-input"]
 rng = np.random.default_rng(0)
 y = rng.random(1000) < 0.1
 guess = np.where(rng.random(1000) < 0.2, ~y, y)  # wrong once in five
@@ -280,13 +280,13 @@ plt.ylabel("F1 of the set, %")
 plt.show()
 
 # %% [markdown]
-# The curve is flat, jumps once at .5, and is flat again. Its derivative is zero wherever it
+# The curve is flat, jumps once at 0.5, and is flat again. Its derivative is zero wherever it
 # exists, so gradient descent cannot use F1 itself. Something smooth has to stand in for it.
 #
 # ## 1.5 Which class has the larger gradient?
 #
 # Usually cross entropy stands in. Its gradient on the model's output is $p - y$ for an example
-# (chapter 02). A fresh model says $p = .5$ to everything, so that all gradients have the same
+# (chapter 02). A fresh model says $p = 0.5$ to everything, so that all gradients have the same
 # size. Divide the sum of the negatives by that of the positives:
 
 # %%
@@ -305,7 +305,7 @@ pd.DataFrame(ratio_of, index=names).T.round(2)
 # At first the gradient of the negatives is larger by the ratio: 59 times in SQuAD
 # 1.1. As soon as the model has learned how rare positives are (second column), both sides are equal.
 # So imbalance makes the start of cross entropy slower, and it leaves few examples above the
-# threshold of .5, which chapter 02 tunes.
+# threshold of 0.5, which chapter 02 tunes.
 
 # %% [markdown]
 # ## Summary

@@ -14,7 +14,7 @@
 # # 02 Cross entropy, weights and thresholds
 #
 # Where one class is rare, cross entropy still learns calibrated probabilities; the true probability of a
-# rare thing is small, and few examples reach the usual threshold of .5. Tuning that threshold is the
+# rare thing is small, and few examples reach the usual threshold of 0.5. Tuning that threshold is the
 # fix. A weight on the rare class is a threshold, too, but one that is chosen before training.
 
 # %% tags=["remove-cell"]
@@ -40,7 +40,7 @@ use_style()
 torch.set_default_dtype(torch.float64)
 x, y = imbalanced_blobs(2000, positive=0.05, separation=2.0, seed=0)
 
-# %% mystnb={"figure": {"caption": "Figure 2.1. The toy of chapters 02 to 07: 5% positives, overlapping. Most positives stand among more negatives, so that their true probability is below .5.", "name": "fig-2-1"}, "image": {"alt": "A large round cloud of negatives and, up and to its right, a small cloud of positives, half inside the large one: no line separates them."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 2.1. The toy of chapters 02 to 07: 5% positives, overlapping. Most positives stand among more negatives, so that their true probability is below 0.5.", "name": "fig-2-1"}, "image": {"alt": "A large round cloud of negatives and, up and to its right, a small cloud of positives, half inside the large one: no line separates them."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(5, 3.8))
 ax.scatter(*x[y == 0].T, s=6, color=NEGATIVE, alpha=0.5, label="1900 negatives")
 ax.scatter(*x[y == 1].T, s=14, color=POSITIVE, marker="^", label="100 positives")
@@ -120,7 +120,7 @@ cross_entropy(torch.tensor([0.9, 0.2]), torch.tensor([1.0, 0.0]))
 # %% [markdown]
 # By hand:
 #
-# $$ -\tfrac12\,(\log .9 + \log (1 - .2)) = \tfrac12\,(.105 + .223) = .164 $$
+# $$ -\tfrac12\,(\log 0.9 + \log (1 - 0.2)) = \tfrac12\,(0.105 + 0.223) = 0.164 $$
 #
 # The library takes logits ($x$ with $p = 1/(1+e^{-x})$) instead of probabilities. In single precision a logit
 # of 40 is a probability of exactly 1, and the logarithm of the other one is infinite:
@@ -165,7 +165,7 @@ for label, loss in [("y=1", -sp.log(p)), ("y=0", -sp.log(1 - p))]:
 # $$ \frac{\partial\, \mathrm{CE}_i}{\partial x_i} = p_i - y_i \tag{2.1} $$
 #
 # The gradient is almost 0 where the model is sure and right, and almost 1 in size where it is sure and wrong.
-# At the start, every example has $p = .5$ and a gradient of .5 in size. The two classes add up to:
+# At the start, every example has $p = 0.5$ and a gradient of 0.5 in size. The two classes add up to:
 
 # %%
 def class_gradients(p, y):
@@ -182,8 +182,8 @@ index = ["negatives, lower p", "positives, raise p"]
 pd.DataFrame(rows, index=index).T.round(1)
 
 # %% [markdown]
-# At .5 the negatives have 950 and the positives 50, so cross entropy first lowers *every* probability. At $p =
-# .05$ the two are equal, 95 and 95: the model has learned how common positives are. Below .05 the positives
+# At 0.5 the negatives have 950 and the positives 50, so cross entropy first lowers *every* probability. At $p =
+# 0.05$ the two are equal, 95 and 95: the model has learned how common positives are. Below 0.05 the positives
 # win.
 #
 # (eq-2-2)=
@@ -193,7 +193,7 @@ pd.DataFrame(rows, index=index).T.round(1)
 # \text{mean prediction} = \text{share of positives} \tag{2.2} $$
 #
 # A trained model arrives there. The trainer of chapters 02 to 07 fits a logistic model with 200 steps of Adam
-# at a rate of .3, each on all examples unless a batch size is given:
+# at a rate of 0.3, each on all examples unless a batch size is given:
 
 # %% tags=["hide-input"]
 source = inspect.getsource(train_logistic)
@@ -275,7 +275,7 @@ pd.DataFrame(table).T.round(3)
 # %% [markdown]
 # What does it miss?
 
-# %% mystnb={"figure": {"caption": "Figure 2.2. Errors of cross entropy on the test set.", "name": "fig-2-2"}, "image": {"alt": "The solid line p = .5 cuts off only the outer part of the positive cloud. Many of the missed positives lie in the strip between it and the dashed line p = .2, where positives and negatives are mixed."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 2.2. Errors of cross entropy on the test set.", "name": "fig-2-2"}, "image": {"alt": "The solid line p = 0.5 cuts off only the outer part of the positive cloud. Many of the missed positives lie in the strip between it and the dashed line p = 0.2, where positives and negatives are mixed."}} tags=["hide-input"]
 said, gold = z > 0, y_test.bool()
 groups = {"found": said & gold, "missed": ~said & gold, "false alarms": said & ~gold}
 fig, ax = plt.subplots(figsize=(5.6, 4.8))
@@ -298,7 +298,7 @@ print(f"between them: {int(between.sum())} examples, {of_them} positive")
 
 # %% [markdown]
 # In the strip between the lines about one example in four is positive. Each has less than an even chance, so
-# that at .5 none is called positive. F1 gains by many of them even at such odds ([Eq. 2.3](eq-2-3)). So choose
+# that at 0.5 none is called positive. F1 gains by many of them even at such odds ([Eq. 2.3](eq-2-3)). So choose
 # another threshold, on the training set, and score it on the test set:
 
 # %%
@@ -312,7 +312,7 @@ pd.DataFrame(table).T.round(3)
 #
 # <div class="play" data-play="threshold"><img src="../_static/play-threshold.png"
 # alt="Left, the test examples with the line of the threshold; right, precision, recall and F1 for all
-# thresholds. At .5, 38 of 100 positives are found, with 15 false alarms: an F1 of .497."></div>
+# thresholds. At 0.5, 38 of 100 positives are found, with 15 false alarms: an F1 of 0.497."></div>
 
 # %% [markdown]
 # The same on twenty data sets, for all thresholds:
@@ -343,7 +343,7 @@ def mean(values):
 
 print("F1 gained by tuning the threshold, 20 data sets:", mean(gains))
 
-# %% mystnb={"figure": {"caption": "Figure 2.3. Cross entropy, all thresholds, the mean of 20 data sets.", "name": "fig-2-3"}, "image": {"alt": "Accuracy rises at the left and is flat from .3 on, at about .96. F1 is a hill: its flat top lies near a threshold of .3, and at .5 it is down from .53 to .46."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 2.3. Cross entropy, all thresholds, the mean of 20 data sets.", "name": "fig-2-3"}, "image": {"alt": "Accuracy rises at the left and is flat from 0.3 on, at about 0.96. F1 is a hill: its flat top lies near a threshold of 0.3, and at 0.5 it is down from 0.53 to 0.46."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.4))
 ax.plot(cuts, np.mean(curve_accuracy, 0), "C0", label="accuracy")
 ax.plot(cuts, np.mean(curve_f1, 0), "C1", label="F1")
@@ -362,7 +362,7 @@ plt.show()
 # ### How many positives does tuning need?
 #
 # Take twenty training sets and a model of each, and tune each model's threshold on ten validation sets with 5
-# to 400 positives. Each threshold is scored on 100,000 fresh examples, beside three that nobody tunes: .5; the
+# to 400 positives. Each threshold is scored on 100,000 fresh examples, beside three that nobody tunes: 0.5; the
 # threshold built into a dice loss ([Eq. 8](eq-8), chapter 04); and the **plug-in threshold** of the same model,
 # which needs examples and no labels. It calls the $k$ likeliest examples positive, with the $k$ that makes F1
 # largest if the model's probabilities are right:
@@ -417,8 +417,8 @@ print(f"mean F1: best threshold {best.mean():.3f}, .5 {at_half.mean():.3f}, "
 pd.DataFrame(rows).T
 
 # %% [markdown]
-# With 20 positives the tuned threshold lies anywhere between .15 and .48. Its F1 is .496 on average where the
-# best threshold has .518 and .5 has .442. But three in four tunings do worse than dice, and four in five worse
+# With 20 positives the tuned threshold lies anywhere between 0.15 and 0.48. Its F1 is 0.496 on average where the
+# best threshold has 0.518 and 0.5 has 0.442. But three in four tunings do worse than dice, and four in five worse
 # than the plug-in threshold of the same model. With 400 positives tuning and dice are an even race, and the
 # plug-in threshold is still ahead of six tunings in ten. So **with few positives to tune on, a threshold that
 # needs no labels is the safer choice: the plug-in threshold, or the one built into a loss**. On this toy the
@@ -447,7 +447,7 @@ print(f"F1 at .5: {f1_score(honest > 0.5, y_big):.3f}")
 
 
 # %% [markdown]
-# Half of .521 is .261, and the best of all thresholds is .260. So .5 is right only for a problem that can be
+# Half of 0.521 is 0.261, and the best of all thresholds is 0.260. So 0.5 is right only for a problem that can be
 # solved perfectly: one more "positive" raises F1 as long as its chance of being right exceeds half of the F1 so
 # far. Chapter 04 finds the same rule in the gradient of the dice loss.
 
@@ -506,7 +506,7 @@ print(f"mean weight of this batch: {alpha[gold.long()].mean():.4f}")
 #
 # with a constant $K$ to tune and lg the logarithm to base 10. Do the weights stay in [0, 1]?
 
-# %% mystnb={"figure": {"caption": "Figure 2.4. The weight that the paper recommends, by the share of the class in the training set.", "name": "fig-2-4"}, "image": {"alt": "Four falling curves. All leave the grey band between 0 and 1 at the left, for rare classes, where the weight exceeds 1; K = 0 and K = .5 also leave it at the right, below 0, for common classes."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 2.4. The weight that the paper recommends, by the share of the class in the training set.", "name": "fig-2-4"}, "image": {"alt": "Four falling curves. All leave the grey band between 0 and 1 at the left, for rare classes, where the weight exceeds 1; K = 0 and K = 0.5 also leave it at the right, below 0, for common classes."}} tags=["hide-input"]
 share = np.linspace(0.005, 0.995, 400)
 fig, ax = plt.subplots(figsize=(6, 3.4))
 ax.axhspan(0, 1, color="0.5", alpha=0.15, label="[0, 1], as stated")
@@ -552,7 +552,7 @@ print(scores(upside_down.predict(x_test) > 0, y_test))
 # \quad\text{with}\quad \alpha_i = N \rho_i \tag{2.5} $$
 #
 # and the same holds for gradients. In exact fractions: five examples of a model $x_i = w f_i$ at $w = 0$, so
-# that the gradient of example $i$ is $(.5 - y_i) f_i$, and *all* 125 batches of three that resampling can draw.
+# that the gradient of example $i$ is $(0.5 - y_i) f_i$, and *all* 125 batches of three that resampling can draw.
 
 # %%
 half = Fraction(1, 2)
@@ -611,11 +611,11 @@ frame.round(2)
 
 # %% [markdown]
 # (eq-2-7)=
-# So threshold .5 on the weighted model is the same as, on the plain one, the threshold
+# So threshold 0.5 on the weighted model is the same as, on the plain one, the threshold
 #
 # $$ t = \frac{\alpha_0}{\alpha_0 + \alpha_1} \tag{2.7} $$
 #
-# which for 19 to 1 is $1/20 = .05$, far below the best one, .26.
+# which for 19 to 1 is $1/20 = 0.05$, far below the best one, 0.26.
 
 # %%
 z_plain, z_heavy = fit.predict(x_test), heavy.predict(x_test)
@@ -626,7 +626,7 @@ print(f"no weights, threshold .05: F1 {f1_score(by_threshold, y_test):.3f}")
 print(f"the two agree on {same:.1%} of the test examples")
 
 # %% [markdown]
-# So "balanced" weights, the default advice, cost F1 here: the plain model had .497 at threshold .5. Now sweep
+# So "balanced" weights, the default advice, cost F1 here: the plain model had 0.497 at threshold 0.5. Now sweep
 # the weight, and, separately, the threshold of the unweighted model, on ten data sets:
 
 # %%
@@ -640,7 +640,7 @@ for seed, fits in enumerate(zip(*models, strict=True)):
     sure = fits[0].predict(a_test).sigmoid()
     by_cut.append([f1_score(sure > 1 / (1 + c), b_test) for c in counts])
 
-# %% mystnb={"figure": {"caption": "Figure 2.5. A weight is a threshold.", "name": "fig-2-5"}, "image": {"alt": "Two curves on top of one another, F1 by weight and by threshold. Both rise from .44 at weight 1 to a top of .52 at weights 2 and 3 and fall to .29 at weight 32. A dotted line at the weight 2.8 goes through the top."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 2.5. A weight is a threshold.", "name": "fig-2-5"}, "image": {"alt": "Two curves on top of one another, F1 by weight and by threshold. Both rise from 0.44 at weight 1 to a top of 0.52 at weights 2 and 3 and fall to 0.29 at weight 32. A dotted line at the weight 2.8 goes through the top."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.4))
 ax.plot(counts, np.mean(by_loss, 0), "C2o-", label="trained with the weight, threshold .5")
 ax.plot(counts, np.mean(by_cut, 0), "C0s--", label="trained without, threshold 1/(1 + weight)")
@@ -659,15 +659,15 @@ gain = at_3 - at_19
 print("F1 at weight 3 minus F1 at weight 19:", mean(gain))
 
 # %% [markdown]
-# The two curves agree to .01. (Turn the weight in the <a
+# The two curves agree to 0.01. (Turn the weight in the <a
 # href="../docs/playground.html#loss=wce&amp;weight=19">Playground</a>.) The paper's formula counts a positive
-# 58 times at $K = 1$, which is a threshold of .017. The ratio 2.8 that is best for this toy comes out near $K =
+# 58 times at $K = 1$, which is a threshold of 0.017. The ratio 2.8 that is best for this toy comes out near $K =
 # 3$ (exercise 2.2). So $K$ chooses a threshold, with one training run for each guess.
 
 # %% [markdown]
 # **Where the model can represent the true probabilities, and learns them, weights, resampling and tuning all
-# only move the threshold.** They do not move it to the same place: the balanced weights move it to .05, and the best
-# threshold is .26. To find it by weights takes a new training run for each guess. Tuning the threshold needs
+# only move the threshold.** They do not move it to the same place: the balanced weights move it to 0.05, and the best
+# threshold is 0.26. To find it by weights takes a new training run for each guess. Tuning the threshold needs
 # none. Where a model cannot represent them, weights also
 # change the direction of its line (section 7.4). And where a network can fit every training example, its
 # probabilities are overconfident, and weights lose their effect as training goes on {cite}`byrd2019`.
@@ -708,7 +708,7 @@ display(
 
 # %% [markdown]
 # **Exercise 2.2 (recall).** For which shares $n_t/n$ does [Eq. 2.4](eq-2-4) stay in [0, 1], as a function of
-# $K$? Which $K$ is right for a data set whose classes have shares .02, .08 and .9? And for the toy,
+# $K$? Which $K$ is right for a data set whose classes have shares 0.02, 0.08 and 0.9? And for the toy,
 # which ratio of weights and which threshold ([Eq. 2.7](eq-2-7)) do $K$ = 1, 2, 3, 5 and 10 stand for?
 
 # %% tags=["solution", "hide-cell"]

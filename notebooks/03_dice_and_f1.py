@@ -158,13 +158,13 @@ for tn in (6, 1000, 1_000_000):
 pd.DataFrame(rows).T.round(6)
 
 # %% [markdown]
-# Accuracy climbs from .75 to .999997. F1 stays at .667. For a
+# Accuracy climbs from 0.75 to 0.999997. F1 stays at 0.667. For a
 # score that is good; for a loss it will be the problem.
 
 # %% [markdown]
 # The harmonic mean stays near the smaller of the two.
 
-# %% mystnb={"figure": {"caption": "Figure 3.2. Lines of equal score.", "name": "fig-3-2"}, "image": {"alt": "On the left, the plain mean: straight lines; a precision of 1 buys .5 even with no recall at all. On the right, F1: lines bent like an L; near the left and lower edges the score is close to 0 whatever the other number is."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 3.2. Lines of equal score.", "name": "fig-3-2"}, "image": {"alt": "On the left, the plain mean: straight lines; a precision of 1 buys 0.5 even with no recall at all. On the right, F1: lines bent like an L; near the left and lower edges the score is close to 0 whatever the other number is."}} tags=["hide-input"]
 grid = np.linspace(0.01, 1, 100)
 pre, rec = np.meshgrid(grid, grid)
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
@@ -177,7 +177,7 @@ axes[0].set_ylabel("precision")
 plt.show()
 
 # %% [markdown]
-# With a precision of 1 and no recall the plain mean is .5 and F1 is 0.
+# With a precision of 1 and no recall the plain mean is 0.5 and F1 is 0.
 #
 # ## 3.3 F1 belongs to a set
 #
@@ -197,8 +197,8 @@ for name, counts in {
     print(f"{name:9} accuracy {s['accuracy']:.3f}   F1 {s['F1']:.3f}")
 
 # %% [markdown]
-# The accuracy of both is .719, the mean of 1 and .438. The F1 of both is .182, and the mean of 1
-# and 0 is .5, in which one name weighs as much as nine.
+# The accuracy of both is 0.719, the mean of 1 and 0.438. The F1 of both is 0.182, and the mean of 1
+# and 0 is 0.5, in which one name weighs as much as nine.
 #
 # The mean also depends on how the batches are *shuffled*. We deal one fixed set of predictions
 # for 1600 examples into a hundred batches of 16 and average the batches' F1s; two thousand
@@ -239,8 +239,8 @@ print(
 
 
 # %% [markdown]
-# The predictions are the same, and yet the mean of batch F1s moves by .1 and more with the
-# shuffle. Its middle is wrong, too: .27 or .55 where the set has .497, depending on
+# The predictions are the same, and yet the mean of batch F1s moves by 0.1 and more with the
+# shuffle. Its middle is wrong, too: 0.27 or 0.55 where the set has 0.497, depending on
 # the 28% of batches that hold nothing. **F1 is a statistic of a set:** sum the counts
 # first, divide once. Chapter 04 does so in a loss.
 
@@ -395,12 +395,12 @@ pd.DataFrame(rows).T.round(3)
 #
 # <div class="play" data-play="smoothing"><img src="../_static/play-smoothing.png"
 # alt="Left, the loss of a positive and of a negative against p; right, the slopes of both. With
-# γ = 1 the slope is 1 for a negative and −.75 for a positive at p = 0, and the costliest mistake costs .5."></div>
+# γ = 1 the slope is 1 for a negative and −0.75 for a positive at p = 0, and the costliest mistake costs 0.5."></div>
 
 # %% [markdown]
 # As γ shrinks, the slope of a negative at $p = 0$ grows without bound and vanishes
-# elsewhere. At $p = .5$ it is largest for γ = .5. As γ grows beyond, all numbers shrink: at γ = 10 the
-# costliest mistake costs .091. So γ leads from a loss that is blind to
+# elsewhere. At $p = 0.5$ it is largest for γ = 0.5. As γ grows beyond, all numbers shrink: at γ = 10 the
+# costliest mistake costs 0.091. So γ leads from a loss that is blind to
 # negatives (γ = 0) to the absolute error $|p - y|$ (γ → ∞, exercise 3.3). The paper sets it to 1
 # and gives no reason.
 
@@ -434,16 +434,16 @@ for y_, (name, loss) in product([1.0, 0.0], losses.items()):
 pd.DataFrame(rows, index=[f"p = {v:g}" for v in p.tolist()]).T.round(4)
 
 # %% [markdown]
-# For an easy negative, $p = .01$, the two losses agree: .0100 and .0097. For a *missed positive* in the
-# same column the gradient of cross entropy is .99, that of dice .0074: 135 times
+# For an easy negative, $p = 0.01$, the two losses agree: 0.0100 and 0.0097. For a *missed positive* in the
+# same column the gradient of cross entropy is 0.99, that of dice 0.0074: 135 times
 # less. The factor $p(1-p)$ makes the gradient small wherever the model is sure, right or wrong; in
 # cross entropy the slope of the logarithm, $1/p$, cancels the $p$.
 
 # %% [markdown]
-# At 5% positives and $p = .05$ everywhere, the classes are in balance under cross entropy
+# At 5% positives and $p = 0.05$ everywhere, the classes are in balance under cross entropy
 # ([section 2.3](02_cross_entropy.ipynb)). And under this loss?
 
-# %% mystnb={"figure": {"caption": "Figure 3.4. 5% positives, all examples at the same p: minus the mean gradient on the bias. Above zero the bias rises.", "name": "fig-3-4"}, "image": {"alt": "The line of cross entropy starts at +.05, crosses zero at p = .05 and falls steadily. The curve of dice is negative everywhere, a shallow bowl."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 3.4. 5% positives, all examples at the same p: minus the mean gradient on the bias. Above zero the bias rises.", "name": "fig-3-4"}, "image": {"alt": "The line of cross entropy starts at +0.05, crosses zero at p = 0.05 and falls steadily. The curve of dice is negative everywhere, a shallow bowl."}} tags=["hide-input"]
 p = torch.linspace(0.005, 0.995, 199)
 fig, ax = plt.subplots(figsize=(6, 3.4))
 balanced_at = []
@@ -494,8 +494,8 @@ display(Math(rf"J = {sp.latex(as_dice)}, \qquad \frac{{dJ}}{{dD}} = {sp.latex(sl
 # J grows with D, so on one set they always rank alike. Means over several sets may differ.
 
 # %% [markdown]
-# **Exercise 3.2 (recall).** A tagger has precision .9 and recall .1. Give its F1, its plain mean and its
-# geometric mean. How high can F1 be if recall is .1?
+# **Exercise 3.2 (recall).** A tagger has precision 0.9 and recall 0.1. Give its F1, its plain mean and its
+# geometric mean. How high can F1 be if recall is 0.1?
 
 # %% tags=["solution", "hide-cell"]
 pre, rec = 0.9, 0.1
@@ -567,7 +567,7 @@ assert (best, round(as_one, 9)) == ([1.0, 0.0], round(accuracy, 9))
 # %% [markdown]
 # **Exercise 3.6 (small research).** Since F1 is a statistic of a set, a test set gives it a sampling error.
 # How many *positives* must a test set hold before the F1 of the Bayes classifier on our toy is
-# known to ±.02 (half a 95% interval)? Estimate by bootstrap, for 1% and for 5% positives.
+# known to ±0.02 (half a 95% interval)? Estimate by bootstrap, for 1% and for 5% positives.
 
 # %% tags=["solution", "hide-cell"]
 def half_width(n, positive, rounds=400):

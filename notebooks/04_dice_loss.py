@@ -52,7 +52,7 @@ cost = eta[:, None] * (1 - grid) ** 2 / (grid**2 + 2)  # Eq. 7 with γ = 1, of a
 cost = cost + (1 - eta[:, None]) * grid**2 / (grid**2 + 1)  # and of a negative
 p_eq7 = grid[cost.argmin(1)]
 
-# %% mystnb={"figure": {"caption": "Figure 4.1. The probability that minimises each loss for a group with the true probability \u03b7.", "name": "fig-4-1"}, "image": {"alt": "Five curves from (0, 0) to (1, 1). Cross entropy is the diagonal. Eq. 6 jumps from 0 to 1 at one half, linear dice at .27. Eq. 8 is a steeper straight line that reaches 1 at .60. Eq. 7 sags below the diagonal and crosses p = .5 at .57."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 4.1. The probability that minimises each loss for a group with the true probability \u03b7.", "name": "fig-4-1"}, "image": {"alt": "Five curves from (0, 0) to (1, 1). Cross entropy is the diagonal. Eq. 6 jumps from 0 to 1 at one half, linear dice at 0.27. Eq. 8 is a steeper straight line that reaches 1 at 0.60. Eq. 7 sags below the diagonal and crosses p = 0.5 at 0.57."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.6))
 ax.plot(eta, eta, label="cross entropy: η itself", **style("ce"))
 ax.plot(eta, eta > 0.5, label="Eq. 6: the majority", **style("eq6"))
@@ -65,8 +65,8 @@ fig.legend(loc="outside lower center", ncols=2, fontsize="small")
 plt.show()
 
 # %% [markdown]
-# The thin black line is the usual threshold, $p = .5$. Cross entropy and Eq. 6 cross it at η = .5,
-# which is best for accuracy, Eq. 7 at .57, the set-level losses at .27 (linear, half of F1) and .30
+# The thin black line is the usual threshold, $p = 0.5$. Cross entropy and Eq. 6 cross it at η = 0.5,
+# which is best for accuracy, Eq. 7 at 0.57, the set-level losses at 0.27 (linear, half of F1) and 0.30
 # (squared). **So dice moves the threshold**, as tuning does after training (chapter 02).
 #
 # - **For** readers who found "dice loss" in three libraries and got three different numbers.
@@ -219,8 +219,8 @@ for name, said in taggers.items():
 pd.DataFrame(rows).T.round(4)
 
 # %% [markdown]
-# Eq. 7 cannot tell the two apart: .02 and .02, half of the error rate. Eq. 8 can: it says .667 and
-# .286, exactly scikit-learn's $1 - F_1$, and γ = 1 moves it by at most .011.
+# Eq. 7 cannot tell the two apart: 0.02 and 0.02, half of the error rate. Eq. 8 can: it says 0.667 and
+# 0.286, exactly scikit-learn's $1 - F_1$, and γ = 1 moves it by at most 0.011.
 #
 # > "the proposed losses perform as a soft version of F1 score" (Section 5.2)
 #
@@ -251,7 +251,7 @@ display(Math(left + sp.latex(bend)))
 # $\eta/(1+\gamma)$, at $p = 1$ $(1-\eta)/(1+\gamma)$.
 #
 # (eq-4-3)=
-# $$ \text{Eq. 6 asks for}\quad p = \begin{cases} 1 & \eta > .5 \\ 0 & \eta < .5
+# $$ \text{Eq. 6 asks for}\quad p = \begin{cases} 1 & \eta > 0.5 \\ 0 & \eta < 0.5
 # \end{cases} \tag{4.3} $$
 #
 # Eq. 6 makes the predictions hard and minimises the error rate, for every γ.
@@ -284,7 +284,7 @@ for square in (False, True):
 # \text{squared:}\quad p = \min(1,\ \eta / D) \tag{4.5} $$
 #
 # Under the linear rule predictions are hard, so $D$ is F1, and the threshold is *half of F1*, the best
-# one ([Eq. 2.3](eq-2-3)). The squared loss scales the true probabilities up by $1/D$. At $p = .5$ its
+# one ([Eq. 2.3](eq-2-3)). The squared loss scales the true probabilities up by $1/D$. At $p = 0.5$ its
 # threshold is $\eta = D/2$ as well, but its $D$, the dice of soft predictions, is not F1.
 #
 # As a check, 4000 examples of the toy get free probabilities that minimise the expected loss.
@@ -329,7 +329,7 @@ print(f"squared: {dice_squared:.3f}, {gap_squared:.3f}")
 # ## 4.4 Which losses train?
 #
 # Every loss gets the same eight data sets, the trainer of [section 2.3](02_cross_entropy.ipynb) and
-# three starting biases: −3 (all examples at $p = .05$), 0 (at .5) and 2 (at .88).
+# three starting biases: −3 (all examples at $p = 0.05$), 0 (at 0.5) and 2 (at 0.88).
 
 # %%
 LOSSES = {"cross entropy": binary_cross_entropy, **FOUR}
@@ -362,7 +362,7 @@ table(runs, "f1")
 # %% [markdown]
 # *Eq. 6* scores 0 from every start, on every data set: it has collapsed. *Eq. 7* stays behind cross
 # entropy, as Figure 4.1 predicts, and from +2 three of its eight runs end at 0. The two *set-level*
-# losses reach about .52 from everywhere. With the threshold tuned on the training set:
+# losses reach about 0.52 from everywhere. With the threshold tuned on the training set:
 
 # %%
 print("test F1 at the tuned threshold")
@@ -370,8 +370,8 @@ table(runs, "tuned")
 
 # %% [markdown]
 # From −3 and from 0 the *collapsed* Eq. 6 had found the direction and lost only its bias. From +2 it
-# learned no direction; .095 is the F1 of calling everything positive. Everything started at −3 or 0
-# ends within .02 of cross entropy. Seed by seed:
+# learned no direction; 0.095 is the F1 of calling everything positive. Everything started at −3 or 0
+# ends within 0.02 of cross entropy. Seed by seed:
 
 # %%
 linear, eq8 = "dice linear, set level", "Eq. 8: set level, squared"
@@ -385,7 +385,7 @@ for key, name in [("f1", "threshold .5"), ("tuned", "tuned")]:
     print(f"Eq. 8 minus cross entropy, {name}: {difference}")
 
 # %% [markdown]
-# At threshold .5 Eq. 8 wins; against the tuned threshold the interval holds 0.
+# At threshold 0.5 Eq. 8 wins; against the tuned threshold the interval holds 0.
 
 # %% [markdown]
 # ### Where no straight line is right
@@ -455,7 +455,7 @@ pd.DataFrame(angles).T.map(np.mean).round(1)
 #
 # On the first toy, from $b_0 = 0$:
 
-# %% mystnb={"figure": {"caption": "Figure 4.3. A collapse, and none.", "name": "fig-4-3"}, "image": {"alt": "Left, Eq. 6: the positives climb to .8 in ten steps, then fall and join the negatives near 0 at step 30. Right, Eq. 8: they climb in the same way, begin to fall, turn at step 20 and settle just above .5; the negatives end near .05."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 4.3. A collapse, and none.", "name": "fig-4-3"}, "image": {"alt": "Left, Eq. 6: the positives climb to 0.8 in ten steps, then fall and join the negatives near 0 at step 30. Right, Eq. 8: they climb in the same way, begin to fall, turn at step 20 and settle just above 0.5; the negatives end near 0.05."}} tags=["hide-input"]
 x, y = imbalanced_blobs(seed=0)
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
 for ax, name in zip(axes, (eq6, eq8), strict=True):
@@ -542,11 +542,11 @@ print(f"  of this model:   {expected_batch_dice(16, tp, wrong):.4f}")
 print(f"  always negative: {expected_batch_dice(16, 0.0, 0.01):.4f}")
 
 # %% [markdown]
-# The set has an F1 of .63. Its batches have an expected dice of .948, because an empty batch with
-# nothing said scores $\gamma/\gamma = 1$. A model that says *nothing*, with an F1 of 0, gets .924, only
-# .024 less. The best threshold moves, too:
+# The set has an F1 of 0.63. Its batches have an expected dice of 0.948, because an empty batch with
+# nothing said scores $\gamma/\gamma = 1$. A model that says *nothing*, with an F1 of 0, gets 0.924, only
+# 0.024 less. The best threshold moves, too:
 
-# %% mystnb={"figure": {"caption": "Figure 4.4. 1% positives: the score that a batch sees, by threshold; dots mark the best ones.", "name": "fig-4-4"}, "image": {"alt": "Expected dice against the threshold. The black line, F1 of the set, is a hill with its top near .35. The line of batches of 1024 lies close to it. With smaller batches the lines rise towards 1 and flatten, and their highest points wander to the right, to .44."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 4.4. 1% positives: the score that a batch sees, by threshold; dots mark the best ones.", "name": "fig-4-4"}, "image": {"alt": "Expected dice against the threshold. The black line, F1 of the set, is a hill with its top near 0.35. The line of batches of 1024 lies close to it. With smaller batches the lines rise towards 1 and flatten, and their highest points wander to the right, to 0.44."}} tags=["hide-input"]
 cuts = np.linspace(0.02, 0.98, 33)
 pairs = [chances(c) for c in cuts]
 fig, ax = plt.subplots(figsize=(6, 3.6))
@@ -563,12 +563,12 @@ plt.show()
 
 
 # %% [markdown]
-# At 16 the best threshold is .44 instead of .35, nearer to the .5 of accuracy: in a batch with at most
+# At 16 the best threshold is 0.44 instead of 0.35, nearer to the 0.5 of accuracy: in a batch with at most
 # one positive the ratio of sums *is* a ratio of one example.
 #
 # <div class="play" data-play="batches"><img src="../_static/play-batches.png"
 # alt="Left, F1 of the set and the expected dice of batches of 16 against the threshold: the batches'
-# curve is flat, near .95. Right, how many positives a batch holds: none in 85 of 100 batches."></div>
+# curve is flat, near 0.95. Right, how many positives a batch holds: none in 85 of 100 batches."></div>
 #
 # Train on batches of 16 in the Playground:
 # <a href="../docs/playground.html#loss=dl&amp;squared=false&amp;batch=16">linear</a> and
@@ -603,7 +603,7 @@ display(pd.DataFrame(zeros).T)
 # %% [markdown]
 # The linear loss collapses in batches of 16 and 64, in every run; at 256 it recovers. The squared loss and cross
 # entropy never collapse, not even in batches of 16, most of which have no positive. There the mean F1 of the squared
-# loss, .40, is not below that of cross entropy, but at 16 the squared loss does worse than at 256. So on this
+# loss, 0.40, is not below that of cross entropy, but at 16 the squared loss does worse than at 256. So on this
 # toy the squared loss trains on batches that are mostly empty, and larger batches help it: at 1%, several hundred
 # tokens, a handful of sentences. If several hundred sentence pairs do not fit into memory, keep the squares, or
 # add the statistics of several batches before dividing (exercise 4.4). Section 17.4 has one case on real text.
@@ -620,7 +620,7 @@ display(pd.DataFrame(zeros).T)
 #   squared one asks for $\eta/D$ ([Eq. 4.5](eq-4-5)), a threshold a little above it.
 # - On full batches of 5% positives [Eq. 6](eq-6) collapses from every start, Eq. 7 from +2 in three
 #   runs of eight, the set-level losses never. With a tuned threshold and a start at −3 or 0 all end
-#   within .02 of cross entropy.
+#   within 0.02 of cross entropy.
 # - Where no straight line is right, Eq. 8 beats cross entropy with a tuned threshold: the far negatives
 #   turn the weights of cross entropy, hardly those of Eq. 8.
 # - At 1% most batches of 16 have no positive. The linear loss collapses on them, the squared one does not. Larger
@@ -629,7 +629,7 @@ display(pd.DataFrame(zeros).T)
 # %% [markdown]
 # ## Exercises
 #
-# **Exercise 4.1 (recall).** A modest model gives every positive .9 and every negative .1 (5%
+# **Exercise 4.1 (recall).** A modest model gives every positive 0.9 and every negative 0.1 (5%
 # positives, 1000 examples), so that every answer is right. What do the four dice losses say?
 
 # %% tags=["solution", "hide-cell"]
@@ -656,7 +656,7 @@ for k, below in {1: 2 - e + g, 2: (1 - e) ** 2 + 1 + g}.items():
 
 # %% [markdown]
 # **Exercise 4.3 (apply).** Which batch size makes 95% of all batches hold at least one positive,
-# and at least five, for shares of .1%, 1%, 5% and 20%?
+# and at least five, for shares of 0.1%, 1%, 5% and 20%?
 
 # %% tags=["solution", "hide-cell"]
 def batch_for(share, at_least, sure=0.95):

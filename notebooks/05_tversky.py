@@ -110,7 +110,7 @@ pd.Series(index_of).round(3)
 
 # %% [markdown]
 # A price on false positives alone (1, 0) gives the precision, 3/6, one on false negatives alone (0, 1)
-# the recall, 3/4. Prices of .5 and .5 give dice, .6, in between. The fourth row, (1, 1), is Jaccard's
+# the recall, 3/4. Prices of 0.5 and 0.5 give dice, 0.6, in between. The fourth row, (1, 1), is Jaccard's
 # index: the same ratio of prices as dice, another value.
 #
 # In dicebook α is called `fp_weight` and β `fn_weight`. Eq. 9 for tensors that
@@ -188,8 +188,8 @@ rows = {f"F{v}": {k.name: float(e.subs(b, v)) for k, e in solution.items()} for 
 pd.DataFrame(rows).T.round(3)
 
 # %% [markdown]
-# For F2 a false positive costs .2 and a false negative
-# .8: b = 2 means a price ratio of 4.
+# For F2 a false positive costs 0.2 and a false negative
+# 0.8: b = 2 means a price ratio of 4.
 
 # %% [markdown]
 # ## 5.3 What the prices buy: a threshold
@@ -216,7 +216,7 @@ display(Math(rf"t^* = {sp.latex(threshold)} {equal} {sp.latex(short)}"))
 #
 # $$ \eta > t^* = \alpha \cdot \mathrm{TI}^* \tag{5.2} $$
 #
-# where TI* is the best reachable index. For α = .5 this is [Eq. 2.3](eq-2-3). A small α means a low
+# where TI* is the best reachable index. For α = 0.5 this is [Eq. 2.3](eq-2-3). A small α means a low
 # threshold, and so more recall. The threshold never exceeds α. (Turn the prices in the
 # <a href="../docs/playground.html#loss=tl&amp;squared=false&amp;fp=0.1&amp;fn=0.9">Playground</a>.)
 #
@@ -245,7 +245,7 @@ pd.DataFrame(found, columns=columns).round(3)
 
 
 # %% [markdown]
-# The last two columns agree to the third digit, from a threshold of .04 to .68. So one can train with α
+# The last two columns agree to the third digit, from a threshold of 0.04 to 0.68. So one can train with α
 # and β, or train with cross entropy and move the threshold to α·TI* (exercise 5.6).
 
 # %% [markdown]
@@ -286,7 +286,7 @@ for y, loss in ((1, positive), (0, negative)):
 # The loss of a positive depends only on β, that of a negative only on α, and the slopes never change
 # sign.
 
-# %% mystnb={"figure": {"caption": "Figure 5.2. What one example costs under Eq. 10, \u03b3 = 1. The ends of the curves are the prices of a wrong answer."}, "image": {"alt": "Two panels. Left, a positive: the loss falls to zero at p = 1, from .47 for alpha .1, .33 for .5 and .09 for .9. Right, a negative: it rises from zero at p = 0 to the same three heights, in the opposite order of alpha."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 5.2. What one example costs under Eq. 10, \u03b3 = 1. The ends of the curves are the prices of a wrong answer."}, "image": {"alt": "Two panels. Left, a positive: the loss falls to zero at p = 1, from 0.47 for alpha 0.1, 0.33 for 0.5 and 0.09 for 0.9. Right, a negative: it rises from zero at p = 0 to the same three heights, in the opposite order of alpha."}} tags=["hide-input"]
 probability = torch.linspace(0, 1, 201)
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
 for axis, y, name in zip(axes, (1, 0), ("a positive", "a negative"), strict=True):
@@ -352,7 +352,7 @@ pd.Series(delivered, name=name).rename_axis("γ").round(2)
 
 
 # %% [markdown]
-# You ask for a ratio of 9 (α = .1, β = .9) and get 5.21 with γ = 1, 1.8 with γ = .1, and 1 as γ
+# You ask for a ratio of 9 (α = 0.1, β = 0.9) and get 5.21 with γ = 1, 1.8 with γ = 0.1, and 1 as γ
 # vanishes. Only a large γ gives the ratio that was set.
 
 # %% [markdown]
@@ -386,7 +386,7 @@ torch.testing.assert_close(set_loss, 1 - f2)
 print(f"set-level loss {set_loss:.4f} = 1 − F2, with F2 = {f2:.4f}")
 
 # %% [markdown]
-# On hard predictions, prices of .2 and .8 give 1 − F2 exactly: at set
+# On hard predictions, prices of 0.2 and 0.8 give 1 − F2 exactly: at set
 # level the paper's sentence about $F_\beta$ is true.
 #
 # With `squared=False`, as in this chapter, dicebook has the same values and gradients. By default it
@@ -431,7 +431,7 @@ for name, dice in (("Eq. 6", linear), ("Eq. 7", squared)):
         display(Math(left + rf"y={label}: \quad {sp.latex(gap)}"))
 
 # %% [markdown]
-# **TL with α = β = .5 and smoothing γ is the linear dice of Eq. 6 with smoothing 2γ.** It is not the
+# **TL with α = β = 0.5 and smoothing γ is the linear dice of Eq. 6 with smoothing 2γ.** It is not the
 # squared loss that the paper calls DL, for any s: matched at p = 1 for a negative (again by s = 2γ),
 # the two differ everywhere between 0 and 1.
 #
@@ -443,7 +443,7 @@ for name, dice in (("Eq. 6", linear), ("Eq. 7", squared)):
 #
 # A logistic model trains on the blobs, 5% positives, once per α with β = 1 − α, at both levels, on five
 # seeds. The tables, first of the set level, hold precision, recall and F1 on fresh blobs at threshold
-# .5, as mean ± half of the 95% interval:
+# 0.5, as mean ± half of the 95% interval:
 
 # %%
 weights = [0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95]
@@ -477,11 +477,11 @@ levels["set"]
 levels["example"]
 
 # %% [markdown]
-# At set level, as α rises, precision climbs from .19 to .82, recall falls from .87 to .15, and F1 is
-# highest in the middle, at .52, where the loss is dice. (The best possible F1 on these blobs is .518.)
+# At set level, as α rises, precision climbs from 0.19 to 0.82, recall falls from 0.87 to 0.15, and F1 is
+# highest in the middle, at 0.52, where the loss is dice. (The best possible F1 on these blobs is 0.518.)
 #
-# At example level α = .2 already reaches the best F1, at .35 some runs end with no
-# prediction at all, and from .5 on *every* run does. With one price for
+# At example level α = 0.2 already reaches the best F1, at 0.35 some runs end with no
+# prediction at all, and from 0.5 on *every* run does. With one price for
 # both errors the loss is an error rate ([Eq. 5.3](eq-5-3)), and a model that says nothing has a low one:
 
 # %%
@@ -489,10 +489,10 @@ print(f"say nothing: {0.05:.3f}")
 print(f"the best possible classifier: {(fp + fn).min():.3f}")
 
 # %% [markdown]
-# The error rate can fall from .050 to .040. Training does not find that: once all probabilities are small, the
+# The error rate can fall from 0.050 to 0.040. Training does not find that: once all probabilities are small, the
 # gradient on a positive's logit, the slope of section 5.4 times p(1 − p), is small, too.
 
-# %% mystnb={"figure": {"caption": "Figure 5.3. Operating points by \u03b1, with \u03b2 = 1 \u2212 \u03b1. Those of the example level from .35 on are missing: some or all of their runs predict nothing."}, "image": {"alt": "Precision against recall. A grey curve falls from top left to bottom right: the best that any classifier can do. Circles, the set level, lie along all of it, labelled with alpha from .05 at the lower right to .95 at the upper left. Three triangles, the example level, lie on the same curve; its .2 stands where the set level's .5 to .65 do."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 5.3. Operating points by \u03b1, with \u03b2 = 1 \u2212 \u03b1. Those of the example level from 0.35 on are missing: some or all of their runs predict nothing."}, "image": {"alt": "Precision against recall. A grey curve falls from top left to bottom right: the best that any classifier can do. Circles, the set level, lie along all of it, labelled with alpha from 0.05 at the lower right to 0.95 at the upper left. Three triangles, the example level, lie on the same curve; its 0.2 stands where the set level's 0.5 to 0.65 do."}} tags=["hide-input"]
 fig, axis = plt.subplots(figsize=(5.6, 4.6))
 axis.plot(tp / 0.05, tp / (tp + fp), color="0.6", label="best possible, all thresholds")
 for level, marker, color in (("set", "o", style("tl")["color"]), ("example", "^", "0.2")):
@@ -527,7 +527,7 @@ plt.show()
 # ## 5.8 A model that cannot be right
 #
 # On `misspecified_blobs` (chapter 04) a linear model must turn away from the far negatives or call them
-# positive. Set-level Tversky at threshold .5 meets cross entropy with a threshold tuned on the training
+# positive. Set-level Tversky at threshold 0.5 meets cross entropy with a threshold tuned on the training
 # set for the same $F_b$, on ten seeds:
 
 # %%
@@ -576,17 +576,17 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["TL", "CE, tuned", "differ
 # ## Summary
 #
 # - The index ([Eq. 9](eq-9)) prices false positives at α and false negatives at β. (1, 0) is
-#   precision, (0, 1) recall, (.5, .5) dice, (1, 1) Jaccard.
+#   precision, (0, 1) recall, (0.5, 0.5) dice, (1, 1) Jaccard.
 # - It equals $F_b$ iff α = 1/(1+b²) and β = b²/(1+b²), so α + β = 1. Only the ratio α : β decides
 #   which model is best.
 # - The best threshold on true probabilities is α·TI* ([Eq. 5.2](eq-5-2)).
 # - Per example ([Eq. 10](eq-10)) the loss of hard predictions is a cost-weighted error rate with costs
 #   α/(α+γ) and β/(β+γ); as γ → 0 both are 1. Only the set-level form ([Eq. 5.4](eq-5-4)) means $F_b$.
-# - At α = β = .5 Eq. 10 is the **linear** dice of Eq. 6 with smoothing **2γ**, not the squared loss of
+# - At α = β = 0.5 Eq. 10 is the **linear** dice of Eq. 6 with smoothing **2γ**, not the squared loss of
 #   Eq. 7. The library's squared Tversky is the squared dice, again with 2γ.
 # - Trained, the prices move a model along the precision–recall curve. On the example level, with
-#   5% positives, α ≥ .5 predicts nothing.
-# - On the misspecified toy, where no line is right, Tversky beats tuned cross entropy by .03 to .07 of
+#   5% positives, α ≥ 0.5 predicts nothing.
+# - On the misspecified toy, where no line is right, Tversky beats tuned cross entropy by 0.03 to 0.07 of
 #   $F_b$ at four prices.
 #
 # ## Exercises
@@ -633,7 +633,7 @@ sp.Eq(sp.Symbol("t^*"), jaccard_threshold)
 
 # %% [markdown]
 # **Exercise 5.5 (predict, then run).** Section 5.7 started from bias 0. Write down first: does the
-# example level at α = .5 still predict nothing when it starts from +2, where everything is called
+# example level at α = 0.5 still predict nothing when it starts from +2, where everything is called
 # positive? And the set level? Then run five seeds each.
 
 # %% tags=["solution", "hide-cell"]
@@ -652,8 +652,8 @@ assert all(
 
 
 # %% [markdown]
-# **Exercise 5.6 (small research).** Train for F2 in two ways: set-level Tversky with (.2, .8) at threshold
-# .5; cross entropy with the threshold tuned for F2 on the training set. Ten seeds, same data for
+# **Exercise 5.6 (small research).** Train for F2 in two ways: set-level Tversky with (0.2, 0.8) at threshold
+# 0.5; cross entropy with the threshold tuned for F2 on the training set. Ten seeds, same data for
 # both. Give the mean difference of test F2 with a 95% interval. Which would you ship?
 
 # %% tags=["solution", "hide-cell"]
@@ -687,7 +687,7 @@ assert gap.low < 0 < gap.high
 # - {cite:t}`salehi2017tversky`: the index as a loss, for lesions that are a few voxels in a million;
 #   its prices are tuned, and it reports F2 beside dice.
 # - {cite:t}`eelbode2020`: how far dice, Jaccard, Tversky and weighted cross entropy can stand in for
-#   one another, with bounds; the approximation of dice gets worse as the prices leave .5.
+#   one another, with bounds; the approximation of dice gets worse as the prices leave 0.5.
 # - {cite:t}`ye2012`: training for $F_\beta$ against tuning a threshold on probabilities. The two
 #   agree in the limit where the model is right; the first is sturdier where it is wrong, the second
 #   better for rare classes. Exercise 5.6 and section 5.8 in one paper.

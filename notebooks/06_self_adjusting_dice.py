@@ -14,7 +14,7 @@
 # # 06 Self-adjusting dice and focal loss
 #
 # A loss should raise the probability of a positive and lower that of a negative. The loss that the
-# paper is known for, as it is printed, does the opposite above $p = .5$. An exponent α moves this
+# paper is known for, as it is printed, does the opposite above $p = 0.5$. An exponent α moves this
 # turning point up to $1/(1+\alpha)$; the loss is safe where all examples stay below it.
 
 # %% tags=["remove-cell"]
@@ -45,7 +45,7 @@ def dsc_loss(p, y, alpha=1.0, gamma=1.0):
     return 1 - (2 * q * y + gamma) / (q + y + gamma)
 
 
-# %% mystnb={"figure": {"caption": "Figure 6.1. The loss of one example for three exponents, \u03b3 = 1. With \u03b1 = 1 a sure yes and a sure no cost the same."}, "image": {"alt": "Two panels. Left, a positive: with alpha 0 the loss falls from .5 to 0; with alpha 1 it falls to .33 at p = .5 and rises back to .5. Right, a negative: with alpha 0 it rises to .5; with alpha 1 it is a hill of height .2 over p = .5 with zero at both feet. The curve of alpha .1 follows that of alpha 0 up to .9 and then turns."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 6.1. The loss of one example for three exponents, \u03b3 = 1. With \u03b1 = 1 a sure yes and a sure no cost the same."}, "image": {"alt": "Two panels. Left, a positive: with alpha 0 the loss falls from 0.5 to 0; with alpha 1 it falls to 0.33 at p = 0.5 and rises back to 0.5. Right, a negative: with alpha 0 it rises to 0.5; with alpha 1 it is a hill of height 0.2 over p = 0.5 with zero at both feet. The curve of alpha 0.1 follows that of alpha 0 up to 0.9 and then turns."}} tags=["hide-input"]
 curve = torch.linspace(0, 1, 401)
 lines = {
     "α = 0 (Eq. 6)": (0.0, style("eq6")),
@@ -62,8 +62,8 @@ fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", nco
 plt.show()
 
 # %% [markdown]
-# With α = 1 training takes every positive to .5, and a negative above .5 *up* to 1. With α = .1 the
-# loss follows plain dice (α = 0) up to $p ≈ .9$.
+# With α = 1 training takes every positive to 0.5, and a negative above 0.5 *up* to 1. With α = 0.1 the
+# loss follows plain dice (α = 0) up to $p ≈ 0.9$.
 #
 # - **For** readers who want to know before training where the direction of this loss is wrong.
 # - **You need** chapters 03 and 04 (dice, γ, the two levels) and the derivative of a quotient.
@@ -135,7 +135,7 @@ library = equations.dice_coefficient(said * y, said, y, gamma=0.0)
 torch.testing.assert_close(library, found.nan_to_num(1.0))
 
 # %% [markdown]
-# A positive at p = .51 scores as well as one at .99. Under dice with probabilities ([Eq. 5](eq-5)) a positive
+# A positive at p = 0.51 scores as well as one at 0.99. Under dice with probabilities ([Eq. 5](eq-5)) a positive
 # keeps a gradient although its answer is right. The paper fears that easy negatives then "dominate training".
 # Under Eq. 5 that cannot happen, and this is a flaw of the paper: the score of a negative is 0 for every p, so its
 # gradient is exactly 0 (section 3.4 shows it). The fear fits [Eq. 6](eq-6), where the smoothing γ gives every
@@ -228,8 +228,8 @@ of_positive = pd.Series(p.grad, p.tolist())
 of_positive.round(3)
 
 # %% [markdown]
-# The derivative at .9 is +.549, so gradient descent moves this positive **down**, though it is right;
-# below .5 a positive moves up. The formula:
+# The derivative at 0.9 is +0.549, so gradient descent moves this positive **down**, though it is right;
+# below 0.5 a positive moves up. The formula:
 
 # %%
 for label in (1, 0):
@@ -238,7 +238,7 @@ for label in (1, 0):
     display(Math(left + sp.latex(slope)))
 
 # %% [markdown]
-# Both numerators change sign only at .5, with the factor 2p − 1: (1 − p)p is the same for .9 and .1.
+# Both numerators change sign only at 0.5, with the factor 2p − 1: (1 − p)p is the same for 0.9 and 0.1.
 #
 # ## 6.4 A negative that is wrong
 
@@ -252,7 +252,7 @@ of_negative.round(3)
 
 
 # %% [markdown]
-# A negative at p = .9 has the derivative −.673: it moves *up*, and its loss falls from .2 at p = .5 to
+# A negative at p = 0.9 has the derivative −0.673: it moves *up*, and its loss falls from 0.2 at p = 0.5 to
 # nothing at p = 1.
 #
 # Six examples of each label follow the gradient, each with its own logit:
@@ -275,8 +275,8 @@ arrivals = {
 pd.DataFrame(arrivals).rename_axis("start").round(2)
 
 # %% [markdown]
-# Every positive ends at .5, the usual threshold. Of the negatives,
-# those below .5 go to 0, those above go to 1.
+# Every positive ends at 0.5, the usual threshold. Of the negatives,
+# those below 0.5 go to 0, those above go to 1.
 
 # %% [markdown]
 # ## 6.5 Figure 1, as printed and as computed
@@ -287,7 +287,7 @@ pd.DataFrame(arrivals).rename_axis("start").round(2)
 # The printed figure holds four curves for a positive. Figure 6.2 holds the five shapes of Table 2 for
 # both labels.
 
-# %% mystnb={"figure": {"caption": "Figure 6.2. The paper's Figure 1, for both labels: the derivative by the probability. Below zero, training raises p. Settings: \u03b3 = 1, Tversky's prices .5 and .5, focal exponent 2."}, "image": {"alt": "Two panels. Top, a positive: all curves start below zero; DSC crosses zero at .5 and climbs to .75; FL and DL meet zero at p = 1; CE and TL stay below it. Bottom, a negative: all but DSC stay at or above zero; DSC starts at 1, crosses zero at .5 and falls to minus 1."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 6.2. The paper's Figure 1, for both labels: the derivative by the probability. Below zero, training raises p. Settings: \u03b3 = 1, Tversky's prices 0.5 and 0.5, focal exponent 2."}, "image": {"alt": "Two panels. Top, a positive: all curves start below zero; DSC crosses zero at 0.5 and climbs to 0.75; FL and DL meet zero at p = 1; CE and TL stay below it. Bottom, a negative: all but DSC stay at or above zero; DSC starts at 1, crosses zero at 0.5 and falls to minus 1."}} tags=["hide-input"]
 a_focal = 2
 formulas = {  # Table 2 for p = p_i1, with γ = 1; Tversky with .5, .5; focal exponent 2
     "CE": (-sp.log(P), -sp.log(1 - P)),
@@ -326,11 +326,11 @@ ended.astype(str).replace("oo", "∞")
 
 # %% [markdown]
 # For a positive, FL and DL do reach 0 at p = 1; CE is at −1 there and TL at −1/4. DSC does not approach
-# zero after .5; it is zero *at* .5 and +3/4 at the end. For a negative DSC ends at −1.
+# zero after 0.5; it is zero *at* 0.5 and +3/4 at the end. For a negative DSC ends at −1.
 #
 # On the logit x, with $dp/dx = p(1-p)$:
 
-# %% mystnb={"figure": {"caption": "Figure 6.3. Minus the gradient on the logit; above zero, training raises it. At the far left of the upper panel lies a missed positive: CE and FL raise it, the dice family hardly does."}, "image": {"alt": "Two panels. Top, a positive: CE and FL are largest near p = 0; DL, TL and DSC are near zero there; above .5 DSC alone is below zero. Bottom, a negative: CE goes to minus 1 near p = 1; DL and TL return to zero; DSC is above zero beyond .5."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 6.3. Minus the gradient on the logit; above zero, training raises it. At the far left of the upper panel lies a missed positive: CE and FL raise it, the dice family hardly does."}, "image": {"alt": "Two panels. Top, a positive: CE and FL are largest near p = 0; DL, TL and DSC are near zero there; above 0.5 DSC alone is below zero. Bottom, a negative: CE goes to minus 1 near p = 1; DL and TL return to zero; DSC is above zero beyond 0.5."}} tags=["hide-input"]
 fig, axes = plt.subplots(2, 1, figsize=(5.6, 4.9), sharex=True)
 for axis, k, name in zip(axes, (0, 1), ("a positive", "a negative"), strict=True):
     downhill = {
@@ -349,8 +349,8 @@ plt.show()
 
 # %% [markdown]
 # On the logit of a positive every gradient vanishes at p = 1; those of DL, TL and DSC vanish at p = 0
-# as well, and that of DSC at .5. So at p = 0 only CE and FL raise a missed positive. A little above 0 the
-# dice family raises it, too, but weakly: at p = .01 the gradient of dice is .0098. In the same way only CE and FL
+# as well, and that of DSC at 0.5. So at p = 0 only CE and FL raise a missed positive. A little above 0 the
+# dice family raises it, too, but weakly: at p = 0.01 the gradient of dice is 0.0098. In the same way only CE and FL
 # lower a negative at p = 1: their gradient is 1 there, that of the others 0.
 
 # %% [markdown]
@@ -406,10 +406,10 @@ floors = pd.DataFrame(columns, index=exponents.tolist())
 floors.round(3)
 
 # %% [markdown]
-# Predicted and measured turning points agree. With α = .1 and less the floor of a squared set, the
+# Predicted and measured turning points agree. With α = 0.1 and less the floor of a squared set, the
 # library's default, is the lowest.
 #
-# With a small α the factor hardly matters: (1 − p)^.01 lies between .95 and 1 for all p below .99.
+# With a small α the factor hardly matters: (1 − p)^0.01 lies between 0.95 and 1 for all p below 0.99.
 # Compare the gradient with that of plain dice, on 500 random logits, half of them positive:
 
 # %%
@@ -424,8 +424,8 @@ name = "cosine to the gradient of plain dice"
 pd.Series(cosines, name=name).rename_axis("α").round(4)
 
 # %% [markdown]
-# The two gradients are nearly at right angles with α = 1. With .01, as in the authors' scripts, they
-# are almost the same. The default of dicebook is .1; from .5 on dicebook warns:
+# The two gradients are nearly at right angles with α = 1. With 0.01, as in the authors' scripts, they
+# are almost the same. The default of dicebook is 0.1; from 0.5 on dicebook warns:
 
 # %%
 with warnings.catch_warnings(record=True) as caught:
@@ -454,7 +454,7 @@ for label in (1, 0):
 #
 # A fresh model gives all examples about the same probability, set by its bias b₀. So the loss should
 # work if b₀ < −ln α; above, every positive moves down and every negative up. Train on the blobs, 5%
-# positives, with α from 1 to .01 and b₀ from −3 to 5:
+# positives, with α from 1 to 0.01 and b₀ from −3 to 5:
 
 # %%
 alphas, biases = (
@@ -547,8 +547,8 @@ pd.DataFrame(factors, index=p.tolist()).round(4)
 # **On positives the factor mimics focal loss; on negatives it does the
 # reverse:** it takes weight from the hard ones.
 #
-# The next table holds the gradient on the logit and how many easy negatives (p = .01) outweigh one
-# positive at p = .1.
+# The next table holds the gradient on the logit and how many easy negatives (p = 0.01) outweigh one
+# positive at p = 0.1.
 
 # %%
 def dice_one(p, y, squared):  # Eq. 6 and Eq. 7
@@ -574,23 +574,23 @@ columns += ["positive .1", "easy per positive"]
 pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 # %% [markdown]
-# An easy negative has a gradient of .0097 with linear dice and .0095 with DSC: the factor took two
-# percent off. Squared dice has .0002, focal loss three millionths.
+# An easy negative has a gradient of 0.0097 with linear dice and 0.0095 with DSC: the factor took two
+# percent off. Squared dice has 0.0002, focal loss three millionths.
 #
 # With cross entropy, 90 easy negatives outweigh one positive; with linear dice 6 and with DSC 5,
 # because both have so small a gradient for a low positive; with squared dice 425, with focal loss
 # hundreds of thousands. **If easy negatives are your problem, squaring or focal loss helps; (1 − p)p
 # does not.** On a set all examples share one denominator. That changes the ratio between the labels ([Eq.
 # 4.4](eq-4-4)), and it changes the ratio of an easy to a hard negative as well. With linear dice of one example
-# the gradient of a negative at p = .01 is .39 of that at p = .9, and on a set it is .11 of it. So the set makes
+# the gradient of a negative at p = 0.01 is 0.39 of that at p = 0.9, and on a set it is 0.11 of it. So the set makes
 # easy negatives count less.
 
 # %% [markdown]
 # ## 6.9 Watch it: easy and hard examples under six losses
 #
-# Their true probability η divides the examples into easy negatives (η below .005), hard negatives
-# (above .2), hard positives (below .2) and easy positives (above .5). Six losses train on all 2000
-# examples from the biases −3, .5 and 2, the last two above the turning point of α = 1.
+# Their true probability η divides the examples into easy negatives (η below 0.005), hard negatives
+# (above 0.2), hard positives (below 0.2) and easy positives (above 0.5). Six losses train on all 2000
+# examples from the biases −3, 0.5 and 2, the last two above the turning point of α = 1.
 
 # %% tags=["hide-input"]
 x, y = imbalanced_blobs(2000, seed=0)
@@ -663,7 +663,7 @@ script = script.replace("DATA", json.dumps(data)).replace("COUNTS", json.dumps(c
 HTML(style + controls + script)
 
 # %% [markdown]
-# Height is the predicted probability. From bias .5 the median probability of each kind ends at
+# Height is the predicted probability. From bias 0.5 the median probability of each kind ends at
 
 # %% tags=["hide-input"]
 rows = {}
@@ -674,28 +674,28 @@ medians = pd.DataFrame(rows.values(), pd.MultiIndex.from_tuples(rows), columns=l
 medians.loc["0.5"]
 
 # %% [markdown]
-# With cross entropy the easy negatives end at .00 and the easy positives at .91; the two hard groups
+# With cross entropy the easy negatives end at 0.00 and the easy positives at 0.91; the two hard groups
 # lie between, in the wrong order, since a hard negative looks like a positive. Focal loss asks for
-# less: .06 and .70. Set-level dice reaches the ends, .00 and .99, as does DSC with α = .1. DSC with
-# α = 1 has its easy negatives at 1.00 and its easy positives at .11: it is upside down, as
+# less: 0.06 and 0.70. Set-level dice reaches the ends, 0.00 and 0.99, as does DSC with α = 0.1. DSC with
+# α = 1 has its easy negatives at 1.00 and its easy positives at 0.11: it is upside down, as
 # [Eq. 6.2](eq-6-2) predicts from biases above 0. From −3 it learns the right way round.
 
 # %% [markdown]
 # ## Summary
 #
 # - [Eq. 12](eq-12) is [Eq. 6](eq-6) with (1 − p)p in place of p.
-# - Above .5 a positive moves down, to .5, and a negative up, to 1.
+# - Above 0.5 a positive moves down, to 0.5, and a negative up, to 1.
 # - With an exponent α the loss turns at $p^* = 1/(1+\alpha)$, a logit of −ln α ([Eq. 6.2](eq-6-2)),
 #   on the set level too. Start with a bias below −ln α; above it every run collapsed.
-# - The loss has a floor: with α = .1 it is .105 for a positive at example level, .166 for a linear set,
-#   .054 for a squared one.
+# - The loss has a floor: with α = 0.1 it is 0.105 for a positive at example level, 0.166 for a linear set,
+#   0.054 for a squared one.
 # - On negatives, (1 − p) is the reverse of focal's factor: an easy negative keeps 98% of the gradient
-#   of linear dice. Squaring leaves 2% of it, focal loss .03%.
+#   of linear dice. Squaring leaves 2% of it, focal loss 0.03%.
 # - Never form (1 − p)^α from p: in float32 it gives NaN ([section 18.1](18_speed_and_scale.ipynb)).
 #
 # ## Exercises
 #
-# **Exercise 6.1 (recall).** Which α puts the turning point at .95? What is then the floor of a positive's
+# **Exercise 6.1 (recall).** Which α puts the turning point at 0.95? What is then the floor of a positive's
 # loss with γ = 1?
 
 # %% tags=["solution", "hide-cell"]
@@ -705,7 +705,7 @@ print(f"alpha = {wanted} = {a:.4f}, floor {dsc_loss(torch.tensor(0.95), torch.te
 
 # %% [markdown]
 # **Exercise 6.2 (pencil).** How high is the hill of section 6.4, the greatest loss of a negative, as a
-# function of γ with α = 1? Prove that it is at p = .5. And as γ → 0? What does that limit say about
+# function of γ with α = 1? Prove that it is at p = 0.5. And as γ → 0? What does that limit say about
 # the gradient?
 
 # %% tags=["solution", "hide-cell"]
@@ -728,7 +728,7 @@ print("the derivative vanishes at", [r for r in sp.solve(sp.diff(one, P), P) if 
 # %% [markdown]
 # **Exercise 6.4 (predict, then run).** "One can think $(1-p_{i1})$ as a weight" (Section 3.4). A
 # weight is usually a constant to the gradient. Detach it: q = (1 − p).detach() · p. Which signs do
-# you expect at p = .9 for both labels, and which share of calls after training from b₀ = 2 with
+# you expect at p = 0.9 for both labels, and which share of calls after training from b₀ = 2 with
 # α = 1 on the set level? Write both down, then run.
 
 # %% tags=["solution", "hide-cell"]
@@ -803,5 +803,5 @@ for name, ce_steps in (("DSC alone", 0), ("50 steps of CE, then DSC", 50), ("CE 
 #
 # - {cite:t}`lin2017focal`: Sections 3.1 and 3.2 in an hour; compare their Figure 1 with ours.
 # - {cite:t}`mukhoti2020`: what focal loss does to probabilities: it leaves them less sure, which is
-#   where the .06 and .70 of the last table come from.
+#   where the 0.06 and 0.70 of the last table come from.
 # - {cite:t}`li2020dice`, Section 3.4, once more, with Figures 6.2 and 6.3 beside it.

@@ -14,7 +14,7 @@
 # # 07 All losses side by side
 #
 # Give every example of a data set with 5% positives the same probability $p$. Which way does each loss
-# move it? Cross entropy comes to rest at .05, focal loss at .25, squared dice at .026; the per-example
+# move it? Cross entropy comes to rest at 0.05, focal loss at 0.25, squared dice at 0.026; the per-example
 # linear dice lowers $p$ to 0, and self-adjusting dice with α = 1 goes to 0 or to 1.
 
 # %% tags=["remove-cell"]
@@ -59,7 +59,7 @@ table2 = {  # name: (loss of a positive, loss of a negative)
 }
 settings = {g: 1, f: 2, alpha: 1, a: sp.Rational(3, 10), b: sp.Rational(7, 10), w: 19}
 
-# %% mystnb={"figure": {"caption": "Figure 7.1. 5% positives, all examples at the same p: above zero the bias rises, below zero it falls. Drawn is minus the mean gradient on the logit, divided by p."}, "image": {"alt": "Curves over p on a logarithmic axis. CE falls through zero at p = .05 and FL at .25. Squared dice, Eq. 7, is above zero at the left, crosses at .026 and stays below. Linear dice is below zero everywhere. DSC with alpha 1 is below zero left of .5 and above zero right of it."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 7.1. 5% positives, all examples at the same p: above zero the bias rises, below zero it falls. Drawn is minus the mean gradient on the logit, divided by p."}, "image": {"alt": "Curves over p on a logarithmic axis. CE falls through zero at p = 0.05 and FL at 0.25. Squared dice, Eq. 7, is above zero at the left, crosses at 0.026 and stays below. Linear dice is below zero everywhere. DSC with alpha 1 is below zero left of 0.5 and above zero right of it."}} tags=["hide-input"]
 drawn = ["CE", "FL", "DL, Eq. 6", "DL, Eq. 7", "DSC"]
 low = torch.logspace(-3, -0.01, 200)
 fig, axis = plt.subplots(figsize=(6, 3.6))
@@ -138,7 +138,7 @@ as_printed.round(3)
 
 
 # %% [markdown]
-# It has the same value for p and 1 − p and is lowest at .5.
+# It has the same value for p and 1 − p and is lowest at 0.5.
 #
 # Here are all losses for a positive (y = 1) and a negative (y = 0), with the probability p of the
 # positive class, smoothing γ, focal's exponent f, DSC's exponent α and Tversky's prices a and b.
@@ -194,7 +194,7 @@ as_array(slopes, r"d\mathcal{L}/dp & y = 1 & y = 0 \quad (\text{DSC with } \alph
 # For 0 < p < 1 the left column is negative, so training raises a positive; the right column is
 # positive, so training lowers a negative. The exception is the factor 2p − 1 of DSC.
 #
-# The next table holds the cost as p → 0 and p → 1, and the least cost (γ = 1, f = 2, a = .3, b = .7,
+# The next table holds the cost as p → 0 and p → 1, and the least cost (γ = 1, f = 2, a = 0.3, b = 0.7,
 # α = 1, a weight of 19):
 
 # %% tags=["hide-input"]
@@ -252,7 +252,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 # %% [markdown]
 # On logarithmic axes a power is a straight line with the exponent as its slope:
 
-# %% mystnb={"figure": {"caption": "Figure 7.2. The size of the gradient on a logit, as p falls. Left, a positive that is missed: the gradient of dice losses falls with p. Right, a negative that is easy: the lines have slopes 1, 2 and 3."}, "image": {"alt": "Two panels with logarithmic axes. Left: CE and FL are flat at 1 as p falls to .001; DL and DSC fall along a line of slope 1. Right: CE, linear DL and DSC fall together with slope 1, squared DL with slope 2, FL with slope 3; at p = .001 more than five decades lie between CE and FL."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 7.2. The size of the gradient on a logit, as p falls. Left, a positive that is missed: the gradient of dice losses falls with p. Right, a negative that is easy: the lines have slopes 1, 2 and 3."}, "image": {"alt": "Two panels with logarithmic axes. Left: CE and FL are flat at 1 as p falls to 0.001; DL and DSC fall along a line of slope 1. Right: CE, linear DL and DSC fall together with slope 1, squared DL with slope 2, FL with slope 3; at p = 0.001 more than five decades lie between CE and FL."}} tags=["hide-input"]
 low = torch.logspace(-3, -0.6, 100)
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.6), sharey=True)
 for axis, k, title in zip(axes, (0, 1), ("a missed positive", "a negative"), strict=True):
@@ -294,7 +294,7 @@ resting = {name: " or ".join(rest(name)) for name in table2}
 pd.Series(resting, name="rests at p =")
 
 # %% [markdown]
-# Cross entropy rests at the share of positives, weighted with 19 at .5; linear dice and Tversky at
+# Cross entropy rests at the share of positives, weighted with 19 at 0.5; linear dice and Tversky at
 # these prices only at p = 0. For DSC the start decides.
 
 # %% [markdown]
@@ -344,7 +344,7 @@ for (name, bias), runs in results.items():
     column[name] = "{:.2f} ± {:.2f}".format(*f1[name, bias])
 pd.DataFrame(columns)
 
-# %% mystnb={"figure": {"caption": "Figure 7.3. Test F1 at threshold .5: mean and 95% interval over five seeds, from three starting biases. Dashed: cross entropy with a tuned threshold."}, "image": {"alt": "One row per loss, one marker per starting bias, with intervals. The set-level rows, except DSC with alpha 1, lie around .5 from every start, where the dashed line of tuned cross entropy stands. CE and FL lie at .45, weighted CE at .35. The example-level rows lie at .4, left of it, or at zero."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 7.3. Test F1 at threshold 0.5: mean and 95% interval over five seeds, from three starting biases. Dashed: cross entropy with a tuned threshold."}, "image": {"alt": "One row per loss, one marker per starting bias, with intervals. The set-level rows, except DSC with alpha 1, lie around 0.5 from every start, where the dashed line of tuned cross entropy stands. CE and FL lie at 0.45, weighted CE at 0.35. The example-level rows lie at 0.4, left of it, or at zero."}} tags=["hide-input"]
 fig, axis = plt.subplots(figsize=(5.6, 4.9))
 for k, (bias, marker) in enumerate(zip(biases, "o^s", strict=True)):
     means, halves = zip(*(f1[name, bias] for name in contest), strict=True)
@@ -361,12 +361,12 @@ axis.legend(loc="upper center", bbox_to_anchor=(0.4, -0.13), ncol=2)
 plt.show()
 
 # %% [markdown]
-# - **CE and focal** end at .45 wherever they start, weighted CE at .35.
-# - **Set level.** Dice, linear or squared, Tversky, and DSC with α = .1 or .01 reach .49 to .52 from
+# - **CE and focal** end at 0.45 wherever they start, weighted CE at 0.35.
+# - **Set level.** Dice, linear or squared, Tversky, and DSC with α = 0.1 or 0.01 reach 0.49 to 0.52 from
 #   all three starts.
-# - **Example level.** Linear dice and Tversky at .5 end at 0 from everywhere. Squared dice gets only
-#   .40 and .36, and from +2 most of its seeds end at 0.
-# - **DSC with α = 1** on the set level depends on the start: .38 from −3, nothing from 0, .07 from +2.
+# - **Example level.** Linear dice and Tversky at 0.5 end at 0 from everywhere. Squared dice gets only
+#   0.40 and 0.36, and from +2 most of its seeds end at 0.
+# - **DSC with α = 1** on the set level depends on the start: 0.38 from −3, nothing from 0, 0.07 from +2.
 #   (At 0 all examples stand on the turning point, where the gradient is 0.)
 #
 # In the Playground:
@@ -409,10 +409,10 @@ columns = ["F1, tuned", "at .5, minus tuned CE", "tuned, minus tuned CE"]
 pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 # %% [markdown]
-# With a tuned threshold all stand between .50 and .52, and no interval excludes zero. At threshold .5
-# cross entropy loses .05 against tuned cross entropy, weighted cross entropy .15; set-level dice and
+# With a tuned threshold all stand between 0.50 and 0.52, and no interval excludes zero. At threshold 0.5
+# cross entropy loses 0.05 against tuned cross entropy, weighted cross entropy 0.15; set-level dice and
 # DSC stand about where tuned cross entropy does. So set-level dice finds the threshold during training
-# here, and no better ranking of the examples. DSC with α = .1 is not distinguishable from linear dice,
+# here, and no better ranking of the examples. DSC with α = 0.1 is not distinguishable from linear dice,
 # which is α = 0.
 
 # %% [markdown]
@@ -446,8 +446,8 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
 # %% [markdown]
-# With all tuned, linear dice reaches .41 where cross entropy has .34, squared dice .38, weighted cross
-# entropy .40. Those three intervals do not hold 0. Linear dice and weighted cross entropy call nearly
+# With all tuned, linear dice reaches 0.41 where cross entropy has 0.34, squared dice 0.38, weighted cross
+# entropy 0.40. Those three intervals do not hold 0. Linear dice and weighted cross entropy call nearly
 # all far negatives positive and keep the line that sorts the rest; cross entropy calls two thirds of
 # them positive, and turns. So weighted cross entropy belongs among the baselines.
 
@@ -612,7 +612,7 @@ rows = {
 pd.DataFrame.from_dict(rows, orient="index", columns=["entity F1, %", "tags right, %"])
 
 # %% [markdown]
-# Linear dice finds nothing, with any seed; with γ = .0001, and nothing else changed, it finds about as
+# Linear dice finds nothing, with any seed; with γ = 0.0001, and nothing else changed, it finds about as
 # much as the squared form, as [Eq. 7.2](eq-7-2) predicts. Both are ahead of cross entropy after the
 # same number of steps. So dicebook squares by default and warns of a linear form over all classes.
 #
@@ -630,7 +630,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["entity F1, %", "tags righ
 # - On the logit, the gradient of a missed positive vanishes with p in the dice family, not with CE and
 #   focal. That of an easy negative falls like p, with squared dice p², with focal p³ (exponent 2).
 # - On the toy, the set level works from every start if the turning point is respected; the example
-#   level collapses for linear dice, TL at .5 and DSC.
+#   level collapses for linear dice, TL at 0.5 and DSC.
 # - Cross entropy with a tuned threshold is in the same range as the best of them here.
 # - On the misspecified toy, tuned too, linear dice and weighted cross entropy are ahead of cross
 #   entropy: a loss can choose a better wrong model.
@@ -639,7 +639,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["entity F1, %", "tags righ
 # ## Exercises
 #
 # **Exercise 7.1 (recall).** From the table of section 7.2: how many negatives, all at p = 1, cost as much as
-# one positive at p = 0, under DL (Eq. 7) and under TL with prices .3 and .7?
+# one positive at p = 0, under DL (Eq. 7) and under TL with prices 0.3 and 0.7?
 
 # %% tags=["solution", "hide-cell"]
 for name in ("DL, Eq. 7", "TL"):
@@ -696,7 +696,7 @@ display(
 
 # %% [markdown]
 # **Exercise 7.4 (predict, then run).** The label is wrong in 2% of the negatives. Which loss suffers
-# most? Write it down, at threshold .5 and tuned; then train CE, focal, and squared set-level dice on
+# most? Write it down, at threshold 0.5 and tuned; then train CE, focal, and squared set-level dice on
 # blobs with 2% of the negatives relabelled positive, and test on clean ones. Five seeds.
 
 # %% tags=["solution", "hide-cell"]
@@ -739,7 +739,7 @@ print(f"whole {whole:.4f}   mean of five {mean:.4f}   from added statistics {tot
 # %% [markdown]
 # **Exercise 7.6 (small research).** Does the choice of a loss matter less with larger batches, or more?
 # Train CE and squared set-level dice with batches of 16, 64 and all 2000 examples, the same
-# number of steps, five seeds; report F1 at .5 and at a tuned threshold.
+# number of steps, five seeds; report F1 at 0.5 and at a tuned threshold.
 
 # %% tags=["solution", "hide-cell"]
 pair = {name: contest[name] for name in ("CE", "DL squared, set")}

@@ -980,7 +980,7 @@ cells.rename(index=named).fillna("")
 # squared denominators they do, and so does cross entropy. [Section 16.14](16_why_it_does_not_optimise.ipynb)
 # derives the reason: where γ is large beside the few gold words of a class in a batch, a linear denominator
 # charges a class for all probability that it gets, and a squared one almost nothing for small probabilities. A γ of
-# .0001 repairs the linear form, too. What looks like a repair need not be one: without `O` among the classes, and
+# 0.0001 repairs the linear form, too. What looks like a repair need not be one: without `O` among the classes, and
 # without those that a batch lacks, linear dice trains with two seeds of three. With the third its F1 looks no worse,
 # on either corpus, and nine tags in ten or more are wrong. None of the other changes that we tried, a higher learning
 # rate, other batches, a bias of `O` or a warm start of one pass, repairs more than one seed of three.
@@ -1145,7 +1145,7 @@ for row in paper.table(5).rows:
         print(f"{row.model:14} P {p:.2f}  R {r:.2f}  F1 {f:.2f}")
 
 # %% [markdown]
-# The gain printed for DSC over the first row is .29. It does not survive when [chapter 15](15_audit.ipynb)
+# The gain printed for DSC over the first row is 0.29. It does not survive when [chapter 15](15_audit.ipynb)
 # recomputes that row's F1 from its own precision and recall. On the other three corpora of the table the
 # gains are larger. The table says nothing of seeds or thresholds.
 

@@ -689,7 +689,7 @@ for row in paper.table(6).rows:
 pd.DataFrame(printed).T
 
 # %% [markdown]
-# Each cell is EM / F1. The gains of DSC over the first column lie between .7 and 2.6 points of F1, the
+# Each cell is EM / F1. The gains of DSC over the first column lie between 0.7 and 2.6 points of F1, the
 # largest on Quoref, where a question may have several answers. Part of that gain could be the way of asking:
 # a choice gives one span, decisions can give several.
 #
@@ -724,7 +724,7 @@ for name, published in of_bert_large.items():
 # %% [markdown]
 # ## Exercises
 #
-# **1.** A reader by decisions says "no" with p = .01 everywhere. What is its mean cross entropy
+# **1.** A reader by decisions says "no" with p = 0.01 everywhere. What is its mean cross entropy
 # with one positive among eighty-one positions? And what is its loss at p = 1/81?
 
 # %% tags=["solution", "hide-cell"]

@@ -132,7 +132,7 @@ rows.rename_axis("alpha").round(2)
 
 
 # %% [markdown]
-# With α = .1 a missed entity is the expensive error, and the loss asks for recall; with α = .9 it asks for
+# With α = 0.1 a missed entity is the expensive error, and the loss asks for recall; with α = 0.9 it asks for
 # precision. The last column is the $F_b$ that the pair stands for, b² = β/α ([Eq. 5.1](eq-5-1)).
 
 # %% [markdown]
@@ -219,7 +219,7 @@ turning = pd.DataFrame(turning, columns).T.rename_axis("α")
 turning.round(2)
 
 # %% [markdown]
-# With squared sums and α = .9 a right answer is best off at p = ⅓: the argmax then says `O`. With squared
+# With squared sums and α = 0.9 a right answer is best off at p = ⅓: the argmax then says `O`. With squared
 # errors a right answer is best off at 1 for every α.
 
 # %% [markdown]
@@ -320,7 +320,7 @@ pd.DataFrame(mean).T.rename_axis("alpha").round(1)
 # ### 14.5 A search for the weights
 #
 # The controlled study ([chapter 17](17_when_does_dice_help.ipynb)) has the squared Tversky loss, which the library
-# uses by default, from the log prior (`tversky_start`). Its trials search β between .3 and .9, with α = 1 − β, along
+# uses by default, from the log prior (`tversky_start`). Its trials search β between 0.3 and 0.9, with α = 1 − β, along
 # with the learning rate. The table has its test F1 minus that of cross entropy from the log prior, over tasks, as
 # far as its searches are over:
 
@@ -346,7 +346,7 @@ pd.DataFrame(overall) if overall else print("none of its searches is recorded ye
 #
 # On 1,000 sentences of WNUT 2017, with two upper layers trained and no warm start, linear Tversky with α at one
 # half finds nothing, as linear dice in [section 16.14](16_why_it_does_not_optimise.ipynb). Squared Tversky,
-# with α at .3 and at .5, is ahead of cross entropy with each seed, at 31 and more. So the library's default is
+# with α at 0.3 and at 0.5, is ahead of cross entropy with each seed, at 31 and more. So the library's default is
 # the squared form.
 
 # %% [markdown]
@@ -361,7 +361,7 @@ printed = {
 }
 pd.DataFrame(printed).rename_axis("alpha").T
 
-# %% mystnb={"figure": {"caption": "Figure 14.1. Table 10 as printed: F1 over \u03b1, one run a point."}, "image": {"alt": "Two panels. OntoNotes 4.0: about 80 to 81 at alpha .1 and .2, a plateau of 84.2 to 84.7 from .3 to .6, then 82 to 80. Quoref: 63 at .1 and .2, a peak of 68.4 at .4, falling to 64 at .8 and rising to 64.8 at .9."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 14.1. Table 10 as printed: F1 over \u03b1, one run a point."}, "image": {"alt": "Two panels. OntoNotes 4.0: about 80 to 81 at alpha 0.1 and 0.2, a plateau of 84.2 to 84.7 from 0.3 to 0.6, then 82 to 80. Quoref: 63 at 0.1 and 0.2, a peak of 68.4 at 0.4, falling to 64 at 0.8 and rising to 64.8 at 0.9."}} tags=["hide-input"]
 fig, axes = plt.subplots(2, 1, figsize=(5.6, 5), sharex=True)
 for ax, (title, column) in zip(axes, printed.items(), strict=True):
     ax.plot(list(column), list(column.values()), marker="o", **figures.style("tl"))
@@ -370,9 +370,9 @@ axes[1].set(xlabel="α", xticks=list(column))
 plt.show()
 
 # %% [markdown]
-# Both corpora have their highest values in the middle. On OntoNotes the values from .3 to .6 lie within .45 of
-# each other, so "the highest F1 at .6" is a statement about .15 and .20 of a point. On Quoref the peak at .4 is
-# .92 above its neighbour at .5, but .9 is better than .8 by .71. Each point is one run. How far does one run move? In
+# Both corpora have their highest values in the middle. On OntoNotes the values from 0.3 to 0.6 lie within 0.45 of
+# each other, so "the highest F1 at 0.6" is a statement about 0.15 and 0.20 of a point. On Quoref the peak at 0.4 is
+# 0.92 above its neighbour at 0.5, but 0.9 is better than 0.8 by 0.71. Each point is one run. How far does one run move? In
 # the controlled study each search trains what it chose four times, on fresh draws. The F1 of cross entropy has these
 # standard deviations within a search:
 
@@ -402,9 +402,9 @@ in_small = {key: np.mean(values) for key, values in small.items()}
 pd.Series(in_small).unstack(0).round(1)
 
 # %% [markdown]
-# At argmax F1 goes down from 32.0 at .1 to 0 at .9, and cross entropy has .6. Tuned, all stand between 26 and
+# At argmax F1 goes down from 32.0 at 0.1 to 0 at 0.9, and cross entropy has 0.6. Tuned, all stand between 26 and
 # 31, where the seed moves each by five to eleven points. So here α sets a threshold, and no more was seen; the
-# middle is not the best. (With other settings, linear α = .3 learned with none of three seeds,
+# middle is not the best. (With other settings, linear α = 0.3 learned with none of three seeds,
 # [section 9.10](09_named_entities.ipynb).)
 
 # %% [markdown]
@@ -414,7 +414,7 @@ pd.Series(in_small).unstack(0).round(1)
 # - *Proved*: linear Tversky pushes a class down while αnγ > A(βA + γ). With squared errors no class starts by
 #   being pushed down. With squared sums and α > ½ right answers are pushed down to √(β/α).
 # - *Real* text, few runs: squared Tversky learns without a warm start where linear Tversky does not.
-# - *Printed* numbers: which α from .3 to .6 is best, Table 10 does not show.
+# - *Printed* numbers: which α from 0.3 to 0.6 is best, Table 10 does not show.
 #
 # ## Exercises
 #
@@ -439,7 +439,7 @@ pd.Series(said).round(2)
 # %% [markdown]
 # **3.** Doubling both weights does not change which model is best ([chapter
 # 05](05_tversky.ipynb)). Does it change the gradient's direction, here for one positive and one
-# negative at p = .5 and γ = 1?
+# negative at p = 0.5 and γ = 1?
 
 # %% tags=["solution", "hide-cell"]
 for c in (1, 2):
@@ -453,8 +453,8 @@ for c in (1, 2):
 # Only the length changes: by section 5.2 the odds 1/TI − 1 are multiplied by c and nothing else.
 
 # %% [markdown]
-# **4.** Suppose F1 on OntoNotes were truly the same for α = .3, .4, .5 and .6, and each run had a
-# standard deviation s. For which s is a range of .45 between the four what one expects?
+# **4.** Suppose F1 on OntoNotes were truly the same for α = 0.3, 0.4, 0.5 and 0.6, and each run had a
+# standard deviation s. For which s is a range of 0.45 between the four what one expects?
 
 # %% tags=["solution", "hide-cell"]
 draws = np.random.default_rng(0).normal(size=(100_000, 4))

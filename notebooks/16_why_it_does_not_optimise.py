@@ -87,7 +87,7 @@ def train(loss, optimizer, steps=60, C=4):
     return seen, dice_sum(x @ W, y).item()
 
 
-# %% mystnb={"figure": {"caption": "Figure 16.1. The loss at each step, four classes, 2,000 examples. Three of the four lines lie on each other at 4.", "name": "fig-16-1"}, "image": {"alt": "Loss over 60 steps. The mixed loss with SGD, with Adam, and with gamma 1 and Adam, stays at 4 throughout. The fixed loss with SGD falls from 3.4 to below .5."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 16.1. The loss at each step, four classes, 2,000 examples. Three of the four lines lie on each other at 4.", "name": "fig-16-1"}, "image": {"alt": "Loss over 60 steps. The mixed loss with SGD, with Adam, and with gamma 1 and Adam, stays at 4 throughout. The fixed loss with SGD falls from 3.4 to below 0.5."}} tags=["hide-input"]
 def sgd(parameters):
     return torch.optim.SGD(parameters, lr=1.0)
 
@@ -118,17 +118,17 @@ plt.show()
 #
 # | What you see | Likely cause | In |
 # |---|---|---|
-# | The loss stands at the number of classes, 3.99 or 8.999; at .9998 with one class | numerator per example | 16.3 |
+# | The loss stands at the number of classes, 3.99 or 8.999; at 0.9998 with one class | numerator per example | 16.3 |
 # | It moves only with a learning rate a thousand times larger | the same | 16.3 |
 # | The loss is small from the start, and F1 is 0 | smoothing counted N times | 16.4 |
 # | Dice behaves like accuracy, rare classes are never found | sums over classes | 16.5 |
 # | Out of memory in the loss, or padding changes the result | mask of N × N | 16.6 |
 # | Loss outside of 0 to 1, or too good; "index -100 out of bounds" | −100 as a label | 16.7 |
-# | Two labels at .99 for one token; loss fine, argmax not | sigmoid for softmax | 16.8 |
+# | Two labels at 0.99 for one token; loss fine, argmax not | sigmoid for softmax | 16.8 |
 # | NaN after many good steps; the loss jumps as p nears 1 | (1 − p)^α at p = 1 | 16.9 |
 # | NaN, or a class stuck at 1, on long batches of a model in fp16 | sums in half precision | 16.10 |
 # | Recall near 1, precision at the share of positives | mining keeps none | 16.11 |
-# | Right answers drift back to .5 | α = 1, as in print | 16.12 |
+# | Right answers drift back to 0.5 | α = 1, as in print | 16.12 |
 # | Flat from the first step, with a model that is sure | saturated | 16.12 |
 # | The loss of a perfect model is above 0 | no fault: a self-adjusting loss | [06](06_self_adjusting_dice.ipynb) |
 # | Only the majority class is ever said | linear, smoothed, rare classes | 16.14 |
@@ -300,7 +300,7 @@ for name, loss in (("γ inside", smoothed_n_times), ("γ once", once)):
     print(f"{name:9}", *costs)
 
 # %% [markdown]
-# A model that never says yes has an F1 of 0 and a loss of .09. With γ once it costs .999.
+# A model that never says yes has an F1 of 0 and a loss of 0.09. With γ once it costs 0.999.
 
 # %% [markdown]
 # **Recognise it**: add easy negatives. A dice loss hardly changes, this one sinks.
@@ -416,7 +416,7 @@ pd.DataFrame(rows, ["plain", "dicebook"]).T.rename_axis("padded")
 
 # %% [markdown]
 # Multi-class code stops, binary code goes on. With one token in 256 padded the loss is 13, which no dice loss
-# can be. With every fourth it is .463, where the real tokens cost .877.
+# can be. With every fourth it is 0.463, where the real tokens cost 0.877.
 
 # %% [markdown]
 # **Recognise it**: `y.min() < 0`, or a loss outside of [0, 1]. **Fix**: drop those rows; dicebook does, by
@@ -472,7 +472,7 @@ names = ["naive loss", "its gradient", "dicebook's loss", "its gradient "]
 pd.DataFrame(rows, names).T.rename_axis("logit of one positive")
 
 # %% [markdown]
-# At a logit of 16.7 p rounds to 1. The gradient is NaN, and the value jumps from .05 to .5. In half precision
+# At a logit of 16.7 p rounds to 1. The gradient is NaN, and the value jumps from 0.05 to 0.5. In half precision
 # it happens earlier:
 
 # %%
@@ -573,7 +573,7 @@ pd.Series(kept_for, name="kept").rename_axis("wanted").to_frame().T
 
 # %% [markdown]
 # Nearly all of them where none or one is wanted, none where two are, and k − 2 from then on. The released
-# scripts want .3 negatives for each positive, so k stays at 0 or 1 up to six positives, and nothing is mined
+# scripts want 0.3 negatives for each positive, so k stays at 0 or 1 up to six positives, and nothing is mined
 # there.
 
 # %% [markdown]
@@ -582,8 +582,8 @@ pd.Series(kept_for, name="kept").rename_axis("wanted").to_frame().T
 #
 # ## 16.12 What is no bug and looks like one
 #
-# **Right answers drift back.** [Eq. 12](eq-12) with α = 1 pushes every positive above .5 down again ([chapter
-# 06](06_self_adjusting_dice.ipynb)). Take α of .1 or less.
+# **Right answers drift back.** [Eq. 12](eq-12) with α = 1 pushes every positive above 0.5 down again ([chapter
+# 06](06_self_adjusting_dice.ipynb)). Take α of 0.1 or less.
 #
 # **Flat from the first step.** Each dice loss has p(1 − p) in its gradient by the logit. Where the model is
 # sure and wrong, cross entropy has its largest gradient and dice hardly any:
@@ -801,7 +801,7 @@ print(f"Eq. 16.1 solved for L: {5 - 1024 * (5 - 4.997):.2f}, the sum of five dic
 
 # %% [markdown]
 # **2 (by hand).** What does the loss of 16.4 cost for "says never" with a share π of positives, γ =
-# 1 and many examples? Check it at π = .1.
+# 1 and many examples? Check it at π = 0.1.
 
 # %% tags=["solution", "hide-cell"]
 share = yb.mean().item()

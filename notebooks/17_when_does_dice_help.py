@@ -74,7 +74,7 @@ strata = {
     for name in ("tags", "yes or no", "rare")
 }
 
-# %% mystnb={"figure": {"caption": "Figure 17.1. The primary contrast: F1 of dice minus cross entropy from its prior, both tuned, with 95% intervals. Intervals of strong contrast leave out zero. Diamonds: means over tasks. Grey band: half a point to either side.", "name": "fig-17-1"}, "image": {"alt": "Twenty-seven tasks, one a line, in three strata, each from the largest gain of dice to the largest loss. One interval leaves out zero: that of the spans of WNUT 2017, below it. Those of tags are narrow, that of GoEmotions' rarest label is twenty-four points wide. Below each stratum a diamond, all three close to zero, and at the foot one over all, with an interval from minus .8 to .3."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 17.1. The primary contrast: F1 of dice minus cross entropy from its prior, both tuned, with 95% intervals. Intervals of strong contrast leave out zero. Diamonds: means over tasks. Grey band: half a point to either side.", "name": "fig-17-1"}, "image": {"alt": "Twenty-seven tasks, one a line, in three strata, each from the largest gain of dice to the largest loss. One interval leaves out zero: that of the spans of WNUT 2017, below it. Those of tags are narrow, that of GoEmotions' rarest label is twenty-four points wide. Below each stratum a diamond, all three close to zero, and at the foot one over all, with an interval from minus 0.8 to 0.3."}} tags=["hide-input"]
 _, ax = plt.subplots(figsize=(5.6, 6.2))
 figures.forest(strata, primary, ax=ax)
 ax.set_xlabel("F1 of dice minus cross entropy, both tuned")
@@ -185,14 +185,14 @@ print(f"test that |mu| is .5 or more: p = {p.equivalent:.3f}")
 print(f"a mu of {p.detectable:.2f} would be found four times in five")
 
 # %% [markdown]
-# **The gain of dice over cross entropy, both tuned, is −.25 points of F1, between −.79 and .28.** If the true
-# gain were .73 or more, this experiment would have found it four times in five. A test of equivalence within half
-# a point, at an error rate of 5%, is not passed (p = .14). In no stratum can the mean be told from zero: −.2
-# points [−.6, .2] for tags, −.2 [−1.4, 1.1] for a yes or no, −.4 [−1.4, .5] for the rare. Task by task, one of
+# **The gain of dice over cross entropy, both tuned, is −0.25 points of F1, between −0.79 and 0.28.** If the true
+# gain were 0.73 or more, this experiment would have found it four times in five. A test of equivalence within half
+# a point, at an error rate of 5%, is not passed (p = 0.14). In no stratum can the mean be told from zero: −0.2
+# points [−0.6, 0.2] for tags, −0.2 [−1.4, 1.1] for a yes or no, −0.4 [−1.4, 0.5] for the rare. Task by task, one of
 # the twenty-seven intervals leaves out zero, that of `spans_wnut17`, where dice is behind; by chance alone one or
 # two would.
 #
-# How sure is that? With one source left out after the other the mean goes from −.36 to .13. And an
+# How sure is that? With one source left out after the other the mean goes from −0.36 to 0.13. And an
 # edge of what was searched does not decide it: of the first searches' winners, tuned, 30% of dice and 19% of cross
 # entropy ask for the last checkpoint, 3,840 steps; above a third the protocol would have doubled them.
 #
@@ -248,21 +248,21 @@ pd.DataFrame(
 ).T
 
 # %% [markdown]
-# At argmax the strata differ: dice is .0 points from cross entropy for tags [−1.2, 1.1], 2.4 for a yes or no [.3,
+# At argmax the strata differ: dice is 0.0 points from cross entropy for tags [−1.2, 1.1], 2.4 for a yes or no [0.3,
 # 4.5], and 3.0 for the rare [1.2, 4.8]. The protocol corrects its eleven secondary questions together; after that
-# the three have p = 1.000, .264 and .089.
+# the three have p = 1.000, 0.264 and 0.089.
 #
 # **What moves the threshold on purpose moves it further.** Class weights with a searched exponent are 6.8 points
 # ahead of cross entropy for a yes or no [1.9, 11.7] and 5.6 for the rare [1.5, 9.7]; logit adjustment 6.9 [1.7,
-# 12.1] and 6.2 [1.9, 10.5]. Of all eleven corrected p the smallest is .089. The distance is largest where
+# 12.1] and 6.2 [1.9, 10.5]. Of all eleven corrected p the smallest is 0.089. The distance is largest where
 # training has fewer positives than use: on `qqp_02`, 2% in training and 10% in the test, cross entropy at argmax
 # has an F1 of 17, dice 25, weights 42 and logit adjustment 41; cross entropy with its threshold tuned has 40.
 #
 # **With thresholds tuned** none of the four is told from cross entropy that starts at the prior: over all weights
-# .2 [−.3, .7], logit adjustment .2 [−.4, .8].
+# 0.2 [−0.3, 0.7], logit adjustment 0.2 [−0.4, 0.8].
 #
-# *The start alone*: cross entropy from the prior is .1 points [−.4, .7] from cross entropy with its biases near 0,
-# tuned, and −.1 [−.7, .5] at argmax.
+# *The start alone*: cross entropy from the prior is 0.1 points [−0.4, 0.7] from cross entropy with its biases near 0,
+# tuned, and −0.1 [−0.7, 0.5] at argmax.
 # On single tasks the start is not free at argmax: on `qqp_10` it costs cross entropy 3.1 points, with an interval
 # that excludes 0 and is not corrected for the number of tasks.
 #
@@ -386,7 +386,7 @@ batches.round(1)
 #
 # The evidence is of one small encoder and of English tags, sentences, pairs and spans; F1 was strict. Tags, a yes
 # or no and rare positives count alike in the mean over all, however many tasks they have. That no difference
-# larger than .73 was seen does not say that there is none. With all layers trained there are four corpora and, but for
+# larger than 0.73 was seen does not say that there is none. With all layers trained there are four corpora and, but for
 # the label `fear`, one batch size. [Chapter 22](22_your_own_data.ipynb) compares losses on your own file.
 #
 # ## Summary
@@ -394,11 +394,11 @@ batches.round(1)
 # All of these are *real text*: twenty-seven English tasks of eight sources, on frozen features unless all layers
 # are named.
 #
-# - With the same searches and both thresholds tuned, dice minus cross entropy from the prior is −.25 points of F1
-#   [−.79, .28]. Equivalence within half a point is not proved.
-# - At argmax dice is 2.4 [.3, 4.5] points ahead for a yes or no and 3.0 [1.2, 4.8] for rare positives, where
-#   weights are 6.8 [1.9, 11.7] and 5.6 [1.5, 9.7]; on tags it is .0 [−1.2, 1.1]. After correction the least p is
-#   .089.
+# - With the same searches and both thresholds tuned, dice minus cross entropy from the prior is −0.25 points of F1
+#   [−0.79, 0.28]. Equivalence within half a point is not proved.
+# - At argmax dice is 2.4 [0.3, 4.5] points ahead for a yes or no and 3.0 [1.2, 4.8] for rare positives, where
+#   weights are 6.8 [1.9, 11.7] and 5.6 [1.5, 9.7]; on tags it is 0.0 [−1.2, 1.1]. After correction the least p is
+#   0.089.
 # - With thresholds tuned no rival is told apart from cross entropy, and neither is its start.
 # - All layers trained, both losses from the log prior, thresholds tuned: on two corpora of entities we cannot tell
 #   whether dice or cross entropy is better. On MRPC and on the rare label dice over the positive class is lower.
@@ -462,8 +462,8 @@ pd.Series(correlation).describe()[["min", "50%", "max"]].round(2)
 
 # %% [markdown]
 # **17.3** How many runs does a claim need? With $s$ the standard deviation of the paired difference, a true gain
-# of $\Delta$ is seen four times in five, at 5% significance, with about $(z_{.975} + z_{.8})^2\,(s/\Delta)^2$
-# runs. Count them for the task of median $s$, for gains of one point and of .3.
+# of $\Delta$ is seen four times in five, at 5% significance, with about $(z_{0.975} + z_{0.8})^2\,(s/\Delta)^2$
+# runs. Count them for the task of median $s$, for gains of one point and of 0.3.
 
 # %% tags=["solution", "hide-cell"]
 def runs_needed(deviation, gain):
@@ -481,7 +481,7 @@ needed
 # %% [markdown]
 # <details><summary>What this says</summary>
 #
-# One point takes 59 runs to be seen, and .3 takes 628. The paper prints gains of both sizes and names no
+# One point takes 59 runs to be seen, and 0.3 takes 628. The paper prints gains of both sizes and names no
 # number of runs.
 #
 # </details>

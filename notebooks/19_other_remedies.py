@@ -136,7 +136,7 @@ draw_remedies()
 # $$ \eta^\dagger = \frac{L_0'(0)}{L_0'(0) - L_1'(0)} \tag{19.1} $$
 #
 # That is the **built-in threshold** of a loss, in true probabilities. For F1 it should be half of the best F1
-# ([Eq. 2.3](eq-2-3)): .26 on the book's toy.
+# ([Eq. 2.3](eq-2-3)): 0.26 on the book's toy.
 #
 # Call a loss *symmetric* if it treats the two labels alike:
 #
@@ -179,7 +179,7 @@ pd.DataFrame(both, ["Eq. 19.1", "on a grid"]).T.round(3)
 
 
 # %% [markdown]
-# Focal loss is known as a remedy for imbalance, and its threshold is .5 with every exponent: it spends less on
+# Focal loss is known as a remedy for imbalance, and its threshold is 0.5 with every exponent: it spends less on
 # the easy examples of *both* labels. (Its α is a weight, [Eq. 2](eq-2).)
 
 # %% [markdown]
@@ -256,7 +256,7 @@ swept = pd.DataFrame({"threshold": at_tau, "F1": f1_of}).rename_axis("τ")
 swept.round(3)
 
 # %% [markdown]
-# The best τ is .35, a threshold of .26. τ = 1 has a threshold of .05 and falls below the unadjusted model. **If
+# The best τ is 0.35, a threshold of 0.26. τ = 1 has a threshold of 0.05 and falls below the unadjusted model. **If
 # F1 is the score, τ is a threshold to be tuned, like any other.**
 #
 # ## 19.3 Class-balanced weights
@@ -303,7 +303,7 @@ balanced.round(3)
 
 
 # %% [markdown]
-# The threshold runs from .5 to .05, and passes .26 near β = .996. The scale of β depends on how large the
+# The threshold runs from 0.5 to 0.05, and passes 0.26 near β = 0.996. The scale of β depends on how large the
 # corpus is.
 #
 # ## 19.4 Margins: LDAM
@@ -356,8 +356,8 @@ margins.rename_axis("largest margin").round(3)
 
 
 # %% [markdown]
-# With the usual largest margin of .5 the threshold is .473; with one of 15 it is back at .500. (The published
-# code multiplies normalised logits by 30, which turns .5 into 15.) So margins alone hardly move the threshold.
+# With the usual largest margin of 0.5 the threshold is 0.473; with one of 15 it is back at 0.500. (The published
+# code multiplies normalised logits by 30, which turns 0.5 into 15.) So margins alone hardly move the threshold.
 # Their authors also reweight late in training, which moves it as weights do, and may change the model (19.8).
 #
 # ## 19.5 Poly loss
@@ -384,7 +384,7 @@ print(f"ε-term {added:.5f}; γ times Eq. 6, γ a million, {dice_term:.5f}")
 
 # %% [markdown]
 # The new term, $|p - y|$, is γ times the dice loss of one example ([Eq. 6](eq-6)) as γ → ∞ ([section
-# 3.5](03_dice_and_f1.ipynb)). Poly loss is symmetric, and its threshold is .5.
+# 3.5](03_dice_and_f1.ipynb)). Poly loss is symmetric, and its threshold is 0.5.
 
 # %% [markdown]
 # ## 19.6 Asymmetric loss, for many labels
@@ -419,7 +419,7 @@ asl = pd.DataFrame(rows, ["δ = 0", "δ = 0.05"]).T
 asl.round(3)
 
 # %% [markdown]
-# With its usual settings, γ₋ = 4 and δ = .05, the threshold is at .128. But it is *fixed*, while the best
+# With its usual settings, γ₋ = 4 and δ = 0.05, the threshold is at 0.128. But it is *fixed*, while the best
 # threshold is half of the F1 that can be reached, and so depends on how rare a label is and how well it can be
 # told. Three labels, F1 over five data sets; "fitted" is a threshold tuned on the training set:
 
@@ -454,8 +454,8 @@ labelled.round(3)
 # \eta^\dagger = \frac{k}{1 + k} \tag{19.10} $$
 #
 # That is a shift of all logits by $-\log k$; adding $\log k$ afterwards takes it back. It is the weight $1/k$
-# on positives ([Eq. 2.5](eq-2-5)), with cheaper steps and fewer negatives seen. For the threshold .26 one keeps
-# $k = .35$ of them, between six and seven negatives for each positive.
+# on positives ([Eq. 2.5](eq-2-5)), with cheaper steps and fewer negatives seen. For the threshold 0.26 one keeps
+# $k = 0.35$ of them, between six and seven negatives for each positive.
 
 # %%
 rows = {}
@@ -477,7 +477,7 @@ sampling = pd.DataFrame(rows, columns).T.rename_axis("negatives a positive")
 sampling.round(3)
 
 # %% [markdown]
-# F1 at m > 0 rises and falls with the threshold; with the shift taken back it stays within .02, even where a
+# F1 at m > 0 rises and falls with the threshold; with the shift taken back it stays within 0.02, even where a
 # tenth of the examples is used. In entity recognition negatives are also sampled because unlabelled entities
 # hide among them {cite}`li2021unlabeled`.
 #
@@ -485,7 +485,7 @@ sampling.round(3)
 #
 # The built-in threshold of each remedy, on the curve of the toy's F1:
 
-# %% mystnb={"figure": {"caption": "Figure 19.2. What each remedy's built-in threshold is worth on the toy with 5% positives.", "name": "fig-19-2"}, "image": {"alt": "F1 against the threshold on a logarithmic axis: a hill with its top at .26. Logit adjustment with tau 1 and one negative a positive stand at .05, far down the left slope; class-balanced weights at .1 and asymmetric loss at .13, higher up; linear dice at the top; LDAM, poly, focal and cross entropy at .47 to .5 on the right slope."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 19.2. What each remedy's built-in threshold is worth on the toy with 5% positives.", "name": "fig-19-2"}, "image": {"alt": "F1 against the threshold on a logarithmic axis: a hill with its top at 0.26. Logit adjustment with tau 1 and one negative a positive stand at 0.05, far down the left slope; class-balanced weights at 0.1 and asymmetric loss at 0.13, higher up; linear dice at the top; LDAM, poly, focal and cross entropy at 0.47 to 0.5 on the right slope."}} tags=["hide-input"]
 grid = torch.linspace(0.02, 0.7, 120)
 hill = [f1_score(honest > t, y_big) for t in grid]
 shown = {
@@ -543,7 +543,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["F1, tuned", "minus cross 
 
 # %% [markdown]
 # Logit adjustment is level with cross entropy to the last digit, as [Eq. 19.2](eq-19-2) says. Weights and dice
-# find a better model, and no interval of theirs holds 0; the asymmetric loss, poly loss and LDAM are within .01
+# find a better model, and no interval of theirs holds 0; the asymmetric loss, poly loss and LDAM are within 0.01
 # of cross entropy. So two remedies with the same threshold may differ: an adjustment moves the bias that the
 # model had anyway, a weight changes which examples the model is fitted to.
 #
@@ -598,7 +598,7 @@ pd.DataFrame(rows).T
 #
 # ## Exercises
 #
-# **Exercise 19.1 (recall).** With 2% positives, which τ gives logit adjustment the threshold .2? Which ratio of
+# **Exercise 19.1 (recall).** With 2% positives, which τ gives logit adjustment the threshold 0.2? Which ratio of
 # weights, and how many negatives for each positive, give the same?
 
 # %% tags=["solution", "hide-cell"]
@@ -646,7 +646,7 @@ for one, many in (
 # %% [markdown]
 # **Exercise 19.4 (predict, then run).** Somebody samples three negatives for each positive *and* keeps the
 # weight 19 on positives. Write down the threshold that results, and whether F1 at $m > 0$ is nearer to that of
-# "always yes" (.095) or to .5. Then run.
+# "always yes" (0.095) or to 0.5. Then run.
 
 # %% tags=["solution", "hide-cell"]
 k = 3 / 19

@@ -244,7 +244,7 @@ for p in (0.01, 0.1, 0.5, 0.9):
 
 
 # %% [markdown]
-# At $p = .1$ one positive pulls as hard as 13,600 negatives, at $p = .01$ as 192; and a positive above
+# At $p = 0.1$ one positive pulls as hard as 13,600 negatives, at $p = 0.01$ as 192; and a positive above
 # one half is pulled back down, and a negative above one half is pushed further up. Now take spans that
 # look alike, one of which is an entity and 187 are not.
 
@@ -265,7 +265,7 @@ turns = {}
 for name, values in pulls.items():
     turns[name] = grid[:-1][np.diff(np.sign(values)) != 0]
 
-# %% mystnb={"figure": {"caption": "Figure 20.2. How hard a group of spans, one of 188 an entity, is pulled up (above 0) or down, by the probability that the model gives it. Dots: where the pull changes its sign; a group rests where it falls.", "name": "fig-20-2"}, "image": {"alt": "Two curves over the probability on a logit axis. Cross entropy pulls up below .005 and down above. Element-wise dice pulls down below .01, up from there to .5, down to .99, and up above."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 20.2. How hard a group of spans, one of 188 an entity, is pulled up (above 0) or down, by the probability that the model gives it. Dots: where the pull changes its sign; a group rests where it falls.", "name": "fig-20-2"}, "image": {"alt": "Two curves over the probability on a logit axis. Cross entropy pulls up below 0.005 and down above. Element-wise dice pulls down below 0.01, up from there to 0.5, down to 0.99, and up above."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.4))
 for name, color in (("cross entropy", "C0"), ("element-wise dice", "C1")):
     ax.plot(grid, pulls[name], label=name, color=color)
@@ -279,9 +279,9 @@ plt.show()
 
 # %% [markdown]
 # Cross entropy has one place of rest, the true 1/188. Element-wise dice has three, and which of
-# them a group reaches depends on where it starts: below .01 it is pushed down to zero, above .99 up to
+# them a group reaches depends on where it starts: below 0.01 it is pushed down to zero, above 0.99 up to
 # one, and between them it is pulled to one half, and there it stays, although 187 of 188 are wrong.
-# With more negatives the lower border moves up, to .003 at 21 for each positive and .023 at a thousand:
+# With more negatives the lower border moves up, to 0.003 at 21 for each positive and 0.023 at a thousand:
 # there is always a start from which the loss forgets them. In a
 # set-level dice loss all decisions stand in one sum, and every negative counts in its denominator;
 # what that asks for is the threshold at half of the dice coefficient
@@ -380,7 +380,7 @@ pd.DataFrame(results).T.round(1)
 #
 # The head of 20.3 on frozen features of MiniLM. For each draw of training sentences every remedy gets
 # four trials of learning rate, dropout, start of the bias and its own parameter, for weighting the power of
-# the ratio, from .1 to 1; half of what validates
+# the ratio, from 0.1 to 1; half of what validates
 # chooses the trial, the other half the threshold (`python -m studies.spans`). *Element-wise, warm* begins
 # with cross entropy, as where a trained model is tuned further.
 
@@ -476,18 +476,18 @@ against_prior("half")
 #
 # Element-wise dice finds next to nothing: with any threshold its mean stays below four points on each corpus.
 # After a start with cross entropy its mean is at most 17: at the 870 negatives of WNUT 2017 for each positive a
-# group below .02 goes on falling.
+# group below 0.02 goes on falling.
 #
 # Two limits. Cross entropy from the prior had this start in all four trials, the other losses in two and a bias of 0 in
 # two, so part of what they lack, tuned, may come from that. And the encoder is frozen. Three draws with every layer
 # trained, at one learning rate for all (`python -m studies.spans_all_layers`), say the same of element-wise dice, which
-# has .5 there, and rank none of the others.
+# has 0.5 there, and rank none of the others.
 
 # %% [markdown]
 # ## 20.7 What a gain of one point is worth
 #
 # The pull request that brought the loss into GLiNER (urchade/GLiNER, 361) reports, on WNUT 2017 and
-# at 187 negatives a positive, .99 points of F1 for focal loss with α = .25 and .70 for dice, each as one
+# at 187 negatives a positive, 0.99 points of F1 for focal loss with α = 0.25 and 0.70 for dice, each as one
 # number without an interval. How far does luck alone put two runs apart?
 # The study of [chapter 17](17_when_does_dice_help.ipynb) has twenty pairs of taggers on this corpus, with dice and
 # with cross entropy from the log prior, four pairs for each of five searches. The draws of section 20.6 are for span
@@ -528,8 +528,8 @@ for who, points in scatter.items():
     print(f"{who}: {spread}, pairs needed {needed}")
 
 # %% [markdown]
-# Among the taggers the difference scatters by 2.0 points, so a gain of .99 takes 34 pairs of runs to be
-# seen, and one of .70 takes 66. Among our span heads it scatters by 2.4, and a gain of .99 takes 50 pairs.
+# Among the taggers the difference scatters by 2.0 points, so a gain of 0.99 takes 34 pairs of runs to be
+# seen, and one of 0.70 takes 66. Among our span heads it scatters by 2.4, and a gain of 0.99 takes 50 pairs.
 # The pairs needed go with the square of the scatter over the gain. One number cannot tell either gain from
 # none. Our intervals for the two losses, thresholds tuned, are
 # −2.9 points [−4.7, −1.2] for focal loss and −39.2 [−42.8, −35.4] for element-wise dice, for new heads on
@@ -593,7 +593,7 @@ print(by_hand)
 
 # %% [markdown]
 # **Exercise 20.2 (pencil).** Show that Eq. 20.1 asks a positive to stop at $p = 1/(1+\gamma)$, and
-# find γ for which it stops at .9.
+# find γ for which it stops at 0.9.
 
 # %% tags=["solution", "hide-cell"]
 # The loss of a positive falls with q, so p rests where dq/dp = (1-p)^(γ-1) ((1-p) - γp) = 0, at
@@ -627,7 +627,7 @@ torch.testing.assert_close(element_dice(m, y), theirs)
 # %% [markdown]
 # **Exercise 20.4 (predict, then run).** Element-wise dice with γ = 0 and ε = 1 is Eq. 6 of the
 # paper. Of a group that looks alike a share η is positive. From which η on is it called positive at
-# one half? Predict: nearer to .5, or to 1/188?
+# one half? Predict: nearer to 0.5, or to 1/188?
 
 # %% tags=["solution", "hide-cell"]
 smooth = lambda m, y: element_dice(m, y, gamma=0.0, eps=1.0)

@@ -180,7 +180,7 @@ pd.DataFrame(early).T.rename_axis("steps")
 # ten steps it gives hardly any label. Only then come the words, and the common
 # labels with them. A rare label has to climb from its share, 1/200, to one half before it is given once;
 # in these few steps it does not, and on real text, after two passes or more, a threshold for each label still adds
-# 9.0 points of macro F1 (21.7). Nothing is broken: a probability of .2 for a label that one letter in two
+# 9.0 points of macro F1 (21.7). Nothing is broken: a probability of 0.2 for a label that one letter in two
 # hundred has is a discovery. **The threshold of one half is what hides it.**
 
 # %% [markdown]
@@ -326,7 +326,7 @@ reliable = pd.DataFrame(told)
 reliable.round(1).rename_axis("probability said; happened, in percent")
 
 # %% [markdown]
-# Where cross entropy says .1 to .3 or .3 to .6, about so many labels are there. Where the weighted loss
+# Where cross entropy says 0.1 to 0.3 or 0.3 to 0.6, about so many labels are there. Where the weighted loss
 # says so, fewer are. So plug in with cross entropy; with weights, focal loss or adjusted logits tune, or calibrate
 # anew. What dice loses by its probabilities is measured in the next section.
 
@@ -335,7 +335,7 @@ reliable.round(1).rename_axis("probability said; happened, in percent")
 #
 # GoEmotions, frozen features of a bag of words, means of twenty draws: in each 16,000 comments to train on, four trials
 # for every remedy, 4,000 comments to choose by and 4,000 to set thresholds on (`python -m studies.labels`). The trials
-# search the power of the ratio and of the prior, too, from .1 to 1. Cross entropy with a prior start has that start in
+# search the power of the ratio and of the prior, too, from 0.1 to 1. Cross entropy with a prior start has that start in
 # all four, the other losses in two.
 
 # %% tags=["hide-input"]
@@ -398,11 +398,11 @@ pd.DataFrame(lines).T
 
 # %% [markdown]
 # **For dice.** At one half macro dice is 8.2 [7.4, 9.0] points of macro F1 ahead of cross entropy with a
-# prior start and 9.4 [8.5, 10.4] of micro F1, with nothing tuned. The prior start alone adds 1.0 [.6, 1.5]. In micro F1 dice over all decisions, with one threshold, is the
-# best of the table, .5 [.3, .8] ahead of cross entropy.
+# prior start and 9.4 [8.5, 10.4] of micro F1, with nothing tuned. The prior start alone adds 1.0 [0.6, 1.5]. In micro F1 dice over all decisions, with one threshold, is the
+# best of the table, 0.5 [0.3, 0.8] ahead of cross entropy.
 #
 # **Against.** With a threshold for each label cross entropy has the best macro F1 of the table. Macro dice decided
-# alike is −.2 [−.6, .3] from it: no difference larger than .6 was seen. At one half macro dice is 1.4 [.8, 2.0] behind it, and
+# alike is −0.2 [−0.6, 0.3] from it: no difference larger than 0.6 was seen. At one half macro dice is 1.4 [0.8, 2.0] behind it, and
 # 4.8 [4.1, 5.6] of micro F1 ahead: who wants one set of decisions that is good at both can do without tuning. All this is
 # one corpus and a small model.
 #
@@ -410,10 +410,10 @@ pd.DataFrame(lines).T
 # give ten thousand labels where 6,329 are right.
 #
 # **Few positives.** Grief has seven positives to tune on, pride ten, relief and nervousness about fifteen. Their own
-# thresholds still serve these four better than that of all, by 2.0 points of F1 [.8, 3.3] over draws; shrinking takes
-# 1.2 [.1, 2.4] away. Shrinking buys micro F1, 2.8 [2.3, 3.4] points for
-# .5 [.1, .8] of macro F1. The plug-in threshold is −.2 [−.7, .4] from a tuned one for cross entropy; for focal loss
-# it loses 8.1 [5.7, 10.5], for weights and adjusted logits 3.2 each. For dice no loss larger than .3 was seen. With
+# thresholds still serve these four better than that of all, by 2.0 points of F1 [0.8, 3.3] over draws; shrinking takes
+# 1.2 [0.1, 2.4] away. Shrinking buys micro F1, 2.8 [2.3, 3.4] points for
+# 0.5 [0.1, 0.8] of macro F1. The plug-in threshold is −0.2 [−0.7, 0.4] from a tuned one for cross entropy; for focal loss
+# it loses 8.1 [5.7, 10.5], for weights and adjusted logits 3.2 each. For dice no loss larger than 0.3 was seen. With
 # fewer positives than these, decide between own and common thresholds on halves of validation.
 
 # %% [markdown]
@@ -433,7 +433,7 @@ show(of_all)
 # Here the start does most. From a bias of 0 cross entropy gives no label at one half in any draw, and its own
 # thresholds make 7.5 points of macro F1 of it; from the prior they make 34.9. Weighted cross entropy, 25.7, and macro
 # dice, 23.7, stay behind that in every draw, and so does their average precision: it is the ranking that they
-# have not learnt. At one half macro dice is ahead by 2.1 points of micro F1 and behind by .8 of macro F1, on average.
+# have not learnt. At one half macro dice is ahead by 2.1 points of micro F1 and behind by 0.8 of macro F1, on average.
 # In two short passes at one learning rate, which no loss chose, this cannot tell a loss from its step: the
 # searched model above has dice level. It does say that a loss that helps a small model need not help a large one.
 
@@ -502,7 +502,7 @@ told = f"in a batch less alone: {right:.0e}"
 print(f"{told}; with a wrong padding token {wrong:.2f}")
 
 # %% [markdown]
-# **bf16 is coarse.** Near −5, where a rare label's log-odds lie, two neighbouring logits of bf16 are .03 apart,
+# **bf16 is coarse.** Near −5, where a rare label's log-odds lie, two neighbouring logits of bf16 are 0.03 apart,
 # beyond −8 twice as far. Many decoders are stored so: hence `.float()`, before the forward pass; after it nothing comes
 # back. The library's losses compute in fp32; sort and tune in fp32, too.
 #
@@ -614,7 +614,7 @@ if output_dir:
 # - A rare label has to climb from its share to one half before it is given: that is why a model "only predicts zeros".
 # - At one half the loss decides macro F1: macro dice, weights and adjusted logits are ahead of cross entropy, on
 #   *made-up* letters and *real text*. With a threshold for each label, on *real text*, cross entropy with a prior start
-#   is level with macro dice in a small model: no difference larger than .6 points was seen. With all layers trained
+#   is level with macro dice in a small model: no difference larger than 0.6 points was seen. With all layers trained
 #   for two passes it was ahead in all three draws.
 # - Micro F1 hides rare labels, and wants one threshold for all. Report both, and each label with its count.
 # - A threshold tuned on a handful of positives promises more than it keeps; on *real text* it was still the better one.
@@ -634,7 +634,7 @@ assert (own["right"], own["count"] + own["predicted"]) == (8, 30)
 print(f"{own['f1']:.1f}")
 
 # %% [markdown]
-# **Exercise 21.2 (pencil).** A label has a share of 1/200. Its probabilities are right, and its best F1 is .4.
+# **Exercise 21.2 (pencil).** A label has a share of 1/200. Its probabilities are right, and its best F1 is 0.4.
 # At which probability should it be given, and at which log-odds?
 
 # %% tags=["solution", "hide-cell"]

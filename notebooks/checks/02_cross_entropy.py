@@ -5,9 +5,9 @@ from dicelab.claims import claim
 # %% 2.3
 claim("The two agree to three digits", abs(probability.mean() - y.mean()).item() < 5e-4)
 sums = {v: class_gradients(torch.full_like(y, v), y) for v in (0.5, 0.05, 0.01)}
-claim("At .5 the negatives have 950 and the positives 50", sums[0.5] == [950, 50])
-claim("At $p = .05$ the two are equal, 95 and 95", sums[0.05] == [95, 95])
-claim("Below .05 the positives win", sums[0.01][1] > sums[0.01][0])
+claim("At 0.5 the negatives have 950 and the positives 50", sums[0.5] == [950, 50])
+claim("At $p = 0.05$ the two are equal, 95 and 95", sums[0.05] == [95, 95])
+claim("Below 0.05 the positives win", sums[0.01][1] > sums[0.01][0])
 
 # %% Where training starts
 entropy = -(share * share.log() + (1 - share) * (1 - share).log()).item()
@@ -41,11 +41,11 @@ behind = {
 }
 with_20 = SIZES.index(20)
 low, high = np.quantile(chosen[:, with_20], [0.05, 0.95])
-claim("With 20 positives the tuned threshold lies anywhere between .15 and .48",
-      {".15": low, ".48": high})  # fmt: skip
+claim("With 20 positives the tuned threshold lies anywhere between 0.15 and 0.48",
+      {"0.15": low, "0.48": high})  # fmt: skip
 claim(
-    "Its F1 is .496 on average where the best threshold has .518 and .5 has .442",
-    {".496": few[:, with_20].mean(), ".518": best.mean(), ".442": at_half.mean()},
+    "Its F1 is 0.496 on average where the best threshold has 0.518 and 0.5 has 0.442",
+    {"0.496": few[:, with_20].mean(), "0.518": best.mean(), "0.442": at_half.mean()},
 )
 claim(
     "three in four tunings do worse than dice, and four in five worse than the plug-in threshold of the same model",
@@ -60,8 +60,8 @@ claim(
 
 # %% Where should the threshold be?
 claim(
-    "Half of .521 is .261, and the best of all thresholds is .260",
-    {".521": f1_best, ".261": f1_best / 2, ".260": t_best},
+    "Half of 0.521 is 0.261, and the best of all thresholds is 0.260",
+    {"0.521": f1_best, "0.261": f1_best / 2, "0.260": t_best},
 )
 
 # %% The paper's formula for the weights
@@ -105,19 +105,19 @@ claim(
     bool((frame["difference"][:2].abs() < 0.1).all()),
     {"3.02": frame["difference"]["bias"]},
 )
-claim("the balanced weights move it to .05", {".05": 1 / 20})
-claim("threshold is .26", {".26": t_best}, float(gain.mean()) > 0.1)
+claim("the balanced weights move it to 0.05", {"0.05": 1 / 20})
+claim("threshold is 0.26", {"0.26": t_best}, float(gain.mean()) > 0.1)
 trained = table["cross entropy, p > .5"]
-claim("the plain model had .497 at threshold .5", {".497": trained["F1"]})
+claim("the plain model had 0.497 at threshold 0.5", {"0.497": trained["F1"]})
 claim(
     'So "balanced" weights, the default advice, cost F1 here',
     f1_score(z_heavy > 0, y_test) < trained["F1"],
 )
-claim("The two curves agree to .01", float(np.abs(gap.mean(0)).max()) < 0.01)
+claim("The two curves agree to 0.01", float(np.abs(gap.mean(0)).max()) < 0.01)
 by_K = {K: log_ratio_weights([1900, 100], K=K).double() for K in (1, 3)}
 ratio = {K: float(w[1] / w[0]) for K, w in by_K.items()}
 claim("counts a positive 58 times at $K = 1$", {"58": ratio[1]})
-claim("which is a threshold of .017", {".017": 1 / (1 + ratio[1])})
+claim("which is a threshold of 0.017", {"0.017": 1 / (1 + ratio[1])})
 claim("The ratio 2.8 that is best for this toy comes out near $K = 3$",
       {"2.8": 1 / t_best - 1}, abs(ratio[3] - 2.8) < 0.3)  # fmt: skip
 

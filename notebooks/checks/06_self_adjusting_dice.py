@@ -16,13 +16,13 @@ claim(
 )
 
 # %% 6.4
-claim("The derivative at .9 is +.549", {".549": of_positive[0.9]})
-claim("has the derivative −.673: it moves *up*", {"−.673": of_negative.derivative[0.9]})
-claim("its loss falls from .2 at p = .5 to nothing at p = 1", {".2": of_negative.loss[0.5]},
+claim("The derivative at 0.9 is +0.549", {"0.549": of_positive[0.9]})
+claim("has the derivative −0.673: it moves *up*", {"−0.673": of_negative.derivative[0.9]})
+claim("its loss falls from 0.2 at p = 0.5 to nothing at p = 1", {"0.2": of_negative.loss[0.5]},
       dsc_loss(torch.tensor(1.0), torch.tensor(0.0)) == 0)  # fmt: skip
 up, down = arrivals.values()
-claim("Every positive ends at .5", {".5": up.mean()}, up.max() - up.min() < 0.01)
-claim("those below .5 go to 0, those above go to 1", (down.round(2) == [0, 0, 0, 1, 1, 1]).all())
+claim("Every positive ends at 0.5", {"0.5": up.mean()}, up.max() - up.min() < 0.01)
+claim("those below 0.5 go to 0, those above go to 1", (down.round(2) == [0, 0, 0, 1, 1, 1]).all())
 
 # %% 6.5
 claim(
@@ -50,23 +50,23 @@ claim(
     [n for n, v in at.items() if v[0] == 0] == ["DL, Eq. 7", "TL", "DSC"],
 )
 claim(
-    "at p = .01 the gradient of dice is .0098",
-    {".0098": -float(on_logit["DL, Eq. 7"][0].subs(P, 0.01))},
+    "at p = 0.01 the gradient of dice is 0.0098",
+    {"0.0098": -float(on_logit["DL, Eq. 7"][0].subs(P, 0.01))},
     -float(on_logit["CE"][0].subs(P, 0.01)) > 0.9,
 )
-claim("and that of DSC at .5", on_logit["DSC"][0].subs(P, sp.Rational(1, 2)) == 0)
+claim("and that of DSC at 0.5", on_logit["DSC"][0].subs(P, sp.Rational(1, 2)) == 0)
 
 # %% 6.6
 kinds = ["floor, example", "floor, set", "floor, set, squared"]
 claim(
-    "With α = .1 and less the floor of a squared set, the library's default, is the lowest",
+    "With α = 0.1 and less the floor of a squared set, the library's default, is the lowest",
     bool((floors.loc[[0.01, 0.1], kinds].idxmin(axis=1) == kinds[2]).all()),
 )
 for options, key in (({"squared": False}, "floor, set"), ({}, "floor, set, squared")):
     at_best = torch.logit(stops[1]).expand(20000)
     many = BinarySelfAdjustingDiceLoss(alpha=0.1, **options)(at_best, torch.ones(20000))
     assert abs(many - floors[key][0.1]) < 1e-4  # the library's own, on 20,000 positives
-claim("(1 − p)^.01 lies between .95 and 1 for all p below .99", 0.01**0.01 > 0.95)
+claim("(1 − p)^0.01 lies between 0.95 and 1 for all p below 0.99", 0.01**0.01 > 0.95)
 claim(
     "The two gradients are nearly at right angles with α = 1",
     abs(cosines[1.0]) < 0.1,
@@ -76,7 +76,7 @@ claim(
     len(logit) == 500,
     0.4 < (logit > 0).double().mean().item() < 0.6,
 )
-claim("With .01, as in the authors' scripts, they are almost the same", cosines[0.01] > 0.999)
+claim("With 0.01, as in the authors' scripts, they are almost the same", cosines[0.01] > 0.999)
 
 # %% 6.7
 claim("All cells fall on the predicted side", f1[below].min() > 0.4, f1[~below].max() < 0.1)
@@ -88,44 +88,44 @@ x, y = imbalanced_blobs(2000, seed=0)
 
 # %% 6.8
 linear, adjusted = (gradients[name] for name in ("Eq. 6, linear dice", "Eq. 12, DSC"))
-claim(".0097 with linear dice and .0095 with DSC: the factor took two percent off",
-      {".0097": linear[0], ".0095": adjusted[0]}, round(1 - adjusted[0] / linear[0], 2) == 0.02)  # fmt: skip
+claim("0.0097 with linear dice and 0.0095 with DSC: the factor took two percent off",
+      {"0.0097": linear[0], "0.0095": adjusted[0]}, round(1 - adjusted[0] / linear[0], 2) == 0.02)  # fmt: skip
 ratios = {}
 for level in ("example", "set"):
     x = torch.logit(torch.tensor([0.01, 0.9, 0.5])).requires_grad_()
     BinaryDiceLoss(squared=False, level=level)(x, torch.tensor([0.0, 0, 1])).backward()
     ratios[level] = (x.grad[0] / x.grad[1]).item()
 claim(
-    "is .39 of that at p = .9, and on a set it is .11 of it",
-    {".39": ratios["example"], ".11": ratios["set"]},
+    "is 0.39 of that at p = 0.9, and on a set it is 0.11 of it",
+    {"0.39": ratios["example"], "0.11": ratios["set"]},
     ratios["set"] < ratios["example"],
 )
-claim("Squared dice has .0002, focal loss three millionths",
-      {".0002": gradients["Eq. 7, squared dice"][0]}, 2.5e-6 < gradients["FL, f = 2"][0] < 3.5e-6)  # fmt: skip
+claim("Squared dice has 0.0002, focal loss three millionths",
+      {"0.0002": gradients["Eq. 7, squared dice"][0]}, 2.5e-6 < gradients["FL, f = 2"][0] < 3.5e-6)  # fmt: skip
 claim("90 easy negatives outweigh one positive; with linear dice 6 and with DSC 5",
       {"90": gradients["CE"][4], "6": linear[4], "5": adjusted[4]})  # fmt: skip
 claim("with squared dice 425, with focal loss hundreds of thousands",
       {"425": gradients["Eq. 7, squared dice"][4]}, gradients["FL, f = 2"][4] > 2e5)  # fmt: skip
 claim("an easy negative keeps 98% of the gradient of linear dice", {"98%": adjusted[0] / linear[0]})
-claim("Squaring leaves 2% of it, focal loss .03%",
-      {"2%": gradients["Eq. 7, squared dice"][0] / linear[0], ".03%": gradients["FL, f = 2"][0] / linear[0]})  # fmt: skip
+claim("Squaring leaves 2% of it, focal loss 0.03%",
+      {"2%": gradients["Eq. 7, squared dice"][0] / linear[0], "0.03%": gradients["FL, f = 2"][0] / linear[0]})  # fmt: skip
 
 # %% 6.9
 up, down = arrivals.values()
 middle, start = medians.loc["0.5"], medians.loc["-3"]
-claim("the easy negatives end at .00 and the easy positives at .91",
-      {".00": middle.loc["CE", "easy −"], ".91": middle.loc["CE", "easy +"]},
+claim("the easy negatives end at 0.00 and the easy positives at 0.91",
+      {"0.00": middle.loc["CE", "easy −"], "0.91": middle.loc["CE", "easy +"]},
       middle.loc["CE", "hard −"] > middle.loc["CE", "hard +"])  # fmt: skip
-claim("Focal loss asks for less: .06 and .70",
-      {".06": middle.loc["FL, f = 2", "easy −"], ".70": middle.loc["FL, f = 2", "easy +"]})  # fmt: skip
+claim("Focal loss asks for less: 0.06 and 0.70",
+      {"0.06": middle.loc["FL, f = 2", "easy −"], "0.70": middle.loc["FL, f = 2", "easy +"]})  # fmt: skip
 claim(
-    "the ends, .00 and .99",
-    {".00": middle.loc["DL, set level", "easy −"], ".99": middle.loc["DL, set level", "easy +"]},
+    "the ends, 0.00 and 0.99",
+    {"0.00": middle.loc["DL, set level", "easy −"], "0.99": middle.loc["DL, set level", "easy +"]},
 )
 upside_down = middle.loc["DSC, set level, α = 1"]
 claim(
-    "its easy negatives at 1.00 and its easy positives at .11",
-    {"1.00": upside_down["easy −"], ".11": upside_down["easy +"]},
+    "its easy negatives at 1.00 and its easy positives at 0.11",
+    {"1.00": upside_down["easy −"], "0.11": upside_down["easy +"]},
 )
 claim(
     "From −3 it learns the right way round",
@@ -134,14 +134,14 @@ claim(
     > start.loc["DSC, set level, α = 1", "easy −"],
 )
 claim(
-    "Above .5 a positive moves down, to .5, and a negative up, to 1",
+    "Above 0.5 a positive moves down, to 0.5, and a negative up, to 1",
     of_positive[0.9] > 0 > of_negative.derivative[0.9],
     (up.round(2) == 0.5).all(),
     (down[3:].round(2) == 1).all(),
 )
 claim("above it every run collapsed", f1[~below].max() < 0.1)
 claim(
-    "with α = .1 it is .105 for a positive at example level, .166 for a linear set, .054 for a squared one",
-    {".105": floors["floor, example"][0.1], ".166": floors["floor, set"][0.1]},
-    {".054": floors["floor, set, squared"][0.1]},
+    "with α = 0.1 it is 0.105 for a positive at example level, 0.166 for a linear set, 0.054 for a squared one",
+    {"0.105": floors["floor, example"][0.1], "0.166": floors["floor, set"][0.1]},
+    {"0.054": floors["floor, set, squared"][0.1]},
 )

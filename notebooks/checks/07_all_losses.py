@@ -3,7 +3,7 @@
 from dicelab.claims import claim
 
 # %% 7.1
-claim("the same value for p and 1 − p and is lowest at .5",
+claim("the same value for p and 1 − p and is lowest at 0.5",
       abs(as_printed[0.1] - as_printed[0.9]) < 1e-12, as_printed.idxmin() == 0.5)  # fmt: skip
 
 # %% 7.2
@@ -48,10 +48,10 @@ claim("the gradient of cross entropy and focal loss tends to a constant; that of
 claim("like p with CE, linear dice, Tversky and DSC, like p² with squared dice, like p³ with focal loss",
       {n: v[1] for n, v in order_of.items()} == {"CE": 1, "WCE": 1, "FL": 3, "DL, Eq. 6": 1, "DL, Eq. 7": 2, "TL": 1, "DSC": 1})  # fmt: skip
 at_rest = {name: float(place) for name, place in resting.items() if " " not in place}
-claim("Cross entropy comes to rest at .05, focal loss at .25, squared dice at .026",
-      {".05": at_rest["CE"], ".25": at_rest["FL"], ".026": at_rest["DL, Eq. 7"]})  # fmt: skip
-claim("Cross entropy rests at the share of positives, weighted with 19 at .5",
-      abs(at_rest["CE"] - 0.05) < 1e-3, {".5": at_rest["WCE"]})  # fmt: skip
+claim("Cross entropy comes to rest at 0.05, focal loss at 0.25, squared dice at 0.026",
+      {"0.05": at_rest["CE"], "0.25": at_rest["FL"], "0.026": at_rest["DL, Eq. 7"]})  # fmt: skip
+claim("Cross entropy rests at the share of positives, weighted with 19 at 0.5",
+      abs(at_rest["CE"] - 0.05) < 1e-3, {"0.5": at_rest["WCE"]})  # fmt: skip
 claim(
     "linear dice and Tversky at these prices only at p = 0",
     at_rest["DL, Eq. 6"] == at_rest["TL"] == 0,
@@ -62,22 +62,22 @@ claim("self-adjusting dice with α = 1 goes to 0 or to 1", resting["DSC"] == "0 
 # %% 7.4
 mean_of = {key: value[0] for key, value in f1.items()}
 every = [mean_of[n, b] for n in ("CE", "FL, f=2") for b in biases]
-claim("*CE and focal* end at .45 wherever they start, weighted CE at .35",
-      max(every) - min(every) < 0.015, {".45": sum(every) / 6, ".35": mean_of["WCE, weight 19", 0.0]})  # fmt: skip
+claim("*CE and focal* end at 0.45 wherever they start, weighted CE at 0.35",
+      max(every) - min(every) < 0.015, {"0.45": sum(every) / 6, "0.35": mean_of["WCE, weight 19", 0.0]})  # fmt: skip
 lively = ["DL linear, set", "DL squared, set", "TL .3 .7, set", "DSC α=.1, set", "DSC α=.01, set"]
 every = [mean_of[n, b] for n in lively for b in biases]
-claim("reach .49 to .52 from all three starts", {".49": min(every), ".52": max(every)})
-claim("Linear dice and Tversky at .5 end at 0 from everywhere",
+claim("reach 0.49 to 0.52 from all three starts", {"0.49": min(every), "0.52": max(every)})
+claim("Linear dice and Tversky at 0.5 end at 0 from everywhere",
       all(mean_of[n, b] == 0 for n in ("DL linear, example", "TL .5 .5, example") for b in biases))  # fmt: skip
 squared_example = [mean_of["DL squared, example", b] for b in biases]
-claim("Squared dice gets only .40 and .36", {".40": squared_example[0], ".36": squared_example[1]})
+claim("Squared dice gets only 0.40 and 0.36", {"0.40": squared_example[0], "0.36": squared_example[1]})
 claim(
     "from +2 most of its seeds end at 0",
     sum(r["f1"] == 0 for r in results["DL squared, example", 2.0]) >= 3,
 )
 turned = [mean_of["DSC α=1, set", b] for b in biases]
 claim(
-    ".38 from −3, nothing from 0, .07 from +2", turned[1] == 0, {".38": turned[0], ".07": turned[2]}
+    "0.38 from −3, nothing from 0, 0.07 from +2", turned[1] == 0, {"0.38": turned[0], "0.07": turned[2]}
 )
 u, v = imbalanced_blobs(2000, seed=0)
 moved = {
@@ -94,10 +94,10 @@ claim(
 )
 compared = list(rows)
 claim(
-    "With a tuned threshold all stand between .50 and .52",
+    "With a tuned threshold all stand between 0.50 and 0.52",
     {
-        ".50": min(tuned[n, -3.0][0] for n in compared),
-        ".52": max(tuned[n, -3.0][0] for n in compared),
+        "0.50": min(tuned[n, -3.0][0] for n in compared),
+        "0.52": max(tuned[n, -3.0][0] for n in compared),
     },
 )
 
@@ -108,8 +108,8 @@ def seedwise(name, key, other="CE", other_key="tuned"):
 
 
 claim(
-    "cross entropy loses .05 against tuned cross entropy, weighted cross entropy .15",
-    {".05": -seedwise("CE", "f1").mean, ".15": -seedwise("WCE, weight 19", "f1").mean},
+    "cross entropy loses 0.05 against tuned cross entropy, weighted cross entropy 0.15",
+    {"0.05": -seedwise("CE", "f1").mean, "0.15": -seedwise("WCE, weight 19", "f1").mean},
 )
 claim(
     "stand about where tuned cross entropy does",
@@ -120,13 +120,13 @@ claim(
     all(seedwise(n, "tuned").low < 0 < seedwise(n, "tuned").high for n in compared[1:]),
 )
 gap = seedwise("DSC α=.1, set", "f1", "DL linear, set", "f1")
-claim("DSC with α = .1 is not distinguishable from linear dice", gap.low < 0 < gap.high)
+claim("DSC with α = 0.1 is not distinguishable from linear dice", gap.low < 0 < gap.high)
 claim(
     "the set level works from every start if the turning point is respected",
     min(mean_of[n, b] for n in lively for b in biases) > 0.45,
 )
 claim(
-    "the example level collapses for linear dice, TL at .5 and DSC",
+    "the example level collapses for linear dice, TL at 0.5 and DSC",
     all(
         mean_of[n, b] < 0.11
         for n in ("DL linear, example", "TL .5 .5, example", "DSC α=1, example")
@@ -141,11 +141,11 @@ claim(
 # %% A model that cannot be right
 means = {name: torch.tensor(runs).mean(0).tolist() for name, runs in elsewhere.items()}
 claim(
-    "linear dice reaches .41 where cross entropy has .34",
-    {".41": means["DL linear, set"][1], ".34": means["CE"][1]},
+    "linear dice reaches 0.41 where cross entropy has 0.34",
+    {"0.41": means["DL linear, set"][1], "0.34": means["CE"][1]},
 )
-claim("squared dice .38", {".38": means["DL squared, set"][1]})
-claim("weighted cross entropy .40", {".40": means["WCE, weight 19"][1]})
+claim("squared dice 0.38", {"0.38": means["DL squared, set"][1]})
+claim("weighted cross entropy 0.40", {"0.40": means["WCE, weight 19"][1]})
 claim(
     "Those three intervals do not hold 0",
     all(ahead[n].low > 0 for n in ("DL linear, set", "DL squared, set", "WCE, weight 19")),
@@ -181,7 +181,7 @@ f1_of = {name: seeds["f1"] for name, seeds in of_seeds.items()}
 small, squares = f1_of["linear dice, γ = .0001"], f1_of["squared dice, γ = 1"]
 claim("Linear dice finds nothing, with any seed", f1_of["linear dice, γ = 1"].max() == 0)
 claim(
-    "with γ = .0001, and nothing else changed, it finds about as much as the squared form",
+    "with γ = 0.0001, and nothing else changed, it finds about as much as the squared form",
     abs(small.mean() - squares.mean()) < 3,
 )
 claim(

@@ -240,7 +240,7 @@ def linear_with(*changes, of="f1", how="max"):
 
 cured = pd.concat([why.loc["dl, squared"], why.loc["dl, linear, smooth 0.0001"]])["f1"]
 claim(
-    "A γ of .0001 repairs the linear form, too",
+    "A γ of 0.0001 repairs the linear form, too",
     linear_with("") == {"wnut17": [0], "crossner_ai": [0]},
     (cured["count"] == 3).all(),
     (cured["min"] > 15).all(),
@@ -390,7 +390,7 @@ if all(len(of_draws(c, n, "valid")) == 10 for c in decoded_corpora for n in ("ce
 of_table5 = {(r.corpus, r.loss): r for r in paper.table(5).rows if r.backbone == "BERT-MRC"}
 printed_gains = {c: r.f1 - of_table5[c, "ce"].f1 for (c, n), r in of_table5.items() if n == "dsc"}
 gain_conll = printed_gains.pop("conll03")
-claim("The gain printed for DSC over the first row is .29", {".29": gain_conll})
+claim("The gain printed for DSC over the first row is 0.29", {"0.29": gain_conll})
 claim(
     "On the other three corpora of the table the gains are larger",
     len(printed_gains) == 3,

@@ -126,7 +126,7 @@ f1_of = {
 }
 gains = {where: row["dsc"] - row["ce"] for where, row in f1_of.items()}
 claim(
-    "lie between .7 and 2.6 points of F1, the largest on Quoref",
-    {".7": min(gains.values()), "2.6": max(gains.values())},
+    "lie between 0.7 and 2.6 points of F1, the largest on Quoref",
+    {"0.7": min(gains.values()), "2.6": max(gains.values())},
     max(gains, key=gains.get)[0] == "quoref",
 )

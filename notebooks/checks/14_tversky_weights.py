@@ -4,7 +4,7 @@ from dicelab.claims import claim
 
 # %% 14.3
 claim(
-    "With squared sums and α = .9 a right answer is best off at p = ⅓",
+    "With squared sums and α = 0.9 a right answer is best off at p = ⅓",
     abs(turning["sums: best p"][0.9] - 1 / 3) < 0.01,
 )
 claim(
@@ -74,27 +74,27 @@ linear_f1 = [x for name, row in rows.items() if name.startswith("linear") for x 
 squared_f1 = [x for name, row in rows.items() if name.startswith("squared") for x in row.values()]
 claim(
     "linear Tversky with α at one half finds nothing",
-    [name for name in rows if name.startswith("linear")] == ["linear, α = .5"],
+    [name for name in rows if name.startswith("linear")] == ["linear, α = 0.5"],
     max(linear_f1) == 0,
 )
 claim(
-    "Squared Tversky, with α at .3 and at .5, is ahead of cross entropy with each seed, at 31 and more",
-    {n[:15] for n in rows if n.startswith("sq")} == {"squared, α = .3", "squared, α = .5"},
+    "Squared Tversky, with α at 0.3 and at 0.5, is ahead of cross entropy with each seed, at 31 and more",
+    {n[:15] for n in rows if n.startswith("sq")} == {"squared, α = 0.3", "squared, α = 0.5"},
     min(squared_f1) > max(rows["cross entropy"].values()),
     {"31": min(squared_f1)},
 )
 
 # %% 14.7
 column = {key: np.array(list(values.values())) for key, values in printed.items()}
-claim("lie within .45 of each other", {".45": np.ptp(column["OntoNotes 4.0"][2:6])})
+claim("lie within 0.45 of each other", {"0.45": np.ptp(column["OntoNotes 4.0"][2:6])})
 claim(
-    "is a statement about .15 and .20 of a point",
-    {".15": 84.67 - column["OntoNotes 4.0"][3], ".20": 84.67 - column["OntoNotes 4.0"][4]},
+    "is a statement about 0.15 and 0.20 of a point",
+    {"0.15": 84.67 - column["OntoNotes 4.0"][3], "0.20": 84.67 - column["OntoNotes 4.0"][4]},
     column["OntoNotes 4.0"].max() == 84.67 == printed["OntoNotes 4.0"][0.6],
 )
 claim(
-    "On Quoref the peak at .4 is .92 above its neighbour at .5, but .9 is better than .8 by .71",
-    {".92": column["Quoref"][3] - column["Quoref"][4], ".71": np.diff(column["Quoref"])[-1]},
+    "On Quoref the peak at 0.4 is 0.92 above its neighbour at 0.5, but 0.9 is better than 0.8 by 0.71",
+    {"0.92": column["Quoref"][3] - column["Quoref"][4], "0.71": np.diff(column["Quoref"])[-1]},
     column["Quoref"].argmax() == 3,
 )
 claim("They are more than a point", min(spread.values()) > 1, max(spread.values()) < 1.7)
@@ -102,8 +102,8 @@ claim("They are more than a point", min(spread.values()) > 1, max(spread.values(
 alphas = sorted(price for price, how in small if how == "tuned" and price != "ce")
 plain = [in_small[alpha, "at argmax"] for alpha in alphas]
 claim(
-    "At argmax F1 goes down from 32.0 at .1 to 0 at .9, and cross entropy has .6",
-    {"32.0": max(plain), ".6": in_small["ce", "at argmax"]},
+    "At argmax F1 goes down from 32.0 at 0.1 to 0 at 0.9, and cross entropy has 0.6",
+    {"32.0": max(plain), "0.6": in_small["ce", "at argmax"]},
     plain[-1] == 0,
     sum(np.diff(plain) < 0) > 5,
 )

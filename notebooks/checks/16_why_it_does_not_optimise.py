@@ -22,8 +22,8 @@ claim("With γ = 1 the loss that was meant stays above 2", meant["mixed, γ = 1,
 torch.testing.assert_close(DiceLoss(smooth=1e-6, squared=False)(x, y), set_dice(x, y) / 9)
 
 # %% 16.4
-claim("an F1 of 0 and a loss of .09", {".09": smoothed_n_times(nothing, yb)})
-claim("With γ once it costs .999", {".999": BinaryDiceLoss(smooth=1.0, squared=False)(nothing, yb)})
+claim("an F1 of 0 and a loss of 0.09", {"0.09": smoothed_n_times(nothing, yb)})
+claim("With γ once it costs 0.999", {"0.999": BinaryDiceLoss(smooth=1.0, squared=False)(nothing, yb)})
 
 # %% 16.5
 costs = {
@@ -45,15 +45,15 @@ claim(
 # %% 16.7
 claim("With one token in 256 padded the loss is 13", rows["1 in 256"][0] == "12.961")
 claim(
-    "With every fourth it is .463, where the real tokens cost .877",
+    "With every fourth it is 0.463, where the real tokens cost 0.877",
     rows["1 in 4"] == ["0.463", "0.877"],
 )
 
 # %% 16.9
 claim("At a logit of 16.7 p rounds to 1", torch.tensor(16.7).sigmoid().item() == 1.0)
 claim(
-    "from .05 to .5",
-    {".05": naive_dsc(torch.tensor([16.6]), one), ".5": naive_dsc(torch.tensor([16.7]), one)},
+    "from 0.05 to 0.5",
+    {"0.05": naive_dsc(torch.tensor([16.6]), one), "0.5": naive_dsc(torch.tensor([16.7]), one)},
 )
 
 # %% 16.11

@@ -15,17 +15,17 @@ if stands:
         primary.over_all.low < 0 < primary.over_all.high,
     )
     claim(
-        "is −.25 points of F1, between −.79 and .28",
-        *each("−.25 −.79 .28", primary.over_all[:3]),
+        "is −0.25 points of F1, between −0.79 and 0.28",
+        *each("−0.25 −0.79 0.28", primary.over_all[:3]),
         primary.over_all.low < 0 < primary.over_all.high,
     )
-    claim("gain were .73 or more", {".73": primary.detectable})
-    claim("is not passed (p = .14)", {".14": primary.equivalent}, primary.equivalent > 0.05)
+    claim("gain were 0.73 or more", {"0.73": primary.detectable})
+    claim("is not passed (p = 0.14)", {"0.14": primary.equivalent}, primary.equivalent > 0.05)
     claim(
-        "In no stratum can the mean be told from zero: −.2 points [−.6, .2] for tags, −.2 [−1.4, 1.1] for a yes or no, −.4 [−1.4, .5] for the rare",
-        *each("−.2 [−.6, .2]", primary.strata["tags"][:3]),
-        *each("−.2 [−1.4, 1.1]", primary.strata["yes or no"][:3]),
-        *each("−.4 [−1.4, .5]", primary.strata["rare"][:3]),
+        "In no stratum can the mean be told from zero: −0.2 points [−0.6, 0.2] for tags, −0.2 [−1.4, 1.1] for a yes or no, −0.4 [−1.4, 0.5] for the rare",
+        *each("−0.2 [−0.6, 0.2]", primary.strata["tags"][:3]),
+        *each("−0.2 [−1.4, 1.1]", primary.strata["yes or no"][:3]),
+        *each("−0.4 [−1.4, 0.5]", primary.strata["rare"][:3]),
         all(e.low < 0 < e.high for e in primary.strata.values()),
     )
     claim(
@@ -37,9 +37,9 @@ if stands:
     )
     means = [e.mean for e in without.values()]
     claim(
-        "goes from −.36 to .13",
-        {"−.36": min(means)},
-        {".13": max(means)},
+        "goes from −0.36 to 0.13",
+        {"−0.36": min(means)},
+        {"0.13": max(means)},
     )
     claim(
         "scatters by 1.6 points in the median task",
@@ -61,15 +61,15 @@ if stands:
 if stands:
     at = {name: family[f"{searched.AT_ARGMAX.name}: {name}"] for name in strata}
     claim(
-        "dice is .0 points from cross entropy for tags [−1.2, 1.1], 2.4 for a yes or no [.3, 4.5], and 3.0 for the rare [1.2, 4.8]",
-        *each(".0 [−1.2, 1.1]", at["tags"][0][:3]),
-        *each("2.4 [.3, 4.5]", at["yes or no"][0][:3]),
+        "dice is 0.0 points from cross entropy for tags [−1.2, 1.1], 2.4 for a yes or no [0.3, 4.5], and 3.0 for the rare [1.2, 4.8]",
+        *each("0.0 [−1.2, 1.1]", at["tags"][0][:3]),
+        *each("2.4 [0.3, 4.5]", at["yes or no"][0][:3]),
         *each("3.0 [1.2, 4.8]", at["rare"][0][:3]),
     )
     claim(
-        "its eleven secondary questions together; after that the three have p = 1.000, .264 and .089",
+        "its eleven secondary questions together; after that the three have p = 1.000, 0.264 and 0.089",
         len(family) == 11,
-        *({p: at[name][1]} for p, name in zip(("1.000", ".264", ".089"), strata, strict=True)),
+        *({p: at[name][1]} for p, name in zip(("1.000", "0.264", "0.089"), strata, strict=True)),
     )
     weights, adjusted = (
         searched.less_start(tasks, arm, "argmax") for arm in ("wce", "logit_adjustment")
@@ -83,7 +83,7 @@ if stands:
     )
     claim("dice is 3.0 points ahead where positives are rare", {"3.0": at["rare"][0].mean})
     claim("class weights are 5.6 points ahead", {"5.6": weights.strata["rare"].mean})
-    claim("the smallest is .089", {".089": min(p for _, p in family.values())})
+    claim("the smallest is 0.089", {"0.089": min(p for _, p in family.values())})
     on = {
         (arm, how): searched.mean_f1(tasks["qqp_02"], arm, how)
         for arm in LOSSES | {"ce_start": ""}
@@ -99,9 +99,9 @@ if stands:
     )
     tuned = {arm: searched.less_start(tasks, arm, "tuned").over_all for arm in LOSSES}
     claim(
-        "none of the four is told from cross entropy that starts at the prior: over all weights .2 [−.3, .7], logit adjustment .2 [−.4, .8]",
-        *each(".2 [−.3, .7]", tuned["wce"][:3]),
-        *each(".2 [−.4, .8]", tuned["logit_adjustment"][:3]),
+        "none of the four is told from cross entropy that starts at the prior: over all weights 0.2 [−0.3, 0.7], logit adjustment 0.2 [−0.4, 0.8]",
+        *each("0.2 [−0.3, 0.7]", tuned["wce"][:3]),
+        *each("0.2 [−0.4, 0.8]", tuned["logit_adjustment"][:3]),
         all(e.low < 0 < e.high for e in tuned.values()),
     )
     start = {}
@@ -109,9 +109,9 @@ if stands:
         less_near_0 = searched.Contrast(("ce_start", how), ("ce", how))
         start[how] = searched.pool(searched.effects_of(tasks, less_near_0)).over_all
     claim(
-        "cross entropy from the prior is .1 points [−.4, .7] from cross entropy with its biases near 0, tuned, and −.1 [−.7, .5] at argmax",
-        *each(".1 [−.4, .7]", start["tuned"][:3]),
-        *each("−.1 [−.7, .5]", start["argmax"][:3]),
+        "cross entropy from the prior is 0.1 points [−0.4, 0.7] from cross entropy with its biases near 0, tuned, and −0.1 [−0.7, 0.5] at argmax",
+        *each("0.1 [−0.4, 0.7]", start["tuned"][:3]),
+        *each("−0.1 [−0.7, 0.5]", start["argmax"][:3]),
     )
     both = {
         (arm, how): searched.less_start(tasks, arm, how).over_all
@@ -269,7 +269,7 @@ if stands:
         "After correction for the number of questions, neither gain is significant",
         min(p for _, p in family.values()) > 0.05,
     )
-    claim("After correction the least p is .089", {".089": min(p for _, p in family.values())})
+    claim("After correction the least p is 0.089", {"0.089": min(p for _, p in family.values())})
 
 # %% Exercises
 if stands:
@@ -277,6 +277,6 @@ if stands:
 
 if stands:
     claim(
-        "One point takes 59 runs to be seen, and .3 takes 628",
+        "One point takes 59 runs to be seen, and 0.3 takes 628",
         {"59": needed[1.0], "628": needed[0.3]},
     )

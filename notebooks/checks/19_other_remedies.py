@@ -4,8 +4,8 @@ from dicelab.claims import claim
 
 # %% 19.1
 claim(
-    "its threshold is .5 with every exponent",
-    {".5": both["focal, γ = 5"][0]},
+    "its threshold is 0.5 with every exponent",
+    {"0.5": both["focal, γ = 5"][0]},
     all(abs(c - 0.5) < 0.01 for pair in both.values() for c in pair),
 )
 
@@ -19,19 +19,19 @@ claim(
     all(abs(theirs - ours - shift) < 1e-9 for ours, theirs, shift in rows.values()),
 )
 
-claim("The best τ is .35, a threshold of .26", {".35": tau_best, ".26": t_best})
+claim("The best τ is 0.35, a threshold of 0.26", {"0.35": tau_best, "0.26": t_best})
 claim(
-    "τ = 1 has a threshold of .05 and falls below the unadjusted model",
-    {".05": swept["threshold"][1.0]},
+    "τ = 1 has a threshold of 0.05 and falls below the unadjusted model",
+    {"0.05": swept["threshold"][1.0]},
     swept["F1"][1.0] < swept["F1"][0.0],
 )
-claim(".26 on the book's toy", {".26": f1_best / 2}, abs(t_best - 0.26) < 0.005)
+claim("0.26 on the book's toy", {"0.26": f1_best / 2}, abs(t_best - 0.26) < 0.005)
 
 # %% 19.3
 column = balanced["threshold"]
 claim(
-    "The threshold runs from .5 to .05, and passes .26 near β = .996",
-    {".5": column.iloc[0], ".05": column.iloc[-1], ".26": column.iloc[2], ".996": beta_best},
+    "The threshold runs from 0.5 to 0.05, and passes 0.26 near β = 0.996",
+    {"0.5": column.iloc[0], "0.05": column.iloc[-1], "0.26": column.iloc[2], "0.996": beta_best},
 )
 for b, threshold in zip(betas, column, strict=True):
     assert abs(threshold - built_in_threshold(partial(class_balanced, beta=b))) < 1e-9
@@ -50,14 +50,14 @@ for largest, (d1, d0, threshold) in rows.items():
     assert abs(threshold - built_in_threshold(partial(ldam, largest=largest))) < 1e-9
     assert abs(threshold - asked_threshold(partial(ldam, largest=largest))) < 0.01
 claim(
-    "With the usual largest margin of .5 the threshold is .473",
-    {".5": margins["Δ₁"].iloc[0], ".473": margins["Eq. 19.7"].iloc[0]},
+    "With the usual largest margin of 0.5 the threshold is 0.473",
+    {"0.5": margins["Δ₁"].iloc[0], "0.473": margins["Eq. 19.7"].iloc[0]},
 )
-claim("with one of 15 it is back at .500", {".500": margins["Eq. 19.7"].iloc[-1]})
+claim("with one of 15 it is back at 0.500", {"0.500": margins["Eq. 19.7"].iloc[-1]})
 
 # %% 19.5
 torch.testing.assert_close(added, dice_term, rtol=1e-5, atol=1e-5)
-claim("Poly loss is symmetric, and its threshold is .5", {".5": built_in_threshold(poly)})
+claim("Poly loss is symmetric, and its threshold is 0.5", {"0.5": built_in_threshold(poly)})
 
 # %% 19.6
 torch.testing.assert_close(  # with equal exponents and nothing forgiven it is focal loss
@@ -66,8 +66,8 @@ torch.testing.assert_close(  # with equal exponents and nothing forgiven it is f
 )
 usual = asl["δ = 0.05"]["γ₊ 0, γ₋ 4"]
 claim(
-    "With its usual settings, γ₋ = 4 and δ = .05, the threshold is at .128",
-    {".128": usual},
+    "With its usual settings, γ₋ = 4 and δ = 0.05, the threshold is at 0.128",
+    {"0.128": usual},
     abs(usual - asked_threshold(asymmetric)) < 0.01,
 )
 claim(
@@ -78,10 +78,10 @@ claim(
 )
 
 # %% 19.7
-claim("For the threshold .26 one keeps $k = .35$ of them", {".35": t_best / (1 - t_best)})
+claim("For the threshold 0.26 one keeps $k = 0.35$ of them", {"0.35": t_best / (1 - t_best)})
 claim("between six and seven negatives for each positive", 6 < 19 * t_best / (1 - t_best) < 7)
 claim(
-    "F1 at m > 0 rises and falls with the threshold; with the shift taken back it stays within .02",
+    "F1 at m > 0 rises and falls with the threshold; with the shift taken back it stays within 0.02",
     sampling["F1 at m > 0"].idxmax() in (3.0, 6.7),
     sampling["F1 at m > 0"].iloc[0] < 0.4,
     sampling["F1 at m > −log k"].max() - sampling["F1 at m > −log k"].min() < 0.02,
@@ -100,7 +100,7 @@ claim(
     ),
 )
 claim(
-    "the asymmetric loss, poly loss and LDAM are within .01 of cross entropy",
+    "the asymmetric loss, poly loss and LDAM are within 0.01 of cross entropy",
     all(abs(gains[name].mean) < 0.01 for name in ("LDAM", "poly, ε = 2", "asymmetric")),
 )
 

@@ -50,15 +50,15 @@ claim(
 )
 ratio_at = {p: pull(element_dice, p, 1.0) / -pull(element_dice, p, 0.0) for p in (0.01, 0.1)}
 claim(
-    "At $p = .1$ one positive pulls as hard as 13,600 negatives, at $p = .01$ as 192",
+    "At $p = 0.1$ one positive pulls as hard as 13,600 negatives, at $p = 0.01$ as 192",
     abs(ratio_at[0.1] - 13_600) < 100,
     {"192": ratio_at[0.01]},
 )
 claim("the honest 1/188", abs(turns["cross entropy"][0] * 188 - 1) < 0.05)
 claim("Cross entropy has one place of rest", len(turns["cross entropy"]) == 1)
 claim(
-    "below .01 it is pushed down to zero, above .99 up to one, and between them it is pulled to one half",
-    {".01": turns["element-wise dice"][0], ".99": turns["element-wise dice"][2]},
+    "below 0.01 it is pushed down to zero, above 0.99 up to one, and between them it is pulled to one half",
+    {"0.01": turns["element-wise dice"][0], "0.99": turns["element-wise dice"][2]},
     len(turns["element-wise dice"]) == 3,
     abs(turns["element-wise dice"][1] - 0.5) < 0.02,
     pulls["element-wise dice"][0] < 0 < pulls["element-wise dice"][-1],
@@ -77,8 +77,8 @@ claim(
 
 
 claim(
-    "to .003 at 21 for each positive and .023 at a thousand",
-    {".003": border(21), ".023": border(1000)},
+    "to 0.003 at 21 for each positive and 0.023 at a thousand",
+    {"0.003": border(21), "0.023": border(1000)},
 )
 
 # %% 20.5
@@ -164,7 +164,7 @@ claim(
     "with any threshold its mean stays below four points on each corpus",
     means[NAMES["dice_element"]].max() < 4,
 )
-claim("a group below .02 goes on falling", {".02": border(870)})
+claim("a group below 0.02 goes on falling", {"0.02": border(870)})
 claim(
     "After a start with cross entropy its mean is at most 17",
     {"17": means[NAMES["dice_element_warm"]].max()},
@@ -174,18 +174,18 @@ claim(
     "Three draws with every layer trained",
     deep["draw"].nunique() == 3,
 )
-claim("which has .5 there", {".5": deep[deep["loss"] == NAMES["dice_element"]]["tuned"].mean()})
+claim("which has 0.5 there", {"0.5": deep[deep["loss"] == NAMES["dice_element"]]["tuned"].mean()})
 
 # %% 20.7
 needed = {who: runs_needed(0.99, points) for who, points in scatter.items()}
 claim("Among the taggers the difference scatters by 2.0 points", {"2.0": scatter["taggers"]})
 claim(
-    "so a gain of .99 takes 34 pairs of runs to be seen, and one of .70 takes 66",
+    "so a gain of 0.99 takes 34 pairs of runs to be seen, and one of 0.70 takes 66",
     {"34": needed["taggers"], "66": runs_needed(0.7, scatter["taggers"])},
     len(of_taggers.dropna()) == len(of_taggers) == 20,
 )
 claim(
-    "Among our span heads it scatters by 2.4, and a gain of .99 takes 50 pairs",
+    "Among our span heads it scatters by 2.4, and a gain of 0.99 takes 50 pairs",
     {"2.4": scatter["span heads"], "50": needed["span heads"]},
 )
 gap = less("wnut17", "focal_25", "tuned")

@@ -61,7 +61,7 @@ claim("The rarest topic has 5 positives in validation", {"5": counts["validation
 # %% 21.6
 middle = reliable.iloc[2:4]
 claim(
-    "Where cross entropy says .1 to .3 or .3 to .6, about so many labels are there",
+    "Where cross entropy says 0.1 to 0.3 or 0.3 to 0.6, about so many labels are there",
     bool((middle["cross entropy, prior"] > [8, 25]).all()),
     bool((middle["cross entropy, prior"] < [40, 75]).all()),
 )
@@ -98,16 +98,16 @@ claim(
     shown("dice_macro", "half", "bce_prior", "half", "micro", ["9.4", "8.5", "10.4"]),
 )
 claim(
-    "with one threshold, is the best of the table, .5 [.3, .8] ahead of cross entropy",
-    shown("dice_micro", "one", "bce_prior", "one", "micro", [".5", ".3", ".8"]),
+    "with one threshold, is the best of the table, 0.5 [0.3, 0.8] ahead of cross entropy",
+    shown("dice_micro", "one", "bce_prior", "one", "micro", ["0.5", "0.3", "0.8"]),
 )
 claim(
-    "Macro dice decided alike is −.2 [−.6, .3] from it",
-    shown("dice_macro", "each", "bce_prior", "each", "macro", ["−.2", "−.6", ".3"]),
+    "Macro dice decided alike is −0.2 [−0.6, 0.3] from it",
+    shown("dice_macro", "each", "bce_prior", "each", "macro", ["−0.2", "−0.6", "0.3"]),
 )
 claim(
-    "At one half macro dice is 1.4 [.8, 2.0] behind it",
-    shown("dice_macro", "half", "bce_prior", "each", "macro", ["1.4", ".8", "2.0"], -1),
+    "At one half macro dice is 1.4 [0.8, 2.0] behind it",
+    shown("dice_macro", "half", "bce_prior", "each", "macro", ["1.4", "0.8", "2.0"], -1),
 )
 claim(
     "Those thresholds cost cross entropy 5.7 [5.0, 6.5] points of micro F1 against one for all",
@@ -118,20 +118,20 @@ claim(
     shown("bce_prior", "shrunk", "bce_prior", "each", "micro", ["2.8", "2.3", "3.4"]),
 )
 claim(
-    "points for .5 [.1, .8] of macro F1",
-    shown("bce_prior", "shrunk", "bce_prior", "each", "macro", [".5", ".1", ".8"], -1),
+    "points for 0.5 [0.1, 0.8] of macro F1",
+    shown("bce_prior", "shrunk", "bce_prior", "each", "macro", ["0.5", "0.1", "0.8"], -1),
 )
 claim(
-    "The plug-in threshold is −.2 [−.7, .4] from a tuned one for cross entropy",
-    shown("bce_prior", "plug_in", "bce_prior", "each", "macro", ["−.2", "−.7", ".4"]),
+    "The plug-in threshold is −0.2 [−0.7, 0.4] from a tuned one for cross entropy",
+    shown("bce_prior", "plug_in", "bce_prior", "each", "macro", ["−0.2", "−0.7", "0.4"]),
 )
 claim(
-    "no difference larger than .6 was seen",
-    {".6": max(map(abs, of_pair["dice_macro", "each", "bce_prior", "each", "macro"]))},
+    "no difference larger than 0.6 was seen",
+    {"0.6": max(map(abs, of_pair["dice_macro", "each", "bce_prior", "each", "macro"]))},
 )
 claim(
-    "no difference larger than .6 points was seen",
-    {".6": max(map(abs, of_pair["dice_macro", "each", "bce_prior", "each", "macro"]))},
+    "no difference larger than 0.6 points was seen",
+    {"0.6": max(map(abs, of_pair["dice_macro", "each", "bce_prior", "each", "macro"]))},
 )
 claim(
     "is the best of the table",
@@ -166,9 +166,9 @@ def of_few(way):
 
 own, drawn = (runs.interval(of_few("each") - of_few(way)) for way in ("one", "shrunk"))
 claim(
-    "serve these four better than that of all, by 2.0 points of F1 [.8, 3.3] over draws; shrinking takes 1.2 [.1, 2.4]",
-    {"2.0": own.mean, ".8": own.low, "3.3": own.high},
-    {"1.2": drawn.mean, ".1": drawn.low, "2.4": drawn.high},
+    "serve these four better than that of all, by 2.0 points of F1 [0.8, 3.3] over draws; shrinking takes 1.2 [0.1, 2.4]",
+    {"2.0": own.mean, "0.8": own.low, "3.3": own.high},
+    {"1.2": drawn.mean, "0.1": drawn.low, "2.4": drawn.high},
 )
 lost = {
     name: runs.interval((real["macro", "one a label"] - real["macro", "plug-in"])[name])
@@ -186,8 +186,8 @@ claim(
 )
 of_dice = [lost[name] for name in ("dice, micro", "dice, macro")]
 claim(
-    "For dice no loss larger than .3 was seen",
-    {".3": max(one.high for one in of_dice)},
+    "For dice no loss larger than 0.3 was seen",
+    {"0.3": max(one.high for one in of_dice)},
     max(one.low for one in of_dice) < 0,
 )
 added = real["macro", "one a label"] - real["macro", "one half"]
@@ -198,8 +198,8 @@ claim(
 begun = real["macro", "one half"]
 begun = runs.interval(begun["cross entropy, prior"] - begun["cross entropy"])
 claim(
-    "The prior start alone adds 1.0 [.6, 1.5]",
-    {"1.0": begun.mean, ".6": begun.low, "1.5": begun.high},
+    "The prior start alone adds 1.0 [0.6, 1.5]",
+    {"1.0": begun.mean, "0.6": begun.low, "1.5": begun.high},
 )
 claim(
     "4.8 [4.1, 5.6] of micro F1 ahead",
@@ -242,8 +242,8 @@ claim(
 )
 gap = of_all.loc["dice, macro"] - of_all.loc["cross entropy, prior"]
 claim(
-    "ahead by 2.1 points of micro F1 and behind by .8 of macro F1",
-    {"2.1": gap["micro", "one half"], ".8": -gap["macro", "one half"]},
+    "ahead by 2.1 points of micro F1 and behind by 0.8 of macro F1",
+    {"2.1": gap["micro", "one half"], "0.8": -gap["macro", "one half"]},
 )
 claim("dice is behind where all layers are", gap["macro", "one a label"] < -5)
 
@@ -253,8 +253,8 @@ if embedded:
     claim("`score` is a linear layer without one", bias is None)
 near_five = torch.tensor([5.0, 5.0 + 2**-5], dtype=torch.bfloat16)
 claim(
-    "two neighbouring logits of bf16 are .03 apart",
-    {".03": (near_five[1] - near_five[0]).item()},
+    "two neighbouring logits of bf16 are 0.03 apart",
+    {"0.03": (near_five[1] - near_five[0]).item()},
     (torch.tensor(5.0 + 2**-7).bfloat16() == 5.0).item(),
 )
 near_nine = torch.tensor([9.0, 9.0 + 2**-4], dtype=torch.bfloat16)
