@@ -13,11 +13,14 @@
 # %% [markdown]
 # # 12 Degrees of imbalance
 #
-# How imbalanced must data be before dice gains? Over five draws of two corpora the gain at argmax shows at
-# thirty negatives for each positive, 7 to 12 points; at ten or fewer these draws show none, though a finer
-# experiment has 5 points at nine. With tuned thresholds no gain is seen anywhere. Thirty to one is also the
-# only ratio here that is rarer than the test, and these sets cannot separate the two causes. What the data do to a
-# tuned model is seen on one corpus each: more negatives raise its F1 on SST-2, and fewer positives lower it on QQP.
+# You have a corpus in which one pair in two is a duplicate, and you have another one in which it is one in thirty. Will
+# dice gain more on the second? The paper says so. In this chapter we take one corpus, vary how imbalanced it is, and
+# leave everything else as it was.
+#
+# The answer has two parts. If you decide at argmax, dice is ahead where there are thirty negatives for each positive, by
+# 7 to 12 points of F1. At ten negatives or fewer our five draws show no gain, although a finer experiment sees 5 points
+# at nine. If you tune the threshold, however, we see no gain of dice at any ratio. So before you ask for another loss,
+# look at the threshold.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -297,8 +300,8 @@ f1.round(1)
 
 # %% [markdown]
 # With one positive in thirteen the model says no to nearly everything at argmax, and with a tuned threshold it is
-# where "always yes" is. Two things differ between the rows: the ratio, and the number of positives, which falls
-# from 400 to 62. Section 12.5 takes the two apart.
+# where "always yes" is: on these made-up pairs, 62 positives teach it nothing. Two things differ between the rows, the
+# ratio and the number of positives, which falls from 400 to 62. Section 12.5 separates the two.
 
 # %% [markdown]
 # ## On real text
@@ -383,27 +386,27 @@ names = {"qqp": "QQP", "sst2": "SST-2"}
 pd.Series({(names[c], *key): str(found) for (c, *key), found in gain.items()}).unstack()
 
 # %% [markdown]
-# At argmax first. At one, three and ten negatives for each positive these five seeds show no gain:
-# all ten intervals reach to zero or below it. They are wide: at ten to one that of QQP reaches 4.7
-# points, that of SST-2 6.8. A finer experiment does see a gain there: with five searches for each loss,
-# dice from a bias near 0 on QQP with nine negatives for each positive is 5.1 points ahead at argmax of cross entropy
-# from the log prior ([section 11.9](11_paraphrases.ipynb)). At thirty dice is ahead in all four panels, by 7 to 12 points. In
-# three of them the interval excludes zero; on SST-2 with added negatives it is too wide. The gain is there
-# with eighty positives and with twenty-eight, so it is not their number that makes it. Whether it is the ratio,
-# or that only at thirty training has fewer positives than the test's one in ten
-# ([section 17.3](17_when_does_dice_help.ipynb)), these sets cannot tell.
+# Let us read argmax first. At one, three and ten negatives for each positive we see no gain: all ten intervals reach to
+# zero or below it. However, they are wide. At ten to one that of QQP reaches up to 4.7 points, and that of SST-2 up to 6.8, so
+# a gain could hide there. A finer experiment does find one: with five searches for each loss and nine negatives for each
+# positive, dice from a bias near 0 is 5.1 points ahead of cross entropy from the log prior on QQP
+# ([section 11.9](11_paraphrases.ipynb)).
 #
-# With the threshold tuned no gain is seen: all fourteen intervals include 0, and the means lie between
-# −1.0 and 2.4 points. The intervals are wide, two to nine points to a side; a gain of a point or two
-# could hide in them. A gain of twelve could not. So most of what dice gains at thirty to one is its threshold.
+# At thirty negatives dice is ahead in all four panels, by 7 to 12 points. In three of them the interval excludes zero; on SST-2
+# with added negatives it is too wide. What causes this gain? It is not the number of positives, because we see it
+# with eighty of them and with twenty-eight. It may be the ratio. But it may also be that only at thirty to one training has fewer
+# positives than the test, where one in ten is positive ([section 17.3](17_when_does_dice_help.ipynb)). These sets cannot
+# separate the two causes.
+#
+# With the threshold tuned we see no gain: all fourteen intervals include 0, and the means lie between −1.0 and 2.4
+# points. A gain of a point or two could hide in these intervals, which reach two to nine points to each side. A gain of twelve could not.
+# So most of what dice gains at thirty to one is its threshold.
 
 # %% [markdown]
 # ### 12.6 What falls, and why
 #
-# The gain is a difference. Here is the score itself: F1 of cross entropy in both designs, at argmax, at
-# a tuned threshold, and at a third one that needs no tuning. If the share of positives in training is
-# not that in use, Bayes' rule says by how much the log-odds have to be moved (exercise 2). *Shifted* is
-# that threshold.
+# So far we have looked at differences. Here is the score itself: F1 of cross entropy in both designs, at argmax, at the
+# tuned threshold, and at the shifted one of section 12.2.
 
 # %% mystnb={"figure": {"caption": "Figure 12.2. F1 of cross entropy on the test sets, means over five seeds, by the negatives for each positive in training. Grey: always yes.", "name": "fig-12-2"}, "image": {"alt": "Four panels. Added negatives, left: the tuned line rises with the number of negatives, for SST-2 from 34 to 52; argmax rises to 3 or 10 negatives and falls to 20 and 29 at 30. Fixed size, right: the tuned line falls, for QQP from 44 to 35; argmax falls more steeply, to 21 and 25. The shifted line lies near the tuned one. The grey line lies at 18."}} tags=["hide-input"]
 level = {}
@@ -443,9 +446,9 @@ pd.Series(by_design).unstack()
 # positives hurt, on QQP, and more negatives help, on SST-2. On neither corpus did added negatives lower a tuned F1
 # by an amount that we could measure.
 #
-# At argmax both designs fall at thirty to one, to between 20 and 29, for another reason: the threshold.
-# The shifted threshold knows nothing but two ratios, and at thirty to one it gives back 13 to 17 points.
-# So before you throw negatives away to balance a corpus, move the threshold.
+# At argmax both designs fall at thirty to one, to between 20 and 29. The reason is another one: the threshold. The shifted
+# threshold knows nothing but two ratios, and yet at thirty to one it gives back 13 to 17 points. So before you throw
+# negatives away to balance a corpus, move the threshold.
 
 # %% [markdown]
 # ### 12.7 What a GPU run would add
@@ -458,16 +461,16 @@ pd.Series(by_design).unstack()
 # %% [markdown]
 # ## Summary
 #
-# - *Printed* numbers (QQP): the gains in Table 8 are not ordered by imbalance. Ratio and size change
-#   together there, and five sets could not show much of an order.
-# - *Real* text, five seeds: up to ten negatives for each positive these seeds show no gain, and a finer
-#   experiment has 5.1 points at nine. At thirty, where positives are rarer in training than in the test, dice is 7 to 12 points
-#   ahead at argmax, with few positives and with more; at a tuned threshold all intervals include 0.
-# - *Real* text, five seeds, the threshold of cross entropy tuned: with eighty positives, thirty negatives for each in
-#   the place of one raise F1 by 17.5 points on SST-2. With the size of the set fixed, 28 positives in the place of
-#   440 lower F1 by 8.9 points on QQP. On the other corpus of each pair the interval includes 0.
-# - *Proved* (exercise 2): another ratio in training than in use moves the log-odds by a known amount. On
-#   *real* text that amount alone gave back most of what argmax lost.
+# - *Printed* numbers (QQP): the gains in Table 8 are not ordered by imbalance. But ratio and size change together
+#   there, and five sets could not show much of an order.
+# - *Real* text, five seeds: at argmax, dice is 7 to 12 points ahead at thirty negatives for each positive. At ten or
+#   fewer these seeds show no gain, although a finer experiment has 5.1 points at nine. With tuned thresholds all
+#   intervals include 0.
+# - *Real* text, five seeds, the threshold of cross entropy tuned: more negatives raise its F1 by 17.5 points on SST-2,
+#   where thirty take the place of one beside eighty positives. Fewer positives lower it by 8.9 points on QQP,
+#   where 28 take the place of 440. On the other corpus of each pair the interval includes 0.
+# - *Proved* (exercise 2): if the share of positives in use is not that of training, the log-odds move by a known
+#   amount. On *real* text, this amount alone gave back most of what argmax lost.
 
 # %% [markdown]
 # ## Exercises

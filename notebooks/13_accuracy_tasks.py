@@ -13,9 +13,12 @@
 # %% [markdown]
 # # 13 Accuracy-oriented tasks
 #
-# The paper also tries its losses where the score is accuracy, and concludes that they should not be used
-# there. On real text the warning holds, and it is small: with two classes no difference larger than 0.6
-# points was seen, with five a dice loss costs nearly a point.
+# So far the score was F1, and a dice loss is made for F1. But what if your classes are about equally frequent, and your score is
+# accuracy, as in most work on sentiment? The paper tries this, too, and concludes that its losses should not be used
+# there.
+#
+# On real text we find that the warning holds, and that the harm is small. With two classes no difference larger than
+# 0.6 points was seen. With five classes a dice loss costs nearly a point.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -186,12 +189,13 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# The best threshold for F1 lies well below one half, that for accuracy at one half, and a model
-# that decides for F1 gives away about two points of accuracy. The macro-averaged F1, the mean of
-# the F1 of both classes, is between, and close to accuracy.
+# The best threshold for F1 lies well below one half, and that for accuracy at one half. So a model that decides for F1
+# gives away about two points of accuracy. The macro-averaged F1, which is the mean of the F1 of both classes, is
+# between the two, and close to accuracy.
 #
-# `DiceLoss` on two logits compares each class with the rest and averages: it is a soft *macro* F1, and has
-# little reason to hurt accuracy. Only `BinaryDiceLoss`, or `classes=[1]`, is a soft F1 of the positives.
+# Which of these scores does a dice loss resemble? `DiceLoss` on two logits compares each class with the rest and
+# averages, so it is a soft *macro* F1. Therefore it has little reason to hurt accuracy. Only `BinaryDiceLoss`, or
+# `classes=[1]`, is a soft F1 of the positives.
 
 # %% [markdown]
 # ### 13.3 A training for accuracy
@@ -402,9 +406,9 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# Cross entropy pulls hardest where the model is surely wrong. A dice loss pulls hardest near 0.4, and hardly at
-# all where the model is sure, be it wrong or right. DSC dips below zero at both ends, beyond the turning point
-# of [chapter 06](06_self_adjusting_dice.ipynb).
+# Cross entropy pulls hardest where the model is sure and wrong. A dice loss pulls hardest near 0.4. Where the model is
+# sure, it hardly pulls at all, whether the model is wrong or right. Self-adjusting dice even dips below zero at both
+# ends, beyond the turning point of [chapter 06](06_self_adjusting_dice.ipynb).
 
 # %% [markdown]
 # ## On real text
@@ -434,15 +438,15 @@ for title, found in over.items():
 pd.DataFrame(rows).T
 
 # %% [markdown]
-# On SST-2 dice over both classes and self-adjusting dice are level with cross entropy: no difference larger
-# than 0.6 points was seen. Dice of the positives alone is half a point lower, and its interval just reaches
-# zero. That is the order of section 13.2.
+# We expect little harm on SST-2, where two classes are nearly balanced, and that is what we see. We cannot distinguish dice over both classes
+# and self-adjusting dice from cross entropy: no difference larger than 0.6 points was seen. Dice of the positives
+# alone is half a point lower, and its interval just reaches zero. This is the order that section 13.2 predicts.
 #
-# On SST-5 dice and self-adjusting dice are behind, by 0.8 and 0.9 points, and both intervals exclude zero. Of
-# the ten seeds nine or ten say so, for either. Focal loss is level. Two reasons are possible. Averaged over the classes, a dice loss is a
-# soft macro F1, which gives a small class as much weight as a large one; accuracy does not (section 13.2). The other
-# is Figure 13.3: a dice loss hardly moves the sentences that it has surely wrong. The records have accuracy alone,
-# and no macro F1, so they cannot tell which reason it is.
+# On SST-5 dice and self-adjusting dice are lower than cross entropy, by 0.8 and 0.9 points, and both intervals exclude
+# zero. Of the ten seeds nine or ten say so, for either loss. Focal loss is level. Why do the dice losses lose here? Two reasons
+# are possible. First, a dice loss averaged over the classes is a soft macro F1, which gives a small class as much weight
+# as a large one, while accuracy does not. Second, a dice loss hardly moves the sentences that it has surely wrong, as
+# the figure of section 13.3 shows. Our records have accuracy alone and no macro F1, so they cannot say which reason it is.
 
 # %% [markdown]
 # ### 13.5 The same sentences with rare positives
@@ -471,9 +475,9 @@ told.sort_index(key=lambda names: names.str[0], kind="stable").round(1)
 
 # %% [markdown]
 # "Always no" has an accuracy of 90.0 and an F1 of 0. With 2% positives in training, all four models have an accuracy
-# of about 91, within two tenths of a point of each other. Their F1 is not alike at all: cross entropy has 31.3, and
-# class weights have 51.7. In accuracy every model of the table stays within three points of "always no". So where
-# positives are rare, accuracy hardly sees what F1 is about.
+# of about 91, within two tenths of a point of each other. Their F1, however, is not alike at all: cross entropy has
+# 31.3, and class weights have 51.7. In accuracy every model of the table stays within three points of "always no". So
+# where positives are rare, accuracy hardly sees what F1 is about.
 
 # %% [markdown]
 # ### 13.6 The paper's Table 9, in sentences
@@ -492,10 +496,10 @@ columns = ["corpus", "loss", "accuracy", "half of its 95% interval"]
 pd.DataFrame(rows, columns=[*columns, "fewer right than cross entropy"])
 
 # %% [markdown]
-# On SST-2 self-adjusting dice gets one sentence fewer right than cross entropy, and dice loss ten
-# of 1,821. On SST-5 it is eight and twenty-one of 2,210. A test set of that size leaves an accuracy
-# uncertain by one and by two points, so the table by itself shows no difference. Its signs on SST-5 are those
-# of the records above.
+# How many sentences do these differences come to? On SST-2 self-adjusting dice gets one sentence fewer right than cross
+# entropy, and dice loss ten of 1,821. On SST-5 it is eight and twenty-one of 2,210. A test set of that size leaves an
+# accuracy uncertain by one point and by two. So the table by itself shows no difference, although its signs on SST-5
+# are those of our records above.
 
 # %% [markdown]
 # ### 13.7 What a GPU run would add
@@ -508,15 +512,13 @@ pd.DataFrame(rows, columns=[*columns, "fewer right than cross entropy"])
 # %% [markdown]
 # ## Summary
 #
-# - *Proved*: for accuracy the best threshold on calibrated probabilities is one half; for F1 it is
-#   half of the best F1, which is less. A dice loss averaged over both classes is a soft macro F1, and that
-#   wants nearly what accuracy wants.
-# - *Real* text, ten seeds: on SST-2 squared dice and self-adjusting dice over both classes are level with
-#   cross entropy; no difference larger than 0.6 points was seen. On SST-5 they are 0.8 and 0.9 points behind.
-# - *Real* text, five searches: with rare positives F1 and accuracy part, and accuracy hardly sees what
-#   F1 is about.
-# - *Printed* numbers: Table 9 differs by one to twenty-one sentences. Its test sets leave each
-#   accuracy uncertain by one or two points.
+# - *Proved*: on calibrated probabilities the best threshold for accuracy is one half. For F1 it is half of the best
+#   F1, which is lower. A dice loss averaged over both classes is a soft macro F1, and the best decisions for that are nearly those for accuracy.
+# - *Real* text, ten seeds: on SST-2 no difference larger than 0.6 points was seen between cross entropy and a dice loss
+#   over both classes. On SST-5 dice and self-adjusting dice are 0.8 and 0.9 points lower.
+# - *Real* text, five searches: with rare positives, models of the same accuracy have very different F1.
+# - *Printed* numbers: in Table 9 the losses differ by one to twenty-one sentences. Its test sets leave each accuracy
+#   uncertain by one or two points.
 
 # %% [markdown]
 # ## Exercises
