@@ -220,7 +220,6 @@ print(f"{most} is {times:.0f} times as frequent as {least}")
 # The paper reports the *micro* average: all words in one pot. The *macro* average is the mean of the
 # tags' F1s: there a conjunction counts as much as a noun.
 
-
 # %%
 def found_words(tags):
     """Tagged words of a sentence: type, first token, end."""
@@ -341,7 +340,6 @@ print("", *(textwrap.fill(f"warning: {w.message}", 88) for w in warned), sep="\n
 # epoch kept, here by micro F1. The test split is predicted once, at the end. With `output_dir` set, a
 # killed run goes on where it stopped, and the last cell writes a record. [Chapter 09](09_named_entities.ipynb) looks inside the loop.
 
-
 # %%
 def evaluate(logits, split):
     """Scores of a split's logits."""
@@ -393,7 +391,6 @@ plt.show()
 # Here there are as many thresholds as tags. One number can move them all: take τ times the logarithm
 # of a label's share from its logit {cite}`menon2021logit`. The larger τ, the more often rare tags win.
 # τ is tuned on the validation split for the macro average, for every loss alike.
-
 
 # %%
 def adjusted(logits, split, tau):
@@ -488,7 +485,6 @@ pd.DataFrame(novelty).T
 
 # %% [markdown]
 # #### Sentences of your own
-
 
 # %%
 def tag(tokens, name):

@@ -120,7 +120,6 @@ draw_differences()
 # train in a minute on made-up sentences.) What came of the run is kept as a record, without the corpus's text, and
 # everything in this section is drawn from it. `make real CHAPTER=11` runs it again.
 
-
 # %% tags=["hide-input"]
 def real_run():
     """What the run on a real corpus left."""
@@ -171,7 +170,6 @@ pd.DataFrame(real_run()["errors"]).T
 # Can you trust its probabilities? We sort the test pairs by predicted probability, into ten equal groups, and look at
 # the share of each group that is a duplicate:
 
-
 # %% mystnb={"figure": {"caption": "Figure 11.3. QQP, the real run: ten equal groups of test pairs by predicted probability, and the share of each that is a duplicate.", "name": "fig-11-reliable"}, "image": {"alt": "Predicted probability against the share of duplicates, with a grey diagonal. Both curves lie above the diagonal at the left, where a prediction of 0.1 comes true three times in ten, and below it at the right, where one of 0.8 comes true two times in three."}} tags=["hide-input"]
 def draw_reliability(groups):
     _, ax = plt.subplots(figsize=(4.4, 3.4))
@@ -192,7 +190,6 @@ draw_reliability(real_run()["reliability"])
 # duplicates. After three passes over five thousand pairs this is common, and exercise 5 shows the usual remedy.
 #
 # Finally, twelve pairs that we wrote ourselves. In half of them the second question only looks like the first:
-
 
 # %% tags=["hide-input"]
 def own_pairs(page):
@@ -291,7 +288,6 @@ print(f"{count.ratio:.2f} negatives for each positive")
 # yes with the probability that the training pairs suggest. A fourth one counts shared words, and says yes where they
 # are many; how many is chosen on the validation pairs.
 
-
 # %%
 def shared_words(rows):
     """Words in common, as a share of all words of both sentences."""
@@ -373,7 +369,6 @@ for name in experiment.losses:
 #
 # `train` is the `Trainer` of transformers with a loss of this book. It first sets the bias of the output layer to the
 # log prior, which it takes from `counts`. [Section 9.5](09_named_entities.ipynb) writes the same loop by hand.
-
 
 # %%
 def evaluate(logits, split):
@@ -469,7 +464,6 @@ plt.show()
 # Take the test pairs in ten equal groups by predicted probability, and the share of each group that is
 # positive:
 
-
 # %%
 def reliability(p, truth, groups=10):
     """Of equal groups: mean p, share of positives; their mean distance."""
@@ -554,7 +548,6 @@ pd.DataFrame(corpus_of_pairs["test"].select(worst)).assign(
 # #### Pairs of your own
 #
 # For a new pair we need its sub-words, the model, and the tuned threshold:
-
 
 # %%
 def probability(one, two, name):

@@ -258,7 +258,6 @@ def fit(one, encoded):
 # `shifted` needs no tuning: if the share of positives in training is not that in use, Bayes' rule says by how much the
 # log-odds have to be moved (exercise 2).
 
-
 # %%
 def shift(train_share, test_share):
     """What is added to the log-odds, by Bayes' rule."""
