@@ -230,7 +230,7 @@ def measure(repetitions: int) -> list[dict[str, float | str]]:
     binary: dict[str, LossFunction] = {
         "binary cross entropy (torch)": F.binary_cross_entropy_with_logits,
         "dicebook binary dice": L.binary_dice,
-        "dicebook binary self-adjusting dice": L.binary_self_adjusting_dice,
+        "dicebook binary self-adjusting dice": functools.partial(L.binary_dice, alpha=0.1),
     }
     return rows + compare(binary, x, y, repetitions)
 

@@ -41,7 +41,8 @@ for each label that an example may have.
 ``tau``
     How much of the log-prior is added, at least 0; 0 is cross entropy.
 ``gamma``
-    The focusing exponent of focal loss; 2 as in Lin et al. (2017); 0 is cross entropy.
+    The focusing exponent of focal loss, at least 0; 2 as in Lin et al. (2017); 0 is cross entropy.
+    A negative one is refused: easy examples would get the larger weight.
 ``smooth``
     γ; 1, as in the paper. At example level the gradient of an easy negative is ``1/γ``; at set
     level γ matters only for classes with few examples in the batch, which it keeps from jumping

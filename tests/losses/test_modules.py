@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import math
 import pickle
@@ -140,6 +141,12 @@ def test_errors_come_when_the_module_is_made() -> None:
         SelfAdjustingDiceLoss(alpha=float("nan"))
     with pytest.raises(ValueError, match="gamma must be"):
         FocalLoss(gamma="2")  # type: ignore[arg-type]
+    for make in (FocalLoss, functools.partial(make_loss, "binary_focal")):
+        with pytest.raises(ValueError, match=r"gamma must be .* at least 0; got -0\.5"):
+            make(gamma=-0.5)
+    for adjusting in (SelfAdjustingDiceLoss, MultiLabelDiceLoss):
+        with pytest.raises(ValueError, match=r"alpha must be .* at least 0; got -0\.1"):
+            adjusting(alpha=-0.1)
     with pytest.raises(ValueError, match="must not both be 0"):
         TverskyLoss(fp_weight=0, fn_weight=0)
     with pytest.raises(ValueError, match="ohem_ratio must be None or a number above 0"):
