@@ -86,7 +86,7 @@ def _options_of(function: Callable[..., Tensor] | None) -> Callable[[Module], Mo
     return made
 
 
-@_options_of(None)
+@_options_of(None)  # jedi does not follow a decorator called without arguments
 class Loss(nn.Module):
     """What all modules share: options checked and kept as attributes, the weight as a buffer."""
 
