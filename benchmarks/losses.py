@@ -11,6 +11,7 @@ busy machine it leaves out the waiting.
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.util
 import platform
 import random
@@ -75,8 +76,8 @@ def ours() -> dict[str, LossFunction]:
         "dicebook cross entropy": L.cross_entropy,
         "dicebook focal": L.focal,
         "dicebook dice": L.dice,
-        "dicebook Tversky": L.tversky,
-        "dicebook self-adjusting dice": L.self_adjusting_dice,
+        "dicebook Tversky": functools.partial(L.dice, fp_weight=0.5, fn_weight=0.5),
+        "dicebook self-adjusting dice": functools.partial(L.dice, alpha=0.1),
     }
 
 
@@ -229,7 +230,7 @@ def measure(repetitions: int) -> list[dict[str, float | str]]:
     binary: dict[str, LossFunction] = {
         "binary cross entropy (torch)": F.binary_cross_entropy_with_logits,
         "dicebook binary dice": L.binary_dice,
-        "dicebook binary self-adjusting dice": L.binary_self_adjusting_dice,
+        "dicebook binary self-adjusting dice": functools.partial(L.binary_dice, alpha=0.1),
     }
     return rows + compare(binary, x, y, repetitions)
 

@@ -36,7 +36,8 @@ def diagnose(
     The loss is called some hundred times on rows ``[N, C]`` and ``[N]`` (binary: ``[N]`` and
     ``[N]``), with N up to 400,000 for the test of half precision, where ``N·C`` stays below 17
     million. With ``counts`` a toy tagger is
-    trained from a standing start as well, in some seconds on the CPU.
+    trained from a standing start as well, in some seconds on the CPU. A focal loss with an exponent
+    below 0 is a problem of saturation: its weight of a surely right example is infinite.
 
     Args:
         loss: Called as ``loss(logits, targets)``; returns a scalar. If it has a parameter named

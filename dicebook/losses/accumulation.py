@@ -45,9 +45,9 @@ def backward_in_two_passes(
         no_sync: ``model.no_sync`` of a DistributedDataParallel model, so that gradients are
             averaged once, with the last micro-batch.
         backward: What sends a number back through the model, where ``Tensor.backward`` is not
-            enough: ``lambda loss: scaler.scale(loss).backward()`` with a ``GradScaler``,
-            ``fabric.backward``, ``accelerator.backward`` (of an ``Accelerator`` whose own
-            ``gradient_accumulation_steps`` is 1), or that of a DeepSpeed engine.
+            enough: ``lambda loss: scaler.scale(loss).backward()`` with a ``GradScaler``, or
+            ``accelerator.backward`` of an ``Accelerator`` whose own ``gradient_accumulation_steps``
+            is 1. The same methods of Fabric and of a DeepSpeed engine fit here, but were not tried.
 
     Returns:
         The loss of the whole, detached.

@@ -41,7 +41,8 @@ for each label that an example may have.
 ``tau``
     How much of the log-prior is added, at least 0; 0 is cross entropy.
 ``gamma``
-    The focusing exponent of focal loss; 2 as in Lin et al. (2017); 0 is cross entropy.
+    The focusing exponent of focal loss, at least 0; 2 as in Lin et al. (2017); 0 is cross entropy.
+    A negative one is refused: easy examples would get the larger weight.
 ``smooth``
     γ; 1, as in the paper. At example level the gradient of an easy negative is ``1/γ``; at set
     level γ matters only for classes with few examples in the batch, which it keeps from jumping
@@ -50,10 +51,10 @@ for each label that an example may have.
     Whether the denominator sums squares (Equations 7 and 8), the default, since linear denominators
     often leave a model with the majority class from a standing start.
 ``alpha``
-    The decay exponent of self-adjusting dice; see there.
+    The decay exponent of self-adjusting dice, at least 0; 0 is plain dice.
 ``fp_weight``
-    Tversky's α, the price of a false positive; higher favours precision. Multi-label dice: None,
-    or together with ``fn_weight`` the Tversky loss of each label.
+    Tversky's α, the price of a false positive; higher favours precision. None, as ``fn_weight``
+    then must be, is dice.
 ``fn_weight``
     Tversky's β, the price of a false negative; higher favours recall.
 ``level``
@@ -92,7 +93,7 @@ import inspect
 import re
 import textwrap
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -131,8 +132,6 @@ __all__ = [
     "binary_dice",
     "binary_dice_statistics",
     "binary_focal",
-    "binary_self_adjusting_dice",
-    "binary_tversky",
     "cross_entropy",
     "dice",
     "dice_statistics",
@@ -141,8 +140,6 @@ __all__ = [
     "logit_adjusted_cross_entropy",
     "multi_label_dice",
     "multi_label_dice_statistics",
-    "self_adjusting_dice",
-    "tversky",
 ]
 
 
@@ -325,6 +322,9 @@ def dice(
     mask: Tensor | None = None,
     sample_weight: Tensor | None = None,
     *,
+    alpha: float = 0.0,
+    fp_weight: float | None = None,
+    fn_weight: float | None = None,
     smooth: float = 1.0,
     squared: bool = True,
     level: Level = "set",
@@ -336,9 +336,9 @@ def dice(
     reduction: Reduction = "mean",
     process_group: Group = None,
 ) -> Tensor:
-    """Dice loss of every class against the rest, averaged over classes.
+    """Dice, Tversky or self-adjusting dice loss of every class against the rest, and their mean.
 
-    With ``p`` the probability of the class and ``y`` its target,
+    **Dice.** With ``p`` the probability of the class and ``y`` its target,
 
     - ``level="set"``: ``1 − (2 Σ p·y + γ) / (Σ p² + Σ y² + γ)``, Equation 8;
     - ``level="example"``: the mean of ``1 − (2 p·y + γ) / (p² + y² + γ)``, Equation 7;
@@ -347,12 +347,37 @@ def dice(
 
     The floor is 0, approached as the logits saturate. At example level an example costs at most
     ``1/(1 + γ)`` a class. At huge logits every gradient of the dice family is 0.
+
+    **Tversky**, with ``fp_weight`` α and ``fn_weight`` β.
+
+    - ``level="set"``: ``1 − (TP + γ) / (TP + α·FP + β·FN + γ)``, one minus Equation 9;
+    - ``level="example"``: the mean of the same for one example, Equation 10.
+
+    With ``squared=False`` they are the paper's: ``TP = Σ p·y``, ``FP = Σ p·(1 − y)``,
+    ``FN = Σ (1 − p)·y``. The default squares the errors, ``FP = Σ p²·(1 − y)`` and
+    ``FN = Σ (1 − p)²·y`` (soft targets: ``(p − y)²`` for both squares), which is the same for hard
+    predictions, and trains from a standing start. With both weights at one half, either form is the
+    dice loss of that form at twice the smoothing. It approximates ``1 − F_β`` only if the two
+    weights sum to 1. The floor is that of dice.
+
+    **Self-adjusting dice**, the paper's DSC, has ``q = (1 − p)^alpha · p`` in the place of ``p``.
+    ``alpha=1, squared=False, level="example"`` is Equation 12. The exponent has a price: ``q``
+    grows with ``p`` only up to the *turning point* ``1/(1 + alpha)``, and from there on a positive
+    example is pushed back. Equation 12 turns at 0.5, where the prediction flips; 0.1, the default
+    of `SelfAdjustingDiceLoss`, turns at 0.91; the paper's code uses 0.01, which is nearly dice. The
+    floor is not 0, for ``q`` is at most ``alpha^alpha / (1 + alpha)^(1 + alpha)``. At example level
+    with γ = 1 a positive costs at least 0.105 (alpha 0.1), 0.258 (0.5) or 0.333 (1) in the linear
+    form.
+
+    Warns:
+        UserWarning: Once for each ``alpha`` of 0.5 or more.
     """
+    check_alpha(alpha)
     rest = mask, sample_weight, ignore_index
-    given = checked(input, target, *rest, alpha=0.0, level=level, ohem_ratio=ohem_ratio)
+    given = checked(input, target, *rest, alpha=alpha, level=level, ohem_ratio=ohem_ratio)
     return _dice_family(
         given,
-        0.0,
+        alpha,
         squared,
         level,
         ohem_ratio,
@@ -362,6 +387,8 @@ def dice(
         absent=absent,
         smooth=smooth,
         reduction=reduction,
+        fp_weight=fp_weight,
+        fn_weight=fn_weight,
     )
 
 
@@ -371,6 +398,9 @@ def binary_dice(
     mask: Tensor | None = None,
     sample_weight: Tensor | None = None,
     *,
+    alpha: float = 0.0,
+    fp_weight: float | None = None,
+    fn_weight: float | None = None,
     smooth: float = 1.0,
     squared: bool = True,
     level: Level = "set",
@@ -379,18 +409,20 @@ def binary_dice(
     reduction: Reduction = "mean",
     process_group: Group = None,
 ) -> Tensor:
-    """Dice loss of the positive class (Equations 5 to 8); see `dice`."""
+    """Dice, Tversky or self-adjusting dice loss of the positive class alone; see `dice`."""
+    check_alpha(alpha)
     given = (input, target, mask, sample_weight, ignore_index)
-    batch = batches.decisions(*given, soft=ohem_ratio is None)
     return _dice_family(
-        batch,
-        0.0,
+        batches.decisions(*given, soft=ohem_ratio is None),
+        alpha,
         squared,
         level,
         ohem_ratio,
         process_group,
         smooth=smooth,
         reduction=reduction,
+        fp_weight=fp_weight,
+        fn_weight=fn_weight,
     )
 
 
@@ -413,19 +445,17 @@ def multi_label_dice(
     reduction: Reduction = "mean",
     process_group: Group = None,
 ) -> Tensor:
-    """Dice loss at set level for examples that have any number of labels at once.
+    """`dice` at set level for examples that have any number of labels at once.
 
     Each label is a binary problem of its own, with its sigmoid. With ``"macro"`` it has the
     `binary_dice` of its decisions, and the loss is the mean over labels, weighted by ``weight``.
     With ``"micro"`` the loss is the `binary_dice` of all decisions, so that a rare label hardly
-    counts; ``weight``, ``absent`` and a reduction over labels have no meaning there. With ``alpha``
-    above 0 it is `self_adjusting_dice`.
+    counts; ``weight``, ``absent`` and a reduction over labels have no meaning there.
     """
     check_alpha(alpha)
     given = (input, target, mask, sample_weight, ignore_index)
-    batch = batches.decisions(*given, soft=ohem_ratio is None, labels=True)
     return _dice_family(
-        batch,
+        batches.decisions(*given, soft=ohem_ratio is None, labels=True),
         alpha,
         squared,
         "set",
@@ -438,170 +468,6 @@ def multi_label_dice(
         reduction=reduction,
         fp_weight=fp_weight,
         fn_weight=fn_weight,
-    )
-
-
-def tversky(
-    input: Tensor,
-    target: Tensor,
-    mask: Tensor | None = None,
-    sample_weight: Tensor | None = None,
-    *,
-    fp_weight: float = 0.5,
-    fn_weight: float = 0.5,
-    smooth: float = 1.0,
-    squared: bool = True,
-    level: Level = "set",
-    weight: Weight = None,
-    classes: Classes = None,
-    absent: Absent | None = None,
-    ohem_ratio: float | None = None,
-    ignore_index: int = -100,
-    reduction: Reduction = "mean",
-    process_group: Group = None,
-) -> Tensor:
-    """Tversky loss of every class against the rest, averaged over classes.
-
-    - ``level="set"``: ``1 − (TP + γ) / (TP + α·FP + β·FN + γ)``, one minus Equation 9;
-    - ``level="example"``: the mean of the same for one example, Equation 10.
-
-    With ``squared=False`` they are the paper's: ``TP = Σ p·y``, ``FP = Σ p·(1 − y)``,
-    ``FN = Σ (1 − p)·y``. The default squares the errors, ``FP = Σ p²·(1 − y)`` and
-    ``FN = Σ (1 − p)²·y`` (soft targets: ``(p − y)²`` for both squares), which is the same for hard
-    predictions, and trains from a standing start. With both weights at one half, either form is the
-    dice loss of that form at twice the smoothing. It approximates ``1 − F_β`` only if the two
-    weights sum to 1. The floor is 0, approached as the logits saturate.
-    """
-    rest = mask, sample_weight, ignore_index
-    given = checked(input, target, *rest, alpha=0.0, level=level, ohem_ratio=ohem_ratio)
-    return _dice_family(
-        given,
-        0.0,
-        squared,
-        level,
-        ohem_ratio,
-        process_group,
-        weight=weight,
-        classes=classes,
-        absent=absent,
-        smooth=smooth,
-        reduction=reduction,
-        fp_weight=fp_weight,
-        fn_weight=fn_weight,
-    )
-
-
-def binary_tversky(
-    input: Tensor,
-    target: Tensor,
-    mask: Tensor | None = None,
-    sample_weight: Tensor | None = None,
-    *,
-    fp_weight: float = 0.5,
-    fn_weight: float = 0.5,
-    smooth: float = 1.0,
-    squared: bool = True,
-    level: Level = "set",
-    ohem_ratio: float | None = None,
-    ignore_index: int = -100,
-    reduction: Reduction = "mean",
-    process_group: Group = None,
-) -> Tensor:
-    """Tversky loss of the positive class (Equations 9 and 10); see `tversky`."""
-    given = (input, target, mask, sample_weight, ignore_index)
-    batch = batches.decisions(*given, soft=ohem_ratio is None)
-    return _dice_family(
-        batch,
-        0.0,
-        squared,
-        level,
-        ohem_ratio,
-        process_group,
-        smooth=smooth,
-        reduction=reduction,
-        fp_weight=fp_weight,
-        fn_weight=fn_weight,
-    )
-
-
-def self_adjusting_dice(
-    input: Tensor,
-    target: Tensor,
-    mask: Tensor | None = None,
-    sample_weight: Tensor | None = None,
-    *,
-    alpha: float = 0.1,
-    smooth: float = 1.0,
-    squared: bool = True,
-    level: Level = "set",
-    weight: Weight = None,
-    classes: Classes = None,
-    absent: Absent | None = None,
-    ohem_ratio: float | None = None,
-    ignore_index: int = -100,
-    reduction: Reduction = "mean",
-    process_group: Group = None,
-) -> Tensor:
-    """Self-adjusting dice loss, the paper's DSC: `dice` with ``q = (1 − p)^alpha · p`` for ``p``.
-
-    ``alpha=1, squared=False, level="example"`` is Equation 12. The exponent has a price: ``q``
-    grows with ``p`` only up to the *turning point* ``1/(1 + alpha)``, and from there on a positive
-    example is pushed back. Equation 12 turns at .5, where the prediction flips; the default, .1,
-    turns at .91; the paper's code uses .01, which is plain dice but for a hair; 0 is plain dice.
-
-    The floor is not 0, for ``q`` is at most ``alpha^alpha / (1 + alpha)^(1 + alpha)``. At example
-    level with γ = 1 a positive costs at least .105 (alpha .1), .258 (.5) or .333 (1) in the linear
-    form.
-
-    Warns:
-        UserWarning: Once for each ``alpha`` of 0.5 or more.
-    """
-    check_alpha(alpha)
-    rest = mask, sample_weight, ignore_index
-    given = checked(input, target, *rest, alpha=alpha, level=level, ohem_ratio=ohem_ratio)
-    return _dice_family(
-        given,
-        alpha,
-        squared,
-        level,
-        ohem_ratio,
-        process_group,
-        weight=weight,
-        classes=classes,
-        absent=absent,
-        smooth=smooth,
-        reduction=reduction,
-    )
-
-
-def binary_self_adjusting_dice(
-    input: Tensor,
-    target: Tensor,
-    mask: Tensor | None = None,
-    sample_weight: Tensor | None = None,
-    *,
-    alpha: float = 0.1,
-    smooth: float = 1.0,
-    squared: bool = True,
-    level: Level = "set",
-    ohem_ratio: float | None = None,
-    ignore_index: int = -100,
-    reduction: Reduction = "mean",
-    process_group: Group = None,
-) -> Tensor:
-    """Self-adjusting dice loss of the positive class; see `self_adjusting_dice`."""
-    check_alpha(alpha)
-    given = (input, target, mask, sample_weight, ignore_index)
-    batch = batches.decisions(*given, soft=ohem_ratio is None)
-    return _dice_family(
-        batch,
-        alpha,
-        squared,
-        level,
-        ohem_ratio,
-        process_group,
-        smooth=smooth,
-        reduction=reduction,
     )
 
 
@@ -676,21 +542,23 @@ def _dice_family(
     return batch.reduce(average, reduction)
 
 
-def _describe(function: Any) -> None:
-    """Append to a function's docstring what its arguments mean, out of this module's."""
+def described(text: str, parameters: Iterable[inspect.Parameter]) -> str:
+    """A docstring, and below it what the parameters mean, out of this module's docstring."""
     entries = re.split(r"^``(\w+)``\n", inspect.cleandoc(__doc__ or ""), flags=re.MULTILINE)
     meanings = dict(zip(entries[1::2], entries[2::2], strict=True))
-    lines = [inspect.cleandoc(function.__doc__), "", "Args:"]
-    for name, parameter in inspect.signature(function).parameters.items():
-        text = textwrap.dedent(meanings[name].split("\n\n")[0]).split()
+    lines = [inspect.cleandoc(text), "", "Args:"]
+    for parameter in parameters:
+        meaning = " ".join(meanings[parameter.name].split("\n\n")[0].split())
         given = "" if parameter.default is parameter.empty else f" Default {parameter.default!r}."
-        described = f"{name}: {' '.join(text)}{given}"
-        lines += textwrap.wrap(described, 96, initial_indent="    ", subsequent_indent=" " * 8)
+        entry = f"{parameter.name}: {meaning}{given}"
+        lines += textwrap.wrap(entry, 96, initial_indent="    ", subsequent_indent=" " * 8)
     lines += ["", "Raises:", "    TypeError, ValueError: As said in the docstring of the module."]
-    function.__doc__ = "\n".join(lines)
+    return "\n".join(lines)
 
 
 if __doc__:  # not under python -OO
-    for _name in __all__:
-        if not _name.endswith(("_statistics", "_weights")):
-            _describe(globals()[_name])
+    for _name in set(__all__) - {"balanced_weights", "log_ratio_weights"}:
+        if not _name.endswith("_statistics"):
+            _function = globals()[_name]
+            _parameters = inspect.signature(_function).parameters.values()
+            _function.__doc__ = described(_function.__doc__, _parameters)

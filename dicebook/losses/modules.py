@@ -1,30 +1,48 @@
 """The losses as ``torch.nn`` modules: a function with its options bound.
 
-A module takes the keyword options of its function under the same names and defaults, checks them
-when it is made, and calls the function with ``(input, target, mask=None)``. What an option means
-stands in `dicebook.losses.functional`.
+A module is a dataclass of options, the keyword options of its function. It checks them when it is
+made, and calls the function with ``(input, target, mask=None, sample_weight=None)``. What an option
+means stands in `dicebook.losses.functional`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    dataclass_transform,
+)
 
 import torch
 from torch import Tensor, nn
 
 from dicebook.losses import functional
 from dicebook.losses.batch import (
+    Absent,
+    Average,
+    Classes,
+    Level,
+    Reduction,
+    Weight,
     check_classes,
     check_options,
     class_counts,
     class_weights,
     positive_weights,
 )
-from dicebook.losses.statistics import DiceStatistics
+from dicebook.losses.statistics import DiceStatistics, Group
+
+Module = TypeVar("Module", bound=type)
 
 _BUFFERS: dict[str, Callable[[Any], Any]] = {
     "weight": class_weights,
@@ -33,60 +51,79 @@ _BUFFERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def _options_of(function: Callable[..., Tensor] | None) -> Callable[[Module], Module]:
+    """Make a class a dataclass of options, those of the function that it calls."""
+
+    def made(kind: Module) -> Module:
+        cls: Any = dataclasses.dataclass(kw_only=True, eq=False, repr=False)(kind)
+        for name in _BUFFERS.keys() & vars(cls).keys():
+            delattr(cls, name)  # an attribute of the class would hide the buffer of that name
+        if function is None:
+            return kind
+        fields = {field.name for field in dataclasses.fields(cls)}
+        cls.function = staticmethod(function)
+        parameters = inspect.signature(function).parameters
+        cls.option_names = tuple(name for name in parameters if name in fields)
+        set_options = cls.__init__
+
+        @functools.wraps(set_options)
+        def __init__(self: Loss, *args: Any, **options: Any) -> None:
+            self._check_names(args, options)
+            nn.Module.__init__(self)
+            set_options(self, **options)
+            self._check_values()
+
+        cls.__init__ = __init__
+        if cls.__doc__ and function.__doc__:  # not under python -OO
+            of_batch = [p for p in parameters.values() if p.kind is not p.KEYWORD_ONLY]
+            of_module = inspect.signature(cls).parameters
+            own = [of_module[name] for name in cls.option_names]
+            text = inspect.cleandoc(function.__doc__).split("\n\nArgs:\n")[0]
+            cls.__doc__ = functional.described(f"{cls.__doc__}\n\n{text}", of_batch + own)
+        return kind
+
+    return made
+
+
+@_options_of(None)  # jedi does not follow a decorator called without arguments
 class Loss(nn.Module):
     """What all modules share: options checked and kept as attributes, the weight as a buffer."""
 
-    function: Callable[..., Tensor]
-    option_names: tuple[str, ...]
+    function: ClassVar[Callable[..., Tensor]]
+    option_names: ClassVar[tuple[str, ...]]
+    ignore_index: int = -100
+    reduction: Reduction = "mean"
 
-    def __init_subclass__(cls, function: Callable[..., Tensor] | None = None) -> None:
-        """Take options, their defaults and their descriptions from the function."""
-        if function is None:
-            return
-        cls.function = staticmethod(function)
-        parameters = inspect.signature(function).parameters.values()
-        keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
-        cls.option_names = tuple(p.name for p in keywords)
-        cls.__doc__ = f"{cls.__doc__}\n\n{function.__doc__}" if cls.__doc__ else None
-        base = cls.__init__
-
-        def __init__(self: Loss, *args: Any, **options: Any) -> None:
-            base(self, *args, **options)
-
-        # A class of its own below this one has a signature of its own.
-        itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-        __init__.__signature__ = inspect.Signature([itself, *keywords])  # type: ignore[attr-defined]
-        __init__.__qualname__ = f"{cls.__qualname__}.__init__"
-        cls.__init__ = __init__  # type: ignore[method-assign]
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__()
-        name, known = type(self).__name__, ", ".join(self.option_names)
+    @classmethod
+    def _check_names(cls, args: Sequence[Any], options: dict[str, Any]) -> None:
+        name, known = cls.__name__, ", ".join(cls.option_names)
         if args:
             raise TypeError(f"{name} takes options by name alone; its options are {known}")
-        if unknown := sorted(set(options) - set(self.option_names)):
+        if unknown := sorted(set(options) - set(cls.option_names)):
             said = ", ".join(map(repr, unknown))
             raise TypeError(f"{name} has no option {said}; its options are {known}")
-        parameters = inspect.signature(self.function).parameters
-        for option in self.option_names:
-            value = options.get(option, parameters[option].default)
-            if value is inspect.Parameter.empty:
-                raise TypeError(f"{name} needs the option {option!r}; its options are {known}")
-            options[option] = value
+        for field in dataclasses.fields(cls):
+            if field.default is dataclasses.MISSING and field.name not in options:
+                raise TypeError(f"{name} needs the option {field.name!r}; its options are {known}")
+
+    def _check_values(self) -> None:
+        options = self.options()
         check_options(**options)
         if "alpha" in options:
             functional.check_alpha(options["alpha"])
         check_classes(options.get("classes"))
-        for option in self.option_names:
-            value = options[option]
-            if option in _BUFFERS:
-                value = _BUFFERS[option](value)
-            if option in _BUFFERS and not isinstance(value, float):
-                self.register_buffer(option, value)
+        for name, value in options.items():
+            if name in _BUFFERS:
+                value = _BUFFERS[name](value)
+                delattr(self, name)
+            if name in _BUFFERS and not isinstance(value, float):
+                self.register_buffer(name, value)
             else:  # a number or an array of numpy as Python has it
-                setattr(self, option, value.tolist() if hasattr(value, "tolist") else value)
+                setattr(self, name, value.tolist() if hasattr(value, "tolist") else value)
         if options.get("classes") is not None:
-            self.register_buffer("_index", torch.tensor(self.classes), persistent=False)
+            classes = torch.tensor(self.options()["classes"])
+            self.register_buffer("_index", classes, persistent=False)
 
     def options(self) -> dict[str, Any]:
         """The options by name, as the function takes them."""
@@ -101,6 +138,16 @@ class Loss(nn.Module):
     ) -> Tensor:
         """The loss of a batch; shapes as in the function."""
         return type(self).function(input, target, mask, sample_weight, **self._on(input))
+
+    if TYPE_CHECKING:  # torch's own takes anything
+
+        def __call__(
+            self,
+            input: Tensor,
+            target: Tensor,
+            mask: Tensor | None = None,
+            sample_weight: Tensor | None = None,
+        ) -> Tensor: ...
 
     def _on(self, input: Any) -> dict[str, Any]:
         """The options for a batch; tensors lie on its device, and are copied there once."""
@@ -121,18 +168,22 @@ class Loss(nn.Module):
         )
 
 
+@_options_of(None)
 class SetLoss(Loss):
     """A loss of the dice family: at set level it goes through statistics that can be added."""
 
-    collect: Callable[..., DiceStatistics] = staticmethod(functional.dice_statistics)
-    level: str = "set"
-    process_group: Any
+    collect: ClassVar[Callable[..., DiceStatistics]] = staticmethod(functional.dice_statistics)
+    smooth: float = 1.0
+    squared: bool = True
+    level = "set"
+    ohem_ratio: float | None = None
+    process_group: Group = None
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def _check_values(self) -> None:
+        super()._check_values()
         chosen = self.options()
         every_class = "classes" in chosen and chosen["classes"] is None
-        if every_class and not chosen["squared"] and chosen["smooth"] > 0:
+        if every_class and not self.squared and self.smooth > 0:
             _warn_standing_start()
 
     def statistics(
@@ -180,60 +231,106 @@ def _warn_standing_start() -> None:
     )
 
 
-class CrossEntropyLoss(Loss, function=functional.cross_entropy):
+@_options_of(functional.cross_entropy)
+class CrossEntropyLoss(Loss):
     """Cross entropy (Equations 1, 2): `functional.cross_entropy`. Input ``[..., C]``."""
 
+    weight: Weight = None
+    label_smoothing: float = 0.0
 
-class LogitAdjustedCrossEntropyLoss(Loss, function=functional.logit_adjusted_cross_entropy):
+
+@_options_of(functional.logit_adjusted_cross_entropy)
+class LogitAdjustedCrossEntropyLoss(Loss):
     """Logit adjustment: `functional.logit_adjusted_cross_entropy`. Input ``[..., C]``."""
 
+    counts: Tensor | Sequence[float]
+    tau: float = 1.0
 
-class BinaryCrossEntropyLoss(Loss, function=functional.binary_cross_entropy):
+
+@_options_of(functional.binary_cross_entropy)
+class BinaryCrossEntropyLoss(Loss):
     """Binary cross entropy: `functional.binary_cross_entropy`. Input ``[...]``."""
 
+    weight: Weight = None
+    pos_weight: Weight | float = None
 
-class FocalLoss(Loss, function=functional.focal):
+
+@_options_of(functional.focal)
+class FocalLoss(Loss):
     """Focal loss (Table 2): `functional.focal`. Input ``[..., C]``."""
 
+    gamma: float = 2.0
+    weight: Weight = None
 
-class BinaryFocalLoss(Loss, function=functional.binary_focal):
+
+@_options_of(functional.binary_focal)
+class BinaryFocalLoss(Loss):
     """Focal loss on binary logits: `functional.binary_focal`. Input ``[...]``."""
 
+    gamma: float = 2.0
+    weight: Weight = None
+    pos_weight: Weight | float = None
 
-class DiceLoss(SetLoss, function=functional.dice):
+
+@_options_of(functional.dice)
+class DiceLoss(SetLoss):
     """Dice loss (Equations 5 to 8): `functional.dice`. Input ``[..., C]``."""
 
+    level: Level = "set"
+    weight: Weight = None
+    classes: Classes = None
+    absent: Absent | None = None
 
-class BinarySetLoss(SetLoss):
-    """A loss of the dice family with one logit an example."""
 
-    collect = staticmethod(functional.binary_dice_statistics)
+@_options_of(functional.dice)
+class TverskyLoss(DiceLoss):
+    """Tversky loss (Equations 9, 10): `functional.dice` with two weights. Input ``[..., C]``."""
+
+    fp_weight: float = 0.5
+    fn_weight: float = 0.5
 
 
-class BinaryDiceLoss(BinarySetLoss, function=functional.binary_dice):
+@_options_of(functional.dice)
+class SelfAdjustingDiceLoss(DiceLoss):
+    """The paper's DSC (Equation 12): `functional.dice` with ``alpha``. Input ``[..., C]``."""
+
+    alpha: float = 0.1
+
+
+@_options_of(functional.binary_dice)
+class BinaryDiceLoss(SetLoss):
     """Dice loss of the positive class: `functional.binary_dice`. Input ``[...]``."""
 
+    collect = staticmethod(functional.binary_dice_statistics)
+    level: Level = "set"
 
-class MultiLabelDiceLoss(SetLoss, function=functional.multi_label_dice):
+
+@_options_of(functional.binary_dice)
+class BinaryTverskyLoss(BinaryDiceLoss):
+    """Tversky loss of the positive class: `functional.binary_dice`. Input ``[...]``."""
+
+    fp_weight: float = 0.5
+    fn_weight: float = 0.5
+
+
+@_options_of(functional.binary_dice)
+class BinarySelfAdjustingDiceLoss(BinaryDiceLoss):
+    """DSC of the positive class: `functional.binary_dice`. Input ``[...]``."""
+
+    alpha: float = 0.1
+
+
+@_options_of(functional.multi_label_dice)
+class MultiLabelDiceLoss(SetLoss):
     """Dice loss of each label: `functional.multi_label_dice`. Input and target ``[..., L]``."""
 
     collect = staticmethod(functional.multi_label_dice_statistics)
-
-
-class TverskyLoss(SetLoss, function=functional.tversky):
-    """Tversky loss (Equations 9, 10): `functional.tversky`. Input ``[..., C]``."""
-
-
-class BinaryTverskyLoss(BinarySetLoss, function=functional.binary_tversky):
-    """Tversky loss of the positive class: `functional.binary_tversky`. Input ``[...]``."""
-
-
-class SelfAdjustingDiceLoss(SetLoss, function=functional.self_adjusting_dice):
-    """The paper's DSC (Equation 12): `functional.self_adjusting_dice`. Input ``[..., C]``."""
-
-
-class BinarySelfAdjustingDiceLoss(BinarySetLoss, function=functional.binary_self_adjusting_dice):
-    """DSC of the positive class: `functional.binary_self_adjusting_dice`. Input ``[...]``."""
+    average: Average = "macro"
+    alpha: float = 0.0
+    fp_weight: float | None = None
+    fn_weight: float | None = None
+    weight: Weight = None
+    absent: Absent | None = None
 
 
 _FORMS: dict[str, tuple[type[Loss], type[Loss]]] = {
@@ -250,7 +347,6 @@ LOSS_NAMES = (*_FORMS, *(f"binary_{name}" for name in _FORMS))
 # What others call them.
 _SYNONYMS = {"cross_entropy": "ce", "bce": "binary_ce", "focal": "fl", "dice": "dl"}
 _SYNONYMS |= {"tversky": "tl", "self_adjusting_dice": "dsc"}
-
 # The paper's losses as printed, whatever the defaults are.
 EQUATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "eq1": ("ce", {"weight": None}),
@@ -263,7 +359,43 @@ EQUATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def make_loss(name: str, **options: Any) -> Loss:
+# For type checkers; a test compares it with the tables above.
+LossName = (
+    Literal["ce", "wce", "fl", "dl", "tl", "dsc"]
+    | Literal["cross_entropy", "focal", "dice", "tversky", "self_adjusting_dice", "bce"]
+    | Literal["eq1", "eq6", "eq7", "eq8", "eq9", "eq10", "eq12"]
+    | Literal["binary_ce", "binary_wce", "binary_fl", "binary_dl", "binary_tl", "binary_dsc"]
+    | Literal["binary_cross_entropy", "binary_focal", "binary_dice", "binary_tversky"]
+    | Literal["binary_self_adjusting_dice", "binary_eq1", "binary_eq6", "binary_eq7"]
+    | Literal["binary_eq8", "binary_eq9", "binary_eq10", "binary_eq12"]
+)
+
+
+class LossOptions(TypedDict, total=False):
+    """The options of all losses together, for type checkers."""
+
+    absent: Absent | None
+    alpha: float
+    average: Average
+    classes: Classes
+    counts: Tensor | Sequence[float]
+    fn_weight: float
+    fp_weight: float
+    gamma: float
+    ignore_index: int
+    label_smoothing: float
+    level: Level
+    ohem_ratio: float | None
+    pos_weight: Weight | float
+    process_group: Group
+    reduction: Reduction
+    smooth: float
+    squared: bool
+    tau: float
+    weight: Weight
+
+
+def make_loss(name: LossName, **options: Unpack[LossOptions]) -> Loss:
     """Make a loss from its abbreviation in the paper, or from an equation's number.
 
     Args:
@@ -297,4 +429,5 @@ def make_loss(name: str, **options: Any) -> Loss:
         )
     if name.endswith("wce") and options.get("weight") is None:
         raise ValueError(f"loss {name!r} needs the option 'weight', one number for each class")
-    return kind(**{k: v for k, v in fixed.items() if k in kind.option_names}, **options)
+    bound: dict[str, Any] = {name: fixed[name] for name in fixed.keys() & set(kind.option_names)}
+    return kind(**{**bound, **options})

@@ -362,3 +362,21 @@ def test_as_many_classes_as_rows_in_a_half_are_no_fault_of_torch_s(rows: int, cl
     x = torch.randn(rows, classes, generator=generator)
     y = torch.randint(classes, (rows,), generator=generator)
     assert not [f for f in diagnose(F.cross_entropy, x, y).findings if f.verdict == PROBLEM]
+
+
+@pytest.mark.parametrize("gamma", [-0.25, -0.5, -1.0, -2.0])
+@pytest.mark.parametrize("stable", [False, True])
+def test_a_focal_loss_with_a_negative_exponent_is_a_problem(gamma: float, stable: bool) -> None:
+    def focal(logits: Tensor, targets: Tensor, exponent: float = gamma) -> Tensor:
+        m = logits * (2 * targets - 1)
+        if stable:
+            return (torch.exp(exponent * F.logsigmoid(-m)) * F.softplus(-m)).mean()
+        p = torch.sigmoid(m)
+        return -((1 - p) ** exponent * F.logsigmoid(m)).mean()
+
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(256, generator=generator)
+    y = (torch.rand(256, generator=generator) < 0.2).float()
+    assert "saturation" in {found.name for found in diagnose(focal, x, y).problems}
+    if stable:
+        assert diagnose(partial(focal, exponent=0.5), x, y).ok

@@ -9,10 +9,13 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor, Shard, distribute_tensor
+from torch.distributed.tensor.experimental import implicit_replication
 from torch.nn.parallel import DistributedDataParallel
 
 from dicebook import (
     BinaryDiceLoss,
+    CrossEntropyLoss,
     DiceLoss,
     MultiLabelDiceLoss,
     SelfAdjustingDiceLoss,
@@ -38,6 +41,14 @@ LOSSES: dict[str, Callable[..., SetLoss]] = {
 SHARDED: dict[str, Callable[..., nn.Module]] = {
     **{name: LOSSES[name] for name in ("dice", "tversky", "self-adjusting", "multi-label")},
     "sum": lambda **o: WeightedSum(DiceLoss(**o), TverskyLoss(**o), second_weight=2.0),
+}
+
+
+DTENSOR: dict[str, Callable[..., nn.Module]] = {
+    "dice": DiceLoss,
+    "linear": lambda: DiceLoss(squared=False),
+    "cross entropy": CrossEntropyLoss,
+    "tversky": TverskyLoss,  # for the gradient of logsigmoid, of focal and DSC, torch has no rule
 }
 
 
@@ -132,6 +143,26 @@ def check_sharded(name: str, split: tuple[int, ...]) -> None:
     assert distance < 1e-6, ("FSDP2", name, split, distance)
 
 
+def check_dtensor(name: str) -> None:
+    """Logits that lie on several processes as one DTensor: no process group is needed."""
+    x, y = data_for(name)
+    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
+    alone = network(binary=False)
+    whole = alone(x).detach().requires_grad_()
+    sharded = distribute_tensor(whole.detach(), mesh, [Shard(0)]).requires_grad_()
+    targets = distribute_tensor(y, mesh, [Shard(0)])
+    loss = DTENSOR[name]()
+    full = loss(whole, y)
+    full.backward()
+    with implicit_replication():  # numbers that the loss makes are the same on every process
+        value = loss(sharded, targets)
+        value.backward()
+    assert isinstance(value, DTensor)
+    torch.testing.assert_close(value.full_tensor(), full)
+    assert sharded.grad is not None
+    torch.testing.assert_close(sharded.grad.full_tensor(), whole.grad)
+
+
 def check_sum(split: tuple[int, ...]) -> None:
     """DDP: a sum of two losses of the dice family."""
     rank = dist.get_rank()
@@ -150,6 +181,8 @@ def main() -> None:
     """Every loss on every split of the rows."""
     dist.init_process_group("gloo")
     for split in SPLITS[dist.get_world_size()]:
+        for name in DTENSOR:
+            check_dtensor(name)
         for name in SHARDED:
             check_sharded(name, split)
         check_sum(split)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Callable
@@ -219,7 +220,7 @@ def test_saturated_logits_keep_value_and_gradient_true(
     y = torch.tensor([0, 1] * len(margins))
 
     def loss(x: Tensor) -> Tensor:
-        return L.self_adjusting_dice(x, y, alpha=alpha, level=level)
+        return L.dice(x, y, alpha=alpha, level=level)
 
     value, gradient = value_and_gradient(loss, x)
     expected, exact = value_and_gradient(loss, x.detach().double().requires_grad_())
@@ -230,7 +231,7 @@ def test_saturated_logits_keep_value_and_gradient_true(
     for i in (0, 1):
         binary = (x[:, i].detach().requires_grad_(), (y == i).float())
         value, gradient = value_and_gradient(
-            lambda x, y: L.binary_self_adjusting_dice(x, y, alpha=alpha, level=level), *binary
+            lambda x, y: L.binary_dice(x, y, alpha=alpha, level=level), *binary
         )
         assert value.isfinite()
         assert gradient.isfinite().all()
@@ -244,10 +245,10 @@ def test_logits_of_minus_infinity_are_classes_ruled_out() -> None:
     for alpha in (0, 0.1, 1):
         for level in LEVELS:
             actual = value_and_gradient(
-                lambda x, a=alpha, v=level: L.self_adjusting_dice(x, y, alpha=a, level=v), x
+                lambda x, a=alpha, v=level: L.dice(x, y, alpha=a, level=v), x
             )
             expected = value_and_gradient(
-                lambda x, a=alpha, v=level: L.self_adjusting_dice(x, y, alpha=a, level=v), far
+                lambda x, a=alpha, v=level: L.dice(x, y, alpha=a, level=v), far
             )
             torch.testing.assert_close(actual, expected)
 
@@ -311,7 +312,8 @@ def test_absent_classes_are_kept_or_skipped() -> None:
 def test_an_absent_class_is_skipped_by_default_unless_classes_are_chosen() -> None:
     x, y = batch("dl")
     y = y.clamp(max=1)
-    for loss, kind in ((L.dice, DiceLoss), (L.tversky, TverskyLoss)):
+    tversky = functools.partial(L.dice, fp_weight=0.5, fn_weight=0.5)
+    for loss, kind in ((L.dice, DiceLoss), (tversky, TverskyLoss)):
         for classes, absent in ((None, "skip"), ([1, 2], "keep")):
             expected = loss(x, y, classes=classes, absent=absent)
             other = "keep" if absent == "skip" else "skip"
@@ -347,8 +349,8 @@ def test_hard_negatives_are_the_most_probable_ones() -> None:
     # Without a positive no negative is kept.
     assert L.binary_dice(x, torch.zeros_like(y), ohem_ratio=1.0).item() == 0
     # With alpha = 2 the most probable negatives have a small q; they are the hardest all the same.
-    adjusted = L.binary_self_adjusting_dice(x, y, alpha=2, ohem_ratio=2.9)
-    torch.testing.assert_close(adjusted, L.binary_self_adjusting_dice(x, y, kept, alpha=2))
+    adjusted = L.binary_dice(x, y, alpha=2, ohem_ratio=2.9)
+    torch.testing.assert_close(adjusted, L.binary_dice(x, y, kept, alpha=2))
 
 
 def test_hard_negatives_are_chosen_for_each_class() -> None:
@@ -368,14 +370,14 @@ def test_alpha_of_a_half_or_more_warns_once_with_the_reason() -> None:
     x, y = batch("dsc")
     L._warn_turning_point.cache_clear()
     with pytest.warns(UserWarning, match=r"alpha=1.*1/\(1 \+ alpha\) = 0\.50") as seen:
-        L.self_adjusting_dice(x, y, alpha=1)
+        L.dice(x, y, alpha=1)
     assert len(seen) == 1
     assert seen[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make_loss("binary_dsc", alpha=1)
-        L.self_adjusting_dice(x, y, alpha=0.49)
-        L.self_adjusting_dice(x, y, alpha=1)
+        L.dice(x, y, alpha=0.49)
+        L.dice(x, y, alpha=1)
 
 
 @pytest.mark.parametrize("name", ["binary_dl", "binary_tl", "binary_dsc"])

@@ -86,7 +86,7 @@ def test_tversky_is_equations_9_and_10(
     formula = oracle.one_minus_equation_9 if level == "set" else oracle.equation_10
     expected = mean([formula(p, y, 0.7, fp, fn) for p, y in per_class(batch)])
     prices = {"fp_weight": fp, "fn_weight": fn}
-    actual = L.tversky(*batch, level=level, smooth=0.7, squared=False, absent="keep", **prices)
+    actual = L.dice(*batch, level=level, smooth=0.7, squared=False, absent="keep", **prices)
     assert actual.item() == pytest.approx(expected, rel=1e-12)
 
 
@@ -101,7 +101,7 @@ def test_self_adjusting_dice_is_equation_12(
     else:
         expected = mean([oracle.one_minus_equation_6(q, y, 1.0) for q, y in decayed])
     options = {"level": level, "alpha": alpha, "squared": False, "absent": "keep"}
-    actual = L.self_adjusting_dice(*batch, **options)
+    actual = L.dice(*batch, **options)
     assert actual.item() == pytest.approx(expected, rel=1e-12)
 
 
@@ -115,7 +115,7 @@ def test_squared_tversky_squares_the_errors(
         tp = math.fsum(a * b for a, b in pairs)
         errors = math.fsum(fp * a**2 * (1 - b) + fn * (1 - a) ** 2 * b for a, b in pairs)
         losses.append(1 - (tp + 0.7) / (tp + errors + 0.7))
-    actual = L.tversky(*batch, fp_weight=fp, fn_weight=fn, smooth=0.7, absent="keep")
+    actual = L.dice(*batch, fp_weight=fp, fn_weight=fn, smooth=0.7, absent="keep")
     assert actual.item() == pytest.approx(mean(losses), rel=1e-12)
 
 
@@ -126,7 +126,7 @@ def test_right_answers_are_the_minimum_of_squared_tversky(fp: float, level: str)
     right = torch.where(y == 1, 1.0, -1.0).double()
     options = {"fp_weight": fp, "fn_weight": 1 - fp + 0.1, "level": level}
     surety = torch.linspace(0.0, 20, 401, dtype=torch.float64)
-    losses = [L.binary_tversky(s * right, y, **options).item() for s in surety]
+    losses = [L.binary_dice(s * right, y, **options).item() for s in surety]
     assert max(b - a for a, b in itertools.pairwise(losses)) < 1e-15
     assert losses[-1] == pytest.approx(0, abs=1e-6)
 
@@ -142,7 +142,7 @@ def test_gradients_of_tversky_pass_gradcheck_twice(squared: bool, soft: bool) ->
         options = {"fp_weight": 0.8, "fn_weight": 0.3, "squared": squared, "level": level}
 
         def loss(x: Tensor, o: dict[str, object] = options) -> Tensor:
-            return L.tversky(x, y, mask, **o)
+            return L.dice(x, y, mask, **o)
 
         assert torch.autograd.gradcheck(loss, (x,))
         assert torch.autograd.gradgradcheck(loss, (x,))
@@ -208,7 +208,7 @@ def test_values_and_gradients_of_every_form_and_dtype(
     labels = torch.randint(max(2, classes), (rows,), generator=generator)
     y = labels if classes == 1 else torch.nn.functional.one_hot(labels, classes)
     y = 0.9 * y + 0.02 if soft else y
-    loss = L.binary_self_adjusting_dice if classes == 1 else L.self_adjusting_dice
+    loss = L.binary_dice if classes == 1 else L.dice
     target = y if soft or classes == 1 else labels
     value = loss(x, target, kept, alpha=alpha, squared=squared)
     (gradient,) = torch.autograd.grad(value, x)
@@ -226,8 +226,8 @@ BINARY = {
     "binary_focal": (L.binary_focal, L.focal, {"gamma": 1.5}),
     "binary_dice": (L.binary_dice, L.dice, {}),
     "linear binary_dice": (L.binary_dice, L.dice, {"squared": False}),
-    "binary_tversky": (L.binary_tversky, L.tversky, {"fp_weight": 0.3, "fn_weight": 0.7}),
-    "binary_self_adjusting_dice": (L.binary_self_adjusting_dice, L.self_adjusting_dice, {}),
+    "binary_tversky": (L.binary_dice, L.dice, {"fp_weight": 0.3, "fn_weight": 0.7}),
+    "binary_self_adjusting_dice": (L.binary_dice, L.dice, {"alpha": 0.1}),
 }
 
 
@@ -264,25 +264,25 @@ def symbolic() -> dict[str, tuple[sp.Expr, object]]:
         ),
         "eq10": (
             1 - (p * y + g) / tversky,
-            lambda x, y: L.binary_tversky(x, y, fp_weight=0.3, fn_weight=0.7, **example),
+            lambda x, y: L.binary_dice(x, y, fp_weight=0.3, fn_weight=0.7, **example),
         ),
         "squared tversky": (
             1 - (p * y + g) / (p * y + a * p**2 * (1 - y) + b * (1 - p) ** 2 * y + g),
-            lambda x, y: L.binary_tversky(
+            lambda x, y: L.binary_dice(
                 x, y, fp_weight=0.3, fn_weight=0.7, **(example | {"squared": True})
             ),
         ),
         "eq12": (
             1 - (2 * (1 - p) * p * y + g) / ((1 - p) * p + y + g),
-            lambda x, y: L.binary_self_adjusting_dice(x, y, alpha=1, **example),
+            lambda x, y: L.binary_dice(x, y, alpha=1, **example),
         ),
         "eq12 with alpha .3": (
             1 - (2 * q * y + g) / (q + y + g),
-            lambda x, y: L.binary_self_adjusting_dice(x, y, alpha=0.3, **example),
+            lambda x, y: L.binary_dice(x, y, alpha=0.3, **example),
         ),
         "eq12 at set level": (
             1 - (2 * q * y + g) / (q + y + g),
-            lambda x, y: L.binary_self_adjusting_dice(x, y, alpha=0.3, smooth=0.5, squared=False),
+            lambda x, y: L.binary_dice(x, y, alpha=0.3, smooth=0.5, squared=False),
         ),
     }
     return {
@@ -317,12 +317,10 @@ def test_closed_form_gradients_pass_gradcheck(alpha: float, squared: bool, class
     for target in (y, soft):
         for level in ("set", "example"):
             assert torch.autograd.gradcheck(
-                lambda x, t=target, v=level: L.self_adjusting_dice(x, t, mask, level=v, **options),
+                lambda x, t=target, v=level: L.dice(x, t, mask, level=v, **options),
                 (x,),
             )
-    assert torch.autograd.gradcheck(
-        lambda x: L.self_adjusting_dice(x, y, mask, ohem_ratio=2.0, **options), (x,)
-    )
+    assert torch.autograd.gradcheck(lambda x: L.dice(x, y, mask, ohem_ratio=2.0, **options), (x,))
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
@@ -347,14 +345,15 @@ def test_tversky_of_halves_is_dice_at_twice_the_smoothing(
 ) -> None:
     soft = torch.rand(12, 4, dtype=torch.float64).softmax(-1)
     for target in (batch[1], soft):
-        tversky = L.tversky(batch[0], target, level=level, smooth=0.6, squared=squared)
-        dice = L.dice(batch[0], target, level=level, smooth=1.2, squared=squared)
+        options = {"level": level, "squared": squared}
+        tversky = L.dice(batch[0], target, smooth=0.6, fp_weight=0.5, fn_weight=0.5, **options)
+        dice = L.dice(batch[0], target, smooth=1.2, **options)
         torch.testing.assert_close(tversky, dice)
 
 
 @pytest.mark.parametrize("level", ["set", "example"])
 def test_alpha_0_is_dice(batch: tuple[Tensor, Tensor], level: str) -> None:
-    adjusted = L.self_adjusting_dice(*batch, level=level, alpha=0)
+    adjusted = L.dice(*batch, level=level, alpha=0)
     torch.testing.assert_close(adjusted, L.dice(*batch, level=level))
 
 
@@ -393,10 +392,7 @@ def test_the_turning_point_and_the_floor_are_where_the_docstring_says(alpha: flo
     p = torch.linspace(0.001, 0.999, 9981, dtype=torch.float64)
     x = torch.logit(p)
     losses = torch.stack(
-        [
-            L.binary_self_adjusting_dice(v, torch.tensor(1), alpha=alpha, squared=False)
-            for v in x[::10]
-        ]
+        [L.binary_dice(v, torch.tensor(1), alpha=alpha, squared=False) for v in x[::10]]
     )
     lowest = losses.argmin()
     assert p[::10][lowest].item() == pytest.approx(1 / (1 + alpha), abs=2e-3)

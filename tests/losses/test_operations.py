@@ -59,8 +59,8 @@ def on_meta(loss: Callable[..., Tensor]) -> Operations:
         (functional.cross_entropy, 14),
         (functional.focal, 40),
         (functional.dice, 40),
-        (functional.tversky, 63),
-        (functional.self_adjusting_dice, 80),
+        (TverskyLoss(), 63),
+        (SelfAdjustingDiceLoss(), 80),
         (MultiLabelDiceLoss(), 46),
     ],
 )

@@ -39,7 +39,7 @@ def test_equal_to_the_loop_whatever_the_shape(
     x, y, mask = batch
     options = {"level": level, "alpha": alpha, "smooth": smooth, "squared": False}
     options["absent"] = "keep"
-    actual = L.self_adjusting_dice(x, y, mask, **options).item()
+    actual = L.dice(x, y, mask, **options).item()
     kept = (mask & (y >= 0)).flatten()
     rows, labels = x.reshape(-1, x.shape[-1])[kept].tolist(), y.flatten()[kept].tolist()
     if not labels:
@@ -63,7 +63,7 @@ def test_bounded_and_finite_even_when_saturated(
     x, y, mask = batch
     for dtype in (torch.float32, torch.bfloat16, torch.float16):
         low = x.to(dtype).requires_grad_()
-        loss = L.self_adjusting_dice(low, y, mask, level=level, alpha=alpha, squared=squared)
+        loss = L.dice(low, y, mask, level=level, alpha=alpha, squared=squared)
         (gradient,) = torch.autograd.grad(loss, low)
         assert -1e-6 <= loss.item() <= 1
         assert gradient.isfinite().all()
@@ -76,8 +76,8 @@ def test_a_constant_added_to_all_logits_changes_nothing(
 ) -> None:
     x, y, mask = batch
     options = {"level": level, "alpha": alpha}
-    moved = L.self_adjusting_dice(x + shift, y, mask, **options)
-    torch.testing.assert_close(moved, L.self_adjusting_dice(x, y, mask, **options))
+    moved = L.dice(x + shift, y, mask, **options)
+    torch.testing.assert_close(moved, L.dice(x, y, mask, **options))
 
 
 @settings(max_examples=40, deadline=None)
@@ -90,7 +90,11 @@ def test_the_order_of_classes_does_not_matter(
         x.shape[-1], generator=torch.Generator().manual_seed(random.randint(0, 99))
     )
     renamed = torch.where(y >= 0, order.argsort()[y.clamp(min=0)], y)
-    for loss in (L.dice, L.tversky, L.self_adjusting_dice):
+    tversky, adjusting = (
+        functools.partial(L.dice, fp_weight=0.5, fn_weight=0.5),
+        functools.partial(L.dice, alpha=0.1),
+    )
+    for loss in (L.dice, tversky, adjusting):
         torch.testing.assert_close(
             loss(x[..., order], renamed, mask, level=level), loss(x, y, mask, level=level)
         )
@@ -103,6 +107,7 @@ def test_a_better_logit_lowers_dice_and_tversky(
 ) -> None:
     x, y, _ = batch
     gold = torch.nn.functional.one_hot(y.clamp(min=0), x.shape[-1]) * (y >= 0).unsqueeze(-1)
-    precise = functools.partial(L.tversky, fp_weight=0.9, fn_weight=0.1)
-    for loss in (L.dice, L.tversky, precise, L.cross_entropy, L.focal):
+    precise = functools.partial(L.dice, fp_weight=0.9, fn_weight=0.1)
+    even = functools.partial(L.dice, fp_weight=0.5, fn_weight=0.5)
+    for loss in (L.dice, even, precise, L.cross_entropy, L.focal):
         assert loss(x + step * gold, y).item() <= loss(x, y).item() + 1e-12

