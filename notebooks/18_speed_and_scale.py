@@ -114,7 +114,7 @@ pd.DataFrame(columns, index=x.tolist()).round(6)
 
 # %% [markdown]
 # At logit 17, p rounds to 1. The gradient is NaN from there on, and the loss has jumped from about
-# .05 to .5. One such token in a batch makes every weight of the model NaN.
+# 0.05 to 0.5. One such token in a batch makes every weight of the model NaN.
 #
 # (eq-18-1)=
 # The fix is not to form 1 − p, which is $\sigma(-x)$; the logarithm of σ stays exact:
@@ -144,7 +144,7 @@ columns = {"loss": loss.detach(), "gradient": x.grad}
 pd.DataFrame(columns, index=x.tolist()).astype(float).round(6)
 
 # %% [markdown]
-# The gradient is finite, and small and positive: these positives lie above p* = .99 and move back.
+# The gradient is finite, and small and positive: these positives lie above p* = 0.99 and move back.
 # (Clamping p to at most 1 − ε also avoids the NaN, but past the clamp the
 # gradient is zero, so that a negative out there learns nothing.)
 #
@@ -245,7 +245,7 @@ for name, (loss, target) in of.items():
 
 # %% [markdown]
 # Written in bf16, hundreds of gradients are NaN; dicebook's error of some tenths of a percent is
-# the rounding of the gradient itself to bf16. Float16 ends at 65504. With p = .5 everywhere
+# the rounding of the gradient itself to bf16. Float16 ends at 65504. With p = 0.5 everywhere
 # its sum over 200,000 tokens is infinite, the loss exactly 1 and every gradient 0: training stands still
 # without an error. dicebook sums in float32.
 #
@@ -416,7 +416,7 @@ peak.loc[names].round(1).astype(object).fillna("")
 
 # %% [markdown]
 # The logits of a step are small beside the activations of its encoder: 4,096 sub-words with nine
-# classes are .15 MB, so that eight times as much is 1.2 MB.
+# classes are 0.15 MB, so that eight times as much is 1.2 MB.
 
 # %% [markdown]
 # ## 18.3 One set, several processes (DDP)

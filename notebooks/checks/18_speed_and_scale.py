@@ -9,9 +9,9 @@ plain = x.detach().requires_grad_()
 loss = loss_of_positives(q_as_written(plain))
 loss.sum().backward()
 claim(
-    "The gradient is NaN from there on, and the loss has jumped from about .05 to .5",
+    "The gradient is NaN from there on, and the loss has jumped from about 0.05 to 0.5",
     plain.grad.isnan().tolist() == [False, False, False, True, True],
-    {".05": loss[2].item(), ".5": loss[3].item()},
+    {"0.05": loss[2].item(), "0.5": loss[3].item()},
 )
 claim(
     "At logit 17, p rounds to 1", (x.sigmoid() == 1).tolist() == [False, False, False, True, True]
@@ -107,7 +107,7 @@ claim("it took 18 milliseconds", {"18": in_step["ce, torch"]})
 claim("between 17 and 24 milliseconds", {"17": in_step.min()}, {"24": in_step.max()})
 claim("not in the order of the operations", in_step["dsc"] < in_step["dl"])
 claim("On a GPU the share is larger, some percent", now.loc["dl", "milliseconds"] > 0.02 * 18)
-claim("4,096 sub-words with nine classes are .15 MB", {".15": 4096 * 9 * 4 / 1e6})
+claim("4,096 sub-words with nine classes are 0.15 MB", {"0.15": 4096 * 9 * 4 / 1e6})
 claim("eight times as much is 1.2 MB", {"1.2": 8 * 4096 * 9 * 4 / 1e6})
 
 # %% 18.5
