@@ -418,7 +418,8 @@ print("the bias is -t")
 # threshold is known, and see how far the threshold that is best on validation scatters around it.
 
 # %% tags=["solution", "hide-cell"]
-from dicelab.fit.scores import Goal, best_cut, plug_in_cut
+from dicelab.metrics.goal import Goal
+from dicelab.tasks.thresholds import best_cut, plug_in_cut
 
 goal = Goal("f1", (1,))
 
@@ -455,12 +456,13 @@ assert scatter["expected F1"] < scatter["best on validation"]
 # wider or narrower than that of two models with these scores which err independently?
 
 # %% tags=["solution", "hide-cell"]
-from dicelab.fit.scores import difference, one_label
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.intervals import difference
 
 
 def of_right(right):
     """Counts of a model that is right on some rows of class 1."""
-    return one_label(np.ones(len(right), dtype=int), right.astype(int), 2)
+    return Counts.of_classes(np.ones(len(right), int), right.astype(int), 2)
 
 
 accuracy = Goal("accuracy", (0, 1)).plain

@@ -145,7 +145,7 @@ def test_with_torch_alone_the_losses_work(bare: list[str], installed: Path, tmp_
 
 def test_a_missing_extra_is_named(bare: list[str], tmp_path: Path) -> None:
     rooms = {"corpora": "train", "training": "train", "tasks": "train", "records": "train"}
-    rooms |= {"figures": "book", "fit": "fit"}
+    rooms |= {"metrics": "train", "figures": "book", "fit": "fit"}
     (tmp_path / "each.py").write_text(
         f"for room in {list(rooms)}:\n"
         "    try:\n"

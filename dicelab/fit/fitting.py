@@ -27,9 +27,10 @@ from dicelab.fit.keeping import copy, keep, keep_linear
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.plan import NoTime, Plan, Speed, allowed_minutes, minutes, plan, probe, rates_for
 from dicelab.fit.problems import Problem, Tagging, problem_of
-from dicelab.fit.scores import Difference, Interval, difference, interval, precision_recall
 from dicelab.fit.tagger import ValidTagging
 from dicelab.fit.training import Done, Run, drop_models, loss_of, run
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.intervals import Difference, Interval, difference, interval
 from dicelab.training.encoders import MINILM, MINILM_PACKAGE, TINY, load_tokenizer
 from dicelab.training.experiment import Experiment
 from dicelab.training.trainer import device_of, threads_of_torch
@@ -58,8 +59,8 @@ class Arm:
     """
 
     done: list[Done] = field(default_factory=list)
-    counts: list[np.ndarray] = field(default_factory=list)
-    argmax: list[np.ndarray] = field(default_factory=list)
+    counts: list[Counts] = field(default_factory=list)
+    argmax: list[Counts] = field(default_factory=list)
 
     @property
     def validation(self) -> float:
@@ -140,7 +141,7 @@ class Fit:
         self._save(digest=digest)
         return self.data
 
-    def floors(self) -> dict[str, np.ndarray]:
+    def floors(self) -> dict[str, Counts]:
         """Scores that need no encoder."""
         self.of_floors = floors(self.problem)
         return self.of_floors
@@ -353,19 +354,16 @@ class Fit:
         counts = self.arms[arm].argmax if argmax else self.arms[arm].counts
         return [self._score(one) for one in counts]
 
-    def _score(self, counts: np.ndarray) -> float:
+    def _score(self, counts: Counts) -> float:
         return float(self.problem.goal.plain(counts.sum(0)))
 
-    def told(self, counts: np.ndarray) -> dict[str, float]:
+    def told(self, counts: Counts) -> dict[str, float]:
         """Score, precision and recall of some counts, in percent."""
         whole = counts.sum(0)
-        focus = whole[list(self.problem.focus)].sum(0)
-        precision, recall = precision_recall(focus)
-        return {
-            self.problem.goal.metric: float(self.problem.goal.plain(whole)),
-            "precision": 100 * float(precision) * bool(focus[1]),
-            "recall": 100 * float(recall),
-        }
+        goal = self.problem.goal
+        focus = goal.focused(whole).percent()
+        score = {goal.metric: float(goal.plain(whole))}
+        return score | {name: focus[name] for name in ("precision", "recall")}
 
     def rival(self) -> tuple[str, Difference] | None:
         """The second arm, and how far the chosen one is ahead of it."""
@@ -394,7 +392,7 @@ class Fit:
         """The decision of the model that is kept."""
         return self.kept.bias if self.winner is None else self.winner.bias
 
-    def kept_counts(self) -> tuple[np.ndarray, np.ndarray]:
+    def kept_counts(self) -> tuple[Counts, Counts]:
         """Test counts of the model that is kept: with its threshold, and at argmax."""
         if self.winner is not None:
             return self.counts_of(self.winner), self.counts_of(self.winner, argmax=True)
@@ -416,11 +414,11 @@ class Fit:
         """The kept model's test score with its 95% interval over test rows."""
         return interval(self.kept_counts()[0], self.problem.goal.plain)
 
-    def against(self, other: np.ndarray) -> Difference:
+    def against(self, other: Counts) -> Difference:
         """How far the kept model is ahead of other test counts, rows being paired."""
         return difference([self.kept_counts()[0]], [other], self.problem.goal.plain)
 
-    def counts_of(self, one: Candidate, *, argmax: bool = False) -> np.ndarray:
+    def counts_of(self, one: Candidate, *, argmax: bool = False) -> Counts:
         """Test counts of a linear model."""
         bias = 0 * one.bias if argmax else one.bias
         test = self.problem.splits["test"]
@@ -452,7 +450,7 @@ class Fit:
         with threads_of_torch(self.planned.speed.threads):
             return done.test(self.problem, self.tokenizer, self.options.device)
 
-    def _test_counts(self, done: Done, bias: np.ndarray) -> np.ndarray:
+    def _test_counts(self, done: Done, bias: np.ndarray) -> Counts:
         test = self.problem.splits["test"]
         return self.problem.counts(test, self.problem.decide(self._test(done), bias))
 

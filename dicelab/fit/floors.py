@@ -10,16 +10,17 @@ from datasets import Dataset
 
 from dicelab.corpora.tags import spans
 from dicelab.fit.problems import Problem, Tagging
+from dicelab.metrics.counts import Counts
 
 
-def floors(problem: Problem) -> dict[str, np.ndarray]:
+def floors(problem: Problem) -> dict[str, Counts]:
     """Counts on the test split of answers that anybody has for nothing.
 
     Args:
         problem: encoded.
 
     Returns:
-        By name counts ``[rows, kinds, 3]``: the most frequent class for all; always yes, for two
+        By name counts ``[rows, kinds]``: the most frequent class for all; always yes, for two
         classes; for tags a dictionary of what train has.
     """
     test = problem.splits["test"]

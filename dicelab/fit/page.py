@@ -26,12 +26,11 @@ from dicelab.fit.report import (
     by_class,
     card,
     errors,
-    metric_name,
     record,
     source_name,
     verdict,
 )
-from dicelab.fit.scores import precision_recall
+from dicelab.metrics.counts import Counts
 from dicelab.records.runs import versions
 
 STYLE = """
@@ -136,7 +135,7 @@ def _table(rows: Sequence[Mapping[str, Any]], chosen: int | None = None) -> str:
 
 
 def _arms(one: Fit) -> str:
-    name, plainly = metric_name(one), one.problem.plainly
+    name, plainly = one.problem.goal.metric_name, one.problem.plainly
     rows: list[dict[str, Any]] = []
     chosen = 0
 
@@ -279,7 +278,7 @@ def _precision_recall(one: Fit) -> str | None:
     problem, test = one.kept_problem, one.problem.splits["test"]
     scores = one.kept_test()
     counts = one.kept_counts()[0].sum(0)
-    point = precision_recall(counts[list(problem.focus)].sum(0))
+    point = problem.goal.focused(counts)
     if isinstance(problem, Tagging):
         if not problem.has_threshold:
             return None
@@ -288,8 +287,9 @@ def _precision_recall(one: Fit) -> str | None:
             vector = np.zeros(len(problem.labels))
             vector[0] = bias
             swept = problem.counts(test, problem.decide(scores, vector)).sum(0)
-            curve.append(swept[list(problem.focus)].sum(0))
-        precision, recall = precision_recall(np.array(curve))
+            curve.append(problem.goal.focused(swept))
+        swept = Counts.stack(curve)
+        precision, recall = np.where(swept.predicted > 0, swept.precision, 1.0), swept.recall
     else:
         margins = problem.margins(scores + one.kept_bias if isinstance(problem, Labels) else scores)
         if margins is None:
@@ -297,7 +297,7 @@ def _precision_recall(one: Fit) -> str | None:
         precision, recall, _ = precision_recall_curve(problem.yes(test), margins)
     fig, ax = plt.subplots(figsize=(5.6, 3.8))
     figures.precision_recall({NAMES.get(one.kept_name, one.kept_name): (precision, recall)}, ax=ax)
-    p, r = float(point[0]), float(point[1])
+    p, r = float(point.precision), float(point.recall)
     ax.plot(r, p, "D", color="#D55E00", markersize=9, label="the chosen threshold", zorder=5)
     ax.legend(loc="lower left")
     return _figure(
@@ -322,7 +322,7 @@ def _passes(one: Fit) -> str | None:
         look = figures.style(arm)
         ax.plot(epochs, values, marker=".", label=NAMES.get(arm, arm), **look)
         ends.append(f"{NAMES.get(arm, arm)} {max(values, default=0):.1f}")
-    ax.set(xlabel="pass", ylabel=f"validation {metric_name(one)}, %")
+    ax.set(xlabel="pass", ylabel=f"validation {one.problem.goal.metric_name}, %")
     ax.legend()
     return _figure(
         fig,
@@ -341,7 +341,7 @@ def _data_curve(one: Fit) -> str | None:
     ax.plot(rows, values, marker="o", **figures.style(one.kept_name))
     ax.set(
         xlabel="training rows",
-        ylabel=f"test {metric_name(one)}, %",
+        ylabel=f"test {one.problem.goal.metric_name}, %",
         xlim=(0, None),
     )
     told = ", ".join(f"{s:.0%}: {v:.1f}" for s, v in zip(shares, values, strict=True))

@@ -17,22 +17,17 @@ from scipy.special import log_softmax
 from transformers import PreTrainedTokenizerBase
 
 from dicebook import MultiLabelDiceLoss, log_ratio_weights, make_loss
+from dicelab.fit.calibration import calibrated
 from dicelab.fit.data import Data
 from dicelab.fit.options import FitError, Options
-from dicelab.fit.scores import (
-    FEW,
-    Goal,
-    best_cut,
-    calibrated,
-    entity_counts,
-    one_label,
-    plug_in_cut,
-    several_labels,
-)
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.goal import Goal
 from dicelab.tasks import labels as several
 from dicelab.tasks import pairs, tagging, thresholds
+from dicelab.tasks.thresholds import best_cut, plug_in_cut
 
 BIASES = np.linspace(-8, 8, 65)
+FEW = 30  # with fewer positives in validation the best threshold there is mostly luck
 SHRINK = 20  # positives that the common threshold is worth, beside those of a label
 
 
@@ -126,8 +121,8 @@ class Problem(abc.ABC):
         """The right decisions."""
 
     @abc.abstractmethod
-    def counts(self, split: Any, said: np.ndarray) -> np.ndarray:
-        """Right, said and there: shape ``[rows, kinds, 3]``."""
+    def counts(self, split: Any, said: np.ndarray) -> Counts:
+        """Counts of the decisions of a split. Shape ``[rows, kinds]``."""
 
     @abc.abstractmethod
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
@@ -283,14 +278,11 @@ class Tagging(Problem):
     def gold(self, split: Any) -> np.ndarray:
         return self._words(split)[1]
 
-    def counts(self, split: Any, said: np.ndarray) -> np.ndarray:
+    def counts(self, split: Any, said: np.ndarray) -> Counts:
         _, gold, rows, total = self._words(split)
         if self.entities:
-            return entity_counts(gold, said, rows, self.tags, self.kinds, total)
-        flat = one_label(gold, said, len(self.kinds))
-        counts = np.zeros((total, len(self.kinds), 3), dtype=np.int32)
-        np.add.at(counts, rows, flat)
-        return counts
+            return Counts.of_tags(gold, said, rows, self.tags, self.kinds, total)
+        return Counts.of_classes(gold, said, len(self.kinds)).by_row(rows, total)
 
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
         biases = np.zeros((len(self.biases), len(self.labels)))
@@ -383,8 +375,8 @@ class Sentences(Problem):
     def gold(self, split: Any) -> np.ndarray:
         return np.asarray(split["label"][:])
 
-    def counts(self, split: Any, said: np.ndarray) -> np.ndarray:
-        return one_label(self.gold(split), said, len(self.kinds))
+    def counts(self, split: Any, said: np.ndarray) -> Counts:
+        return Counts.of_classes(self.gold(split), said, len(self.kinds))
 
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
         gold = self.gold(split)
@@ -467,36 +459,32 @@ class Labels(Problem):
     def gold(self, split: Any) -> np.ndarray:
         return np.asarray(split["labels"][:]).astype(bool)
 
-    def counts(self, split: Any, said: np.ndarray) -> np.ndarray:
-        return several_labels(self.gold(split), said)
+    def counts(self, split: Any, said: np.ndarray) -> Counts:
+        return Counts.of_labels(self.gold(split), said)
 
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
         gold = self.gold(split).astype(np.int64)
         goal = self.goal
         metric = "fbeta" if goal.metric == "fbeta" else "f1"
         alone = Goal(metric, (0,), goal.beta, goal.at_recall, goal.at_precision)
-        # A common threshold on the log-odds less those of the prior: as if all were as frequent.
+        # A common threshold, also on the log-odds minus those of the prior: as if all labels were
+        # as frequent.
         prior = self.start_bias()
-        common = {
-            how: best_cut((scores - offset).ravel(), gold.ravel(), alone)
-            for how, offset in (("prior", prior), ("none", np.zeros_like(prior)))
-        }
-        shared = {"prior": common["prior"] + prior, "none": common["none"] + 0 * prior}
-        if goal.metric in ("f1", "fbeta"):
-            values = {
-                how: float(goal.value(several_labels(gold, scores > cut).sum(0)))
-                for how, cut in shared.items()
-            }
-            return -shared[max(values, key=lambda how: values[how])]
-        base = max(
-            shared.values(),
-            key=lambda cut: float(goal.value(several_labels(gold, scores > cut).sum(0))),
+        common = max(
+            (
+                best_cut((scores - offset).ravel(), gold.ravel(), alone) + offset
+                for offset in (prior, np.zeros_like(prior))
+            ),
+            key=lambda cut: float(goal.value(Counts.of_labels(gold, scores > cut).sum(0))),
         )
-        found = np.empty(len(self.labels))
-        for label, n in enumerate(gold.sum(0)):
-            own = best_cut(scores[:, label], gold[:, label], alone) if n else base[label]
-            found[label] = (n * own + SHRINK * base[label]) / (n + SHRINK)
-        return -found
+        if goal.metric in ("f1", "fbeta"):
+            return -common
+        counts = gold.sum(0)
+        own = [
+            best_cut(scores[:, label], gold[:, label], alone) if n else common[label]
+            for label, n in enumerate(counts)
+        ]
+        return -several.shrunk(np.array(own), common, counts, SHRINK)
 
     def said(self, decisions: np.ndarray, split: Any) -> list[str]:
         return [

@@ -10,8 +10,8 @@ import numpy as np
 from dicelab.fit.candidates import NAMES as LINEAR
 from dicelab.fit.data import class_counts
 from dicelab.fit.fitting import NAMES, Fit
-from dicelab.fit.problems import Tagging
-from dicelab.fit.scores import FEW, THERE, Difference, fbeta, interval, precision_recall
+from dicelab.fit.problems import FEW, Tagging
+from dicelab.metrics.intervals import Difference, interval
 from dicelab.records.runs import versions
 
 
@@ -54,23 +54,23 @@ def verdict(one: Fit) -> list[str]:
     counts, argmax = one.kept_counts()
     told = one.told(counts)
     mine = _the(one.kept_name)
-    there = int(counts[:, list(one.problem.focus), THERE].sum())
+    there = int(goal.focused(counts.sum(0)).actual)
     what = "entities" if one.data.entities else "positives"
     if not one.problem.has_threshold:
         what = "words"
     elif one.data.task in ("sentences", "pairs") and not one.data.binary:
         what = "rows"
     lines = [
-        f"Kept: {mine}, with a test {metric_name(one)} of {one.kept_interval()} (precision "
+        f"Kept: {mine}, with a test {goal.metric_name} of {one.kept_interval()} (precision "
         f"{told['precision']:.1f}, recall {told['recall']:.1f}); test holds {there:,} {what}."
     ]
     if one.winner is not None and one.data.task != "tagging":
         scores, rows = one.kept_scored()
         held = one.problem.counts(rows, one.kept_problem.decide(scores, one.kept_bias))
-        known = int(held[:, list(one.problem.focus), THERE].sum())
+        known = int(goal.focused(held.sum(0)).actual)
         lines.append(
             f"Out of fold, on {len(held):,} rows of train and validation with {known:,} {what}, "
-            f"its {metric_name(one)} is {interval(held, goal.plain)}. That is a little too high, "
+            f"its {goal.metric_name} is {interval(held, goal.plain)}. That is a little too high, "
             "because the threshold was chosen there."
         )
     name, floor = best_floor(one)
@@ -165,27 +165,16 @@ def best_floor(one: Fit) -> tuple[str, float]:
     return best, scores[best]
 
 
-def metric_name(one: Fit) -> str:
-    goal = one.problem.goal
-    names = {"f1": "F1", "macro-f1": "macro F1", "fbeta": f"F{goal.beta:g}"}
-    return names.get(goal.metric, goal.metric)
-
-
 def by_class(one: Fit) -> list[dict[str, Any]]:
     """Precision, recall and F1 of each class on the test split, with how often it occurs."""
     counts = one.kept_counts()[0].sum(0)
     train = class_counts(one.data)["train"]
-    precision, recall = precision_recall(counts)
-    precision = np.where(counts[:, 1] > 0, precision, 0.0)  # as scikit-learn and seqeval have it
-    f1 = fbeta(counts)
     return [
         {
             "class": kind,
             "train": train.get(kind, 0),
-            "test": int(counts[i, 2]),
-            "precision": 100 * float(precision[i]),
-            "recall": 100 * float(recall[i]),
-            "f1": 100 * float(f1[i]),
+            "test": int(counts.actual[i]),
+            **counts[i].percent(),
         }
         for i, kind in enumerate(one.problem.kinds)
     ]

@@ -17,7 +17,7 @@ from dicelab.fit.page import write
 from dicelab.fit.plan import minutes
 from dicelab.fit.predicting import Model
 from dicelab.fit.report import about
-from dicelab.fit.scores import Interval
+from dicelab.metrics.intervals import Interval
 from dicelab.training.checkpoints import alone_in
 from dicelab.training.encoders import quiet
 

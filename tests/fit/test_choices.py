@@ -20,10 +20,13 @@ from dicelab.fit import fitting, training
 from dicelab.fit.data import read
 from dicelab.fit.fitting import Fit
 from dicelab.fit.options import Options
-from dicelab.fit.problems import SHRINK, Problem, problem_of
+from dicelab.fit.problems import FEW, SHRINK, Problem, problem_of
 from dicelab.fit.report import advice
-from dicelab.fit.scores import FEW, Goal, best_cut, difference, one_label, plug_in_cut
 from dicelab.fit.training import Done, Run
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.goal import Goal
+from dicelab.metrics.intervals import difference
+from dicelab.tasks.thresholds import best_cut, plug_in_cut
 from dicelab.training.encoders import load_tokenizer
 from tests.fit import made_up
 from tests.fit.made_up import planned
@@ -266,9 +269,9 @@ def test_no_run_begins_that_would_end_a_tenth_beyond_the_time(
 # -- what is said of the result ----------------------------------------------------------------
 
 
-def counts_of(found: list[int], there: int = 10) -> list[np.ndarray]:
+def counts_of(found: list[int], actual: int = 10) -> list[Counts]:
     """Counts of 300 equal rows for each seed, so many of the positives found in each."""
-    return [np.tile([[[n, there, there]]], (300, 1, 1)) for n in found]
+    return [Counts(*(np.full((300, 1), k) for k in (n, actual, actual))) for n in found]
 
 
 def test_the_interval_of_a_difference_is_over_seeds_as_well_as_rows() -> None:
@@ -281,7 +284,10 @@ def test_the_interval_of_a_difference_is_over_seeds_as_well_as_rows() -> None:
     # With one seed only rows are drawn.
     rng = np.random.default_rng(0)
     gold = (rng.random(400) < 0.3).astype(int)
-    arms = [[one_label(gold, np.where(rng.random(400) < e, 1 - gold, gold), 2)] for e in (0.1, 0.2)]
+    arms = [
+        [Counts.of_classes(gold, np.where(rng.random(400) < e, 1 - gold, gold), 2)]
+        for e in (0.1, 0.2)
+    ]
     one = difference(*arms, Goal("f1", (1,)).plain)
     assert one.low < one.mean < one.high
 
@@ -290,7 +296,10 @@ def test_a_visible_difference_is_found_four_times_in_five() -> None:
     rng = np.random.default_rng(1)
     gold = (rng.random(2000) < 0.3).astype(int)
     arms = [
-        [one_label(gold, np.where(rng.random(2000) < 0.1, 1 - gold, gold), 2) for _ in range(5)]
+        [
+            Counts.of_classes(gold, np.where(rng.random(2000) < 0.1, 1 - gold, gold), 2)
+            for _ in range(5)
+        ]
         for _ in range(2)
     ]
     found = difference(*arms, Goal("f1", (1,)).plain)

@@ -28,8 +28,10 @@ from dicelab.fit.fitting import Fit
 from dicelab.fit.linear import Pool, search
 from dicelab.fit.problems import Problem, problem_of
 from dicelab.fit.report import _compared
-from dicelab.fit.scores import Difference, Goal, interval, one_label
 from dicelab.fit.training import Done, Run
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.goal import Goal
+from dicelab.metrics.intervals import Difference, interval
 from tests.fit.made_up import MAKERS
 
 pytestmark = pytest.mark.slow
@@ -199,7 +201,7 @@ def test_the_rows_that_a_linear_model_learns_from_are_bounded(tmp_path: Path) ->
 
 def test_the_interval_of_a_share_is_that_of_the_binomial() -> None:
     gold = np.zeros(400, dtype=int)
-    counts = one_label(gold, (np.arange(400) < 80).astype(int), 2)
+    counts = Counts.of_classes(gold, (np.arange(400) < 80).astype(int), 2)
     found = interval(counts, Goal("accuracy", (0, 1)).plain)
     low, high = stats.norm.interval(0.95, 80, 10 * np.sqrt(0.8 * 0.2 * 100 / 4) / 10)
     assert (found.value, found.low, found.high) == pytest.approx((80, low, high), abs=1)
