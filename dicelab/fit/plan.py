@@ -16,7 +16,6 @@ from transformers import PreTrainedTokenizerBase
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.problems import Problem
 from dicelab.training.encoders import TINY
-from dicelab.training.experiment import Experiment
 from dicelab.training.trainer import device_of, threads_of_torch
 
 #: Of the time there is, for the runs; the rest is for floors, the report and what a guess misses.
@@ -96,15 +95,15 @@ class Plan:
     seconds: float
     minutes: float
 
-    def told(self) -> dict[str, Any]:
-        """For JSON."""
+    def to_json(self) -> dict[str, Any]:
+        """The plan as values of JSON."""
         return asdict(self)
 
     @classmethod
-    def of(cls, told: dict[str, Any]) -> Plan:
-        """What :meth:`told` gave."""
-        lists = {name: tuple(told[name]) for name in ("arms", "rates", "seeds")}
-        return cls(**{**told, **lists, "speed": Speed(**told["speed"])})
+    def of(cls, fields: dict[str, Any]) -> Plan:
+        """The plan that :meth:`to_json` wrote."""
+        lists = {name: tuple(fields[name]) for name in ("arms", "rates", "seeds")}
+        return cls(**{**fields, **lists, "speed": Speed(**fields["speed"])})
 
     @property
     def partial(self) -> bool:
@@ -123,6 +122,10 @@ class Plan:
         """How many models are trained."""
         further = min(self.finals, len(self.arms)) * (len(self.seeds) - 1)
         return len(self.arms) * len(self.rates) + further + 2 * self.curve
+
+
+#: The plan of a fit that fine-tunes nothing.
+NO_PLAN = Plan((), (), 0, (), False, 0, -1, 0, Speed(0.0, 0.0, 0.0, 0), 0.0, 0.0)
 
 
 def rates_for(encoder: str, hidden: int) -> tuple[float, ...]:
@@ -145,7 +148,7 @@ def probe(
     Returns:
         The speed, and the width of the encoder.
     """
-    device = device_of(Experiment(corpus="probe", device=options.device))
+    device = device_of(options.device)
     torch.manual_seed(0)
     model = problem.model(encoder, tokenizer).to(device)
     collate = problem.collator(tokenizer)

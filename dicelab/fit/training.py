@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -85,16 +85,11 @@ class Done:
         )
         return kind.from_pretrained(self.folder / "model")
 
-    def test(
-        self,
-        problem: Problem,
-        tokenizer: PreTrainedTokenizerBase,
-        device: Literal["auto", "cpu", "cuda"],
-    ) -> np.ndarray:
+    def test(self, problem: Problem, tokenizer: PreTrainedTokenizerBase, device: str) -> np.ndarray:
         """Its scores on the test split, computed once."""
         path = self.folder / "test.npz"
         if not path.exists():
-            model = self.model(problem).to(device_of(Experiment(corpus="x", device=device)))
+            model = self.model(problem).to(device_of(device))
             found = scores_of(problem, model, tokenizer, problem.splits["test"])
             _write_array(path, found)
         with np.load(path) as kept:
@@ -294,8 +289,3 @@ def drop_models(done: Sequence[Done]) -> None:
 def _write_array(path: Path, values: np.ndarray) -> None:
     with atomic(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, scores=values)
-
-
-def with_seed(one: Run, seed: int) -> Run:
-    """The same run with another seed."""
-    return replace(one, seed=seed)

@@ -197,7 +197,7 @@ def fit_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fit
         fit = Fit(options, lambda line: None)
         fit.read()
         fit.floors()
-        fit.planned = replace(planned(options), minutes=minutes)
+        fit.result.plan = replace(planned(options), minutes=minutes)
         fit.search()
         fit.finals()
         return fit
@@ -217,13 +217,15 @@ def test_of_an_arm_the_best_rate_goes_on_and_of_its_seeds_the_best_is_kept(
         return good.get((one.arm, one.rate, one.seed), 0.4)
 
     fit = fit_of(quality, losses=("ce", "dl"), rates=(0.1, 0.2), seeds=3)
-    assert {arm: done.run.rate for arm, done in fit.best.items()} == {"ce": 0.1, "dl": 0.2}
-    assert {arm: of_arm.validation for arm, of_arm in fit.arms.items()} == {
+    assert {arm: done.run.rate for arm, done in fit.result.best.items()} == {"ce": 0.1, "dl": 0.2}
+    assert {arm: of_arm.validation for arm, of_arm in fit.result.arms.items()} == {
         "ce": pytest.approx(100 * (0.6 + 0.7 + 0.6) / 3),
         "dl": pytest.approx(70),
     }
-    assert fit.kept.run == Run("dl", 0.2, 1)
-    assert fit.kept.value == max(done.value for done in fit.arms[fit.chosen].done)
+    assert fit.result.run.run == Run("dl", 0.2, 1)
+    assert fit.result.run.value == max(
+        done.value for done in fit.result.arms[fit.result.chosen].done
+    )
 
 
 def test_the_arm_with_the_best_mean_is_chosen_not_that_of_the_best_run(
@@ -231,26 +233,28 @@ def test_the_arm_with_the_best_mean_is_chosen_not_that_of_the_best_run(
 ) -> None:
     good = {("ce", 0): 0.7, ("ce", 1): 0.7, ("dl", 0): 0.9, ("dl", 1): 0.4}
     fit = fit_of(lambda one: good[one.arm, one.seed], losses=("ce", "dl"), rates=(0.1,), seeds=2)
-    assert fit.chosen == "ce"
+    assert fit.result.chosen == "ce"
 
 
 def test_the_rival_is_cross_entropy_unless_it_is_chosen(fit_of: Callable[..., Fit]) -> None:
     good = {"ce": 0.5, "dl": 0.9, "fl": 0.8}
     three = {"losses": ("ce", "dl", "fl"), "rates": (0.1,), "seeds": 2}
     fit = fit_of(lambda one: good[one.arm], **three)
-    fit.planned = replace(fit.planned, finals=3)
+    fit.result.plan = replace(fit.result.plan, finals=3)
     fit.finals()
-    rival = fit.rival()
+    rival = fit.result.rival()
     assert rival is not None
-    assert (fit.chosen, rival[0]) == ("dl", "ce")
-    assert rival[1].mean == pytest.approx(np.mean(fit.score("dl")) - np.mean(fit.score("ce")))
+    assert (fit.result.chosen, rival[0]) == ("dl", "ce")
+    assert rival[1].mean == pytest.approx(
+        np.mean(fit.result.scores("dl")) - np.mean(fit.result.scores("ce"))
+    )
     assert rival[1].mean > 0
     good["ce"] = 1.0
     fit.search()
     fit.finals()
-    rival = fit.rival()
+    rival = fit.result.rival()
     assert rival is not None
-    assert (fit.chosen, rival[0]) == ("ce", "dl")
+    assert (fit.result.chosen, rival[0]) == ("ce", "dl")
 
 
 # Two arms: two minutes for each of two rates, then two for each further seed.
@@ -262,7 +266,7 @@ def test_no_run_begins_that_would_end_a_tenth_beyond_the_time(
 ) -> None:
     two = {"losses": ("ce", "dl"), "rates": (0.1, 0.2), "seeds": 3}
     fit = fit_of(lambda one: 0.5, minutes=minutes, **two)
-    assert {len(arm.done) for arm in fit.arms.values()} == {seeds}
+    assert {len(arm.done) for arm in fit.result.arms.values()} == {seeds}
     assert fit.spent() == 60 * runs
 
 
@@ -312,7 +316,7 @@ def test_more_data_is_advised_when_the_second_half_was_worth_two_points() -> Non
     def kind(gain: float) -> str:
         plan = SimpleNamespace(partial=False)
         fit: Any = SimpleNamespace(
-            winner=None, planned=plan, of_curve={0.25: 10, 0.5: 20, 1.0: 20 + gain}
+            winner=None, plan=plan, curve={0.25: 10, 0.5: 20, 1.0: 20 + gain}
         )
         return re.sub(r"[-+\d.]+", "", advice(fit))
 
