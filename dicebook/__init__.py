@@ -1,8 +1,8 @@
 """Losses for data-imbalanced NLP, after "Dice Loss for Data-imbalanced NLP Tasks" (ACL 2020).
 
 The losses, `diagnose` and the three functions about the bias are imported when one is first used:
-whoever reads a corpus or draws a table need not wait for torch. `fit` makes a model of a file; it is
-the one of `dicelab.fit` and needs the extra of that name.
+whoever reads a corpus or draws a table need not wait for torch. `fit`, which makes a model of a
+file, is the one of `dicelab.fit` and needs the extra of that name.
 """
 
 from importlib import import_module

@@ -34,9 +34,9 @@ from dicelab.corpora.text import plain_name, read_lines
 from dicelab.fit.keeping import INFO
 from dicelab.fit.linear import Linear
 from dicelab.fit.options import FitError
-from dicelab.fit.tagger import valid_tags
 from dicelab.tasks.outputs import outputs_of
 from dicelab.tasks.raw_text import Sentence
+from dicelab.tasks.valid_tags import valid_tags
 from dicelab.tasks.windows import owned, windows, word_lengths
 from dicelab.training.encoders import pad, quiet
 
@@ -174,9 +174,8 @@ class Model:
             return [[] for _ in sentences]
         logits = linear.logits(sentences)
         lengths = np.array([len(words) for words in sentences])
-        starts = (np.cumsum(lengths) - lengths)[lengths > 0]
         valid = self.info["valid"]
-        said = valid_tags(logits, starts, self.labels) if valid else logits.argmax(-1)
+        said = valid_tags(logits, lengths, self.labels) if valid else logits.argmax(-1)
         p = np.take_along_axis(self._probabilities(logits), said[:, None], -1)[:, 0]
         pairs = iter(zip([self.labels[i] for i in said], p.tolist(), strict=True))
         return [[next(pairs) for _ in words] for words in sentences]

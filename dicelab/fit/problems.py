@@ -250,18 +250,10 @@ class Tagging(Problem):
 
         Of a word that no window holds the background, or the first tag, is sure.
         """
-        rows, firsts = split["first_subword"][:], split["first_word"][:]
-        lengths = np.array([len(tokens) for tokens in split["tokens"][:]])
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        found = np.full((starts[-1], logits.shape[-1]), -1e4, dtype=np.float32)
-        found[:, 0] = 1e4
-        home = 0
-        for number, (row, first) in enumerate(zip(rows, firsts, strict=True)):
-            home = home if first else number
-            place = np.asarray(row, dtype=np.int64)
-            held = np.flatnonzero(place >= 0)
-            found[starts[home] + first + held] = logits[number][place[held]]
-        return found
+        scores, held, _ = tagging.word_scores(logits, split)
+        scores[~held] = -1e4
+        scores[~held, 0] = 1e4
+        return scores
 
     def decide(self, scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
         return np.asarray((scores + bias.astype(np.float32)).argmax(-1))
