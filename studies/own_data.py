@@ -216,7 +216,6 @@ def run_draw(
 
     with alone_in(Path(options.out)), quiet():
         fit = Fit(options, say)
-        inputs = fit.inputs
         planned = fit.plan()
         for rate in planned.rates:
             for loss in losses:
@@ -224,9 +223,7 @@ def run_draw(
                     continue
                 done = run(
                     Run(loss, rate, options.seed),
-                    inputs.problem,
-                    inputs.tokenizer,
-                    inputs.encoder,
+                    fit.inputs,
                     planned,
                     options,
                     fit.folder / "runs",

@@ -19,8 +19,7 @@ def score_of_candidate(problem: Problem, candidate: Candidate) -> float:
     if problem.data.task == "tagging":
         return candidate.value
     held, rows = _validation(candidate)
-    decisions = problem.decide(candidate.scores[held], candidate.bias)
-    return float(problem.goal.value(problem.counts(rows, decisions).sum(0)))
+    return problem.value(candidate.scores[held], candidate.bias, rows)
 
 
 def score_of_runs(problem: Problem, done: list[Done], candidate: Candidate) -> float:

@@ -111,8 +111,7 @@ class Fit:
         """
         if not self.options.linear:
             return {}
-        inputs, folder = self.inputs, self.folder / "linear"
-        encoder = inputs.encoder, inputs.tokenizer, inputs.max_length
+        folder = self.folder / "linear"
         settings: dict[str, Any] = {
             "seed": self.options.seed,
             "device": str(device_of(self.options.device)),
@@ -121,9 +120,9 @@ class Fit:
             "note": self._note,
         }
         candidates = (
-            linear.taggers(self.problem, *encoder, **settings)
+            linear.taggers(self.inputs, **settings)
             if isinstance(self.problem, Tagging)
-            else linear.candidates(self.problem, *encoder, folds=self.options.folds, **settings)
+            else linear.candidates(self.inputs, folds=self.options.folds, **settings)
         )
         for candidate in candidates:
             self._add(candidate, folder)
@@ -159,9 +158,8 @@ class Fit:
         if before is not None and (asked is None or asked <= before.minutes):
             self.result.plan = before
             return before
-        inputs = self.inputs
-        speed, hidden = probe(self.problem, inputs.encoder, inputs.tokenizer, self.options)
-        rates = self.options.rates or rates_for(inputs.encoder, hidden)
+        speed, hidden = probe(self.inputs, self.options)
+        rates = self.options.rates or rates_for(self.inputs.encoder, hidden)
         try:
             planned = plan(self.problem, speed, rates, self.options, spent=self.spent())
         except NoTime as error:
@@ -333,7 +331,7 @@ class Fit:
 
     def _test(self, done: Done) -> np.ndarray:
         with threads_of_torch(self.result.plan.speed.threads):
-            return done.test(self.problem, self.inputs.tokenizer, self.options.device)
+            return done.test(self.inputs, self.options.device)
 
     def _run(self, wanted: Run) -> Done:
         """Train a run, or read it, and say how it went."""
@@ -344,16 +342,7 @@ class Fit:
         if new:
             self.say(f"{where} ...")
         started = time.monotonic()
-        done = run(
-            wanted,
-            self.problem,
-            self.inputs.tokenizer,
-            self.inputs.encoder,
-            planned,
-            self.options,
-            self.folder / "runs",
-            self._used_up,
-        )
+        done = run(wanted, self.inputs, planned, self.options, self.folder / "runs", self._used_up)
         seconds = time.monotonic() - started
         threshold = f", {done.argmax:.1f} {self.problem.plainly}" if np.any(done.bias) else ""
         line = f"{where}: validation {goal.name} {done.value:.1f}{threshold}"

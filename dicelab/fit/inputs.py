@@ -14,7 +14,6 @@ from dicelab.fit import data as reading
 from dicelab.fit.data import Data
 from dicelab.fit.options import Options
 from dicelab.fit.problems import Problem, problem_of
-from dicelab.fit.training import loss_of
 from dicelab.training.encoders import MINILM, MINILM_PACKAGE, TINY, load_tokenizer
 
 LONGEST = 256  # sub-words that are taken unasked
@@ -58,7 +57,7 @@ def prepare(options: Options) -> Inputs:
     max_length = _length(texts, tokenizer, data.task, options)
     cut = problem.encode(tokenizer, max_length)
     for arm in options.losses:
-        loss_of(arm, problem)  # a wrong name is said now, not after the other arms' runs
+        problem.loss(arm)  # a wrong name is said now, not after the other arms' runs
     return Inputs(data, problem, encoder, tokenizer, max_length, cut, notes)
 
 

@@ -191,12 +191,10 @@ def search(problem: Problem, pool: Pool, features: Sequence[Any], vectors: Any) 
         scores = np.zeros((len(pool.gold), len(problem.labels)), dtype=np.float32)
         for fold in range(pool.folds.max() + 1):
             held = pool.folds == fold
-            one = trained(problem, vectors[~held], pool.gold[~held], penalty, weight)
-            scores[held] = Linear((), *one).of_vectors(vectors[held])
+            fitted = trained(problem, vectors[~held], pool.gold[~held], penalty, weight)
+            scores[held] = Linear((), *fitted).of_vectors(vectors[held])
         bias = problem.tuned(scores, pool.rows)
-        value = float(
-            problem.goal.value(problem.counts(pool.rows, problem.decide(scores, bias)).sum(0))
-        )
+        value = problem.value(scores, bias, pool.rows)
         if best is None or value > best[-1]:
             best = penalty, weight, scores, bias, value
     penalty, weight, scores, bias, value = best

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import PreTrainedTokenizerBase
 
+from dicelab.fit.inputs import Inputs
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.problems import Problem
 from dicelab.training.encoders import TINY
@@ -140,18 +140,16 @@ def rates_for(encoder: str, hidden: int) -> tuple[float, ...]:
     return (2e-4, 4e-4, 1e-4) if hidden <= 512 else (3e-5, 6e-5, 1.5e-5)
 
 
-def probe(
-    problem: Problem, encoder: str, tokenizer: PreTrainedTokenizerBase, options: Options
-) -> tuple[Speed, int]:
+def probe(inputs: Inputs, options: Options) -> tuple[Speed, int]:
     """Time a few steps on batches of every length, and a checkpoint.
 
     Returns:
         The speed, and the width of the encoder.
     """
-    device = device_of(options.device)
+    device, problem = device_of(options.device), inputs.problem
     torch.manual_seed(0)
-    model = problem.model(encoder, tokenizer).to(device)
-    collate = problem.collator(tokenizer)
+    model = problem.model(inputs.encoder, inputs.tokenizer).to(device)
+    collate = problem.collator(inputs.tokenizer)
     train = problem.splits["train"]
     lengths = np.array([len(ids) for ids in train["input_ids"][:]])
     order = np.argsort(lengths, kind="stable")

@@ -22,6 +22,7 @@ from dicelab.fit.data import Data
 from dicelab.fit.options import FitError, Options
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.goal import Goal
+from dicelab.own_loss import own_loss
 from dicelab.tasks import labels as several
 from dicelab.tasks import pairs, tagging, thresholds
 from dicelab.tasks.thresholds import best_cut, plug_in_cut
@@ -124,6 +125,10 @@ class Problem(abc.ABC):
     def counts(self, split: Any, said: np.ndarray) -> Counts:
         """Counts of the decisions of a split. Shape ``[rows, kinds]``."""
 
+    def value(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> float:
+        """The goal's score of a split that is decided with a bias."""
+        return float(self.goal.value(self.counts(split, self.decide(scores, bias)).sum(0)))
+
     @abc.abstractmethod
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
         """The bias of each logit that is best on a split, which is never the test split."""
@@ -139,14 +144,31 @@ class Problem(abc.ABC):
         counts = self.class_counts().astype(np.float64)
         return np.log(np.maximum(counts, 0.5) / counts.sum())
 
-    def loss(self, name: str, **options: Any) -> torch.nn.Module:
-        """A loss of the book by its name, with the options of the guide."""
-        if name == "wce" and "weight" not in options:
+    def loss(self, name: str) -> Any:
+        """The loss of an arm.
+
+        Args:
+            name: a loss of the book, with the options of the guide; or ``MODULE:NAME``: a class to
+                be called without arguments, or anything that takes logits and labels.
+
+        Raises:
+            FitError: there is no such module or name.
+        """
+        if ":" not in name:
+            return self._loss(name)
+        try:
+            return own_loss(name, {})
+        except ValueError as error:
+            raise FitError(f"--losses: {error}") from None
+
+    def _loss(self, name: str) -> torch.nn.Module:
+        options: dict[str, Any] = {}
+        if name == "wce":
             # A tag all of whose words were cut off has no example; one is the least there can be.
             counts = np.maximum(self.class_counts(), 1)
             options["weight"] = log_ratio_weights(torch.as_tensor(counts))
         if name in ("dl", "tl", "dsc") and len(self.labels) > 9:
-            options.setdefault("absent", "skip")
+            options["absent"] = "skip"
         return make_loss(name, **options)
 
     def said(self, decisions: np.ndarray, split: Any) -> list[str]:
@@ -279,10 +301,7 @@ class Tagging(Problem):
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
         biases = np.zeros((len(self.biases), len(self.labels)))
         biases[:, 0] = self.biases
-        values = [
-            float(self.goal.value(self.counts(split, self.decide(scores, bias)).sum(0)))
-            for bias in biases
-        ]
+        values = [self.value(scores, bias, split) for bias in biases]
         return biases[list(self.biases).index(thresholds.best(self.biases, values))]
 
     def _by_row(self, flat: Sequence[Any], split: Any) -> list[list[Any]]:
@@ -387,10 +406,7 @@ class Sentences(Problem):
         # One number for all classes: how much of the prior is taken back.
         prior = self.start_bias()
         shares = np.linspace(-0.5, 1.5, 21)
-        values = [
-            float(self.goal.value(self.counts(split, self.decide(scores, -s * prior)).sum(0)))
-            for s in shares
-        ]
+        values = [self.value(scores, -share * prior, split) for share in shares]
         return -thresholds.best(shares, values) * prior
 
     def margins(self, scores: np.ndarray) -> np.ndarray | None:
@@ -436,13 +452,14 @@ class Labels(Problem):
         p = (counts + 0.5) / (rows + 1)
         return np.asarray(np.log(p / (1 - p)))
 
-    def loss(self, name: str, **options: Any) -> torch.nn.Module:
-        if name == "wce" and "weight" not in options:
+    def _loss(self, name: str) -> torch.nn.Module:
+        options = {}
+        if name == "wce":
             yes = int(self.class_counts().sum())
             all_decisions = len(self.data.splits["train"]) * len(self.labels)
             options["weight"] = log_ratio_weights(torch.tensor([all_decisions - yes, yes]))
         if name == "dl":
-            return MultiLabelDiceLoss(**options)
+            return MultiLabelDiceLoss()
         return make_loss(f"binary_{name}", **options)
 
     def decide(self, scores: np.ndarray, bias: np.ndarray) -> np.ndarray:

@@ -17,17 +17,16 @@ from scipy.special import logit
 
 from dicebook.decision import output_layer
 from dicelab.fit import fitting, training
-from dicelab.fit.data import read
 from dicelab.fit.fitting import Fit
+from dicelab.fit.inputs import Inputs, prepare
 from dicelab.fit.options import Options
-from dicelab.fit.problems import FEW, SHRINK, Problem, problem_of
+from dicelab.fit.problems import FEW, SHRINK, Problem
 from dicelab.fit.report import advice
 from dicelab.fit.training import Done, Run
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.goal import Goal
 from dicelab.metrics.intervals import difference
 from dicelab.tasks.thresholds import best_cut, plug_in_cut
-from dicelab.training.encoders import load_tokenizer
 from tests.fit import made_up
 from tests.fit.made_up import planned
 
@@ -40,14 +39,11 @@ def problem(folder: Path, header: str, rows: list[str], **more: Any) -> Problem:
     source.mkdir()
     for split in ("train", "validation", "test"):
         (source / f"{split}.tsv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
-    return encoded(Options(source=str(source), **more))[0]
+    return encoded(Options(source=str(source), **more)).problem
 
 
-def encoded(options: Options) -> tuple[Problem, Any]:
-    task = problem_of(read(options), options)
-    tokenizer = load_tokenizer("tiny", task.texts(), max_length=64)
-    task.encode(tokenizer, 64)
-    return task, tokenizer
+def encoded(options: Options) -> Inputs:
+    return prepare(replace(options, encoder="tiny", max_length=64))
 
 
 @pytest.mark.parametrize(("positives", "smooth"), [(FEW - 1, True), (FEW, False)])
@@ -109,13 +105,12 @@ def asked(folder: Path, task: str, **more: Any) -> Options:
 @pytest.mark.parametrize("kind", ["sentences", "labels"])
 def test_cross_entropy_alone_begins_at_the_log_prior(tmp_path: Path, kind: str) -> None:
     options = asked(tmp_path, kind, losses=("ce", "dl"))
-    task, tokenizer = encoded(options)
+    inputs = encoded(options)
+    task = inputs.problem
     plan = replace(planned(options, 1), max_steps=1)
     bias = {}
     for arm in options.losses:
-        done = training.run(
-            Run(arm, 1e-9, 0), task, tokenizer, "tiny", plan, options, tmp_path / "runs"
-        )
+        done = training.run(Run(arm, 1e-9, 0), inputs, plan, options, tmp_path / "runs")
         layer = output_layer(done.model(task), len(task.labels))
         bias[arm] = layer.bias.detach().numpy()
     train = task.data.splits["train"]
@@ -132,7 +127,8 @@ def test_the_epoch_that_is_kept_is_the_best_with_its_threshold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = asked(tmp_path, "sentences")
-    task, tokenizer = encoded(options)
+    inputs = encoded(options)
+    task = inputs.problem
     split = task.splits["validation"]
     gold = np.asarray(split["label"][:])
     ranks = np.stack([0 * gold, gold - 3.0], 1)  # all below one half, in the right order
@@ -149,9 +145,7 @@ def test_the_epoch_that_is_kept_is_the_best_with_its_threshold(
         )
 
     monkeypatch.setattr(training, "train", train)
-    done = training.run(
-        Run("ce", 1e-3, 0), task, tokenizer, "tiny", planned(options), options, tmp_path / "runs"
-    )
+    done = training.run(Run("ce", 1e-3, 0), inputs, planned(options), options, tmp_path / "runs")
     np.testing.assert_array_equal(done.validation, ranks.astype(np.float32))
     assert (done.argmax, done.value) == (0, 100)
 
@@ -184,13 +178,14 @@ def fit_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fit
             wrong = np.arange(len(gold)) >= round(quality(one) * len(gold))
             return np.stack([0 * gold, np.where(gold ^ wrong, 1.0, -1.0)], 1)
 
-        def run(one: Run, task: Problem, *given: Any) -> Done:
+        def run(one: Run, inputs: Inputs, *given: Any) -> Done:
+            splits = inputs.problem.splits
             folder = tmp_path / "runs" / one.name
             folder.mkdir(parents=True, exist_ok=True)
-            np.savez(folder / "test.npz", scores=scores(task.splits["test"], one))
+            np.savez(folder / "test.npz", scores=scores(splits["test"], one))
             clock.now += 60
             value = 100 * quality(one)
-            said = scores(task.splits["validation"], one)
+            said = scores(splits["validation"], one)
             return Done(one, said, np.zeros(2), value, value, [{}] * 9, 60.0, folder)
 
         monkeypatch.setattr(fitting, "run", run)

@@ -123,7 +123,7 @@ def test_the_threshold_is_in_the_bias_and_nowhere_else(one: Fit) -> None:
     split = one.problem.splits["test"]
     from dicelab.fit.training import scores_of
 
-    shifted = scores_of(one.problem, kept.model, one.inputs.tokenizer, split)
+    shifted = scores_of(one.inputs, kept.model, split)
     np.testing.assert_allclose(
         shifted - one.result.test_scores(), np.broadcast_to(told["bias"], shifted.shape), atol=2e-4
     )
