@@ -343,7 +343,7 @@ how = {}
 if kind == "token":
     how = {"aggregation_strategy": "first"}
 plain = pipeline(task, str(folder), device="cpu", **how)
-text = problem.shown(data.splits["test"])[0]
+text = problem.row_texts(data.splits["test"])[0]
 
 
 def told(piece):

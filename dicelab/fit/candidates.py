@@ -1,4 +1,4 @@
-"""The linear models of a fit: tried before any fine-tuning, told as they end, kept if they win."""
+"""The linear models of a fit: tried before any fine-tuning, and kept if they win."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Candidate:
     """A linear model that may be kept.
 
     Attributes:
-        name: of ``NAMES``.
+        name: one of ``NAMES``.
         problem: the task, as it decides by these scores.
         pool: the rows that it was chosen by, out of fold, and trained on.
         scores: out-of-fold scores of these rows, shape ``[rows, labels]``.
@@ -114,9 +114,9 @@ def candidates(
 
     Args:
         inputs: sentences, pairs or labels, and the encoder whose frozen vectors are taken.
-        folds: of the cross-validation.
-        seed: of the folds, and of the rows that are drawn where there are many.
-        device: of the encoder.
+        folds: how many folds the cross-validation has.
+        seed: draws the folds, and the rows where there are many.
+        device: where the encoder runs.
         folder: where candidates are saved.
         seconds: for all of them; None does not look at the clock.
         note: takes a sentence about what was left out.
@@ -191,8 +191,8 @@ def taggers(
 
     Args:
         inputs: tagged sentences, and the encoder whose frozen states are taken.
-        seed: of the sentences that are drawn where there are many.
-        device: of the encoder.
+        seed: draws the sentences where there are many.
+        device: where the encoder runs.
         folder: where candidates are saved.
         seconds: for all of them; None does not look at the clock.
         note: takes a sentence about what was left out.

@@ -76,10 +76,10 @@ def write_predictions(result: FitResult) -> None:
     problem, test = result.kept_problem, result.problem.splits["test"]
     scores = result.test_scores()
     columns = (
-        problem.told(test),
-        problem.said(problem.decide(scores, result.bias), test),
+        problem.gold_texts(test),
+        problem.decision_texts(problem.decide(scores, result.bias), test),
         [f"{p:.4f}" for p in problem.sureness(scores, result.bias, test)],
-        problem.shown(test),
+        problem.row_texts(test),
     )
     with (
         atomic(result.folder / "predictions.tsv") as path,
@@ -158,7 +158,7 @@ def _arms(result: FitResult) -> str:
     rows: list[dict[str, Any]] = []
     chosen = 0
 
-    def add(model: str, **told: Any) -> None:
+    def add(model: str, **cells: Any) -> None:
         empty = {
             "": model,
             "validation": "",
@@ -167,7 +167,7 @@ def _arms(result: FitResult) -> str:
             "seeds": "",
             "rate": "",
         }
-        rows.append({**empty, **told})
+        rows.append({**empty, **cells})
 
     for key, of in result.candidates.items():
         if of is result.winner:
@@ -220,7 +220,7 @@ def _classes(result: FitResult) -> str:
 
 def _errors(result: FitResult) -> str:
     rows = []
-    for text, told, said, sure in errors(result):
+    for text, gold, predicted, sure in errors(result):
         text = text if len(text) <= 300 else f"{text[:297]}..."
         if isinstance(result.problem, Tagging):
             rows.append({"words [right tag, said tag]": text, "surest": f"{sure:.2f}"})
@@ -228,8 +228,8 @@ def _errors(result: FitResult) -> str:
             rows.append(
                 {
                     "text": text,
-                    "right": told or "none",
-                    "said": said or "none",
+                    "right": gold or "none",
+                    "said": predicted or "none",
                     "probability": f"{sure:.2f}",
                 }
             )
@@ -367,12 +367,12 @@ def _data_curve(result: FitResult) -> str | None:
         ylabel=f"test {result.problem.goal.metric_name}, %",
         xlim=(0, None),
     )
-    told = ", ".join(f"{s:.0%}: {v:.1f}" for s, v in zip(shares, values, strict=True))
+    points = ", ".join(f"{s:.0%}: {v:.1f}" for s, v in zip(shares, values, strict=True))
     return _figure(
         fig,
         "Would more data help?",
-        f"Test score by share of the data. {told}.",
-        f"The chosen loss on 25, 50 and 100% of the training rows, one seed. {told}.",
+        f"Test score by share of the data. {points}.",
+        f"The chosen loss on 25, 50 and 100% of the training rows, one seed. {points}.",
     )
 
 
@@ -402,7 +402,7 @@ def _reliability(result: FitResult) -> str | None:
     end = math.ceil(10 * largest) / 10  # of a rare class all ten groups lie near 0
     ax.set(xlim=(-0.02 * end, end), ylim=(-0.02 * end, end))
     ax.legend()
-    told = "; ".join(f"{name}: {value:.1f}" for name, value in error.items())
+    errors_in_points = "; ".join(f"{name}: {value:.1f}" for name, value in error.items())
     what = ""
     if isinstance(problem, Tagging):
         entity = "part of an entity" if problem.entities else f"not {result.data.background}"
@@ -411,7 +411,7 @@ def _reliability(result: FitResult) -> str | None:
         fig,
         "Are the probabilities right?",
         f"Predicted probability against the share that is yes, in ten groups. Calibration error in "
-        f"points: {told}.",
+        f"points: {errors_in_points}.",
         f"Ten equal groups of test decisions{what}. On the grey line a prediction of .7 is right "
-        f"seven times in ten. Mean distance from it, in points: {told}.",
+        f"seven times in ten. Mean distance from it, in points: {errors_in_points}.",
     )

@@ -53,8 +53,8 @@ class Speed:
         step: a training step.
         row: scoring a row.
         save: a checkpoint.
-        size: of a model, in bytes.
-        threads: of torch on the CPU; 0 for as many as it takes by itself.
+        size: the bytes of a model.
+        threads: how many torch takes on the CPU; 0 for as many as it takes by itself.
     """
 
     step: float
@@ -72,12 +72,12 @@ class Plan:
         arms: losses, the first one cross entropy where it takes part.
         rates: learning rates, the same for each arm, the middle one first.
         finals: how many arms get further seeds.
-        seeds: of the finals.
+        seeds: the seeds of the finals.
         curve: whether the chosen arm is trained on parts of the data, too; never where a run is
             less than a pass.
         epochs: passes of a run.
         max_steps: where a run ends before a pass does, else -1.
-        steps: of a run.
+        steps: how many steps a run has.
         speed: as probed.
         seconds: that all runs will take.
         minutes: that the whole fit may take.
@@ -248,19 +248,19 @@ def plan(
                 epochs = 1
         cost = trained * (steps * speed.step + epochs * between) + tested + runs * between
         numbers = tuple(range(options.seed, options.seed + seeds))
-        one = Plan(
+        made = Plan(
             arms, some, finals, numbers, curve, epochs, max_steps, steps, speed, cost, allowed
         )
         # Of less than a pass, half of the rows would be half of the steps and nothing else.
-        return planned(tried, finals, seeds, False) if curve and one.partial else one
+        return planned(tried, finals, seeds, False) if curve and made.partial else made
 
     plans = [planned(*level) for level in LEVELS]
     if options.steps is not None:
         return plans[0]
     for least in (enough, enough / 2, enough / 4, SHORTEST):
-        for one in plans:
-            if one.steps >= least:
-                return one
+        for possible in plans:
+            if possible.steps >= least:
+                return possible
     shortest = len(options.losses) * ((SHORTEST + 1) * speed.step + 2 * between)
     tested = sizes["test"] * speed.row
     need = math.ceil((spent + shortest + tested) / FOR_RUNS / 60)

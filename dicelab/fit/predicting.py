@@ -125,7 +125,7 @@ class Model:
             self.cut = self.linear.cut(both)
             return self.linear.logits(both)
         encoded = self.tokenizer(*both, truncation=True)
-        self.cut = sum(bool(one.overflowing) for one in encoded.encodings)
+        self.cut = sum(bool(encoding.overflowing) for encoding in encoded.encodings)
         return np.array(self._logits(encoded))
 
     def words(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -198,7 +198,7 @@ class Model:
                 found.append(("", float("nan")))
             elif self.info["task"] == "labels":
                 said = row > 0
-                chosen = [n for n, one in zip(self.labels, said, strict=True) if one]
+                chosen = [name for name, yes in zip(self.labels, said, strict=True) if yes]
                 found.append(("|".join(chosen), float(p[said].min() if chosen else p.max())))
             else:
                 best = int(row.argmax())
@@ -235,7 +235,7 @@ def load(folder: str | Path, device: str = "auto") -> Model:
     """The model that a fit kept.
 
     Args:
-        folder: of the fit, or ``model/`` in it.
+        folder: the folder of the fit, or ``model/`` in it.
         device: ``"cpu"``, ``"cuda"``, or ``"auto"``.
 
     Raises:
@@ -266,7 +266,7 @@ def predict(
     Every text of the file has its row, in its order; an empty one has no label.
 
     Args:
-        folder: of the model, or of the fit.
+        folder: the folder of the model, or of the fit.
         path: whatever ``dicebook fit`` reads, or a text a line. For a tagger also tokens in the
             first column, with blank lines between sentences.
         out: where the predictions go.
@@ -383,8 +383,8 @@ def _table(path: Path, asked: Asked, wanted: Sequence[str]) -> Table:
 def _columns(table: Table, asked: Asked, wanted: Sequence[str], many: int) -> list[str]:
     """The columns of the texts: those of training, or what the header and the columns say."""
     names = {name.lower(): name for name in reversed(table.names)}
-    if asked.text is None and all(one.lower() in names for one in wanted) and wanted:
-        return [names[one.lower()] for one in wanted]
+    if asked.text is None and all(name.lower() in names for name in wanted) and wanted:
+        return [names[name.lower()] for name in wanted]
     if len(table.names) == many:
         return table.names
     task = "pairs" if many == 2 else "sentences"

@@ -119,10 +119,10 @@ class Problem(abc.ABC):
 
     @abc.abstractmethod
     def gold(self, split: Any) -> np.ndarray:
-        """The right decisions."""
+        """The gold decisions of a split."""
 
     @abc.abstractmethod
-    def counts(self, split: Any, said: np.ndarray) -> Counts:
+    def counts(self, split: Any, decisions: np.ndarray) -> Counts:
         """Counts of the decisions of a split. Shape ``[rows, kinds]``."""
 
     def value(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> float:
@@ -171,16 +171,16 @@ class Problem(abc.ABC):
             options["absent"] = "skip"
         return make_loss(name, **options)
 
-    def said(self, decisions: np.ndarray, split: Any) -> list[str]:
+    def decision_texts(self, decisions: np.ndarray, split: Any) -> list[str]:
         """Decisions as text, one a row."""
         names = [*self.labels, *self.data.unseen]
         return [names[i] for i in decisions]
 
-    def told(self, split: Any) -> list[str]:
-        """The right answers as text, one a row."""
-        return self.said(self.gold(split), split)
+    def gold_texts(self, split: Any) -> list[str]:
+        """The gold decisions as text, one a row."""
+        return self.decision_texts(self.gold(split), split)
 
-    def shown(self, split: Any) -> list[str]:
+    def row_texts(self, split: Any) -> list[str]:
         """The rows' texts."""
         return [
             " | ".join(row) for row in zip(*(split[c][:] for c in self.text_columns), strict=True)
@@ -292,11 +292,11 @@ class Tagging(Problem):
     def gold(self, split: Any) -> np.ndarray:
         return self._words(split)[1]
 
-    def counts(self, split: Any, said: np.ndarray) -> Counts:
+    def counts(self, split: Any, decisions: np.ndarray) -> Counts:
         _, gold, rows, total = self._words(split)
         if self.entities:
-            return Counts.of_tags(gold, said, rows, self.tags, self.kinds, total)
-        return Counts.of_classes(gold, said, len(self.kinds)).by_row(rows, total)
+            return Counts.of_tags(gold, decisions, rows, self.tags, self.kinds, total)
+        return Counts.of_classes(gold, decisions, len(self.kinds)).by_row(rows, total)
 
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
         biases = np.zeros((len(self.biases), len(self.labels)))
@@ -309,11 +309,11 @@ class Tagging(Problem):
         lengths = [len(tokens) for tokens in split["tokens"][:] if tokens]
         return [list(part) for part in np.split(np.asarray(flat), np.cumsum(lengths)[:-1])]
 
-    def said(self, decisions: np.ndarray, split: Any) -> list[str]:
+    def decision_texts(self, decisions: np.ndarray, split: Any) -> list[str]:
         tags = np.array(self.tags, dtype=object)[decisions]
         return [" ".join(row) for row in self._by_row(tags, split)]
 
-    def shown(self, split: Any) -> list[str]:
+    def row_texts(self, split: Any) -> list[str]:
         return [" ".join(tokens) for tokens in split["tokens"][:] if tokens]
 
     def sureness(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> np.ndarray:
@@ -352,7 +352,7 @@ class Sentences(Problem):
         return (1,) if self.binary else tuple(range(len(self.kinds)))
 
     def texts(self) -> list[str]:
-        return self.shown(self.data.splits["train"])
+        return self.row_texts(self.data.splits["train"])
 
     def encode(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> dict[str, int]:
         many = len(self.labels)
@@ -386,8 +386,8 @@ class Sentences(Problem):
     def gold(self, split: Any) -> np.ndarray:
         return np.asarray(split["label"][:])
 
-    def counts(self, split: Any, said: np.ndarray) -> Counts:
-        return Counts.of_classes(self.gold(split), said, len(self.kinds))
+    def counts(self, split: Any, decisions: np.ndarray) -> Counts:
+        return Counts.of_classes(self.gold(split), decisions, len(self.kinds))
 
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
         gold = self.gold(split)
@@ -425,12 +425,12 @@ class Labels(Problem):
     has_accuracy = False
 
     def texts(self) -> list[str]:
-        return self.shown(self.data.splits["train"])
+        return self.row_texts(self.data.splits["train"])
 
     def encode(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> dict[str, int]:
         def encode_batch(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
             encoded = tokenizer(batch["sentence"], truncation=True, max_length=max_length)
-            too_long = [bool(one.overflowing) for one in encoded.encodings]
+            too_long = [bool(encoding.overflowing) for encoding in encoded.encodings]
             return {**encoded, "too_long": too_long}
 
         splits = self.data.splits.map(encode_batch, batched=True, load_from_cache_file=False)
@@ -468,8 +468,8 @@ class Labels(Problem):
     def gold(self, split: Any) -> np.ndarray:
         return np.asarray(split["labels"][:]).astype(bool)
 
-    def counts(self, split: Any, said: np.ndarray) -> Counts:
-        return Counts.of_labels(self.gold(split), said)
+    def counts(self, split: Any, decisions: np.ndarray) -> Counts:
+        return Counts.of_labels(self.gold(split), decisions)
 
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
         gold = self.gold(split).astype(np.int64)
@@ -495,7 +495,7 @@ class Labels(Problem):
         ]
         return -several.shrunk(np.array(own), common, counts, SHRINK)
 
-    def said(self, decisions: np.ndarray, split: Any) -> list[str]:
+    def decision_texts(self, decisions: np.ndarray, split: Any) -> list[str]:
         return [
             "|".join(n for n, yes in zip(self.labels, row, strict=True) if yes) for row in decisions
         ]

@@ -180,16 +180,16 @@ def by_class(result: FitResult) -> list[dict[str, Any]]:
 
 
 def errors(result: FitResult, many: int = 10) -> list[tuple[str, str, str, float]]:
-    """The errors on the test split of which the model was surest: text, right, said, how sure."""
+    """The surest errors on the test split: text, gold, predicted, and how sure the model was."""
     problem, test = result.kept_problem, result.problem.splits["test"]
     scores = result.test_scores()
-    said = problem.decide(scores, result.bias)
+    decisions = problem.decide(scores, result.bias)
     sure = problem.sureness(scores, result.bias, test)
     rows = list(
         zip(
-            problem.shown(test),
-            problem.told(test),
-            problem.said(said, test),
+            problem.row_texts(test),
+            problem.gold_texts(test),
+            problem.decision_texts(decisions, test),
             sure.tolist(),
             strict=True,
         )
@@ -201,9 +201,9 @@ def errors(result: FitResult, many: int = 10) -> list[tuple[str, str, str, float
     return wrong[:many]
 
 
-def _differences(text: str, told: str, said: str) -> str:
+def _differences(text: str, gold: str, predicted: str) -> str:
     """The words whose tags differ, with some before and after them."""
-    words, right, got = text.split(" "), told.split(" "), said.split(" ")
+    words, right, got = (tags.split(" ") for tags in (text, gold, predicted))
     if len(words) != len(right):  # a word with a space in it
         return text
     shown, last = [], -1

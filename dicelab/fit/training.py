@@ -62,7 +62,7 @@ class Done:
         value: the goal's score there, with that decision.
         argmax: the same without a decision.
         history: one entry a pass.
-        seconds: of training.
+        seconds: the training time.
         folder: where its model is.
     """
 
@@ -141,7 +141,7 @@ def run(
         inputs: the encoded data, and the encoder.
         plan: for the length.
         options: for batch size and device.
-        folder: of all runs.
+        folder: where all runs are.
         stop: asked after each pass; True ends the run there.
     """
     place = folder / wanted.name

@@ -28,8 +28,8 @@ class DrawEffect(NamedTuple):
 def effect(
     records: Sequence[dict[str, Any]],
     name: str,
-    one: tuple[str, str],
-    other: tuple[str, str],
+    arm: tuple[str, str],
+    baseline: tuple[str, str],
     resamples: int = 2_000,
 ) -> DrawEffect:
     """F1 of a remedy minus that of another, with an interval over draws and test sentences.
@@ -38,11 +38,11 @@ def effect(
     test sentences; both remedies see the same resample.
 
     Args:
-        records: of one study; only those of draws that have both remedies count.
+        records: those of one study; only those of draws that have both remedies count.
         name: the corpus.
-        one: a remedy and how it decides.
-        other: the one that is taken off.
-        resamples: of the bootstrap.
+        arm: a remedy and how it decides.
+        baseline: the one that is taken off.
+        resamples: how many the bootstrap draws.
 
     Raises:
         ValueError: no draw has both remedies.
@@ -52,12 +52,12 @@ def effect(
         for r in records
         if r["parameters"]["corpus"] == name
     }
-    seeds = sorted(s for arm, s in of if arm == one[0] and (other[0], s) in of)
+    seeds = sorted(s for name_of, s in of if name_of == arm[0] and (baseline[0], s) in of)
     if not seeds:
-        raise ValueError(f"{name}: expected draws with {one[0]} and {other[0]}, got none")
+        raise ValueError(f"{name}: expected draws with {arm[0]} and {baseline[0]}, got none")
     counts = Counts(
         *(
-            np.array([[part(of[arm, s], way) for s in seeds] for arm, way in (one, other)])
+            np.array([[part(of[loss, s], way) for s in seeds] for loss, way in (arm, baseline)])
             for part in (
                 lambda metrics, way: metrics[way]["found"],
                 lambda metrics, way: metrics[way]["predicted"],
@@ -65,7 +65,7 @@ def effect(
             )
         )
     )  # [2, draws, blocks]
-    missed = np.array([of[one[0], s]["missed"] for s in seeds])
+    missed = np.array([of[arm[0], s]["missed"] for s in seeds])
 
     def points(summed: Counts) -> np.ndarray:
         true_positive, predicted = summed.true_positive, summed.predicted

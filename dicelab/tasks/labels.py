@@ -214,7 +214,7 @@ def average_precision(gold: ArrayLike, logits: np.ndarray) -> np.ndarray:
 
     Args:
         gold: 0 or 1, shape ``[sentences, C]``.
-        logits: of the same shape.
+        logits: an array of the same shape.
 
     Returns:
         Shape ``[C]``; NaN for a label that no sentence has.
@@ -231,7 +231,7 @@ def tune_threshold(logits: np.ndarray, gold: ArrayLike) -> float:
     """The one threshold for all labels with the best micro F1 on a split.
 
     Args:
-        logits: of the validation split, never of the test split. Shape ``[sentences, C]``.
+        logits: those of the validation split, never of the test split. Shape ``[sentences, C]``.
         gold: 0 or 1, of the same shape.
     """
     truth = np.asarray(gold)
@@ -289,7 +289,7 @@ def plug_in_thresholds(logits: np.ndarray) -> np.ndarray:
     :func:`dicelab.tasks.thresholds.plug_in`.
 
     Args:
-        logits: of any sentences, such as those to be decided. Shape ``[sentences, C]``.
+        logits: those of any sentences, such as those to be decided. Shape ``[sentences, C]``.
 
     Returns:
         Shape ``[C]``.

@@ -102,7 +102,7 @@ def encode(
         corpus: rows of ``tokens`` and ``tags`` in IOB2.
         tokenizer: a fast tokenizer.
         queries: the question for each type; types without one get a default.
-        language: of the default questions, ``"en"`` or ``"zh"``.
+        language: that of the default questions, ``"en"`` or ``"zh"``.
         max_length: sub-words of question and sentence together.
         windowed: read a longer sentence in overlapping windows; False cuts it off.
 
@@ -221,7 +221,7 @@ class MrcLoss(RowLoss):
 
     Attributes:
         loss: from logits and 0/1 targets to a scalar; targets of -100 do not count.
-        weights: of starts, ends and pairs.
+        weights: the factors of starts, ends and pairs.
         answerable: weight of whether there is an entity, for a reader with that head.
         masked: whether only words are decisions; else question and padding are negatives, too.
     """
@@ -242,7 +242,7 @@ class MrcLoss(RowLoss):
         """The loss of a batch.
 
         Args:
-            outputs: of :class:`EntityReader`.
+            outputs: those of :class:`EntityReader`.
             labels: the entities, ``[B, S, 2]``, padded with -1.
             num_items_in_batch: questions in the whole step; None: those of this batch.
 

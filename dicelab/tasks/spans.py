@@ -143,10 +143,10 @@ class SpanHead(nn.Module):
     place of the ``[B, W, K, 2 * width]`` of a concatenation.
 
     Args:
-        width: of a word's vector.
+        width: the size of a word's vector.
         max_width: K.
         types: T.
-        hidden: of a span's vector.
+        hidden: the size of a span's vector.
     """
 
     def __init__(self, width: int, max_width: int, types: int, hidden: int = 128) -> None:

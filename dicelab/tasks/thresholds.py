@@ -51,7 +51,7 @@ def best_f1(
     """The threshold above which saying yes has the best F1.
 
     Args:
-        scores: of every decision, such as log-odds. Shape ``[n]``; none gives 0.
+        scores: one for every decision, such as log-odds. Shape ``[n]``; none gives 0.
         right: whether yes is right. Shape ``[n]``, of 0 and 1.
         gold: how many yes there are to find; more than ``right`` holds where some have no score.
     """
@@ -97,7 +97,7 @@ def plug_in(log_odds: Sequence[float] | np.ndarray, beta: float = 1.0) -> float:
     1995).
 
     Args:
-        log_odds: of every decision. Shape ``[n]``; none gives 0.
+        log_odds: those of every decision. Shape ``[n]``; none gives 0.
         beta: 1 for F1.
     """
     ordered = np.sort(np.asarray(log_odds, dtype=np.float64))[::-1]

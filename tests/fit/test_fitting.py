@@ -53,7 +53,7 @@ def test_the_pipeline_of_transformers_decides_as_predict_does(one: Fit) -> None:
     found = rows(one)
     folder = str(one.folder / "model")
     model = Model(folder, "cpu")
-    texts = one.problem.shown(one.problem.splits["test"])
+    texts = one.problem.row_texts(one.problem.splits["test"])
     if one.inputs.data.task == "tagging":
         tokens = one.inputs.data.splits["test"]["tokens"][:]
         said = [" ".join(tags) for tags in model.words(tokens)]

@@ -71,7 +71,7 @@ def test_a_kept_linear_model_decides_as_it_was_scored(one: Fit) -> None:
     best = one.result.best_linear()
     assert best is not None
     test = one.problem.splits["test"]
-    said = one.problem.said(one.problem.decide(best.test, best.bias), test)
+    said = one.problem.decision_texts(one.problem.decide(best.test, best.bias), test)
     kept = load(one.folder, "cpu")
     both = columns_of(one.problem, test)
     assert [label for label, _ in kept.texts(*both)] == said
@@ -115,7 +115,7 @@ def test_a_kept_tagger_decides_as_it_was_scored(tagger: Fit) -> None:
     assert set(tagger.result.candidates) == {"shapes", "shapes+states"}
     test = tagger.problem.splits["test"]
     assert len(test) > len(tagger.inputs.data.splits["test"])
-    said = best.problem.said(best.problem.decide(best.test, best.bias), test)
+    said = best.problem.decision_texts(best.problem.decide(best.test, best.bias), test)
     kept = load(tagger.folder, "cpu")
     tokens = tagger.inputs.data.splits["test"]["tokens"][:]
     assert [" ".join(tags) for tags in kept.predict(tokens)] == said
