@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from dicelab.records import speed
 from dicelab.records.analysis import MARGIN, Record
 from dicelab.records.runs import interval, loss_name
-from dicelab.records.searched import Effect, Estimate, Pooled
+from dicelab.records.searched import Estimate, Pooled, SearchEffect
 
 NEGATIVE, POSITIVE = "#999999", "#D55E00"
 
@@ -224,7 +224,7 @@ def by_steps(records: Sequence[Record], *, ax: Axes) -> Axes:
     return ax
 
 
-def differences(found: Mapping[str, Mapping[tuple[str, str], Effect]], *, ax: Axes) -> Axes:
+def differences(found: Mapping[str, Mapping[tuple[str, str], SearchEffect]], *, ax: Axes) -> Axes:
     """Arms minus cross entropy from the log prior, task by task, at argmax and tuned.
 
     Args:
@@ -260,7 +260,7 @@ def differences(found: Mapping[str, Mapping[tuple[str, str], Effect]], *, ax: Ax
     return ax
 
 
-def forest(groups: Mapping[str, Sequence[Effect]], over: Pooled, *, ax: Axes) -> Axes:
+def forest(groups: Mapping[str, Sequence[SearchEffect]], over: Pooled, *, ax: Axes) -> Axes:
     """A contrast task by task in strata, the mean of each below its tasks; at the foot over all.
 
     Args:

@@ -92,7 +92,6 @@ import pandas as pd
 from dicelab import figures
 from dicelab.claims import claim
 from dicelab.fit import Fit, Model, Options
-from dicelab.fit.page import write
 from dicelab.fit.report import about, by_class
 
 figures.use_style()
@@ -120,8 +119,7 @@ options = Options(
 )
 # With a length in steps lines need no clock, and are the same every time.
 say = lambda line: print(line.split("; ")[0] if steps else line)
-fit = Fit(options, say=say)
-fit.chapter = "22_your_own_data"
+fit = Fit(options, say=say, chapter="22_your_own_data")
 
 # %% tags=["remove-cell"]
 # What the text says of this chapter's own runs holds for the parameters as they stand above.
@@ -139,7 +137,7 @@ as_printed = all(getattr(options, name) == value for name, value in printed.item
 
 # %% tags=["nbval-check-output"]
 data = fit.read()
-for line in about(fit):
+for line in about(fit.result):
     print(line)
 
 # %% [markdown]
@@ -247,7 +245,8 @@ finals = fit.finals()
 # %%
 rows = {}
 for name, arm in finals.items():
-    tuned, plain = fit.score(name), fit.score(name, argmax=True)
+    tuned = fit.result.scores(name)
+    plain = fit.result.scores(name, argmax=True)
     rows[name] = {
         "validation": round(arm.validation, 1),
         "test": np.mean(tuned).round(1),
@@ -257,11 +256,11 @@ for name, arm in finals.items():
 pd.DataFrame(rows).T
 
 # %%
-rival = fit.rival()
+rival = fit.result.rival()
 if rival is not None:
     other, gap = rival
     interval = f"[{gap.low:.1f}, {gap.high:.1f}]"
-    print(f"{fit.chosen} minus {other}: {gap.mean:+.1f} points {interval}")
+    print(f"{fit.result.chosen} minus {other}: {gap.mean:+.1f} points {interval}")
     visible = f"{gap.visible:.1f} points"
     print(f"a difference of {visible} would probably have been seen")
 
@@ -275,7 +274,7 @@ if rival is not None:
 if as_printed:
     claim(
         "weighted cross entropy is ahead of cross entropy, and the interval excludes zero",
-        fit.chosen == "wce",
+        fit.result.chosen == "wce",
         rival[0] == "ce",
         rival[1].low > 0,
     )
@@ -318,7 +317,7 @@ if as_printed:
 if as_printed:
     claim(
         "On this corpus it keeps the linear model",
-        fit.best_linear().value > max(arm.validation for arm in finals.values()),
+        fit.result.best_linear().value > max(arm.validation for arm in finals.values()),
     )
 
 # %%
@@ -327,7 +326,7 @@ model = Model(folder, device="cpu")
 if data.task == "tagging":
     row = data.splits["test"][0]["tokens"]
     print(list(zip(row, model.words([row])[0], strict=True)))
-bias = fit.kept.bias.round(2).tolist()
+bias = fit.result.bias.round(2).tolist()
 print("bias added:", dict(zip(problem.labels, bias, strict=True)))
 
 # %% [markdown]
@@ -344,7 +343,7 @@ how = {}
 if kind == "token":
     how = {"aggregation_strategy": "first"}
 plain = pipeline(task, str(folder), device="cpu", **how)
-text = problem.shown(data.splits["test"])[0]
+text = problem.row_texts(data.splits["test"])[0]
 
 
 def told(piece):
@@ -376,10 +375,9 @@ if as_printed:
 # ### 22.10 The verdict
 
 # %%
-record = write(fit)
-for line in record["verdict"]:
-    print(line)
-pd.DataFrame(by_class(fit)).set_index("class").round(1)
+result = fit.report()
+print(result)
+pd.DataFrame(by_class(result)).set_index("class").round(1)
 
 # %% [markdown]
 # All of it stands in `report.html`, one page that loads nothing from elsewhere, with the curve of
@@ -418,7 +416,8 @@ print("the bias is -t")
 # threshold is known, and see how far the threshold that is best on validation scatters around it.
 
 # %% tags=["solution", "hide-cell"]
-from dicelab.fit.scores import Goal, best_cut, plug_in_cut
+from dicelab.metrics.goal import Goal
+from dicelab.tasks.thresholds import best_cut, plug_in_cut
 
 goal = Goal("f1", (1,))
 
@@ -455,12 +454,13 @@ assert scatter["expected F1"] < scatter["best on validation"]
 # wider or narrower than that of two models with these scores which err independently?
 
 # %% tags=["solution", "hide-cell"]
-from dicelab.fit.scores import difference, one_label
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.intervals import difference
 
 
 def of_right(right):
     """Counts of a model that is right on some rows of class 1."""
-    return one_label(np.ones(len(right), dtype=int), right.astype(int), 2)
+    return Counts.of_classes(np.ones(len(right), int), right.astype(int), 2)
 
 
 accuracy = Goal("accuracy", (0, 1)).plain

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ from datasets import DatasetDict
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
-from dicelab.corpora.tags import spans
 from dicelab.tasks import pairs, reading, tagging, thresholds
+from dicelab.tasks.dictionary import commonest_tag, entities_by_dictionary, tags_by_dictionary
 
 LONGEST = 8  # words of an entity, or characters of a word, in the dictionary
 
@@ -30,37 +29,13 @@ def of_tags(corpus: DatasetDict, *, by_word: bool) -> dict[str, Scores]:
     """
     train, test = corpus["train"], corpus["test"]
     score = tagging.score_words if by_word else tagging.score
-    commonest = Counter(tag for tags in train["tags"] for tag in tags).most_common(1)[0][0]
-    entries: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-    for tokens, tags in zip(train["tokens"], train["tags"], strict=True):
-        if by_word:
-            for token, tag in zip(tokens, tags, strict=True):
-                entries[(token,)][tag] += 1
-        else:
-            for span in spans(tags):
-                entries[tuple(tokens[span.start : span.end])][span.type] += 1
-    kinds = {phrase: counts.most_common(1)[0][0] for phrase, counts in entries.items()}
-    found = [_matched(tokens, kinds, commonest, by_word) for tokens in test["tokens"]]
+    commonest = commonest_tag(train)
+    if by_word:
+        found = tags_by_dictionary(train, test)
+    else:
+        found = entities_by_dictionary(train, test, other=commonest, longest=LONGEST)
     most = [[commonest] * len(tokens) for tokens in test["tokens"]]
     return {"majority": score(test["tags"], most), "dictionary": score(test["tags"], found)}
-
-
-def _matched(
-    tokens: Sequence[str], kinds: Mapping[tuple[str, ...], str], other: str, by_word: bool
-) -> list[str]:
-    tags: list[str] = []
-    while len(tags) < len(tokens):
-        rest = tokens[len(tags) : len(tags) + LONGEST]
-        phrases = (tuple(rest[:n]) for n in range(len(rest), 0, -1))
-        phrase = next((p for p in phrases if p in kinds), None)
-        if phrase is None:
-            tags.append(other)
-        elif by_word:
-            tags.append(kinds[phrase])
-        else:
-            kind = kinds[phrase]
-            tags += [f"B-{kind}", *[f"I-{kind}"] * (len(phrase) - 1)]
-    return tags
 
 
 def of_labels(corpus: DatasetDict) -> dict[str, Scores]:

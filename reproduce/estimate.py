@@ -141,7 +141,7 @@ def measured(shape: Shape, *, device: str = "", seconds: float = 8.0) -> float:
     """The sub-words that this machine trains on in a second, measured on random weights.
 
     Args:
-        shape: of the jobs; the output of frozen layers is kept and costs next to nothing. Of a
+        shape: that of the jobs; the output of frozen layers is kept and costs next to nothing. Of a
             batch so many inputs are taken as keep a device busy, `BUSY`.
         device: ``"cuda"`` or ``"cpu"``; empty: a GPU if there is one.
         seconds: for how long, after a step to warm up, and three on a GPU.

@@ -125,7 +125,7 @@ def printed(parameters: Mapping[str, Any]) -> paper.Row | None:
     """The paper's row that a run stands beside: of the same or the replaced corpus.
 
     Args:
-        parameters: of a job, or of its record.
+        parameters: those of a job, or of its record.
 
     Returns:
         The row, or None where the paper prints none, as for a loss of our own.

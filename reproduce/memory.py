@@ -58,7 +58,7 @@ def gigabytes(
     """What a step takes of a device's memory.
 
     Args:
-        size: of the encoder.
+        size: the encoder's.
         rows: whose activations are held at a time.
         length: sub-words of a row.
         recompute: of a layer only its input is held, and the rest computed again.
@@ -92,7 +92,7 @@ def divided(
     """The division with the fewest launches that fits.
 
     Args:
-        size: of the encoder.
+        size: the encoder's.
         batch: rows of a step.
         length: sub-words of the longest row.
         room: gigabytes there are.

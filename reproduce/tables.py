@@ -38,7 +38,7 @@ def table_of(records: Sequence[Record], number: int) -> pd.DataFrame:
     """Our runs beside the paper's table, in its columns.
 
     Args:
-        records: of the table's jobs.
+        records: those of the table's jobs.
         number: the table.
 
     Returns:
@@ -105,7 +105,7 @@ def above_floors(records: Sequence[Record], number: int) -> set[tuple[str, str, 
     its test split, at argmax or with its threshold tuned on the validation split.
 
     Args:
-        records: of the table's jobs.
+        records: those of the table's jobs.
         number: the table.
     """
     metric = metric_of(number)
@@ -162,7 +162,7 @@ def scores(
     """Each loss over its seeds, by system; the systems of a corpus stand together.
 
     Args:
-        records: of the table's jobs.
+        records: those of the table's jobs.
         number: the table.
         split: `"test"` or `"test_tuned"`. Of a system that has no such score there are no losses.
         metric: the score; empty for the one that counts.
@@ -237,7 +237,7 @@ def write_table(records: Sequence[Record], number: int, out: Path) -> list[Path]
     """Write the records of a table as JSON lines, all rows as CSV, those of `shown` as Markdown.
 
     Args:
-        records: of the table's jobs.
+        records: those of the table's jobs.
         number: the table.
         out: the folder.
 

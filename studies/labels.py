@@ -35,8 +35,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from torch import Tensor
 
 from dicelab.corpora import load
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.goal import Goal
+from dicelab.metrics.intervals import two_way_bootstrap
 from dicelab.records import runs
-from dicelab.records.analysis import two_way_bootstrap
 from dicelab.tasks import labels as task
 from studies import decisions, seen
 from studies.decisions import Arm, Trial
@@ -312,13 +314,10 @@ def resampled(
         Shape ``[resamples]``, in percent. The same comments and draws are in a resample whatever
         the first two arguments are, so that differences are paired.
     """
-    both = np.stack([right, said], axis=1).astype(np.float64)[None]  # [1, draws, 2, comments, C]
-    if metric == "micro":
-        return two_way_bootstrap(both.sum(-1), gold.sum(-1), [1], resamples)
-    of_label = [
-        two_way_bootstrap(both[..., i], gold[:, i], [1], resamples) for i in range(gold.shape[1])
-    ]
-    return np.mean(of_label, axis=0)
+    actual = np.broadcast_to(gold, said.shape)
+    counts = Counts(*(part.astype(np.int64) for part in (right, said, actual)))[None]
+    goal = Goal("f1" if metric == "micro" else "macro-f1", tuple(range(gold.shape[1])), absent=True)
+    return two_way_bootstrap(counts, goal.value, resamples=resamples)
 
 
 def over_comments(

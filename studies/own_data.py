@@ -158,11 +158,11 @@ def parameters_of(
     }
 
 
-def scores_of(one: Fit, done: Done) -> dict[str, dict[str, float]]:
+def scores_of(fit: Fit, done: Done) -> dict[str, dict[str, float]]:
     """F1 in percent on validation and test, at argmax and with the decision of validation."""
     found = {"validation": {"f1": done.argmax}, "validation_tuned": {"f1": done.value}}
     for part, bias in (("test", 0 * done.bias), ("test_tuned", done.bias)):
-        found[part] = {"f1": one._score(one._test_counts(done, bias))}
+        found[part] = {"f1": fit.result.score_of(fit.test_counts(done, bias))}
     return {part: {"f1": round(score["f1"], 3)} for part, score in found.items()}
 
 
@@ -215,32 +215,30 @@ def run_draw(
         say(f"{name}, draw {number}, {loss}, rate {rate}: {shown}; {seconds:.0f} s")
 
     with alone_in(Path(options.out)), quiet():
-        one = Fit(options, say)
-        one.read()
-        planned = one.plan()
+        fit = Fit(options, say)
+        planned = fit.plan()
         for rate in planned.rates:
             for loss in losses:
                 if parameters_of(name, number, loss, rate, options.seed, steps, encoder) in known:
                     continue
                 done = run(
                     Run(loss, rate, options.seed),
-                    one.problem,
-                    one.tokenizer,
-                    one.encoder,
+                    fit.inputs,
                     planned,
                     options,
-                    one.folder / "runs",
+                    fit.folder / "runs",
                 )
-                add(loss, rate, scores_of(one, done), done.history, done.seconds)
+                add(loss, rate, scores_of(fit, done), done.history, done.seconds)
                 drop_models([done])
-        one.search()
-        one.finals()
-        kept, trained = one.kept, [d for arm in one.arms.values() for d in arm.done]
-        metrics = scores_of(one, kept)
-        assert one.chosen is not None
-        metrics["test_tuned_mean"] = {"f1": round(float(np.mean(one.score(one.chosen))), 3)}
+        fit.search()
+        arms, result = fit.finals(), fit.result
+        kept, trained = result.run, [d for arm in arms.values() for d in arm.done]
+        assert kept is not None
+        metrics = scores_of(fit, kept)
+        mean = float(np.mean(result.scores(result.kept)))
+        metrics["test_tuned_mean"] = {"f1": round(mean, 3)}
         told = [{"loss": kept.run.arm, "learning_rate": kept.run.rate, "seed": kept.run.seed}]
-        once = {done.run.name: done.seconds for done in (*one.searched, *trained)}
+        once = {done.run.name: done.seconds for done in (*result.searched, *trained)}
         add("fit", None, metrics, told, sum(once.values()))
         drop_models(trained)
 

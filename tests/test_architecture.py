@@ -87,5 +87,8 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
 from dicebook import *
 assert type(loss) is DiceLoss and callable(diagnose) and {*dicebook.__all__} <= {*globals()}
 assert not hasattr(dicebook, "nothing")
+assert "fit" in dir(dicebook) and not heavy & set(sys.modules)
+from dicebook import fit
+assert fit is sys.modules["dicelab.fit"].fit
 """
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -23,7 +23,7 @@ from papermill import inspect_notebook
 
 from dicelab.__main__ import _parser
 from dicelab.records import decided, runs, searched
-from dicelab.records.decided import Effect
+from dicelab.records.decided import DrawEffect
 from dicelab.records.speed import CORPORA, faster, read_corpora, scores
 from studies import decoding, first_try, monday, own_data
 from tests.checkout import ROOT
@@ -75,7 +75,7 @@ def kept(name: str) -> list[dict[str, Any]]:
     return runs.read_records(RESULTS / name)
 
 
-def area(task: str, arm: str, how: str, other: str = "ce_start") -> Effect:
+def area(task: str, arm: str, how: str, other: str = "ce_start") -> DrawEffect:
     """Stage B2: F1 over the logarithm of the steps, minus that of cross entropy from the prior."""
     effect = faster(layers()[task], arm, other, how)
     assert effect is not None

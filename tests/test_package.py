@@ -145,18 +145,23 @@ def test_with_torch_alone_the_losses_work(bare: list[str], installed: Path, tmp_
 
 def test_a_missing_extra_is_named(bare: list[str], tmp_path: Path) -> None:
     rooms = {"corpora": "train", "training": "train", "tasks": "train", "records": "train"}
-    rooms |= {"figures": "book", "fit": "fit"}
+    rooms |= {"metrics": "train", "figures": "book", "fit": "fit"}
     (tmp_path / "each.py").write_text(
         f"for room in {list(rooms)}:\n"
         "    try:\n"
         "        __import__(f'dicelab.{room}')\n"
         "    except dicelab.extras.MissingExtra as error:\n"
         "        print(room, error)\n"
+        "try:\n"
+        "    from dicebook import fit\n"
+        "except ImportError as error:\n"
+        "    print('dicebook.fit', error)\n"
         "from dicelab.__main__ import main\n"
         "print('returns', main(['data']))\n"
     )
     done = ask(bare, "import dicelab.extras; exec(open('each.py').read())", tmp_path)
     *errors, returned = done.stdout.splitlines()
+    rooms["dicebook.fit"] = "fit"
     for (room, extra), error in zip(rooms.items(), errors, strict=True):
         assert error.startswith(f"{room} this part of dicebook needs ")
         assert error.endswith(f"not found here: {install_command(extra)}")

@@ -18,7 +18,7 @@ Room = tuple[int, set[str]]
 FLOORS = [
     ["losses", "decision", "diagnosis"],
     ["own_loss", "atomic", "", "extras", "toy", "claims"],
-    ["training", "corpora"],
+    ["training", "corpora", "metrics"],
     ["tasks", "records", ""],
     ["", "figures", "data_scripts"],
     ["fit", "", ""],

@@ -7,6 +7,7 @@ need("fit")
 from dicelab.fit.fitting import Fit
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.predicting import Model, load, predict
-from dicelab.fit.whole import FitResult, fit
+from dicelab.fit.result import FitResult
+from dicelab.fit.whole import fit
 
 __all__ = ["Fit", "FitError", "FitResult", "Model", "Options", "fit", "load", "predict"]

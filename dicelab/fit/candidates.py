@@ -1,4 +1,4 @@
-"""The linear models of a fit: tried before any fine-tuning, told as they end, kept if they win."""
+"""The linear models of a fit: tried before any fine-tuning, and kept if they win."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from transformers import PreTrainedTokenizerBase
 
 from dicelab.atomic import atomic, write_json
 from dicelab.fit.features import Columns, Embeddings, Frozen, Words
+from dicelab.fit.inputs import Inputs
 from dicelab.fit.linear import Linear, Pool, Searched, joined, search, trained
 from dicelab.fit.problems import Problem, Tagging
 from dicelab.fit.tagger import Shapes, States, ValidTagging, with_starts
@@ -35,7 +35,7 @@ class Candidate:
     """A linear model that may be kept.
 
     Attributes:
-        name: of ``NAMES``.
+        name: one of ``NAMES``.
         problem: the task, as it decides by these scores.
         pool: the rows that it was chosen by, out of fold, and trained on.
         scores: out-of-fold scores of these rows, shape ``[rows, labels]``.
@@ -63,8 +63,8 @@ class Candidate:
         folder.mkdir(parents=True, exist_ok=True)
         with atomic(folder / f"{self.name}.npz") as path, path.open("wb") as file:
             np.savez_compressed(file, scores=self.scores, test=self.test, bias=self.bias)
-        told = {"rows": len(self.pool.gold), "value": self.value, "seconds": self.seconds}
-        write_json(folder / f"{self.name}.json", {**told, **self.setting})
+        fields = {"rows": len(self.pool.gold), "value": self.value, "seconds": self.seconds}
+        write_json(folder / f"{self.name}.json", {**fields, **self.setting})
 
     @classmethod
     def load(
@@ -74,12 +74,12 @@ class Candidate:
         path = folder / f"{name}.json"
         if not path.is_file():
             return None
-        told = json.loads(path.read_text(encoding="utf-8"))
+        fields = json.loads(path.read_text(encoding="utf-8"))
         with np.load(folder / f"{name}.npz") as kept:
             scores, test, bias = (np.asarray(kept[key]) for key in ("scores", "test", "bias"))
-        setting = {key: told[key] for key in ("penalty", "weight")}
-        pool = pool_of(told["rows"])
-        value, seconds = told["value"], told["seconds"]
+        setting = {key: fields[key] for key in ("penalty", "weight")}
+        pool = pool_of(fields["rows"])
+        value, seconds = fields["value"], fields["seconds"]
         return cls(name, problem, pool, scores, bias, value, test, setting, seconds)
 
 
@@ -91,7 +91,7 @@ def saved(
 ) -> list[Candidate]:
     """All candidates that an earlier part of the fit saved; none unless it saved each of them."""
     known = [Candidate.load(name, folder, problem, pool_of) for name in names]
-    found = [one for one in known if one is not None]
+    found = [candidate for candidate in known if candidate is not None]
     return found if len(found) == len(names) else []
 
 
@@ -101,10 +101,7 @@ def columns_of(problem: Problem, rows: Any) -> Columns:
 
 
 def candidates(
-    problem: Problem,
-    encoder: str,
-    tokenizer: PreTrainedTokenizerBase,
-    max_length: int,
+    inputs: Inputs,
     *,
     folds: int,
     seed: int,
@@ -116,18 +113,15 @@ def candidates(
     """Each linear model as soon as it is trained, or as it was read from the folder.
 
     Args:
-        problem: of sentences, pairs or labels.
-        encoder: whose frozen vectors are taken.
-        tokenizer: the encoder's.
-        max_length: sub-words after which a text is cut.
-        folds: of the cross-validation.
-        seed: of the folds, and of the rows that are drawn where there are many.
-        device: of the encoder.
+        inputs: sentences, pairs or labels, and the encoder whose frozen vectors are taken.
+        folds: how many folds the cross-validation has.
+        seed: draws the folds, and the rows where there are many.
+        device: where the encoder runs.
         folder: where candidates are saved.
         seconds: for all of them; None does not look at the clock.
         note: takes a sentence about what was left out.
     """
-    began = time.monotonic()
+    began, problem = time.monotonic(), inputs.problem
     pools: dict[int, Pool] = {}
 
     def pool_of(most: int) -> Pool:
@@ -162,7 +156,7 @@ def candidates(
     of_pool, of_test = words(columns), words(test)
     yield made("words", pool, [words], of_pool, of_test)
 
-    frozen = Embeddings.of_encoder(encoder, tokenizer, max_length, device)
+    frozen = Embeddings.of_encoder(inputs.encoder, inputs.tokenizer, inputs.max_length, device)
     if seconds is not None:
         most = _affordable(problem, frozen, test, seconds - (time.monotonic() - began))
         if most < min(len(pool.gold), LEAST_ROWS):
@@ -185,10 +179,7 @@ def candidates(
 
 
 def taggers(
-    problem: Tagging,
-    encoder: str,
-    tokenizer: PreTrainedTokenizerBase,
-    max_length: int,
+    inputs: Inputs,
     *,
     seed: int,
     device: str,
@@ -199,17 +190,15 @@ def taggers(
     """Each linear tagger: trained on train, decided by validation, then trained on both.
 
     Args:
-        problem: of tagging.
-        encoder: whose frozen states are taken.
-        tokenizer: the encoder's.
-        max_length: sub-words of a window.
-        seed: of the sentences that are drawn where there are many.
-        device: of the encoder.
+        inputs: tagged sentences, and the encoder whose frozen states are taken.
+        seed: draws the sentences where there are many.
+        device: where the encoder runs.
         folder: where candidates are saved.
         seconds: for all of them; None does not look at the clock.
         note: takes a sentence about what was left out.
     """
-    began = time.monotonic()
+    began, problem = time.monotonic(), inputs.problem
+    assert isinstance(problem, Tagging)
     splits = problem.data.splits
     deciding = ValidTagging(problem) if problem.entities else problem
     held = splits["validation"]
@@ -240,20 +229,18 @@ def taggers(
         model = Linear(features, *trained(problem, vectors["train"], gold["train"], PENALTY, None))
         scores = scored(model, "validation")
         bias = deciding.tuned(scores, held)
-        value = problem.goal.value(problem.counts(held, deciding.decide(scores, bias)).sum(0))
+        value = deciding.value(scores, bias, held)
         seen = gold["validation"] < len(problem.labels)
         both = joined([vectors["train"], vectors["validation"][seen]], rows=True)
         right = np.concatenate([gold["train"], gold["validation"][seen]])
         model = Linear(features, *trained(problem, both, right, PENALTY, None))
         test, took = scored(model, "test"), time.monotonic() - started
-        return Candidate(
-            name, deciding, pool, scores, bias, float(value), test, setting, took, model
-        )
+        return Candidate(name, deciding, pool, scores, bias, value, test, setting, took, model)
 
     shapes = Shapes.of(words["train"])
     vectors = {name: shapes(sentences) for name, sentences in words.items()}
     yield made("shapes", [shapes], vectors)
-    states = States.of_encoder(encoder, tokenizer, max_length, device)
+    states = States.of_encoder(inputs.encoder, inputs.tokenizer, inputs.max_length, device)
     if seconds is not None:
         some = words["train"][:: max(1, len(words["train"]) // 64)]
         each = _seconds_of(states, some, some[:1]) / len(some)

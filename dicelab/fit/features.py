@@ -219,7 +219,7 @@ class Embeddings(Frozen):
         """How many texts were longer than ``max_length`` sub-words."""
         texts = [text for column in columns for text in column]
         encoded = self.tokenizer(texts, truncation=True, max_length=self.max_length)
-        return sum(bool(one.overflowing) for one in encoded.encodings)
+        return sum(bool(encoding.overflowing) for encoding in encoded.encodings)
 
     def _means(self, texts: list[str]) -> np.ndarray:
         encoded = self.tokenizer(texts, truncation=True, max_length=self.max_length)

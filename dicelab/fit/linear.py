@@ -34,7 +34,7 @@ GRID = (
     (0.1, None),
 )
 WEIGHTS = "linear.safetensors"
-FEATURES: dict[str, Any] = {one.name: one for one in (Words, Embeddings, Shapes, States)}
+FEATURES: dict[str, Any] = {kind.name: kind for kind in (Words, Embeddings, Shapes, States)}
 NEVER = -1e4  # the logit of a class that no training row has
 
 
@@ -61,7 +61,7 @@ class Linear:
         Returns:
             Shape ``[rows, labels]``, or ``[words, labels]``, float32.
         """
-        return self.of_vectors(joined([one(columns) for one in self.features]))
+        return self.of_vectors(joined([feature(columns) for feature in self.features]))
 
     def of_vectors(self, vectors: Any) -> np.ndarray:
         """The same of vectors."""
@@ -69,14 +69,14 @@ class Linear:
 
     def cut(self, columns: Columns) -> int:
         """How many texts are longer than what the encoder reads of them."""
-        return max((one.cut(columns) for one in self.features), default=0)
+        return max((feature.cut(columns) for feature in self.features), default=0)
 
     def save(self, folder: Path) -> None:
         """Write weights and features, as safetensors and JSON."""
         arrays = {"coef": np.ascontiguousarray(self.coef), "intercept": self.intercept}
         save_file(arrays, folder / WEIGHTS)
-        for one in self.features:
-            one.save(folder)
+        for feature in self.features:
+            feature.save(folder)
 
     @classmethod
     def load(cls, folder: Path, features: str, device: str) -> Linear:
@@ -101,7 +101,7 @@ class Pool:
     Attributes:
         rows: the rows.
         gold: their labels: classes ``[rows]``, or yes and no ``[rows, labels]``.
-        validation: of each row its number in the validation split; -1 for rows of train.
+        validation: the number of each row in the validation split; -1 for rows of train.
         folds: the fold of each row, from 0. Equal texts are in one fold.
     """
 
@@ -115,9 +115,9 @@ class Pool:
         """Draw at most so many rows, and their folds, each class in proportion.
 
         Args:
-            problem: of sentences, pairs or labels.
+            problem: a task of sentences, pairs or labels.
             folds: at least 2.
-            seed: of the drawing.
+            seed: draws the rows and the folds.
             most: rows.
         """
         parts = [problem.data.splits[name] for name in ("train", "validation")]
@@ -183,7 +183,7 @@ def search(problem: Problem, pool: Pool, features: Sequence[Any], vectors: Any) 
         problem: for the decision and the goal.
         pool: the rows.
         features: what made the vectors.
-        vectors: of the pool's rows.
+        vectors: those of the pool's rows.
     """
     work = len(pool.gold) * outputs(problem)
     best: Any = None
@@ -191,12 +191,10 @@ def search(problem: Problem, pool: Pool, features: Sequence[Any], vectors: Any) 
         scores = np.zeros((len(pool.gold), len(problem.labels)), dtype=np.float32)
         for fold in range(pool.folds.max() + 1):
             held = pool.folds == fold
-            one = trained(problem, vectors[~held], pool.gold[~held], penalty, weight)
-            scores[held] = Linear((), *one).of_vectors(vectors[held])
+            fitted = trained(problem, vectors[~held], pool.gold[~held], penalty, weight)
+            scores[held] = Linear((), *fitted).of_vectors(vectors[held])
         bias = problem.tuned(scores, pool.rows)
-        value = float(
-            problem.goal.value(problem.counts(pool.rows, problem.decide(scores, bias)).sum(0))
-        )
+        value = problem.value(scores, bias, pool.rows)
         if best is None or value > best[-1]:
             best = penalty, weight, scores, bias, value
     penalty, weight, scores, bias, value = best

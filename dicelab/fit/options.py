@@ -39,7 +39,7 @@ class Options:
         label: the column of the label; several, separated by commas, are yes-or-no labels.
         delimiter: between columns; None takes it from the file.
         label_separator: between several labels in one cell.
-        encoding: of the files; None finds out.
+        encoding: how the files are encoded; None finds out.
         header: ``"yes"`` or ``"no"``: whether the first line names the columns; None finds out.
         positive: the class whose F1 counts, of two; of tags, the tag or the type of entity.
         skip_bad: leave out rows that cannot be read, and count them.
@@ -47,22 +47,23 @@ class Options:
             takes ``"minilm"`` where it is installed, else ``"tiny"``.
         minutes: how long the whole may take. None takes ten, or two for an embedded corpus, and
             more where not even short runs fit.
-        steps: of a run; None takes them from the minutes.
+        steps: how many steps a run has; None takes them from the minutes.
         losses: the arms: names of losses as ``make_loss`` takes them, or ``MODULE:NAME``.
         rates: learning rates tried for each arm; None takes three that suit the encoder.
         linear: whether linear models are tried; without them the model that is kept is one that
             transformers alone can load.
-        folds: of the cross-validation by which linear models are chosen; equal texts are in one.
-        seeds: of the finals.
+        folds: how many parts the cross-validation has that chooses linear models; equal texts are
+            in one.
+        seeds: how many seeds the finals have.
         batch_size: rows in a step.
         max_length: sub-words in a row; None takes what cuts one row in a hundred, at most 256, and
             256 for tagged sentences. Words that are cut off are decided as ``O``.
         metric: one of ``METRICS``; None takes what is usual for the task.
-        beta: of ``"fbeta"``: above 1 a miss costs more than a false alarm.
+        beta: the beta of ``"fbeta"``: above 1 a miss costs more than a false alarm.
         at_recall: decide so that this share of the positives is found.
         at_precision: decide so that this share of what is found is right.
         decide: ``"tuned"`` or ``"argmax"``.
-        seed: of the splits that are drawn and of the first final.
+        seed: draws the splits, and is the first seed of the finals.
         device: ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
     Raises:
@@ -150,10 +151,10 @@ class Options:
 
     def fixed(self) -> dict[str, Any]:
         """What must not change when a fit goes on: all but where and on which device."""
-        told = asdict(self)
+        fields = asdict(self)
         for name in ("out", "device"):
-            del told[name]
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in told.items()}
+            del fields[name]
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}
 
 
 def _one_of(name: str, value: object, valid: tuple[object, ...]) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import html
 import io
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -17,8 +18,6 @@ from sklearn.metrics import precision_recall_curve
 from dicelab import figures
 from dicelab.atomic import atomic, write_json
 from dicelab.fit.data import class_counts
-from dicelab.fit.fitting import NAMES, Fit
-from dicelab.fit.keeping import write_card
 from dicelab.fit.plan import minutes
 from dicelab.fit.problems import BIASES, Labels, Tagging
 from dicelab.fit.report import (
@@ -26,13 +25,14 @@ from dicelab.fit.report import (
     by_class,
     card,
     errors,
-    metric_name,
     record,
     source_name,
     verdict,
 )
-from dicelab.fit.scores import precision_recall
+from dicelab.fit.result import NAMES, FitResult
+from dicelab.metrics.counts import Counts
 from dicelab.records.runs import versions
+from dicelab.training.saving import card_of
 
 STYLE = """
 :root { color-scheme: light }
@@ -59,22 +59,40 @@ code { background: #f3f3f3; padding: 0 .2rem; overflow-wrap: anywhere }
 """
 
 
-def write(one: Fit) -> dict[str, Any]:
-    """Write ``report.html``, ``record.json`` and the model's card; returns the record."""
-    lines = verdict(one)
-    found = record(one, lines)
-    write_json(one.folder / "record.json", found)
-    with atomic(one.folder / "report.html") as path:
-        path.write_text(page(one, lines), encoding="utf-8")
-    library = "transformers" if one.winner is None else "dicebook"
-    write_card(one.folder / "model", card(one, lines), one.data.task, library)
-    one._save(finished=True)
-    return found
+def write(result: FitResult) -> None:
+    """Take the verdict and the record; write the report, the record and the model's card."""
+    result.verdict = verdict(result)
+    result.record = record(result)
+    write_json(result.folder / "record.json", result.record)
+    with atomic(result.report) as path:
+        path.write_text(page(result), encoding="utf-8")
+    pipeline = "token-classification" if result.data.task == "tagging" else "text-classification"
+    library = "transformers" if result.winner is None else "dicebook"
+    card_of(card(result), pipeline, library).save(result.folder / "model" / "README.md")
 
 
-def page(one: Fit, lines: list[str]) -> str:
-    """The report as one page of HTML; ``lines`` are the verdict."""
-    source = html.escape(source_name(one))
+def write_predictions(result: FitResult) -> None:
+    """Write what the kept model says of the test split, ``predictions.tsv``."""
+    problem, test = result.kept_problem, result.problem.splits["test"]
+    scores = result.test_scores()
+    columns = (
+        problem.gold_texts(test),
+        problem.decision_texts(problem.decide(scores, result.bias), test),
+        [f"{p:.4f}" for p in problem.sureness(scores, result.bias, test)],
+        problem.row_texts(test),
+    )
+    with (
+        atomic(result.folder / "predictions.tsv") as path,
+        path.open("w", encoding="utf-8", newline="") as file,
+    ):
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        writer.writerow(["gold", "predicted", "probability", "text"])
+        writer.writerows(zip(*columns, strict=True))
+
+
+def page(result: FitResult) -> str:
+    """The report as one page of HTML."""
+    source, lines = html.escape(source_name(result)), result.verdict
     below = " bad" if "Do not use" in " ".join(lines) else ""
     parts = [
         f"<h1>{source}</h1>",
@@ -82,17 +100,17 @@ def page(one: Fit, lines: list[str]) -> str:
         + "".join(f"<p>{html.escape(x)}</p>" for x in lines)
         + "</div>",
         "<h2>Models, losses and floors</h2>",
-        _arms(one),
-        *_figures(one),
+        _arms(result),
+        *_figures(result),
         "<h2>Score by class</h2>",
-        _classes(one),
+        _classes(result),
         "<h2>The errors it is surest of</h2>",
-        _errors(one),
+        _errors(result),
         "<h2>The data</h2>",
-        "<ul>" + "".join(f"<li>{html.escape(x)}</li>" for x in [*about(one), *one.notes]) + "</ul>",
-        _sizes(one),
+        _list(map(html.escape, [*about(result), *result.notes])),
+        _sizes(result),
         "<h2>How it was done</h2>",
-        _how(one),
+        _how(result),
     ]
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
@@ -135,12 +153,12 @@ def _table(rows: Sequence[Mapping[str, Any]], chosen: int | None = None) -> str:
     return f'<div class="wide">{table}</div>'
 
 
-def _arms(one: Fit) -> str:
-    name, plainly = metric_name(one), one.problem.plainly
+def _arms(result: FitResult) -> str:
+    name, plainly = result.problem.goal.metric_name, result.problem.plainly
     rows: list[dict[str, Any]] = []
     chosen = 0
 
-    def add(model: str, **told: Any) -> None:
+    def add(model: str, **cells: Any) -> None:
         empty = {
             "": model,
             "validation": "",
@@ -149,18 +167,18 @@ def _arms(one: Fit) -> str:
             "seeds": "",
             "rate": "",
         }
-        rows.append({**empty, **told})
+        rows.append({**empty, **cells})
 
-    for key, of in one.candidates.items():
-        if of is one.winner:
+    for key, of in result.candidates.items():
+        if of is result.winner:
             chosen = len(rows)
-        argmax = one._score(one.counts_of(of, argmax=True))
-        tested = one._score(one.counts_of(of))
+        argmax = result.score_of(result.counts_of(of, argmax=True))
+        tested = result.score_of(result.counts_of(of))
         add(NAMES[key], validation=of.value, **{f"test {name}": tested, plainly: argmax})
-    for arm, finals in one.arms.items():
-        if one.winner is None and arm == one.chosen:
+    for arm, finals in result.arms.items():
+        if result.winner is None and arm == result.chosen:
             chosen = len(rows)
-        scores = one.score(arm)
+        scores = result.scores(arm)
         add(
             NAMES.get(arm, arm),
             validation=finals.validation,
@@ -168,91 +186,95 @@ def _arms(one: Fit) -> str:
             rate=f"{finals.done[0].run.rate:g}",
             **{
                 f"test {name}": float(np.mean(scores)),
-                plainly: float(np.mean(one.score(arm, argmax=True))),
+                plainly: float(np.mean(result.scores(arm, argmax=True))),
             },
         )
-    for arm, done in one.best.items():
-        if arm not in one.arms:
+    for arm, done in result.best.items():
+        if arm not in result.arms:
             add(
                 f"{NAMES.get(arm, arm)} (search alone)",
                 validation=done.value,
                 rate=f"{done.run.rate:g}",
             )
-    for floor, counts in one.of_floors.items():
-        add(f"floor: {floor}", **{f"test {name}": one._score(counts)})
+    for floor, counts in result.floors.items():
+        add(f"floor: {floor}", **{f"test {name}": result.score_of(counts)})
     note = (
         f"{name} in percent, means over seeds; the kept model is in bold. “{plainly.capitalize()}”"
     )
     note += " is without the threshold."
-    if one.candidates:
+    if result.candidates:
         note += " Of a linear model, “validation” is out of fold, on train and validation together."
-    if len(one.honest) > 1:
-        compared = ", ".join(f"{NAMES.get(k, k)} {v:.1f}" for k, v in one.honest.items())
+    if len(result.compared) > 1:
+        compared = ", ".join(f"{NAMES.get(k, k)} {v:.1f}" for k, v in result.compared.items())
         note += f" On the rows of validation, with thresholds from other rows: {compared}."
     return _table(rows, chosen=chosen) + f"<p class=note>{html.escape(note)}</p>"
 
 
-def _classes(one: Fit) -> str:
-    rows = by_class(one)
+def _classes(result: FitResult) -> str:
+    rows = by_class(result)
     if len(rows) > 40:
         rows = sorted(rows, key=lambda row: -row["train"])[:40]
     names = {"train": "in train", "test": "in test", "f1": "F1"}
     return _table([{names.get(k, k): v for k, v in row.items()} for row in rows])
 
 
-def _errors(one: Fit) -> str:
+def _errors(result: FitResult) -> str:
     rows = []
-    for text, told, said, sure in errors(one):
+    for text, gold, predicted, sure in errors(result):
         text = text if len(text) <= 300 else f"{text[:297]}..."
-        if isinstance(one.problem, Tagging):
+        if isinstance(result.problem, Tagging):
             rows.append({"words [right tag, said tag]": text, "surest": f"{sure:.2f}"})
         else:
             rows.append(
                 {
                     "text": text,
-                    "right": told or "none",
-                    "said": said or "none",
+                    "right": gold or "none",
+                    "said": predicted or "none",
                     "probability": f"{sure:.2f}",
                 }
             )
     return _table(rows)
 
 
-def _sizes(one: Fit) -> str:
-    counts = class_counts(one.data)
+def _sizes(result: FitResult) -> str:
+    counts = class_counts(result.data)
     rows: list[dict[str, Any]] = [
-        {"": "rows", **{name: len(split) for name, split in one.data.splits.items()}}
+        {"": "rows", **{name: len(split) for name, split in result.data.splits.items()}}
     ]
     for label in list(counts["train"])[:30]:
         rows.append({"": label, **{name: counts[name][label] for name in counts}})
     return _table(rows)
 
 
-def _how(one: Fit) -> str:
-    planned = one.planned
+def _how(result: FitResult) -> str:
+    planned = result.plan
     facts = [
         f"{planned.runs} runs planned, each of {planned.steps} steps ({planned.length}), batches "
-        f"of {one.options.batch_size}; {minutes(one.spent())} in all.",
+        f"of {result.options.batch_size}; {minutes(result.seconds)} in all.",
         "Searched: "
-        + "; ".join(f"{d.run.arm} at {d.run.rate:g}: {d.value:.1f}" for d in one.searched)
-        + f" (validation {one.problem.goal.name}).",
+        + "; ".join(f"{d.run.arm} at {d.run.rate:g}: {d.value:.1f}" for d in result.searched)
+        + f" (validation {result.problem.goal.name}).",
     ]
     if not planned.runs:
-        facts = [f"Nothing was fine-tuned; {minutes(one.spent())} in all."]
+        facts = [f"Nothing was fine-tuned; {minutes(result.seconds)} in all."]
     facts += [
         "Beside this page: the model, <code>model/</code>; what it says of the test split, "
         "<code>predictions.tsv</code>; all numbers, <code>record.json</code>.",
         "Versions: " + ", ".join(f"{name} {v}" for name, v in versions().items()) + ".",
     ]
-    return "<ul>" + "".join(f"<li>{fact}</li>" for fact in facts) + "</ul>"
+    return _list(facts)
 
 
-def _figures(one: Fit) -> list[str]:
+def _list(items: Iterable[str]) -> str:
+    return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
+
+
+def _figures(result: FitResult) -> list[str]:
     parts = []
     with plt.rc_context():
         figures.use_style()
         for draw in (_precision_recall, _passes, _data_curve, _reliability):
-            drawn = draw(one)
+            drawn = draw(result)
             if drawn is not None:
                 parts.append(drawn)
     return parts
@@ -275,11 +297,11 @@ def _figure(fig: Any, title: str, alt: str, caption: str) -> str:
     )
 
 
-def _precision_recall(one: Fit) -> str | None:
-    problem, test = one.kept_problem, one.problem.splits["test"]
-    scores = one.kept_test()
-    counts = one.kept_counts()[0].sum(0)
-    point = precision_recall(counts[list(problem.focus)].sum(0))
+def _precision_recall(result: FitResult) -> str | None:
+    problem, test = result.kept_problem, result.problem.splits["test"]
+    scores = result.test_scores()
+    counts = result.counts()[0].sum(0)
+    point = problem.goal.focused(counts)
     if isinstance(problem, Tagging):
         if not problem.has_threshold:
             return None
@@ -288,16 +310,17 @@ def _precision_recall(one: Fit) -> str | None:
             vector = np.zeros(len(problem.labels))
             vector[0] = bias
             swept = problem.counts(test, problem.decide(scores, vector)).sum(0)
-            curve.append(swept[list(problem.focus)].sum(0))
-        precision, recall = precision_recall(np.array(curve))
+            curve.append(problem.goal.focused(swept))
+        swept = Counts.stack(curve)
+        precision, recall = np.where(swept.predicted > 0, swept.precision, 1.0), swept.recall
     else:
-        margins = problem.margins(scores + one.kept_bias if isinstance(problem, Labels) else scores)
+        margins = problem.margins(scores + result.bias if isinstance(problem, Labels) else scores)
         if margins is None:
             return None
         precision, recall, _ = precision_recall_curve(problem.yes(test), margins)
     fig, ax = plt.subplots(figsize=(5.6, 3.8))
-    figures.precision_recall({NAMES.get(one.kept_name, one.kept_name): (precision, recall)}, ax=ax)
-    p, r = float(point[0]), float(point[1])
+    figures.precision_recall({NAMES.get(result.kept, result.kept): (precision, recall)}, ax=ax)
+    p, r = float(point.precision), float(point.recall)
     ax.plot(r, p, "D", color="#D55E00", markersize=9, label="the chosen threshold", zorder=5)
     ax.legend(loc="lower left")
     return _figure(
@@ -310,19 +333,19 @@ def _precision_recall(one: Fit) -> str | None:
     )
 
 
-def _passes(one: Fit) -> str | None:
-    name = f"validation_{one.problem.goal.metric}"
-    if all(len(done.history) < 2 for done in one.best.values()):
+def _passes(result: FitResult) -> str | None:
+    name = f"validation_{result.problem.goal.metric}"
+    if all(len(done.history) < 2 for done in result.best.values()):
         return None  # runs of one pass have points and no curves
     fig, ax = plt.subplots(figsize=(5.6, 3.4))
     ends = []
-    for arm, done in one.best.items():
+    for arm, done in result.best.items():
         epochs = [entry["epoch"] for entry in done.history]
         values = [entry[name] for entry in done.history]
         look = figures.style(arm)
         ax.plot(epochs, values, marker=".", label=NAMES.get(arm, arm), **look)
         ends.append(f"{NAMES.get(arm, arm)} {max(values, default=0):.1f}")
-    ax.set(xlabel="pass", ylabel=f"validation {metric_name(one)}, %")
+    ax.set(xlabel="pass", ylabel=f"validation {result.problem.goal.metric_name}, %")
     ax.legend()
     return _figure(
         fig,
@@ -332,31 +355,31 @@ def _passes(one: Fit) -> str | None:
     )
 
 
-def _data_curve(one: Fit) -> str | None:
-    if not one.of_curve:
+def _data_curve(result: FitResult) -> str | None:
+    if not result.curve:
         return None
-    shares, values = zip(*sorted(one.of_curve.items()), strict=True)
+    shares, values = zip(*sorted(result.curve.items()), strict=True)
     fig, ax = plt.subplots(figsize=(5.6, 3.0))
-    rows = [share * len(one.data.splits["train"]) for share in shares]
-    ax.plot(rows, values, marker="o", **figures.style(one.kept_name))
+    rows = [share * len(result.data.splits["train"]) for share in shares]
+    ax.plot(rows, values, marker="o", **figures.style(result.kept))
     ax.set(
         xlabel="training rows",
-        ylabel=f"test {metric_name(one)}, %",
+        ylabel=f"test {result.problem.goal.metric_name}, %",
         xlim=(0, None),
     )
-    told = ", ".join(f"{s:.0%}: {v:.1f}" for s, v in zip(shares, values, strict=True))
+    points = ", ".join(f"{s:.0%}: {v:.1f}" for s, v in zip(shares, values, strict=True))
     return _figure(
         fig,
         "Would more data help?",
-        f"Test score by share of the data. {told}.",
-        f"The chosen loss on 25, 50 and 100% of the training rows, one seed. {told}.",
+        f"Test score by share of the data. {points}.",
+        f"The chosen loss on 25, 50 and 100% of the training rows, one seed. {points}.",
     )
 
 
-def _reliability(one: Fit) -> str | None:
-    problem, test = one.kept_problem, one.problem.splits["test"]
-    scores = one.kept_test()
-    margins, shifted = problem.margins(scores), problem.margins(scores + one.kept_bias)
+def _reliability(result: FitResult) -> str | None:
+    problem, test = result.kept_problem, result.problem.splits["test"]
+    scores = result.test_scores()
+    margins, shifted = problem.margins(scores), problem.margins(scores + result.bias)
     if margins is None or shifted is None:
         return None
     yes = problem.yes(test)
@@ -379,16 +402,16 @@ def _reliability(one: Fit) -> str | None:
     end = math.ceil(10 * largest) / 10  # of a rare class all ten groups lie near 0
     ax.set(xlim=(-0.02 * end, end), ylim=(-0.02 * end, end))
     ax.legend()
-    told = "; ".join(f"{name}: {value:.1f}" for name, value in error.items())
+    errors_in_points = "; ".join(f"{name}: {value:.1f}" for name, value in error.items())
     what = ""
     if isinstance(problem, Tagging):
-        entity = "part of an entity" if problem.entities else f"not {one.data.background}"
+        entity = "part of an entity" if problem.entities else f"not {result.data.background}"
         what = f" (a word is {entity})"
     return _figure(
         fig,
         "Are the probabilities right?",
         f"Predicted probability against the share that is yes, in ten groups. Calibration error in "
-        f"points: {told}.",
+        f"points: {errors_in_points}.",
         f"Ten equal groups of test decisions{what}. On the grey line a prediction of .7 is right "
-        f"seven times in ten. Mean distance from it, in points: {told}.",
+        f"seven times in ten. Mean distance from it, in points: {errors_in_points}.",
     )

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import PreTrainedTokenizerBase
 
+from dicelab.fit.inputs import Inputs
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.problems import Problem
 from dicelab.training.encoders import TINY
-from dicelab.training.experiment import Experiment
 from dicelab.training.trainer import device_of, threads_of_torch
 
 #: Of the time there is, for the runs; the rest is for floors, the report and what a guess misses.
@@ -54,8 +53,8 @@ class Speed:
         step: a training step.
         row: scoring a row.
         save: a checkpoint.
-        size: of a model, in bytes.
-        threads: of torch on the CPU; 0 for as many as it takes by itself.
+        size: the bytes of a model.
+        threads: how many torch takes on the CPU; 0 for as many as it takes by itself.
     """
 
     step: float
@@ -73,12 +72,12 @@ class Plan:
         arms: losses, the first one cross entropy where it takes part.
         rates: learning rates, the same for each arm, the middle one first.
         finals: how many arms get further seeds.
-        seeds: of the finals.
+        seeds: the seeds of the finals.
         curve: whether the chosen arm is trained on parts of the data, too; never where a run is
             less than a pass.
         epochs: passes of a run.
         max_steps: where a run ends before a pass does, else -1.
-        steps: of a run.
+        steps: how many steps a run has.
         speed: as probed.
         seconds: that all runs will take.
         minutes: that the whole fit may take.
@@ -96,15 +95,15 @@ class Plan:
     seconds: float
     minutes: float
 
-    def told(self) -> dict[str, Any]:
-        """For JSON."""
+    def to_json(self) -> dict[str, Any]:
+        """The plan as values of JSON."""
         return asdict(self)
 
     @classmethod
-    def of(cls, told: dict[str, Any]) -> Plan:
-        """What :meth:`told` gave."""
-        lists = {name: tuple(told[name]) for name in ("arms", "rates", "seeds")}
-        return cls(**{**told, **lists, "speed": Speed(**told["speed"])})
+    def of(cls, fields: dict[str, Any]) -> Plan:
+        """The plan that :meth:`to_json` wrote."""
+        lists = {name: tuple(fields[name]) for name in ("arms", "rates", "seeds")}
+        return cls(**{**fields, **lists, "speed": Speed(**fields["speed"])})
 
     @property
     def partial(self) -> bool:
@@ -125,6 +124,10 @@ class Plan:
         return len(self.arms) * len(self.rates) + further + 2 * self.curve
 
 
+#: The plan of a fit that fine-tunes nothing.
+NO_PLAN = Plan((), (), 0, (), False, 0, -1, 0, Speed(0.0, 0.0, 0.0, 0), 0.0, 0.0)
+
+
 def rates_for(encoder: str, hidden: int) -> tuple[float, ...]:
     """Three learning rates that suit an encoder, the middle one first.
 
@@ -137,18 +140,16 @@ def rates_for(encoder: str, hidden: int) -> tuple[float, ...]:
     return (2e-4, 4e-4, 1e-4) if hidden <= 512 else (3e-5, 6e-5, 1.5e-5)
 
 
-def probe(
-    problem: Problem, encoder: str, tokenizer: PreTrainedTokenizerBase, options: Options
-) -> tuple[Speed, int]:
+def probe(inputs: Inputs, options: Options) -> tuple[Speed, int]:
     """Time a few steps on batches of every length, and a checkpoint.
 
     Returns:
         The speed, and the width of the encoder.
     """
-    device = device_of(Experiment(corpus="probe", device=options.device))
+    device, problem = device_of(options.device), inputs.problem
     torch.manual_seed(0)
-    model = problem.model(encoder, tokenizer).to(device)
-    collate = problem.collator(tokenizer)
+    model = problem.model(inputs.encoder, inputs.tokenizer).to(device)
+    collate = problem.collator(inputs.tokenizer)
     train = problem.splits["train"]
     lengths = np.array([len(ids) for ids in train["input_ids"][:]])
     order = np.argsort(lengths, kind="stable")
@@ -247,19 +248,19 @@ def plan(
                 epochs = 1
         cost = trained * (steps * speed.step + epochs * between) + tested + runs * between
         numbers = tuple(range(options.seed, options.seed + seeds))
-        one = Plan(
+        made = Plan(
             arms, some, finals, numbers, curve, epochs, max_steps, steps, speed, cost, allowed
         )
         # Of less than a pass, half of the rows would be half of the steps and nothing else.
-        return planned(tried, finals, seeds, False) if curve and one.partial else one
+        return planned(tried, finals, seeds, False) if curve and made.partial else made
 
     plans = [planned(*level) for level in LEVELS]
     if options.steps is not None:
         return plans[0]
     for least in (enough, enough / 2, enough / 4, SHORTEST):
-        for one in plans:
-            if one.steps >= least:
-                return one
+        for possible in plans:
+            if possible.steps >= least:
+                return possible
     shortest = len(options.losses) * ((SHORTEST + 1) * speed.step + 2 * between)
     tested = sizes["test"] * speed.row
     need = math.ceil((spent + shortest + tested) / FOR_RUNS / 60)

@@ -31,12 +31,12 @@ from dicelab.corpora.shapes import (
 )
 from dicelab.corpora.tables import OF_ROWS, Table, read_table, text_of
 from dicelab.corpora.text import plain_name, read_lines
-from dicelab.fit.keeping import TOLD
+from dicelab.fit.keeping import INFO
 from dicelab.fit.linear import Linear
 from dicelab.fit.options import FitError
-from dicelab.fit.tagger import valid_tags
 from dicelab.tasks.outputs import outputs_of
 from dicelab.tasks.raw_text import Sentence
+from dicelab.tasks.valid_tags import valid_tags
 from dicelab.tasks.windows import owned, windows, word_lengths
 from dicelab.training.encoders import pad, quiet
 
@@ -54,24 +54,24 @@ class Model:
 
     def __init__(self, folder: str | Path, device: str = "auto") -> None:
         folder = Path(folder)
-        if (folder / "model" / TOLD).is_file():
+        if (folder / "model" / INFO).is_file():
             folder = folder / "model"
-        if not (folder / TOLD).is_file():
+        if not (folder / INFO).is_file():
             raise FitError(
-                f"{folder}: expected a model that dicebook fit kept (with {TOLD}), found none"
+                f"{folder}: expected a model that dicebook fit kept (with {INFO}), found none"
             )
-        self.told: dict[str, Any] = json.loads((folder / TOLD).read_text(encoding="utf-8"))
+        self.info: dict[str, Any] = json.loads((folder / INFO).read_text(encoding="utf-8"))
         kind = (
             AutoModelForTokenClassification
-            if self.told["task"] == "tagging"
+            if self.info["task"] == "tagging"
             else AutoModelForSequenceClassification
         )
         cuda = device != "cpu" and torch.cuda.is_available()
         place = "cuda" if cuda else "cpu"
         self.linear: Linear | None = None
-        if self.told.get("kind") == "linear":
-            self.linear = Linear.load(folder, self.told["features"], place)
-            self.labels: list[str] = self.told["labels"]
+        if self.info.get("kind") == "linear":
+            self.linear = Linear.load(folder, self.info["features"], place)
+            self.labels: list[str] = self.info["labels"]
             return
         with quiet():
             self.model = kind.from_pretrained(folder).to(place).eval()
@@ -94,13 +94,13 @@ class Model:
             One label a row; of several labels a row, yes and no for each, shape ``[rows, labels]``;
             of tagging a list of tags a row. Dtype object, or bool.
         """
-        if self.told["task"] == "tagging":
+        if self.info["task"] == "tagging":
             found = np.empty(len(rows), dtype=object)
             for number, tags in enumerate(self.words(rows)):
                 found[number] = tags
             return found
-        logits = self.logits(*_columns_of(rows, self.told["task"]))
-        return logits > 0 if self.told["task"] == "labels" else self.classes_[logits.argmax(-1)]
+        logits = self.logits(*_columns_of(rows, self.info["task"]))
+        return logits > 0 if self.info["task"] == "labels" else self.classes_[logits.argmax(-1)]
 
     def predict_proba(self, rows: Sequence[Any]) -> np.ndarray:
         """The calibrated probability of each label, without the threshold.
@@ -114,9 +114,9 @@ class Model:
         Raises:
             TypeError: the model tags words; :meth:`tagged` gives each word's probability.
         """
-        if self.told["task"] == "tagging":
+        if self.info["task"] == "tagging":
             raise TypeError("predict_proba: expected a model of texts, got a tagger; use tagged")
-        return self._probabilities(self.logits(*_columns_of(rows, self.told["task"])))
+        return self._probabilities(self.logits(*_columns_of(rows, self.info["task"])))
 
     def logits(self, texts: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
         """The logits of texts or pairs, with the threshold in them. Shape ``[rows, labels]``."""
@@ -125,7 +125,7 @@ class Model:
             self.cut = self.linear.cut(both)
             return self.linear.logits(both)
         encoded = self.tokenizer(*both, truncation=True)
-        self.cut = sum(bool(one.overflowing) for one in encoded.encodings)
+        self.cut = sum(bool(encoding.overflowing) for encoding in encoded.encodings)
         return np.array(self._logits(encoded))
 
     def words(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -136,7 +136,7 @@ class Model:
         """A tag and its probability for each word; long sentences are read in windows."""
         if self.linear is not None:
             return self._tagged_by_linear(self.linear, sentences)
-        limit = self.told["max_length"]
+        limit = self.info["max_length"]
         room = limit - self.tokenizer.num_special_tokens_to_add()
         pieces = []  # the sentence, the words that are read, those that are answered for
         lengths = self.tokenizer(
@@ -159,10 +159,10 @@ class Model:
         ]
         for piece, (number, (start, _), (first, last)) in enumerate(pieces):
             p = self._probabilities(logits[piece])
-            told = set()
+            tagged = set()
             for place, word in enumerate(encoded.word_ids(piece)):
-                if word is not None and word not in told and first <= start + word < last:
-                    told.add(word)
+                if word is not None and word not in tagged and first <= start + word < last:
+                    tagged.add(word)
                     best = int(logits[piece][place].argmax())
                     found[number][start + word] = self.labels[best], float(p[place, best])
         return found
@@ -174,9 +174,8 @@ class Model:
             return [[] for _ in sentences]
         logits = linear.logits(sentences)
         lengths = np.array([len(words) for words in sentences])
-        starts = (np.cumsum(lengths) - lengths)[lengths > 0]
-        valid = self.told["valid"]
-        said = valid_tags(logits, starts, self.labels) if valid else logits.argmax(-1)
+        valid = self.info["valid"]
+        said = valid_tags(logits, lengths, self.labels) if valid else logits.argmax(-1)
         p = np.take_along_axis(self._probabilities(logits), said[:, None], -1)[:, 0]
         pairs = iter(zip([self.labels[i] for i in said], p.tolist(), strict=True))
         return [[next(pairs) for _ in words] for words in sentences]
@@ -197,9 +196,9 @@ class Model:
             p = self._probabilities(row)
             if not all(part.strip() for part in parts):
                 found.append(("", float("nan")))
-            elif self.told["task"] == "labels":
+            elif self.info["task"] == "labels":
                 said = row > 0
-                chosen = [n for n, one in zip(self.labels, said, strict=True) if one]
+                chosen = [name for name, yes in zip(self.labels, said, strict=True) if yes]
                 found.append(("|".join(chosen), float(p[said].min() if chosen else p.max())))
             else:
                 best = int(row.argmax())
@@ -210,10 +209,10 @@ class Model:
 
     def _probabilities(self, logits: np.ndarray) -> np.ndarray:
         """What the logits say without the threshold, as often right as they say on validation."""
-        told = self.told.get("calibration") or {}
-        plain = logits - np.asarray(self.told.get("bias", 0.0))
-        margins = told.get("scale", 1.0) * plain + np.asarray(told.get("shift", 0.0))
-        found = expit(margins) if self.told["task"] == "labels" else softmax(margins, axis=-1)
+        fitted = self.info.get("calibration") or {}
+        plain = logits - np.asarray(self.info.get("bias", 0.0))
+        margins = fitted.get("scale", 1.0) * plain + np.asarray(fitted.get("shift", 0.0))
+        found = expit(margins) if self.info["task"] == "labels" else softmax(margins, axis=-1)
         return np.asarray(found)
 
     def _logits(self, encoded: Any, padding_side: str | None = None) -> list[np.ndarray]:
@@ -236,7 +235,7 @@ def load(folder: str | Path, device: str = "auto") -> Model:
     """The model that a fit kept.
 
     Args:
-        folder: of the fit, or ``model/`` in it.
+        folder: the folder of the fit, or ``model/`` in it.
         device: ``"cpu"``, ``"cuda"``, or ``"auto"``.
 
     Raises:
@@ -267,7 +266,7 @@ def predict(
     Every text of the file has its row, in its order; an empty one has no label.
 
     Args:
-        folder: of the model, or of the fit.
+        folder: the folder of the model, or of the fit.
         path: whatever ``dicebook fit`` reads, or a text a line. For a tagger also tokens in the
             first column, with blank lines between sentences.
         out: where the predictions go.
@@ -286,7 +285,7 @@ def predict(
     model = Model(folder, device)
     asked = asked or Asked()
     path = Path(path)
-    if model.told["task"] == "tagging":
+    if model.info["task"] == "tagging":
         sentences, form = _sentences(model, path, asked)
         say(f"{path.name}: {form}.")
         for words, tags in zip(sentences, model.tagged(sentences), strict=True):
@@ -302,7 +301,7 @@ def predict(
     writer.writerow(["label", "probability", *names])
     found = model.texts(*columns)
     if model.cut:
-        limit = model.told["max_length"]
+        limit = model.info["max_length"]
         say(f"{model.cut} of {len(rows)} texts were cut at {limit} sub-words, as in training.")
     for row, (label, p) in zip(rows, found, strict=True):
         writer.writerow([label, "" if math.isnan(p) else f"{p:.4f}", *row])
@@ -323,7 +322,7 @@ def _sentences(model: Model, path: Path, asked: Asked) -> tuple[list[list[str]],
         if single:
             layout = {"separator": "\t" if any("\t" in line for line in lines) else " "}
             return _of_layout(path, lines, {**layout, "token_column": 0})
-    wanted = [n for n in (asked.text, model.told["columns"].get("text"), *TOKENS) if n]
+    wanted = [n for n in (asked.text, model.info["columns"].get("text"), *TOKENS) if n]
     table = _table(path, asked, wanted)
     lists = [n for n in table.names if any(type(v) is list for v in table.column(n))]
     lists = [n for n in lists if n == asked.text or n.lower() in TOKENS]
@@ -384,8 +383,8 @@ def _table(path: Path, asked: Asked, wanted: Sequence[str]) -> Table:
 def _columns(table: Table, asked: Asked, wanted: Sequence[str], many: int) -> list[str]:
     """The columns of the texts: those of training, or what the header and the columns say."""
     names = {name.lower(): name for name in reversed(table.names)}
-    if asked.text is None and all(one.lower() in names for one in wanted) and wanted:
-        return [names[one.lower()] for one in wanted]
+    if asked.text is None and all(name.lower() in names for name in wanted) and wanted:
+        return [names[name.lower()] for name in wanted]
     if len(table.names) == many:
         return table.names
     task = "pairs" if many == 2 else "sentences"
@@ -396,11 +395,11 @@ def _columns(table: Table, asked: Asked, wanted: Sequence[str], many: int) -> li
 
 
 def _texts(model: Model, path: Path, asked: Asked) -> tuple[list[list[str]], str]:
-    told = model.told["columns"]
-    pairs = model.told["task"] == "pairs"
-    wanted = [asked.text or told["text"]]
+    trained_on = model.info["columns"]
+    pairs = model.info["task"] == "pairs"
+    wanted = [asked.text or trained_on["text"]]
     if pairs:
-        wanted.append(asked.text2 or told["text2"])
+        wanted.append(asked.text2 or trained_on["text2"])
     table = _table(path, asked, wanted)
     chosen = _columns(table, asked, wanted, len(wanted))
     places = [table.names.index(name) for name in chosen]

@@ -17,22 +17,18 @@ from scipy.special import log_softmax
 from transformers import PreTrainedTokenizerBase
 
 from dicebook import MultiLabelDiceLoss, log_ratio_weights, make_loss
+from dicelab.fit.calibration import calibrated
 from dicelab.fit.data import Data
 from dicelab.fit.options import FitError, Options
-from dicelab.fit.scores import (
-    FEW,
-    Goal,
-    best_cut,
-    calibrated,
-    entity_counts,
-    one_label,
-    plug_in_cut,
-    several_labels,
-)
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.goal import Goal
+from dicelab.own_loss import own_loss
 from dicelab.tasks import labels as several
 from dicelab.tasks import pairs, tagging, thresholds
+from dicelab.tasks.thresholds import best_cut, plug_in_cut
 
 BIASES = np.linspace(-8, 8, 65)
+FEW = 30  # with fewer positives in validation the best threshold there is mostly luck
 SHRINK = 20  # positives that the common threshold is worth, beside those of a label
 
 
@@ -123,11 +119,15 @@ class Problem(abc.ABC):
 
     @abc.abstractmethod
     def gold(self, split: Any) -> np.ndarray:
-        """The right decisions."""
+        """The gold decisions of a split."""
 
     @abc.abstractmethod
-    def counts(self, split: Any, said: np.ndarray) -> np.ndarray:
-        """Right, said and there: shape ``[rows, kinds, 3]``."""
+    def counts(self, split: Any, decisions: np.ndarray) -> Counts:
+        """Counts of the decisions of a split. Shape ``[rows, kinds]``."""
+
+    def value(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> float:
+        """The goal's score of a split that is decided with a bias."""
+        return float(self.goal.value(self.counts(split, self.decide(scores, bias)).sum(0)))
 
     @abc.abstractmethod
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
@@ -144,26 +144,43 @@ class Problem(abc.ABC):
         counts = self.class_counts().astype(np.float64)
         return np.log(np.maximum(counts, 0.5) / counts.sum())
 
-    def loss(self, name: str, **options: Any) -> torch.nn.Module:
-        """A loss of the book by its name, with the options of the guide."""
-        if name == "wce" and "weight" not in options:
+    def loss(self, name: str) -> Any:
+        """The loss of an arm.
+
+        Args:
+            name: a loss of the book, with the options of the guide; or ``MODULE:NAME``: a class to
+                be called without arguments, or anything that takes logits and labels.
+
+        Raises:
+            FitError: there is no such module or name.
+        """
+        if ":" not in name:
+            return self._loss(name)
+        try:
+            return own_loss(name, {})
+        except ValueError as error:
+            raise FitError(f"--losses: {error}") from None
+
+    def _loss(self, name: str) -> torch.nn.Module:
+        options: dict[str, Any] = {}
+        if name == "wce":
             # A tag all of whose words were cut off has no example; one is the least there can be.
             counts = np.maximum(self.class_counts(), 1)
             options["weight"] = log_ratio_weights(torch.as_tensor(counts))
         if name in ("dl", "tl", "dsc") and len(self.labels) > 9:
-            options.setdefault("absent", "skip")
+            options["absent"] = "skip"
         return make_loss(name, **options)
 
-    def said(self, decisions: np.ndarray, split: Any) -> list[str]:
+    def decision_texts(self, decisions: np.ndarray, split: Any) -> list[str]:
         """Decisions as text, one a row."""
         names = [*self.labels, *self.data.unseen]
         return [names[i] for i in decisions]
 
-    def told(self, split: Any) -> list[str]:
-        """The right answers as text, one a row."""
-        return self.said(self.gold(split), split)
+    def gold_texts(self, split: Any) -> list[str]:
+        """The gold decisions as text, one a row."""
+        return self.decision_texts(self.gold(split), split)
 
-    def shown(self, split: Any) -> list[str]:
+    def row_texts(self, split: Any) -> list[str]:
         """The rows' texts."""
         return [
             " | ".join(row) for row in zip(*(split[c][:] for c in self.text_columns), strict=True)
@@ -255,18 +272,10 @@ class Tagging(Problem):
 
         Of a word that no window holds the background, or the first tag, is sure.
         """
-        rows, firsts = split["first_subword"][:], split["first_word"][:]
-        lengths = np.array([len(tokens) for tokens in split["tokens"][:]])
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        found = np.full((starts[-1], logits.shape[-1]), -1e4, dtype=np.float32)
-        found[:, 0] = 1e4
-        home = 0
-        for number, (row, first) in enumerate(zip(rows, firsts, strict=True)):
-            home = home if first else number
-            place = np.asarray(row, dtype=np.int64)
-            held = np.flatnonzero(place >= 0)
-            found[starts[home] + first + held] = logits[number][place[held]]
-        return found
+        scores, held, _ = tagging.word_scores(logits, split)
+        scores[~held] = -1e4
+        scores[~held, 0] = 1e4
+        return scores
 
     def decide(self, scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
         return np.asarray((scores + bias.astype(np.float32)).argmax(-1))
@@ -283,22 +292,16 @@ class Tagging(Problem):
     def gold(self, split: Any) -> np.ndarray:
         return self._words(split)[1]
 
-    def counts(self, split: Any, said: np.ndarray) -> np.ndarray:
+    def counts(self, split: Any, decisions: np.ndarray) -> Counts:
         _, gold, rows, total = self._words(split)
         if self.entities:
-            return entity_counts(gold, said, rows, self.tags, self.kinds, total)
-        flat = one_label(gold, said, len(self.kinds))
-        counts = np.zeros((total, len(self.kinds), 3), dtype=np.int32)
-        np.add.at(counts, rows, flat)
-        return counts
+            return Counts.of_tags(gold, decisions, rows, self.tags, self.kinds, total)
+        return Counts.of_classes(gold, decisions, len(self.kinds)).by_row(rows, total)
 
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
         biases = np.zeros((len(self.biases), len(self.labels)))
         biases[:, 0] = self.biases
-        values = [
-            float(self.goal.value(self.counts(split, self.decide(scores, bias)).sum(0)))
-            for bias in biases
-        ]
+        values = [self.value(scores, bias, split) for bias in biases]
         return biases[list(self.biases).index(thresholds.best(self.biases, values))]
 
     def _by_row(self, flat: Sequence[Any], split: Any) -> list[list[Any]]:
@@ -306,11 +309,11 @@ class Tagging(Problem):
         lengths = [len(tokens) for tokens in split["tokens"][:] if tokens]
         return [list(part) for part in np.split(np.asarray(flat), np.cumsum(lengths)[:-1])]
 
-    def said(self, decisions: np.ndarray, split: Any) -> list[str]:
+    def decision_texts(self, decisions: np.ndarray, split: Any) -> list[str]:
         tags = np.array(self.tags, dtype=object)[decisions]
         return [" ".join(row) for row in self._by_row(tags, split)]
 
-    def shown(self, split: Any) -> list[str]:
+    def row_texts(self, split: Any) -> list[str]:
         return [" ".join(tokens) for tokens in split["tokens"][:] if tokens]
 
     def sureness(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> np.ndarray:
@@ -349,7 +352,7 @@ class Sentences(Problem):
         return (1,) if self.binary else tuple(range(len(self.kinds)))
 
     def texts(self) -> list[str]:
-        return self.shown(self.data.splits["train"])
+        return self.row_texts(self.data.splits["train"])
 
     def encode(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> dict[str, int]:
         many = len(self.labels)
@@ -383,8 +386,8 @@ class Sentences(Problem):
     def gold(self, split: Any) -> np.ndarray:
         return np.asarray(split["label"][:])
 
-    def counts(self, split: Any, said: np.ndarray) -> np.ndarray:
-        return one_label(self.gold(split), said, len(self.kinds))
+    def counts(self, split: Any, decisions: np.ndarray) -> Counts:
+        return Counts.of_classes(self.gold(split), decisions, len(self.kinds))
 
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
         gold = self.gold(split)
@@ -403,10 +406,7 @@ class Sentences(Problem):
         # One number for all classes: how much of the prior is taken back.
         prior = self.start_bias()
         shares = np.linspace(-0.5, 1.5, 21)
-        values = [
-            float(self.goal.value(self.counts(split, self.decide(scores, -s * prior)).sum(0)))
-            for s in shares
-        ]
+        values = [self.value(scores, -share * prior, split) for share in shares]
         return -thresholds.best(shares, values) * prior
 
     def margins(self, scores: np.ndarray) -> np.ndarray | None:
@@ -425,12 +425,12 @@ class Labels(Problem):
     has_accuracy = False
 
     def texts(self) -> list[str]:
-        return self.shown(self.data.splits["train"])
+        return self.row_texts(self.data.splits["train"])
 
     def encode(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> dict[str, int]:
         def encode_batch(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
             encoded = tokenizer(batch["sentence"], truncation=True, max_length=max_length)
-            too_long = [bool(one.overflowing) for one in encoded.encodings]
+            too_long = [bool(encoding.overflowing) for encoding in encoded.encodings]
             return {**encoded, "too_long": too_long}
 
         splits = self.data.splits.map(encode_batch, batched=True, load_from_cache_file=False)
@@ -452,13 +452,14 @@ class Labels(Problem):
         p = (counts + 0.5) / (rows + 1)
         return np.asarray(np.log(p / (1 - p)))
 
-    def loss(self, name: str, **options: Any) -> torch.nn.Module:
-        if name == "wce" and "weight" not in options:
+    def _loss(self, name: str) -> torch.nn.Module:
+        options = {}
+        if name == "wce":
             yes = int(self.class_counts().sum())
             all_decisions = len(self.data.splits["train"]) * len(self.labels)
             options["weight"] = log_ratio_weights(torch.tensor([all_decisions - yes, yes]))
         if name == "dl":
-            return MultiLabelDiceLoss(**options)
+            return MultiLabelDiceLoss()
         return make_loss(f"binary_{name}", **options)
 
     def decide(self, scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -467,38 +468,34 @@ class Labels(Problem):
     def gold(self, split: Any) -> np.ndarray:
         return np.asarray(split["labels"][:]).astype(bool)
 
-    def counts(self, split: Any, said: np.ndarray) -> np.ndarray:
-        return several_labels(self.gold(split), said)
+    def counts(self, split: Any, decisions: np.ndarray) -> Counts:
+        return Counts.of_labels(self.gold(split), decisions)
 
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
         gold = self.gold(split).astype(np.int64)
         goal = self.goal
         metric = "fbeta" if goal.metric == "fbeta" else "f1"
         alone = Goal(metric, (0,), goal.beta, goal.at_recall, goal.at_precision)
-        # A common threshold on the log-odds less those of the prior: as if all were as frequent.
+        # A common threshold, also on the log-odds minus those of the prior: as if all labels were
+        # as frequent.
         prior = self.start_bias()
-        common = {
-            how: best_cut((scores - offset).ravel(), gold.ravel(), alone)
-            for how, offset in (("prior", prior), ("none", np.zeros_like(prior)))
-        }
-        shared = {"prior": common["prior"] + prior, "none": common["none"] + 0 * prior}
-        if goal.metric in ("f1", "fbeta"):
-            values = {
-                how: float(goal.value(several_labels(gold, scores > cut).sum(0)))
-                for how, cut in shared.items()
-            }
-            return -shared[max(values, key=lambda how: values[how])]
-        base = max(
-            shared.values(),
-            key=lambda cut: float(goal.value(several_labels(gold, scores > cut).sum(0))),
+        common = max(
+            (
+                best_cut((scores - offset).ravel(), gold.ravel(), alone) + offset
+                for offset in (prior, np.zeros_like(prior))
+            ),
+            key=lambda cut: float(goal.value(Counts.of_labels(gold, scores > cut).sum(0))),
         )
-        found = np.empty(len(self.labels))
-        for label, n in enumerate(gold.sum(0)):
-            own = best_cut(scores[:, label], gold[:, label], alone) if n else base[label]
-            found[label] = (n * own + SHRINK * base[label]) / (n + SHRINK)
-        return -found
+        if goal.metric in ("f1", "fbeta"):
+            return -common
+        counts = gold.sum(0)
+        own = [
+            best_cut(scores[:, label], gold[:, label], alone) if n else common[label]
+            for label, n in enumerate(counts)
+        ]
+        return -several.shrunk(np.array(own), common, counts, SHRINK)
 
-    def said(self, decisions: np.ndarray, split: Any) -> list[str]:
+    def decision_texts(self, decisions: np.ndarray, split: Any) -> list[str]:
         return [
             "|".join(n for n, yes in zip(self.labels, row, strict=True) if yes) for row in decisions
         ]

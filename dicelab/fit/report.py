@@ -9,15 +9,15 @@ import numpy as np
 
 from dicelab.fit.candidates import NAMES as LINEAR
 from dicelab.fit.data import class_counts
-from dicelab.fit.fitting import NAMES, Fit
-from dicelab.fit.problems import Tagging
-from dicelab.fit.scores import FEW, THERE, Difference, fbeta, interval, precision_recall
+from dicelab.fit.problems import FEW, Tagging
+from dicelab.fit.result import NAMES, FitResult
+from dicelab.metrics.intervals import Difference, interval
 from dicelab.records.runs import versions
 
 
-def about(one: Fit) -> list[str]:
+def about(result: FitResult) -> list[str]:
     """The data in sentences: sizes, classes, lengths and what is odd about them."""
-    data, problem = one.data, one.problem
+    data, problem = result.data, result.problem
     sizes = ", ".join(f"{len(split):,} {name}" for name, split in data.splits.items())
     what = {"tagging": "tagging", "labels": "sentences with several labels"}
     counts = class_counts(data)["train"]
@@ -25,10 +25,10 @@ def about(one: Fit) -> list[str]:
     more = f" and {len(counts) - 8} more" if len(counts) > 8 else ""
     lines = [
         *data.seen,
-        f"{source_name(one)}: {what.get(data.task, data.task)}, {sizes}.",
+        f"{source_name(result)}: {what.get(data.task, data.task)}, {sizes}.",
         f"Classes in train: {shown}{more}.",
-        f"Encoder {one.encoder}, at most {one.max_length} sub-words a row; cut: "
-        + ", ".join(f"{n} in {name}" for name, n in one.cut.items())
+        f"Encoder {result.encoder}, at most {result.max_length} sub-words a row; cut: "
+        + ", ".join(f"{n} in {name}" for name, n in result.cut.items())
         + (" (words)." if isinstance(problem, Tagging) else " (rows)."),
         *data.notes,
     ]
@@ -37,10 +37,10 @@ def about(one: Fit) -> list[str]:
         share = positive / (positive + negative)
         lines.append(
             f"{negative / max(1, positive):.1f} negatives for each positive; a batch of "
-            f"{one.options.batch_size} holds {share * one.options.batch_size:.1f} positives."
+            f"{result.options.batch_size} holds {share * result.options.batch_size:.1f} positives."
         )
         few = class_counts(data)["validation"][data.labels[1]]
-        if few < FEW and one.options.decide == "tuned":
+        if few < FEW and result.options.decide == "tuned":
             lines.append(
                 f"Validation has {few} positives, which is few: the threshold of a fine-tuned "
                 "model is the one with the largest expected F1 by the model's own probabilities."
@@ -48,62 +48,62 @@ def about(one: Fit) -> list[str]:
     return lines
 
 
-def verdict(one: Fit) -> list[str]:
+def verdict(result: FitResult) -> list[str]:
     """Which model is kept, how sure that is, and what would help, in sentences."""
-    goal = one.problem.goal
-    counts, argmax = one.kept_counts()
-    told = one.told(counts)
-    mine = _the(one.kept_name)
-    there = int(counts[:, list(one.problem.focus), THERE].sum())
-    what = "entities" if one.data.entities else "positives"
-    if not one.problem.has_threshold:
+    goal = result.problem.goal
+    counts, argmax = result.counts()
+    percent = result.scores_percent(counts)
+    mine = _the(result.kept)
+    there = int(goal.focused(counts.sum(0)).actual)
+    what = "entities" if result.data.entities else "positives"
+    if not result.problem.has_threshold:
         what = "words"
-    elif one.data.task in ("sentences", "pairs") and not one.data.binary:
+    elif result.data.task in ("sentences", "pairs") and not result.data.binary:
         what = "rows"
     lines = [
-        f"Kept: {mine}, with a test {metric_name(one)} of {one.kept_interval()} (precision "
-        f"{told['precision']:.1f}, recall {told['recall']:.1f}); test holds {there:,} {what}."
+        f"Kept: {mine}, with a test {goal.metric_name} of {result.score} (precision "
+        f"{percent['precision']:.1f}, recall {percent['recall']:.1f}); test holds {there:,} {what}."
     ]
-    if one.winner is not None and one.data.task != "tagging":
-        scores, rows = one.kept_scored()
-        held = one.problem.counts(rows, one.kept_problem.decide(scores, one.kept_bias))
-        known = int(held[:, list(one.problem.focus), THERE].sum())
+    if result.winner is not None and result.data.task != "tagging":
+        scores, rows = result.decided_on()
+        held = result.problem.counts(rows, result.kept_problem.decide(scores, result.bias))
+        known = int(goal.focused(held.sum(0)).actual)
         lines.append(
             f"Out of fold, on {len(held):,} rows of train and validation with {known:,} {what}, "
-            f"its {metric_name(one)} is {interval(held, goal.plain)}. That is a little too high, "
+            f"its {goal.metric_name} is {interval(held, goal.plain)}. That is a little too high, "
             "because the threshold was chosen there."
         )
-    name, floor = best_floor(one)
-    gap = told[goal.metric] - floor
+    name, floor = best_floor(result)
+    gap = percent[goal.metric] - floor
     if gap <= 0:
         how = f"{-gap:.1f} points below its floor" if gap < 0 else "level with its floor"
         lines.append(f"On test it is {how}: {name} has {floor:.1f}. Do not use this model.")
     else:
-        lines.append(_compared(one.against(one.of_floors[name]), mine, f"the floor, {name}"))
-    simple = one.best_linear()
-    if simple is not None and one.winner is None:
-        ahead = one.against(one.counts_of(simple))
+        lines.append(_compared(result.against(result.floors[name]), mine, f"the floor, {name}"))
+    simple = result.best_linear()
+    if simple is not None and result.winner is None:
+        ahead = result.against(result.counts_of(simple))
         lines.append(_compared(ahead, mine, _the(simple.name)))
-    if one.winner is not None and one.chosen is not None:
-        tuned = f"fine-tuning with {_the(one.chosen)}"
-        lines.append(_compared(one.against(one.arms[one.chosen].counts[0]), mine, tuned))
-    if np.any(one.kept_bias):
-        gain = told[goal.metric] - one._score(argmax)
-        where = "on validation" if one.winner is None else "by cross-validation"
+    if result.winner is not None and result.chosen is not None:
+        tuned = f"fine-tuning with {_the(result.chosen)}"
+        lines.append(_compared(result.against(result.arms[result.chosen].counts[0]), mine, tuned))
+    if np.any(result.bias):
+        gain = percent[goal.metric] - result.score_of(argmax)
+        where = "on validation" if result.winner is None else "by cross-validation"
         lines.append(
             f"The threshold, chosen {where}, is worth {gain:+.1f} points on test; it is in the "
             "model's bias now."
         )
-    rival = one.rival() if one.winner is None else None
+    rival = result.rival() if result.winner is None else None
     if rival is not None:
-        other, ahead = rival
-        seeds = len(one.arms[one.kept_name].done)
+        name, ahead = rival
+        seeds = len(result.arms[result.kept].done)
         over = f"over {seeds} seeds" if seeds > 1 else "with one seed"
         lines.append(
-            _compared(ahead, f"{mine} {over}", NAMES.get(other, other))
+            _compared(ahead, f"{mine} {over}", NAMES.get(name, name))
             + f" A difference of {ahead.visible:.1f} would probably have been seen."
         )
-    lines.append(advice(one))
+    lines.append(advice(result))
     return lines
 
 
@@ -114,34 +114,33 @@ def _the(name: str) -> str:
 
 def _compared(gap: Difference, mine: str, other: str) -> str:
     """A difference in a sentence, which claims an order only where the interval excludes zero."""
-    told = f"{gap.mean:+.1f} points [{gap.low:.1f}, {gap.high:.1f}]"
+    points = f"{gap.mean:+.1f} points [{gap.low:.1f}, {gap.high:.1f}]"
     if gap.low <= 0 <= gap.high:
         return (
-            f"The difference between {mine} and {other} is {told}. The interval includes zero, so "
-            "we cannot say which is better."
+            f"The difference between {mine} and {other} is {points}. The interval includes zero, "
+            "so we cannot say which is better."
         )
-    return (
-        f"{mine[0].upper()}{mine[1:]} is {'ahead of' if gap.low > 0 else 'behind'} {other}: {told}."
-    )
+    order = "ahead of" if gap.low > 0 else "behind"
+    return f"{mine[0].upper()}{mine[1:]} is {order} {other}: {points}."
 
 
-def advice(one: Fit) -> str:
+def advice(result: FitResult) -> str:
     """What to try next, from the learning curve over the data."""
-    if one.winner is not None:
+    if result.winner is not None:
         return (
             "Fine-tuning was not tried; give more --minutes."
-            if one.chosen is None
+            if result.chosen is None
             else "On validation, fine-tuning was not better than a linear model. More labelled "
             "rows may help both."
         )
-    if one.planned.partial:
-        share = one.planned.steps * one.options.batch_size / len(one.data.splits["train"])
+    if result.plan.partial:
+        share = result.plan.steps * result.options.batch_size / len(result.data.splits["train"])
         return (
             f"Each run saw {min(share, 0.99):.0%} of the training rows, once; give more --minutes."
         )
-    if not one.of_curve:
+    if not result.curve:
         return "There was no time for a learning curve; give more --minutes to see what would help."
-    half, whole = one.of_curve[0.5], one.of_curve[1.0]
+    half, whole = result.curve[0.5], result.curve[1.0]
     if whole - half >= 2:
         return (
             f"From half of the data to all of them the score rose by {whole - half:.1f} points: "
@@ -153,55 +152,44 @@ def advice(one: Fit) -> str:
     )
 
 
-def source_name(one: Fit) -> str:
+def source_name(result: FitResult) -> str:
     """The last part of the source: a page that is passed on needs no folders of a machine."""
-    return re.split(r"[\\/]", one.options.source.rstrip("/\\"))[-1]
+    return re.split(r"[\\/]", result.options.source.rstrip("/\\"))[-1]
 
 
-def best_floor(one: Fit) -> tuple[str, float]:
+def best_floor(result: FitResult) -> tuple[str, float]:
     """The best of the answers that learn next to nothing."""
-    scores = {name: one._score(counts) for name, counts in one.of_floors.items()}
+    scores = {name: result.score_of(counts) for name, counts in result.floors.items()}
     best = max(scores, key=lambda name: scores[name])
     return best, scores[best]
 
 
-def metric_name(one: Fit) -> str:
-    goal = one.problem.goal
-    names = {"f1": "F1", "macro-f1": "macro F1", "fbeta": f"F{goal.beta:g}"}
-    return names.get(goal.metric, goal.metric)
-
-
-def by_class(one: Fit) -> list[dict[str, Any]]:
+def by_class(result: FitResult) -> list[dict[str, Any]]:
     """Precision, recall and F1 of each class on the test split, with how often it occurs."""
-    counts = one.kept_counts()[0].sum(0)
-    train = class_counts(one.data)["train"]
-    precision, recall = precision_recall(counts)
-    precision = np.where(counts[:, 1] > 0, precision, 0.0)  # as scikit-learn and seqeval have it
-    f1 = fbeta(counts)
+    counts = result.counts()[0].sum(0)
+    train = class_counts(result.data)["train"]
     return [
         {
             "class": kind,
             "train": train.get(kind, 0),
-            "test": int(counts[i, 2]),
-            "precision": 100 * float(precision[i]),
-            "recall": 100 * float(recall[i]),
-            "f1": 100 * float(f1[i]),
+            "test": int(counts.actual[i]),
+            **counts[i].percent(),
         }
-        for i, kind in enumerate(one.problem.kinds)
+        for i, kind in enumerate(result.problem.kinds)
     ]
 
 
-def errors(one: Fit, many: int = 10) -> list[tuple[str, str, str, float]]:
-    """The errors on the test split of which the model was surest: text, right, said, how sure."""
-    problem, test = one.kept_problem, one.problem.splits["test"]
-    scores = one.kept_test()
-    said = problem.decide(scores, one.kept_bias)
-    sure = problem.sureness(scores, one.kept_bias, test)
+def errors(result: FitResult, many: int = 10) -> list[tuple[str, str, str, float]]:
+    """The surest errors on the test split: text, gold, predicted, and how sure the model was."""
+    problem, test = result.kept_problem, result.problem.splits["test"]
+    scores = result.test_scores()
+    decisions = problem.decide(scores, result.bias)
+    sure = problem.sureness(scores, result.bias, test)
     rows = list(
         zip(
-            problem.shown(test),
-            problem.told(test),
-            problem.said(said, test),
+            problem.row_texts(test),
+            problem.gold_texts(test),
+            problem.decision_texts(decisions, test),
             sure.tolist(),
             strict=True,
         )
@@ -213,9 +201,9 @@ def errors(one: Fit, many: int = 10) -> list[tuple[str, str, str, float]]:
     return wrong[:many]
 
 
-def _differences(text: str, told: str, said: str) -> str:
+def _differences(text: str, gold: str, predicted: str) -> str:
     """The words whose tags differ, with some before and after them."""
-    words, right, got = text.split(" "), told.split(" "), said.split(" ")
+    words, right, got = (tags.split(" ") for tags in (text, gold, predicted))
     if len(words) != len(right):  # a word with a space in it
         return text
     shown, last = [], -1
@@ -231,90 +219,90 @@ def _differences(text: str, told: str, said: str) -> str:
     return " ".join(shown)
 
 
-def record(one: Fit, lines: list[str]) -> dict[str, Any]:
-    """All that a fit found, for JSON; ``lines`` are its verdict."""
-    counts, argmax = one.kept_counts()
-    rival = one.rival() if one.winner is None else None
-    scores, rows = one.kept_scored()
-    kept_validation = one.problem.counts(rows, one.kept_problem.decide(scores, one.kept_bias))
-    kept = one.kept.run if one.winner is None else None
+def record(result: FitResult) -> dict[str, Any]:
+    """All that a fit found, for JSON."""
+    counts, argmax = result.counts()
+    rival = result.rival() if result.winner is None else None
+    scores, rows = result.decided_on()
+    kept_validation = result.problem.counts(rows, result.kept_problem.decide(scores, result.bias))
+    kept = result.run if result.winner is None else None
     return {
-        "chapter": one.chapter,
+        "chapter": result.chapter,
         "parameters": {
-            **one.options.fixed(),
-            "loss": one.kept_name,
-            "corpus": one.options.source,
-            "encoder": one.encoder,
-            "learning_rate": kept and kept.rate,
-            "seed": kept.seed if kept else one.options.seed,
-            "max_length": one.max_length,
+            **result.options.fixed(),
+            "loss": result.kept,
+            "corpus": result.options.source,
+            "encoder": result.encoder,
+            "learning_rate": kept and kept.run.rate,
+            "seed": kept.run.seed if kept else result.options.seed,
+            "max_length": result.max_length,
         },
         "metrics": {
-            "validation": one.told(kept_validation),
-            "test": one.told(argmax),
-            "test_tuned": one.told(counts),
-            "floors": {name: one._score(c) for name, c in one.of_floors.items()},
+            "validation": result.scores_percent(kept_validation),
+            "test": result.scores_percent(argmax),
+            "test_tuned": result.scores_percent(counts),
+            "floors": {name: result.score_of(c) for name, c in result.floors.items()},
         },
-        "bias": [float(b) for b in one.kept_bias],
-        "labels": one.problem.labels,
-        "plan": one.planned.told(),
+        "bias": [float(b) for b in result.bias],
+        "labels": result.problem.labels,
+        "plan": result.plan.to_json(),
         "linear": {
             name: {
                 **of.setting,
                 "rows": len(of.pool.gold),
                 "out_of_fold": of.value,
-                "test": one._score(one.counts_of(of)),
+                "test": result.score_of(result.counts_of(of)),
                 "seconds": round(of.seconds, 1),
             }
-            for name, of in one.candidates.items()
+            for name, of in result.candidates.items()
         },
-        "compared": one.honest,
+        "compared": result.compared,
         "search": [
             {"arm": d.run.arm, "rate": d.run.rate, "validation": d.value, "argmax": d.argmax}
-            for d in one.searched
+            for d in result.searched
         ],
         "finals": {
             arm: {
                 "seeds": [d.run.seed for d in of.done],
                 "validation": of.validation,
-                "test": one.score(arm),
-                "test_argmax": one.score(arm, argmax=True),
+                "test": result.scores(arm),
+                "test_argmax": result.scores(arm, argmax=True),
             }
-            for arm, of in one.arms.items()
+            for arm, of in result.arms.items()
         },
         "difference": rival and {"from": rival[0], **vars(rival[1])},
-        "learning_curve": {f"{share:g}": score for share, score in one.of_curve.items()},
-        "classes": by_class(one),
+        "learning_curve": {f"{share:g}": score for share, score in result.curve.items()},
+        "classes": by_class(result),
         "data": {
-            "sizes": {n: len(s) for n, s in one.data.splits.items()},
-            "notes": one.data.notes,
-            "cut": one.cut,
-            "counts": class_counts(one.data),
+            "sizes": {n: len(s) for n, s in result.data.splits.items()},
+            "notes": result.data.notes,
+            "cut": result.cut,
+            "counts": class_counts(result.data),
         },
-        "notes": one.notes,
-        "history": one.kept.history if kept else [],
-        "verdict": lines,
+        "notes": result.notes,
+        "history": kept.history if kept else [],
+        "verdict": result.verdict,
         "versions": versions(),
-        "measured": {"seconds": round(one.spent(), 1)},
+        "measured": {"seconds": round(result.seconds, 1)},
     }
 
 
-def card(one: Fit, lines: list[str]) -> str:
-    """The card of the kept model, in Markdown; ``lines`` are the verdict."""
-    told = one.told(one.kept_counts()[0])
-    rows = "\n".join(f"| {name} | {value:.1f} |" for name, value in told.items())
-    if one.winner is not None:
+def card(result: FitResult) -> str:
+    """The card of the kept model, in Markdown."""
+    percent = result.scores_percent(result.counts()[0])
+    rows = "\n".join(f"| {name} | {value:.1f} |" for name, value in percent.items())
+    if result.winner is not None:
         how = (
             "A logistic regression on fixed vectors of the texts, with its decision's threshold in "
             "its intercept. `dicebook predict` and `dicelab.fit.load` read this folder, and "
             "transformers alone does not."
         )
     else:
-        way = "Token" if one.data.task == "tagging" else "Sequence"
+        way = "Token" if result.data.task == "tagging" else "Sequence"
         long = (
             "Longer sentences were read in windows; pass `stride` to the pipeline."
-            if one.data.task == "tagging"
-            else f"Texts are cut at {one.max_length} sub-words; pass `truncation=True`."
+            if result.data.task == "tagging"
+            else f"Texts are cut at {result.max_length} sub-words; pass `truncation=True`."
         )
         how = (
             "The decision's threshold is in the bias of the last layer: argmax, or one half for "
@@ -323,13 +311,13 @@ def card(one: Fit, lines: list[str]) -> str:
             f"`transformers.pipeline` and `AutoModelFor{way}Classification.from_pretrained` read "
             f"this folder. {long}"
         )
-    return f"""# {one.data.task}, trained with dicebook
+    return f"""# {result.data.task}, trained with dicebook
 
-{" ".join(lines)}
+{" ".join(result.verdict)}
 
 | test | % |
 | --- | --- |
 {rows}
 
-{how} Classes: {", ".join(one.problem.labels)}.
+{how} Classes: {", ".join(result.problem.labels)}.
 """

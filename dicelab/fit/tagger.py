@@ -14,10 +14,10 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer
 from transformers import AutoConfig
 
-from dicelab.fit.features import BATCH, MOST_TERMS, Frozen
+from dicelab.fit.features import MOST_TERMS, Frozen
 from dicelab.fit.problems import Tagging
 from dicelab.tasks import tagging
-from dicelab.tasks.valid_tags import best_valid
+from dicelab.tasks.valid_tags import valid_tags
 from dicelab.training.encoders import TINY, from_pretrained
 
 Sentences = Sequence[Sequence[str]]
@@ -131,31 +131,6 @@ def _with_neighbours(found: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return np.hstack([found, before, after])
 
 
-def valid_tags(scores: np.ndarray, starts: np.ndarray, labels: Sequence[str]) -> np.ndarray:
-    """The best valid tags of all words, as numbers. Shape ``[words]``.
-
-    Args:
-        scores: shape ``[words, labels]``.
-        starts: the first word of each sentence that has words.
-        labels: IOB2 tags.
-    """
-    lengths = np.diff(np.append(starts, len(scores)))
-    outside = list(labels).index("O")
-    found = np.zeros(len(scores), dtype=np.int64)
-    order = np.argsort(lengths, kind="stable")
-    for first in range(0, len(order), BATCH):
-        some = order[first : first + BATCH]
-        n = lengths[some]
-        padded = np.full((len(some), n.max(), len(labels)), -np.inf, dtype=np.float32)
-        padded[..., outside] = 0
-        rows = np.repeat(np.arange(len(some)), n)
-        places = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
-        words = np.repeat(starts[some], n) + places
-        padded[rows, places] = scores[words]
-        found[words] = best_valid(padded, labels)[rows, places]
-    return found
-
-
 class ValidTagging(Tagging):
     """A tagging task whose decisions are the best valid tags of a sentence.
 
@@ -172,7 +147,8 @@ class ValidTagging(Tagging):
 
     def decide(self, scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
         shifted = scores[:, :-1] + bias.astype(np.float32)
-        return valid_tags(shifted, np.flatnonzero(scores[:, -1]), self.labels)
+        lengths = np.diff(np.append(np.flatnonzero(scores[:, -1]), len(scores)))
+        return valid_tags(shifted, lengths, self.labels)
 
     def sureness(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> np.ndarray:
         return super().sureness(scores[:, :-1], bias, split)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,16 +15,15 @@ from datasets import Dataset, DatasetDict
 from transformers import (
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
-    PreTrainedTokenizerBase,
 )
 
 from dicebook import TrainerLoss
 from dicebook.decision import output_layer
 from dicelab.atomic import atomic, write_json
+from dicelab.fit.inputs import Inputs
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.plan import Plan
 from dicelab.fit.problems import Problem
-from dicelab.own_loss import own_loss
 from dicelab.tasks.outputs import outputs_of
 from dicelab.training.experiment import LOSSES, Experiment
 from dicelab.training.sampling import sample
@@ -63,7 +62,7 @@ class Done:
         value: the goal's score there, with that decision.
         argmax: the same without a decision.
         history: one entry a pass.
-        seconds: of training.
+        seconds: the training time.
         folder: where its model is.
     """
 
@@ -85,35 +84,29 @@ class Done:
         )
         return kind.from_pretrained(self.folder / "model")
 
-    def test(
-        self,
-        problem: Problem,
-        tokenizer: PreTrainedTokenizerBase,
-        device: Literal["auto", "cpu", "cuda"],
-    ) -> np.ndarray:
+    def test(self, inputs: Inputs, device: str) -> np.ndarray:
         """Its scores on the test split, computed once."""
+        problem = inputs.problem
         path = self.folder / "test.npz"
         if not path.exists():
-            model = self.model(problem).to(device_of(Experiment(corpus="x", device=device)))
-            found = scores_of(problem, model, tokenizer, problem.splits["test"])
+            model = self.model(problem).to(device_of(device))
+            found = scores_of(inputs, model, problem.splits["test"])
             _write_array(path, found)
         with np.load(path) as kept:
             return np.asarray(kept["scores"])
 
 
-def scores_of(
-    problem: Problem, model: Any, tokenizer: PreTrainedTokenizerBase, split: Dataset
-) -> np.ndarray:
+def scores_of(inputs: Inputs, model: Any, split: Dataset) -> np.ndarray:
     """A model's scores on a split, see :meth:`Problem.scores`."""
     lengths = np.array([len(ids) for ids in split["input_ids"][:]])
     order = np.argsort(lengths, kind="stable")
     rows = [split[int(i)] for i in order]
-    (found,) = outputs_of(model, rows, problem.collator(tokenizer), ["logits"], 64)
-    shape = np.max([one.shape for one in found], axis=0)
+    (found,) = outputs_of(model, rows, inputs.problem.collator(inputs.tokenizer), ["logits"], 64)
+    shape = np.max([values.shape for values in found], axis=0)
     logits = np.zeros((len(rows), *shape), dtype=np.float32)
-    for place, one in zip(order, found, strict=True):
-        logits[place][tuple(slice(n) for n in one.shape)] = one
-    return problem.scores(logits, split)
+    for place, values in zip(order, found, strict=True):
+        logits[place][tuple(slice(n) for n in values.shape)] = values
+    return inputs.problem.scores(logits, split)
 
 
 def head_of(model: Any) -> torch.nn.Linear:
@@ -131,29 +124,9 @@ def head_of(model: Any) -> torch.nn.Linear:
         ) from None
 
 
-def loss_of(arm: str, problem: Problem) -> torch.nn.Module | Any:
-    """The loss of an arm.
-
-    Args:
-        arm: a loss of the book, or ``MODULE:NAME``: a class to be called without arguments, or
-            anything that takes logits and labels.
-
-    Raises:
-        FitError: there is no such module or name.
-    """
-    if ":" not in arm:
-        return problem.loss(arm)
-    try:
-        return own_loss(arm, {})
-    except ValueError as error:
-        raise FitError(f"--losses: {error}") from None
-
-
 def run(
-    one: Run,
-    problem: Problem,
-    tokenizer: PreTrainedTokenizerBase,
-    encoder: str,
+    wanted: Run,
+    inputs: Inputs,
     plan: Plan,
     options: Options,
     folder: Path,
@@ -164,117 +137,105 @@ def run(
     The test split is not seen here: the trainer gets one row of validation in its place.
 
     Args:
-        one: the run.
-        problem: encoded.
-        tokenizer: the encoder's.
-        encoder: its name.
+        wanted: the run.
+        inputs: the encoded data, and the encoder.
         plan: for the length.
         options: for batch size and device.
-        folder: of all runs.
+        folder: where all runs are.
         stop: asked after each pass; True ends the run there.
     """
-    place = folder / one.name
+    place = folder / wanted.name
+    problem = inputs.problem
     if not (place / "run.json").exists():
-        trained, seconds = _train(one, problem, tokenizer, encoder, plan, options, place, stop)
-        _keep(place, trained, problem, one, seconds)
-    told = json.loads((place / "run.json").read_text(encoding="utf-8"))
+        _keep(place, _train(wanted, inputs, plan, options, place, stop), problem)
+    left = json.loads((place / "run.json").read_text(encoding="utf-8"))
     with np.load(place / "validation.npz") as kept:
         validation = np.asarray(kept["scores"])
     split = problem.splits["validation"]
     bias = problem.tuned(validation, split)
-
-    def value(bias: np.ndarray) -> float:
-        counts = problem.counts(split, problem.decide(validation, bias)).sum(0)
-        return float(problem.goal.value(counts))
-
-    return Done(
-        one, validation, bias, value(bias), value(0 * bias), told["history"], told["seconds"], place
-    )
+    tuned, plain = (problem.value(validation, b, split) for b in (bias, np.zeros_like(bias)))
+    return Done(wanted, validation, bias, tuned, plain, left["history"], left["seconds"], place)
 
 
 def _train(
-    one: Run,
-    problem: Problem,
-    tokenizer: PreTrainedTokenizerBase,
-    encoder: str,
+    wanted: Run,
+    inputs: Inputs,
     plan: Plan,
     options: Options,
     place: Path,
     stop: Callable[[], bool] | None,
-) -> tuple[Any, float]:
-    known = one.arm if one.arm in LOSSES else "ce"
+) -> Any:
+    problem = inputs.problem
+    known = wanted.arm if wanted.arm in LOSSES else "ce"
     experiment = Experiment(
         corpus=options.source,
-        encoder=encoder,
+        encoder=inputs.encoder,
         loss=known,
         start="zero",  # set where the model is built
-        seed=one.seed,
+        seed=wanted.seed,
         epochs=plan.epochs,
-        max_steps=-1 if plan.max_steps < 0 else max(1, round(one.share * plan.max_steps)),
+        max_steps=-1 if plan.max_steps < 0 else max(1, round(wanted.share * plan.max_steps)),
         batch_size=options.batch_size,
-        learning_rate=one.rate,
+        learning_rate=wanted.rate,
         early_stopping=3 if plan.epochs > 5 else 0,
         device=options.device,
         threads=plan.speed.threads,
         output_dir=str(place),
     )
     splits = DatasetDict(
-        train=_part(problem.splits["train"], one),
+        train=_part(problem.splits["train"], wanted),
         validation=problem.splits["validation"],
         test=problem.splits["validation"].select([0]),
     )
-    goal = problem.goal
+    metric = problem.goal.metric
 
     def build() -> Any:
-        model = problem.model(encoder, tokenizer)
+        model = problem.model(inputs.encoder, inputs.tokenizer)
         head = head_of(model)
-        if one.arm == "ce":
+        if wanted.arm == "ce":
             with torch.no_grad():
                 head.bias.copy_(torch.as_tensor(problem.start_bias()))
         return model
 
     def evaluate(logits: Any, split: Dataset) -> dict[str, float]:
         scores = problem.scores(logits, split)
-        values = {}
-        for name, bias in (
-            (goal.metric, problem.tuned(scores, split)),
-            ("argmax", np.zeros(len(problem.labels))),
-        ):
-            counts = problem.counts(split, problem.decide(scores, bias)).sum(0)
-            values[name] = float(goal.value(counts))
-        return values
+        return {
+            metric: problem.value(scores, problem.tuned(scores, split), split),
+            "argmax": problem.value(scores, np.zeros(len(problem.labels)), split),
+        }
 
     try:
-        trained = train(
+        return train(
             experiment,
             build_model=build,
             splits=splits,
-            collator=problem.collator(tokenizer),
-            tokenizer=tokenizer,
-            compute_loss=TrainerLoss(loss_of(one.arm, problem)),
+            collator=problem.collator(inputs.tokenizer),
+            tokenizer=inputs.tokenizer,
+            compute_loss=TrainerLoss(problem.loss(wanted.arm)),
             evaluate=evaluate,
-            best=goal.metric,
+            best=metric,
             stop=stop,
         )
     except NotFinite as error:
-        raise FitError(f"{one}: {error}; take smaller --rates, or leave the loss out") from None
-    return trained, trained.measured["seconds"]
+        raise FitError(f"{wanted}: {error}; take smaller --rates, or leave the loss out") from None
 
 
-def _part(split: Dataset, one: Run) -> Dataset:
-    if one.share >= 1:
+def _part(split: Dataset, wanted: Run) -> Dataset:
+    if wanted.share >= 1:
         return split
     # By the label of the row where there is one, so that a rare class keeps its share.
-    size = max(1, round(one.share * len(split)))
-    cut = Experiment(corpus="part", seed=one.seed, train_size=size)
+    size = max(1, round(wanted.share * len(split)))
+    cut = Experiment(corpus="part", seed=wanted.seed, train_size=size)
     return sample(DatasetDict(train=split), cut)["train"]
 
 
-def _keep(place: Path, trained: Any, problem: Problem, one: Run, seconds: float) -> None:
+def _keep(place: Path, trained: Any, problem: Problem) -> None:
     scores = problem.scores(trained.logits["validation"], problem.splits["validation"])
     _write_array(place / "validation.npz", scores)
     trained.model.save_pretrained(place / "model")
-    write_json(place / "run.json", {"history": trained.history, "seconds": seconds})
+    write_json(
+        place / "run.json", {"history": trained.history, "seconds": trained.measured["seconds"]}
+    )
     drop_checkpoints(place)
 
 
@@ -287,15 +248,10 @@ def drop_checkpoints(place: Path) -> None:
 
 def drop_models(done: Sequence[Done]) -> None:
     """Remove the models of runs that were not chosen; their scores stay."""
-    for one in done:
-        shutil.rmtree(one.folder / "model", ignore_errors=True)
+    for run_done in done:
+        shutil.rmtree(run_done.folder / "model", ignore_errors=True)
 
 
 def _write_array(path: Path, values: np.ndarray) -> None:
     with atomic(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, scores=values)
-
-
-def with_seed(one: Run, seed: int) -> Run:
-    """The same run with another seed."""
-    return replace(one, seed=seed)

@@ -1,56 +1,22 @@
-"""A whole fit in one call, and what it hands back."""
+"""A whole fit in one call."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from dicelab.fit.data import check_source
 from dicelab.fit.fitting import Fit
 from dicelab.fit.options import Options
-from dicelab.fit.page import write
 from dicelab.fit.plan import minutes
-from dicelab.fit.predicting import Model
 from dicelab.fit.report import about
-from dicelab.fit.scores import Interval
+from dicelab.fit.result import FitResult
 from dicelab.training.checkpoints import alone_in
 from dicelab.training.encoders import quiet
-
-
-@dataclass(frozen=True)
-class FitResult:
-    """What a fit found.
-
-    Attributes:
-        kept: the name of what is kept: a loss, or a linear model.
-        metric: in words.
-        score: the kept model's, on the test split, in percent, with its 95% interval over rows.
-        verdict: the result in sentences.
-        folder: of all that was written.
-        report: the page ``report.html``.
-        record: all numbers, as in ``record.json``.
-    """
-
-    kept: str
-    metric: str
-    score: Interval
-    verdict: list[str]
-    folder: Path
-    report: Path
-    record: dict[str, Any]
-
-    @cached_property
-    def model(self) -> Model:
-        """The kept model, ready to predict."""
-        return Model(self.folder)
-
-    def __str__(self) -> str:
-        return "\n".join(self.verdict)
 
 
 def fit(
@@ -86,20 +52,20 @@ def fit(
     folder = Path(asked.out)
     new = not folder.exists()
     with alone_in(folder), quiet():
-        one = Fit(asked, say)
+        under_way = Fit(asked, say)
         try:
-            one.read()
+            under_way.read()
         except ValueError:
             if new:  # nothing was begun
                 shutil.rmtree(folder, ignore_errors=True)
             raise
-        for line in about(one):
+        result = under_way.result
+        for line in about(result):
             say(line)
-        one.floors()
-        for name, counts in one.of_floors.items():
-            say(f"Floor, {name}: test {one.problem.goal.name} {one._score(counts):.1f}.")
-        one.linear()
-        planned = one.plan()
+        for name, counts in under_way.floors().items():
+            say(f"Floor, {name}: test {result.metric} {result.score_of(counts):.1f}.")
+        under_way.linear()
+        planned = under_way.plan()
         if planned.runs:
             end = datetime.now() + timedelta(seconds=planned.seconds)
             rates = ", ".join(f"{rate:g}" for rate in planned.rates)
@@ -109,21 +75,17 @@ def fit(
                 f"{len(planned.seeds)} {_many(planned.seeds, 'seed')} in the finals. "
                 f"{minutes(planned.seconds)}, done about {end:%H:%M}."
             )
-        one.search()
-        one.finals()
-        one.choose()
-        one.curve()
-        one.keep()
-        found = write(one)
-        lines = found["verdict"]
+        under_way.search()
+        under_way.finals()
+        under_way.choose()
+        under_way.curve()
+        model = under_way.keep()
+        under_way.report()
         say("")
-        for line in lines:
+        for line in result.verdict:
             say(line)
-        page = folder / "report.html"
-        say(f"Model: {folder / 'model'}. Report: {page}.")
-        return FitResult(
-            one.kept_name, one.problem.goal.name, one.kept_interval(), lines, folder, page, found
-        )
+        say(f"Model: {model}. Report: {result.report}.")
+        return result
 
 
 def usual_folder(source: str) -> str:

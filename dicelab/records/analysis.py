@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import optimize, stats
+
+from dicelab.metrics.counts import Counts
 
 Record = dict[str, Any]
 CHECKPOINTS = (30, 60, 120, 240, 480, 960)  # the steps at which a head is scored by default
@@ -28,38 +30,13 @@ def read(path: Path) -> list[Record]:
 
 
 def f1(found: np.ndarray, predicted: np.ndarray, gold: np.ndarray | float) -> np.ndarray:
-    """F1 in percent from counts; 0 where nothing is found."""
-    return 200 * found / np.maximum(predicted + gold, 1)
+    """F1 in percent of three counts by the names that records give them."""
+    return percent_f1(Counts(found, predicted, gold))
 
 
-def two_way_bootstrap(
-    blocks: np.ndarray, gold: np.ndarray, signs: Sequence[float], resamples: int = RESAMPLES
-) -> np.ndarray:
-    """Seeds and blocks of the test set drawn with replacement, the same for every term.
-
-    Args:
-        blocks: ``[terms, seeds, 2, blocks]``, found and predicted entities.
-        gold: ``[blocks]``, gold entities.
-        signs: The factor of each term.
-        resamples: How many.
-
-    Returns:
-        The contrast's mean over seeds in each resample.
-    """
-    of_blocks, of_seeds = _drawn(blocks.shape[3], blocks.shape[1], resamples)
-    total = np.zeros(resamples)
-    for sign, term in zip(signs, blocks, strict=True):
-        found, predicted = of_blocks @ term[:, 0].T, of_blocks @ term[:, 1].T
-        total += sign * (f1(found, predicted, (of_blocks @ gold)[:, None]) * of_seeds).sum(1)
-    return total
-
-
-@lru_cache(maxsize=4)
-def _drawn(size: int, seeds: int, resamples: int) -> tuple[np.ndarray, np.ndarray]:
-    """How often each block, and what share of the time each seed, is in each resample."""
-    rng = np.random.default_rng(0)
-    of_blocks = rng.multinomial(size, np.full(size, 1 / size), resamples).astype(float)
-    return of_blocks, rng.multinomial(seeds, np.full(seeds, 1 / seeds), resamples) / seeds
+def percent_f1(counts: Counts) -> np.ndarray:
+    """F1 in percent; 0 where nothing is found."""
+    return np.asarray(100 * counts.f1)
 
 
 def detectable(error: float, df: float, power: float = 0.8) -> float:

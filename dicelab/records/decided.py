@@ -11,8 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.intervals import bounds, over_rows
+from dicelab.records.analysis import f1
 
-class Effect(NamedTuple):
+
+class DrawEffect(NamedTuple):
     """A mean difference in points of F1 with its 95% interval, and how many draws it is of."""
 
     mean: float
@@ -24,21 +28,21 @@ class Effect(NamedTuple):
 def effect(
     records: Sequence[dict[str, Any]],
     name: str,
-    one: tuple[str, str],
-    other: tuple[str, str],
+    arm: tuple[str, str],
+    baseline: tuple[str, str],
     resamples: int = 2_000,
-) -> Effect:
+) -> DrawEffect:
     """F1 of a remedy minus that of another, with an interval over draws and test sentences.
 
     A bootstrap that resamples the draws, each with its own search, and the blocks of neighbouring
     test sentences; both remedies see the same resample.
 
     Args:
-        records: of one study; only those of draws that have both remedies count.
+        records: those of one study; only those of draws that have both remedies count.
         name: the corpus.
-        one: a remedy and how it decides.
-        other: the one that is taken off.
-        resamples: of the bootstrap.
+        arm: a remedy and how it decides.
+        baseline: the one that is taken off.
+        resamples: how many the bootstrap draws.
 
     Raises:
         ValueError: no draw has both remedies.
@@ -48,28 +52,32 @@ def effect(
         for r in records
         if r["parameters"]["corpus"] == name
     }
-    seeds = sorted(s for arm, s in of if arm == one[0] and (other[0], s) in of)
+    seeds = sorted(s for name_of, s in of if name_of == arm[0] and (baseline[0], s) in of)
     if not seeds:
-        raise ValueError(f"{name}: expected draws with {one[0]} and {other[0]}, got none")
-    counts = np.array(
-        [
-            [
-                [of[arm, s][way]["found"], of[arm, s][way]["predicted"], of[arm, s]["gold"]]
-                for s in seeds
-            ]
-            for arm, way in (one, other)
-        ],
-        dtype=float,
-    )  # [2, draws, 3, blocks]
-    missed = np.array([of[one[0], s]["missed"] for s in seeds], dtype=float)
+        raise ValueError(f"{name}: expected draws with {arm[0]} and {baseline[0]}, got none")
+    counts = Counts(
+        *(
+            np.array([[part(of[loss, s], way) for s in seeds] for loss, way in (arm, baseline)])
+            for part in (
+                lambda metrics, way: metrics[way]["found"],
+                lambda metrics, way: metrics[way]["predicted"],
+                lambda metrics, way: metrics["gold"],
+            )
+        )
+    )  # [2, draws, blocks]
+    missed = np.array([of[arm[0], s]["missed"] for s in seeds])
 
-    def points(rows: np.ndarray, blocks: np.ndarray) -> float:
-        found, said, gold = counts[:, rows][..., blocks].sum(-1).transpose(2, 0, 1)
-        both = 200 * found / (said + gold + missed[rows])
-        return float((both[0] - both[1]).mean())
+    def points(summed: Counts) -> np.ndarray:
+        true_positive, predicted = summed.true_positive, summed.predicted
+        return f1(true_positive, predicted, summed.actual + missed)
 
+    # Draws and blocks by turns, as they were drawn for the numbers that pages print.
     rng = np.random.default_rng(0)
-    n, m = len(seeds), int(counts.shape[-1])
-    drawn = [points(rng.integers(0, n, n), rng.integers(0, m, m)) for _ in range(resamples)]
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return Effect(points(np.arange(n), np.arange(m)), float(low), float(high), n)
+    drawn = np.empty((resamples, len(seeds)))
+    rows = np.empty((resamples, counts.predicted.shape[2]))
+    for place in range(resamples):
+        for times in (drawn[place], rows[place]):
+            times[:] = np.bincount(rng.integers(0, len(times), len(times)), minlength=len(times))
+    gaps = (over_rows(counts, points, (1, -1), [rows]) * drawn / len(seeds)).sum(1)
+    means = points(counts.sum(2)).mean(1)
+    return DrawEffect(float(means[0] - means[1]), *bounds(gaps), len(seeds))

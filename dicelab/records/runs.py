@@ -314,7 +314,7 @@ class OverSeeds:
         mean: their mean with its interval.
         gain: mean and interval of the paired differences from the baseline; None for the baseline
             itself, and where fewer than two seeds are shared.
-        p_value: of `paired_test` on these pairs, or None.
+        p_value: what `paired_test` gives for these pairs, or None.
     """
 
     scores: Mapping[int, float]
@@ -333,7 +333,7 @@ def over_seeds(
     """Each loss of some comparable records, over seeds and against a baseline.
 
     Args:
-        records: of one group, see `comparable`.
+        records: those of one group, see `comparable`.
         split: the entry of ``metrics``, such as ``"test"`` or ``"test_tuned"``.
         metric: the score within it.
         baseline: the label of the loss to compare with.

@@ -10,13 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize, stats
 
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.intervals import bounds, weights
 from dicelab.records.analysis import (
     Fit,
     Record,
     detectable,
     equivalence,
-    f1,
     holm,
+    percent_f1,
     read,
     restricted,
 )
@@ -50,7 +52,7 @@ OTHERS = tuple(
 
 
 @dataclass(frozen=True)
-class Effect:
+class SearchEffect:
     """A contrast on one task, in points of F1.
 
     Attributes:
@@ -98,7 +100,7 @@ def mean_f1(records: Sequence[Record], arm: str, how: str) -> float | None:
     return float(np.mean(found)) if found else None
 
 
-def effect(records: Sequence[Record], contrast: Contrast) -> Effect | None:
+def effect(records: Sequence[Record], contrast: Contrast) -> SearchEffect | None:
     """A contrast on one task, of which the records are.
 
     Searches count whose finals have the same seeds for both; None if fewer than two do.
@@ -112,26 +114,28 @@ def effect(records: Sequence[Record], contrast: Contrast) -> Effect | None:
     both = np.array(
         [[[x[s][seed] for seed in sorted(x[s])] for s in whole] for x in (a, b)]
     )  # [2, searches, finals, 2, blocks]
-    gold = np.array(task["blocks"])
-    scores = f1(both[..., 0, :].sum(-1), both[..., 1, :].sum(-1), gold.sum())
+    true_positive, predicted = np.moveaxis(both, 3, 0)
+    actual = np.broadcast_to(task["blocks"], predicted.shape)
+    counts = Counts(true_positive, predicted, actual)
+    scores = percent_f1(counts.sum(3))
     of_search = (scores[0] - scores[1]).mean(-1)
-    drawn = bootstrap(both, gold)
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return Effect(
+    drawn = bootstrap(counts)
+    low, high = bounds(drawn)
+    return SearchEffect(
         task["task"],
         task["source"],
         task["stratum"],
         sum(task["sizes"][half]["positive"] for half in ("validation_1", "validation_2")),
         float(of_search.mean()),
-        float(low),
-        float(high),
+        low,
+        high,
         float(drawn.std(ddof=1)),
         float(of_search.std(ddof=1)),
         len(whole),
     )
 
 
-def minus_start(records: Sequence[Record], arm: str, how: str) -> Effect | None:
+def minus_start(records: Sequence[Record], arm: str, how: str) -> SearchEffect | None:
     """An arm minus cross entropy from the log prior on one task, both decided in the same way.
 
     Args:
@@ -161,25 +165,22 @@ def compared(records: Sequence[Record], arms: Sequence[str]) -> dict[str, str]:
     return row
 
 
-def bootstrap(both: np.ndarray, gold: np.ndarray, resamples: int = RESAMPLES) -> np.ndarray:
+def bootstrap(counts: Counts, resamples: int = RESAMPLES) -> np.ndarray:
     """Searches, finals within a search, and blocks with replacement, the same for both arms.
 
     With ``S`` searches the bootstrap's variance of their mean is too small by ``(S - 1) / S``, so
     the draws are moved away from their mean by the root of its inverse.
 
     Args:
-        both: ``[2, searches, finals, 2, blocks]``, found and predicted positives.
-        gold: ``[blocks]``.
+        counts: Of positives, ``[2, searches, finals, blocks]``.
         resamples: How many.
     """
     rng = np.random.default_rng(0)
-    _, searches, finals, _, size = both.shape
-    weight = rng.multinomial(size, np.full(size, 1 / size), resamples).T
-    counts = both @ weight  # [2, searches, finals, 2, resamples]
-    scores = f1(counts[..., 0, :], counts[..., 1, :], gold @ weight)
+    _, searches, finals, blocks = counts.predicted.shape
+    scores = percent_f1(counts.resampled(weights(rng, blocks, resamples), axis=3))
     s = rng.integers(searches, size=(searches, 1, resamples))
     k = rng.integers(finals, size=(searches, finals, resamples))
-    drawn = (scores[0] - scores[1])[s, k, np.arange(resamples)].mean((0, 1))
+    drawn = (scores[:, 0] - scores[:, 1])[np.arange(resamples), s, k].mean((0, 1))
     return drawn.mean() + (drawn - drawn.mean()) * (searches / (searches - 1)) ** 0.5
 
 
@@ -208,7 +209,7 @@ def read_tasks(folder: Path) -> dict[str, list[Record]]:
     return {path.stem: read(path) for path in files}
 
 
-def effects_of(tasks: Mapping[str, Sequence[Record]], contrast: Contrast) -> list[Effect]:
+def effects_of(tasks: Mapping[str, Sequence[Record]], contrast: Contrast) -> list[SearchEffect]:
     """A contrast on every task that has two whole searches of it.
 
     Args:
@@ -252,7 +253,7 @@ class Pooled:
     detectable: float
 
 
-def pool(effects: Sequence[Effect], *, by_positives: bool = False) -> Pooled:
+def pool(effects: Sequence[SearchEffect], *, by_positives: bool = False) -> Pooled:
     """The model over tasks, by REML.
 
     Args:
@@ -352,7 +353,7 @@ def secondary(tasks: Mapping[str, Sequence[Record]]) -> dict[str, tuple[Estimate
     return {name: (one, p) for (name, one), p in zip(found.items(), adjusted, strict=True)}
 
 
-def without_each_source(effects: Sequence[Effect]) -> dict[str, Estimate]:
+def without_each_source(effects: Sequence[SearchEffect]) -> dict[str, Estimate]:
     """The mean over tasks with one source left out after the other.
 
     Raises:

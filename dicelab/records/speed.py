@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dicelab.records.analysis import RESAMPLES, Record, f1, read, two_way_bootstrap
-from dicelab.records.decided import Effect
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.intervals import bounds, two_way_bootstrap
+from dicelab.records.analysis import RESAMPLES, Record, percent_f1, read
+from dicelab.records.decided import DrawEffect
 
 # As pictures call them.
 CORPORA = {
@@ -68,7 +70,7 @@ def scores(records: Sequence[Record], arm: str, how: str) -> tuple[list[int], np
     return steps, told.reshape(len(whole), len(steps))
 
 
-def faster(records: Sequence[Record], one: str, other: str, how: str) -> Effect | None:
+def faster(records: Sequence[Record], one: str, other: str, how: str) -> DrawEffect | None:
     """The area under test F1 of an arm minus that of another, on one corpus.
 
     The interval is that of a bootstrap over draws and blocks of neighbouring test sentences, the
@@ -99,9 +101,10 @@ def faster(records: Sequence[Record], one: str, other: str, how: str) -> Effect 
             for n in steps
         ]
     )  # [2 lengths, draws, 2, blocks]
+    true_positive, predicted = np.moveaxis(blocks, 2, 0)
     gold = np.array(ended[one, seeds[0], steps[0]]["gold"])
+    counts = Counts(true_positive, predicted, np.broadcast_to(gold, predicted.shape))
     signs = np.concatenate([shares(steps), -shares(steps)])
-    at = f1(blocks[..., 0, :].sum(-1), blocks[..., 1, :].sum(-1), gold.sum())
-    drawn = two_way_bootstrap(blocks, gold, signs.tolist(), RESAMPLES)
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return Effect(float((signs @ at).mean()), float(low), float(high), len(seeds))
+    drawn = two_way_bootstrap(counts, percent_f1, signs.tolist(), resamples=RESAMPLES)
+    mean = (signs @ percent_f1(counts.sum(2))).mean()
+    return DrawEffect(float(mean), *bounds(drawn), len(seeds))

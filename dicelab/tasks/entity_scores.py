@@ -1,10 +1,14 @@
-"""Precision, recall and F1 of entities: what was found, by type, first and last word."""
+"""Entities of sentences: their precision, recall and F1, and which of two that overlap is taken."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dicelab.corpora.tags import Span
+from dicelab.metrics.counts import Counts
+from dicelab.tasks import thresholds
+
+Candidates = Iterable[tuple[float, Span]]  # of a sentence, each with its certainty
 
 
 def score_spans(
@@ -16,11 +20,47 @@ def score_spans(
         gold: the entities of each sentence.
         predicted: those found, in as many sentences.
     """
-    pairs = [(set(g), set(p)) for g, p in zip(gold, predicted, strict=True)]
-    right = sum(len(g & p) for g, p in pairs)
-    n_gold, n_predicted = (sum(len(pair[side]) for pair in pairs) for side in (0, 1))
-    return {
-        "precision": 100 * right / max(1, n_predicted),
-        "recall": 100 * right / max(1, n_gold),
-        "f1": 200 * right / max(1, n_gold + n_predicted),
-    }
+    return Counts.of_sets(gold, predicted).percent()
+
+
+def taken(candidates: Candidates, nested: bool) -> list[Span]:
+    """The entities of a sentence, in the order of their words.
+
+    Args:
+        candidates: entities with their certainty.
+        nested: whether entities may overlap; if not, see :func:`without_overlaps`.
+    """
+    found = {span for _, span in (candidates if nested else without_overlaps(candidates))}
+    return sorted(found, key=lambda span: (span.start, span.end, span.type))
+
+
+def without_overlaps(candidates: Candidates) -> list[tuple[float, Span]]:
+    """Of entities that overlap the most certain one, from the most certain of all down."""
+    kept: list[tuple[float, Span]] = []
+    words: set[int] = set()
+    for certainty, span in sorted(candidates, key=lambda c: (-c[0], c[1].start, c[1].end, c[1])):
+        if words.isdisjoint(range(span.start, span.end)):
+            words.update(range(span.start, span.end))
+            kept.append((certainty, span))
+    return kept
+
+
+def tune_certainty(
+    found: Iterable[Candidates], gold: Sequence[Sequence[Span]], nested: bool = False
+) -> float:
+    """The certainty above which entities have the best F1.
+
+    Of two that overlap the more certain one stays, so a threshold removes entities and adds none.
+
+    Args:
+        found: the candidates of each sentence of the validation split, however uncertain.
+        gold: its entities.
+        nested: see :func:`taken`.
+    """
+    kept = [
+        (certainty, span in entities)
+        for candidates, entities in zip(found, map(set, gold), strict=True)
+        for certainty, span in (candidates if nested else without_overlaps(candidates))
+    ]
+    scores, right = zip(*kept, strict=True) if kept else ((), ())
+    return thresholds.best_f1(scores, right, sum(map(len, gold)))

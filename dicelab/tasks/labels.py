@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import average_precision_score
 from transformers import AutoModelForSequenceClassification, PreTrainedTokenizerBase
 
+from dicelab.metrics.counts import Counts
 from dicelab.tasks import thresholds
 from dicelab.training.encoders import load_model, pad
 
@@ -170,16 +171,12 @@ def score(
         labels: over which labels macro F1 is the mean. A label of ``gold`` that is not among them
             counts for micro recall and exact match.
     """
-    pairs = [(set(g), set(p)) for g, p in zip(gold, predicted, strict=True)]
-    right = sum(len(g & p) for g, p in pairs)
-    n_gold, n_predicted = (sum(len(pair[side]) for pair in pairs) for side in (0, 1))
     f1 = [row["f1"] for row in score_each(gold, predicted, labels)]
+    same = [set(g) == set(p) for g, p in zip(gold, predicted, strict=True)]
     return {
-        "precision": 100 * right / max(1, n_predicted),
-        "recall": 100 * right / max(1, n_gold),
-        "f1": 200 * right / max(1, n_gold + n_predicted),
+        **Counts.of_sets(gold, predicted).percent(),
         "macro_f1": float(np.mean(f1)),
-        "exact": 100 * float(np.mean([g == p for g, p in pairs])),
+        "exact": 100 * float(np.mean(same)),
     }
 
 
@@ -193,20 +190,22 @@ def score_each(
         predicted: see :func:`score`.
         labels: the labels, in the order wanted.
     """
-    counts, said, right = Counter[str](), Counter[str](), Counter[str]()
-    for g, p in zip(gold, predicted, strict=True):
-        counts.update(g)
-        said.update(p)
-        right.update(set(g) & set(p))
+    if len(gold) != len(predicted):
+        raise ValueError(f"expected as many rows in both, got {len(gold)} and {len(predicted)}")
+    yes = (
+        np.array([[label in row for label in labels] for row in map(set, rows)], dtype=bool)
+        for rows in (gold, predicted)
+    )
+    counts = Counts.of_labels(*yes).sum(0)
     return [
         {
             "label": label,
-            "count": counts[label],
-            "predicted": said[label],
-            "right": right[label],
-            "f1": 200 * right[label] / max(1, counts[label] + said[label]),
+            "count": int(counts.actual[i]),
+            "predicted": int(counts.predicted[i]),
+            "right": int(counts.true_positive[i]),
+            "f1": 100 * float(counts.f1[i]),
         }
-        for label in labels
+        for i, label in enumerate(labels)
     ]
 
 
@@ -215,7 +214,7 @@ def average_precision(gold: ArrayLike, logits: np.ndarray) -> np.ndarray:
 
     Args:
         gold: 0 or 1, shape ``[sentences, C]``.
-        logits: of the same shape.
+        logits: an array of the same shape.
 
     Returns:
         Shape ``[C]``; NaN for a label that no sentence has.
@@ -232,7 +231,7 @@ def tune_threshold(logits: np.ndarray, gold: ArrayLike) -> float:
     """The one threshold for all labels with the best micro F1 on a split.
 
     Args:
-        logits: of the validation split, never of the test split. Shape ``[sentences, C]``.
+        logits: those of the validation split, never of the test split. Shape ``[sentences, C]``.
         gold: 0 or 1, of the same shape.
     """
     truth = np.asarray(gold)
@@ -265,8 +264,22 @@ def tune_thresholds(logits: np.ndarray, gold: ArrayLike, *, shrink: float = 0.0)
         thresholds.best_f1(x, y, int(n)) if n else common
         for x, y, n in zip(scores.T, truth.T, counts, strict=True)
     ]
+    return shrunk(np.array(own), common, counts, shrink)
+
+
+def shrunk(
+    own: np.ndarray, common: float | np.ndarray, counts: np.ndarray, shrink: float
+) -> np.ndarray:
+    """Thresholds drawn to a common one, the more the fewer positives a label has.
+
+    Args:
+        own: the best threshold of each label. Shape ``[C]``.
+        common: the one to which it is drawn, for all labels or for each.
+        counts: positives of each label. Shape ``[C]``; with 0 the threshold is the common one.
+        shrink: the positives that the common threshold is worth.
+    """
     weight = counts / np.maximum(counts + shrink, 1)
-    return common + np.where(counts > 0, weight, 0) * (np.array(own) - common)
+    return np.asarray(common + np.where(counts > 0, weight, 0) * (own - common))
 
 
 def plug_in_thresholds(logits: np.ndarray) -> np.ndarray:
@@ -276,7 +289,7 @@ def plug_in_thresholds(logits: np.ndarray) -> np.ndarray:
     :func:`dicelab.tasks.thresholds.plug_in`.
 
     Args:
-        logits: of any sentences, such as those to be decided. Shape ``[sentences, C]``.
+        logits: those of any sentences, such as those to be decided. Shape ``[sentences, C]``.
 
     Returns:
         Shape ``[C]``.

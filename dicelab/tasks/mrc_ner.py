@@ -23,10 +23,9 @@ from torch import Tensor, nn
 from transformers import AutoModel, PreTrainedTokenizerBase
 
 from dicelab.corpora.tags import Span, spans
-from dicelab.tasks import thresholds
 from dicelab.tasks.entity_queries import query
 from dicelab.tasks.entity_reader import EntityReader, MatchHead, marks
-from dicelab.tasks.entity_scores import score_spans
+from dicelab.tasks.entity_scores import score_spans, taken, tune_certainty
 from dicelab.tasks.outputs import longest_input, outputs_of
 from dicelab.tasks.raw_text import Entity, sentences_of
 from dicelab.tasks.windows import windows, word_lengths
@@ -103,7 +102,7 @@ def encode(
         corpus: rows of ``tokens`` and ``tags`` in IOB2.
         tokenizer: a fast tokenizer.
         queries: the question for each type; types without one get a default.
-        language: of the default questions, ``"en"`` or ``"zh"``.
+        language: that of the default questions, ``"en"`` or ``"zh"``.
         max_length: sub-words of question and sentence together.
         windowed: read a longer sentence in overlapping windows; False cuts it off.
 
@@ -222,7 +221,7 @@ class MrcLoss(RowLoss):
 
     Attributes:
         loss: from logits and 0/1 targets to a scalar; targets of -100 do not count.
-        weights: of starts, ends and pairs.
+        weights: the factors of starts, ends and pairs.
         answerable: weight of whether there is an entity, for a reader with that head.
         masked: whether only words are decisions; else question and padding are negatives, too.
     """
@@ -243,7 +242,7 @@ class MrcLoss(RowLoss):
         """The loss of a batch.
 
         Args:
-            outputs: of :class:`EntityReader`.
+            outputs: those of :class:`EntityReader`.
             labels: the entities, ``[B, S, 2]``, padded with -1.
             num_items_in_batch: questions in the whole step; None: those of this batch.
 
@@ -315,7 +314,7 @@ def decode(
         For each sentence its entities, in words.
     """
     found = _found(outputs, encoded, split, threshold)
-    return [_kept(candidates, nested) for candidates in found]
+    return [taken(candidates, nested) for candidates in found]
 
 
 def tune_threshold(outputs: Sequence[np.ndarray], encoded: Encoded, split: str) -> float:
@@ -326,16 +325,8 @@ def tune_threshold(outputs: Sequence[np.ndarray], encoded: Encoded, split: str) 
         encoded: the encoded corpus.
         split: the validation split, never the test split.
     """
-    found = _found(outputs, encoded, split, -np.inf)
-    gold = [set(spans(tags)) for tags in encoded.corpus[split]["tags"]]
-    # The more certain of two that overlap stays, so a threshold takes away and adds none.
-    kept = [
-        (certainty, span in entities)
-        for candidates, entities in zip(found, gold, strict=True)
-        for certainty, span in _free(candidates)
-    ]
-    scores, right = zip(*kept, strict=True) if kept else ((), ())
-    return thresholds.best_f1(scores, right, sum(map(len, gold)))
+    gold = [spans(tags) for tags in encoded.corpus[split]["tags"]]
+    return tune_certainty(_found(outputs, encoded, split, -np.inf), gold)
 
 
 def predict(
@@ -385,7 +376,7 @@ def predict(
         found[row["sentence"]] += _entities(
             row["first_subword"], name, logits, pairs, match, threshold
         )
-    return [s.entities(_kept(c, nested)) for s, c in zip(given, found, strict=True)]
+    return [s.entities(taken(c, nested)) for s, c in zip(given, found, strict=True)]
 
 
 score = score_spans
@@ -474,17 +465,3 @@ def _entities(
             if certainty > threshold:
                 found.append((certainty, Span(name, word_at[s], word_at[e] + 1)))
     return found
-
-
-def _kept(candidates: list[tuple[float, Span]], nested: bool) -> list[Span]:
-    kept = {span for _, span in (candidates if nested else _free(candidates))}
-    return sorted(kept, key=lambda span: (span.start, span.end, span.type))
-
-
-def _free(candidates: list[tuple[float, Span]]) -> list[tuple[float, Span]]:
-    """Of entities that overlap the most certain one."""
-    kept: list[tuple[float, Span]] = []
-    for certainty, span in sorted(candidates, key=lambda item: (-item[0], item[1])):
-        if all(span.end <= other.start or other.end <= span.start for _, other in kept):
-            kept.append((certainty, span))
-    return kept

@@ -168,7 +168,7 @@ def tune_threshold(logits: np.ndarray, gold: Sequence[int]) -> float:
     """The log-odds threshold with the best F1 on a split: the baseline of every comparison.
 
     Args:
-        logits: of the validation split, never of the test split. Shape ``[examples, 2]``.
+        logits: those of the validation split, never of the test split. Shape ``[examples, 2]``.
         gold: its classes.
 
     Returns:

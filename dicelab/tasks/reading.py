@@ -265,7 +265,7 @@ def decode(
     """The best span of every question, over all its windows.
 
     Args:
-        logits: of starts and of ends, ``[windows, L]`` each, in the order of the split.
+        logits: those of starts and of ends, ``[windows, L]`` each, in the order of the split.
         encoded: the encoded corpus.
         split: the split's name.
         as_choice: whether the model was trained by :func:`choice`. Then "no answer" scores what
@@ -418,7 +418,7 @@ def tune_threshold(
     """The "no answer" threshold with the best F1 on the validation split.
 
     Args:
-        answers: of the validation split, never of the test split.
+        answers: those of the validation split, never of the test split.
         gold: its column ``answers``.
         language: see :func:`score`.
     """

@@ -26,8 +26,7 @@ from transformers.utils import ModelOutput
 
 from dicelab.corpora.tags import Span
 from dicelab.corpora.tags import spans as spans_of
-from dicelab.tasks import thresholds
-from dicelab.tasks.entity_scores import score_spans
+from dicelab.tasks.entity_scores import score_spans, taken, tune_certainty
 from dicelab.training.encoders import load_model, pad
 
 IGNORED = -100
@@ -144,10 +143,10 @@ class SpanHead(nn.Module):
     place of the ``[B, W, K, 2 * width]`` of a concatenation.
 
     Args:
-        width: of a word's vector.
+        width: the size of a word's vector.
         max_width: K.
         types: T.
-        hidden: of a span's vector.
+        hidden: the size of a span's vector.
     """
 
     def __init__(self, width: int, max_width: int, types: int, hidden: int = 128) -> None:
@@ -353,7 +352,7 @@ def decode(
         For each sentence its entities, in words.
     """
     found = _found(logits, split, types, threshold)
-    return [_sorted(candidates if nested else free(candidates)) for candidates in found]
+    return [taken(candidates, nested) for candidates in found]
 
 
 def tune_threshold(
@@ -367,26 +366,8 @@ def tune_threshold(
         types: see :func:`decode`.
         nested: see :func:`decode`.
     """
-    gold = [set(spans_of(tags)) for tags in split["tags"][:]]
-    # Of two that overlap the more certain stays, so a threshold takes entities away and adds none.
-    kept = [
-        (certainty, span in entities)
-        for candidates, entities in zip(_found(logits, split, types, -np.inf), gold, strict=True)
-        for certainty, span in (candidates if nested else free(candidates))
-    ]
-    scores, right = zip(*kept, strict=True) if kept else ((), ())
-    return thresholds.best_f1(scores, right, sum(map(len, gold)))
-
-
-def free(candidates: Iterable[tuple[float, Span]]) -> list[tuple[float, Span]]:
-    """Of spans that overlap the most certain one, from the most certain of all down."""
-    kept: list[tuple[float, Span]] = []
-    taken: set[int] = set()
-    for certainty, span in sorted(candidates, key=lambda c: (-c[0], c[1].start, c[1].end, c[1])):
-        if taken.isdisjoint(range(span.start, span.end)):
-            taken.update(range(span.start, span.end))
-            kept.append((certainty, span))
-    return kept
+    gold = [spans_of(tags) for tags in split["tags"][:]]
+    return tune_certainty(_found(logits, split, types, -np.inf), gold, nested)
 
 
 def _found(
@@ -408,7 +389,3 @@ def _found(
                 candidates.append((float(scores[start, width, kind]), span))
         found.append(candidates)
     return found
-
-
-def _sorted(candidates: Iterable[tuple[float, Span]]) -> list[Span]:
-    return sorted((span for _, span in candidates), key=lambda s: (s.start, s.end, s.type))

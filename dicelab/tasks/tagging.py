@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from dicelab.corpora.tags import by_character as tag_characters
 from dicelab.corpora.tags import spans
 from dicelab.tasks import thresholds
 from dicelab.tasks.entity_scores import score_spans
-from dicelab.tasks.valid_tags import best_valid
+from dicelab.tasks.valid_tags import valid_tags
 from dicelab.tasks.windows import owned, windows, word_lengths
 from dicelab.training.encoders import load_model, pad
 
@@ -241,25 +241,50 @@ def decode(
     """
     if valid and OUTSIDE not in labels:
         raise ValueError(f"valid: expected IOB2 labels, with {OUTSIDE!r}; got {list(labels)}")
-    scores = np.array(logits, dtype=np.float32, copy=True)
+    scores, held, lengths = word_scores(logits, split)
     if OUTSIDE in labels:
-        scores[..., labels.index(OUTSIDE)] += outside_bias
+        outside = labels.index(OUTSIDE)
+        scores[:, outside] += outside_bias
+    if valid:
+        scores[~held] = -np.inf
+        scores[~held, outside] = 0.0
+        best = valid_tags(scores, lengths, labels)
+    else:
+        best = scores.argmax(-1)
+    tags = np.array(labels, dtype=object)[best]
+    tags[~held] = OUTSIDE
+    words = iter(tags.tolist())
+    return [list(islice(words, length)) for length in lengths.tolist()]
+
+
+def word_scores(
+    logits: np.ndarray, split: Dataset | Mapping[str, Any]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The logits of each word, from the window that answers for it.
+
+    Args:
+        logits: see :func:`decode`.
+        split: see :func:`decode`.
+
+    Returns:
+        Logits ``[words, labels]`` of the words of all sentences, float32; whether a row holds the
+        word, bool ``[words]``, without which its logits are 0; and the words of the sentence that
+        each row begins, ``[rows]``, 0 for a row that goes on with a sentence.
+    """
     rows = split["first_subword"][:]
     first_words = split["first_word"][:] if "first_word" in _columns(split) else [0] * len(rows)
-    if valid:
-        words, lengths = _by_word(scores, rows, first_words, labels.index(OUTSIDE))
-        indices = best_valid(words, labels)
-        return [[labels[i] for i in tags[:n]] for tags, n in zip(indices, lengths, strict=True)]
-    best = scores.argmax(-1)
-    found = [
-        [OUTSIDE] * len(row) if not first else []
-        for row, first in zip(rows, first_words, strict=True)
-    ]
-    for (home, row, first), indices in zip(_placed(rows, first_words), best, strict=True):
-        for word, position in enumerate(row, start=first):
-            if position >= 0:
-                found[home][word] = labels[indices[position]]
-    return found
+    lengths = np.array(
+        [0 if first else len(row) for row, first in zip(rows, first_words, strict=True)], dtype=int
+    )
+    starts = np.cumsum(lengths) - lengths
+    scores = np.zeros((lengths.sum(), logits.shape[-1]), dtype=np.float32)
+    held = np.zeros(len(scores), dtype=bool)
+    for number, (home, row, first) in enumerate(_placed(rows, first_words)):
+        positions = np.asarray(row, dtype=np.int64)
+        words = np.flatnonzero(positions >= 0)
+        scores[starts[home] + first + words] = logits[number][positions[words]]
+        held[starts[home] + first + words] = True
+    return scores, held, lengths
 
 
 def _columns(split: Dataset | Mapping[str, Any]) -> Any:
@@ -274,21 +299,6 @@ def _placed(
     for number, (row, first) in enumerate(zip(rows, first_words, strict=True)):
         home = home if first else number
         yield home, row, first
-
-
-def _by_word(
-    scores: np.ndarray, rows: Sequence[Sequence[int]], first_words: Sequence[int], outside: int
-) -> tuple[np.ndarray, list[int]]:
-    """Scores ``[rows, words, C]``, ``O`` being sure where no row holds a word, and the lengths."""
-    lengths = [0 if first else len(row) for row, first in zip(rows, first_words, strict=True)]
-    shape = (len(rows), max(lengths, default=0), scores.shape[-1])
-    words = np.full(shape, -np.inf, dtype=np.float32)
-    words[..., outside] = 0.0
-    for number, (home, row, first) in enumerate(_placed(rows, first_words)):
-        for word, position in enumerate(row, start=first):
-            if position >= 0:
-                words[home, word] = scores[number, position]
-    return words, lengths
 
 
 def score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:

@@ -1,8 +1,9 @@
 """Choosing a threshold on the validation split: the baseline that every loss is held against.
 
 A task has candidates and what each of them scores; :func:`best` chooses. Where every decision has
-one score of its own, the candidates need no grid: :func:`cuts` are all that differ. Where there are
-too few labels to tune on, :func:`plug_in` asks the model's own probabilities.
+one score of its own, the candidates need no grid: :func:`cuts` are all that differ, and
+:func:`best_f1` and :func:`best_cut` try them all. Where there are too few labels to tune on,
+:func:`plug_in` asks the model's own probabilities, and :func:`plug_in_cut` calibrates them first.
 """
 
 from __future__ import annotations
@@ -10,6 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.goal import Goal
 
 
 def best(tried: Sequence[float] | np.ndarray, values: Sequence[float] | np.ndarray) -> float:
@@ -46,17 +51,41 @@ def best_f1(
     """The threshold above which saying yes has the best F1.
 
     Args:
-        scores: of every decision, such as log-odds. Shape ``[n]``; none gives 0.
+        scores: one for every decision, such as log-odds. Shape ``[n]``; none gives 0.
         right: whether yes is right. Shape ``[n]``, of 0 and 1.
         gold: how many yes there are to find; more than ``right`` holds where some have no score.
     """
     if not len(scores):
         return 0.0
+    tried, counts = _counts_above(scores, right, gold)
+    return best(tried, counts.f1)
+
+
+def best_cut(margins: np.ndarray, gold: np.ndarray, goal: Goal) -> float:
+    """The threshold of a yes-or-no decision with the best score, nearest to 0 among equals.
+
+    Args:
+        margins: log-odds of yes. Shape ``[n]``.
+        gold: 1 for yes. Shape ``[n]``.
+        goal: over the classes no and yes, or over yes alone where its focus is ``(0,)``.
+    """
+    tried, yes = _counts_above(margins, gold, int(gold.sum()))
+    if goal.focus == (0,):
+        return best(tried, goal.value(yes[:, None]))
+    n = len(gold)
+    true_negative = n - yes.predicted - yes.actual + yes.true_positive
+    no = Counts(true_negative, n - yes.predicted, n - yes.actual)
+    return best(tried, goal.value(Counts.stack([no, yes], axis=1)))
+
+
+def _counts_above(
+    scores: Sequence[float] | np.ndarray, right: Sequence[int] | np.ndarray, actual: int
+) -> tuple[np.ndarray, Counts]:
+    """All thresholds, and for each the counts where yes is said of what lies above it."""
     tried, below = cuts(scores)
     found = np.concatenate([[0], np.cumsum(np.asarray(right)[np.argsort(scores, kind="stable")])])
-    hits = found[-1] - found[below]
-    said = len(scores) - below
-    return best(tried, 2 * hits / np.maximum(said + gold, 1))
+    predicted = len(scores) - below
+    return tried, Counts(found[-1] - found[below], predicted, np.full_like(predicted, actual))
 
 
 def plug_in(log_odds: Sequence[float] | np.ndarray, beta: float = 1.0) -> float:
@@ -68,7 +97,7 @@ def plug_in(log_odds: Sequence[float] | np.ndarray, beta: float = 1.0) -> float:
     1995).
 
     Args:
-        log_odds: of every decision. Shape ``[n]``; none gives 0.
+        log_odds: those of every decision. Shape ``[n]``; none gives 0.
         beta: 1 for F1.
     """
     ordered = np.sort(np.asarray(log_odds, dtype=np.float64))[::-1]
@@ -81,3 +110,24 @@ def plug_in(log_odds: Sequence[float] | np.ndarray, beta: float = 1.0) -> float:
     last = int(score.argmax())
     below = ordered[last + 1] if last + 1 < len(ordered) else ordered[last] - 1
     return float((ordered[last] + below) / 2)
+
+
+def plug_in_cut(margins: np.ndarray, gold: np.ndarray, beta: float = 1.0) -> float:
+    """The threshold with the largest *expected* F-beta by the model's calibrated probabilities.
+
+    A logistic curve over the margins makes probabilities of them first: two numbers are fitted
+    where the best threshold would follow every single positive. Then :func:`plug_in` chooses.
+
+    Args:
+        margins: log-odds of yes on the validation split. Shape ``[n]``.
+        gold: 1 for yes. Shape ``[n]``.
+        beta: 1 for F1.
+    """
+    if len(set(gold.tolist())) < 2:
+        return best_cut(margins, gold, Goal("fbeta", (0,), beta))
+    scale = float(margins.std()) or 1.0
+    curve = LogisticRegression().fit(margins[:, None] / scale, gold)
+    slope, start = float(curve.coef_[0, 0]) / scale, float(curve.intercept_[0])
+    if slope <= 0:  # the margins say nothing, and then yes to all has the best F-beta
+        return float(margins.min()) - 1
+    return (plug_in(slope * margins + start, beta) - start) / slope

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+BATCH = 64  # sentences
+
 
 def best_valid(scores: np.ndarray, labels: Sequence[str]) -> np.ndarray:
     """The valid IOB2 sequence with the highest sum of scores, by Viterbi's recursion.
@@ -30,3 +32,31 @@ def best_valid(scores: np.ndarray, labels: Sequence[str]) -> np.ndarray:
     for pointers in reversed(back):
         path.append(np.take_along_axis(pointers, path[-1][:, None], 1)[:, 0])
     return np.stack(path[::-1], 1)
+
+
+def valid_tags(scores: np.ndarray, lengths: np.ndarray, labels: Sequence[str]) -> np.ndarray:
+    """The best valid tags of all words, sentence by sentence; see :func:`best_valid`.
+
+    Args:
+        scores: shape ``[words, len(labels)]``.
+        lengths: the words of each sentence, in order. Shape ``[sentences]``.
+        labels: IOB2 tags, ``O`` among them.
+
+    Returns:
+        Indices of tags. Shape ``[words]``.
+    """
+    starts = np.cumsum(lengths) - lengths
+    found = np.zeros(len(scores), dtype=np.int64)
+    order = np.argsort(lengths, kind="stable")
+    order = order[lengths[order] > 0]
+    for first in range(0, len(order), BATCH):
+        some = order[first : first + BATCH]
+        n = lengths[some]
+        padded = np.full((len(some), n.max(), len(labels)), -np.inf, dtype=np.float32)
+        padded[..., list(labels).index("O")] = 0
+        rows = np.repeat(np.arange(len(some)), n)
+        places = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
+        words = np.repeat(starts[some], n) + places
+        padded[rows, places] = scores[words]
+        found[words] = best_valid(padded, labels)[rows, places]
+    return found

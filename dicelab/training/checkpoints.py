@@ -27,7 +27,7 @@ def alone_in(folder: Path) -> Iterator[None]:
     Of the processes of one distributed run the first holds it for all.
 
     Args:
-        folder: of a run; it is made.
+        folder: a run's folder; it is made.
 
     Raises:
         ParameterError: if another run holds it.
@@ -57,7 +57,7 @@ def last_whole(folder: Path) -> str | None:
     one. The trainer must meet neither: it could take one for the best.
 
     Args:
-        folder: of a run.
+        folder: a run's folder.
     """
     for checkpoint in sorted(folder.glob("checkpoint-*"), key=_step, reverse=True):
         if (checkpoint / COMPLETE).exists():
@@ -105,7 +105,7 @@ def room_in(folder: Path, needed: int) -> Iterator[None]:
     """Say in one sentence that the disk is full, where writing a checkpoint fails for that.
 
     Args:
-        folder: of the run.
+        folder: the run's folder.
         needed: bytes of a checkpoint.
 
     Raises:

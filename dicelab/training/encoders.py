@@ -243,7 +243,7 @@ def weights_sha256(encoder: str, commit: str | None = None) -> str | None:
 
     Args:
         encoder: see :class:`dicelab.training.experiment.Experiment`.
-        commit: of a model of the hub, whose files lie in the hub's cache.
+        commit: that of a model of the hub, whose files lie in the hub's cache.
 
     Returns:
         The sha256 of ``model.safetensors``, or None where there is no such file.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -54,14 +55,36 @@ def save(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileExistsError(f"{folder}: expected a new or an empty folder")
     card = model_card(model, experiment, metrics)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as scratch:
-        whole = Path(scratch) / "model"
+    with replaced(folder) as whole:
         model.save_pretrained(whole)
         tokenizer.save_pretrained(whole)
         card.save(whole / "README.md")
-        whole.rename(folder)
     return folder
+
+
+@contextlib.contextmanager
+def replaced(folder: Path) -> Iterator[Path]:
+    """A folder to write into, which takes the place of ``folder`` when the block ends well."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as scratch:
+        whole = Path(scratch) / "model"
+        whole.mkdir()
+        yield whole
+        if folder.exists():
+            folder.rename(Path(scratch) / "old")
+        whole.rename(folder)
+
+
+def card_of(text: str, pipeline: str | None, library: str = "transformers") -> ModelCard:
+    """A model's card: the hub's metadata and a text in Markdown.
+
+    Args:
+        text: the body of the card.
+        pipeline: the hub's name of the task.
+        library: what reads the model.
+    """
+    data = ModelCardData(library_name=library, tags=["dicebook"], pipeline_tag=pipeline)
+    return ModelCard(f"---\n{data.to_yaml()}\n---\n\n{text}")
 
 
 def model_card(
@@ -83,11 +106,7 @@ def model_card(
             f"{experiment.loss!r}; see Experiment.only"
         )
     name = type(model).__name__
-    data = ModelCardData(
-        library_name="transformers",
-        tags=["dicebook"],
-        pipeline_tag=next((tag for end, tag in PIPELINES.items() if name.endswith(end)), None),
-    )
+    pipeline = next((tag for end, tag in PIPELINES.items() if name.endswith(end)), None)
     shown = asdict(experiment.only(experiment.loss))
     del shown["output_dir"]
     for key in ("corpus", "encoder"):
@@ -97,7 +116,5 @@ def model_card(
     rows = [f"| {key} | `{value}` |" for key, value in shown.items()]
     for split, scores in metrics.items():
         rows += [f"| {split} {key} | {value:.2f} |" for key, value in scores.items()]
-    return ModelCard(
-        f"---\n{data.to_yaml()}\n---\n\n# {shown['corpus']}, trained with dicebook\n\n"
-        + "\n".join(["| name | value |", "| --- | --- |", *rows, ""])
-    )
+    table = "\n".join(["| name | value |", "| --- | --- |", *rows, ""])
+    return card_of(f"# {shown['corpus']}, trained with dicebook\n\n{table}", pipeline)

@@ -237,16 +237,19 @@ def _start_at_prior(model: torch.nn.Module, counts: Counts) -> None:
         ) from None
 
 
-def device_of(experiment: Experiment) -> torch.device:
-    """The device that ``experiment.device`` names.
+def device_of(wanted: Experiment | str) -> torch.device:
+    """The device that an experiment asks for.
+
+    Args:
+        wanted: an experiment, or ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
     Raises:
         ParameterError: for ``"cuda"`` where there is none.
     """
-    if experiment.device == "cuda" and not torch.cuda.is_available():
+    name = wanted if isinstance(wanted, str) else wanted.device
+    if name == "cuda" and not torch.cuda.is_available():
         raise ParameterError("parameter 'device': expected a CUDA GPU for 'cuda', found none")
-    cuda = experiment.device != "cpu" and torch.cuda.is_available()
-    return torch.device("cuda" if cuda else "cpu")
+    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
 
 
 def precision_of(wanted: str, device: torch.device) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from dicelab.fit.fitting import Fit
 from dicelab.fit.options import Options
-from dicelab.fit.page import write
 from dicelab.fit.plan import Plan, Speed
 
 NAMES = ("Ada", "Grace", "Alan", "Edsger")
@@ -115,16 +114,14 @@ def planned(options: Options, epochs: int = 4, *, curve: bool = False) -> Plan:
 
 def fitted(options: Options, epochs: int = 4, *, curve: bool = False) -> Fit:
     """A whole fit by such a plan."""
-    lines: list[str] = []
-    one = Fit(options, lines.append)
-    one.lines = lines  # type: ignore[attr-defined]
-    one.read()
-    one.floors()
-    one.planned = planned(options, epochs, curve=curve)
-    one.search()
-    one.finals()
-    one.choose()
-    one.curve()
-    one.keep()
-    write(one)
-    return one
+    fit = Fit(options, lambda line: None)
+    fit.read()
+    fit.floors()
+    fit.result.plan = planned(options, epochs, curve=curve)
+    fit.search()
+    fit.finals()
+    fit.choose()
+    fit.curve()
+    fit.keep()
+    fit.report()
+    return fit

@@ -17,14 +17,16 @@ from scipy.special import logit
 
 from dicebook.decision import output_layer
 from dicelab.fit import fitting, training
-from dicelab.fit.data import read
 from dicelab.fit.fitting import Fit
+from dicelab.fit.inputs import Inputs, prepare
 from dicelab.fit.options import Options
-from dicelab.fit.problems import SHRINK, Problem, problem_of
+from dicelab.fit.problems import FEW, SHRINK, Problem
 from dicelab.fit.report import advice
-from dicelab.fit.scores import FEW, Goal, best_cut, difference, one_label, plug_in_cut
 from dicelab.fit.training import Done, Run
-from dicelab.training.encoders import load_tokenizer
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.goal import Goal
+from dicelab.metrics.intervals import difference
+from dicelab.tasks.thresholds import best_cut, plug_in_cut
 from tests.fit import made_up
 from tests.fit.made_up import planned
 
@@ -37,14 +39,11 @@ def problem(folder: Path, header: str, rows: list[str], **more: Any) -> Problem:
     source.mkdir()
     for split in ("train", "validation", "test"):
         (source / f"{split}.tsv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
-    return encoded(Options(source=str(source), **more))[0]
+    return encoded(Options(source=str(source), **more)).problem
 
 
-def encoded(options: Options) -> tuple[Problem, Any]:
-    task = problem_of(read(options), options)
-    tokenizer = load_tokenizer("tiny", task.texts(), max_length=64)
-    task.encode(tokenizer, 64)
-    return task, tokenizer
+def encoded(options: Options) -> Inputs:
+    return prepare(replace(options, encoder="tiny", max_length=64))
 
 
 @pytest.mark.parametrize(("positives", "smooth"), [(FEW - 1, True), (FEW, False)])
@@ -106,13 +105,12 @@ def asked(folder: Path, task: str, **more: Any) -> Options:
 @pytest.mark.parametrize("kind", ["sentences", "labels"])
 def test_cross_entropy_alone_begins_at_the_log_prior(tmp_path: Path, kind: str) -> None:
     options = asked(tmp_path, kind, losses=("ce", "dl"))
-    task, tokenizer = encoded(options)
+    inputs = encoded(options)
+    task = inputs.problem
     plan = replace(planned(options, 1), max_steps=1)
     bias = {}
     for arm in options.losses:
-        done = training.run(
-            Run(arm, 1e-9, 0), task, tokenizer, "tiny", plan, options, tmp_path / "runs"
-        )
+        done = training.run(Run(arm, 1e-9, 0), inputs, plan, options, tmp_path / "runs")
         layer = output_layer(done.model(task), len(task.labels))
         bias[arm] = layer.bias.detach().numpy()
     train = task.data.splits["train"]
@@ -129,7 +127,8 @@ def test_the_epoch_that_is_kept_is_the_best_with_its_threshold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = asked(tmp_path, "sentences")
-    task, tokenizer = encoded(options)
+    inputs = encoded(options)
+    task = inputs.problem
     split = task.splits["validation"]
     gold = np.asarray(split["label"][:])
     ranks = np.stack([0 * gold, gold - 3.0], 1)  # all below one half, in the right order
@@ -146,9 +145,7 @@ def test_the_epoch_that_is_kept_is_the_best_with_its_threshold(
         )
 
     monkeypatch.setattr(training, "train", train)
-    done = training.run(
-        Run("ce", 1e-3, 0), task, tokenizer, "tiny", planned(options), options, tmp_path / "runs"
-    )
+    done = training.run(Run("ce", 1e-3, 0), inputs, planned(options), options, tmp_path / "runs")
     np.testing.assert_array_equal(done.validation, ranks.astype(np.float32))
     assert (done.argmax, done.value) == (0, 100)
 
@@ -181,20 +178,21 @@ def fit_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fit
             wrong = np.arange(len(gold)) >= round(quality(one) * len(gold))
             return np.stack([0 * gold, np.where(gold ^ wrong, 1.0, -1.0)], 1)
 
-        def run(one: Run, task: Problem, *given: Any) -> Done:
+        def run(one: Run, inputs: Inputs, *given: Any) -> Done:
+            splits = inputs.problem.splits
             folder = tmp_path / "runs" / one.name
             folder.mkdir(parents=True, exist_ok=True)
-            np.savez(folder / "test.npz", scores=scores(task.splits["test"], one))
+            np.savez(folder / "test.npz", scores=scores(splits["test"], one))
             clock.now += 60
             value = 100 * quality(one)
-            said = scores(task.splits["validation"], one)
+            said = scores(splits["validation"], one)
             return Done(one, said, np.zeros(2), value, value, [{}] * 9, 60.0, folder)
 
         monkeypatch.setattr(fitting, "run", run)
         fit = Fit(options, lambda line: None)
         fit.read()
         fit.floors()
-        fit.planned = replace(planned(options), minutes=minutes)
+        fit.result.plan = replace(planned(options), minutes=minutes)
         fit.search()
         fit.finals()
         return fit
@@ -214,13 +212,15 @@ def test_of_an_arm_the_best_rate_goes_on_and_of_its_seeds_the_best_is_kept(
         return good.get((one.arm, one.rate, one.seed), 0.4)
 
     fit = fit_of(quality, losses=("ce", "dl"), rates=(0.1, 0.2), seeds=3)
-    assert {arm: done.run.rate for arm, done in fit.best.items()} == {"ce": 0.1, "dl": 0.2}
-    assert {arm: of_arm.validation for arm, of_arm in fit.arms.items()} == {
+    assert {arm: done.run.rate for arm, done in fit.result.best.items()} == {"ce": 0.1, "dl": 0.2}
+    assert {arm: of_arm.validation for arm, of_arm in fit.result.arms.items()} == {
         "ce": pytest.approx(100 * (0.6 + 0.7 + 0.6) / 3),
         "dl": pytest.approx(70),
     }
-    assert fit.kept.run == Run("dl", 0.2, 1)
-    assert fit.kept.value == max(done.value for done in fit.arms[fit.chosen].done)
+    assert fit.result.run.run == Run("dl", 0.2, 1)
+    assert fit.result.run.value == max(
+        done.value for done in fit.result.arms[fit.result.chosen].done
+    )
 
 
 def test_the_arm_with_the_best_mean_is_chosen_not_that_of_the_best_run(
@@ -228,26 +228,28 @@ def test_the_arm_with_the_best_mean_is_chosen_not_that_of_the_best_run(
 ) -> None:
     good = {("ce", 0): 0.7, ("ce", 1): 0.7, ("dl", 0): 0.9, ("dl", 1): 0.4}
     fit = fit_of(lambda one: good[one.arm, one.seed], losses=("ce", "dl"), rates=(0.1,), seeds=2)
-    assert fit.chosen == "ce"
+    assert fit.result.chosen == "ce"
 
 
 def test_the_rival_is_cross_entropy_unless_it_is_chosen(fit_of: Callable[..., Fit]) -> None:
     good = {"ce": 0.5, "dl": 0.9, "fl": 0.8}
     three = {"losses": ("ce", "dl", "fl"), "rates": (0.1,), "seeds": 2}
     fit = fit_of(lambda one: good[one.arm], **three)
-    fit.planned = replace(fit.planned, finals=3)
+    fit.result.plan = replace(fit.result.plan, finals=3)
     fit.finals()
-    rival = fit.rival()
+    rival = fit.result.rival()
     assert rival is not None
-    assert (fit.chosen, rival[0]) == ("dl", "ce")
-    assert rival[1].mean == pytest.approx(np.mean(fit.score("dl")) - np.mean(fit.score("ce")))
+    assert (fit.result.chosen, rival[0]) == ("dl", "ce")
+    assert rival[1].mean == pytest.approx(
+        np.mean(fit.result.scores("dl")) - np.mean(fit.result.scores("ce"))
+    )
     assert rival[1].mean > 0
     good["ce"] = 1.0
     fit.search()
     fit.finals()
-    rival = fit.rival()
+    rival = fit.result.rival()
     assert rival is not None
-    assert (fit.chosen, rival[0]) == ("ce", "dl")
+    assert (fit.result.chosen, rival[0]) == ("ce", "dl")
 
 
 # Two arms: two minutes for each of two rates, then two for each further seed.
@@ -259,16 +261,16 @@ def test_no_run_begins_that_would_end_a_tenth_beyond_the_time(
 ) -> None:
     two = {"losses": ("ce", "dl"), "rates": (0.1, 0.2), "seeds": 3}
     fit = fit_of(lambda one: 0.5, minutes=minutes, **two)
-    assert {len(arm.done) for arm in fit.arms.values()} == {seeds}
+    assert {len(arm.done) for arm in fit.result.arms.values()} == {seeds}
     assert fit.spent() == 60 * runs
 
 
 # -- what is said of the result ----------------------------------------------------------------
 
 
-def counts_of(found: list[int], there: int = 10) -> list[np.ndarray]:
+def counts_of(found: list[int], actual: int = 10) -> list[Counts]:
     """Counts of 300 equal rows for each seed, so many of the positives found in each."""
-    return [np.tile([[[n, there, there]]], (300, 1, 1)) for n in found]
+    return [Counts(*(np.full((300, 1), k) for k in (n, actual, actual))) for n in found]
 
 
 def test_the_interval_of_a_difference_is_over_seeds_as_well_as_rows() -> None:
@@ -281,7 +283,10 @@ def test_the_interval_of_a_difference_is_over_seeds_as_well_as_rows() -> None:
     # With one seed only rows are drawn.
     rng = np.random.default_rng(0)
     gold = (rng.random(400) < 0.3).astype(int)
-    arms = [[one_label(gold, np.where(rng.random(400) < e, 1 - gold, gold), 2)] for e in (0.1, 0.2)]
+    arms = [
+        [Counts.of_classes(gold, np.where(rng.random(400) < e, 1 - gold, gold), 2)]
+        for e in (0.1, 0.2)
+    ]
     one = difference(*arms, Goal("f1", (1,)).plain)
     assert one.low < one.mean < one.high
 
@@ -290,7 +295,10 @@ def test_a_visible_difference_is_found_four_times_in_five() -> None:
     rng = np.random.default_rng(1)
     gold = (rng.random(2000) < 0.3).astype(int)
     arms = [
-        [one_label(gold, np.where(rng.random(2000) < 0.1, 1 - gold, gold), 2) for _ in range(5)]
+        [
+            Counts.of_classes(gold, np.where(rng.random(2000) < 0.1, 1 - gold, gold), 2)
+            for _ in range(5)
+        ]
         for _ in range(2)
     ]
     found = difference(*arms, Goal("f1", (1,)).plain)
@@ -303,7 +311,7 @@ def test_more_data_is_advised_when_the_second_half_was_worth_two_points() -> Non
     def kind(gain: float) -> str:
         plan = SimpleNamespace(partial=False)
         fit: Any = SimpleNamespace(
-            winner=None, planned=plan, of_curve={0.25: 10, 0.5: 20, 1.0: 20 + gain}
+            winner=None, plan=plan, curve={0.25: 10, 0.5: 20, 1.0: 20 + gain}
         )
         return re.sub(r"[-+\d.]+", "", advice(fit))
 

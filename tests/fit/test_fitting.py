@@ -53,23 +53,23 @@ def test_the_pipeline_of_transformers_decides_as_predict_does(one: Fit) -> None:
     found = rows(one)
     folder = str(one.folder / "model")
     model = Model(folder, "cpu")
-    texts = one.problem.shown(one.problem.splits["test"])
-    if one.data.task == "tagging":
-        tokens = one.data.splits["test"]["tokens"][:]
+    texts = one.problem.row_texts(one.problem.splits["test"])
+    if one.inputs.data.task == "tagging":
+        tokens = one.inputs.data.splits["test"]["tokens"][:]
         said = [" ".join(tags) for tags in model.words(tokens)]
         tagger = pipeline("token-classification", folder, ignore_labels=[], device="cpu")
         for text, words, tags in zip(texts, tokens, said, strict=True):
             starts = np.cumsum([0, *(len(word) + 1 for word in words)])[:-1]
             first = {piece["start"]: piece["entity"] for piece in reversed(tagger(text))}
             assert tags == " ".join(first[start] for start in starts)
-    elif one.data.task == "labels":
+    elif one.inputs.data.task == "labels":
         said = [label for label, _ in model.texts(texts)]
         classifier = pipeline("text-classification", folder, top_k=None, device="cpu")
         for text, mine in zip(texts, said, strict=True):
             theirs = [p["label"] for p in classifier([text])[0] if p["score"] > 0.5]
             assert set(mine.split("|")) - {""} == set(theirs)
     else:
-        test = one.data.splits["test"]
+        test = one.inputs.data.splits["test"]
         both = [test[column][:] for column in one.problem.text_columns]
         said = [label for label, _ in model.texts(*both)]
         classifier = pipeline("text-classification", folder, device="cpu")
@@ -86,28 +86,31 @@ def test_the_score_in_the_record_is_that_of_the_predictions(one: Fit) -> None:
     record = json.loads((one.folder / "record.json").read_text(encoding="utf-8"))
     found = rows(one)
     told = record["metrics"]["test_tuned"]
-    if one.data.background and not one.data.entities:
+    if one.inputs.data.background and not one.inputs.data.entities:
         gold, said = (" ".join(found[c]).split(" ") for c in ("gold", "predicted"))
-        looked_for = [tag for tag in one.data.labels if tag != "O"]
+        looked_for = [tag for tag in one.inputs.data.labels if tag != "O"]
         expected = f1_score(gold, said, labels=looked_for, average="micro")
         assert told["f1"] == pytest.approx(100 * expected)
         assert "accuracy" not in told
-    elif one.data.task == "tagging":
+    elif one.inputs.data.task == "tagging":
         from seqeval.metrics import f1_score as entity_f1
         from seqeval.scheme import IOB2
 
         gold, said = ([line.split(" ") for line in found[c]] for c in ("gold", "predicted"))
         expected = entity_f1(gold, said, mode="strict", scheme=IOB2)
         assert told["f1"] == pytest.approx(100 * expected)
-    elif one.data.task == "labels":
+    elif one.inputs.data.task == "labels":
         gold, said = (
-            [[label in cell.split("|") for label in one.data.labels] for cell in found[column]]
+            [
+                [label in cell.split("|") for label in one.inputs.data.labels]
+                for cell in found[column]
+            ]
             for column in ("gold", "predicted")
         )
         expected = f1_score(gold, said, average="macro", zero_division=0)
         assert told["macro-f1"] == pytest.approx(100 * expected)
     else:
-        positive = one.data.labels[1]
+        positive = one.inputs.data.labels[1]
         gold, said = (found[column].astype(str) for column in ("gold", "predicted"))
         assert told["f1"] == pytest.approx(100 * f1_score(gold, said, pos_label=positive))
     assert told[one.problem.goal.metric] > 0
@@ -120,20 +123,21 @@ def test_the_threshold_is_in_the_bias_and_nowhere_else(one: Fit) -> None:
     split = one.problem.splits["test"]
     from dicelab.fit.training import scores_of
 
-    shifted = scores_of(one.problem, kept.model, one.tokenizer, split)
+    shifted = scores_of(one.inputs, kept.model, split)
     np.testing.assert_allclose(
-        shifted - one.kept_test(), np.broadcast_to(told["bias"], shifted.shape), atol=2e-4
+        shifted - one.result.test_scores(), np.broadcast_to(told["bias"], shifted.shape), atol=2e-4
     )
     assert head_of(kept.model).bias is not None
     zero = np.zeros(len(told["bias"]))
     np.testing.assert_array_equal(
-        one.problem.decide(shifted, zero), one.problem.decide(one.kept_test(), one.kept.bias)
+        one.problem.decide(shifted, zero),
+        one.problem.decide(one.result.test_scores(), one.result.run.bias),
     )
 
 
 def test_predict_reads_what_people_have(one: Fit, tmp_path: Path) -> None:
     out = io.StringIO()
-    if one.data.task == "tagging":
+    if one.inputs.data.task == "tagging":
         (tmp_path / "new.txt").write_text("Ada saw New Oslo.\n\nthe old tree\n", encoding="utf-8")
         assert predict(one.folder, tmp_path / "new.txt", out, device="cpu") == 3
         lines = [line.split("\t")[0] for line in out.getvalue().splitlines()]
@@ -144,7 +148,7 @@ def test_predict_reads_what_people_have(one: Fit, tmp_path: Path) -> None:
     lines = out.getvalue().splitlines()
     assert len(lines) == n + 1
     assert lines[0].startswith("label\tprobability\ttext")
-    if one.data.task != "pairs":
+    if one.inputs.data.task != "pairs":
         (tmp_path / "new.txt").write_text("Ada saw it\nthe old tree\n", encoding="utf-8")
         assert predict(one.folder, tmp_path / "new.txt", io.StringIO(), device="cpu") == 2
 
@@ -160,14 +164,14 @@ def test_predict_has_a_row_for_each_text(one: Fit, tmp_path: Path) -> None:
         "new.txt": "\n".join(texts) + "\n",
         "new.md": "\n".join(texts),
     }
-    if one.data.task == "pairs":
+    if one.inputs.data.task == "pairs":
         pytest.skip("texts alone")
     for name, content in files.items():
         (tmp_path / name).write_text(content, encoding="utf-8", newline="")
         out, said = io.StringIO(), []
         assert predict(one.folder, tmp_path / name, out, device="cpu", say=said.append) == 4
         assert said[0].startswith(f"{name}: utf-8, ")
-        if one.data.task == "tagging":
+        if one.inputs.data.task == "tagging":
             words = [line.split("\t") for line in out.getvalue().splitlines()]
             assert [word[0] for word in words][:5] == ["Ada", "saw", "it", "", ""]
             assert all(0 < float(word[2]) <= 1 for word in words if word != [""])
@@ -181,10 +185,10 @@ def test_predict_has_a_row_for_each_text(one: Fit, tmp_path: Path) -> None:
 def test_the_probabilities_are_right_as_often_as_they_say(one: Fit) -> None:
     told = json.loads((one.folder / "model" / "dicebook.json").read_text(encoding="utf-8"))
     split = one.problem.splits["validation"]
-    scores, gold = one.kept.validation, one.problem.gold(split)
+    scores, gold = one.result.run.validation, one.problem.gold(split)
     z = told["calibration"]["scale"] * scores + np.array(told["calibration"]["shift"])
     before, after = scores, z
-    if one.data.task == "labels":
+    if one.inputs.data.task == "labels":
         likelihoods = [np.log(expit(np.where(gold, x, -x))).mean() for x in (before, after)]
         assert expit(z).mean(0) == pytest.approx(gold.mean(0), abs=0.05)
     else:
@@ -197,7 +201,7 @@ def test_the_probabilities_are_right_as_often_as_they_say(one: Fit) -> None:
 
 
 def test_a_reader_that_has_seen_enough_ends_predict_quietly(one: Fit, tmp_path: Path) -> None:
-    if one.data.task != "sentences":
+    if one.inputs.data.task != "sentences":
         pytest.skip("one task is enough")
     (tmp_path / "new.txt").write_text("Ada saw the old tree\n" * 5000, encoding="utf-8")
     command = f"{sys.executable} -m dicelab predict {one.folder} {tmp_path / 'new.txt'}"
@@ -233,9 +237,9 @@ def test_a_file_that_is_not_read_leaves_nothing(tmp_path: Path) -> None:
 def test_words_beyond_the_longest_row_are_read_in_windows(tmp_path: Path) -> None:
     short = options(tmp_path, "tagging", max_length=7, losses=("ce",), seeds=1)
     one = fitted(short)
-    assert sum(one.cut.values()) == 0
-    assert len(one.problem.splits["test"]) > len(one.data.splits["test"])
-    found, test = rows(one), one.data.splits["test"]
+    assert sum(one.inputs.cut.values()) == 0
+    assert len(one.problem.splits["test"]) > len(one.inputs.data.splits["test"])
+    found, test = rows(one), one.inputs.data.splits["test"]
     assert len(found) == len(test)
     said = [line.split(" ") for line in found["predicted"]]
     assert [len(tags) for tags in said] == [len(tokens) for tokens in test["tokens"]]
@@ -256,8 +260,8 @@ def test_no_tagged_word_is_cut_unasked(tmp_path: Path) -> None:
         file.write(f"\n{long}\n")
     one = Fit(Options(source=str(source), out=str(tmp_path / "out"), encoder="tiny", device="cpu"))
     one.read()
-    assert max(map(len, one.data.splits["test"]["tokens"][:])) == 61
-    assert sum(one.cut.values()) == 0
+    assert max(map(len, one.inputs.data.splits["test"]["tokens"][:])) == 61
+    assert sum(one.inputs.cut.values()) == 0
 
 
 class Page(HTMLParser):
@@ -297,7 +301,7 @@ def test_the_report_is_one_page_that_loads_nothing(one: Fit) -> None:
     assert "url(http" not in source
     assert "@import" not in source
     assert all(len(alt) > 20 for alt in page.pictures)
-    assert len(page.pictures) >= (4 if one.of_curve else 3)
+    assert len(page.pictures) >= (4 if one.result.curve else 3)
     text = " ".join(page.text)
     for words in ("Kept:", "floor", "Score by class", "errors", "The data", "Versions"):
         assert words in text
@@ -314,13 +318,13 @@ def test_what_was_guessed_is_said(one: Fit) -> None:
         "pairs": "The text is columns 'premise' and 'hypothesis' (--text).",
         "labels": "The text is column 'text' (--text).",
     }
-    assert guessed[one.data.task] in one.data.notes
+    assert guessed[one.inputs.data.task] in one.inputs.data.notes
 
 
 def test_a_fit_that_is_asked_again_trains_nothing(one: Fit) -> None:
     before = json.loads((one.folder / "record.json").read_text(encoding="utf-8"))
     stamps = {p: p.stat().st_mtime_ns for p in one.folder.rglob("run.json")}
-    again = fitted(one.options, curve=bool(one.of_curve))
+    again = fitted(one.options, curve=bool(one.result.curve))
     assert {p: p.stat().st_mtime_ns for p in one.folder.rglob("run.json")} == stamps
     after = json.loads((again.folder / "record.json").read_text(encoding="utf-8"))
     for name in ("metrics", "bias", "finals", "search", "difference", "verdict"):
@@ -376,7 +380,7 @@ fitted(Options(**{vars(killed)!r}))
     again = fitted(killed)
     assert len(resumed) == 1, "the first run was kept, the second went on"
     assert "checkpoint-" in str(resumed[0])
-    assert again.score("ce") == whole.score("ce")
+    assert again.result.scores("ce") == whole.result.scores("ce")
     assert not list((tmp_path / "b").rglob("checkpoint-*"))
 
 
@@ -399,14 +403,14 @@ def test_a_machine_that_becomes_slow_gets_fewer_runs_and_a_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The planned passes of two losses take far longer than what was probed.
-    monkeypatch.setattr(Fit, "spent", lambda one: 0.0 if not hasattr(one, "number") else 1e4)
+    monkeypatch.setattr(Fit, "spent", lambda one: 0.0 if not one.number else 1e4)
     source = MAKERS["sentences"](tmp_path / "my.tsv")
     usual = {"text": "message", "label": "flag", "encoder": "tiny", "losses": ("ce", "dl")}
     one = fitted(Options(source=str(source), out=str(tmp_path / "fit"), device="cpu", **usual))
-    assert [str(done.run) for done in one.searched] == ["ce, rate 0.002, seed 0"]
-    assert len(one.searched[0].history) == 1 < one.planned.epochs
-    assert one.notes[0].startswith("ce, rate 0.002, seed 0: stopped after 1 of ")
-    assert "The time did not suffice for dice." in one.notes
+    assert [str(done.run) for done in one.result.searched] == ["ce, rate 0.002, seed 0"]
+    assert len(one.result.searched[0].history) == 1 < one.result.plan.epochs
+    assert one.result.notes[0].startswith("ce, rate 0.002, seed 0: stopped after 1 of ")
+    assert "The time did not suffice for dice." in one.result.notes
     assert (tmp_path / "fit" / "model" / "model.safetensors").exists()
     assert "did not suffice" in (tmp_path / "fit" / "report.html").read_text(encoding="utf-8")
 

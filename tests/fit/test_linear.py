@@ -28,8 +28,11 @@ from dicelab.fit.fitting import Fit
 from dicelab.fit.linear import Pool, search
 from dicelab.fit.problems import Problem, problem_of
 from dicelab.fit.report import _compared
-from dicelab.fit.scores import Difference, Goal, interval, one_label
+from dicelab.fit.result import Arm
 from dicelab.fit.training import Done, Run
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.goal import Goal
+from dicelab.metrics.intervals import Difference, interval
 from tests.fit.made_up import MAKERS
 
 pytestmark = pytest.mark.slow
@@ -65,21 +68,21 @@ def one(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 def test_a_kept_linear_model_decides_as_it_was_scored(one: Fit) -> None:
-    best = one.best_linear()
+    best = one.result.best_linear()
     assert best is not None
     test = one.problem.splits["test"]
-    said = one.problem.said(one.problem.decide(best.test, best.bias), test)
+    said = one.problem.decision_texts(one.problem.decide(best.test, best.bias), test)
     kept = load(one.folder, "cpu")
     both = columns_of(one.problem, test)
     assert [label for label, _ in kept.texts(*both)] == said
     rows = both[0] if len(both) == 1 else list(zip(*both, strict=True))
     found = kept.predict(rows)
-    if one.data.task == "labels":
+    if one.inputs.data.task == "labels":
         found = np.array(["|".join(kept.classes_[row]) for row in found])
     assert found.tolist() == said
     p = kept.predict_proba(rows)
     assert p.shape == (len(test), len(one.problem.labels))
-    if one.data.task != "labels":
+    if one.inputs.data.task != "labels":
         assert p.sum(1) == pytest.approx(1)
     out = io.StringIO()
     assert predict(one.folder, one.options.source, out, device="cpu") > len(test)
@@ -94,7 +97,7 @@ def test_a_linear_model_is_safetensors_and_json(one: Fit) -> None:
 
 def test_the_best_by_out_of_fold_scores_is_in_the_folder(one: Fit) -> None:
     told = json.loads((one.folder / "model" / "dicebook.json").read_text(encoding="utf-8"))
-    values = {name: of.value for name, of in one.candidates.items()}
+    values = {name: of.value for name, of in one.result.candidates.items()}
     assert set(values) == {"words", "embeddings", "words+embeddings"}
     assert told["features"] == max(values, key=lambda name: values[name])
 
@@ -107,18 +110,18 @@ def tagger(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def test_a_kept_tagger_decides_as_it_was_scored(tagger: Fit) -> None:
-    best = tagger.best_linear()
+    best = tagger.result.best_linear()
     assert best is not None
-    assert set(tagger.candidates) == {"shapes", "shapes+states"}
+    assert set(tagger.result.candidates) == {"shapes", "shapes+states"}
     test = tagger.problem.splits["test"]
-    assert len(test) > len(tagger.data.splits["test"])
-    said = best.problem.said(best.problem.decide(best.test, best.bias), test)
+    assert len(test) > len(tagger.inputs.data.splits["test"])
+    said = best.problem.decision_texts(best.problem.decide(best.test, best.bias), test)
     kept = load(tagger.folder, "cpu")
-    tokens = tagger.data.splits["test"]["tokens"][:]
+    tokens = tagger.inputs.data.splits["test"]["tokens"][:]
     assert [" ".join(tags) for tags in kept.predict(tokens)] == said
     assert kept.tagged([[], ["Ada"]])[0] == []
     assert kept.tagged([[]]) == [[]]
-    assert tagger._score(tagger.counts_of(best)) > 80
+    assert tagger.result.score_of(tagger.result.counts_of(best)) > 80
     out = io.StringIO()
     assert predict(tagger.folder, tagger.options.source, out, device="cpu") == 90
     with pytest.raises(TypeError, match="use tagged"):
@@ -126,9 +129,9 @@ def test_a_kept_tagger_decides_as_it_was_scored(tagger: Fit) -> None:
 
 
 def test_a_linear_tagger_says_valid_tags_alone(tagger: Fit) -> None:
-    if tagger.data.task != "tagging" or not tagger.data.entities:
+    if tagger.inputs.data.task != "tagging" or not tagger.inputs.data.entities:
         pytest.skip("tags without a prefix are all valid")
-    best = tagger.best_linear()
+    best = tagger.result.best_linear()
     assert best is not None
     rng = np.random.default_rng(0)
     labels, lengths = tagger.problem.labels, [5, 1, 3]
@@ -199,7 +202,7 @@ def test_the_rows_that_a_linear_model_learns_from_are_bounded(tmp_path: Path) ->
 
 def test_the_interval_of_a_share_is_that_of_the_binomial() -> None:
     gold = np.zeros(400, dtype=int)
-    counts = one_label(gold, (np.arange(400) < 80).astype(int), 2)
+    counts = Counts.of_classes(gold, (np.arange(400) < 80).astype(int), 2)
     found = interval(counts, Goal("accuracy", (0, 1)).plain)
     low, high = stats.norm.interval(0.95, 80, 10 * np.sqrt(0.8 * 0.2 * 100 / 4) / 10)
     assert (found.value, found.low, found.high) == pytest.approx((80, low, high), abs=1)
@@ -231,24 +234,27 @@ def chosen(one: Fit) -> Callable[[float], str]:
         bias = np.zeros(len(one.problem.labels))
         run = Run("ce", 1e-3, 0)
         done = Done(run, scores.astype(np.float32), bias, 0.0, 0.0, [], 0.0, one.folder)
-        one.chosen = "ce"
-        one.arms = {"ce": type("Arm", (), {"done": [done]})()}
+        one.result.chosen = "ce"
+        one.result.arms = {"ce": Arm([done])}
         return one.choose()
 
     return choose
 
 
 def test_the_better_one_on_validation_is_kept(one: Fit, chosen: Callable[[float], str]) -> None:
-    best = one.best_linear()
+    best = one.result.best_linear()
     assert best is not None
     assert chosen(0.3) == best.name
-    assert one.winner is best
-    assert one.honest["ce"] < one.honest[best.name]
-    whole, one.candidates = one.candidates, {best.name: replace(best, scores=-best.scores)}
+    assert one.result.winner is best
+    assert one.result.compared["ce"] < one.result.compared[best.name]
+    whole, one.result.candidates = (
+        one.result.candidates,
+        {best.name: replace(best, scores=-best.scores)},
+    )
     assert chosen(1.0) == "ce"
-    assert one.winner is None
-    assert one.honest["ce"] == pytest.approx(100)
-    one.candidates = whole
+    assert one.result.winner is None
+    assert one.result.compared["ce"] == pytest.approx(100)
+    one.result.candidates = whole
 
 
 # -- as a user has it ---------------------------------------------------------------------------
@@ -325,8 +331,8 @@ fit(Options(**{vars(asked)!r}))
     again = Fit(asked, lines.append)
     again.read()
     assert set(again.linear()) == {"words", "embeddings", "words+embeddings"}
-    before = {name: of.value for name, of in again.candidates.items()}
+    before = {name: of.value for name, of in again.result.candidates.items()}
     third = Fit(asked, lines.append)
     third.read()
     assert {name: of.value for name, of in third.linear().items()} == before
-    assert all(of.model is None for of in third.candidates.values())
+    assert all(of.model is None for of in third.result.candidates.values())

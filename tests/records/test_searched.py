@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dicelab.metrics.counts import Counts
 from dicelab.records import searched
 from dicelab.records.analysis import f1, holm, read
 from dicelab.records.searched import (
     OTHERS,
     PLUG_IN,
     PRIMARY,
-    Effect,
+    SearchEffect,
     at_last_checkpoint,
     bootstrap,
     effect,
@@ -39,9 +40,9 @@ def _effect(
     source: str = "",
     stratum: str = "s",
     positives: int = 100,
-) -> Effect:
+) -> SearchEffect:
     source = source or f"source {number}"
-    return Effect(f"task {number}", source, stratum, positives, mean, 0.0, 0.0, error, 0.0, 5)
+    return SearchEffect(f"task {number}", source, stratum, positives, mean, 0.0, 0.0, error, 0.0, 5)
 
 
 def test_one_task_a_source_and_no_noise_is_students_interval() -> None:
@@ -193,7 +194,7 @@ def test_a_task_is_compared_with_cross_entropy_from_the_prior(tmp_path: Path) ->
 
 
 def test_an_effect_reads_as_its_mean_and_interval() -> None:
-    e = searched.Effect("t", "s", "x", 1, 4.94, -2.41, 7.44, 1.0, 1.0, 5)
+    e = searched.SearchEffect("t", "s", "x", 1, 4.94, -2.41, 7.44, 1.0, 1.0, 5)
     assert str(e) == "+4.9 [−2.4, +7.4]"
 
 
@@ -236,7 +237,8 @@ def test_the_bootstrap_is_that_of_a_loop() -> None:
                 one, other = (f1(*(both[arm, s, k] @ weight), gold @ weight) for arm in (0, 1))
                 values.append(one - other)
         drawn.append(np.mean(values))
-    found = bootstrap(both, gold)
+    counts = Counts(both[..., 0, :], both[..., 1, :], np.broadcast_to(gold, (2, 3, 4, 20)))
+    found = bootstrap(counts)
     assert found.mean() == pytest.approx(np.mean(drawn), abs=4 * np.std(drawn) / 4_000**0.5)
     assert found.std() == pytest.approx(np.std(drawn) * 1.5**0.5, rel=0.05)
 

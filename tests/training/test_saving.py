@@ -110,7 +110,7 @@ def test_the_card_says_where_a_model_comes_from(tmp_path: Path, models, tokenize
 def test_a_folder_is_whole_or_not_there(tmp_path: Path, models, tokenizer) -> None:
     class Breaks:
         def save_pretrained(self, to: Path) -> None:
-            to.mkdir()
+            to.mkdir(exist_ok=True)
             (to / "half").touch()
             raise OSError("disk full")
 

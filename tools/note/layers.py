@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dicelab.claims import claim
-from dicelab.records.decided import Effect
+from dicelab.records.decided import DrawEffect
 from dicelab.records.speed import ARMS, faster, read_corpora, scores
 from tools.note.words import interval, signed
 
@@ -30,7 +30,7 @@ def numbers(folder: Path) -> dict[str, str]:
     """
     corpora = read_corpora(folder)
 
-    def minus(task: str, arm: str, other: str) -> Effect:
+    def minus(task: str, arm: str, other: str) -> DrawEffect:
         found = faster(corpora[task], arm, other, "tuned")
         assert found is not None
         return found

@@ -10,8 +10,8 @@ from dicelab.records.analysis import Record, read
 from dicelab.records.searched import (
     PRIMARY,
     Contrast,
-    Effect,
     Estimate,
+    SearchEffect,
     effects_of,
     mean_f1,
     pool,
@@ -137,7 +137,7 @@ def _edges(folder: Path) -> Iterable[dict[str, Any]]:
             yield {"arm": arm} | {edge: f"{100 * share:.0f}%" for edge, share in shares.items()}
 
 
-def _of_task(found: Effect) -> dict[str, Any]:
+def _of_task(found: SearchEffect) -> dict[str, Any]:
     return {
         "task": found.task,
         "stratum": found.stratum,
@@ -152,7 +152,7 @@ def _of_name(name: str, found: Estimate) -> dict[str, Any]:
     return {"": name, "difference": interval(*found[:3]), "p": found.p}
 
 
-def _over_tasks(effects: Sequence[Effect]) -> list[str]:
+def _over_tasks(effects: Sequence[SearchEffect]) -> list[str]:
     try:
         whole, without = pool(effects), without_each_source(effects)
     except ValueError:  # too few sources yet

@@ -1,4 +1,4 @@
-"""Counts, thresholds and intervals of a fit, each beside a second way to the same number."""
+"""Counts, goals, thresholds and intervals, each beside a second way to the same number."""
 
 from __future__ import annotations
 
@@ -8,17 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score, fbeta_score, precision_recall_curve
 
-from dicelab.fit.scores import (
-    Goal,
-    best_cut,
-    difference,
-    entity_counts,
-    one_label,
-    plug_in_cut,
-    precision_recall,
-    several_labels,
-)
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.goal import Goal
+from dicelab.metrics.intervals import difference
 from dicelab.tasks import tagging
+from dicelab.tasks.thresholds import best_cut, plug_in_cut
 
 TAGS = ["O", "B-LOC", "B-PER", "I-LOC", "I-PER"]
 SENTENCES = st.lists(
@@ -35,22 +29,20 @@ def test_entities_are_counted_as_the_chapters_count_them(
 ) -> None:
     gold, said = (np.array([pair[i] for row in words for pair in row]) for i in (0, 1))
     rows = np.repeat(np.arange(len(words)), [len(row) for row in words])
-    counts = entity_counts(gold, said, rows, TAGS, ["LOC", "PER"], len(words))
+    counts = Counts.of_tags(gold, said, rows, TAGS, ["LOC", "PER"], len(words))
     as_tags = [[[TAGS[pair[i]] for pair in row] for row in words] for i in (0, 1)]
     expected = tagging.score(*as_tags)
     whole = counts.sum(0)
     assert Goal("f1", (0, 1)).value(whole) == pytest.approx(expected["f1"])
-    assert whole[:, 0].sum() * 100 == pytest.approx(
-        expected["precision"] * max(1, whole[:, 1].sum())
-    )
-    assert whole[:, 0].sum() * 100 == pytest.approx(expected["recall"] * max(1, whole[:, 2].sum()))
+    for name, score in whole.sum(0).percent().items():
+        assert score == pytest.approx(expected[name])
 
 
 @pytest.mark.parametrize("classes", [2, 4])
 def test_one_label_scores_are_those_of_scikit_learn(classes: int) -> None:
     rng = np.random.default_rng(0)
     gold, said = rng.integers(classes, size=(2, 200))
-    counts = one_label(gold, said, classes).sum(0)
+    counts = Counts.of_classes(gold, said, classes).sum(0)
     every = tuple(range(classes))
     assert Goal("accuracy", every).value(counts) == pytest.approx(100 * accuracy_score(gold, said))
     macro = 100 * f1_score(gold, said, average="macro")
@@ -63,16 +55,16 @@ def test_one_label_scores_are_those_of_scikit_learn(classes: int) -> None:
 
 def test_a_class_that_is_neither_said_nor_there_is_left_out_of_macro_f1() -> None:
     gold, said = np.array([[0, 0, 2, 2, 1], [0, 2, 2, 2, 1]])
-    counts = one_label(gold, said, 5).sum(0)
+    counts = Counts.of_classes(gold, said, 5).sum(0)
     expected = 100 * f1_score(gold, said, average="macro")
     assert Goal("macro-f1", (0, 1, 2, 3, 4)).value(counts) == pytest.approx(expected)
-    perfect = one_label(gold, gold, 5).sum(0)
+    perfect = Counts.of_classes(gold, gold, 5).sum(0)
     assert Goal("macro-f1", (0, 1, 2, 3, 4)).value(perfect) == 100
     # Of several labels scikit-learn counts it 0.
     hot = np.eye(5, dtype=bool)[gold]
     several = Goal("macro-f1", (0, 1, 2, 3, 4), absent=True)
     expected = 100 * f1_score(hot, hot, average="macro", zero_division=0)
-    assert several.value(several_labels(hot, hot).sum(0)) == pytest.approx(expected) == 60
+    assert several.value(Counts.of_labels(hot, hot).sum(0)) == pytest.approx(expected) == 60
     # The classes of the mean may be fewer: of tags all but the background.
     assert Goal("macro-f1", (1, 2), macro=(1, 2)).value(counts) == pytest.approx(
         100 * f1_score(gold, said, average="macro", labels=[1, 2])
@@ -82,7 +74,7 @@ def test_a_class_that_is_neither_said_nor_there_is_left_out_of_macro_f1() -> Non
 def test_scores_of_several_labels_are_those_of_scikit_learn() -> None:
     rng = np.random.default_rng(1)
     gold, said = rng.random((2, 100, 5)) < [0.5, 0.3, 0.2, 0.1, 0.05]
-    counts = several_labels(gold, said).sum(0)
+    counts = Counts.of_labels(gold, said).sum(0)
     for metric, average in (("f1", "micro"), ("macro-f1", "macro")):
         expected = 100 * f1_score(gold, said, average=average, zero_division=0)
         goal = Goal(metric, (0, 1, 2, 3, 4), absent=True)
@@ -103,7 +95,7 @@ def test_no_other_threshold_is_better_on_validation(metric: str) -> None:
         cut = best_cut(x, gold, goal)
 
         def value(t: float, x: np.ndarray = x, gold: np.ndarray = gold, goal: Goal = goal) -> float:
-            return float(goal.value(one_label(gold, (x > t).astype(int), 2).sum(0)))
+            return float(goal.value(Counts.of_classes(gold, (x > t).astype(int), 2).sum(0)))
 
         assert value(cut) == pytest.approx(max(value(t) for t in [*(x + 1e-9), x.min() - 1]))
 
@@ -113,13 +105,13 @@ def test_a_recall_that_is_asked_for_is_reached_as_precisely_as_it_goes() -> None
     precisions, recalls, _ = precision_recall_curve(gold, x)
     for asked in (0.5, 0.9):
         cut = best_cut(x, gold, Goal("f1", (1,), at_recall=asked))
-        counts = one_label(gold, (x > cut).astype(int), 2).sum(0)[1]
-        precision, recall = precision_recall(counts)
+        counts = Counts.of_classes(gold, (x > cut).astype(int), 2).sum(0)[1]
+        precision, recall = counts.precision, counts.recall
         assert recall >= asked
         assert precision == pytest.approx(precisions[:-1][recalls[:-1] >= asked].max())
         cut = best_cut(x, gold, Goal("f1", (1,), at_precision=asked))
-        counts = one_label(gold, (x > cut).astype(int), 2).sum(0)[1]
-        precision, recall = precision_recall(counts)
+        counts = Counts.of_classes(gold, (x > cut).astype(int), 2).sum(0)[1]
+        precision, recall = counts.precision, counts.recall
         reachable = precisions[:-1] >= asked
         assert precision >= asked
         assert recall == pytest.approx(recalls[:-1][reachable].max())
@@ -153,7 +145,7 @@ def test_the_interval_of_a_difference() -> None:
 
     def arm(error: float) -> list[np.ndarray]:
         said = [np.where(rng.random(500) < error, 1 - gold, gold) for _ in range(3)]
-        return [one_label(gold, one, 2) for one in said]
+        return [Counts.of_classes(gold, one, 2) for one in said]
 
     good, bad = arm(0.05), arm(0.15)
     found = difference(good, bad, goal.plain)

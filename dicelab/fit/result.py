@@ -1,0 +1,223 @@
+"""What a fit found, as values: the report, the record and the card are made of nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dicelab.fit import candidates as linear
+from dicelab.fit.candidates import Candidate
+from dicelab.fit.data import Data
+from dicelab.fit.options import Options
+from dicelab.fit.plan import NO_PLAN, Plan
+from dicelab.fit.predicting import Model
+from dicelab.fit.problems import Problem
+from dicelab.fit.training import Done
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.intervals import Difference, Interval, difference, interval
+
+NAMES = {
+    "ce": "cross entropy",
+    "wce": "weighted cross entropy",
+    "dl": "dice",
+    "fl": "focal loss",
+    "tl": "Tversky",
+    "dsc": "self-adjusting dice",
+    **linear.NAMES,
+}
+
+
+@dataclass
+class Arm:
+    """An arm of the finals.
+
+    Attributes:
+        done: its runs, a seed each.
+        counts: on the test split, decided by the threshold: those of each seed.
+        argmax: the same without a threshold.
+    """
+
+    done: list[Done] = field(default_factory=list)
+    counts: list[Counts] = field(default_factory=list)
+    argmax: list[Counts] = field(default_factory=list)
+
+    @property
+    def validation(self) -> float:
+        """The mean over seeds."""
+        return float(np.mean([done.value for done in self.done]))
+
+
+@dataclass(eq=False, repr=False)
+class FitResult:
+    """What a fit found, as far as it has come.
+
+    The steps of :class:`~dicelab.fit.fitting.Fit` fill it; ``verdict`` and ``record`` come last.
+
+    Attributes:
+        options: what was asked for.
+        data: what was read.
+        problem: the task, encoded.
+        encoder: the encoder's name.
+        max_length: sub-words in a row.
+        cut: words or rows that were cut, by split.
+        notes: sentences about what was left out, for the time or otherwise.
+        chapter: by what name the fit is recorded.
+        floors: test counts ``[rows, kinds]`` of answers that need no model, by name.
+        candidates: the linear models, by name.
+        plan: the runs that there was time for.
+        searched: the runs of the search.
+        best: the best run of each arm in the search.
+        arms: the arms of the finals.
+        chosen: the arm with the best mean on validation; None where nothing was fine-tuned.
+        run: the run of the chosen arm whose model is kept, if no linear model is.
+        run_test: that run's scores on the test split, without its threshold.
+        winner: the linear model that is kept, if one is.
+        compared: validation scores of what :attr:`kept` was chosen from.
+        curve: test scores of the chosen arm by the share of the training rows.
+        seconds: how long the fit took.
+        verdict: the result in sentences.
+        record: all numbers, as in ``record.json``.
+    """
+
+    options: Options
+    data: Data
+    problem: Problem
+    encoder: str
+    max_length: int
+    cut: dict[str, int]
+    notes: list[str] = field(default_factory=list)
+    chapter: str = "fit"
+    floors: dict[str, Counts] = field(default_factory=dict)
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+    plan: Plan = NO_PLAN
+    searched: list[Done] = field(default_factory=list)
+    best: dict[str, Done] = field(default_factory=dict)
+    arms: dict[str, Arm] = field(default_factory=dict)
+    chosen: str | None = None
+    run: Done | None = None
+    run_test: np.ndarray | None = None
+    winner: Candidate | None = None
+    compared: dict[str, float] = field(default_factory=dict)
+    curve: dict[float, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    verdict: list[str] = field(default_factory=list)
+    record: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "\n".join(self.verdict)
+
+    # -- what is kept -----------------------------------------------------------------------
+
+    @property
+    def kept(self) -> str:
+        """The name of what is kept: a loss, or a linear model."""
+        name = self.winner.name if self.winner is not None else self.chosen
+        if name is None:
+            raise RuntimeError("nothing is kept yet; call finals() and choose() of the fit first")
+        return name
+
+    @property
+    def metric(self) -> str:
+        """What the score is, in words."""
+        return self.problem.goal.name
+
+    @property
+    def score(self) -> Interval:
+        """The kept model's score on the test split, in percent, with its 95% interval over rows."""
+        return interval(self.counts()[0], self.problem.goal.plain)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of all that was written."""
+        return Path(self.options.out)
+
+    @property
+    def report(self) -> Path:
+        """The page that shows it all."""
+        return self.folder / "report.html"
+
+    @cached_property
+    def model(self) -> Model:
+        """The kept model, ready to predict."""
+        return Model(self.folder)
+
+    @property
+    def kept_problem(self) -> Problem:
+        """The task, as the kept model decides."""
+        return self.problem if self.winner is None else self.winner.problem
+
+    @property
+    def bias(self) -> np.ndarray:
+        """The decision of the model that is kept: a number for each logit."""
+        return self._run.bias if self.winner is None else self.winner.bias
+
+    def test_scores(self) -> np.ndarray:
+        """The kept model's scores on the test split, without its threshold."""
+        if self.winner is not None:
+            return self.winner.test
+        assert self.run_test is not None
+        return self.run_test
+
+    def decided_on(self) -> tuple[np.ndarray, Any]:
+        """Scores of rows that are not test, by which the kept model's decision was chosen."""
+        if self.winner is not None:
+            return self.winner.scores, self.winner.pool.rows
+        return self._run.validation, self.problem.splits["validation"]
+
+    def counts(self) -> tuple[Counts, Counts]:
+        """Test counts of the model that is kept: with its threshold, and at argmax."""
+        if self.winner is not None:
+            return self.counts_of(self.winner), self.counts_of(self.winner, argmax=True)
+        arm = self.arms[self.kept]
+        place = next(i for i, done in enumerate(arm.done) if done is self.run)
+        return arm.counts[place], arm.argmax[place]
+
+    def against(self, other: Counts) -> Difference:
+        """How far the kept model is ahead of other test counts, rows being paired."""
+        return difference([self.counts()[0]], [other], self.problem.goal.plain)
+
+    # -- what it is compared with -----------------------------------------------------------
+
+    def best_linear(self) -> Candidate | None:
+        """The linear model with the best out-of-fold score."""
+        return max(self.candidates.values(), key=lambda made: made.value, default=None)
+
+    def counts_of(self, candidate: Candidate, *, argmax: bool = False) -> Counts:
+        """Test counts of a linear model."""
+        bias = np.zeros_like(candidate.bias) if argmax else candidate.bias
+        test = self.problem.splits["test"]
+        return self.problem.counts(test, candidate.problem.decide(candidate.test, bias))
+
+    def scores(self, arm: str, *, argmax: bool = False) -> list[float]:
+        """An arm's test scores in percent, one a seed."""
+        counts = self.arms[arm].argmax if argmax else self.arms[arm].counts
+        return [self.score_of(of_seed) for of_seed in counts]
+
+    def score_of(self, counts: Counts) -> float:
+        """The score of counts ``[rows, kinds]``, in percent."""
+        return float(self.problem.goal.plain(counts.sum(0)))
+
+    def scores_percent(self, counts: Counts) -> dict[str, float]:
+        """Score, precision and recall of counts ``[rows, kinds]``, in percent."""
+        goal = self.problem.goal
+        focus = goal.focused(counts.sum(0)).percent()
+        score = {goal.metric: self.score_of(counts)}
+        return score | {name: focus[name] for name in ("precision", "recall")}
+
+    def rival(self) -> tuple[str, Difference] | None:
+        """The second arm, and how far the chosen one is ahead of it."""
+        others = [arm for arm in self.arms if arm != self.chosen]
+        if not others or self.chosen is None:
+            return None
+        rival = "ce" if "ce" in others else max(others, key=lambda a: self.arms[a].validation)
+        ours, theirs = self.arms[self.chosen].counts, self.arms[rival].counts
+        return rival, difference(ours, theirs, self.problem.goal.plain)
+
+    @property
+    def _run(self) -> Done:
+        assert self.run is not None
+        return self.run
