@@ -75,22 +75,22 @@ def table_of(records: Sequence[Record], number: int) -> pd.DataFrame:
             shown[title] = found.mean.text(2)
             if system[2] == "tagger" and (over := conlleval[system].get(label)):
                 shown["conlleval F1"] = f"{over.mean.mean:.2f}"
-            shown["less ce"] = found.gain.text(2) if found.gain else ""
+            shown["minus ce"] = found.gain.text(2) if found.gain else ""
             base = every[metric][system].get("ce")
             if one and label != "ce" and base and set(base.scores) == set(found.scores):
-                shown["less ce"] = f"{found.mean.mean - base.mean.mean:z.2f} (one seed)"
+                shown["minus ce"] = f"{found.mean.mean - base.mean.mean:z.2f} (one seed)"
             shown["p"] = "" if found.p_value is None else f"{found.p_value:.3f}"
             if best := tuned[system]:
                 shown[f"tuned {title}"] = f"{best[label].mean.mean:.2f}"
             shown["the paper's"] = _in_print(row) if row else ""
             for name in COLUMNS[number]:
                 shown[f"paper {TITLES[name]}"] = row.printed.get(name, "") if row else ""
-            shown["paper less ce"] = row.printed.get("delta", "") if row else ""
+            shown["paper minus ce"] = row.printed.get("delta", "") if row else ""
             shown[ABOVE] = "yes" if (*system, label) in works else "no"
             rows.append(shown)
         rows += _floors(records, corpus, metric)
     frame = pd.DataFrame(rows).fillna("")
-    last = [f"paper {TITLES[name]}" for name in COLUMNS[number]] + ["paper less ce", ABOVE]
+    last = [f"paper {TITLES[name]}" for name in COLUMNS[number]] + ["paper minus ce", ABOVE]
     rest = [name for name in frame.columns if name not in last]
     return frame[[*rest, *last]]
 
@@ -132,7 +132,7 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
     for _, rows in frame.groupby("corpus", sort=False):
         kept = rows[rows[ABOVE] != "no"].copy()
         working = rows[(rows[ABOVE] == "yes") & (rows["loss"] == LOSS_NAMES["ce"])]
-        kept.loc[~kept["model"].isin(working["model"]), ["less ce", "p"]] = ""
+        kept.loc[~kept["model"].isin(working["model"]), ["minus ce", "p"]] = ""
         if (kept[ABOVE] == "yes").any():
             parts.append(kept)
     return (pd.concat(parts) if parts else frame.iloc[:0]).drop(columns=ABOVE)

@@ -153,7 +153,9 @@ def test_shares_add_up_and_name_the_ratio(axes) -> None:
 
 
 def test_differences_stand_in_the_row_of_their_task(axes) -> None:
-    effects = [searched.SearchEffect("t", "s", "x", 1, m, m - 1, m + 1, 1.0, 1.0, 2) for m in range(4)]
+    effects = [
+        searched.SearchEffect("t", "s", "x", 1, m, m - 1, m + 1, 1.0, 1.0, 2) for m in range(4)
+    ]
     arms = [("dice", "argmax"), ("dice_start", "tuned")]
     found = {f"task {i}": dict(zip(arms, effects[2 * i :], strict=False)) for i in range(2)}
     figures.differences(found, ax=axes)

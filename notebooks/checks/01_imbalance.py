@@ -53,7 +53,9 @@ assert (curves["F1, always O"] == 0).all()
 
 # %% 1.4
 jump = moved[int(np.flatnonzero(np.diff(steps))[0])]
-claim("The curve is flat, jumps once at 0.5, and is flat again", len(set(steps)) == 2, {"0.5": jump})
+claim(
+    "The curve is flat, jumps once at 0.5, and is flat again", len(set(steps)) == 2, {"0.5": jump}
+)
 
 # %% 1.5
 claim("59 times in SQuAD 1.1", {"59": ratio_of["squad11"][0]})

@@ -18,7 +18,8 @@ claim("the 28% of batches that hold nothing", {"28%": (size == 0).double().mean(
 claim("at γ = 10 the costliest mistake costs 0.091", {"0.091": rows["γ = 10"]["costliest mistake"]})
 at_half = sp.diff(L0, P).subs(P, sp.Rational(1, 2))
 claim(
-    "At $p = 0.5$ it is largest for γ = 0.5", sp.solve(sp.diff(at_half, G), G) == [sp.Rational(1, 2)]
+    "At $p = 0.5$ it is largest for γ = 0.5",
+    sp.solve(sp.diff(at_half, G), G) == [sp.Rational(1, 2)],
 )
 
 # %% 3.6

@@ -70,14 +70,18 @@ claim("reach 0.49 to 0.52 from all three starts", {"0.49": min(every), "0.52": m
 claim("Linear dice and Tversky at 0.5 end at 0 from everywhere",
       all(mean_of[n, b] == 0 for n in ("DL linear, example", "TL .5 .5, example") for b in biases))  # fmt: skip
 squared_example = [mean_of["DL squared, example", b] for b in biases]
-claim("Squared dice gets only 0.40 and 0.36", {"0.40": squared_example[0], "0.36": squared_example[1]})
+claim(
+    "Squared dice gets only 0.40 and 0.36", {"0.40": squared_example[0], "0.36": squared_example[1]}
+)
 claim(
     "from +2 most of its seeds end at 0",
     sum(r["f1"] == 0 for r in results["DL squared, example", 2.0]) >= 3,
 )
 turned = [mean_of["DSC α=1, set", b] for b in biases]
 claim(
-    "0.38 from −3, nothing from 0, 0.07 from +2", turned[1] == 0, {"0.38": turned[0], "0.07": turned[2]}
+    "0.38 from −3, nothing from 0, 0.07 from +2",
+    turned[1] == 0,
+    {"0.38": turned[0], "0.07": turned[2]},
 )
 u, v = imbalanced_blobs(2000, seed=0)
 moved = {

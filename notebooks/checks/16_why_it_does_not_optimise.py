@@ -23,7 +23,9 @@ torch.testing.assert_close(DiceLoss(smooth=1e-6, squared=False)(x, y), set_dice(
 
 # %% 16.4
 claim("an F1 of 0 and a loss of 0.09", {"0.09": smoothed_n_times(nothing, yb)})
-claim("With γ once it costs 0.999", {"0.999": BinaryDiceLoss(smooth=1.0, squared=False)(nothing, yb)})
+claim(
+    "With γ once it costs 0.999", {"0.999": BinaryDiceLoss(smooth=1.0, squared=False)(nothing, yb)}
+)
 
 # %% 16.5
 costs = {

@@ -29,10 +29,10 @@ def test_the_table_stands_beside_the_papers(tmp_path: Path) -> None:
     assert len(rows) == 2 * 2 + 2
     ce = rows["mrpc", "BERT", "cross entropy"]
     dsc = rows["mrpc", "BERT", "self-adjusting dice, α 0.1, squared"]
-    assert (ce["seeds"], ce["paper F1"], ce["less ce"]) == ("3", "88.0", "")
+    assert (ce["seeds"], ce["paper F1"], ce["minus ce"]) == ("3", "88.0", "")
     assert ce["F1"] == runs.interval([80.0, 80.1, 80.2]).text(2)
-    assert (dsc["paper F1"], dsc["paper less ce"]) == ("88.92", "+0.92")
-    assert (dsc["less ce"], dsc["tuned F1"]) == ("2.00 [2.00, 2.00]", "83.10")
+    assert (dsc["paper F1"], dsc["paper minus ce"]) == ("88.92", "+0.92")
+    assert (dsc["minus ce"], dsc["tuned F1"]) == ("2.00 [2.00, 2.00]", "83.10")
     assert float(dsc["p"]) == pytest.approx(2 / 2**3, abs=1e-3)
     assert rows["mrpc", tables.FLOORS["majority"], ""]["F1"] == "66.50"
     assert [line["corpus"] for line in lines] == sorted(line["corpus"] for line in lines)
@@ -49,8 +49,8 @@ def test_columns_are_the_papers_and_what_is_lost_is_shown() -> None:
     frame = tables.table_of(records, 5)
     dsc = frame[(frame["paper F1"] == "93.33")].iloc[0]
     assert (dsc["P"], dsc["R"], dsc["conlleval F1"]) == ("71.23", "81.00", "")
-    assert (dsc["paper P"], dsc["paper R"], dsc["paper less ce"]) == ("93.41", "93.25", "+0.29")
-    assert (dsc["F1"], dsc["less ce"]) == ("83.00", "3.00 (one seed)")
+    assert (dsc["paper P"], dsc["paper R"], dsc["paper minus ce"]) == ("93.41", "93.25", "+0.29")
+    assert (dsc["F1"], dsc["minus ce"]) == ("83.00", "3.00 (one seed)")
     assert frame[frame["paper F1"] == "92.8"].iloc[0]["conlleval F1"] == "80.50"
     assert set(frame[frame["model"] == tables.CEILING]["F1"]) == {"94.74"}
     for record in records:
@@ -60,7 +60,7 @@ def test_columns_are_the_papers_and_what_is_lost_is_shown() -> None:
     for record in records:
         record["metrics"]["test"]["em"] = 70.0
     frame = tables.table_of(records, 6)
-    assert list(frame.columns[-4:-1]) == ["paper EM", "paper F1", "paper less ce"]
+    assert list(frame.columns[-4:-1]) == ["paper EM", "paper F1", "paper minus ce"]
     assert set(frame["EM"]) == {"70.00", ""}
 
 
@@ -86,9 +86,9 @@ def test_a_row_stands_where_every_seed_is_five_points_above_the_floors(tmp_path:
     rows = frame[frame["loss"] != ""]
     assert set(zip(rows["corpus"], rows["loss"], strict=True)) == there
     # Without a cross entropy that works there is nothing to be less than.
-    assert set(rows[rows["corpus"] == "ritter"]["less ce"]) == {""}
+    assert set(rows[rows["corpus"] == "ritter"]["minus ce"]) == {""}
     dsc = rows[(rows["corpus"] == "ud_en_ewt") & (rows["loss"] == losses["dsc"])].iloc[0]
-    assert dsc["less ce"] == "2.00 [2.00, 2.00]"
+    assert dsc["minus ce"] == "2.00 [2.00, 2.00]"
     tables.write_table(records, 4, tmp_path)
     assert "\n\nLeft out are 4 of 12 rows" in (tmp_path / "table4.md").read_text()
     for record in records:
@@ -126,7 +126,7 @@ def test_every_printed_cell_stands_beside_its_run_and_no_other(number: int, prof
         assert found, name
         printed = f"paper {tables.TITLES[metric]}"
         assert {row[printed] for row in found} == {line[metric]}, name
-        assert {row["paper less ce"] for row in found} <= {
+        assert {row["paper minus ce"] for row in found} <= {
             line["delta"].replace("-", ""),
             line["delta"],
         }
