@@ -54,8 +54,8 @@ import pandas as pd
 import torch
 
 from dicebook import TrainerLoss, log_ratio_weights
-from dicelab import corpora, figures
-from dicelab.records import paper, real_runs, runs, searched
+from dicelab import corpora, figures, real_runs
+from dicelab.records import paper, runs, searched
 from dicelab.tasks import tagging
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment, ParameterError

@@ -55,8 +55,8 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import get_linear_schedule_with_warmup
 
 from dicebook import TrainerLoss, log_ratio_weights, start_at_prior
-from dicelab import corpora, figures
-from dicelab.records import paper, real_runs, runs, searched
+from dicelab import corpora, figures, real_runs
+from dicelab.records import paper, runs, searched
 from dicelab.tasks import entity_errors, mrc_ner, tagging
 from dicelab.tasks.entity_queries import query
 from dicelab.training.encoders import load_tokenizer

@@ -53,8 +53,8 @@ import torch
 from scipy import special, stats
 
 from dicebook import TrainerLoss
-from dicelab import corpora, figures
-from dicelab.records import paper, real_runs, runs, searched
+from dicelab import corpora, figures, real_runs
+from dicelab.records import paper, runs, searched
 from dicelab.tasks import pairs, thresholds
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment

@@ -56,8 +56,8 @@ from datasets import DatasetDict
 from scipy import stats
 
 from dicebook import TrainerLoss
-from dicelab import corpora, figures
-from dicelab.records import paper, real_runs, runs
+from dicelab import corpora, figures, real_runs
+from dicelab.records import paper, runs
 from dicelab.tasks import pairs
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment, ParameterError

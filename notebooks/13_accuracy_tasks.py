@@ -59,8 +59,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from dicebook import TrainerLoss
-from dicelab import corpora, figures
-from dicelab.records import paper, real_runs, runs, searched
+from dicelab import corpora, figures, real_runs
+from dicelab.records import paper, runs, searched
 from dicelab.tasks import pairs
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment, ParameterError

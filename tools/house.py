@@ -21,7 +21,7 @@ FLOORS = [
     ["training", "corpora", "metrics"],
     ["tasks", "records", ""],
     ["", "figures", "data_scripts"],
-    ["fit", "", ""],
+    ["fit", "real_runs", ""],
     ["fit_command", ""],
     ["", "__main__", ""],
 ]

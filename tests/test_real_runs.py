@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import f1_score
 
-from dicelab.records import real_runs
+from dicelab import real_runs
 from dicelab.training.experiment import Experiment
 
 
