@@ -277,7 +277,8 @@ def word_scores(
         [0 if first else len(row) for row, first in zip(rows, first_words, strict=True)], dtype=int
     )
     starts = np.cumsum(lengths) - lengths
-    scores = np.zeros((lengths.sum(), logits.shape[-1]), dtype=np.float32)
+    width = np.shape(logits[0])[-1] if len(logits) else 0
+    scores = np.zeros((lengths.sum(), width), dtype=np.float32)
     held = np.zeros(len(scores), dtype=bool)
     for number, (home, row, first) in enumerate(_placed(rows, first_words)):
         positions = np.asarray(row, dtype=np.int64)
