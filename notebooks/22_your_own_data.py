@@ -260,7 +260,8 @@ rival = fit.result.rival()
 if rival is not None:
     other, gap = rival
     interval = f"[{gap.low:.1f}, {gap.high:.1f}]"
-    print(f"{fit.result.chosen} minus {other}: {gap.mean:+.1f} points {interval}")
+    pair = f"{fit.result.chosen} minus {other}"
+    print(f"{pair}: {gap.mean:+.1f} points {interval}")
     visible = f"{gap.visible:.1f} points"
     print(f"a difference of {visible} would probably have been seen")
 
