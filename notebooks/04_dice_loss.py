@@ -385,7 +385,7 @@ for key, name in [("f1", "threshold .5"), ("tuned", "tuned")]:
     print(f"Eq. 8 minus cross entropy, {name}: {difference}")
 
 # %% [markdown]
-# At threshold 0.5 Eq. 8 wins; against the tuned threshold the interval holds 0.
+# At threshold 0.5 Eq. 8 wins; against the tuned threshold the interval includes 0.
 
 # %% [markdown]
 # ### Where no straight line is right

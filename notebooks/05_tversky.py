@@ -567,7 +567,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["TL", "CE, tuned", "differ
 )
 
 # %% [markdown]
-# At every price Tversky is ahead, and no interval holds 0. The far negatives cost cross entropy without
+# At every price Tversky is ahead, and every interval excludes 0. The far negatives cost cross entropy without
 # bound and turn its line; Tversky's loss is bounded. **Where no model of the class is right, the loss
 # chooses the wrong one that you get, and a threshold cannot choose another.** (Real taggers: chapters
 # 14 and 17.)

@@ -447,7 +447,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 # %% [markdown]
 # With all tuned, linear dice reaches 0.41 where cross entropy has 0.34, squared dice 0.38, weighted cross
-# entropy 0.40. Those three intervals do not hold 0. Linear dice and weighted cross entropy call nearly
+# entropy 0.40. Those three intervals exclude 0. Linear dice and weighted cross entropy call nearly
 # all far negatives positive and keep the line that sorts the rest; cross entropy calls two thirds of
 # them positive, and turns. So weighted cross entropy belongs among the baselines.
 

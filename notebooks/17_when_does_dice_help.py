@@ -95,7 +95,7 @@ plt.show()
 # That contrast is the *primary* one. It was fixed, with the code that runs it, before the first final run, in a
 # [protocol](../docs/evidence_2.md).
 #
-# - **Tasks** in three *strata*: tags; a yes or no; and *rare*, with more than twenty negatives for each positive.
+# - **Tasks** in three *strata*: tags; *yes or no*, with two classes; and *rare*, with more than twenty negatives for each positive.
 # - **Model**: a frozen all-MiniLM-L6, and a head with one hidden layer, which costs seconds to train.
 # - **Form and start of dice**: on tags it is the mean over the classes that the batch has; on tasks with two
 #   classes it is taken over the positive class alone. Its output bias starts near 0, so the
@@ -185,21 +185,22 @@ print(f"test that |mu| is .5 or more: p = {p.equivalent:.3f}")
 print(f"a mu of {p.detectable:.2f} would be found four times in five")
 
 # %% [markdown]
-# **The gain of dice over cross entropy, both tuned, is −0.25 points of F1, between −0.79 and 0.28.** If the true
-# gain were 0.73 or more, this experiment would have found it four times in five. A test of equivalence within half
-# a point, at an error rate of 5%, is not passed (p = 0.14). In no stratum can the mean be told from zero: −0.2
-# points [−0.6, 0.2] for tags, −0.2 [−1.4, 1.1] for a yes or no, −0.4 [−1.4, 0.5] for the rare. Task by task, one of
-# the twenty-seven intervals leaves out zero, that of `spans_wnut17`, where dice is behind; by chance alone one or
-# two would.
+# **The gain of dice over cross entropy, both tuned, is −0.25 points of F1.** The 95% interval, from −0.79 to 0.28, includes
+# 0, so we cannot tell which loss is better. It is not a proof that they are equal, either: a test of equivalence within half a
+# point, at an error rate of 5%, is not passed (p = 0.14). How large a gain could we have missed? If the true gain
+# were 0.73 points or more, this experiment would have found it four times in five.
 #
-# How sure is that? With one source left out after the other the mean goes from −0.36 to 0.13. And an
-# edge of what was searched does not decide it: of the first searches' winners, tuned, 30% of dice and 19% of cross
-# entropy ask for the last checkpoint, 3,840 steps; above a third the protocol would have doubled them.
+# In none of the three strata is the mean distinguishable from zero (the lines above). Task by task, one of the twenty-seven intervals excludes
+# zero, that of `spans_wnut17`, where dice is lower. By chance alone one or two would.
 #
-# From search to search the difference of the two losses scatters by 1.6 points in the median task (standard
-# deviation), each search with four final runs. That scatter is in every interval here; it is in none of a table
-# with one search for each row. How much of it is the luck of the search, and how much that of the runs, is
-# exercise 17.4.
+# Does the answer hang on one corpus, or on an edge of what was searched? We see no sign of either. If we leave one source out
+# after the other, the mean goes from −0.36 to 0.13. Of the winners of the first searches, tuned, 30% of dice and 19% of
+# cross entropy have the last checkpoint, 3,840 steps; above a third the protocol would have doubled the steps.
+#
+# There is one more kind of luck, which published tables do not show. If you search again, the difference of the two losses changes: in the median task, its
+# standard deviation from search to search is 1.6 points, although each search has four final runs. This scatter is in every interval
+# of this chapter. It is in none of a table that has one search for each row. Exercise 17.4 asks how much of it is the luck of
+# the search, and how much that of the runs.
 
 # %% tags=["hide-cell"]
 without = searched.without_each_source(effects)
@@ -248,29 +249,28 @@ pd.DataFrame(
 ).T
 
 # %% [markdown]
-# At argmax the strata differ: dice is 0.0 points from cross entropy for tags [−1.2, 1.1], 2.4 for a yes or no [0.3,
-# 4.5], and 3.0 for the rare [1.2, 4.8]. The protocol corrects its eleven secondary questions together; after that
-# the three have p = 1.000, 0.264 and 0.089.
+# **At argmax the strata differ.** On tags, dice and cross entropy are level. On yes-or-no tasks dice is 2.4 points higher, and on
+# rare positives it is 3.0 points higher. But the protocol asks eleven secondary questions and corrects for their number. After that, the three differences
+# have p = 1.000, 0.264 and 0.089, and none is significant.
 #
-# **What moves the threshold on purpose moves it further.** Class weights with a searched exponent are 6.8 points
-# ahead of cross entropy for a yes or no [1.9, 11.7] and 5.6 for the rare [1.5, 9.7]; logit adjustment 6.9 [1.7,
-# 12.1] and 6.2 [1.9, 10.5]. Of all eleven corrected p the smallest is 0.089. The distance is largest where
-# training has fewer positives than use: on `qqp_02`, 2% in training and 10% in the test, cross entropy at argmax
-# has an F1 of 17, dice 25, weights 42 and logit adjustment 41; cross entropy with its threshold tuned has 40.
+# **What moves the threshold on purpose moves it further.** Class weights with a searched exponent are 6.8 points higher than
+# cross entropy on yes-or-no tasks and 5.6 points higher on rare positives. Logit adjustment is 6.9 and 6.2 points higher. Of all eleven corrected p the
+# smallest is 0.089, so none of them is significant. The distance is largest where training has fewer positives than use. On
+# `qqp_02`, for example, 2% of the training pairs are positive and 10% of the test pairs. There, cross entropy at argmax has an F1 of 17, dice 25,
+# weights 42 and logit adjustment 41. And cross entropy with its threshold tuned has 40.
 #
-# **With thresholds tuned** none of the four is told from cross entropy that starts at the prior: over all weights
-# 0.2 [−0.3, 0.7], logit adjustment 0.2 [−0.4, 0.8].
+# **With thresholds tuned, no rival is distinguishable** from cross entropy that starts at the prior. Over all tasks, weights and logit
+# adjustment are 0.2 points higher, and both intervals include 0.
 #
-# *The start alone*: cross entropy from the prior is 0.1 points [−0.4, 0.7] from cross entropy with its biases near 0,
-# tuned, and −0.1 [−0.7, 0.5] at argmax.
-# On single tasks the start is not free at argmax: on `qqp_10` it costs cross entropy 3.1 points, with an interval
-# that excludes 0 and is not corrected for the number of tasks.
+# **What does the start alone do?** On the whole, little. Tuned, cross entropy from the prior is 0.1 points higher than cross entropy with its biases
+# near 0, and at argmax it is 0.1 points lower. Both intervals include 0. On single tasks, however, the start is not free
+# at argmax: on `qqp_10` it costs cross entropy 3.1 points, with an interval that excludes 0 and is not corrected for the number of tasks.
 #
-# *Dice from the log prior*: in all of the above dice starts with its bias near 0, and cross entropy at the log prior. An
-# extension of the protocol gives dice the same start and five searches of its own. Tuned, we cannot tell dice from
-# cross entropy: the difference is −0.10 points, from −0.90 to 0.69. At argmax dice is 2.00 points higher, from 0.67 to
-# 3.33. That is about what it gains at argmax from a bias near 0. `DiceLoss()`, over both classes, was run on the
-# tasks with two classes. From the log prior it is 3.06 points higher at argmax, from 1.04 to 5.09, and tuned we cannot tell
+# **And if dice starts at the log prior, too?** In all of the above dice starts with its bias near 0, and cross entropy at the log
+# prior. An extension of the protocol gives dice the same start and five searches of its own. Tuned, we cannot tell dice from cross
+# entropy: the difference is −0.10 points, from −0.90 to 0.69. At argmax dice is 2.00 points higher, from 0.67 to
+# 3.33. That is about what it gains at argmax from a bias near 0. `DiceLoss()`, over both classes, was run on the tasks
+# with two classes. From the log prior it is 3.06 points higher at argmax, from 1.04 to 5.09, and tuned we cannot tell
 # ([the records](../docs/evidence_2.md)).
 #
 # The plug-in threshold, the second question of the table, is the matter of [section 19.9](19_other_remedies.ipynb).
@@ -396,10 +396,9 @@ batches.round(1)
 #
 # - With the same searches and both thresholds tuned, dice minus cross entropy from the prior is −0.25 points of F1
 #   [−0.79, 0.28]. Equivalence within half a point is not proved.
-# - At argmax dice is 2.4 [0.3, 4.5] points ahead for a yes or no and 3.0 [1.2, 4.8] for rare positives, where
-#   weights are 6.8 [1.9, 11.7] and 5.6 [1.5, 9.7]; on tags it is 0.0 [−1.2, 1.1]. After correction the least p is
-#   0.089.
-# - With thresholds tuned no rival is told apart from cross entropy, and neither is its start.
+# - At argmax dice is 2.4 points higher on yes-or-no tasks and 3.0 on rare positives, and level on tags. Class weights are 6.8 and
+#   5.6 points higher. After correction the least p is 0.089.
+# - With thresholds tuned, no rival is distinguishable from cross entropy, and neither is its start.
 # - All layers trained, both losses from the log prior, thresholds tuned: on two corpora of entities we cannot tell
 #   whether dice or cross entropy is better. On MRPC and on the rare label dice over the positive class is lower.
 # - The start decides more than the loss. A bias near 0 costs cross entropy about five points of area on
@@ -417,6 +416,7 @@ batches.round(1)
 #
 # **17.1** *Predict, then run.* Cross entropy gets one random trial, dice gets sixteen, as when a new
 # loss is tuned and the baseline is not. How large a “gain” on validation is that, on average?
+
 
 # %% tags=["solution", "hide-cell"]
 def best_of(task, arm, trials):
@@ -445,6 +445,7 @@ print(f"{unequal:.1f} points of F1, by search alone")
 #
 # </details>
 
+
 # %% tags=["solution", "hide-cell"]
 def final_f1(task, arm):
     """F1 on the test set, tuned, of each final by its search and seed."""
@@ -464,6 +465,7 @@ pd.Series(correlation).describe()[["min", "50%", "max"]].round(2)
 # **17.3** How many runs does a claim need? With $s$ the standard deviation of the paired difference, a true gain
 # of $\Delta$ is seen four times in five, at 5% significance, with about $(z_{0.975} + z_{0.8})^2\,(s/\Delta)^2$
 # runs. Count them for the task of median $s$, for gains of one point and of 0.3.
+
 
 # %% tags=["solution", "hide-cell"]
 def runs_needed(deviation, gain):

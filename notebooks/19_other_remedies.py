@@ -543,7 +543,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["F1, tuned", "minus cross 
 
 # %% [markdown]
 # Logit adjustment is level with cross entropy to the last digit, as [Eq. 19.2](eq-19-2) says. Weights and dice
-# find a better model, and no interval of theirs holds 0; the asymmetric loss, poly loss and LDAM are within 0.01
+# find a better model, and all of their intervals exclude 0; the asymmetric loss, poly loss and LDAM are within 0.01
 # of cross entropy. So two remedies with the same threshold may differ: an adjustment moves the bias that the
 # model had anyway, a weight changes which examples the model is fitted to.
 #

@@ -54,7 +54,7 @@ claim(
     abs(ratio_at[0.1] - 13_600) < 100,
     {"192": ratio_at[0.01]},
 )
-claim("the honest 1/188", abs(turns["cross entropy"][0] * 188 - 1) < 0.05)
+claim("the true 1/188", abs(turns["cross entropy"][0] * 188 - 1) < 0.05)
 claim("Cross entropy has one place of rest", len(turns["cross entropy"]) == 1)
 claim(
     "below 0.01 it is pushed down to zero, above 0.99 up to one, and between them it is pulled to one half",
@@ -190,11 +190,13 @@ claim(
 )
 gap = less("wnut17", "focal_25", "tuned")
 claim(
-    "−2.9 points [−4.7, −1.2] for focal loss",
-    {"−2.9": gap.mean, "−4.7": gap.low, "−1.2": gap.high},
+    "focal loss is 2.9 points lower than cross entropy",
+    {"2.9": -gap.mean},
+    gap.high < 0,
 )
 gap = less("wnut17", "dice_element", "tuned")
 claim(
-    "−39.2 [−42.8, −35.4] for element-wise dice",
-    {"−39.2": gap.mean, "−42.8": gap.low, "−35.4": gap.high},
+    "and element-wise dice 39.2 points",
+    {"39.2": -gap.mean},
+    gap.high < 0,
 )

@@ -14,7 +14,7 @@ from reproduce.scripts import scripts
 #: What differs from the paper's runs as far as these are known, by table.
 DIFFERS = {
     3: "Words are predicted, character by character; the paper does not say whether they were "
-    "given. CTB5's and CTB6's splits are those of the literature. No script of this table was "
+    "given. CTB5's and CTB6's splits are those of the literature. No script of this table "
     "was released.",
     4: "Each word has one tag, so that F1 is accuracy; in print the two differ. The encoder's size "
     "is not printed, nor was a script released: BERT-base. Ritter's tweets are split by us.",
