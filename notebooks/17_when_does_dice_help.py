@@ -417,7 +417,6 @@ batches.round(1)
 # **17.1** *Predict, then run.* Cross entropy gets one random trial, dice gets sixteen, as when a new
 # loss is tuned and the baseline is not. How large a “gain” on validation is that, on average?
 
-
 # %% tags=["solution", "hide-cell"]
 def best_of(task, arm, trials):
     """The best validation F1, tuned, to expect of some trials of a search."""
@@ -445,7 +444,6 @@ print(f"{unequal:.1f} points of F1, by search alone")
 #
 # </details>
 
-
 # %% tags=["solution", "hide-cell"]
 def final_f1(task, arm):
     """F1 on the test set, tuned, of each final by its search and seed."""
@@ -465,7 +463,6 @@ pd.Series(correlation).describe()[["min", "50%", "max"]].round(2)
 # **17.3** How many runs does a claim need? With $s$ the standard deviation of the paired difference, a true gain
 # of $\Delta$ is seen four times in five, at 5% significance, with about $(z_{0.975} + z_{0.8})^2\,(s/\Delta)^2$
 # runs. Count them for the task of median $s$, for gains of one point and of 0.3.
-
 
 # %% tags=["solution", "hide-cell"]
 def runs_needed(deviation, gain):

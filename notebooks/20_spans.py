@@ -139,7 +139,6 @@ by_width.round(0).astype(int)
 # $W\,[a; b] = W_1 a + W_2 b$, it is enough to project each *word* twice and to add. That is the whole
 # head:
 
-
 # %%
 class SpanHead(nn.Module):
     def __init__(self, width, max_width, types, hidden=128):
@@ -223,7 +222,6 @@ for name, mib in memory.items():
 # is where it is decided. For a negative the slope is $\varepsilon / (q + \varepsilon)^2$ times that
 # of $q$: next to nothing, unless $q$ is as small as a thousandth or so.
 
-
 # %%
 def element_dice(logits, target, gamma=1.0, eps=1e-6):
     """Eq. 20.1, averaged over the decisions that count."""
@@ -251,7 +249,6 @@ for p in (0.01, 0.1, 0.5, 0.9):
 # At $p = 0.1$ one positive pulls as hard as 13,600 negatives, at $p = 0.01$ as 192; and a positive above
 # one half is pulled back down, and a negative above one half is pushed further up. Now take spans that
 # look alike, one of which is an entity and 187 are not.
-
 
 # %%
 def pull_of_group(loss, p, negatives=187):
@@ -315,7 +312,6 @@ remedies = {
 collate = spans.collator(tokenizer, len(encoded.types), encoded.max_width)
 rows = list(encoded.splits["train"])
 
-
 # %%
 place = device_of(device)
 
@@ -343,7 +339,6 @@ def train(loss, bias, seed):
 # split; and at the plug-in threshold, the one whose F1 is largest if the model's own probabilities
 # are right, which needs no labels. Of spans that overlap the most certain one stays. Software that
 # decides at one half is no obstacle: subtract the threshold's log-odds from the output bias.
-
 
 # %%
 def decide(model):
@@ -448,7 +443,6 @@ plt.show()
 # %% [markdown]
 # Points of F1 minus cross entropy from the prior, decided in the same way, on four corpora of ten draws each,
 # with 95% intervals over draws and test sentences, first tuned, then at one half:
-
 
 # %% tags=["hide-input"]
 def less(name, arm, way, other="bce_prior", other_way=None, records=kept):

@@ -115,7 +115,6 @@ counts
 # The model is the smallest that learns such letters: a vector for each sub-word, their mean, a linear
 # layer. Each label has its own logit and its own sigmoid.
 
-
 # %%
 class Bag(nn.Module):
     def __init__(self, bias):
@@ -161,7 +160,6 @@ def train(loss, bias, seed, steps=steps):
 #
 # Cross entropy with its bias at 0, the usual start, after a few steps and after more: how many labels
 # does it give, and how many of the twelve does it ever give?
-
 
 # %%
 def given(hard):
@@ -501,7 +499,6 @@ print(f"padding {side}, id {pad}; bias {bias}")
 # decoders lack. With the wrong one the answer is read off the padding, and no error says so. The side does not matter
 # to Qwen and Llama, whose positions are relative; GPT-2 counts from the left end and is padded on the right.
 
-
 # %%
 @torch.no_grad()
 def answers(batch):
@@ -548,7 +545,6 @@ start = answers(batch)
 # ```
 #
 # By hand:
-
 
 # %%
 class LowRank(nn.Module):
