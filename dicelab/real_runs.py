@@ -38,6 +38,17 @@ def resampled(
     return [float(end) for end in np.quantile(score(summed), [0.025, 0.975])]
 
 
+def f1_interval(true_positive: Sequence[int], positive: Sequence[int]) -> list[float]:
+    """The 95% bootstrap interval of F1 in percent, see :func:`resampled`.
+
+    Args:
+        true_positive: True positives of each row. Shape ``[rows]``.
+        positive: Predicted plus actual positives of each row. Shape ``[rows]``.
+    """
+    counts = np.stack([true_positive, positive], axis=-1)
+    return resampled(counts, lambda sums: 200 * sums[:, 0] / np.maximum(1, sums[:, 1]))
+
+
 def keep(
     experiment: Experiment,
     *,

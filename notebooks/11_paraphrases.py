@@ -804,14 +804,7 @@ for name, result in trained.items():
         runs.write_record(Path(experiment.output_dir) / name, record)
     print(f"{name}: F1 {record['metrics']['test']['f1']:.1f}")
 
-
 # %% tags=["remove-cell"]
-def f1_interval(says):
-    """95% of the F1 of draws of the test pairs, with replacement."""
-    counts = np.stack([says * gold, says + gold], axis=-1)
-    return real_runs.resampled(counts, lambda sums: 200 * sums[:, 0] / np.maximum(1, sums[:, 1]))
-
-
 page = real_runs.keep(
     experiment,
     data={
@@ -821,7 +814,12 @@ page = real_runs.keep(
     },
     results=trained,
     scores=[
-        {"model": name, "decision": how, **table[name, how], "interval": f1_interval(says)}
+        {
+            "model": name,
+            "decision": how,
+            **table[name, how],
+            "interval": real_runs.f1_interval(says * gold, says + gold),
+        }
         for (name, how), says in predicted.items()
     ],
     errors=errors,

@@ -584,14 +584,7 @@ for (ratio, name), (one, result) in trained.items():
         runs.write_record(Path(one.output_dir) / name, record)
     print(f"ratio {ratio:g}, {name}: F1 {record['metrics']['test']['f1']:.1f}")
 
-
 # %% tags=["remove-cell"]
-def f1_interval(says):
-    """95% of the F1 of draws of the test pairs, with replacement."""
-    counts = np.stack([says * gold, says + gold], axis=-1)
-    return real_runs.resampled(counts, lambda sums: 200 * sums[:, 0] / np.maximum(1, sums[:, 1]))
-
-
 page = real_runs.keep(
     experiment,
     data={
@@ -610,7 +603,7 @@ page = real_runs.keep(
             "decision": how,
             **table[ratio, name, how],
             "positive": int(says.sum()),
-            "interval": f1_interval(says),
+            "interval": real_runs.f1_interval(says * gold, says + gold),
         }
         for (ratio, name, how), says in predicted.items()
     ],

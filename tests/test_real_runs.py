@@ -33,6 +33,8 @@ def test_an_interval_is_that_of_scikit_learn_over_the_same_draws() -> None:
     gold, predicted = rng.integers(0, 2, (2, 60))
     counts = np.stack([gold * predicted, gold + predicted], axis=-1)
     found = real_runs.resampled(counts, lambda sums: 2 * sums[:, 0] / sums[:, 1], seed=5)
+    drawn = real_runs.resampled(counts, lambda sums: 200 * sums[:, 0] / sums[:, 1])
+    assert real_runs.f1_interval(gold * predicted, gold + predicted) == pytest.approx(drawn)
     draws = np.random.default_rng(5).integers(60, size=(real_runs.DRAWS, 60))
     each = [f1_score(gold[rows], predicted[rows]) for rows in draws]
     assert found == pytest.approx(np.quantile(each, [0.025, 0.975]))
