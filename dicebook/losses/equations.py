@@ -131,10 +131,10 @@ def margins_against(x: Tensor, gold: Tensor, minus_x_of_gold: Tensor) -> Tensor:
 
     Args:
         x: Finite logits, ``[N, C]``.
-        gold: Where the gold class is, bool of the same shape.
+        gold: The index of the gold class, ``[N]``.
         minus_x_of_gold: Minus its logit, ``[N]``.
     """
-    others = x.masked_fill(gold, torch.finfo(x.dtype).min)
+    others = x.scatter(-1, gold.unsqueeze(-1), torch.finfo(x.dtype).min)
     best = others.detach().amax(-1)
     return torch.log(torch.exp(others - best.unsqueeze(-1)).sum(-1)) + best + minus_x_of_gold
 

@@ -114,9 +114,9 @@ def test_q_of_rows_is_that_of_the_margins() -> None:
         for near in (True, False):
             of_classes = equations.self_adjusted_of_classes(x.t(), alpha, near=near)
             torch.testing.assert_close(of_classes, q.t())
-    gold = F.one_hot(torch.tensor([2, 0, 1]), 3).bool()
-    m = equations.margins_against(x, gold, -x[gold])
-    torch.testing.assert_close(-m, equations.margins(x.t()).t()[gold])
+    gold, row = torch.tensor([2, 0, 1]), torch.arange(3)
+    m = equations.margins_against(x, gold, -x[row, gold])
+    torch.testing.assert_close(-m, equations.margins(x.t())[gold, row])
 
 
 class _Device(torch.Tensor):
