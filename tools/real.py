@@ -17,14 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import jupytext
+import numpy as np
 import papermill
 from papermill.exceptions import PapermillExecutionError
 
-from dicebook import TrainerLoss
+from dicebook import MultiLabelDiceLoss, TrainerLoss, make_loss
 from dicelab import corpora
 from dicelab.atomic import write_json
 from dicelab.corpora import registry
-from dicelab.tasks import pairs, tagging
+from dicelab.tasks import labels, pairs, reading, tagging
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment
 from dicelab.training.trainer import build_loss, train
@@ -48,6 +49,17 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "learning_rate": 1e-4,
         "max_length": 128,
         "reader_epochs": 0,
+    },
+    "10_reading": {
+        "corpus": "data/squad_draw",
+        "encoder": "minilm",
+        "loss": "ce,dl",
+        "train_size": 4000,
+        "eval_size": 1000,
+        "epochs": 2,
+        "learning_rate": 1e-4,
+        "max_length": 256,
+        "language": "en",
     },
     "11_paraphrases": {
         "corpus": "qqp_wang",
@@ -77,15 +89,26 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "learning_rate": 5e-5,
         "max_length": 64,
     },
+    "21_many_labels": {
+        "corpus": "goemotions",
+        "encoder": "minilm",
+        "epochs": 2,
+        "batch_size": 32,
+        "encoder_rate": 1e-4,
+        "max_length": 48,
+    },
 }
 # The embedded corpus on which the first steps of a chapter's system are repeated.
 STEPS_ON = {
     "08_part_of_speech": "embedded-pos-en",
     "09_named_entities": "embedded-entities-en",
+    "10_reading": "embedded-reading-en",
     "11_paraphrases": "embedded-paraphrases-en",
     "12_degrees_of_imbalance": "embedded-paraphrases-en",
     "13_accuracy_tasks": "embedded-sentiment-en",
+    "21_many_labels": "embedded-labels-en",
 }
+SYSTEMS: dict[str, Any] = {"tagging": tagging, "reading": reading, "labels": labels}
 
 
 def run(chapter: str, device: str, kept: Path = KEPT) -> Path:
@@ -127,6 +150,8 @@ def first_losses(chapter: str) -> dict[str, float]:
     settings = SETTINGS[chapter]
     known = {field.name for field in fields(Experiment)} - {"train_size", "eval_size"}
     of_run = {name: value for name, value in settings.items() if name in known}
+    if "encoder_rate" in settings:
+        of_run |= {"learning_rate": settings["encoder_rate"], "loss": "ce,dl"}
     short = {"corpus": STEPS_ON[chapter], "max_steps": 3, "device": "cpu"}
     experiment = Experiment(**{**of_run, **short})
     task = registry.corpus_named(experiment.corpus).task
@@ -134,18 +159,32 @@ def first_losses(chapter: str) -> dict[str, float]:
     for split in ("validation", "test"):
         rows[split] = rows[split].select(range(8))
     tokenizer = load_tokenizer(experiment.encoder, (), max_length=experiment.max_length)
-    system = tagging if task == "tagging" else pairs
+    system = SYSTEMS.get(task, pairs)
     encoded = system.encode(rows, tokenizer, max_length=experiment.max_length)
-    counts = encoded.counts().tolist()
+    counts = np.asarray(encoded.counts())
+    of_logits: Any = counts.tolist()
+    if task == "reading":
+        of_logits = [of_logits, of_logits]
+    elif task == "labels":
+        of_logits = np.stack([len(rows["train"]) - counts, counts], axis=1).tolist()
+
+    def compute_loss(name: str) -> TrainerLoss:
+        if task == "labels":
+            return TrainerLoss(make_loss("binary_ce") if name == "ce" else MultiLabelDiceLoss())
+        if task == "reading":
+            return reading.Decisions(build_loss(experiment, name, counts.tolist(), binary=True))
+        return TrainerLoss(build_loss(experiment, name, counts.tolist()))
+
+    kinds = () if task == "reading" else (encoded.labels,)
     return {
         name: train(
             experiment.only(name),
-            build_model=lambda: system.model(experiment.encoder, tokenizer, encoded.labels),
-            counts=counts,
+            build_model=lambda: system.model(experiment.encoder, tokenizer, *kinds),
+            counts=of_logits,
             splits=encoded.splits,
             collator=system.collator(tokenizer),
             tokenizer=tokenizer,
-            compute_loss=TrainerLoss(build_loss(experiment, name, counts)),
+            compute_loss=compute_loss(name),
             evaluate=lambda logits, split: {"f1": 0.0},
         ).history[0]["loss"]
         for name in experiment.losses

@@ -242,7 +242,7 @@ claim(
 )
 claim("dice is behind where all layers are", gap["macro", "one a label"] < -5)
 
-# %% 21.8
+# %% 21.9
 if embedded:
     claim("With the wrong one the answer is read off the padding", right < 1e-3 < wrong)
     claim("`score` is a linear layer without one", bias is None)
