@@ -25,7 +25,7 @@ from dicebook import MultiLabelDiceLoss, TrainerLoss, make_loss
 from dicelab import corpora
 from dicelab.atomic import write_json
 from dicelab.corpora import registry
-from dicelab.tasks import labels, pairs, reading, tagging
+from dicelab.tasks import labels, pairs, reading, spans, tagging
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment
 from dicelab.training.trainer import build_loss, train
@@ -89,6 +89,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "learning_rate": 5e-5,
         "max_length": 64,
     },
+    "20_spans": {
+        "corpus": "wnut17",
+        "encoder": "minilm",
+        "steps": 639,
+        "batch_size": 16,
+        "learning_rate": 1e-4,
+        "max_length": 128,
+    },
     "21_many_labels": {
         "corpus": "goemotions",
         "encoder": "minilm",
@@ -106,9 +114,16 @@ STEPS_ON = {
     "11_paraphrases": "embedded-paraphrases-en",
     "12_degrees_of_imbalance": "embedded-paraphrases-en",
     "13_accuracy_tasks": "embedded-sentiment-en",
+    "20_spans": "embedded-entities-en",
     "21_many_labels": "embedded-labels-en",
 }
-SYSTEMS: dict[str, Any] = {"tagging": tagging, "reading": reading, "labels": labels}
+SYSTEMS: dict[str, Any] = {
+    "08_part_of_speech": tagging,
+    "09_named_entities": tagging,
+    "10_reading": reading,
+    "20_spans": spans,
+    "21_many_labels": labels,
+}
 
 
 def run(chapter: str, device: str, kept: Path = KEPT) -> Path:
@@ -150,39 +165,41 @@ def first_losses(chapter: str) -> dict[str, float]:
     settings = SETTINGS[chapter]
     known = {field.name for field in fields(Experiment)} - {"train_size", "eval_size"}
     of_run = {name: value for name, value in settings.items() if name in known}
-    if "encoder_rate" in settings:
-        of_run |= {"learning_rate": settings["encoder_rate"], "loss": "ce,dl"}
-    short = {"corpus": STEPS_ON[chapter], "max_steps": 3, "device": "cpu"}
+    of_run["learning_rate"] = settings.get("encoder_rate", settings.get("learning_rate"))
+    short = {"corpus": STEPS_ON[chapter], "loss": "ce,dl", "max_steps": 3, "device": "cpu"}
     experiment = Experiment(**{**of_run, **short})
     task = registry.corpus_named(experiment.corpus).task
     rows = corpora.load(experiment.corpus, task=task)
     for split in ("validation", "test"):
         rows[split] = rows[split].select(range(8))
     tokenizer = load_tokenizer(experiment.encoder, (), max_length=experiment.max_length)
-    system = SYSTEMS.get(task, pairs)
+    system = SYSTEMS.get(chapter, pairs)
     encoded = system.encode(rows, tokenizer, max_length=experiment.max_length)
-    counts = np.asarray(encoded.counts())
-    of_logits: Any = counts.tolist()
-    if task == "reading":
-        of_logits = [of_logits, of_logits]
-    elif task == "labels":
+    counts, kinds, options = np.asarray(encoded.counts()), (), {}
+    if system is reading:
+        of_logits = [counts.tolist()] * 2
+    elif system is spans:
+        kinds, options = (encoded,), {"types": len(encoded.types), "max_width": encoded.max_width}
+        of_logits = [counts.sum(0).tolist()] * len(encoded.types)
+    else:
+        kinds, of_logits = (encoded.labels,), counts.tolist()
+    if system is labels:
         of_logits = np.stack([len(rows["train"]) - counts, counts], axis=1).tolist()
 
     def compute_loss(name: str) -> TrainerLoss:
-        if task == "labels":
+        if system is labels:
             return TrainerLoss(make_loss("binary_ce") if name == "ce" else MultiLabelDiceLoss())
-        if task == "reading":
-            return reading.Decisions(build_loss(experiment, name, counts.tolist(), binary=True))
-        return TrainerLoss(build_loss(experiment, name, counts.tolist()))
+        binary = system in (reading, spans)
+        loss = build_loss(experiment, name, counts.tolist(), binary=binary)
+        return reading.Decisions(loss) if system is reading else TrainerLoss(loss)
 
-    kinds = () if task == "reading" else (encoded.labels,)
     return {
         name: train(
             experiment.only(name),
             build_model=lambda: system.model(experiment.encoder, tokenizer, *kinds),
             counts=of_logits,
             splits=encoded.splits,
-            collator=system.collator(tokenizer),
+            collator=system.collator(tokenizer, **options),
             tokenizer=tokenizer,
             compute_loss=compute_loss(name),
             evaluate=lambda logits, split: {"f1": 0.0},
