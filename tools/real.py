@@ -175,7 +175,9 @@ def first_losses(chapter: str) -> dict[str, float]:
     tokenizer = load_tokenizer(experiment.encoder, (), max_length=experiment.max_length)
     system = SYSTEMS.get(chapter, pairs)
     encoded = system.encode(rows, tokenizer, max_length=experiment.max_length)
-    counts, kinds, options = np.asarray(encoded.counts()), (), {}
+    counts = np.asarray(encoded.counts())
+    kinds: tuple[Any, ...] = ()
+    options: dict[str, Any] = {}
     if system is reading:
         of_logits = [counts.tolist()] * 2
     elif system is spans:
