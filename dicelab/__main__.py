@@ -100,6 +100,14 @@ def notebooks(given: argparse.Namespace) -> int:
     return 0
 
 
+def try_out(given: argparse.Namespace) -> int:
+    """Print what a chapter's head says of a text."""
+    from dicelab import trying  # here, so that the other commands answer at once
+
+    print(trying.answer(given.chapter, given.text))
+    return 0
+
+
 def paper(given: argparse.Namespace) -> int:
     """Print a table of the paper, every cell as it stands in print."""
     from dicelab.records.paper import CELLS, table
@@ -146,6 +154,16 @@ def _parser() -> argparse.ArgumentParser:
     copied = commands.add_parser("notebooks", help="copy the chapters into a folder")
     copied.add_argument("folder", metavar="DIR")
     copied.set_defaults(run=notebooks)
+
+    tried = commands.add_parser(
+        "try",
+        help="tag or classify a sentence as a chapter does",
+        description="Chapter 08 gives parts of speech, 09 entities, 11 whether two questions ask "
+        "the same, 13 praise or blame, 21 feelings. The encoder is MiniLM (dicebook[encoder]).",
+    )
+    tried.add_argument("chapter", help="08, 09, 11, 13 or 21")
+    tried.add_argument("text", nargs="+", help="a text; for chapter 11 two of them")
+    tried.set_defaults(run=try_out)
 
     printed = commands.add_parser("paper", help="a table of the paper as it stands in print")
     printed.add_argument("table", type=int)

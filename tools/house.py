@@ -22,7 +22,7 @@ FLOORS = [
     ["tasks", "records", ""],
     ["", "figures", "data_scripts"],
     ["fit", "real_runs", ""],
-    ["fit_command", ""],
+    ["fit_command", "trying"],
     ["", "__main__", ""],
 ]
 

@@ -5,6 +5,7 @@ A logistic regression on either is trained in seconds. Both are saved as JSON an
 
 from __future__ import annotations
 
+import abc
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerBase
 
 from dicelab.tasks.outputs import outputs_of
-from dicelab.training.encoders import load_model, pad, quiet
+from dicelab.training.encoders import MINILM, load_model, load_tokenizer, pad, quiet
 
 #: Words of two letters or more, and each Chinese character by itself.
 WORD = r"(?u)[\u3400-\u9fff]|\b\w\w+\b"
@@ -98,7 +99,7 @@ class Words:
         return cls(found)
 
 
-class Frozen:
+class Frozen(abc.ABC):
     """Vectors of a frozen encoder's hidden states.
 
     They are shifted and scaled so that those of the training rows have mean 0 and mean squared
@@ -144,9 +145,9 @@ class Frozen:
         """What differs from the encoder's own config."""
         return {}
 
+    @abc.abstractmethod
     def plain(self, rows: Any) -> np.ndarray:
         """Vectors before the shift and the scale. Shape ``[vectors, features]``."""
-        raise NotImplementedError
 
     def states(self, rows: Sequence[dict[str, Any]]) -> Iterator[tuple[int, np.ndarray]]:
         """The last hidden states ``[length, width]`` of encoded rows, each with its row's number.
@@ -179,24 +180,28 @@ class Frozen:
         """Vectors of rows. Shape ``[vectors, features]``."""
         return self.scaled(self.plain(rows))
 
-    def save(self, folder: Path) -> None:
-        """Write the encoder to ``encoder/`` and the scale to ``NAME.safetensors``."""
+    def save(self, folder: Path, *, encoder: bool = True) -> None:
+        """Write the encoder to ``encoder/``, if wanted, and the scale to ``NAME.safetensors``."""
         assert self.shift is not None
-        self.tokenizer.model_max_length = self.max_length
-        self.model.save_pretrained(folder / "encoder")
-        self.tokenizer.save_pretrained(folder / "encoder")
+        if encoder:
+            self.tokenizer.model_max_length = self.max_length
+            self.model.save_pretrained(folder / "encoder")
+            self.tokenizer.save_pretrained(folder / "encoder")
         arrays = {"shift": self.shift, "scale": np.array([self.scale])}
         save_file(arrays, folder / f"{self.name}.safetensors")
 
     @classmethod
     def load(cls, folder: Path, device: str) -> Self:
-        """Read what :meth:`save` wrote."""
+        """Read what :meth:`save` wrote; a head that came without its encoder takes MiniLM."""
+        arrays = load_file(folder / f"{cls.name}.safetensors")
+        found = {"shift": arrays["shift"], "scale": float(arrays["scale"][0])}
+        if not (folder / "encoder").is_dir():
+            made = cls.of_encoder(MINILM, load_tokenizer(MINILM, (), max_length=512), 256, device)
+            return cls(made.model, made.tokenizer, made.max_length, **found)
         with quiet():
             model = AutoModel.from_pretrained(folder / "encoder").to(device).eval()
             tokenizer = AutoTokenizer.from_pretrained(folder / "encoder")
-        arrays = load_file(folder / f"{cls.name}.safetensors")
-        limit = tokenizer.model_max_length
-        return cls(model, tokenizer, limit, arrays["shift"], float(arrays["scale"][0]))
+        return cls(model, tokenizer, tokenizer.model_max_length, **found)
 
 
 class Embeddings(Frozen):
