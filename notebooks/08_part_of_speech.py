@@ -190,7 +190,10 @@ own_sentences(real_run())
 # %% [markdown]
 # *Can you open a can?* and *record a new record* are no problem: the tagger reads the neighbours of a word. *Flies* is a verb
 # for it, as it should be. But *the old man the boats* misleads it as it misleads a human reader, *duck* stays a noun after
-# *her*, and a town that nobody has heard of becomes a verb after *to*. [Chapter 09](09_named_entities.ipynb) looks for names.
+# *her*, and a town that nobody has heard of becomes a verb after *to*.
+#
+# To try a sentence of your own, type `dicebook try 08 "..."`: a smaller model, a linear one on the frozen MiniLM, answers in seconds.
+# [Chapter 09](09_named_entities.ipynb) looks for names.
 #
 # ## The mechanics
 #

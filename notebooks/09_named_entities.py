@@ -210,7 +210,8 @@ own_sentences(real_run())
 # %% [markdown]
 # Places and persons are safe, also those that we invented. The two sentences that name nothing stay empty, although
 # one of them has two names of months. The made-up titles and bands are missed, as the table above lets us expect, and
-# *Apple* becomes a product beside the *iPod*. [Chapter 22](22_your_own_data.ipynb) trains and keeps such a model on a file of your own.
+# *Apple* becomes a product beside the *iPod*. To try a sentence of your own, type `dicebook try 09 "..."`: a smaller
+# model, a linear one on the frozen MiniLM, answers in seconds. [Chapter 22](22_your_own_data.ipynb) trains and keeps such a model on a file of your own.
 
 # %% [markdown]
 # ## The mechanics

@@ -194,14 +194,14 @@ class Frozen(abc.ABC):
     def load(cls, folder: Path, device: str) -> Self:
         """Read what :meth:`save` wrote; a head that came without its encoder takes MiniLM."""
         arrays = load_file(folder / f"{cls.name}.safetensors")
-        found = {"shift": arrays["shift"], "scale": float(arrays["scale"][0])}
+        shift, scale = arrays["shift"], float(arrays["scale"][0])
         if not (folder / "encoder").is_dir():
             made = cls.of_encoder(MINILM, load_tokenizer(MINILM, (), max_length=512), 256, device)
-            return cls(made.model, made.tokenizer, made.max_length, **found)
+            return cls(made.model, made.tokenizer, made.max_length, shift, scale)
         with quiet():
             model = AutoModel.from_pretrained(folder / "encoder").to(device).eval()
             tokenizer = AutoTokenizer.from_pretrained(folder / "encoder")
-        return cls(model, tokenizer, tokenizer.model_max_length, **found)
+        return cls(model, tokenizer, tokenizer.model_max_length, shift, scale)
 
 
 class Embeddings(Frozen):
