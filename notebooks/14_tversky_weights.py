@@ -13,16 +13,20 @@
 # %% [markdown]
 # # 14 Tversky's weights
 #
-# Tversky's loss sets a price α on a false positive and β on a false negative. The paper tries nine pairs and
-# concludes that they "play an important role". They do, but as more than prices: with the linear loss of the
-# paper, they decide whether a rare class is pushed up or down at the start of training.
+# Suppose that a missed entity costs you more than an invented one. Can you tell the loss? Tversky's loss promises this: it has
+# one price for a false positive, α, and another for a false negative, β. The paper tries nine pairs of prices and concludes that they
+# "play an important role".
+#
+# They do, but in a way that you may not expect. With the linear loss of the paper, the prices decide whether a class with few
+# examples is pushed up or down at the start of training, so they decide what can be learned at all. In this chapter we derive
+# when that happens, look at a form in which it does not, and ask what the paper's table over α can tell you.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
-# - **For** readers who want more recall, or more precision, and wonder whether to ask the loss for it.
+# - **For** readers who want more recall, or more precision, and wonder whether the loss can give it to them.
 # - **You need** chapters [05](05_tversky.ipynb) and [09](09_named_entities.ipynb).
-# - **You will be able to** say which weights hold a rare class down, judge a weight against a moved threshold,
-#   and read a table over a hyperparameter.
+# - **You will be able to** say which weights hold a class with few examples down, compare a weight with a moved
+#   threshold, and read a table over a hyperparameter.
 # - **Time** two to three minutes on a CPU as it stands. With a real encoder a GPU is advisable.
 #
 # </details>
@@ -67,7 +71,8 @@ warnings.filterwarnings("ignore", message="squared=False")  # section 14.3 shows
 #
 # ### 14.1 The parameters
 #
-# The last three are this chapter's own; the paper's grid is `-p alphas 0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9`.
+# The parameters are those of [section 8.1](08_part_of_speech.ipynb), and the last three belong to this chapter. If you want the whole grid
+# of the paper, pass `-p alphas 0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9`.
 
 # %% tags=["parameters"]
 corpus: str = "embedded-entities-zh"  # registered name, or your file
@@ -114,8 +119,9 @@ print(f"{len(prices)} pairs of weights, {seeds} seeds, on {experiment.corpus}")
 # %% [markdown]
 # ### 14.2 Which weight is which?
 #
-# In [Eq. 9](eq-9), α multiplies the false positives and β the false negatives. Of ten decisions, three of them
-# positive, one error of each kind costs:
+# The two letters are easily confused, so we first check them. In [Eq. 9](eq-9), α multiplies the false positives and β the
+# false negatives. Take ten decisions, three of which should be positive, and make one error of each kind. For three values of
+# α the table shows what each error costs:
 
 # %% tags=["hide-input"]
 gold = torch.tensor([1, 1, 1, 0, 0, 0, 0, 0, 0, 0])
@@ -132,27 +138,33 @@ rows.rename_axis("alpha").round(2)
 
 
 # %% [markdown]
-# With α = 0.1 a missed entity is the expensive error, and the loss asks for recall; with α = 0.9 it asks for
-# precision. The last column is the $F_b$ that the pair stands for, b² = β/α ([Eq. 5.1](eq-5-1)).
+# With α = 0.1 a false positive is cheap and a missed entity is expensive, so the loss favours recall. With α = 0.9 it
+# favours precision. The last column names the score that the pair belongs to: the Tversky index is an $F_b$ with b² = β/α
+# ([Eq. 5.1](eq-5-1)). So far the weights are what they promise to be. The next section shows that they are also something else.
 
 # %% [markdown]
 # ### 14.3 Two forms, and a third that goes wrong
 #
-# As printed, the loss has linear denominators. dicebook's default squares the errors: the false positives are
-# $\sum p^2\,(1 - y)$ and the false negatives $\sum (1 - p)^2\,y$, the same counts for hard decisions.
+# The loss counts errors with probabilities in the place of decisions, and there is more than one way to do so. The paper's form is
+# linear. The default of dicebook squares the errors: the false positives are $\sum p^2\,(1 - y)$ and the false negatives
+# $\sum (1 - p)^2\,y$. For hard decisions both forms give the same counts. For a model that has learned nothing yet they differ, and
+# this is where training begins.
 #
 # (eq-14-1)=
-# **Linear.** As in [section 16.14](16_why_it_does_not_optimise.ipynb), take a class with A gold words among n,
-# to which a model gives the same small p everywhere. With α + β = 1 its loss is
+# **Linear.** What happens to a class that the model has not learned? Take a class with A gold words among n, and a model that gives it
+# the same small probability p everywhere ([section 16.14](16_why_it_does_not_optimise.ipynb) does the same for dice). With
+# α + β = 1 the loss of this class is
 #
 # $$ 1 - \frac{Ap + γ}{αnp + βA + γ} $$
 #
-# and its slope in p at 0 has the sign of
+# The numerator holds the true positives, and the term αnp in the denominator grows with every word, gold or not. We want to
+# know whether the loss falls or rises when p grows from 0. Its slope there has the sign of
 #
 # $$ αnγ - A(βA + γ) \tag{14.1} $$
 #
-# While that is positive, the class is pushed down. A smaller γ and a larger β help it. So in the linear form β
-# is more than a price: it decides which classes can be learned.
+# In words: the first term is the cost of calling all n words positive, and the second is the gain from the A gold words. While
+# the difference is positive, training pushes the class down. A smaller γ helps the class, and so does a larger β. Therefore β
+# is more than a price in the linear form: it decides which classes can be learned.
 
 # %% tags=["hide-input"]
 def slope_at_zero(A, n, a, **options):
@@ -171,27 +183,31 @@ for A in (1, 6, 15, 16, 30):
     linear, squared = (slope_at_zero(A, 600, 0.3, squared=form) for form in (False, True))
     slopes[A] = [by_formula, linear, squared_formula, squared]
 columns = ["Eq. 14.1", "linear", "squared, formula", "squared"]
-slopes = pd.DataFrame(slopes, columns).T.rename_axis("A of 600, α = .3")
+slopes = pd.DataFrame(slopes, columns).T.rename_axis("A of 600, α = 0.3")
 slopes.round(2)
 
 
 # %% [markdown]
-# **Squared errors.** The slope at 0 is
+# In the table a class with few gold words has a positive slope in the linear form: it is pushed down. In the squared form every slope is
+# negative. The formula says why.
+#
+# **Squared errors.** A small p costs only $p^2$ for each word that is not gold, which is next to nothing. What is left at p = 0 is the
+# slope from the gold words:
 #
 # $$ -\frac{βA\,(A + 2γ)}{(βA + γ)^2} $$
 #
-# which is never positive: no class starts by being pushed down. The smaller β, the weaker the pull up.
+# It is never positive, so no class starts by being pushed down. A small β only makes the pull up weaker.
 #
 # (eq-14-2)=
-# **Squared sums.** One could also square the sums in the denominator as dice does: $\sum p^2 - \sum py$ for the
-# false positives and $\sum y^2 - \sum py$ for the false negatives. With α = β that is the same loss. With other
-# weights a model that gives p to each of A gold words, and 0 to all others, costs $1 - p / (αp^2 + β)$ for
-# large A. That is least not at p = 1 but at
+# **Squared sums.** There is a tempting third form. One could square the sums in the denominator, as dice does: $\sum p^2 - \sum py$ for
+# the false positives and $\sum y^2 - \sum py$ for the false negatives. With α = β it is the same loss as before. But try other weights
+# on a model that gives p to each of A gold words and 0 to all others. For large A its loss is $1 - p / (αp^2 + β)$, and this is
+# least not at p = 1 but at
 #
 # $$ p^* = \sqrt{β / α} \tag{14.2} $$
 #
-# For α ≤ ½ that is 1 or beyond, and nothing happens. For α > ½ right answers are pushed **down** to p*,
-# and the loss of a right answer is negative.
+# For α ≤ ½ the minimum is at 1 or beyond, and nothing goes wrong. For α > ½ it is below 1, so right answers are pushed **down** to p*.
+# You can recognise this form by the sign: the loss of a right answer is negative.
 
 # %% tags=["hide-input"]
 def squared_sums(p, a, gamma=1.0):
@@ -219,16 +235,16 @@ turning = pd.DataFrame(turning, columns).T.rename_axis("α")
 turning.round(2)
 
 # %% [markdown]
-# With squared sums and α = 0.9 a right answer is best off at p = ⅓: the argmax then says `O`. With squared
-# errors a right answer is best off at 1 for every α.
+# With squared sums and α = 0.9 a right answer costs least at p = ⅓, where argmax says `O`. With squared errors it costs least
+# at 1 for every α. That is why the library squares the errors and not the sums. We can now train with it.
 
 # %% [markdown]
 # ### 14.4 A training with weights
 #
-# The task is entities in Chinese, by character, on made-up sentences that rank nothing ([chapter
-# 09](09_named_entities.ipynb)). Every run begins with a few passes of cross entropy. From that model each pair
-# of weights goes on, and so does cross entropy itself. The form is the squared one; for the linear one give `-p
-# loss_options '{"squared": false}'`.
+# The task is to find entities in Chinese, by character, on made-up sentences ([chapter 09](09_named_entities.ipynb)). These sentences
+# show that the code works, and they rank nothing. Every run begins with a few passes of cross entropy. From that model each pair
+# of weights goes on, and so does cross entropy itself, so that all of them have the same start. The form is the squared one.
+# For the linear one pass `-p loss_options '{"squared": false}'`.
 
 # %% tags=["hide-input"]
 entities = sample(corpora.load(experiment.corpus, task="tagging"), experiment)
@@ -298,7 +314,7 @@ for s in range(experiment.seed, experiment.seed + seeds):
         trained[a, s] = fit("tl", weights_of(a), s, experiment.epochs, f"alpha-{a}")
 
 # %% [markdown]
-# Precision, recall and F1 on the test split at argmax, means over the seeds:
+# Precision, recall and F1 on the test split at argmax, as means over the seeds:
 
 # %% tags=["hide-input"]
 scores = {key: evaluate(result.logits["test"], test) for key, result in trained.items()}
@@ -311,8 +327,9 @@ mean = {
 pd.DataFrame(mean).T.rename_axis("alpha").round(1)
 
 # %% [markdown]
-# In this run recall falls as a false positive costs more. F1 alone, the only score of Table 10, would not show
-# it.
+# In this run recall falls as a false positive costs more, which is what the weights promise. Note that F1 alone would hide this from
+# you, and F1 is the only score of the paper's table. If you choose a weight, look at precision and recall. But is it the weight that you need? The next
+# section asks that on real text.
 
 # %% [markdown]
 # ## On real text
@@ -339,15 +356,15 @@ for how in ("argmax", "tuned"):
 pd.DataFrame(overall) if overall else print("none of its searches is recorded yet")
 
 # %% [markdown]
-# The paper's linear form has no such comparison here. The next section says how it fares.
+# @@145@@ The paper's linear form was not part of this study. The next section says what we know of it.
 
 # %% [markdown]
 # ### 14.6 With all prices equal: linear against squared
 #
-# On 1,000 sentences of WNUT 2017, with two upper layers trained and no warm start, linear Tversky with α at one
-# half finds nothing, as linear dice in [section 16.14](16_why_it_does_not_optimise.ipynb). Squared Tversky,
-# with α at 0.3 and at 0.5, is ahead of cross entropy with each seed, at 31 and more. So the library's default is
-# the squared form.
+# Does the argument of section 14.3 hold in practice? On 1,000 sentences of WNUT 2017 we trained two upper layers of an encoder without a
+# warm start. Linear Tversky with α at one half finds nothing, as linear dice does in
+# [section 16.14](16_why_it_does_not_optimise.ipynb). Squared Tversky, with α at 0.3 and at 0.5, reaches an F1 of 31 and more, which is
+# higher than cross entropy with each seed. So the library's default is the squared form.
 
 # %% [markdown]
 # ### 14.7 Table 10 of the paper
@@ -370,11 +387,12 @@ axes[1].set(xlabel="α", xticks=list(column))
 plt.show()
 
 # %% [markdown]
-# Both corpora have their highest values in the middle. On OntoNotes the values from 0.3 to 0.6 lie within 0.45 of
-# each other, so "the highest F1 at 0.6" is a statement about 0.15 and 0.20 of a point. On Quoref the peak at 0.4 is
-# 0.92 above its neighbour at 0.5, but 0.9 is better than 0.8 by 0.71. Each point is one run. How far does one run move? In
-# the controlled study each search trains what it chose four times, on fresh draws. The F1 of cross entropy has these
-# standard deviations within a search:
+# Both corpora have their highest values in the middle. How much of that could be luck? On OntoNotes the values from 0.3 to 0.6 lie within
+# 0.45 points of each other, and the highest, at 0.6, is ahead by 0.15. On Quoref the peak at 0.4 is 0.92 points above its neighbour
+# at 0.5. However, 0.9 is better than 0.8 by 0.71, where nobody would expect a rise.
+#
+# Each point is one run. So we need to know how far a single run moves. In the controlled study each search trains what it chose
+# four times, on fresh draws of the data. Within a search the F1 of cross entropy has these standard deviations:
 
 # %% tags=["hide-input"]
 spread = {}
@@ -386,11 +404,11 @@ for task in ("wnut17", "wikigold", "uner_en_ewt"):
 print({task: f"{value:.1f}" for task, value in spread.items()})
 
 # %% [markdown]
-# They are more than a point (exercise 4). [Section 15.9](15_audit.ipynb) compares the row
-# of one half with Tables 5 and 6.
+# They are more than a point, which is larger than the differences in the middle of the table (exercise 4). So the table does not
+# show which α is best there. [Section 15.9](15_audit.ipynb) compares its row of one half with Tables 5 and 6.
 #
-# `make reproduce TABLE=10 PROFILE=laptop` trains the grid in small, squared, on 350 sentences of WNUT 2017 with
-# three seeds ([Reproduced](../docs/reproduced.md)). Mean test F1 by α, and of cross entropy:
+# You can train the grid in small: `make reproduce TABLE=10 PROFILE=laptop` takes the squared form, 350 sentences of WNUT 2017 and
+# three seeds ([Reproduced](../docs/reproduced.md)). This is the mean test F1 by α, and that of cross entropy:
 
 # %% tags=["hide-input"]
 small: dict[tuple[object, str], list[float]] = {}
@@ -402,19 +420,18 @@ in_small = {key: np.mean(values) for key, values in small.items()}
 pd.Series(in_small).unstack(0).round(1)
 
 # %% [markdown]
-# At argmax F1 goes down from 32.0 at 0.1 to 0 at 0.9, and cross entropy has 0.6. Tuned, all stand between 26 and
-# 31, where the seed moves each by five to eleven points. So here α sets a threshold, and no more was seen; the
-# middle is not the best. (With other settings, linear α = 0.3 learned with none of three seeds,
-# [section 9.10](09_named_entities.ipynb).)
+# At argmax the choice of α seems to decide everything. F1 goes down from 32.0 at 0.1 to 0 at 0.9, and cross entropy has 0.6. With a tuned
+# threshold, however, all of them lie between 26 and 31, and the seed alone moves each by five to eleven points. So here α did
+# the work of a threshold, and we saw no more than that. The best α was not in the middle.
 
 # %% [markdown]
 # ## Summary
 #
-# - *Proved*: α prices false positives, β = 1 − α false negatives; b² = β/α tells which $F_b$ is trained.
-# - *Proved*: linear Tversky pushes a class down while αnγ > A(βA + γ). With squared errors no class starts by
-#   being pushed down. With squared sums and α > ½ right answers are pushed down to √(β/α).
-# - *Real* text, few runs: squared Tversky learns without a warm start where linear Tversky does not.
-# - *Printed* numbers: which α from 0.3 to 0.6 is best, Table 10 does not show.
+# - *Proved*: α is the price of a false positive and β that of a false negative. With β = 1 − α the loss belongs to an $F_b$ with b² = β/α.
+# - *Proved*: linear Tversky pushes a class down at the start while αnγ > A(βA + γ). With squared errors no class is pushed down at the start.
+# - *Proved*: if you square the sums and α > ½, right answers are pushed down to √(β/α).
+# - *Real text*, few runs: squared Tversky learned without a warm start where linear Tversky did not.
+# - *Printed numbers*: Table 10 does not show which α from 0.3 to 0.6 is best.
 #
 # ## Exercises
 #
