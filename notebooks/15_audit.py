@@ -143,9 +143,9 @@ Math(
 # \end{aligned} \tag{15.2}
 # $$
 #
-# Read aloud: the first interval is every F1 that the printed P and R allow, the second is every F1 that would
-# be printed so. The row is consistent if the two intervals have a point in common. In code, with one row of
-# Table 5 as an example:
+# Read aloud: the first interval contains every F1 that the printed P and R allow, the second every F1 that
+# would be printed so. The row is consistent if the two intervals have a point in common. In code, with one row
+# of Table 5 as an example:
 
 # %%
 def f1_of(precision, recall):  # Eq. 15.1
@@ -276,7 +276,7 @@ display(Math(rf"\nabla^2 H = {sp.latex(hessian)}, \quad \det = {det}"))
 # $$ H(P, R) = \frac{S}{2} - \frac{D^2}{2 S} $$
 #
 # F1 is half of the sum, minus a penalty for the difference. If S hardly moves from run to run, only the penalty
-# varies. Its mean exceeds the penalty of the mean difference by the variance of D, so
+# varies. The mean of $D^2$ is larger than the square of the mean of D, by the variance of D. So
 #
 # $$ H(\bar P, \bar R) - \overline{\mathrm{F1}} \;\approx\; \frac{\mathrm{Var}(P - R)}{2\,(\bar P +
 # \bar R)} \tag{15.3} $$
@@ -318,8 +318,8 @@ claim(
 # %% [markdown]
 # **A median over runs.** A median is another way to summarise runs, and its F1 may lie on either side. We
 # simulate it. Take five runs whose P and R scatter by one point around 93, either independently or in opposite
-# directions. For which share of such rows does the median F1 differ from the F1 of the medians? The table has
-# the share for three sizes of the difference:
+# directions (a correlation of −0.8). For which share of such rows does the median F1 differ from the F1 of the
+# medians? The table has the share for three sizes of the difference:
 
 # %% tags=["hide-input"]
 random = np.random.default_rng(1)

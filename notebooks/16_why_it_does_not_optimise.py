@@ -168,9 +168,8 @@ plt.show()
 # %% [markdown]
 # ## 16.2 A batch to break things on
 #
-# We take a batch that looks like one of named entities. It has nine labels, as many corpora of entities, and
-# five tokens in six have the label `O`. The logits are random, as they are before training, so this model knows
-# nothing.
+# We take a batch that looks like one of named entities. It has nine labels, as CoNLL 2003 has, and five tokens
+# in six have the label `O`. The logits are random, as they are before training, so this model knows nothing.
 
 # %% tags=["hide-input"]
 def binary_batch(N, seed=0):
@@ -242,7 +241,7 @@ for name, loss in (("mixed", mixed_dice), ("fixed", set_dice)):
 # $$
 #
 # (eq-16-2)=
-# The mixed loss is therefore C minus a small amount: what the right loss has gained, divided by the number of
+# The mixed loss is therefore C minus a small amount: the sum of all dice scores, divided by the number of
 # examples. Its gradient is
 #
 # $$ \nabla \tilde{\mathcal{L}} = \frac{1}{N} \nabla \mathcal{L} \tag{16.2} $$
@@ -284,8 +283,10 @@ print(f"the loss that was meant begins at {runs['fixed, SGD'][0][0]:.2f} and end
 {name: round(meant, 2) for name, (_, meant) in runs.items()}
 
 # %% [markdown]
-# The two lists belong to [Figure 16.1](fig-16-1), and the numbers above are the loss that was meant at the end
-# of each run. In the figure all the mixed losses stay at 4, whether they learn or not. The loss that was meant
+# With a small γ the two directions agree. With γ = 1 they do not, because the cosine is only about a third.
+#
+# The second list belongs to [Figure 16.1](fig-16-1). It has the loss that was meant at the end of each of the
+# four runs. In the figure all the mixed losses stay at 4, whether they learn or not. The loss that was meant
 # shows the difference. With SGD the mixed loss has learned next to nothing. With Adam it has learned as much as
 # the fixed one. With γ = 1 the loss that was meant stays above 2, so Adam cannot repair a wrong direction.
 
@@ -335,8 +336,8 @@ for name, loss in (("γ inside", smoothed_n_times), ("γ once", once)):
 # %% [markdown]
 # Here "never" is a model that says no to every example, and "always" one that says yes to all. Which of them
 # should be cheap? Neither. However, with γ inside, the model that never says yes has an F1 of 0 and a loss of
-# 0.09, the lowest of the three. With γ once it costs 0.999. The reason is that N copies of γ stand above and
-# below, so that the fraction is close to one whatever the model says.
+# 0.09, the lowest of the three. With γ once it costs 0.999. The reason is that N copies of γ are above and
+# below the line, and they pull the fraction towards one whatever the model says.
 
 # %% [markdown]
 # **Recognise it.** Add easy negatives, for example many examples that the model rightly calls negative. A dice
@@ -406,7 +407,7 @@ pd.DataFrame(rows, ["error rate", "2/3 of it", "this loss", "Eq. 8"]).T
 # ## 16.6 A mask that broadcasts to N × N
 #
 # A mask says which tokens count and which are padding. A mask of shape `[N, 1]` times probabilities of shape
-# [N] raises no error. PyTorch broadcasts, and the result is a matrix of N × N.
+# `[N]` raises no error. PyTorch broadcasts, and the result is a matrix of N × N.
 
 # %%
 def masked_dice(logits, y, mask):
@@ -506,7 +507,7 @@ for name, loss in (("sigmoid", sigmoid_dice), ("softmax", linear)):
 #
 # **Recognise it.** Add the same constant to all logits. A softmax does not change, and neither does its loss.
 # **Fix.** Take the softmax over the last dimension. If several labels may be right at once, take
-# `BinaryDiceLoss` on [..., C] instead.
+# `BinaryDiceLoss` on `[..., C]` instead.
 #
 # So far every fault was a slip in the code. The next two come from the numbers of a computer.
 #
@@ -670,8 +671,8 @@ pd.Series(kept_for, name="kept").rename_axis("wanted").to_frame().T
 # half down again, and that is how the formula is printed. [Chapter 06](06_self_adjusting_dice.ipynb) shows why.
 # A small α, at most 0.1, avoids it.
 #
-# **The loss is flat from the first step.** The gradient of each dice loss by the logit has the factor $p(1 -
-# p)$. This factor vanishes when p is near zero or one. A model that is sure and wrong is therefore in trouble.
+# **The loss is flat from the first step.** The gradient of each dice loss by the logit has the factor $p(1-p)$.
+# This factor vanishes when p is near zero or one. A model that is sure and wrong is therefore in trouble.
 # Compare the losses for one positive example, from a model that is very sure of "no" to one that is undecided:
 
 # %%
@@ -759,7 +760,7 @@ pd.DataFrame(rows, ["check", "verdict", "other problems"]).transpose()
 # Each fault is found by its own check. Three come as notes, because they are right in some situations: to
 # follow accuracy is right for cross entropy, and to sum in half precision is right under autocast. The last
 # column lists what else was found, and these are no false alarms. For example, a sum over the first dimension
-# is wrong for logits of shape [B, T, C].
+# is wrong for logits of shape `[B, T, C]`.
 #
 # If a loss passes all of this, can you be sure that it trains? Not quite.
 
@@ -784,7 +785,7 @@ pd.DataFrame(rows, ["check", "verdict", "other problems"]).transpose()
 # Training lowers the loss, so a class is pulled up only if its slope is negative. The sign depends on the
 # numerator, where $nγ$ pushes down and $2A(A + γ)$ pulls up. As long as $nγ > 2A(A + γ)$ the slope is
 # **positive**: the class is pushed down. It also stays there, because its gradient fades with p. In other
-# words, the smoothing of a long batch is stronger than a few gold words.
+# words, in a long batch the smoothing is stronger than a few gold words.
 #
 # With squared denominators $np$ becomes $np^2$, which is flat at zero. The push disappears, and the slope is
 # $-2A/(A + γ)$, which is never positive. The table compares the formula with autograd, for $n = 600$:

@@ -242,7 +242,7 @@ for name in ("ce", "fl", "dl", "tl", "dsc"):
 # ### Half precision
 #
 # Models are often trained in bf16, because it is fast. A number in bf16 has only 8 significant bits. Therefore
-# p rounds to one at a logit that every trained model reaches (exercise 5). We take a few thousand tokens with
+# p rounds to one at a logit that is common in a trained model (exercise 5). We take a few thousand tokens with
 # logits in bf16 and compare two ways: the formula computed in bf16, as it is written, and dicebook, which
 # computes in float32. The exact values come from float64.
 
@@ -467,9 +467,9 @@ peak.loc[names].round(1).astype(object).fillna("")
 # %% [markdown]
 # ## 18.3 One set, several processes (DDP)
 #
-# If you train on several devices, each of them sees a part of the batch. A cross entropy does not mind, because
-# the mean of the parts is the mean of the whole. A dice loss is a fraction of sums, and the mean of two
-# fractions is not the fraction of the whole. A trainer that gives each process its part and averages the
+# If you train on several devices, each of them sees a part of the batch. For cross entropy this does no harm,
+# because the mean of equal parts is the mean of the whole. A dice loss is a fraction of sums, and the mean of
+# two fractions is not the fraction of the whole. A trainer that gives each process its part and averages the
 # gradients therefore trains with another loss.
 #
 # The remedy is to add up three sums for each class over the processes *before* the fraction is taken. In
