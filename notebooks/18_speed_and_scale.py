@@ -27,8 +27,8 @@
 # - **For** engineers who will train with these losses, on one device or many.
 # - **You need** [chapter 04](04_dice_loss.ipynb) for what a set-level loss is, and [chapter
 #   06](06_self_adjusting_dice.ipynb) for its exponent.
-# - **You will be able to** write a loss of your own in 25 lines, say what it costs beside the rest of a step,
-#   keep it exact over processes and micro-batches, and save time where it goes.
+# - **You will be able to** write a loss of your own in 25 lines, and say what it costs beside the rest of a
+#   step. You can keep it exact over processes and micro-batches, and save time where it goes.
 # - **Time** about half a minute on a CPU; a GPU does not help. Section 18.2 has recorded times of one GPU.
 #
 # </details>

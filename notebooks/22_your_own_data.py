@@ -32,8 +32,8 @@
 #
 # - **For** readers who have a file, and want a model, a threshold and a number they can trust.
 # - **You need** nothing but the file; for the reasons, [what to do on Monday](../docs/what_to_do.md).
-# - **You will be able to** say what your model must beat, which loss to take on your data and how sure that is,
-#   where to put the threshold, and keep a model that decides so without this package.
+# - **You will be able to** say what your model must beat, which loss to take on your data, and how sure that
+#   is. You find the threshold, and keep a model that decides by it without this package.
 # - **Time** about a minute on a CPU as it is; a corpus of your own with a pretrained encoder takes half an hour
 #   there, and minutes on a GPU.
 #
