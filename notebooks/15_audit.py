@@ -13,9 +13,14 @@
 # %% [markdown]
 # # 15 An audit of the printed tables
 #
-# A row that prints precision, recall and F1 tests itself, for the third follows from the other two. Of the
-# fifty such rows of the paper {cite}`li2020dice` fifteen contradict themselves, some by more than their own
-# printed gain. The errors favour no side, and most of the printed numbers are right.
+# You read a paper, you find a table with precision, recall and F1, and you want to quote one of its numbers.
+# Can you trust it? You have not seen the predictions, and you cannot repeat the runs. However, such a row tests
+# itself, because F1 follows from precision and recall. A pocket calculator is enough.
+#
+# In this chapter we do this test for every table of the paper {cite}`li2020dice`. Fifty rows print all three
+# numbers, and fifteen of them contradict themselves. For some rows the error is larger than the gain that they
+# print. The errors favour no side, and most of the printed numbers are right. We ask what could explain the
+# fifteen rows, and what the conclusions look like if we correct them.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -71,7 +76,7 @@ def beyond_rounding(row):
     return 0 if low <= most and least <= high else row.f1 - 2 * p * r / (p + r)
 
 
-# %% mystnb={"figure": {"caption": "Figure 15.1. The fifteen rows that do not agree: printed F1 minus that of P and R, in points.", "name": "fig-15-1"}, "image": {"alt": "Fifteen horizontal bars. Nine go to the right, up to +.72 for focal loss on UD 1.4. Six go to the left: two of a hundredth, then OntoNotes 5 BERT-MRC -.33, CoNLL 2003 BERT-MRC -.42, DSC on tweets -.62 and Glyce-BERT on OntoNotes 4 -1.01."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 15.1. The fifteen rows that do not agree: printed F1 minus that of P and R, in points.", "name": "fig-15-1"}, "image": {"alt": "Fifteen horizontal bars. Nine go to the right, up to +0.72 for focal loss on UD 1.4. Six go to the left: two of a hundredth, then OntoNotes 5 BERT-MRC -0.33, CoNLL 2003 BERT-MRC -0.42, DSC on tweets -0.62 and Glyce-BERT on OntoNotes 4 -1.01."}} tags=["hide-input"]
 full = [
     row
     for table in tables.values()
@@ -88,25 +93,31 @@ ax.axvline(0, color="black", linewidth=1)
 ax.tick_params(axis="y", labelsize=8.5)
 ax.invert_yaxis()
 ax.grid(axis="y", visible=False)
-ax.set(xlim=(-1.35, 1.05), xlabel="F1 printed less F1 of P and R, points")
+ax.set(xlim=(-1.35, 1.05), xlabel="printed F1 minus F1 of P and R, points")
 plt.show()
 
 # %% [markdown]
-# To the right the printed F1 is too high. The longest bars are Glyce-BERT on OntoNotes 4.0, a full point
-# too low (81.63 recomputed, 80.62 printed), BERT+FL on UD 1.4 (.72 too high) and DSC on the tweets (.62
-# too low).
+# A bar to the right means that the printed F1 is too high, a bar to the left that it is too low. If only
+# rounding were at work, you would see no bar at all. The longest bars are Glyce-BERT on OntoNotes 4.0, BERT+FL
+# on UD 1.4 and DSC on the tweets. The first of them is a full point too low, which is more than most gains in
+# the paper.
 #
-# The numbers are those of the final version; the arXiv version 2 prints the same.
+# The numbers are those of the final version of the paper; the second arXiv version prints the same. Before we
+# call a row wrong, we must know how much rounding can do.
 #
 # ## 15.1 What rounding allows
 #
 # (eq-15-1)=
-# F1 is the harmonic mean of precision P and recall R ([Eq. 4](eq-4)):
+# We want to recompute F1 from what is printed. F1 is the harmonic mean of precision P and recall R ([Eq.
+# 4](eq-4)):
 #
 # $$ \mathrm{F1} = H(P, R) = \frac{2 P R}{P + R} \tag{15.1} $$
 #
-# A printed 92.33 was anything from 92.325 to 92.335. So the question is whether *any* P and R inside their
-# intervals have an F1 that rounds to what is printed. The slopes of H help to answer it:
+# In words: twice the product, divided by the sum. However, the printed numbers are rounded. A printed 92.33 was
+# anything from 92.325 to 92.335. So the question is not whether the three printed numbers fit exactly. It is
+# whether *any* P and R inside their intervals have an F1 that rounds to what is printed.
+#
+# To find the smallest and the largest possible F1, we ask how H changes when P or R grows. Its slopes are
 
 # %% tags=["hide-input"]
 P, R = sp.symbols("P R", positive=True)
@@ -121,8 +132,9 @@ Math(
 
 # %% [markdown]
 # (eq-15-2)=
-# Both slopes are positive, so F1 is least at both lower ends and largest at both upper ends.
-# With h half a unit of the last printed digit, a row is consistent if
+# Each slope is twice a square over a square, and therefore positive. So F1 is smallest when P and R are at the
+# lower ends of their intervals, and largest when both are at the upper ends. Let h be half a unit of the last
+# printed digit. A row is consistent if
 #
 # $$
 # \begin{aligned}
@@ -130,6 +142,10 @@ Math(
 # &\quad \cap\; [\,\mathrm{F1} - h,\, \mathrm{F1} + h\,] \neq \varnothing
 # \end{aligned} \tag{15.2}
 # $$
+#
+# Read aloud: the first interval contains every F1 that the printed P and R allow, the second every F1 that
+# would be printed so. The row is consistent if the two intervals have a point in common. In code, with one row
+# of Table 5 as an example:
 
 # %%
 def f1_of(precision, recall):  # Eq. 15.1
@@ -155,9 +171,12 @@ allowed = np.round(recomputed(row)[1:], 3)
 print(f"P {row.precision}, R {row.recall}: F1 in {allowed}, print {row.f1}")
 
 # %% [markdown]
-# This row passes: rounding leaves a window of about one hundredth of a point.
+# This row passes. You see how strict the test is: rounding leaves a window of about one hundredth of a point.
+# How many rows pass?
 #
 # ## 15.2 Fifty rows
+#
+# We take every row that prints all three numbers, and list those that fail.
 
 # %%
 complete = [
@@ -179,15 +198,19 @@ def line(row):
 pd.DataFrame([line(row) for row in off], index=[label(row) for row in off])
 
 # %% [markdown]
-# [Figure 15.1](fig-15-1) has one bar for each of the fifteen rows. All eight BERT rows of Table 4 are there,
-# seven of them to the right. Below them stand five rows of Table 5, all of them baselines that cite another
-# work. Four rows need no arithmetic at all: a harmonic mean lies between its two numbers, and theirs does not.
+# The list has the same fifteen rows as [Figure 15.1](fig-15-1). All eight BERT rows of Table 4 are there, and
+# seven of them have an F1 that is too high. Below them are five rows of Table 5, all of them baselines that
+# cite another work. For four of the fifteen you do not even need a calculator: a harmonic mean lies between its
+# two numbers, and their F1 does not.
+#
+# A contradiction says that one of three numbers is wrong. It does not say which one, or why. So let us go
+# through the possible reasons.
 
 # %% tags=["remove-cell"]
 off_by = {label(row): row.f1 - recomputed(row)[0] for row in off}
-claim("one bar for each of the fifteen rows", len(off) == 15, list(gap) == [label(r) for r in off])
+claim("The list has the same fifteen rows", len(off) == 15, list(gap) == [label(r) for r in off])
 claim(
-    "fifteen contradict themselves, some by more than their own printed gain",
+    "fifteen contradict themselves. For some rows the error is larger than the gain that they print",
     len(off) == 15,
     sum("delta" in r.printed and abs(gap[label(r)]) > abs(r.value("delta")) for r in off) > 1,
 )
@@ -195,22 +218,20 @@ claim(
     "The longest bars are Glyce-BERT on OntoNotes 4.0",
     [name.split(": ")[1] for name in sorted(gap, key=lambda k: -abs(gap[k]))[:3]]
     == ["Glyce-BERT", "BERT+FL", "BERT-Tagger+DSC"],
+    round(recomputed(off[-1])[0] - off[-1].f1) == 1,
 )
 
 claim(
-    "All eight BERT rows of Table 4 are there, seven of them to the right",
+    "All eight BERT rows of Table 4 are there, and seven of them have an F1 that is too high",
     sum(key.startswith("T4") for key in off_by) == 8,
     sum(key.startswith("T4") and value > 0 for key, value in off_by.items()) == 7,
 )
 claim(
-    "Below them stand five rows of Table 5, all of them baselines that cite another work",
+    "Below them are five rows of Table 5, all of them baselines that cite another work",
     [bool(row.source) for row in off if row.table == 5] == [True] * 5,
 )
-claim("BERT+FL on UD 1.4 (.72 too high)", {".72": off_by["T3 UD 1.4: BERT+FL"]})
-claim("DSC on the tweets (.62 too low)", {".62": -off_by["T4 English Tweets: BERT-Tagger+DSC"]})
-claim("(81.63 recomputed, 80.62 printed)", {"81.63": recomputed(off[-1])[0], "80.62": off[-1].f1})
 claim(
-    "Four rows need no arithmetic at all",
+    "For four of the fifteen you do not even need a calculator",
     sum(not min(r.precision, r.recall) <= r.f1 <= max(r.precision, r.recall) for r in off) == 4,
 )
 
@@ -218,7 +239,11 @@ claim(
 # %% [markdown]
 # ## 15.3 What could explain them
 #
-# **Truncation.** A truncated number stands for anything up to .01 above it.
+# We go from the most harmless explanation to the least harmless one, and ask each time how many rows it could
+# explain.
+#
+# **Truncation.** Perhaps the authors dropped digits instead of rounding them. A truncated number may be up to
+# 0.01 too low, so that the possible intervals are different ones:
 
 # %%
 def consistent_if_truncated(row):
@@ -233,8 +258,8 @@ print(f"explained by truncation: {explained} of {len(off)}")
 # %% [markdown]
 # Truncation explains none.
 #
-# **A mean over runs.** The mean of F1 need not be the F1 of the mean P and R. The curvature of H says on which
-# side it lies:
+# **A mean over runs.** Perhaps each number is a mean over several runs. The mean of the F1s need not be the F1
+# of the mean P and the mean R. On which side does it lie? The answer is in the curvature of H:
 
 # %% tags=["hide-input"]
 hessian = sp.simplify(sp.hessian(H, (P, R)))
@@ -243,17 +268,21 @@ display(Math(rf"\nabla^2 H = {sp.latex(hessian)}, \quad \det = {det}"))
 
 # %% [markdown]
 # (eq-15-3)=
-# The diagonal is negative and the determinant zero: H is concave. By Jensen's inequality a mean of F1s lies
-# **below** the F1 of the means, never above. With S = P + R and D = P − R
+# The diagonal is negative and the determinant is zero, which means that H is concave: it bends downwards. For
+# such a function Jensen's inequality says that a mean of F1s lies **below** the F1 of the means, never above.
+#
+# How far below? We write H by the sum $S = P + R$ and the difference $D = P - R$:
 #
 # $$ H(P, R) = \frac{S}{2} - \frac{D^2}{2 S} $$
 #
-# so as long as S hardly moves,
+# F1 is half of the sum, minus a penalty for the difference. If S hardly moves from run to run, only the penalty
+# varies. The mean of $D^2$ is larger than the square of the mean of D, by the variance of D. So
 #
 # $$ H(\bar P, \bar R) - \overline{\mathrm{F1}} \;\approx\; \frac{\mathrm{Var}(P - R)}{2\,(\bar P +
 # \bar R)} \tag{15.3} $$
 #
-# Solved for the spread that a row would need:
+# In other words, the gap grows with the spread of precision minus recall, and it is divided by a large number.
+# We solve this for the spread that each row would need:
 
 # %% tags=["hide-input"]
 above = [row for row in off if row.f1 > recomputed(row)[0]]
@@ -265,9 +294,10 @@ for row in off:
         print(f"  {label(row):34} {gap:.2f} below: P − R with standard deviation {spread:.1f}")
 
 # %% [markdown]
-# Nine of the fifteen lie above, where a mean never leads. Of the six below, two miss by a hundredth: there
+# Nine of the fifteen lie above, where a mean never leads. Of the six below, two miss by a hundredth. For them
 # precision minus recall needs to spread by about 2 points over the runs, which is usual. For the other four it
-# would have to swing by 11 to 18 points, too much for runs of one model. Thirteen rows remain.
+# would have to swing by 11 to 18 points, too much for runs of one model. A mean over runs could therefore
+# explain two rows, and thirteen remain.
 
 # %% tags=["remove-cell"]
 wanted = {
@@ -286,14 +316,15 @@ claim(
 )
 
 # %% [markdown]
-# **A median over runs** may lie on either side. Take five runs with P and R that scatter around 93 by one
-# point, independently or in opposite directions. The share of rows whose median F1 differs from the F1 of the
-# medians by
+# **A median over runs.** A median is another way to summarise runs, and its F1 may lie on either side. We
+# simulate it. Take five runs whose P and R scatter by one point around 93, either independently or in opposite
+# directions (a correlation of −0.8). For which share of such rows does the median F1 differ from the F1 of the
+# medians? The table has the share for three sizes of the difference:
 
 # %% tags=["hide-input"]
 random = np.random.default_rng(1)
 medians, shares = {}, {}
-for name, correlation in (("independent", 0.0), ("opposed, −.8", -0.8)):
+for name, correlation in (("independent", 0.0), ("opposed, −0.8", -0.8)):
     scatter = random.multivariate_normal(
         [93, 93], [[1, correlation], [correlation, 1]], (40_000, 5)
     )
@@ -304,30 +335,32 @@ for name, correlation in (("independent", 0.0), ("opposed, −.8", -0.8)):
 pd.DataFrame(shares).T.map("{:.0%}".format)
 
 # %% [markdown]
-# With one point of scatter, 59% of such rows of medians would be off by more than .1 and 36% by more than .2,
-# in either direction. So medians could explain the seven rows of .08 to .25. They could hardly explain .62 or
-# 1.01. The paper does not say what its numbers are.
+# Medians do more than you may expect. With one point of scatter, 59% of such rows would be off by more than a
+# tenth of a point, and in either direction. So medians could explain the seven rows that are off by 0.08 to
+# 0.25. They could hardly explain the longest bars of the figure. The paper does not say whether its numbers are
+# single runs, means or medians.
 
 # %% tags=["remove-cell"]
 claim(
-    "59% of such rows of medians would be off by more than .1 and 36% by more than .2",
-    {"59%": shares["independent"]["more than 0.1"], "36%": shares["independent"]["more than 0.2"]},
+    "59% of such rows would be off by more than a tenth of a point",
+    {"59%": shares["independent"]["more than 0.1"]},
 )
 claim(
     "in either direction",
     min(np.mean(side * medians["independent"] > 0.1) for side in (1, -1)) > 0.2,
 )
 claim(
-    "medians could explain the seven rows of .08 to .25",
+    "medians could explain the seven rows that are off by 0.08 to 0.25",
     sum(0.075 < g < 0.255 for g in off_by.values()) == 7,
 )
 claim(
-    "They could hardly explain .62 or 1.01",
+    "They could hardly explain the longest bars of the figure",
     max(np.mean(np.abs(apart) > 0.6) for apart in medians.values()) < 0.1,
 )
 
 # %% [markdown]
-# **An average over classes.** For macro averages the same inequality holds:
+# **An average over classes.** A macro average is a mean over classes instead of runs. The same inequality
+# holds, and again the mean lies below. We check it with random classes:
 
 # %% tags=["hide-input"]
 rng = np.random.default_rng(0)
@@ -337,12 +370,16 @@ above_it = (slack < 0).sum()
 print(f"macro F1 above that of macro P and R: {above_it} of {len(slack):,} draws")
 
 # %% [markdown]
-# **Another definition of a span** moves precision, recall and F1 together, unless TP is counted twice, in
-# predictions and in gold, as with overlapping spans.
+# **Another definition of a span.** If you count spans in another way, precision, recall and F1 move together
+# and still fit. There is one exception: a TP that is counted twice, in the predictions and in the gold, as with
+# overlapping spans.
 #
-# **The best of each**, from different checkpoints, and **a slip of the hand** could explain every row.
+# **The best of each.** If the best precision, the best recall and the best F1 come from different checkpoints,
+# they need not fit at all. The same is true for **a slip of the hand**. These two could explain every row, and
+# we cannot exclude them.
 #
-# **Somebody else's numbers.** Eight of the fifteen rows cite another work.
+# **Somebody else's numbers.** Perhaps the authors copied a row from another paper, and the error with it. Eight
+# of the fifteen rows cite another work.
 
 # %% tags=["hide-input"]
 cited = [row for row in off if row.source]
@@ -350,7 +387,10 @@ print(f"{len(cited)} rows cite, {len(off) - len(cited)} are the paper's own:")
 print(", ".join(label(row) for row in off if not row.source))
 
 # %% [markdown]
-# Three of the eight cite Devlin et al., who report none of their corpora: the citation is for the method.
+# Three of the eight cite Devlin et al., who report none of the corpora in question. There the citation is for
+# the method, and the numbers are the paper's own.
+#
+# So no single explanation covers all rows. For Table 4, where most of them are, we can say a little more.
 
 # %% tags=["remove-cell"]
 by_devlin = [row for row in cited if "Devlin" in row.source]
@@ -361,9 +401,11 @@ claim("Three of the eight cite Devlin et al.", len(by_devlin) == 3)
 # %% [markdown]
 # ## 15.4 One tag a word
 #
-# In English part-of-speech tagging every word has one true tag and gets one predicted tag, so precision,
-# recall, F1 and accuracy are one number ([section 8.2](08_part_of_speech.ipynb)), unless neighbours with the
-# same tag are merged into one span. With 3% of 10,000 tags corrupted:
+# Table 4 is about part-of-speech tags in English. Every word has one true tag and gets one predicted tag. A
+# wrong tag is therefore one false positive and one false negative at once, and precision, recall, F1 and
+# accuracy are one number ([section 8.2](08_part_of_speech.ipynb)). However, Table 4 prints three different
+# ones. This can happen if neighbours with the same tag are merged into one span. We corrupt a few tags at
+# random and count both ways:
 
 # %% tags=["hide-input"]
 def merged(tags):
@@ -387,14 +429,16 @@ for name, a, b in (
     print(f"{name:18} P {p:.2f}  R {r:.2f}  F1 {f1:.2f}  H(P, R) {f1_of(p, r):.2f}")
 
 # %% [markdown]
-# Merging makes P and R differ, by .05 here; in Table 4 they differ by up to 2 points (91.24 and 93.22 for focal
-# loss on the tweets). It does not explain an F1 that differs from H.
+# Merging makes P and R differ, here by a few hundredths of a point. In Table 4 they differ by up to 2 points.
+# So merging could be a part of the story. It does not explain an F1 that differs from H, because after merging
+# the three numbers still fit.
 
 # %% [markdown]
 # ## 15.5 Ninety gains
 #
-# Each own row of Tables 3 to 8 prints its gain over the baseline. The difference of two rounded numbers may
-# miss the rounded difference by one unit. With that allowed:
+# What most people quote is not a score but a gain. Each of the paper's own rows in Tables 3 to 8 prints its
+# gain over the baseline, and a gain is a difference of two printed scores. The difference of two rounded
+# numbers may miss the rounded difference by one unit. We allow for that:
 
 # %% tags=["hide-input"]
 gains = [
@@ -417,12 +461,16 @@ print(f"{len(gains)} gains, {len(inexact)} differ by a hundredth, {len(impossibl
 pd.DataFrame(inexact, columns=["row", "score", "baseline", "printed gain"]).set_index("row")
 
 # %% [markdown]
-# All ninety are possible. So where a printed F1 is wrong, its gain is wrong with it.
+# All ninety gains are possible, so scores and gains belong together. It also means that if a printed F1 is
+# wrong, its gain is wrong with it.
+#
+# Next we look at numbers that are not scores.
 
 # %% [markdown]
 # ## 15.6 Five ratios and the claims of the text
 #
-# Table 1 prints counts, coarsely rounded, and their ratio:
+# Table 1 prints how many negatives and positives each corpus has, coarsely rounded, and their ratio. Here a row
+# is consistent if some pair of counts within the rounding has the printed ratio:
 
 # %% tags=["hide-input"]
 rows = {}
@@ -437,8 +485,10 @@ pd.DataFrame(rows, ["negatives", "positives", "ratio", "possible", "agrees"]).tr
 
 
 # %% [markdown]
-# Four agree. SQuAD 1.1 does not: 10.3M over 175K is between 58.4 and 59.3, and 55.9 is printed. One changed
-# digit would fix it (58.9). Now the sentences of the text that repeat a gain:
+# Four agree, and SQuAD 1.1 does not. The printed ratio is 55.9, lower than any ratio that its two counts allow.
+# It is probably a slip, because one changed digit would fix it. The imbalance is nearly the same either way.
+#
+# The text of the paper repeats some gains in its sentences. Do they agree with the tables?
 
 # %% tags=["hide-input"]
 def score(number, corpus, model, cell="f1", variant=""):
@@ -477,13 +527,14 @@ for section, number, corpus, model, base, cell, repeated in said:
 print("gains printed for DSC on QQP:", *(r.printed["delta"] for r in tables[7].rows[11::4]))
 
 # %% [markdown]
-# Twelve of thirteen agree. The +.73 on QQP stands nowhere in Table 7, where DSC gains .81 over BERT and .79
-# over XLNet.
+# Twelve of thirteen agree. The gain of 0.73 on QQP is nowhere in Table 7, whose two gains on QQP are printed in
+# the last line. Both of them are larger.
 #
 # ## 15.7 Table 8: how imbalanced were the sets?
 #
-# The text gives sizes and shares of the five training sets made from QQP. The original has 363,871
-# pairs, 37% of them positive. "+ negative" only adds negatives:
+# For its question about imbalance the paper makes five training sets from QQP, and says how large each is and
+# which share of it is positive. The original has 363,871 pairs, of which 37% are positive. The set "+ negative"
+# only adds negatives, so the number of positives must stay the same. What does that say about its share?
 
 # %% tags=["hide-input"]
 n, total = 363_871, 458_477
@@ -498,14 +549,15 @@ print(
 print(f"− negative: 269,165 / 2 = {269_165 // 2:,} positives: inside of the first interval")
 
 # %% [markdown]
-# The sizes fit each other: 458,477 is twice the negatives, 269,165 twice the positives. The share of 21% for "+
-# negative" does not fit; it has to be about 29%. For 21% one would have to drop more than a quarter of the
-# positives. [Section 12.4](12_degrees_of_imbalance.ipynb) reads Table 8.
+# The sizes fit each other: the larger set is twice the negatives, the smaller one twice the positives. The
+# share does not fit. The paper says that 21% of "+ negative" are positive, and it has to be about 29%. For 21%
+# one would have to drop more than a quarter of the positives. So if the sizes are right, the set was less
+# imbalanced than the paper says. [Section 12.4](12_degrees_of_imbalance.ipynb) reads Table 8.
 
 # %% tags=["remove-cell"]
 kept_positives = 0.37 * n
 claim(
-    'share of 21% for "+ negative" does not fit; it has to be about 29%. For 21% one would have to drop more than a quarter of the positives',
+    '21% of "+ negative" are positive, and it has to be about 29%. For 21% one would have to drop more than a quarter of the positives',
     {"29%": kept_positives / total},
     1 - 0.21 * total / kept_positives > 0.25,
 )
@@ -513,8 +565,9 @@ claim(
 # %% [markdown]
 # ## 15.8 What the corrections do, table by table
 #
-# Either F1 is right in an inconsistent row, and no conclusion changes, or P and R are right. For the second
-# case, here is every F1 of Tables 3 to 5 from its own P and R, and the gains from those, *printed → computed*:
+# Does any of this change a conclusion? In an inconsistent row either the F1 is right, and no conclusion
+# changes, or P and R are right, and F1 must be recomputed. We take the second case. Here is every gain of
+# Tables 3 to 5, *printed → computed* from P and R, and the best loss by each of them:
 
 # %% tags=["hide-input"]
 changes = {}
@@ -530,17 +583,20 @@ for number in (3, 4, 5):
 pd.DataFrame(changes, ["FL", "DL", "DSC", "best, printed", "best, computed"]).transpose()
 
 # %% [markdown]
-# In Table 3 one gain changes. In Table 4 DSC's gain on the tweets is four times what is printed: that error
-# works *against* the paper's method. On CoNLL 2003 the baseline becomes 93.46, and all three losses are
-# **below** it: −.35, −.29, −.13. "DSC outperforms BERT-MRC by +0.29" holds only if the baseline's P or R is
-# misprinted. DSC remains first in eight of the nine blocks.
+# Each row is one corpus, and you can read it in two steps: did a gain change, and did the winner change? In
+# Table 3 one gain changes. In Table 4 DSC's gain on the tweets is about four times what is printed, so this
+# error works *against* the paper's method. DSC remains first in eight of the nine blocks.
 #
-# **Tables 6 and 9** print no P and R. **No table** has a seed, a number of runs or a spread ([chapter
-# 17](17_when_does_dice_help.ipynb)).
+# The exception is CoNLL 2003. There the recomputed F1 of the baseline is higher, and all three losses are
+# **below** it. The sentence "DSC outperforms BERT-MRC by +0.29" therefore holds only if the baseline's P or R
+# is misprinted.
 #
-# **Table 7** calls its scores F1. All four of its baselines have the same digits as *accuracies on
-# the development sets* of GLUE, published before it in one table {cite}`liu2019roberta`, of BERT-large and
-# XLNet-large:
+# The other tables give us less to work with. **Tables 6 and 9** print no P and R. **No table** has a seed, a
+# number of runs or a spread, and [chapter 17](17_when_does_dice_help.ipynb) shows why you need them.
+#
+# **Table 7** calls its scores F1. However, all four of its baselines have the same digits as *accuracies on the
+# development sets* of GLUE. These were published before, in one table {cite}`liu2019roberta`, for BERT-large
+# and XLNet-large:
 
 # %% tags=["hide-input"]
 dev_accuracy = {"BERT": {"mrpc": 88.0, "qqp": 91.3}, "XLNet": {"mrpc": 89.2, "qqp": 91.8}}
@@ -550,8 +606,8 @@ for model, by_corpus in dev_accuracy.items():
         print(f"{model:6} {name.upper():5} Table 7 {printed_f1}, published on dev {published}")
 
 # %% [markdown]
-# If they are accuracies here as well, F1s are compared with accuracies. Of a classifier that errs equally often
-# on both sides the two measures are:
+# If the baselines are accuracies in Table 7 as well, then it compares F1s with accuracies. How different would
+# the two measures be? Take a classifier that errs equally often on both sides:
 
 # %% tags=["hide-input"]
 for corpus, share, accuracy in (("MRPC", 0.68, 88.0), ("QQP", 0.37, 91.3)):
@@ -561,25 +617,27 @@ for corpus, share, accuracy in (("MRPC", 0.68, 88.0), ("QQP", 0.37, 91.3)):
     print(f"{corpus}: {100 * share:.0f}% positive, accuracy {accuracy}: F1 about {f1:.1f}")
 
 # %% [markdown]
-# An accuracy of 88.0 on MRPC goes with an F1 near 91, one of 91.3 on QQP with an F1 near 88. Four
-# equal numbers are no proof: in the authors' released code
-# ([dice_loss_for_NLP](https://github.com/ShannonAI/dice_loss_for_NLP)) the script for BERT-large on MRPC
-# notes a test F1 of **87.98** for cross entropy, which prints as 88.0 too.
+# An accuracy of 88.0 on MRPC goes with an F1 near 91, so the baseline would look too weak there. On QQP, where
+# positives are the minority, an accuracy of 91.3 goes with an F1 near 88, so the baseline would look too
+# strong. Four equal numbers are no proof, however. In the authors' released code
+# ([dice_loss_for_NLP](https://github.com/ShannonAI/dice_loss_for_NLP)) the script for BERT-large on MRPC notes
+# a test F1 of **87.98** for cross entropy. This would be printed as 88.0, too.
 #
-# **The contrasts themselves.** The same scripts say how each loss was trained, and no two of a task
-# were trained alike:
+# **Were the contrasts fair?** A gain of a loss means something only if nothing else differs. The released
+# scripts say how each loss was trained, and no two losses of a task were trained alike:
 #
 # | | cross entropy | dice |
 # |---|---|---|
 # | SQuAD 1.1, BERT-base: passes | 2 | 10 |
 # | batch, accumulation | 12 × 1 | 4 × 5 |
-# | weight decay; mining of negatives | .002; none | 0; .3 |
+# | weight decay; mining of negatives | 0.002; none | 0; 0.3 |
 # | MRPC, BERT-large: passes | 3 | 5 |
 # | batch, accumulation | 16 × 2 | 12 × 1 |
-# | weight decay; warm-up | .002; .1 | .001; .06 |
+# | weight decay; warm-up | 0.002; 0.1 | 0.001; 0.06 |
 #
-# On SQuAD the dice loss sees the questions five times as often. So a gain need not come from the loss.
-# (Scripts of commit d7704c1, for dice on MRPC 5a4af4a. Nothing says whether the paper's own runs were these.)
+# On SQuAD the dice loss sees the questions five times as often. So a gain need not come from the loss. (We read
+# the scripts of commit d7704c1, for dice on MRPC those of 5a4af4a. Nothing says whether the paper's own runs
+# used them.)
 
 # %% tags=["remove-cell"]
 claim(
@@ -603,12 +661,12 @@ claim(
 )
 printed_gain, its_gain = computed.loc["T4 English Tweets", "dsc"].split(" → ")
 claim(
-    "In Table 3 one gain changes. In Table 4 DSC's gain on the tweets is four times what is printed",
+    "In Table 3 one gain changes. In Table 4 DSC's gain on the tweets is about four times what is printed",
     sum(len(set(c.split(" → "))) == 2 for c in computed.iloc[:3, :3].to_numpy().ravel()) == 1,
     round(float(its_gain) / float(printed_gain)) == 4,
 )
 claim(
-    "−.35, −.29, −.13",
+    "all three losses are below it",
     computed.loc["T5 CoNLL 2003", ["fl", "dl", "dsc"]].tolist()
     == ["+0.06 → -0.35", "+0.12 → -0.29", "+0.29 → -0.13"],
 )
@@ -616,8 +674,9 @@ claim(
 # %% [markdown]
 # ## 15.9 Table 10 and its middle
 #
-# With α = β = ½ the Tversky index "degenerates to DSC", says section 3.3. Table 10 has that row.
-# Which loss of Tables 5 and 6 does it meet?
+# Table 10 varies the two weights of the Tversky loss. If both weights are one half, the Tversky index
+# "degenerates to DSC", says section 3.3 of the paper. The table has that row, and you would expect it to equal
+# the dice loss of Tables 5 and 6. Does it?
 
 # %% tags=["hide-input"]
 for corpus, number, backbone in (("ontonotes4_zh", 5, "BERT-MRC"), ("quoref", 6, "BERT")):
@@ -627,17 +686,24 @@ for corpus, number, backbone in (("ontonotes4_zh", 5, "BERT-MRC"), ("quoref", 6,
 
 
 # %% [markdown]
-# To the digit the row is **DSC**, the self-adjusting loss. But half-and-half Tversky is the *linear dice* loss
-# with another smoothing ([chapter 05](05_tversky.ipynb)), which stands in no table. Either the Tversky runs
-# carried the factor (1 − p) as well, or the row was filled in from the other tables. [Section
-# 14.7](14_tversky_weights.ipynb) reads the whole table.
+# To the digit the row is **DSC**, the self-adjusting loss. However, Tversky with equal weights is the *linear
+# dice* loss with another smoothing ([chapter 05](05_tversky.ipynb)), and the tables have no such loss. There
+# are two possible reasons. Either the Tversky runs had the factor $(1 - p)$ as well, or the row was filled in
+# from the other tables. [Section 14.7](14_tversky_weights.ipynb) reads the whole table.
 
 # %% [markdown]
 # ## 15.10 Whole numbers
 #
-# An accuracy over n sentences is a whole number over n. SST-2 has 1,821 test sentences, SST-5 has 2,210,
-# CoNLL 2003 has 5,648 test entities {cite}`socher2013sst,tjongkimsang2003conll`. The counts that give the
-# printed share:
+# One last test needs nothing but a division. An accuracy over n sentences is a whole number of right answers,
+# divided by n. If no whole number gives the printed percentage, then this percentage is not the result of one
+# run on that set. The official sets have these sizes {cite}`socher2013sst,tjongkimsang2003conll`:
+#
+# | | SST-2 | SST-5 | CoNLL 2003 |
+# |---|---|---|---|
+# | test set | 1,821 sentences | 2,210 sentences | 5,648 entities |
+# | development set in GLUE | 872 sentences | | |
+#
+# For each printed score we list the counts that give it:
 
 # %% tags=["hide-input"]
 def whole_numbers(percent, n):
@@ -657,10 +723,12 @@ for row in tables[5].rows:
 
 # %% [markdown]
 # An empty list means that no single run over the official test set gives that number to two digits. Four of six
-# accuracies and two of four recalls are of that kind. They may be averages over runs, or a zero was added:
-# 94.90 may be a 94.9 with one digit, and then 1,728 of 1,821 gives it. Or the set is another: GLUE's
-# development set of SST-2 has 872 sentences, and DSC's 94.84 fits 827 of 872 as well as 1,727 of 1,821
-# ([section 13.6](13_accuracy_tasks.ipynb)).
+# accuracies and two of four recalls are of that kind. What could it be? The numbers may be averages over runs.
+# Or a zero was added: 94.90 may be a 94.9 with one digit, and a count exists for that one.
+#
+# Or the test set is another one. DSC's accuracy on SST-2 fits a count of the development set as well as one of
+# the test set ([section 13.6](13_accuracy_tasks.ipynb)). So from a printed accuracy alone you cannot say on
+# which set it was measured.
 
 # %% tags=["remove-cell"]
 claim(
@@ -678,12 +746,11 @@ claim(
     == 2,
 )
 claim(
-    "and then 1,728 of 1,821 gives it",
-    {"1,728": round(0.949 * 1821)},
+    "94.90 may be a 94.9 with one digit, and a count exists for that one",
     round(172800 / 1821, 1) == 94.9,
 )
 claim(
-    "DSC's 94.84 fits 827 of 872 as well as 1,727 of 1,821",
+    "DSC's accuracy on SST-2 fits a count of the development set as well as one of the test set",
     whole_numbers(94.84, 872) == [827],
     whole_numbers(94.84, 1821) == [1727],
 )
@@ -691,25 +758,25 @@ claim(
 # %% [markdown]
 # ## 15.11 What the scripts do and the text does not say
 #
-# The authors released 18 scripts and the code that they call. We read them for the settings of the profile
-# `paper` ([Reproducing a table](../docs/reproduce.md)), and found five habits that the paper does not
-# mention. Each of them bears on what a printed score means.
+# Up to here we looked at numbers. The authors also released 18 scripts and the code that these scripts call. We
+# read them for the settings of the profile `paper` ([Reproducing a table](../docs/reproduce.md)), and found
+# five habits that the paper does not mention. Each of them changes what a printed score means.
 #
 # - **Several evaluations a pass.** The scripts evaluate four or eight times in each pass and keep the best
 #   checkpoint. This book's runs evaluate once a pass.
 # - **SQuAD's score is a maximum.** The evaluation script for SQuAD reads all prediction files of a run and
-#   reports the best F1. The predictions are those of the development set, which is also the set that the
-#   table reports. There are 16 files for cross entropy and for focal loss, and 40 for dice.
+#   reports the best F1. The predictions are those of the development set, which is also the set that the table
+#   reports. There are 16 files for cross entropy and for focal loss, and 40 for dice.
 # - **Heads of two layers.** The heads for start, end and answerable have a hidden layer with ReLU. The text
 #   describes a single linear layer, which is what the chapters train. The profile `paper` has two.
-# - **No mask in the dice loss for entities.** Question and padding count as negatives there, and in the
-#   profile `paper`. In the chapters only the words of the sentence count.
+# - **No mask in the dice loss for entities.** Question and padding count as negatives there, and in the profile
+#   `paper`. In the chapters only the words of the sentence count.
 # - **Two encoders in one table.** For QQP the script of cross entropy names the uncased BERT, the scripts of
 #   focal loss and dice the cased one. A difference between them is one of losses and encoders together.
 #
 # How much does the second habit add? Suppose that the loss makes no difference at all. The F1 of the
-# predictions of a run then varies around one mean, the same mean for both losses. We draw 16 and 40 such
-# values and take the best of each.
+# predictions of a run then varies around one mean, the same mean for both losses. However, the best of many
+# values is higher than the best of few. We draw as many values as there are files, and take the best of each.
 
 # %%
 f1 = np.random.default_rng(0).normal(size=(20_000, 40))
@@ -722,17 +789,19 @@ for spread in (0.1, 0.3, 0.5):
 
 # %% [markdown]
 # The best of 40 lies 0.39 standard deviations above the best of 16. If the F1 of a run's predictions has a
-# standard deviation of 0.3 points, dice leads by 0.12 points without being better. With 0.5 points it leads by
-# 0.20. For BERT on SQuAD 1.1 the paper prints a gain of 1.07 points for self-adjusting dice. To explain all of
-# that gain by the 24 more tries alone, the standard deviation would have to be 2.7 points. So the tries explain
-# a part of it. Here we drew each value on its own. In a real run neighbouring checkpoints are alike, and the
-# early ones are worse, so that 40 files count for fewer than 40 tries, and 16 for fewer than 16.
+# standard deviation of 0.5 points, dice leads by 0.20 points without being better. For BERT on SQuAD 1.1 the
+# paper prints a gain of 1.07 points for self-adjusting dice. To explain all of that gain by the 24 more tries
+# alone, the standard deviation would have to be 2.7 points. So the tries explain a part of the gain, and
+# probably not all of it.
+#
+# Our simulation is generous, because it draws each value on its own. In a real run neighbouring checkpoints are
+# alike, and the early ones are worse. Both sets of files therefore count for fewer tries than we drew.
 
 # %% tags=["remove-cell"]
 claim("The best of 40 lies 0.39 standard deviations above", {"0.39": of_40 - of_16})
 claim(
-    "dice leads by 0.12 points without being better. With 0.5 points it leads by 0.20",
-    {"0.12": 0.3 * (of_40 - of_16), "0.20": 0.5 * (of_40 - of_16)},
+    "With a standard deviation of 0.5 points dice leads by 0.20 points without being better",
+    {"0.20": 0.5 * (of_40 - of_16)},
 )
 gain = score(6, "squad11", "BERT+DSC") - score(6, "squad11", "BERT")
 claim("the paper prints a gain of 1.07 points", {"1.07": gain})
@@ -741,28 +810,26 @@ claim("the standard deviation would have to be 2.7 points", {"2.7": gain / (of_4
 # %% [markdown]
 # ## Summary
 #
-# - Fifty rows print P, R and F1. Thirty-five agree within rounding, a mean over runs could explain two more,
-#   thirteen remain. Medians could explain the smaller gaps; a slip of the hand or numbers from different
-#   checkpoints could explain all.
-# - Ninety gains follow from the printed scores. Twelve of thirteen sentences repeat them rightly. One ratio of
-#   Table 1 and one share of Table 8 contradict their own counts.
-# - If P and R are right, DSC stays first in eight of nine blocks and loses to cross entropy on CoNLL 2003; on
-#   the tweets the errors hide most of DSC's gain.
-# - Table 10's half-and-half row equals DSC, not linear dice. All four baselines of Table 7 equal published
-#   accuracies on development sets. The released scripts train each loss with other passes, batches and decay.
-# - On SQuAD the released evaluation reports the best of 16 predictions for cross entropy and of 40 for dice.
-# - These tables cannot settle whether dice helps.
+# - A row with precision, recall and F1 tests itself. Of fifty such rows thirty-five agree within rounding, a
+#   mean over runs could explain two more, and thirteen remain.
+# - All ninety printed gains follow from the printed scores. If P and R are right, DSC stays first in eight of
+#   nine blocks and loses to cross entropy on CoNLL 2003.
+# - Some numbers may be something else than their labels say: all four baselines of Table 7 equal published
+#   accuracies, and the middle row of Table 10 equals DSC.
+# - The released scripts train each loss with other passes, batches and decay, and choose dice on SQuAD from
+#   more predictions.
+# - These tables cannot settle whether dice helps. Before you quote a row of any paper, recompute its F1.
 
 # %% tags=["remove-cell"]
 claim(
-    "Fifty rows print P, R and F1. Thirty-five agree within rounding, a mean over runs could "
-    "explain two more, thirteen remain",
+    "Of fifty such rows thirty-five agree within rounding, a mean over runs could explain two "
+    "more, and thirteen remain",
     len(complete) == 50,
     len(complete) - len(off) == 35,
 )
-claim("Ninety gains follow from the printed scores", len(gains) == 90, not impossible)
+claim("All ninety printed gains follow from the printed scores", len(gains) == 90, not impossible)
 repeated = [round(score(n, c, m, k) - score(n, c, b, k), 2) == x for _, n, c, m, b, k, x in said]
-claim("Twelve of thirteen sentences repeat them rightly", sum(repeated) == 12, len(repeated) == 13)
+claim("Twelve of thirteen agree", sum(repeated) == 12, len(repeated) == 13)
 claim(
     "DSC stays first in eight of nine blocks and loses to cross entropy on CoNLL 2003",
     (computed.computed == "DSC").sum() == 8,
@@ -770,7 +837,7 @@ claim(
 )
 tens = {row.corpus: row.f1 for row in tables[10].rows if row.variant == "alpha = 0.5"}
 claim(
-    "Table 10's half-and-half row equals DSC",
+    "the middle row of Table 10 equals DSC",
     tens["ontonotes4_zh"] == score(5, "ontonotes4_zh", "BERT-MRC+DSC"),
     tens["quoref"] == score(6, "quoref", "BERT+DSC"),
 )
@@ -778,23 +845,22 @@ claim(
 # %% [markdown]
 # ## Exercises
 #
-# **1 (recall).** A row prints P 80.00 and R 80.00. Which F1s may stand beside it?
+# **1 (recall).** A row prints a precision and a recall of 80.00 each. Which F1s can be printed beside them?
 
 # %% tags=["solution", "hide-cell"]
 low, high = f1_of(79.995, 79.995), f1_of(80.005, 80.005)
 print(f"F1 from {low:.3f} to {high:.3f}: that is 80.00")
 
 # %% [markdown]
-# **2 (by hand).** A paper prints P 90.0, R 60.0, F1 75.0, each with one digit. What did its authors
-# compute?
+# **2 (by hand).** A paper prints P 90.0, R 60.0 and F1 75.0, each with one digit. What did its authors compute?
 
 # %% tags=["solution", "hide-cell"]
 print(f"harmonic mean {f1_of(90, 60):.1f}, arithmetic mean {(90 + 60) / 2:.1f}: the wrong mean")
 
 
 # %% [markdown]
-# **3 (a test for your own paper).** Write `check(rows)` that takes (name, P, R, F1) and names the
-# rows that Eq. 15.2 refuses. Try it on two rows of Table 5.
+# **3 (a test for your own paper).** Write `check(rows)` that takes (name, P, R, F1) and names the rows that Eq.
+# 15.2 refuses. Try it on two rows of Table 5.
 
 # %% tags=["solution", "hide-cell"]
 def check(rows, half=0.005):
@@ -807,8 +873,8 @@ def check(rows, half=0.005):
 print(*check([("BERT-MRC", 92.33, 94.61, 93.04), ("DSC", 93.41, 93.25, 93.33)]), sep="\n")
 
 # %% [markdown]
-# **4 (averages).** Simulate five runs with P and R that vary independently by one point around 93.
-# How far below the F1 of the means is the mean F1? Compare with Eq. 15.3.
+# **4 (averages).** Simulate five runs with P and R that vary independently by one point around 93. How far
+# below the F1 of the means is the mean F1? Compare with Eq. 15.3.
 
 # %% tags=["solution", "hide-cell"]
 p, r = 93 + rng.standard_normal((2, 20_000, 5))
@@ -817,8 +883,8 @@ predicted = (p - r).var(1) / (2 * (p + r).mean(1))
 print(f"mean gap {gap.mean():.4f}, Eq. 15.3 {predicted.mean():.4f}: invisible in print")
 
 # %% [markdown]
-# **5 (which digit?).** For the CoNLL 2003 row of BERT-MRC, which single digit of P, R or F1,
-# changed, makes the row consistent?
+# **5 (which digit?).** In the row of BERT-MRC on CoNLL 2003, you may change a single digit of P, R or F1. Which
+# change makes the row consistent?
 
 # %% tags=["solution", "hide-cell"]
 printed_row, fixes = ["92.33", "94.61", "93.04"], []
@@ -831,9 +897,9 @@ for cell, text in enumerate(printed_row):
 print("one digit that fixes it:", fixes or "there is none")
 
 # %% [markdown]
-# **6 (small research).** Take any paper with a table of P, R and F1, type in twenty rows, and run
-# your `check`. What share fails? For this paper, split the rows by whether they cite a work for their numbers,
-# cite one for the method alone (Devlin et al.), or cite none.
+# **6 (small research).** Take any paper with a table of P, R and F1, type in twenty rows, and run your `check`.
+# What share fails? For this paper, split the rows into three groups: those that cite a work for their numbers,
+# those that cite one for the method alone (Devlin et al.), and those that cite none.
 
 # %% tags=["solution", "hide-cell"]
 for name, rows in (

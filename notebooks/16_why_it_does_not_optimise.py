@@ -13,13 +13,18 @@
 # %% [markdown]
 # # 16 Why "dice loss does not optimise"
 #
-# Public implementations of dice loss go wrong in nine ways, and most of the nine raise no error: the loss has a
-# value and a gradient, and the model learns nothing, or something else. This chapter writes each fault in a few
-# lines, measures it, and fixes it.
+# You replace cross entropy with a dice loss that you found in a public repository. The code runs, the loss is a
+# number, and it has a gradient. After an hour the model still finds nothing, or it has learned something else
+# than you wanted. Because no error was raised, you do not know where to look.
+#
+# In this chapter we look with you. Public implementations of dice loss go wrong in nine ways, and most of them
+# raise no error. We write each fault in a few lines, measure what it does, and fix it. For each one you get a
+# quick test, so that you can recognise it in code that you have not written. At the end we meet a loss whose
+# code is right, and which still does not train.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
-# - **For** anyone whose dice loss stands still, turns NaN, or trains and finds nothing.
+# - **For** anyone whose dice loss does not move, turns NaN, or trains and finds nothing.
 # - **You need** PyTorch, and the dice loss of chapter 04 at set level.
 # - **You will be able to** find the cause from the symptom, fix it, and check any loss with one call.
 # - **Time** one to two minutes on a CPU; a GPU does not help.
@@ -112,52 +117,59 @@ plt.show()
 
 
 # %% [markdown]
-# The loss that stands at 4 has the first of the nine faults (section 16.3).
+# Look at the figure first. We trained the same small model four times, and three of the four curves are flat:
+# the loss stays at 4, which is the number of classes. You would probably stop these three runs. However, one of
+# the three models has learned as much as the model of the falling curve. In other words, the number that you
+# print need not say what the model learns. Section 16.3 explains how this happens.
 #
 # ## 16.1 Symptoms
 #
-# | What you see | Likely cause | In |
+# You usually meet a fault by its symptom. The table lists what you may see, what the likely cause is, and which
+# section treats it.
+#
+# | What you see | Likely cause | Section |
 # |---|---|---|
-# | The loss stands at the number of classes, 3.99 or 8.999; at 0.9998 with one class | numerator per example | 16.3 |
-# | It moves only with a learning rate a thousand times larger | the same | 16.3 |
+# | The loss stays at the number of classes, for example at 8.999 with nine; at 0.9998 with one class | numerator per example | 16.3 |
+# | It moves only with a learning rate a thousand times larger | numerator per example | 16.3 |
 # | The loss is small from the start, and F1 is 0 | smoothing counted N times | 16.4 |
 # | Dice behaves like accuracy, rare classes are never found | sums over classes | 16.5 |
-# | Out of memory in the loss, or padding changes the result | mask of N × N | 16.6 |
-# | Loss outside of 0 to 1, or too good; "index -100 out of bounds" | −100 as a label | 16.7 |
-# | Two labels at 0.99 for one token; loss fine, argmax not | sigmoid for softmax | 16.8 |
-# | NaN after many good steps; the loss jumps as p nears 1 | (1 − p)^α at p = 1 | 16.9 |
-# | NaN, or a class stuck at 1, on long batches of a model in fp16 | sums in half precision | 16.10 |
-# | Recall near 1, precision at the share of positives | mining keeps none | 16.11 |
-# | Right answers drift back to 0.5 | α = 1, as in print | 16.12 |
-# | Flat from the first step, with a model that is sure | saturated | 16.12 |
+# | The loss runs out of memory, or padding changes the result | mask of N × N | 16.6 |
+# | The loss is outside of 0 to 1, or too good; "index -100 out of bounds" | −100 as a label | 16.7 |
+# | Two labels have a probability of 0.99 for one token; the loss is small, argmax is wrong | sigmoid instead of softmax | 16.8 |
+# | NaN after many good steps; the loss jumps as p approaches 1 | (1 − p)^α at p = 1 | 16.9 |
+# | NaN, or one class does not move from a loss of 1, on long batches of a model in float16 | sums in half precision | 16.10 |
+# | Recall near 1, precision near the share of positives | mining keeps no negatives | 16.11 |
+# | Right answers drift back to a probability of 0.5 | α = 1, as printed in the paper | 16.12 |
+# | The loss is flat from the first step, and the model is sure of its answers | saturation | 16.12 |
 # | The loss of a perfect model is above 0 | no fault: a self-adjusting loss | [06](06_self_adjusting_dice.ipynb) |
-# | Only the majority class is ever said | linear, smoothed, rare classes | 16.14 |
+# | The model predicts only the majority class | linear dice, smoothed, with rare classes | 16.14 |
 #
-# If nothing fits, let `diagnose` look (section 16.13).
+# If your symptom is not in the table, let `diagnose` look at your loss (section 16.13).
 #
-# Seven of the nine are in the code that the paper's authors released,
-# [dice_loss_for_NLP](https://github.com/ShannonAI/dice_loss_for_NLP), file `loss/dice_loss.py` as of
-# commit d1ff9e5.
+# These faults are not exotic. Seven of the nine are in the code that the paper's authors released,
+# [dice_loss_for_NLP](https://github.com/ShannonAI/dice_loss_for_NLP). We read its file `loss/dice_loss.py` as
+# of commit d1ff9e5:
 #
-# | Section | In `dice_loss.py` |
+# | Section | What is in `dice_loss.py` |
 # |---|---|
-# | 16.3 | several classes: a numerator for each example over a sum of the whole batch |
-# | 16.4 | not in it: γ is added once |
-# | 16.5 | several classes, squared: both sums for each example; its scripts use this form |
-# | 16.6 | one logit: the input is flattened and the mask is not, so a mask of [N, 1] broadcasts |
-# | 16.7 | several classes: −100 raises; one logit: it is computed with |
-# | 16.8 | not in it: it takes a softmax for several classes |
-# | 16.9 | (1 − p) ** α on probabilities |
-# | 16.10 | sums in the dtype of the input |
-# | 16.11 | the threshold's index is off, see there |
+# | 16.3 | with several classes, each example has its own numerator over a sum of the whole batch |
+# | 16.4 | the fault is not there: γ is added once |
+# | 16.5 | with several classes and squares, both sums run over the classes of one example; its scripts use this form |
+# | 16.6 | with one logit, the input is flattened and the mask is not, so a mask of [N, 1] broadcasts |
+# | 16.7 | with several classes, −100 raises an error; with one logit, it enters the sums |
+# | 16.8 | the fault is not there: several classes get a softmax |
+# | 16.9 | (1 − p) ** α is computed from probabilities |
+# | 16.10 | the sums have the dtype of the input |
+# | 16.11 | the index of the threshold is wrong, as that section shows |
 #
-# A fault of another kind is in a *baseline*, its `focal_loss.py` (section 16.12).
+# Another fault weakens a *baseline* of the same repository, its `focal_loss.py` (section 16.12). To see all of
+# these faults at work, we first need a batch.
 
 # %% [markdown]
 # ## 16.2 A batch to break things on
 #
-# The batch has nine labels as in CoNLL 2003, and five tokens in six are `O`. The logits are random, as before
-# training.
+# We take a batch that looks like one of named entities. It has nine labels, as CoNLL 2003 has, and five tokens
+# in six have the label `O`. The logits are random, as they are before training, so this model knows nothing.
 
 # %% tags=["hide-input"]
 def binary_batch(N, seed=0):
@@ -176,9 +188,11 @@ print("tokens per label:", torch.bincount(y).tolist())
 
 
 # %% [markdown]
-# ## 16.3 The loss that stands at C
+# ## 16.3 The loss that stays at the number of classes
 #
-# The numerator is written for each example, the denominator sums over the batch, and the mean comes last:
+# A dice loss is a fraction: twice an overlap over a sum. Both must run over the same examples. In the following
+# code they do not. The numerator is written for each example, the denominator sums over the batch, and the mean
+# over examples comes last. The shapes fit, so nothing complains:
 
 # %%
 def mixed_dice(logits, y, smooth=1e-6):
@@ -201,18 +215,23 @@ for name, loss in (("mixed", mixed_dice), ("fixed", set_dice)):
     print(f"{name}: know-nothing {at_start:.4f}, perfect {at_best:.4f}")
 
 # %% [markdown]
-# From a model that knows nothing to a perfect one, the loss moves from 8.9999 to 8.9989.
+# What should the two losses say? A model that knows nothing should cost much, and a perfect one nothing. The
+# fixed loss says so. The mixed loss moves only from 8.9999 to 8.9989, so on a screen you would call it
+# constant. Why?
 
 # %% [markdown]
 # (eq-16-1)=
-# Leave γ aside. The loss that was meant is
+# We want to know what the mixed loss has to do with the one that was meant. Leave γ aside for a moment. The
+# loss that was meant is
 #
 # $$
 # \mathcal{L} = \sum_c \Big( 1 - \frac{2\,O_c}{D_c} \Big) = C - \sum_c \frac{2\,O_c}{D_c},
 # \qquad O_c = \sum_i p_{ic} y_{ic}, \qquad D_c = \sum_i (p_{ic} + y_{ic})
 # $$
 #
-# and the one above is
+# In words: each class has an overlap and a denominator, and the loss is the number of classes minus the sum of
+# their dice scores. In the mixed loss every example brings only its own share of the overlap. We write this
+# down and collect the terms:
 #
 # $$
 # \begin{aligned}
@@ -222,11 +241,13 @@ for name, loss in (("mixed", mixed_dice), ("fixed", set_dice)):
 # $$
 #
 # (eq-16-2)=
-# and so
+# The mixed loss is therefore C minus a small amount: the sum of all dice scores, divided by the number of
+# examples. Its gradient is
 #
 # $$ \nabla \tilde{\mathcal{L}} = \frac{1}{N} \nabla \mathcal{L} \tag{16.2} $$
 #
-# The table checks both:
+# This says that the gradient has the right direction and is N times too small. The table checks both equations
+# for batches of growing size:
 
 # %% tags=["hide-input"]
 rows = {}
@@ -242,8 +263,13 @@ columns = ["mixed loss", "loss that was meant", "gradient is smaller by"]
 pd.DataFrame(rows, columns).T.rename_axis("N")
 
 # %% [markdown]
-# Plain gradient descent hardly moves. Adam divides by the gradient's size, so the factor 1/N does no harm while
-# the gradient stays above Adam's ε of 10⁻⁸. But γ = 1 added to *every* numerator turns the gradient, too:
+# The last column equals N in every row, as Eq. 16.2 says. What does that mean for training? Plain gradient
+# descent hardly moves, because its step is as small as the gradient. Adam divides each step by the size of the
+# gradient. The factor therefore does no harm, as long as the gradient stays above Adam's ε of 10⁻⁸.
+#
+# So far the direction was right. However, many implementations smooth with $γ = 1$, and here γ is added to
+# *every* numerator. We compare the direction of the two gradients, because a cosine below one means that the
+# model is also pulled elsewhere:
 
 # %%
 for smooth in (1e-6, 1e-2, 1.0):
@@ -257,12 +283,16 @@ print(f"the loss that was meant begins at {runs['fixed, SGD'][0][0]:.2f} and end
 {name: round(meant, 2) for name, (_, meant) in runs.items()}
 
 # %% [markdown]
-# In [Figure 16.1](fig-16-1) all the mixed losses stand at 4, whether they learn or not. The loss that was meant
-# tells them apart. With SGD the mixed loss has learnt next to nothing. With Adam it has learnt as much as the
-# fixed one. With γ = 1 the loss that was meant stays above 2.
+# With a small γ the two directions agree. With γ = 1 they do not, because the cosine is only about a third.
+#
+# The second list belongs to [Figure 16.1](fig-16-1). It has the loss that was meant at the end of each of the
+# four runs. In the figure all the mixed losses stay at 4, whether they learn or not. The loss that was meant
+# shows the difference. With SGD the mixed loss has learned next to nothing. With Adam it has learned as much as
+# the fixed one. With γ = 1 the loss that was meant stays above 2, so Adam cannot repair a wrong direction.
 
 # %% [markdown]
-# **Recognise it**: repeat the batch. The loss moves towards C.
+# **Recognise it.** Repeat your batch several times. The mean overlap of a set does not change when you repeat
+# the set, so a dice loss should stay the same. The mixed loss moves towards C:
 
 # %%
 small, y_small = x[:256], y[:256]
@@ -271,8 +301,8 @@ for copies in (1, 8):
     print(f"{copies} times: {value:.4f}")
 
 # %% [markdown]
-# **Fix**: sum the numerator over the same examples as the denominator. `DiceLoss` does so, and takes the mean
-# over classes:
+# **Fix.** Sum the numerator over the same examples as the denominator. `DiceLoss` does so. It also takes the
+# mean over classes instead of the sum, and its values therefore lie between zero and one:
 
 # %%
 linear = DiceLoss(squared=False)
@@ -281,9 +311,13 @@ print(f"DiceLoss: know-nothing {at_start:.3f}, perfect {at_best:.3f}")
 
 
 # %% [markdown]
+# Now the loss falls from nearly one to zero, as you would expect. The next fault is its opposite: a loss that
+# looks excellent from the first step.
+#
 # ## 16.4 Smoothing counted N times
 #
-# γ stands inside the sums, so that N examples add Nγ above and below.
+# Smoothing with γ is there to avoid a division by zero, and for that it must be added once. In the following
+# code γ is inside the sums. N examples then add N times γ, both above and below the line.
 
 # %%
 def smoothed_n_times(logits, y, smooth=1.0):
@@ -300,10 +334,14 @@ for name, loss in (("γ inside", smoothed_n_times), ("γ once", once)):
     print(f"{name:9}", *costs)
 
 # %% [markdown]
-# A model that never says yes has an F1 of 0 and a loss of 0.09. With γ once it costs 0.999.
+# Here "never" is a model that says no to every example, and "always" one that says yes to all. Which of them
+# should be cheap? Neither. However, with γ inside, the model that never says yes has an F1 of 0 and a loss of
+# 0.09, the lowest of the three. With γ once it costs 0.999. The reason is that N copies of γ are above and
+# below the line, and they pull the fraction towards one whatever the model says.
 
 # %% [markdown]
-# **Recognise it**: add easy negatives. A dice loss hardly changes, this one sinks.
+# **Recognise it.** Add easy negatives, for example many examples that the model rightly calls negative. A dice
+# loss hardly changes, because true negatives are not in its formula. This one sinks:
 
 # %%
 more = torch.cat([nothing, torch.full((80_000,), -20.0)])
@@ -313,12 +351,16 @@ for name, loss in (("γ inside", smoothed_n_times), ("γ once", once)):
 
 
 # %% [markdown]
-# **Fix**: add γ after the sum, once.
+# **Fix.** Add γ after the sum, once.
+#
+# Both faults so far came from what is inside a sum. The next one sums over the wrong dimension.
 #
 # ## 16.5 A squared form that is the error rate
 #
-# [Eq. 8](eq-8) sums over **examples**. With `dim=1` for `dim=0` the sum runs over the classes of each example,
-# and the shapes still fit.
+# [Eq. 8](eq-8) sums over **examples**, so that a class is scored over the whole batch. If you write `dim=1`
+# where `dim=0` is meant, the sum runs over the classes of each example instead. The shapes still fit. We
+# compare two taggers: one says O to every token, the other finds all entities and calls some O's an entity by
+# mistake.
 
 # %%
 def squared_over_classes(logits, y, smooth=1.0):
@@ -345,19 +387,27 @@ pd.DataFrame(rows, ["error rate", "2/3 of it", "this loss", "Eq. 8"]).T
 
 
 # %% [markdown]
-# On hard predictions a right example costs $1 - (2+γ)/(2+γ) = 0$ and a wrong one $1 - γ/(2+γ) = 2/3$. So the
-# loss **is** the error rate, times 2/3. A tagger that finds no entity and one that finds them all but errs at
-# some O's cost nearly the same; Eq. 8 tells them apart. The released code takes each example and class alone;
-# with γ = 1 that is the error rate itself. The paper's per-example losses ([Eq. 7](eq-7)) follow accuracy, too
-# ([chapter 04](04_dice_loss.ipynb)).
+# F1 would call the first tagger useless and the second one good. Eq. 8 agrees: its two values are far apart.
+# However, this loss gives nearly the same cost to both. To see why, follow one example with a hard prediction
+# and $γ = 1$. If it is right, it costs $1 - (2+γ)/(2+γ) = 0$. If it is wrong, it costs $1 - γ/(2+γ) = 2/3$. So
+# the loss **is** the error rate, times two thirds, and the table confirms it.
+#
+# The released code goes one step further and takes each example and each class alone. With γ = 1 that is the
+# error rate itself. The paper's per-example losses ([Eq. 7](eq-7)) follow accuracy, too ([chapter
+# 04](04_dice_loss.ipynb)). If you chose dice because accuracy ignores your entities, you have not got what you
+# wanted.
 
 # %% [markdown]
-# **Recognise it**: compare the loss with `(prediction != y).float().mean()` at two hard predictions. **Fix**:
-# `level="set"`, dicebook's default.
+# **Recognise it.** Compare the loss with `(prediction != y).float().mean()` at two hard predictions. If one is
+# a multiple of the other, you have the error rate. **Fix.** Sum over the batch: `level="set"`, which is
+# dicebook's default.
+#
+# Sometimes the shapes fit although nobody meant them to. This is how the next fault begins.
 #
 # ## 16.6 A mask that broadcasts to N × N
 #
-# A mask of shape [N, 1] times probabilities of shape [N] raises no error and gives a matrix.
+# A mask says which tokens count and which are padding. A mask of shape `[N, 1]` times probabilities of shape
+# `[N]` raises no error. PyTorch broadcasts, and the result is a matrix of N × N.
 
 # %%
 def masked_dice(logits, y, mask):
@@ -378,10 +428,12 @@ for name, loss in (("N × N", masked_dice), ("dicebook", sound)):
     print(f"{name:9} largest gradient of a masked token {leak:.1e}")
 
 # %% [markdown]
-# Memory grows with the square of the batch, and masked tokens get a gradient.
+# We expect two things from a mask: the loss is that of the kept rows alone, and a masked token gets no
+# gradient. Neither is true here. In addition, the memory grows with the square of the batch, and a long batch
+# needs gigabytes for one loss.
 #
-# **Recognise it**: compare with the rows dropped by hand. **Fix**: give the mask the labels' shape. dicebook
-# refuses any other:
+# **Recognise it.** Compare the loss with that of a batch from which you have removed the masked rows by hand.
+# **Fix.** Give the mask the shape of the labels. dicebook refuses any other:
 
 # %%
 try:
@@ -391,9 +443,13 @@ except ValueError as error:
 
 
 # %% [markdown]
+# A mask is one way to leave out a token. The other way is a special label, and this can fail, too.
+#
 # ## 16.7 −100 as a label
 #
-# Tokenisers and collators mark what does not count by −100, and a loss may take it for a number:
+# Tokenisers and collators in transformers mark tokens that do not count by the label `-100`. Cross entropy of
+# torch knows this convention. A loss that you write yourself may take the label for a number, and calculate
+# with it:
 
 # %%
 def plain_dice(logits, y):
@@ -415,16 +471,20 @@ pd.DataFrame(rows, ["plain", "dicebook"]).T.rename_axis("padded")
 
 
 # %% [markdown]
-# Multi-class code stops, binary code goes on. With one token in 256 padded the loss is 13, which no dice loss
-# can be. With every fourth it is 0.463, where the real tokens cost 0.877.
+# Code for several classes stops with an error, which is lucky. Code for one logit continues. With one token in
+# 256 padded the loss is 13, which no dice loss can be, so you would notice. In the other rows, with more
+# padding, the loss is *small*: about half of what the real tokens cost, which is the column of dicebook. You
+# would take that for success.
 
 # %% [markdown]
-# **Recognise it**: `y.min() < 0`, or a loss outside of [0, 1]. **Fix**: drop those rows; dicebook does, by
-# `ignore_index=-100`.
+# **Recognise it.** Look whether `y.min() < 0`, or whether the loss is outside of the interval from zero to one.
+# **Fix.** Leave those rows out. dicebook does so by `ignore_index=-100`.
 #
 # ## 16.8 Sigmoid where softmax is meant
 #
-# Where one label of nine is right, the nine probabilities must add up to 1. Sigmoids need not.
+# If exactly one of nine labels is right, the nine probabilities must add up to one. A softmax guarantees this.
+# Nine sigmoids do not, because each of them looks at its own logit only. The first two lines below show one
+# token with two high logits.
 
 # %%
 def sigmoid_dice(logits, y):
@@ -441,16 +501,25 @@ for name, loss in (("sigmoid", sigmoid_dice), ("softmax", linear)):
 
 
 # %% [markdown]
-# **Recognise it**: add a constant to all logits, which a softmax does not see. **Fix**: softmax over the last
-# dimension; for several right labels at once, `BinaryDiceLoss` on [..., C].
+# The sigmoids are nearly sure of two labels at once, while the softmax says that both are about equally likely.
+# With sigmoids the loss can be small although a wrong label is slightly higher than the right one. Argmax then
+# takes the wrong one.
+#
+# **Recognise it.** Add the same constant to all logits. A softmax does not change, and neither does its loss.
+# **Fix.** Take the softmax over the last dimension. If several labels may be right at once, take
+# `BinaryDiceLoss` on `[..., C]` instead.
+#
+# So far every fault was a slip in the code. The next two come from the numbers of a computer.
 #
 # ## 16.9 (1 − p)^α at p = 1
 #
-# The self-adjusting loss ([Eq. 12](eq-12)) with the exponent of the authors' code has
+# The self-adjusting loss ([Eq. 12](eq-12)) gives less weight to examples that the model already gets right.
+# With the exponent of the authors' code it replaces p by
 #
 # $$ q = (1 - p)^α\,p, \qquad \frac{\mathrm{d}}{\mathrm{d}p}\,(1-p)^α = -α\,(1-p)^{α-1} $$
 #
-# For α < 1 the derivative is infinite at p = 1, which a float reaches.
+# The second formula is the slope of the weight. For $α < 1$ its exponent is negative, so the slope becomes
+# infinite at p = 1. In mathematics a sigmoid never reaches one. A float does:
 
 # %%
 def naive_dsc(logits, y, alpha=0.01):
@@ -472,8 +541,10 @@ names = ["naive loss", "its gradient", "dicebook's loss", "its gradient "]
 pd.DataFrame(rows, names).T.rename_axis("logit of one positive")
 
 # %% [markdown]
-# At a logit of 16.7 p rounds to 1. The gradient is NaN, and the value jumps from 0.05 to 0.5. In half precision
-# it happens earlier:
+# At a logit of 16.7 p rounds to 1. From there on the gradient is NaN, and the value jumps from 0.05 to 0.5. One
+# such token is enough to spoil every weight of the model, and it comes only after many good steps, when the
+# model is sure of something. In half precision it happens earlier, at logits that are common in a trained
+# model:
 
 # %%
 for dtype in (torch.float32, torch.float16, torch.bfloat16):
@@ -482,11 +553,14 @@ for dtype in (torch.float32, torch.float16, torch.bfloat16):
     print(f"{dtype}: p is 1 from a logit of {first:.2f}")
 
 # %% [markdown]
-# **Recognise it**: look at the gradient of one positive at logit 20. **Fix**: never form 1 − p. In logits
+# **Recognise it.** Look at the gradient of one positive example at a logit of 20. **Fix.** Never form $1 - p$
+# from p. We can have both factors from the logit x itself:
 #
 # $$ 1 - p = σ(-x), \qquad q = \exp\big(\log σ(x) + α \log σ(-x)\big) $$
 #
-# which is exact and smooth:
+# In words: the probability of "no" is the sigmoid of the negative logit, and a product of powers is the
+# exponential of a sum of logarithms. `logsigmoid` computes each logarithm without ever rounding to zero or one.
+# The result is exact and smooth:
 
 # %%
 z = torch.tensor([-20.0, 0.0, 20.0, 100.0], requires_grad=True)
@@ -497,11 +571,13 @@ print("gradient", [f"{v:.1e}" for v in z.grad.tolist()])
 
 
 # %% [markdown]
-# A clamp of p to 1 − 10⁻⁶ also stops the NaN, but the gradient beyond it is 0.
+# You may see another remedy, a clamp of p to $1 - 10^{-6}$. It stops the NaN, too. However, beyond the clamp
+# the gradient is zero, so a wrong example out there learns nothing.
 #
 # ## 16.10 Sums in half precision
 #
-# float16 ends at 65,504. In a batch of 200,000 tokens, most of them O, $\sum p$ is larger.
+# The largest number of float16 is 65,504. That is enough for one probability. It is not enough for the sum of
+# many, for example in a batch of 200,000 tokens of which most are O.
 
 # %%
 def dice_as_given(logits, y):
@@ -523,17 +599,22 @@ pd.DataFrame(rows, ["loss", "DiceLoss", "gradient of O's logit"]).T
 
 
 # %% [markdown]
-# In float16 the sum for O is infinite. At the start O's fraction is finite over infinite: its loss is exactly
-# 1, and its gradient 0. Once the model is sure, the fraction is infinite over infinite, and the loss is NaN. On
-# a GPU, torch's autocast runs softmax and sum in float32 and hides the fault; it shows in a model that was
-# loaded in half precision, and in a loss that sums by `einsum`.
+# Read the two rows of float16. At the start, the denominator of O is infinite and its numerator is finite. Its
+# fraction is therefore zero, its loss exactly one, and its gradient zero: the class O learns nothing. Once the
+# model is sure, the numerator is infinite as well, and infinite over infinite is NaN. bfloat16 has a wider
+# range, so its sums stay finite.
 #
-# **Recognise it**: `loss(logits.float(), y)` differs from `loss(logits, y)`. **Fix**: cast to float32 at the
-# top of the loss.
+# You may never see this on a GPU, because torch's autocast runs softmax and sum in float32 and hides the fault.
+# It shows in a model that was loaded in half precision, and in a loss that sums by `einsum`.
+#
+# **Recognise it.** Compare `loss(logits.float(), y)` with `loss(logits, y)`; they should be nearly equal.
+# **Fix.** Cast to float32 at the top of the loss.
 #
 # ## 16.11 Mining that keeps none
 #
-# Hard example mining keeps the negatives that are most wrong. A threshold at the wrong end keeps none.
+# When negatives are very many, it helps to look only at the hard ones. Hard example mining therefore keeps the
+# negatives that the model gets most wrong, for example three for each positive. To keep them it needs a
+# threshold on their probabilities. A threshold at the wrong end of the list keeps none.
 
 # %%
 def mined_dice(logits, y, ratio=3, end=0):
@@ -555,12 +636,14 @@ for name, end in (("wrong end", 0), ("fixed", -1)):
 
 
 # %% [markdown]
-# Without a negative, saying yes to everything is perfect. A batch without positives keeps no negative either,
-# as "three for each positive" is none.
+# Without a single negative, nothing speaks against saying yes. The model that says yes to everything is then
+# perfect, and this is what you will get: full recall, and a precision as low as the share of positives. A batch
+# without positives keeps no negative either, because three times zero is zero.
 #
-# The released code has this for decisions with one logit. It sorts upwards, takes the element [−k + 1] for the k-th from the top, and keeps what is
-# *strictly* larger. That index is one too high, and for k of 0 or 1 it counts from the other end. What it keeps
-# of 1,000 negatives when k are wanted:
+# The released code has this fault for decisions with one logit. It sorts the scores upwards and takes the
+# element `[-k + 1]` as the k-th from the top. Then it keeps what is *strictly* larger. That index is one too
+# high, and for very small k it even counts from the other end. Of a thousand negatives it keeps, when k are
+# wanted:
 
 # %%
 def kept_of(n, k):
@@ -572,21 +655,25 @@ kept_for = {k: kept_of(1000, k) for k in (0, 1, 2, 3, 30)}
 pd.Series(kept_for, name="kept").rename_axis("wanted").to_frame().T
 
 # %% [markdown]
-# Nearly all of them where none or one is wanted, none where two are, and k − 2 from then on. The released
-# scripts want 0.3 negatives for each positive, so k stays at 0 or 1 up to six positives, and nothing is mined
-# there.
+# Read the table from left to right. Nearly all negatives are kept where 0 or 1 is wanted, none where 2 are, and
+# k − 2 from then on. The released scripts want 0.3 negatives for each positive. So k stays at 0 or 1 up to six
+# positives in a batch, and nothing is mined there.
 
 # %% [markdown]
-# **Recognise it**: count the negatives with a gradient, and the batches without a positive. **Fix**:
-# `ohem_ratio` in dicebook's losses.
+# **Recognise it.** Count the negatives that get a gradient, and count the batches without a positive. **Fix.**
+# Use `ohem_ratio` of dicebook's losses.
+#
+# These were the nine faults. However, not every strange curve is a fault.
 #
 # ## 16.12 What is no bug and looks like one
 #
-# **Right answers drift back.** [Eq. 12](eq-12) with α = 1 pushes every positive above 0.5 down again ([chapter
-# 06](06_self_adjusting_dice.ipynb)). Take α of 0.1 or less.
+# **Right answers drift back.** [Eq. 12](eq-12) with $α = 1$ pushes every positive with a probability above one
+# half down again, and that is how the formula is printed. [Chapter 06](06_self_adjusting_dice.ipynb) shows why.
+# A small α, at most 0.1, avoids it.
 #
-# **Flat from the first step.** Each dice loss has p(1 − p) in its gradient by the logit. Where the model is
-# sure and wrong, cross entropy has its largest gradient and dice hardly any:
+# **The loss is flat from the first step.** The gradient of each dice loss by the logit has the factor $p(1-p)$.
+# This factor vanishes when p is near zero or one. A model that is sure and wrong is therefore in trouble.
+# Compare the losses for one positive example, from a model that is very sure of "no" to one that is undecided:
 
 # %%
 z = torch.tensor([-12.0, -6.0, -3.0, 0.0])
@@ -598,12 +685,14 @@ pd.DataFrame(rows, z.tolist()).rename_axis("logit of a positive")
 
 
 # %% [markdown]
-# **Fix**: begin with some steps of cross entropy, or set the output bias to the log-odds of the classes'
-# shares. (That is for a model that is sure and wrong. Against the cause in section 16.14 neither helped,
-# [9.9](09_named_entities.ipynb).)
+# Where the model is sure and wrong, cross entropy has its largest gradient, and dice has hardly any. **Fix.**
+# Begin with some steps of cross entropy, or set the output bias to the log-odds of the classes' shares. This
+# helps if the model is sure and wrong. It did not help against the cause in section 16.14, as [section
+# 9.9](09_named_entities.ipynb) shows.
 #
-# A clamp log(p + 10⁻⁴), meant against log 0 in float16, makes cross entropy flat, too, and a baseline weak. The
-# released `focal_loss.py` (commit d7704c1) has it:
+# Cross entropy can be made flat, too. In float16 some people write $\log(p + 10^{-4})$, in order to avoid the
+# logarithm of zero. The released `focal_loss.py` (commit d7704c1) has this line, and so one of the paper's
+# baselines may be weaker than it should be:
 
 # %%
 def clamped(z):
@@ -619,20 +708,24 @@ for loss in (clamped, whole):
     print(f"a positive at logit −12, {loss.__name__}: gradient {slope:.3f}")
 
 # %% [markdown]
-# **Jumpy curves.** A batch with few positives says little about the set: with 1% positives 85% of the batches
-# of 16 have none, and 8% of those of 256.
+# The clamped loss has lost nearly all of its gradient, exactly where the model needs it most.
+#
+# **Jumpy curves.** A batch with few positives says little about the whole set. With 1% positives 85% of the
+# batches of 16 have none at all, and so have 8% of the batches of 256. A loss that jumps from batch to batch is
+# then no sign of a fault.
 
 # %% [markdown]
 # ## 16.13 One call
 #
-# `diagnose` makes all of these checks, and more, on any loss and a batch:
+# You need not remember all these tests. `diagnose` makes them, and more, on any loss and a batch:
 
 # %%
 print(diagnose(mixed_dice, x[:512], y[:512]))
 
 
 # %% [markdown]
-# Each problem comes with its fix. Of `DiceLoss` it reports no problem. All the losses of this chapter at once:
+# Each problem comes with its fix. Of `DiceLoss` it reports no problem. Does it also find the other faults? We
+# give it every loss of this chapter:
 
 # %% tags=["hide-input"]
 def masked_or_not(logits, y, mask=None):
@@ -664,29 +757,38 @@ pd.DataFrame(rows, ["check", "verdict", "other problems"]).transpose()
 
 
 # %% [markdown]
-# Each fault is found by its own check. Three come as notes: to follow accuracy is right for cross entropy, and
-# to sum in half precision under autocast. The last column is no false alarm: a sum over dimension 0, for
-# instance, is wrong for [B, T, C].
+# Each fault is found by its own check. Three come as notes, because they are right in some situations: to
+# follow accuracy is right for cross entropy, and to sum in half precision is right under autocast. The last
+# column lists what else was found, and these are no false alarms. For example, a sum over the first dimension
+# is wrong for logits of shape `[B, T, C]`.
+#
+# If a loss passes all of this, can you be sure that it trains? Not quite.
 
 # %% [markdown]
 # ## 16.14 Sound, and yet it does not train
 #
-# The code of a linear dice loss over a set can be right, and a tagger trained with it may still say O everywhere. The
-# paper prints no such loss. Its dice loss has squared denominators ([Eq. 8](eq-8)), its linear losses are taken of one
-# example at a time ([Eq. 6](eq-6)), and the released scripts ask for the squared form. But the two are easily combined.
+# The code of a linear dice loss over a set can be right, and a tagger trained with it may still say O
+# everywhere. The paper prints no such loss. Its dice loss has squared denominators ([Eq. 8](eq-8)), and its
+# linear losses are taken of one example at a time ([Eq. 6](eq-6)). The released scripts set the option for
+# squares. But "linear" and "over the set" are two common options, and they are easily combined.
 #
 # (eq-16-3)=
-# Take one class of a batch of n words, A of them gold, and a model that gives this class the same small
-# probability p at every word, as at the start. The class's linear dice loss and its slope at p = 0 are
+# We want to know whether the loss pulls a rare class up at the beginning of training. Take one class of a batch
+# of n words, A of which belong to it. Let the model give this class the same small probability p at every word,
+# as at the start. The class's linear dice loss and its slope at p = 0 are
 #
 # $$
 # \mathcal{L} = 1 - \frac{2Ap + γ}{np + A + γ}, \qquad
 # \frac{\mathrm{d}\mathcal{L}}{\mathrm{d}p}\Big|_{0} = \frac{nγ - 2A(A + γ)}{(A + γ)^2} \tag{16.3}
 # $$
 #
-# As long as $nγ > 2A(A + γ)$ that is **positive**: the class is pushed down, and stays there, as its gradient
-# fades with p. With squared denominators $np$ becomes $np^2$, which is flat at 0, and the slope is $-2A/(A +
-# γ)$, never positive. Both against autograd, for n = 600:
+# Training lowers the loss, so a class is pulled up only if its slope is negative. The sign depends on the
+# numerator, where $nγ$ pushes down and $2A(A + γ)$ pulls up. As long as $nγ > 2A(A + γ)$ the slope is
+# **positive**: the class is pushed down. It also stays there, because its gradient fades with p. In other
+# words, in a long batch the smoothing is stronger than a few gold words.
+#
+# With squared denominators $np$ becomes $np^2$, which is flat at zero. The push disappears, and the slope is
+# $-2A/(A + γ)$, which is never positive. The table compares the formula with autograd, for $n = 600$:
 
 # %% tags=["hide-input"]
 def slope_at_zero(A, n=600, **options):
@@ -710,9 +812,12 @@ slopes = pd.DataFrame(rows, columns).T.rename_axis("A")
 slopes
 
 # %% [markdown]
-# With γ = 1 a class needs 17 gold words among 600 to be pulled up at all. In WNUT 2017 a batch of 600 holds six
-# of its commonest tag other than O, so *all* of its entity tags are pushed down. Squares or a small γ make the
-# slope negative. Given the counts of a corpus, `diagnose` trains a toy tagger, F1 in percent:
+# Formula and autograd agree. With γ = 1 a class needs 17 gold words among 600 to be pulled up at all. Is that
+# much? In WNUT 2017 a batch of 600 words has about six of its commonest tag other than O. So *all* of its
+# entity tags are pushed down. Squares or a small γ make the slope negative, as the last two columns show.
+#
+# Does the argument hold beyond the first step? If you give `diagnose` the counts of your labels, it trains a
+# toy tagger on them. The last column is its F1 in percent:
 
 # %% tags=["hide-input"]
 label_counts = [59570, 660, 548, 335, 264, 245, 221, 206, 203, 150, 142, 140, 46]  # O first
@@ -733,8 +838,8 @@ rows = {name: [finding.verdict, round(finding.number)] for name, finding in toy.
 pd.DataFrame(rows, ["verdict", "F1 of the toy"]).transpose()
 
 # %% [markdown]
-# And MiniLM on 1,000 sentences of WNUT 2017, three passes ([The records](../docs/records.md)); means of three
-# seeds, and the ranges:
+# And on real text? We trained MiniLM on a thousand sentences of WNUT 2017, three passes for each loss ([The
+# records](../docs/records.md)). The table has the mean of three seeds, and the range in brackets:
 
 # %% tags=["hide-input"]
 linear_form = {"squared": False, "smooth": 1.0, "absent": "keep", "outside": True}
@@ -770,38 +875,39 @@ shown = {
 pd.DataFrame(shown).T
 
 # %% [markdown]
-# Linear dice over a set finds nothing, in the toy and on real text, and still has 93% of the tags
-# right, all of them O. Squares or a small γ fix it.
+# The toy and the real text agree. Linear dice over a set finds nothing, and still has 93% of the tags right,
+# all of them O. Squares or a small γ fix it.
 #
-# In the row without O two seeds of the three train. With the other the F1 is above cross entropy's with that
-# seed, and **2% of the tags are right**: no class holds the words outside of entities. The model gives them
-# some I- tag, and strict scoring of IOB2 tags ignores an I- that continues nothing. So print accuracy beside
-# F1.
+# The row without O shows a trap. There the loss leaves O out of its mean, and two of three seeds train. The
+# third has a higher F1 than cross entropy with the same seed, and yet only **2% of its tags are right**. How
+# can that be? No class of this loss is rewarded for the words outside of entities, so the model gives them some
+# I- tag. Strict scoring of IOB2 ignores an I- tag that continues nothing, and F1 does not see the damage.
+# Therefore print accuracy beside F1.
 
 # %% [markdown]
 # ## Summary
 #
-# - A dice loss that stands at C has its numerator per example and its denominator per batch. Its gradient is
-#   the right one over N, and Adam may hide it.
-# - γ belongs outside of the sums; the sums are over examples, not classes, and in float32.
-# - Shapes that broadcast, −100, and sigmoids raise no error.
-# - Never form 1 − p, and count the negatives that mining keeps.
-# - A sound loss may still not leave the majority class: linear dice pushes a class with A gold words among n
-#   down while nγ > 2A(A + γ). Squares or a small γ fix it.
-# - Before a long run: `print(diagnose(loss, logits, labels, counts=counts))`.
+# - If a dice loss stays at the number of classes, its numerator is per example and its denominator per batch.
+#   The gradient is N times too small, and Adam may hide it.
+# - Add γ once, outside of the sums. Sum over examples, not over classes, and in float32.
+# - A wrong shape, the label `-100` and a sigmoid raise no error. Compute $1 - p$ from the logit, and count the
+#   negatives that mining keeps.
+# - A sound loss can still fail: linear dice over a set pushes rare classes down at the start. Squares or a
+#   small γ fix it.
+# - Before a long run, call `print(diagnose(loss, logits, labels, counts=counts))`.
 
 # %% [markdown]
 # ## Exercises
 #
-# **1 (recall).** Your loss with 5 classes prints 4.997 on batches of 1,024 tokens. Which loss did
-# its author mean, and what is its value?
+# **1 (recall).** Your loss with 5 classes prints 4.997 on batches of 1,024 tokens. Which loss did its author
+# mean, and what is its value?
 
 # %% tags=["solution", "hide-cell"]
 print(f"Eq. 16.1 solved for L: {5 - 1024 * (5 - 4.997):.2f}, the sum of five dice losses")
 
 # %% [markdown]
-# **2 (by hand).** What does the loss of 16.4 cost for "says never" with a share π of positives, γ =
-# 1 and many examples? Check it at π = 0.1.
+# **2 (by hand).** Take the loss of section 16.4 with $γ = 1$ and many examples, a share π of them positive.
+# What does "says never" cost? Check your formula at $π = 0.1$.
 
 # %% tags=["solution", "hide-cell"]
 share = yb.mean().item()
@@ -810,8 +916,8 @@ print(f"measured {smoothed_n_times(nothing, yb):.3f}")
 
 
 # %% [markdown]
-# **3 (recognise).** Write a three-line test that fails for the loss of 16.3 and passes for the
-# fixed one, for your own test suite.
+# **3 (recognise).** Write a test of three lines for your own test suite. It should fail for the loss of section
+# 16.3 and pass for the fixed one.
 
 # %% tags=["solution", "hide-cell"]
 def gradient_survives_repetition(loss):
@@ -822,7 +928,7 @@ def gradient_survives_repetition(loss):
 {loss.__name__: gradient_survives_repetition(loss) for loss in (mixed_dice, set_dice)}
 
 # %% [markdown]
-# **4 (Adam).** At which N does Adam's ε = 10⁻⁸ begin to swallow the gradients of 16.3? Estimate it
+# **4 (Adam).** At which N do the gradients of section 16.3 become smaller than Adam's ε of 10⁻⁸? Estimate it
 # from the median size of a logit's gradient.
 
 # %% tags=["solution", "hide-cell"]
@@ -834,8 +940,8 @@ print("It falls with N squared; a weight adds N of them up, so 1/N is left over 
 
 
 # %% [markdown]
-# **5 (a loss of your own).** Write a Tversky loss at set level from [Eq. 9](eq-9), and let
-# `diagnose` look at it.
+# **5 (a loss of your own).** Write a Tversky loss at set level from [Eq. 9](eq-9), and let `diagnose` look at
+# it.
 
 # %% tags=["solution", "hide-cell"]
 def my_tversky(logits, y, alpha=0.3, beta=0.7):
@@ -849,15 +955,13 @@ report = diagnose(my_tversky, x[:512], y[:512])
 print(report["call"], report["sign"], report["shape"], sep="\n")
 
 # %% [markdown]
-# **6 (small research).** How low does α have to be for `diagnose` to stop calling the
-# self-adjusting loss's sign a problem? Why there?
+# **6 (small research).** How low must α be, so that `diagnose` no longer calls the sign of the self-adjusting
+# loss a problem? Why there?
 
 # %% tags=["solution", "hide-cell"]
 for alpha in (0.01, 0.1, 0.15, 0.2, 0.4):
     finding = diagnose(SelfAdjustingDiceLoss(alpha=alpha, squared=False), x[:512], y[:512])["sign"]
     print(f"α {alpha}: turning point {1 / (1 + alpha):.2f}, {finding.verdict}")
-print(
-    "The check tries p in steps of .03 and calls it a problem if one of .85 or less is pushed back."
-)
-print("With α = .2 the turning point is .83, but the first p tried above it is .86: only a note.")
-print("So the problem begins a little above α = .2: at .85 an answer is not yet sure.")
+print("The check tries p in steps of 0.03. It is a problem if a p of 0.85 or lower is pushed back.")
+print("With α = 0.2 the turning point is 0.83, but the next p that is tried is 0.86: only a note.")
+print("So the problem begins a little above α = 0.2: at 0.85 an answer is not yet sure.")

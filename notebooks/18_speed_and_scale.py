@@ -13,17 +13,22 @@
 # %% [markdown]
 # # 18 Modules, speed and scale
 #
-# In training a loss is a module that copes with padding and half precision, and a small part of each step.
-# *Set level* over several processes or micro-batches is exact if the sums are added before the fraction is
-# taken.
+# In the earlier chapters a loss was a formula, and we tried it on one batch at a time. Your training is
+# different. Sentences are padded, the model runs in half precision, several processes share a batch, and you
+# pay for every hour. Can you still use these losses, and what do they cost?
+#
+# The answers are good news. In this chapter we turn a formula into a module that copes with padding and half
+# precision. We measure what it costs, and find that it is a small part of a training step. Then we keep it
+# exact where a batch is split over processes or micro-batches, and at the end we save time where it really
+# goes.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
 # - **For** engineers who will train with these losses, on one device or many.
-# - **You need** [chapter 04](04_dice_loss.ipynb) for what a set-level loss is, and
-#   [06](06_self_adjusting_dice.ipynb) for its exponent.
-# - **You will be able to** write a loss of your own in 25 lines, say what it costs beside the rest of a
-#   step, keep it exact over processes and micro-batches, and save time where it goes.
+# - **You need** [chapter 04](04_dice_loss.ipynb) for what a set-level loss is, and [chapter
+#   06](06_self_adjusting_dice.ipynb) for its exponent.
+# - **You will be able to** write a loss of your own in 25 lines, and say what it costs beside the rest of a
+#   step. You can keep it exact over processes and micro-batches, and save time where it goes.
 # - **Time** about half a minute on a CPU; a GPU does not help. Section 18.2 has recorded times of one GPU.
 #
 # </details>
@@ -70,6 +75,15 @@ from dicelab.training.encoders import load_tokenizer
 figures.use_style()
 torch.set_num_threads(1)
 kept = kept_folder() / "benchmarks"
+spelled = {
+    "ce, torch": "cross entropy (torch)",
+    "ce": "dicebook cross entropy",
+    "wce": "dicebook weighted cross entropy",
+    "fl": "dicebook focal",
+    "dl": "dicebook dice",
+    "tl": "dicebook Tversky",
+    "dsc": "dicebook self-adjusting dice",
+}
 
 # %% mystnb={"figure": {"caption": "Figure 18.1. Share of a training step of BERT-base on a CPU, one thread, in percent.", "name": "fig-18-1"}, "image": {"alt": "Six short bars, all below 0.02 percent of a step: the two cross entropies are shortest, focal and dice are less than twice as long as torch's, and self-adjusting dice is longest."}} tags=["hide-input"]
 bench = json.loads((kept / "losses.json").read_text())
@@ -82,18 +96,23 @@ plt.show()
 
 
 # %% [markdown]
-# On this CPU the axis ends at a tenth of a percent; no bar comes near it. On a GPU the share is larger, some percent
-# (section 18.2), and it is still the smaller part of a step. **Choose a loss by what it learns.**
+# We start with the question that is asked first: is a complicated loss slow? Look at the axis. It ends at a
+# tenth of a percent of a training step, and no bar comes near it. This was a CPU. On a GPU the share is larger,
+# some percent (section 18.2), and it is still the smaller part of a step. **Choose a loss by what it learns**,
+# not by its speed.
 
 # %% [markdown]
 # ## 18.1 From a formula to a module
 #
-# [Eq. 6.1](eq-6-1) is two lines of code. A module that trains with it also needs powers that stay exact,
-# several classes, padding, and sums in float32.
+# Suppose you write the self-adjusting dice loss yourself. [Eq. 6.1](eq-6-1) is two lines of code. A module that
+# you can train with needs four more things: powers that stay exact, several classes, padding, and sums in
+# float32. We take them one by one.
 #
 # ### A power that stays exact
 #
-# With 0 < α < 1 the function (1 − p)^α has an infinite slope at p = 1. In float32 p reaches 1:
+# The function $(1 - p)^α$ with α between zero and one has an infinite slope at p = 1. In mathematics that is no
+# problem, because a sigmoid never reaches one. In float32 it does. Here is the formula as it is written, for
+# positives with growing logits:
 
 # %%
 def q_as_written(x, alpha=0.01):  # Eq. 6.1
@@ -113,11 +132,13 @@ columns = {name: v.detach().double() for name, v in columns.items()}
 pd.DataFrame(columns, index=x.tolist()).round(6)
 
 # %% [markdown]
-# At logit 17, p rounds to 1. The gradient is NaN from there on, and the loss has jumped from about
-# 0.05 to 0.5. One such token in a batch makes every weight of the model NaN.
+# At logit 17, p rounds to 1. The gradient is NaN from there on, and the loss has jumped from about 0.05 to 0.5.
+# One such token in a batch makes every weight of the model NaN, because its gradient is added to all the
+# others.
 #
 # (eq-18-1)=
-# The fix is not to form 1 − p, which is $\sigma(-x)$; the logarithm of σ stays exact:
+# So we want the same q without ever forming $1 - p$. This difference is the sigmoid of the negative logit,
+# $\sigma(-x)$. The logarithm of a sigmoid stays exact for every x, so we multiply by adding logarithms:
 #
 # $$
 # \begin{aligned}
@@ -126,7 +147,9 @@ pd.DataFrame(columns, index=x.tolist()).round(6)
 # \end{aligned} \tag{18.1}
 # $$
 #
-# The library's own function, for margins m:
+# Read aloud: q is p times a power of $1 - p$, both as logarithms. The second line is its slope, and nothing in
+# it is divided by a number that could be zero. The library has its own function for this, with margins m in
+# place of logits:
 
 # %% tags=["hide-input"]
 Markdown(f"```python\n{inspect.getsource(equations.self_adjusted)}```")
@@ -144,13 +167,15 @@ columns = {"loss": loss.detach(), "gradient": x.grad}
 pd.DataFrame(columns, index=x.tolist()).astype(float).round(6)
 
 # %% [markdown]
-# The gradient is finite, and small and positive: these positives lie above p* = 0.99 and move back.
-# (Clamping p to at most 1 − ε also avoids the NaN, but past the clamp the
-# gradient is zero, so that a negative out there learns nothing.)
+# Now the gradient is finite at every logit. It is also small and positive, which means that these positives are
+# pushed back. That is no fault of the code: with this α a positive above a probability of 0.99 moves back, as
+# chapter 06 shows. You could also clamp p to at most $1 - ε$. This avoids the NaN, but past the clamp the
+# gradient is zero, so that a wrong negative out there learns nothing.
 #
 # (eq-18-2)=
-# With several classes, each against the rest, the same holds with the logit of a class against all
-# others together, its **margin**:
+# The formula was for one logit. With several classes we treat each class as one class against the rest. For
+# this we need one number that says how far a class is ahead of all others together. This number is its
+# **margin**:
 #
 # $$
 # \begin{aligned}
@@ -159,7 +184,9 @@ pd.DataFrame(columns, index=x.tolist()).astype(float).round(6)
 # \end{aligned} \tag{18.2}
 # $$
 #
-# The library computes all of them at once, class-major, `[C, N]`:
+# In words: the margin is the logit of the class minus the soft maximum of the other logits. Its sigmoid is the
+# softmax probability of the class. Therefore everything that we did with a logit works with a margin. The
+# library computes all margins at once, with the classes in the first dimension, `[C, N]`:
 
 # %% tags=["hide-input"]
 Markdown(f"```python\n{inspect.getsource(equations.margins)}```")
@@ -184,9 +211,9 @@ torch.testing.assert_close(
 # %% [markdown]
 # ### Padding, masks and ignored labels
 #
-# Sentences in a batch differ in length, and only the first piece of a word carries a label. The
-# rest is marked −100, as in transformers and torch. A loss must give the same number as without
-# those rows. Two sentences of 5 and 3 tokens; the padding even holds NaN:
+# Sentences in a batch differ in length, and only the first piece of a word has a label. The other positions are
+# marked by `-100`, as in transformers and torch. What do we want from a loss? It must give the same number as
+# if those rows were not there. We test it on two short sentences, and to be strict we put NaN into the padding:
 
 # %%
 batch = torch.randn(2, 5, 3, generator=generator)
@@ -206,15 +233,18 @@ for name in ("ce", "fl", "dl", "tl", "dsc"):
     print(f"{name:4} {padded:.4f}  by ignore_index, mask or cutting")
 
 # %% [markdown]
-# If *no* row counts, torch's cross entropy is 0/0. Those of dicebook are
-# 0, with a gradient of 0, so that one empty micro-batch does not end a training run.
+# All losses agree, whichever of the three ways you take, and no gradient reaches the padding.
+#
+# One special case is left: a batch in which *no* row counts. There torch's cross entropy is 0/0. Those of
+# dicebook are 0, with a gradient of 0, so that one empty micro-batch does not end a training run.
 
 # %% [markdown]
 # ### Half precision
 #
-# In bf16 a number has 8 significant bits, so that a logit of 6.25 gives a p that rounds to 1 (exercise
-# 5). For 4000 tokens with logits in bf16: the formula computed in bf16, as it
-# stands, against dicebook, which computes in float32; the truth is float64.
+# Models are often trained in bf16, because it is fast. A number in bf16 has only 8 significant bits. Therefore
+# p rounds to one at a logit that is common in a trained model (exercise 5). We take a few thousand tokens with
+# logits in bf16 and compare two ways: the formula computed in bf16, as it is written, and dicebook, which
+# computes in float32. The exact values come from float64.
 
 # %%
 x = (4 * torch.randn(4000, generator=generator)).bfloat16()
@@ -244,16 +274,18 @@ for name, (loss, target) in of.items():
 
 
 # %% [markdown]
-# Written in bf16, hundreds of gradients are NaN; dicebook's error of some tenths of a percent is
-# the rounding of the gradient itself to bf16. Float16 ends at 65504. With p = 0.5 everywhere
-# its sum over 200,000 tokens is infinite, the loss exactly 1 and every gradient 0: training stands still
-# without an error. dicebook sums in float32.
+# In bf16 the formula gives hundreds of NaN gradients. The error of dicebook is some tenths of a percent, and it
+# comes from rounding the gradient itself to bf16, which no loss can avoid.
+#
+# Float16 has another weakness: its numbers end at 65,504. Take 200,000 tokens with a p of one half everywhere.
+# The sum over them is infinite, the loss is exactly 1, and every gradient is 0. Training makes no progress and
+# raises no error. dicebook sums in float32.
 #
 # ### The module
 #
-# Together: margins ([Eq. 18.2](eq-18-2)), q ([Eq. 18.1](eq-18-1)), three sums
-# of a class ([Eq. 8](eq-8)), the mean over classes ([Eq. 7.1](eq-7-1)), rows that do not count
-# and float32.
+# Now we put the pieces together. You will find margins ([Eq. 18.2](eq-18-2)), q ([Eq. 18.1](eq-18-1)), three
+# sums for each class ([Eq. 8](eq-8)), the mean over classes ([Eq. 7.1](eq-7-1)), rows that do not count, and
+# float32.
 
 # %%
 class OwnDice(torch.nn.Module):
@@ -282,7 +314,8 @@ class OwnDice(torch.nn.Module):
 
 
 # %% [markdown]
-# The library gives the same value and gradient on the padded batch with its NaN.
+# Is it right? We compare it with the library on the padded batch with its NaN. Value and gradient are the same,
+# for four settings of the options.
 
 # %% tags=["hide-input"]
 for options in (
@@ -300,6 +333,9 @@ for options in (
     torch.testing.assert_close(*(torch.autograd.grad(v, x)[0] for v in values))
 
 # %% [markdown]
+# So what does the library do beyond these lines? It treats more cases, and says clearly what is wrong with an
+# input:
+#
 # | here | in the library | and what it adds |
 # |---|---|---|
 # | `x`, `labels`, `kept`, `y` | `batch.multi_class` | one clear error for each wrong input; masks; soft targets |
@@ -308,13 +344,15 @@ for options in (
 # | `overlap`, `actual` | `statistics.of_examples`, `.sum()` | hard negatives; sums of other batches and processes |
 # | `score` | `equations.dice_coefficient` | 1 where it is 0/0 |
 # | the last line | `statistics.average_over_classes` | weights, absent classes, other reductions |
+#
+# These lines contain many more operations than a cross entropy. Do you pay for them?
 
 # %% [markdown]
 # ## 18.2 What a loss costs
 #
-# `make bench` times forward and backward of every loss on one thread, in turn with torch's cross
-# entropy and the dice losses of other packages. Its last recorded run, in milliseconds, by the
-# number of sub-words and of classes:
+# We measure first on a CPU. `make bench` times forward and backward of every loss on one thread, in turn with
+# torch's cross entropy and the dice losses of other packages. The table has its last recorded run in
+# milliseconds. The columns are the number of sub-words and the number of classes.
 
 # %% tags=["nbval-check-output", "hide-input"]
 rows = pd.DataFrame(bench["rows"])
@@ -325,16 +363,18 @@ print(f"one thread, {bench['environment']['capability']}, torch {bench['environm
 times.map(lambda value: "" if pd.isna(value) else f"{value:.2f}")
 
 # %% [markdown]
-# With 17 classes or more, a set-level dice loss costs between two and three times as much as torch's cross
-# entropy. With nine classes it costs less. The reason lies in torch: for fewer than 16 classes, its softmax of rows
-# takes a slow path on this processor, and the library's takes another. A loss with a general exponent costs more, for
-# it takes logarithms of both $p$ and $1 - p$.
+# Compare the row of dice with the first row. With 17 classes or more, a set-level dice loss costs between two
+# and three times as much as torch's cross entropy. With nine classes it costs less. Why? For fewer than 16
+# classes, torch's softmax of rows takes a slow path on this processor, and the library's takes another. A loss
+# with a general exponent costs more, because it takes logarithms of both $p$ and $1 - p$.
 #
-# How does the library compare with the formulas as one would write them down, the rows that begin with "naive"? With
-# nine classes all of its losses are faster. With the 50,257 words of a vocabulary, dice and Tversky are faster, and
-# focal loss and self-adjusting dice are slower. Wherever there are more than nine classes, the library's focal loss
-# takes about two and a half times as long as its formula. The formula takes the logarithm of a probability, and that is
-# exact only away from 0 and 1. Of a whole step:
+# The rows that begin with "naive" are the formulas as you would write them down. With nine classes all of the
+# library's losses are faster. With the 50,257 words of a vocabulary, dice and Tversky are faster, and focal
+# loss and self-adjusting dice are slower. Wherever there are more than nine classes, the library's focal loss
+# takes about two and a half times as long as its formula. The formula takes the logarithm of a probability, and
+# this is exact only away from zero and one. You pay for exactness.
+#
+# However, a loss is only one part of a training step. What is its share of the whole?
 
 # %% tags=["nbval-check-output"]
 whole = step["step of BERT-base"]
@@ -343,20 +383,20 @@ print("share of it, in percent:")
 share.round(3)
 
 # %% [markdown]
-# No loss takes a five-thousandth of the step on a CPU.
+# No loss takes a five-thousandth of the step on a CPU. In other words, the encoder does nearly all of the work.
 
 # %% [markdown]
-# On a GPU such a loss is bound by the launches of its kernels, so that the number
-# of operations, forward and backward, is what to compare there:
+# A GPU is different. It computes these small tensors so fast that starting each operation takes longer than the
+# operation itself. Therefore the number of operations, forward and backward, is what you should compare there:
 
 # %% tags=["nbval-check-output"]
 rows.drop_duplicates("loss").set_index("loss")["operations"]
 
 
 # %% [markdown]
-# These operations were counted on a CPU, where the library looks at the values, for example whether a row is left
-# out, and takes the faster of several ways. On a GPU it must not look, for it would have to wait. So we count again on
-# tensors without values, which stand for those of a GPU:
+# These operations were counted on a CPU. There the library may look at the values, for example whether a row is
+# left out, and take the faster of several ways. On a GPU it must not look, because it would have to wait for
+# the answer. So we count again, on tensors without values, for which the library does the same as on a GPU:
 
 # %% tags=["hide-input"]
 class Operations(TorchDispatchMode):
@@ -376,12 +416,13 @@ for name, loss in on_device.items():
     with Operations() as seen:
         loss(logits_there, gold_there).backward()
     counted[name] = seen.count
-pd.Series(counted, name="operations")
+pd.Series(counted, name="operations").rename(spelled)
 
 # %% [markdown]
-# Torch's own cross entropy has five operations, and dice has eight times as many. What does that cost? One GPU, an
-# NVIDIA H200, has timed both forms of the losses within minutes (`results/gpu/losses.json`), again with 4,096
-# sub-words and nine labels, forward and backward, in milliseconds:
+# Torch's own cross entropy has five operations, and dice has eight times as many. What does that cost in time?
+# One GPU, an NVIDIA H200, has timed an earlier form of the losses and today's within minutes
+# (`results/gpu/losses.json`). The table is for 4,096 sub-words and nine labels, forward and backward, in
+# milliseconds:
 
 # %% tags=["nbval-check-output", "hide-input"]
 gpu = kept_folder() / "gpu"
@@ -398,33 +439,42 @@ of_gpu = pd.DataFrame(
         "today, compiled": now["milliseconds, compiled"],
     }
 ).reindex(now.index)
-of_gpu.round(2).astype(object).where(of_gpu.notna(), "")
+of_gpu.round(2).astype(object).where(of_gpu.notna(), "").rename(spelled)
 
 # %% [markdown]
-# Dice takes 1.5 milliseconds there, and self-adjusting dice 2.1; with `torch.compile` they take 0.9 and 0.6. Torch's
-# cross entropy has 0.14, so dice still costs 11 times as much. But a step has more to do than its loss. With an
-# encoder of MiniLM's size it took 18 milliseconds, and between the losses we could not measure a difference: the steps
-# lay between 17 and 24 milliseconds, and not in the order of the operations. If the loss counts, compile it
-# (section 18.5).
+# On this GPU dice takes 1.5 milliseconds, about 11 times as much as torch's cross entropy. With `torch.compile`
+# it takes 0.9. This sounds like much. However, a step has more to do than its loss. With an encoder of MiniLM's
+# size a step with torch's cross entropy took 18 milliseconds. With the other losses it took between 17 and 24
+# milliseconds, and not in the order of their operations. So we could not measure a difference between the
+# losses. If the loss counts for you, compile it (section 18.5).
 
 # %% [markdown]
-# Memory: the peak of forward and backward, gradient included, in multiples of the logits.
+# Time is one cost, memory is the other. The next table has the peak of forward and backward, gradient included,
+# in multiples of the logits:
 
 # %% tags=["nbval-check-output", "hide-input"]
 peak = rows.pivot(index="loss", columns="shape", values="peak_memory")
 peak.loc[names].round(1).astype(object).fillna("")
 
 # %% [markdown]
-# The logits of a step are small beside the activations of its encoder: 4,096 sub-words with nine
-# classes are 0.15 MB, so that eight times as much is 1.2 MB.
+# Self-adjusting dice needs the most. Should you worry? The logits of a step are small beside the activations of
+# its encoder: 4,096 sub-words with nine classes are 0.15 MB. Even the largest multiple of the table is then
+# less than 1.5 MB. With a whole vocabulary as classes it is different, because then the logits themselves are
+# large.
+#
+# So neither time nor memory should decide about your loss. The next question is one of correctness.
 
 # %% [markdown]
 # ## 18.3 One set, several processes (DDP)
 #
-# The dice loss of a batch is not the mean of the dice losses of its halves. A trainer that gives
-# each process its part and averages the gradients therefore trains with another loss. The fix is
-# to add up three sums a class over the processes *before* the fraction is taken:
-# `process_group="world"`. Two processes with unequal parts, against one process with all rows:
+# If you train on several devices, each of them sees a part of the batch. For cross entropy this does no harm,
+# because the mean of equal parts is the mean of the whole. A dice loss is a fraction of sums, and the mean of
+# two fractions is not the fraction of the whole. A trainer that gives each process its part and averages the
+# gradients therefore trains with another loss.
+#
+# The remedy is to add up three sums for each class over the processes *before* the fraction is taken. In
+# dicebook you write `process_group="world"`. We compare two processes with unequal parts against one process
+# with all rows:
 
 # %%
 SCRIPT = """
@@ -464,13 +514,14 @@ with tempfile.TemporaryDirectory() as folder:
 print(done.stdout)
 
 # %% [markdown]
-# In the first line the error is as long as the gradient itself (with
-# labels that can be learned it is smaller than with these random ones). The second is rounding.
-# `TrainerLoss` sets this by itself when `transformers.Trainer` runs on several processes.
+# Without the option the error is as long as the gradient itself. With labels that can be learned it is smaller
+# than with these random ones, but it does not vanish. With the option only rounding is left. If you use
+# `transformers.Trainer` on several processes, `TrainerLoss` sets this by itself.
 #
 # ## 18.4 One set, several micro-batches
 #
-# Gradient accumulation has the same problem:
+# Perhaps you have only one device, and your batch does not fit into its memory. Then you split it into
+# micro-batches and accumulate their gradients. For a dice loss this is the same problem again:
 
 # %% tags=["nbval-check-output"]
 torch.manual_seed(0)
@@ -497,13 +548,19 @@ for way in ("mean of the parts", "two passes"):
     print(f"{way}: {off}")
 
 # %% [markdown]
-# Two passes cost a second forward pass and no memory.
+# The mean of the parts is wrong by a quarter of the gradient, and two passes are exact. The first pass computes
+# the sums of all parts, and the second one the gradients. You pay with a second forward pass, but not with
+# memory.
 
 # %% [markdown]
 # ## 18.5 Where the time of training goes
 #
-# **Padding.** A batch is as long as its longest sentence. How many positions does it hold if
-# sentences are padded to a fixed length, taken as they come, or grouped by length?
+# If the loss does not cost much, where does your time go? We look at four places, and begin with the one where
+# most is wasted.
+#
+# **Padding.** A batch is as long as its longest sentence, and the rest is filled with padding that the encoder
+# computes for nothing. How many positions does a batch have for each real sub-word? That depends on whether you
+# pad to a fixed length, take sentences as they come, or group them by length:
 
 # %%
 corpus = corpora.load("embedded-entities-en", task="tagging")
@@ -531,8 +588,12 @@ print("positions for each sub-word")
 (pd.Series(positions) / lengths.sum()).round(2)
 
 # %% [markdown]
-# **Half precision and compiling.** `benchmarks/scale.py` trains a tagger in four ways, in turn, and
-# compares the seconds for each sub-word that is no padding. Its recorded run:
+# With a fixed length the encoder computes more than three positions for each one that counts. Grouped by
+# length, there is hardly any waste.
+#
+# **Half precision and compiling.** The next two remedies are switches. `benchmarks/scale.py` trains a tagger in
+# four ways, in turn, and compares the seconds for each sub-word that is no padding. Its recorded run, with the
+# median, the lowest and the highest of its rounds:
 
 # %% tags=["nbval-check-output"]
 scale = json.loads((kept / "scale.json").read_text())
@@ -549,23 +610,25 @@ print("fp32, grouped by length = 1")
 beside(scale["training"]["time"])
 
 # %% [markdown]
-# Padding every sentence to 128 makes training four and a half times as slow. Steps in bf16 take three fifths
-# of the time, on a CPU that has instructions for it. A compiled model is no faster here, and its first
-# steps took a minute: batches grouped by length have many shapes. And the loss?
+# If you pad every sentence to 128, training is four and a half times as slow. Steps in bf16 take three fifths
+# of the time, on a CPU that has instructions for it. A compiled model is no faster here, and its first steps
+# took a minute. The reason is that batches grouped by length have many shapes. And what if you compile the loss
+# alone?
 
 # %% tags=["nbval-check-output"]
 beside(scale["losses"]["time"])
 
 # %% [markdown]
-# This is self-adjusting dice on 65,536 rows of nine classes: as written down, and this
-# package's, which is stable at any margin, each plain and compiled, in multiples of the first. The
-# compiler brings the plain formula to less than a quarter of its time. Ours costs twice the plain
-# formula and gains less by compiling.
+# This is self-adjusting dice on 65,536 rows of nine classes, in multiples of the formula as written down. The
+# compiler brings the plain formula to less than a quarter of its time. Ours is stable at any margin, costs
+# about twice the plain formula, and gains less by compiling.
 
 # %% [markdown]
-# **The match head.** A reader of entities scores pairs of a start and an end, in its plain form with a
-# tensor of all pairs, $[B, L, L, 2H]$. If the first linear layer is split into a part for the
-# start and one for the end, and only candidate pairs are scored, that tensor is not needed.
+# **The match head.** The last place is a tensor that is larger than it looks. A reader of entities (chapter 09)
+# scores pairs of a start and an end. In its plain form it builds a tensor of all pairs, $[B, L, L, 2H]$, which
+# grows with the square of the length. However, the first layer is linear, so we can split it into a part for
+# the start and a part for the end. If we also score only candidate pairs, the tensor is not needed at all. Are
+# the scores still equal?
 
 # %%
 B, L, H, k = 2, 64, 128, 8
@@ -606,11 +669,14 @@ times = round(slow / fast, -1)
 print(f"equal scores; the plain head takes about {times:.0f} times as long")
 
 # %% [markdown]
+# They are equal, and the plain head takes many times as long. So first look at padding and at tensors of pairs,
+# and only then at the loss.
+#
 # ## 18.6 Many runs, and a GPU
 #
-# A table of the paper is a grid of runs. `make reproduce` runs it on one machine and resumes
-# after a kill; `--profile reproduce/slurm` hands the runs to a cluster
-# ([how](../docs/reproduce.md)). Each run costs, beside its training,
+# One run is seldom enough. A table of the paper is a grid of runs. `make reproduce` runs it on one machine and
+# resumes after a kill. `--profile reproduce/slurm` hands the runs to a cluster ([how](../docs/reproduce.md)).
+# What does each run cost beside its training?
 
 # %% tags=["nbval-check-output"]
 one = scale["run of the grid"]
@@ -618,19 +684,20 @@ beyond = one["run"] - one["training"]
 print(f"papermill, kernel, imports: {beyond:.0f} seconds a run")
 
 # %% [markdown]
-# Runs on one GPU are kept in `results/gpu/`: the chapters 08 to 11 from both starts, eleven
-# runs of Table 7, times of the losses and the speed of four encoders. [The page on
-# reproducing](../docs/reproduce.md) says what they reached. No run on several cards is kept.
+# That is little beside an hour of training, and much beside a minute.
+#
+# We keep the records of one GPU in `results/gpu/`: the chapters 08 to 11 from both starts, eleven runs of Table
+# 7, times of the losses and the speed of four encoders. [The page on reproducing](../docs/reproduce.md) says
+# what they reached. No run on several cards is kept.
 
 # %% [markdown]
 # ## Summary
 #
-# - From formula to module: margins and logarithms instead of $1 - p$, rows that do not count, float32
-#   ([Eq. 18.1](eq-18-1), [18.2](eq-18-2)).
+# - A module needs more than a formula: margins and logarithms instead of $1 - p$, rows that do not count, and
+#   sums in float32 ([Eq. 18.1](eq-18-1), [18.2](eq-18-2)).
 # - The loss is a small part of a step. Choose it by what it learns.
-# - Set level means one set. Over processes: `process_group="world"`. Over micro-batches: two
-#   passes.
-# - To save time, look at padding and pair tensors, then at half precision, and last at the loss.
+# - Set level means one set. Over processes, set `process_group="world"`; over micro-batches, take two passes.
+# - To save time, look at padding and tensors of pairs first, then at half precision, and last at the loss.
 
 # %% [markdown]
 # ## Exercises
@@ -641,7 +708,8 @@ print(f"papermill, kernel, imports: {beyond:.0f} seconds a run")
 print(3 * 9 * 4, "bytes")
 
 # %% [markdown]
-# **2.** Compute the dice loss of two halves and of the whole of a batch by hand, from the sums.
+# **2.** Split a batch into two halves. Compute the dice loss of each half and of the whole from their sums, by
+# hand.
 
 # %% tags=["solution", "hide-cell"]
 from dicebook import dice_statistics
@@ -658,8 +726,7 @@ print(f"mean of the halves {mean:.4f}, the whole {(first + second).loss():.4f}")
 print(f"{4 * 512 * 512 * 2 * 1024 * 4 / 2**30:.0f} GiB")
 
 # %% [markdown]
-# **4.** In section 18.3 the parts have 40 and 260 rows. Does the mistake go away when they are
-# equal?
+# **4.** In section 18.3 the two parts have different sizes. Does the mistake go away when they are equal?
 
 # %% tags=["solution", "hide-cell"]
 linear = torch.nn.Linear(4, 3)

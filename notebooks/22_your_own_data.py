@@ -13,14 +13,14 @@
 # %% [markdown]
 # # 22 Your own data
 #
-# The book answers in general, and your file may be different. Try the few losses that matter on it, with equal
-# effort for each, and decide on rows that no training has seen. One command does it, and this chapter takes
-# the same steps one by one.
+# You have a file, and you want a model that decides well on the next one. Which loss should you take? The book
+# can only answer in general, because your file may be different from ours. So we do not guess. We try the few
+# losses that matter on your file, with the same effort for each, and decide on rows that no training has seen.
 #
-# ![Six boxes in a row. Read: columns and splits, what was found. Beat: answers that need no encoder. Search:
-# each loss with the same rates and steps. Decide: the threshold that scores best. Test: fresh seeds, once, with
-# intervals. Keep: the model with its threshold, and a report. Training rows serve the second and third box,
-# validation rows the third and fourth, test rows the fifth alone.](../_static/fit-steps.svg)
+# One command does all of it. In this chapter we take the same steps one by one, so that you see what each of
+# them protects you from.
+#
+# ![Six boxes in a row. Read: columns and splits, what was found. Beat: answers that need no encoder. Search: each loss with the same rates and steps. Decide: the threshold that scores best. Test: fresh seeds, once, with intervals. Keep: the model with its threshold, and a report. Training rows serve the second and third box, validation rows the third and fourth, test rows the fifth alone.](../_static/fit-steps.svg)
 #
 # ```bash
 # pip install 'dicebook[fit] @ git+https://github.com/dicebook/dicebook'
@@ -32,10 +32,10 @@
 #
 # - **For** readers who have a file, and want a model, a threshold and a number they can trust.
 # - **You need** nothing but the file; for the reasons, [what to do on Monday](../docs/what_to_do.md).
-# - **You will be able to** say what your model must beat, which loss to take on your data and how sure
-#   that is, where to put the threshold, and keep a model that decides so without this package.
-# - **Time** about a minute on a CPU as it stands; a corpus of your own with a pretrained encoder takes
-#   half an hour there, and minutes on a GPU.
+# - **You will be able to** say what your model must beat, which loss to take on your data, and how sure that
+#   is. You find the threshold, and keep a model that decides by it without this package.
+# - **Time** about a minute on a CPU as it is; a corpus of your own with a pretrained encoder takes half an hour
+#   there, and minutes on a GPU.
 #
 # </details>
 
@@ -56,8 +56,9 @@ if importlib.util.find_spec("dicebook") is None:
 #
 # ### 22.1 The parameters
 #
-# The corpus that stands here comes with the package and was made up by rule. It shows how things are
-# done and concludes nothing. For your own:
+# All choices are in the next cell, so that you can run the chapter on your file without touching the rest of
+# the code. As it is printed here, it runs on a corpus that comes with the package. We made this corpus up by
+# rules. It shows how things are done, and you should conclude nothing from its scores. For your own file:
 #
 # ```bash
 # papermill --log-output notebooks/22_your_own_data.ipynb out.ipynb -p corpus my.tsv \
@@ -93,6 +94,7 @@ from dicelab import figures
 from dicelab.claims import claim
 from dicelab.fit import Fit, Model, Options
 from dicelab.fit.report import about, by_class
+from dicelab.fit.result import NAMES
 
 figures.use_style()
 pd.set_option("display.max_colwidth", 100)
@@ -130,10 +132,14 @@ as_printed = all(getattr(options, name) == value for name, value in printed.item
 # %% [markdown]
 # ### 22.2 Read
 #
-# The task follows from the form of the file: a token a line with blank lines between sentences is
-# tagging; a table with a text is sentences, with two texts pairs, with several labels in a cell several
-# labels. Columns are found by their names, else by what they hold, and what was found is said. Splits
-# that are missing are drawn: each class keeps its share, and equal texts stay on one side.
+# We begin with the file, because most surprises are already there. The task follows from its form. For example,
+# one token a line, with blank lines between sentences, means tagging. A table with one column of text means
+# sentences, and with two columns of text it means pairs of sentences. If a cell of the label has several
+# labels, each text may have several.
+#
+# We find the columns by their names, and if that fails, by their contents. If your file has no validation or
+# test rows, we draw them. Each class then keeps its share, and equal texts stay on the same side. What was
+# found is printed, so that you can correct it:
 
 # %% tags=["nbval-check-output"]
 data = fit.read()
@@ -141,13 +147,18 @@ for line in about(fit.result):
     print(line)
 
 # %% [markdown]
-# Read these lines before any score. A row of the test split that stands in train, too, is no test. A
-# class with five rows has no score worth the name. Texts that are cut lose what stands at their end.
+# Read these lines before you read any score. Three things can make a score worthless. A test row that is also
+# in train is no test, because the model may have learned it by heart. A class with five rows gives a score that
+# is mostly luck. And a text that is longer than the encoder reads loses its end, with whatever was written
+# there.
+#
+# If the lines look right, the next question is how difficult the task is.
 #
 # ### 22.3 What must be beaten
 #
-# Some answers need no model at all. For entities it is a dictionary: every stretch of words that train has
-# as an entity is one. For sentences it is "always yes".
+# A score of 80 may be excellent or poor. You only know if you compare it with an answer that costs nothing. For
+# sentences such an answer is "always yes". For entities it is a dictionary: we remember every stretch of words
+# that is an entity in train, and mark it wherever it appears again.
 
 # %% tags=["nbval-check-output"]
 problem, goal = fit.problem, fit.problem.goal
@@ -155,20 +166,25 @@ for name, counts in fit.floors().items():
     print(f"{name}: {goal.name} {goal.plain(counts.sum(0)):.1f}")
 
 # %% [markdown]
-# Then come linear models, because a logistic regression takes seconds. For sentences it reads words and
-# characters, or what the frozen encoder makes of the text, or both. Cross-validation over train and validation
-# together chooses the settings and the threshold. For tags it reads each word with its neighbours, and decodes
-# valid tags alone. The best model so far is already in the folder, so you can stop at any time.
+# A model below this number has learned less than a list. Next come linear models, because a logistic regression
+# takes only seconds. For sentences it reads words and characters, or what the frozen encoder makes of the text,
+# or both. Cross-validation over train and validation together chooses the settings and the threshold. For tags
+# it reads each word with its neighbours, and decodes valid tags only.
 
 # %%
 found = fit.linear()
 
 # %% [markdown]
+# On this corpus the linear models are far above the dictionary. The best of them is already in the output
+# folder, so you can stop at any time and have a model. Is it worth going on to an encoder? To find out we need
+# time, and therefore a plan.
+#
 # ### 22.4 A plan
 #
-# A few timed steps tell how long a run may be. Every loss gets the same learning rates, the same number
-# of steps and the same seeds. Where time is short, fewer learning rates are tried and fewer losses reach
-# the finals, before the runs become shorter than they should be.
+# If one loss gets more learning rates or longer runs than another, it will probably win, and you learn nothing
+# about losses. Every loss therefore gets the same learning rates, the same number of steps and the same seeds.
+# We time a few steps to see how long a run may be. If your time is short, we try fewer learning rates and let
+# fewer losses into the finals, before we make the runs shorter than they should be.
 
 # %%
 plan = fit.plan()
@@ -179,19 +195,26 @@ print(f"{plan.runs} runs of {length}; learning rates {rates}")
 # %% [markdown]
 # ### 22.5 Search
 #
-# Each loss, each rate, one seed. Cross entropy starts with the log prior of each class as its bias, which
-# is where it would arrive by itself after some steps. Weighted cross entropy has the weights of Equation
-# 2, dice is squared and at set level. The epoch is kept that is best on validation *at its own
-# threshold*. The test split is not touched.
+# In the search each loss is trained once with each learning rate, with one seed. We give every loss its best
+# known form. Cross entropy starts with the log prior of each class as its bias, because it would spend its
+# first steps on finding it. Weighted cross entropy has the weights of [Equation 2](eq-2). Dice loss is squared
+# and at set level.
+#
+# After each epoch we look at validation, and keep the epoch that is best *at its own threshold*. In this way no
+# loss loses only because its threshold is in another place. We do not touch the test rows.
 
 # %%
 best = fit.search()
 
 # %% [markdown]
+# You see one line for each epoch. If the last epochs of your runs still improve, longer runs would probably
+# help. The last number of each run is its score without a tuned threshold. What does the threshold add?
+#
 # ### 22.6 Where to put the threshold
 #
-# A tagger says O where the logit of O is the largest. Add a bias to that logit, and fewer or more words
-# become entities: that is its threshold. Here is the score on validation at every bias, for each loss.
+# A tagger says O where the logit of O is the largest. If you add a bias to that logit, fewer or more words
+# become entities. This bias is the threshold of a tagger. The figure shows the score on validation at every
+# bias, for each loss.
 
 # %% mystnb={"figure": {"caption": "Figure 22.1. The score on validation when a bias is added to the logit of O, or of the positive class. The dot is the bias that is chosen; argmax is at 0."}, "image": {"alt": "Three curves over the bias from -6 to 6, each a hill with a dot on its top. At 0, the grey line of argmax, the curves lie at or below their tops."}} tags=["hide-input"]
 validation = problem.splits["validation"]
@@ -207,7 +230,8 @@ for name, done in best.items():
         return float(problem.goal.plain(counts.sum(0)))
 
     look = figures.style(name)
-    plt.plot(biases, [at(bias) for bias in biases], label=name, **look)
+    title = NAMES.get(name, name)
+    plt.plot(biases, [at(bias) for bias in biases], label=title, **look)
     plt.plot(done.bias[place], done.value, "o", color=look["color"])
 plt.axvline(0, color="#7F7F7F", linewidth=1)
 plt.xlabel("bias")
@@ -218,7 +242,7 @@ plt.show()
 # %%
 pd.DataFrame(
     {
-        name: {
+        NAMES.get(name, name): {
             "at argmax": done.argmax,
             "tuned": done.value,
             "bias": done.bias[place],
@@ -228,16 +252,19 @@ pd.DataFrame(
 ).T.round(1)
 
 # %% [markdown]
-# How far a threshold moves a score depends on the data: look at your own curves. Two losses whose tops
-# are equally high differ in where they put the threshold, and in nothing that you need. Where validation
-# has few positives, its best threshold is mostly luck. The fit then takes the threshold with the largest
-# *expected* F1 by the model's own probabilities.
+# Look at two things: how high each curve is at its dot, and how far the dot is from the grey line. The height
+# is what the loss has learned. The distance to the line is what tuning adds, and here it adds little. This
+# depends on the data, so look at your own curves. If two curves peak at the same height, the losses differ only
+# in where the best threshold is, and you tune that anyway.
+#
+# One warning: where validation has few positives, its best threshold is mostly luck (exercise 22.2). The fit
+# then takes another threshold, the one with the largest *expected* F1 by the model's own probabilities.
 #
 # ### 22.7 Finals
 #
-# The best losses get further seeds, and now the test split is scored. The loss with the best mean on
-# *validation* is taken. Then an interval says how sure the order of two losses is: a paired bootstrap
-# that draws the test rows, the same for both, and the seeds anew.
+# One seed can be lucky as well. So the best losses get further seeds, and only now we score the test rows. We
+# still choose by *validation*: the loss with the best mean there is taken. If we chose by test, the test score
+# of the winner would be too high.
 
 # %%
 finals = fit.finals()
@@ -247,7 +274,7 @@ rows = {}
 for name, arm in finals.items():
     tuned = fit.result.scores(name)
     plain = fit.result.scores(name, argmax=True)
-    rows[name] = {
+    rows[NAMES.get(name, name)] = {
         "validation": round(arm.validation, 1),
         "test": np.mean(tuned).round(1),
         "test at argmax": np.mean(plain).round(1),
@@ -260,19 +287,27 @@ rival = fit.result.rival()
 if rival is not None:
     other, gap = rival
     interval = f"[{gap.low:.1f}, {gap.high:.1f}]"
-    pair = f"{fit.result.chosen} minus {other}"
-    print(f"{pair}: {gap.mean:+.1f} points {interval}")
+    pair = [NAMES.get(name, name) for name in (fit.result.chosen, other)]
+    print(f"{pair[0]} minus {pair[1]}: {gap.mean:+.1f} points {interval}")
     visible = f"{gap.visible:.1f} points"
     print(f"a difference of {visible} would probably have been seen")
 
 # %% [markdown]
-# An interval that includes zero does not say that two losses are equal. It says that these rows and seeds
-# cannot tell them apart, and the second line says how large a difference would have had to be. Here
-# weighted cross entropy is ahead of cross entropy, and the interval excludes zero: the early lead
-# of weights, which [chapter 17](17_when_does_dice_help.ipynb) sees on real text after few steps.
+# How sure is the order of the two losses? An interval tells you. We draw the test rows again and again, the
+# same rows for both losses, and the seeds as well. The interval contains the middle 95% of these differences.
+# This is called a paired bootstrap.
+#
+# If the interval includes zero, the two losses need not be equal. These rows and seeds just cannot tell which
+# is better, and the second line says how large a difference you would have noticed. Here weighted cross entropy
+# is ahead of cross entropy, and the interval excludes zero. This is the early lead of weights: our runs here
+# are short, and [chapter 17](17_when_does_dice_help.ipynb) sees the same on real text after few steps.
 
 # %% tags=["remove-cell"]
 if as_printed:
+    claim(
+        "what tuning adds, and here it adds little",
+        all(done.value - done.argmax < 5 for done in best.values()),
+    )
     claim(
         "weighted cross entropy is ahead of cross entropy, and the interval excludes zero",
         fit.result.chosen == "wce",
@@ -283,8 +318,8 @@ if as_printed:
 # %% [markdown]
 # ### 22.8 Would more data help?
 #
-# The chosen loss on a quarter and on half of the training rows. Where the score still rises at the end,
-# labelling more rows is the remedy, and no loss is.
+# You have compared losses. Perhaps another loss is not what your model needs most. We train the chosen loss on
+# a quarter and on half of the training rows, and ask whether the score still rises at the end.
 
 # %%
 curve = fit.curve()
@@ -297,7 +332,8 @@ plt.xlim(0, None)
 plt.show()
 
 # %% [markdown]
-# Here it still rises.
+# Here it still rises. In such a case labelling more rows is the remedy, and no loss will replace it. If your
+# curve is flat, however, more rows of the same kind will not help much.
 
 # %% tags=["remove-cell"]
 if as_printed:
@@ -306,13 +342,14 @@ if as_printed:
 # %% [markdown]
 # ### 22.9 Keep
 #
-# `dicebook fit` now compares the best linear model with the best loss on validation, and keeps the better one:
-# that step is `fit.choose()`. On this corpus it keeps the linear model, because the words give the entities away
-# and the tiny encoder was never pretrained. We leave the step out, because this chapter is about losses, and keep
-# the fine-tuned model.
+# Which model should you keep? `dicebook fit` now compares the best linear model with the best loss on
+# validation, and keeps the better one. That step is `fit.choose()`. On this corpus it keeps the linear model,
+# because the words give the entities away and the tiny encoder was never pretrained. We leave the step out,
+# because this chapter is about losses, and keep the fine-tuned model.
 #
-# The threshold is added to the bias of the model's last layer. After that plain argmax, in any runtime,
-# is the tuned decision, and nobody has to remember a number. The folder is what `save_pretrained` writes.
+# A threshold that someone must remember will be forgotten. We therefore add it to the bias of the model's last
+# layer. After that, plain argmax gives the tuned decision in any runtime. The folder is what `save_pretrained`
+# writes, so other programs can read it.
 
 # %% tags=["remove-cell"]
 if as_printed:
@@ -331,9 +368,9 @@ bias = fit.result.bias.round(2).tolist()
 print("bias added:", dict(zip(problem.labels, bias, strict=True)))
 
 # %% [markdown]
-# Plain transformers reads it, and says the same. For tags ask for `aggregation_strategy="first"`: a word then gets
-# the tag of its first sub-word, as in training. Without it, each sub-word gets a tag of its own, and the later ones
-# were never trained.
+# Plain transformers reads it, and says the same. For tags, set `aggregation_strategy="first"`: a word then gets
+# the tag of its first sub-word, as in training. Otherwise each sub-word gets a tag of its own, and the tags of
+# the later ones were never trained.
 
 # %%
 from transformers import pipeline
@@ -373,6 +410,8 @@ if as_printed:
     )
 
 # %% [markdown]
+# This is a model that you can use without dicebook. What should you tell others about it?
+#
 # ### 22.10 The verdict
 
 # %%
@@ -381,9 +420,10 @@ print(result)
 pd.DataFrame(by_class(result)).set_index("class").round(1)
 
 # %% [markdown]
-# All of it stands in `report.html`, one page that loads nothing from elsewhere, with the curve of
-# precision and recall, the reliability of the probabilities and the errors of which the model was
-# surest. Look at the errors first: some of them are errors of the labels.
+# The verdict says which model is kept, what it beats and what it does not beat, what the threshold is worth,
+# and what to try next. All of it is also in `report.html`, one page that loads nothing from elsewhere. The page
+# adds the curve of precision and recall, the reliability of the probabilities, and the errors of which the
+# model was surest. Look at these errors first, because some of them are errors of your labels.
 
 # %% tags=["remove-cell"]
 if not output_dir:
@@ -392,17 +432,17 @@ if not output_dir:
 # %% [markdown]
 # ## Summary
 #
-# - Read what is said about the data before any score.
+# - Read what was found in your file before you read any score.
 # - Beat a dictionary and a linear model, or keep the linear model.
-# - Give each loss the same rates, steps and seeds; compare them with their thresholds tuned.
-# - The threshold belongs in the bias of the last layer.
-# - A difference whose interval includes zero is a difference that was not measured, not one that is not
-#   there.
+# - Give each loss the same rates, steps and seeds, and compare losses with their thresholds tuned.
+# - Put the threshold into the bias of the last layer.
+# - If an interval includes zero, you have not shown that the losses are equal; you could not tell which is
+#   better.
 #
 # ## Exercises
 #
-# **Exercise 22.1.** A decision says yes where $z_1 - z_0 > t$. Which bias, added to $z_1$, gives the
-# same decisions by argmax? Show it on random logits.
+# **Exercise 22.1.** A decision says yes where $z_1 - z_0 > t$. Which bias, added to $z_1$, gives the same
+# decisions by argmax? Show it on random logits.
 
 # %% tags=["solution", "hide-cell"]
 rng = np.random.default_rng(0)
@@ -413,8 +453,8 @@ assert (by_threshold == by_argmax).all()
 print("the bias is -t")
 
 # %% [markdown]
-# **Exercise 22.2.** Validation has ten positives among five hundred rows. Draw scores for which the best
-# threshold is known, and see how far the threshold that is best on validation scatters around it.
+# **Exercise 22.2.** Your validation set has ten positives among five hundred rows. Draw scores for which you
+# know the best threshold. How far does the threshold that is best on validation scatter around it?
 
 # %% tags=["solution", "hide-cell"]
 from dicelab.metrics.goal import Goal
@@ -450,9 +490,9 @@ print({name: round(float(value), 2) for name, value in scatter.items()})
 assert scatter["expected F1"] < scatter["best on validation"]
 
 # %% [markdown]
-# **Exercise 22.4.** Two models decide the same 100 rows. The first is right on 90; the second differs from it on
-# four rows alone, of which the first has three right and the second one. Is the interval of the difference
-# wider or narrower than that of two models with these scores which err independently?
+# **Exercise 22.4.** Two models decide the same 100 rows, and the first is right on 90 of them. The second
+# differs from it on four rows only: on three of them the first is right, on one the second. Now take two models
+# with the same two scores that err independently. For which pair is the interval of the difference wider?
 
 # %% tags=["solution", "hide-cell"]
 from dicelab.metrics.counts import Counts

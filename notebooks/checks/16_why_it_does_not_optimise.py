@@ -6,16 +6,20 @@ from dicelab.claims import claim
 for smooth in (1e-6, 1.0):
     assert torch.allclose(mixed_dice(x, y, smooth), mixed(x, y, smooth))
     assert torch.allclose(set_dice(x, y, smooth), dice_sum(x, y, smooth))
-claim("from 8.9999 to 8.9989", {"8.9999": mixed_dice(x, y), "8.9989": mixed_dice(perfect, y)})
+claim(
+    "The mixed loss moves only from 8.9999 to 8.9989",
+    {"8.9999": mixed_dice(x, y), "8.9989": mixed_dice(perfect, y)},
+)
+claim("With γ = 1 the cosine is only about a third", smooth == 1.0, 0.3 < cosine < 0.37)
 meant = {name: end for name, (_, end) in runs.items()}
 claim(
-    "all the mixed losses stand at 4, whether they learn or not",
+    "all the mixed losses stay at 4, whether they learn or not",
     all(min(seen) > 3.9 for name, (seen, _) in runs.items() if name != "fixed, SGD"),
 )
 assert runs["fixed, SGD"][0][-1] < 0.5  # as the picture's description says
-claim("With SGD the mixed loss has learnt next to nothing", meant["mixed, SGD"] > 3.2)
+claim("With SGD the mixed loss has learned next to nothing", meant["mixed, SGD"] > 3.2)
 claim(
-    "With Adam it has learnt as much as the fixed one",
+    "With Adam it has learned as much as the fixed one",
     abs(meant["mixed, Adam"] - meant["fixed, SGD"]) < 0.05,
 )
 claim("With γ = 1 the loss that was meant stays above 2", meant["mixed, γ = 1, Adam"] > 2)
@@ -33,7 +37,7 @@ costs = {
     for name, loss in (("here", squared_over_classes), ("Eq. 8", DiceLoss(squared=True)))
 }
 claim(
-    "cost nearly the same; Eq. 8 tells them apart",
+    "Eq. 8 agrees: its two values are far apart. However, this loss gives nearly the same cost",
     abs(costs["here"][0] - costs["here"][1]).item() < 0.005,
     (costs["Eq. 8"][0] - costs["Eq. 8"][1]).item() > 0.7,
 )
@@ -47,8 +51,8 @@ claim(
 # %% 16.7
 claim("With one token in 256 padded the loss is 13", rows["1 in 256"][0] == "12.961")
 claim(
-    "With every fourth it is 0.463, where the real tokens cost 0.877",
-    rows["1 in 4"] == ["0.463", "0.877"],
+    "In the other rows the loss is small: about half of what the real tokens cost",
+    all(0.4 < float(here) / float(real) < 0.6 for here, real in list(rows.values())[1:]),
 )
 
 # %% 16.9
@@ -60,14 +64,14 @@ claim(
 
 # %% 16.11
 claim(
-    "Nearly all of them where none or one is wanted, none where two are, and k − 2 from then on",
+    "Nearly all are kept where 0 or 1 is wanted, none where 2 are, and k − 2 from then on",
     kept_for == {0: 998, 1: 999, 2: 0, 3: 1, 30: 28},
 )
 claim("so k stays at 0 or 1 up to six positives", int(0.3 * 6) == 1, int(0.3 * 7) == 2)
 
 # %% 16.12
 claim(
-    "with 1% positives 85% of the batches of 16 have none, and 8% of those of 256",
+    "With 1% positives 85% of the batches of 16 have none at all, and so have 8% of 256",
     {"85%": 0.99**16, "8%": 0.99**256},
 )
 
@@ -91,17 +95,18 @@ claim(
     slopes["linear, γ = 1"][17] < 0,
 )
 claim(
-    "In WNUT 2017 a batch of 600 holds six of its commonest tag other than O",
+    "In WNUT 2017 a batch of 600 words has about six of its commonest tag other than O",
     round(in_batch) == 6,
 )
 claim(
     "Squares or a small γ make the slope negative",
     (slopes[["squared, γ = 1", "linear, γ = 10⁻⁴"]] < 0).all(axis=None),
 )
-claim("Both against autograd", (slopes["Eq. 16.3"] - slopes["linear, γ = 1"]).abs().max() < 0.02)
 claim(
-    "Linear dice over a set finds nothing, in the toy and on real text, and still has 93% of the "
-    "tags right",
+    "Formula and autograd agree", (slopes["Eq. 16.3"] - slopes["linear, γ = 1"]).abs().max() < 0.02
+)
+claim(
+    "Linear dice over a set finds nothing, and still has 93% of the tags right",
     {"93%": real.accuracy["dice, linear"] / 100},
     scores["dice, linear"].f1.max() == 0,
     toy["dice, linear"].verdict == "problem",
@@ -110,11 +115,14 @@ claim(
     "Squares or a small γ fix it",
     min(scores[name].f1.min() for name in ("dice, squared", "linear, γ = 10⁻⁴")) > 25,
 )
-claim("means of three seeds, and the ranges", all(len(seeds) == 3 for seeds in scores.values()))
+claim(
+    "the mean of three seeds, and the range in brackets",
+    all(len(seeds) == 3 for seeds in scores.values()),
+)
 odd = scores["linear, absent skipped, without O"]
 worst = odd.accuracy.idxmin()
 claim(
-    "With the other the F1 is above cross entropy's with that seed, and 2% of the tags are right",
+    "The third has a higher F1 than cross entropy, and only 2% of its tags are right",
     {"2%": odd.accuracy[worst] / 100},
     odd.f1[worst] > scores["cross entropy"].f1[worst],
     (odd.accuracy > 90).sum() == 2,
