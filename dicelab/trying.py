@@ -12,6 +12,12 @@ from dicelab.records.runs import kept_folder
 from dicelab.tasks.entity_errors import marked
 from dicelab.tasks.raw_text import Sentence
 
+#: What the classes of two corpora mean.
+MEANINGS = {
+    "11": {"0": "two questions", "1": "the same question"},
+    "13": {"0": "blame", "1": "praise"},
+}
+
 
 def chapters(kept: Path | None = None) -> list[str]:
     """The numbers of the chapters that have a head."""
@@ -61,7 +67,8 @@ def answer(chapter: str, texts: Sequence[str], kept: Path | None = None) -> str:
         said = logits[0] > 0 if model.info["task"] == "labels" else p == p[logits[0].argmax()]
         for place in np.argsort(-p, kind="stable")[:3]:
             mark = "*" if said[place] else " "
-            lines.append(f"{mark} {model.labels[place]}\t{p[place]:.2f}")
+            label = model.labels[place]
+            lines.append(f"{mark} {MEANINGS.get(number, {}).get(label, label)}\t{p[place]:.2f}")
     source, score = model.info["corpus"], model.info["score"]
     lines.append(f"A linear model on frozen MiniLM, trained on {source}; {score}.")
     return "\n".join(lines)

@@ -26,7 +26,7 @@ needs_minilm = pytest.mark.skipif(
 
 @pytest.mark.parametrize("head", sorted(HEADS.iterdir()), ids=lambda path: path.name)
 def test_a_head_is_small_and_holds_no_text(head: Path) -> None:
-    assert sum(path.stat().st_size for path in head.iterdir()) < 120_000
+    assert sum(path.stat().st_size for path in head.iterdir()) < 300_000
     info = json.loads((head / INFO).read_text())
     (weights,) = (load_file(path) for path in head.glob("linear.safetensors"))
     assert weights["coef"].shape[0] == len(info["labels"]) == len(weights["intercept"])
@@ -60,9 +60,9 @@ def test_a_class_is_that_of_the_mean_state_and_the_weights() -> None:
     logits = weights["coef"] @ vector + weights["intercept"]
     said = trying.answer("13", [text]).splitlines()
     assert logits.argmax() == 1
-    assert said[0].startswith("* 1\t")
+    assert said[0].startswith("* praise\t")
     flipped = trying.answer("13", ["A dull, lifeless and badly acted film."]).splitlines()
-    assert flipped[0].startswith("* 0\t")
+    assert flipped[0].startswith("* blame\t")
     assert not np.isclose(logits[0], logits[1])
 
 
@@ -72,8 +72,8 @@ def test_pairs_want_two_texts_and_labels_name_feelings() -> None:
         trying.answer("11", ["How do I learn French?"])
     same = trying.answer("11", ["How do I learn French?", "How can I learn French?"])
     other = trying.answer("11", ["How do I learn French?", "Why is the sky blue?"])
-    assert same.splitlines()[0].startswith("* 1\t")
-    assert other.splitlines()[0].startswith("* 0\t")
+    assert same.splitlines()[0].startswith("* the same question\t")
+    assert other.splitlines()[0].startswith("* two questions\t")
     thanks = trying.answer("21", ["Thank you so much for your help!"]).splitlines()
     assert thanks[0].startswith("* gratitude\t")
 
@@ -82,9 +82,7 @@ def test_pairs_want_two_texts_and_labels_name_feelings() -> None:
 def test_each_word_gets_its_part_of_speech() -> None:
     lines = trying.answer("8", ["She sold three red bicycles ."]).splitlines()[:-1]
     found = {word: tag for word, tag, _ in (line.split("\t") for line in lines)}
-    assert found["She"] == "PRON"
-    assert found["three"] == "NUM"
-    assert found["bicycles"] == "NOUN"
+    assert (found["She"], found["three"], found["bicycles"]) == ("PRP", "CD", "NNS")
 
 
 def test_an_unknown_chapter_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
