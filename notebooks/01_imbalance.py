@@ -378,8 +378,8 @@ for name in ("mrpc", "squad11"):
 # true negatives, not to the share of positives.
 
 # %% [markdown]
-# **Exercise 1.3 (apply).** A printed ratio can be checked against the printed counts beside it: 170K stands
-# for anything from 169,500 to 170,500, so that each row of the paper's Table 1 allows a range of ratios.
+# **Exercise 1.3 (apply).** A printed ratio can be checked against the printed counts beside it: 170K can
+# be anything from 169,500 to 170,500, so that each row of the paper's Table 1 allows a range of ratios.
 # Which row does not add up, and which of its three numbers is off?
 
 # %% tags=["solution", "hide-cell"]

@@ -464,8 +464,9 @@ plt.show()
 # are 0.
 #
 # This looks like the end of the idea. It is not, because we left F1 when we went down to one example in section
-# 3.4. A loss that sums over the whole set first knows how many positives are still missing, and its gradient
-# grows when they are. In chapter 04 we train with both kinds, and find that the second kind works.
+# 3.4. A loss that sums over the whole set first knows how many positives are still missing, and while many are
+# missing it lets each of them count more. In chapter 04 we train with both kinds, and find that the second kind
+# works.
 
 # %% [markdown]
 # ## Summary
