@@ -32,7 +32,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import matplotlib.pyplot as plt
 
 from dicelab import corpora
@@ -48,7 +48,7 @@ real = {
     for record in records
 }
 
-# %% mystnb={"figure": {"caption": "Figure 1.1. The share of positives (orange) in six real corpora: half of the development questions of SQuAD 2.0, and the training split of the others where there is one.", "name": "fig-1-1"}, "image": {"alt": "Six bars of equal length, orange for positives. SQuAD 2.0 and 1.1: a thin line. WNUT 2017, Chinese GSD and Wikigold: between a twentieth and a sixth. MRPC: two thirds."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 1.1", "figure": {"caption": "Figure 1.1. The share of positives (orange) in six real corpora: half of the development questions of SQuAD 2.0, and the training split of the others where there is one.", "name": "fig-1-1"}, "image": {"alt": "Six bars of equal length, orange for positives. SQuAD 2.0 and 1.1: a thin line. WNUT 2017, Chinese GSD and Wikigold: between a twentieth and a sixth. MRPC: two thirds."}} tags=["hide-input"]
 order = ["squad20", "squad11", "wnut17", "uner_zh_gsd", "wikigold", "mrpc"]
 shares({name: real[name] for name in order})
 plt.show()
@@ -65,7 +65,7 @@ plt.show()
 # - **Time** about 15 seconds on a CPU; a GPU does not help. Symbols and terms: [Notation and
 #   glossary](../docs/notation.md).
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import numpy as np
 import pandas as pd
 from seqeval.metrics import f1_score as entity_f1
@@ -138,7 +138,7 @@ pd.DataFrame(
 # of negatives to positives for each. We put our own counts beside them. They come from a record that the
 # command `dicebook data imbalance` wrote.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 table_1 = paper.table(1).rows
 printed = pd.Series({row.corpus: row.value("ratio") for row in table_1}, name="paper")
 rows = [(name, c.negative, c.positive, c.ratio) for name, c in real.items()]
@@ -210,7 +210,7 @@ pd.DataFrame(scores, index=["accuracy", "F1"]).T.round(1)
 # tagger that finds nothing. How much do these gaps depend on the imbalance? The function `rebalance` leaves out
 # sentences until the corpus has the ratio that we want, so we can try several ratios.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 ratios = [2, 4, 7, 15, 30]
 curves = []
 for ratio in ratios:
@@ -219,7 +219,7 @@ for ratio in ratios:
 columns = ["accuracy, always O", "F1, always O", "accuracy, memory", "F1, memory"]
 curves = pd.DataFrame(curves, index=pd.Index(ratios, name="ratio"), columns=columns)
 
-# %% mystnb={"figure": {"caption": "Figure 1.2. Accuracy and F1 of two taggers, by imbalance.", "name": "fig-1-2"}, "image": {"alt": "Dashed lines are accuracy: those of both taggers climb towards 100 and come close at 30 negatives for each positive. Full lines are F1: that of always O lies on zero at every ratio, that of the memory stays far above it."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 1.2", "figure": {"caption": "Figure 1.2. Accuracy and F1 of two taggers, by imbalance.", "name": "fig-1-2"}, "image": {"alt": "Dashed lines are accuracy: those of both taggers climb towards 100 and come close at 30 negatives for each positive. Full lines are F1: that of always O lies on zero at every ratio, that of the memory stays far above it."}} tags=["hide-input"]
 looks = [(NEGATIVE, "--"), (NEGATIVE, "-"), ("0.15", "--"), ("0.15", "-")]
 for name, (color, dashes) in zip(curves, looks, strict=True):
     plt.plot(curves.index, curves[name], color=color, linestyle=dashes, marker="o", label=name)
@@ -290,7 +290,7 @@ def f1(y, guess):
 # only the decisions. To see what that means, we take a set with one missed positive and move its probability
 # from 0 to 1.
 
-# %% mystnb={"figure": {"caption": "Figure 1.3. F1 as the probability of one missed positive moves.", "name": "fig-1-3"}, "image": {"alt": "F1 is flat, jumps once at 0.5, and is flat again."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 1.3", "figure": {"caption": "Figure 1.3. F1 as the probability of one missed positive moves.", "name": "fig-1-3"}, "image": {"alt": "F1 is flat, jumps once at 0.5, and is flat again."}} tags=["hide-input"]
 rng = np.random.default_rng(0)
 y = rng.random(1000) < 0.1
 guess = np.where(rng.random(1000) < 0.2, ~y, y)  # wrong once in five

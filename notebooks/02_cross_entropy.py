@@ -32,7 +32,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import matplotlib.pyplot as plt
 import torch
 
@@ -43,7 +43,7 @@ use_style()
 torch.set_default_dtype(torch.float64)
 x, y = imbalanced_blobs(2000, positive=0.05, separation=2.0, seed=0)
 
-# %% mystnb={"figure": {"caption": "Figure 2.1. The toy of chapters 02 to 07: 5% positives, overlapping. Most positives lie among more negatives, so that their true probability is below 0.5.", "name": "fig-2-1"}, "image": {"alt": "A large round cloud of negatives and, up and to its right, a small cloud of positives, half inside the large one: no line separates them."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 2.1", "figure": {"caption": "Figure 2.1. The toy of chapters 02 to 07: 5% positives, overlapping. Most positives lie among more negatives, so that their true probability is below 0.5.", "name": "fig-2-1"}, "image": {"alt": "A large round cloud of negatives and, up and to its right, a small cloud of positives, half inside the large one: no line separates them."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(5, 3.8))
 ax.scatter(*x[y == 0].T, s=6, color=NEGATIVE, alpha=0.5, label="1900 negatives")
 ax.scatter(*x[y == 1].T, s=14, color=POSITIVE, marker="^", label="100 positives")
@@ -61,7 +61,7 @@ plt.show()
 # - **Time** about 30 seconds on a CPU; a GPU does not help. Symbols and terms: [Notation and
 #   glossary](../docs/notation.md).
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import inspect
 import math
 from fractions import Fraction
@@ -205,7 +205,7 @@ pd.DataFrame(rows, index=index).T.round(1)
 # trained model does that. In chapters 02 to 07 we always train in the same way: a logistic model takes 200
 # steps of Adam at a learning rate of 0.3. Each step uses all examples, unless we give a batch size.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 source = inspect.getsource(train_logistic)
 loop = source[
     source.index("    weight = torch.zeros") : source.index(
@@ -289,7 +289,7 @@ pd.DataFrame(table).T.round(3)
 # F1 to nearly a half. The last column shows what is still missing: there are 100 positives, and the trained
 # model says "positive" only 53 times. Where are the others?
 
-# %% mystnb={"figure": {"caption": "Figure 2.2. Errors of cross entropy on the test set.", "name": "fig-2-2"}, "image": {"alt": "The solid line p = 0.5 cuts off only the outer part of the positive cloud. Many of the missed positives lie in the strip between it and the dashed line p = 0.2, where positives and negatives are mixed."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 2.2", "figure": {"caption": "Figure 2.2. Errors of cross entropy on the test set.", "name": "fig-2-2"}, "image": {"alt": "The solid line p = 0.5 cuts off only the outer part of the positive cloud. Many of the missed positives lie in the strip between it and the dashed line p = 0.2, where positives and negatives are mixed."}} tags=["hide-input"]
 said, gold = z > 0, y_test.bool()
 groups = {"found": said & gold, "missed": ~said & gold, "false alarms": said & ~gold}
 fig, ax = plt.subplots(figsize=(5.6, 4.8))
@@ -344,11 +344,11 @@ print(f"between them: {int(between.sum())} examples, {of_them} positive")
 
 # %%
 x_big, y_big = imbalanced_blobs(400_000, seed=99)
-honest = optimal_logits(x_big).sigmoid()
-t_best, f1_best = best_threshold(honest, y_big)
+true_p = optimal_logits(x_big).sigmoid()
+t_best, f1_best = best_threshold(true_p, y_big)
 print(f"best F1 {f1_best:.3f}, half of it {f1_best / 2:.3f}")
 print(f"best threshold {t_best:.3f}")
-print(f"F1 at 0.5: {f1_score(honest > 0.5, y_big):.3f}")
+print(f"F1 at 0.5: {f1_score(true_p > 0.5, y_big):.3f}")
 
 # %% [markdown]
 # The rule predicts 0.261, half of the best F1, and the best of all thresholds is 0.260. At 0.5 the very same
@@ -405,7 +405,7 @@ def mean(values):
 
 print("F1 gained by tuning the threshold, 20 data sets:", mean(gains))
 
-# %% mystnb={"figure": {"caption": "Figure 2.3. Cross entropy, all thresholds, the mean of 20 data sets.", "name": "fig-2-3"}, "image": {"alt": "Accuracy rises at the left and is flat from 0.3 on, at about 0.96. F1 is a hill: its flat top lies near a threshold of 0.3, and at 0.5 it is down from 0.53 to 0.46."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 2.3", "figure": {"caption": "Figure 2.3. Cross entropy, all thresholds, the mean of 20 data sets.", "name": "fig-2-3"}, "image": {"alt": "Accuracy rises at the left and is flat from 0.3 on, at about 0.96. F1 is a hill: its flat top lies near a threshold of 0.3, and at 0.5 it is down from 0.53 to 0.46."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.4))
 ax.plot(cuts, np.mean(curve_accuracy, 0), "C0", label="accuracy")
 ax.plot(cuts, np.mean(curve_f1, 0), "C1", label="F1")
@@ -470,7 +470,7 @@ at_half, built_in, own, best = np.array(untuned).T
 few = np.array(few).reshape(20, len(SIZES), 10)
 chosen = 1 / (1 + np.exp(-np.array(chosen).reshape(few.shape)))
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 rows = {}
 for i, positives in enumerate(SIZES):
     low, high = np.quantile(chosen[:, i], [0.05, 0.95])
@@ -560,7 +560,7 @@ print(f"mean weight of this batch: {alpha[gold.long()].mean():.4f}")
 # examples there are for each example of the class, so a rare class gets a large weight. The paper says that the
 # weights lie in [0, 1]. Do they?
 
-# %% mystnb={"figure": {"caption": "Figure 2.4. The weight that the paper recommends, by the share of the class in the training set.", "name": "fig-2-4"}, "image": {"alt": "Four falling curves. All leave the grey band between 0 and 1 at the left, for rare classes, where the weight exceeds 1; K = 0 and K = 0.5 also leave it at the right, below 0, for common classes."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 2.4", "figure": {"caption": "Figure 2.4. The weight that the paper recommends, by the share of the class in the training set.", "name": "fig-2-4"}, "image": {"alt": "Four falling curves. All leave the grey band between 0 and 1 at the left, for rare classes, where the weight exceeds 1; K = 0 and K = 0.5 also leave it at the right, below 0, for common classes."}} tags=["hide-input"]
 share = np.linspace(0.005, 0.995, 400)
 fig, ax = plt.subplots(figsize=(6, 3.4))
 ax.axhspan(0, 1, color="0.5", alpha=0.15, label="[0, 1], as stated")
@@ -704,7 +704,7 @@ for seed, fits in enumerate(zip(*models, strict=True)):
     sure = fits[0].predict(a_test).sigmoid()
     by_cut.append([f1_score(sure > 1 / (1 + c), b_test) for c in counts])
 
-# %% mystnb={"figure": {"caption": "Figure 2.5. A weight is a threshold.", "name": "fig-2-5"}, "image": {"alt": "Two curves on top of one another, F1 by weight and by threshold. Both rise from 0.44 at weight 1 to a top of 0.52 at weights 2 and 3 and fall to 0.29 at weight 32. A dotted line at the weight 2.8 goes through the top."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 2.5", "figure": {"caption": "Figure 2.5. A weight is a threshold.", "name": "fig-2-5"}, "image": {"alt": "Two curves on top of one another, F1 by weight and by threshold. Both rise from 0.44 at weight 1 to a top of 0.52 at weights 2 and 3 and fall to 0.29 at weight 32. A dotted line at the weight 2.8 goes through the top."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.4))
 ax.plot(counts, np.mean(by_loss, 0), "C2o-", label="trained with the weight, threshold 0.5")
 ax.plot(counts, np.mean(by_cut, 0), "C0s--", label="trained without, threshold 1/(1 + weight)")
@@ -776,8 +776,8 @@ display(
 
 # %% [markdown]
 # **Exercise 2.2 (recall).** For which shares $n_t/n$ does [Eq. 2.4](eq-2-4) stay in [0, 1], as a function of
-# $K$? Which $K$ is right for a data set whose classes have shares 0.02, 0.08 and 0.9? And for the toy,
-# which ratio of weights and which threshold ([Eq. 2.7](eq-2-7)) do $K$ = 1, 2, 3, 5 and 10 stand for?
+# $K$? Which $K$ is right for a data set whose classes have shares 0.02, 0.08 and 0.9? And for the toy, which
+# ratio of weights and which threshold ([Eq. 2.7](eq-2-7)) belong to $K$ = 1, 2, 3, 5 and 10?
 
 # %% tags=["solution", "hide-cell"]
 # 0 <= lg(odds + K) <= 1 means 1 - K <= odds <= 10 - K, and odds = 1/s - 1,
@@ -816,8 +816,9 @@ torch.testing.assert_close(eq2, whole)
 # mean a batch without positives weighs as much as any other, which lowers the bias.
 
 # %% [markdown]
-# **Exercise 2.4 (predict, then run).** Write down what will happen before you run: train on a set in
-# which each positive stands nineteen times, then subtract $\log 19$ from every logit. How close are the probabilities to those of the plain model?
+# **Exercise 2.4 (predict, then run).** Write down what will happen before you run: train on a set in which each
+# positive appears nineteen times, then subtract $\log 19$ from every logit. How close are the probabilities to
+# those of the plain model?
 
 # %% tags=["solution", "hide-cell"]
 copies = torch.where(y == 1, 19, 1)

@@ -33,7 +33,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import matplotlib.pyplot as plt
 
 from dicelab.figures import POSITIVE, use_style
@@ -44,7 +44,7 @@ tokens = sentence.split()
 B = {0, 1, 4, 5, 10}  # gold
 A = {0, 1, 4, 7}  # predicted
 
-# %% mystnb={"figure": {"caption": "Figure 3.1. What is marked, and what the tagger marks.", "name": "fig-3-1"}, "image": {"alt": "Twelve tokens in two rows. Gold marks Ada, Lovelace, Charles, Babbage and London; the tagger marks Ada, Lovelace, Charles and her."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 3.1", "figure": {"caption": "Figure 3.1. What is marked, and what the tagger marks.", "name": "fig-3-1"}, "image": {"alt": "Twelve tokens in two rows. Gold marks Ada, Lovelace, Charles, Babbage and London; the tagger marks Ada, Lovelace, Charles and her."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 1.9))
 for row, (name, chosen) in enumerate({"gold": B, "predicted": A}.items()):
     for i in range(len(tokens)):
@@ -66,7 +66,7 @@ plt.show()
 # - **Time** about 15 seconds on a CPU; a GPU does not help. Symbols and terms: [Notation and
 #   glossary](../docs/notation.md).
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import inspect
 from itertools import product
 
@@ -167,7 +167,7 @@ pd.DataFrame(rows).T.round(6)
 # precision is perfect, and its recall is close to 0. Which score should it get? The plain mean of the two and
 # their harmonic mean give very different answers.
 
-# %% mystnb={"figure": {"caption": "Figure 3.2. Lines of equal score.", "name": "fig-3-2"}, "image": {"alt": "On the left, the plain mean: straight lines; a precision of 1 buys 0.5 even with no recall at all. On the right, F1: lines bent like an L; near the left and lower edges the score is close to 0 whatever the other number is."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 3.2", "figure": {"caption": "Figure 3.2. Lines of equal score.", "name": "fig-3-2"}, "image": {"alt": "On the left, the plain mean: straight lines; a precision of 1 buys 0.5 even with no recall at all. On the right, F1: lines bent like an L; near the left and lower edges the score is close to 0 whatever the other number is."}} tags=["hide-input"]
 grid = np.linspace(0.01, 1, 100)
 pre, rec = np.meshgrid(grid, grid)
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
@@ -226,7 +226,7 @@ mean_of_f1 = {}
 for zero in (0.0, 1.0):
     mean_of_f1[zero] = torch.where(size > 0, 2 * tp / size, zero).mean(1)
 
-# %% mystnb={"figure": {"caption": "Figure 3.3. The same 1600 predictions, dealt into batches by 2000 shuffles.", "name": "fig-3-3"}, "image": {"alt": "Two humps. The left one, 0/0 counted as 0, lies far below the dashed line that marks the F1 of the whole set; the right one, 0/0 counted as 1, lies above it and touches it with its tail."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 3.3", "figure": {"caption": "Figure 3.3. The same 1600 predictions, dealt into batches by 2000 shuffles.", "name": "fig-3-3"}, "image": {"alt": "Two humps. The left one, 0/0 counted as 0, lies far below the dashed line that marks the F1 of the whole set; the right one, 0/0 counted as 1, lies above it and touches it with its tail."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.2))
 for (zero, values), color in zip(mean_of_f1.items(), ("C0", "C2"), strict=True):
     label = f"mean of batch F1s, 0/0 counted as {zero:.0f}"
@@ -237,7 +237,7 @@ ax.set(xlabel="score", ylabel="number of shuffles")
 fig.legend(loc="outside lower center", fontsize="small")
 plt.show()
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 for zero, values in mean_of_f1.items():
     low, high = values.min().item(), values.max().item()
     print(f"0/0 = {zero:.0f}: from {low:.3f} to {high:.3f}, mean {values.mean():.3f}")
@@ -289,7 +289,7 @@ pd.DataFrame(
 # For a positive the coefficient rises with $p$, as it should. For a negative it is 0, wherever $p$ is. The
 # library has one function for this equation and all of its relatives, Equations 3 to 8; with γ = 0 it is Eq. 5.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 Markdown(f"```python\n{inspect.getsource(equations.dice_coefficient)}```")
 
 # %% [markdown]
@@ -365,7 +365,7 @@ def dice_loss_of_example(p, y, gamma=1.0):
 # With γ = 0 this is 1, and with a large γ it is little. Which γ is a good choice? We compute the slopes for
 # several.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 P, G = sp.symbols("p gamma", positive=True)
 L1, L0 = (1 - P) / (1 + P + G), P / (P + G)
 rows = {}
@@ -440,7 +440,7 @@ pd.DataFrame(rows, index=[f"p = {v:g}" for v in p.tolist()]).T.round(4)
 # $p$. Under cross entropy the two classes balance at $p = 0.05$, as [section 2.3](02_cross_entropy.ipynb)
 # showed. Where do they balance under this loss?
 
-# %% mystnb={"figure": {"caption": "Figure 3.4. 5% positives, all examples at the same p: minus the mean gradient on the bias. Above zero the bias rises.", "name": "fig-3-4"}, "image": {"alt": "The line of cross entropy starts at +0.05, crosses zero at p = 0.05 and falls steadily. The curve of dice is negative everywhere, a shallow bowl."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 3.4", "figure": {"caption": "Figure 3.4. 5% positives, all examples at the same p: minus the mean gradient on the bias. Above zero the bias rises.", "name": "fig-3-4"}, "image": {"alt": "The line of cross entropy starts at +0.05, crosses zero at p = 0.05 and falls steadily. The curve of dice is negative everywhere, a shallow bowl."}} tags=["hide-input"]
 p = torch.linspace(0.005, 0.995, 199)
 fig, ax = plt.subplots(figsize=(6, 3.4))
 balanced_at = []

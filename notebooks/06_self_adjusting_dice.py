@@ -33,7 +33,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import matplotlib.pyplot as plt
 import torch
 
@@ -49,7 +49,7 @@ def dsc_loss(p, y, alpha=1.0, gamma=1.0):
     return 1 - (2 * q * y + gamma) / (q + y + gamma)
 
 
-# %% mystnb={"figure": {"caption": "Figure 6.1. The loss of one example for three exponents, \u03b3 = 1. With \u03b1 = 1 a sure yes and a sure no cost the same."}, "image": {"alt": "Two panels. Left, a positive: with alpha 0 the loss falls from 0.5 to 0; with alpha 1 it falls to 0.33 at p = 0.5 and rises back to 0.5. Right, a negative: with alpha 0 it rises to 0.5; with alpha 1 it is a hill of height 0.2 over p = 0.5 with zero at both feet. The curve of alpha 0.1 follows that of alpha 0 up to 0.9 and then turns."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 6.1", "figure": {"caption": "Figure 6.1. The loss of one example for three exponents, \u03b3 = 1. With \u03b1 = 1 a sure yes and a sure no cost the same."}, "image": {"alt": "Two panels. Left, a positive: with alpha 0 the loss falls from 0.5 to 0; with alpha 1 it falls to 0.33 at p = 0.5 and rises back to 0.5. Right, a negative: with alpha 0 it rises to 0.5; with alpha 1 it is a hill of height 0.2 over p = 0.5 with zero at both feet. The curve of alpha 0.1 follows that of alpha 0 up to 0.9 and then turns."}} tags=["hide-input"]
 curve = torch.linspace(0, 1, 401)
 lines = {
     "α = 0 (Eq. 6)": (0.0, style("eq6")),
@@ -78,7 +78,7 @@ plt.show()
 # - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms: [Notation and
 #   glossary](../docs/notation.md).
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import json
 import warnings
 
@@ -275,11 +275,11 @@ pd.DataFrame(arrivals).rename_axis("start").round(2)
 # The printed Figure 1 shows four losses for a positive only. We compute it again, with all five shapes of the
 # paper's Table 2, and for both labels.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 P, Y, g = sp.symbols("p y gamma", real=True)
 eq12 = (2 * (1 - P) * P * Y + g) / ((1 - P) * P + Y + g)
 
-# %% mystnb={"figure": {"caption": "Figure 6.2. The paper's Figure 1, for both labels: the derivative by the probability. Below zero, training raises p. Settings: \u03b3 = 1, Tversky's prices 0.5 and 0.5, focal exponent 2."}, "image": {"alt": "Two panels. Top, a positive: all curves start below zero; DSC crosses zero at 0.5 and climbs to 0.75; focal loss and dice meet zero at p = 1; cross entropy and Tversky stay below it. Bottom, a negative: all but DSC stay at or above zero; DSC starts at 1, crosses zero at 0.5 and falls to minus 1."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 6.2", "figure": {"caption": "Figure 6.2. The paper's Figure 1, for both labels: the derivative by the probability. Below zero, training raises p. Settings: \u03b3 = 1, Tversky's prices 0.5 and 0.5, focal exponent 2."}, "image": {"alt": "Two panels. Top, a positive: all curves start below zero; DSC crosses zero at 0.5 and climbs to 0.75; focal loss and dice meet zero at p = 1; cross entropy and Tversky stay below it. Bottom, a negative: all but DSC stay at or above zero; DSC starts at 1, crosses zero at 0.5 and falls to minus 1."}} tags=["hide-input"]
 a_focal = 2
 formulas = {  # Table 2 for p = p_i1, with γ = 1; Tversky with 0.5, 0.5; focal exponent 2
     "cross entropy": (-sp.log(P), -sp.log(1 - P)),
@@ -450,7 +450,7 @@ for sign, cells in (("<", f1[below]), (">", f1[~below])):
 # Does the turning point depend on the data? The derivation says no. We try the misspecified blobs of chapter
 # 04, where no straight line is right, once a little below the turning point and once a little above.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 x, y = misspecified_blobs(2000, seed=0)
 x_test, y_test = misspecified_blobs(2000, seed=1)
 elsewhere = {}
@@ -508,7 +508,7 @@ pd.DataFrame(factors, index=p.tolist()).round(4)
 # the reverse:** it takes weight from the hard ones, and leaves it to the easy ones. What does that do to the
 # gradient on the logit?
 
-# %% mystnb={"figure": {"caption": "Figure 6.3. Minus the gradient on the logit; above zero, training raises it. At the far left of the upper panel lies a missed positive: cross entropy and focal loss raise it, the dice family hardly does."}, "image": {"alt": "Two panels. Top, a positive: cross entropy and focal loss are largest near p = 0; dice, Tversky and DSC are near zero there; above 0.5 DSC alone is below zero. Bottom, a negative: cross entropy goes to minus 1 near p = 1; dice and Tversky return to zero; DSC is above zero beyond 0.5."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 6.3", "figure": {"caption": "Figure 6.3. Minus the gradient on the logit; above zero, training raises it. At the far left of the upper panel lies a missed positive: cross entropy and focal loss raise it, the dice family hardly does."}, "image": {"alt": "Two panels. Top, a positive: cross entropy and focal loss are largest near p = 0; dice, Tversky and DSC are near zero there; above 0.5 DSC alone is below zero. Bottom, a negative: cross entropy goes to minus 1 near p = 1; dice and Tversky return to zero; DSC is above zero beyond 0.5."}} tags=["hide-input"]
 fig, axes = plt.subplots(2, 1, figsize=(5.6, 4.9), sharex=True)
 for axis, k, name in zip(axes, (0, 1), ("a positive", "a negative"), strict=True):
     downhill = {
@@ -581,7 +581,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 # many positives; positives are hard or easy in the same way. Six losses train on all examples from three
 # biases, −3, 0.5 and 2. The last two are above the turning point of α = 1.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 x, y = imbalanced_blobs(2000, seed=0)
 truth = optimal_logits(x).sigmoid()
 groups = {
@@ -606,7 +606,7 @@ for bias in (-3, 0.5, 2):
         film[bias, name] = logits[:, torch.cat(chosen)].sigmoid()
 print({name: int(mask.sum()) for name, mask in groups.items()}, "of 2000; 12 of each are shown")
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 data = {
     str(b): {
         n: [[round(100 * v) for v in frame] for frame in film[b, n].tolist()] for n in contestants
@@ -627,7 +627,7 @@ controls = """<div class="film" id="film06"><p><label>Starting bias <select>
 step <output>0</output></p>
 <div class="panels"></div></div>"""
 
-# %% tags=["hide-input", "nbval-ignore-output"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input", "nbval-ignore-output"]
 script = """<script>(()=>{const D=DATA,C=COUNTS,K=["easy −","hard −","hard +","easy +"],
 H=["#BBBBBB","#555555","#F4A582","#D55E00"],R=document.getElementById("film06"),
 sel=R.querySelector("select"),but=R.querySelector("button"),rng=R.querySelector("input"),
@@ -655,7 +655,7 @@ HTML(style + controls + script)
 # The height of a point is its predicted probability. Choose a bias and press Play. For those who read this
 # without the moving picture, here is the median probability of each kind at the end, from the bias 0.5.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 rows = {}
 for (bias, name), frames in film.items():
     parts = frames[-1].split(counts)
