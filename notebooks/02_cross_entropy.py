@@ -146,12 +146,13 @@ print("from logits:       ", binary_cross_entropy(wrong, label).item())
 
 
 # %% [markdown]
-# The exact loss is 40. In the first line it is infinite, because in single precision the sigmoid of this logit
-# is exactly 1, so that the probability of the right class is 0. The second line never forms that difference and
-# is right. We use logits from here on.
+# The exact loss is 40. The first line prints infinity: in single precision the sigmoid of this logit is exactly
+# 1, so $1 - p$ is 0, and its logarithm is infinite. The second line never forms this difference, and it is
+# right. We use logits from here on.
 #
 # We now have the loss of a whole set. A model, however, does not learn from the loss but from its gradient.
-# Which examples does the gradient listen to?
+# Which
+# examples decide its direction?
 #
 # ## 2.3 The gradient of each example
 #
