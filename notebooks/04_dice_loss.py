@@ -50,7 +50,7 @@ if importlib.util.find_spec("dicebook") is None:
 # - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms: [Notation and
 #   glossary](../docs/notation.md).
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import inspect
 from itertools import product
 
@@ -63,7 +63,7 @@ from IPython.display import Markdown, display
 from scipy import stats
 from sklearn.metrics import f1_score as sklearn_f1
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 from dicebook import BinaryDiceLoss, backward_in_two_passes, binary_dice_statistics, make_loss
 from dicebook.losses import equations
 from dicebook.losses.functional import binary_cross_entropy
@@ -128,7 +128,7 @@ def dice_loss_of_set(p, y, gamma=1.0):
 # The library has one function for both. [Eq. 7](eq-7) gives it the three numbers of each example, and [Eq.
 # 8](eq-8) gives it their sums.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 Markdown(f"```python\n{inspect.getsource(equations.dice_coefficient)}```")
 
 # %% [markdown]
@@ -312,7 +312,7 @@ print(f"squared: {dice_squared:.3f}, {gap_squared:.3f}")
 # The free probabilities end where the formula says. We can now draw, for each loss, which probability it gives
 # to a group with the true probability η. The thin black line is the usual threshold.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 D_linear = D_squared = torch.tensor(1.0)
 for _ in range(50):  # Eq. 4.5, until each dice is that of its own probabilities
     p_linear = (eta > D_linear / 2).double()
@@ -325,7 +325,7 @@ cost = eta[:, None] * (1 - grid) ** 2 / (grid**2 + 2)  # Eq. 7 with γ = 1, of a
 cost = cost + (1 - eta[:, None]) * grid**2 / (grid**2 + 1)  # and of a negative
 p_eq7 = grid[cost.argmin(1)]
 
-# %% mystnb={"figure": {"caption": "Figure 4.1. The probability that minimises each loss for a group with the true probability \u03b7.", "name": "fig-4-1"}, "image": {"alt": "Five curves from (0, 0) to (1, 1). Cross entropy is the diagonal. Eq. 6 jumps from 0 to 1 at one half, linear dice at 0.27. Eq. 8 is a steeper straight line that reaches 1 at 0.60. Eq. 7 sags below the diagonal and crosses p = 0.5 at 0.57."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 4.1", "figure": {"caption": "Figure 4.1. The probability that minimises each loss for a group with the true probability \u03b7.", "name": "fig-4-1"}, "image": {"alt": "Five curves from (0, 0) to (1, 1). Cross entropy is the diagonal. Eq. 6 jumps from 0 to 1 at one half, linear dice at 0.27. Eq. 8 is a steeper straight line that reaches 1 at 0.60. Eq. 7 sags below the diagonal and crosses p = 0.5 at 0.57."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.6))
 ax.plot(eta, eta, label="cross entropy: η itself", **style("ce"))
 ax.plot(eta, eta > 0.5, label="Eq. 6: the majority", **style("eq6"))
@@ -376,8 +376,8 @@ for key, name in [("f1", "threshold 0.5"), ("tuned", "tuned")]:
     difference = f"{i.mean:+.3f} [{i.low:+.3f}, {i.high:+.3f}]"
     print(f"Eq. 8 minus cross entropy, {name}: {difference}")
 
-# %% mystnb={"figure": {"caption": "Figure 4.2. Test F1 of five losses from three starting biases, eight data sets each, with 95% intervals.", "name": "fig-4-2"}, "image": {"alt": "Two panels with five rows, one for each loss, and three marks in each row. Left, at threshold 0.5: the two set-level losses lie near 0.52, cross entropy at 0.45, Eq. 7 between 0.21 and 0.41, Eq. 6 at 0. Right, at the tuned threshold: nearly all marks lie between 0.48 and 0.52; only Eq. 6 from a start at 2 is near 0.1."}} tags=["hide-input"]
-fig, axes = plt.subplots(1, 2, figsize=(6.8, 3.4), sharey=True)
+# %% mystnb={"code_prompt_show": "Code of Figure 4.2", "figure": {"caption": "Figure 4.2. Test F1 of five losses from three starting biases, eight data sets each, with 95% intervals.", "name": "fig-4-2"}, "image": {"alt": "Two panels with five rows, one for each loss, and three marks in each row. Left, at threshold 0.5: the two set-level losses lie near 0.52, cross entropy at 0.45, Eq. 7 between 0.21 and 0.41, Eq. 6 at 0. Right, at the tuned threshold: nearly all marks lie between 0.48 and 0.52; only Eq. 6 from a start at 2 is near 0.1."}} tags=["hide-input"]
+fig, axes = plt.subplots(1, 2, figsize=(6.8, 3.4), sharex=True, sharey=True)
 titles = {"f1": "threshold 0.5", "tuned": "tuned threshold"}
 for ax, (key, title) in zip(axes, titles.items(), strict=True):
     for shift, b, mark in zip((-0.22, 0, 0.22), STARTS, "o^s", strict=True):
@@ -412,7 +412,7 @@ plt.show()
 #
 # We watch one training run step by step, on the same toy, from a bias of 0. Beside it we watch Eq. 8.
 
-# %% mystnb={"figure": {"caption": "Figure 4.3. A collapse, and none.", "name": "fig-4-3"}, "image": {"alt": "Left, Eq. 6: the positives climb to 0.8 in ten steps, then fall and join the negatives near 0 at step 30. Right, Eq. 8: they climb in the same way, begin to fall, turn at step 20 and settle just above 0.5; the negatives end near 0.05."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 4.3", "figure": {"caption": "Figure 4.3. A collapse, and none.", "name": "fig-4-3"}, "image": {"alt": "Left, Eq. 6: the positives climb to 0.8 in ten steps, then fall and join the negatives near 0 at step 30. Right, Eq. 8: they climb in the same way, begin to fall, turn at step 20 and settle just above 0.5; the negatives end near 0.05."}} tags=["hide-input"]
 x, y = imbalanced_blobs(seed=0)
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
 for ax, name in zip(axes, (eq6, eq8), strict=True):
@@ -466,7 +466,7 @@ for n, b in product(LOSSES, STARTS):
     rows[n][f"start at {b:.0f}"] = cell(scores(wrong, n, b, "tuned"))
 pd.DataFrame(rows).T
 
-# %% mystnb={"figure": {"caption": "Figure 4.4. The second toy, and where two losses put the line between positive and negative, each at its tuned threshold. Orange triangles are positives.", "name": "fig-4-4"}, "image": {"alt": "A cloud of negatives at the origin, the positives up and to its right, and a small cloud of negatives far to the right. The line of cross entropy is nearly level and cuts the far cloud, most of which lies above it, on the positive side; the line of Eq. 8 falls steeply between the first two clouds and has all of the far cloud on its positive side."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 4.4", "figure": {"caption": "Figure 4.4. The second toy, and where two losses put the line between positive and negative, each at its tuned threshold. Orange triangles are positives.", "name": "fig-4-4"}, "image": {"alt": "A cloud of negatives at the origin, the positives up and to its right, and a small cloud of negatives far to the right. The line of cross entropy is nearly level and cuts the far cloud, most of which lies above it, on the positive side; the line of Eq. 8 falls steeply between the first two clouds and has all of the far cloud on its positive side."}} tags=["hide-input"]
 x2, y2 = misspecified_blobs(seed=0)
 fig, ax = plt.subplots(figsize=(6, 3.9))
 ax.scatter(*x2[y2 == 0].T, s=5, color=NEGATIVE, alpha=0.4)
@@ -566,11 +566,11 @@ def expected_batch_dice(b, chance_tp, chance_wrong, gamma=1.0, most=60):
 
 problem = {"positive": 0.01, "separation": 3.0}
 x_big, y_big = imbalanced_blobs(400_000, seed=99, **problem)
-honest = optimal_logits(x_big, **problem).sigmoid()
+true_p = optimal_logits(x_big, **problem).sigmoid()
 
 
 def chances(cut):
-    said, gold = honest > cut, y_big.bool()
+    said, gold = true_p > cut, y_big.bool()
     tp, wrong = (said & gold).double(), (said ^ gold).double()
     return float(tp.mean()), float(wrong.mean())
 
@@ -588,7 +588,7 @@ print(f"  always negative: {expected_batch_dice(16, 0.0, 0.01):.4f}")
 # is the alarming one. A model that *always* says "negative" gets 0.924, so that small batches reward a useful
 # model by only 0.024. Does this also move the threshold?
 
-# %% mystnb={"figure": {"caption": "Figure 4.5. 1% positives: the score that a batch sees, by threshold; dots mark the best ones.", "name": "fig-4-5"}, "image": {"alt": "Expected dice against the threshold. The black line, F1 of the set, is a hill with its top near 0.35. The line of batches of 1024 lies close to it. With smaller batches the lines rise towards 1 and flatten, and their highest points wander to the right, to 0.44."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 4.5", "figure": {"caption": "Figure 4.5. 1% positives: the score that a batch sees, by threshold; dots mark the best ones.", "name": "fig-4-5"}, "image": {"alt": "Expected dice against the threshold. The black line, F1 of the set, is a hill with its top near 0.35. The line of batches of 1024 lies close to it. With smaller batches the lines rise towards 1 and flatten, and their highest points wander to the right, to 0.44."}} tags=["hide-input"]
 cuts = np.linspace(0.02, 0.98, 33)
 pairs = [chances(c) for c in cuts]
 fig, ax = plt.subplots(figsize=(6, 3.6))
@@ -610,7 +610,7 @@ plt.show()
 # a single example, and section 4.2 showed that single examples lead to an error rate.
 #
 # <div class="play" data-play="batches"><img src="../_static/play-batches.png"
-# alt="Left, F1 of the set and the expected dice of batches of 16 against the threshold: the batches' curve is flat, near 0.95. Right, how many positives a batch holds: none in 85 of 100 batches."></div>
+# alt="Left, F1 of the set and the expected dice of batches of 16 against the threshold: the batches' curve is flat, near 0.95. Right, how many positives a batch has: none in 85 of 100 batches."></div>
 #
 # You can train on batches of 16 in the Playground, with the <a
 # href="../docs/playground.html#loss=dl&amp;squared=false&amp;batch=16">linear</a> and with the <a

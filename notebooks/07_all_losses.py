@@ -83,11 +83,12 @@ fig.legend(ncols=5, loc="outside lower center", fontsize="small")
 plt.show()
 
 # %% [markdown]
-# Where a curve is above zero, the loss raises $p$; where it is below, the loss lowers it. A loss comes to rest
-# where its curve crosses zero from above. Cross entropy comes to rest at 0.05, the share of positives. Focal
-# loss rests at 0.25, and squared dice at 0.026. The per-example linear dice is below zero everywhere, so it
-# lowers $p$ all the way. Self-adjusting dice with α = 1 is the strangest: it goes to one of the two ends, and
-# the start decides which. These are five losses for the same task, and hardly two of them agree.
+# Where a curve is above zero, the loss raises $p$; where it is below, the loss lowers it. You can read off
+# where a loss comes to rest: where its curve crosses zero from above. Cross entropy comes to rest at 0.05, the
+# share of positives. Focal loss rests at 0.25, and squared dice at 0.026. The per-example linear dice is below
+# zero everywhere, so it lowers $p$ all the way. Self-adjusting dice with α = 1 is the strangest: it goes to one
+# of the two ends, and the start decides which. These are five losses for the same task, and hardly two of them
+# agree.
 #
 # - **For** readers who must now choose one.
 # - **You need** the summaries of chapters 02 to 06.
@@ -122,7 +123,7 @@ warnings.filterwarnings("ignore", message=".*squared=False")  # and section 7.5 
 # %% [markdown]
 # ## 7.1 Table 2, as functions
 #
-# The paper collects its losses in one table:
+# The paper collects its losses in one table. We copy it, and correct one row:
 #
 # > "Different losses and their formulas. We add +1 to DL, TL and DSC so that they are positive." (caption of
 # > Table 2)
@@ -255,9 +256,9 @@ columns = ["missed positive", "easy negative"]
 pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 # %% [markdown]
-# A constant means that the loss does not let go of a missed positive. A high power of $p$ means that the loss
-# soon forgets an easy negative. On logarithmic axes each power is a straight line, and its exponent is the
-# slope of the line.
+# If you see a constant in the left column, the loss does not let go of a missed positive. If you see a high
+# power of $p$ in the right column, the loss soon forgets an easy negative. On logarithmic axes each power is a
+# straight line, and its exponent is the slope of the line.
 
 # %% mystnb={"code_prompt_show": "Code of Figure 7.2", "figure": {"caption": "Figure 7.2. The size of the gradient on a logit, as p falls. Left, a positive that is missed: the gradient of dice losses falls with p. Right, a negative that is easy: the lines have slopes 1, 2 and 3."}, "image": {"alt": "Two panels with logarithmic axes. Left: cross entropy and focal loss are flat at 1 as p falls to 0.001; dice and DSC fall along a line of slope 1. Right: cross entropy, linear dice and DSC fall together with slope 1, squared dice with slope 2, focal loss with slope 3; at p = 0.001 more than five decades lie between cross entropy and focal loss."}} tags=["hide-input"]
 low = torch.logspace(-3, -0.6, 100)
@@ -307,10 +308,10 @@ resting = {name: " or ".join(rest(name)) for name in table2}
 pd.Series(resting, name="rests at p =")
 
 # %% [markdown]
-# Cross entropy rests at the share of positives, and with balanced weights it rests at 0.5. Linear dice and
-# Tversky at these prices rest only at $p = 0$, which is a collapse. For DSC the start decides. All of this was
-# one bias, and one example at a time. A real model has features as well, and a set-level loss looks at all
-# examples together. What happens then?
+# We find that cross entropy rests at the share of positives, and with balanced weights it rests at 0.5. Linear
+# dice and Tversky at these prices rest only at $p = 0$, which is a collapse. For DSC the start decides. All of
+# this was one bias, and one example at a time. A real model has features as well, and a set-level loss looks at
+# all examples together. What happens then?
 
 # %% [markdown]
 # ## 7.4 All losses on one problem
@@ -497,10 +498,10 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 # \end{aligned} \tag{7.1}
 # $$
 #
-# In words: each class gets a soft F1 of its own, and all classes count the same, however rare they are. This is
-# 1 minus a soft **macro** F1 over tokens. (The usual score of entities is a micro F1, over whole entities.)
-# Which classes should be in the set? It is tempting to leave out O, which nobody is interested in. We try both
-# on 200 tokens.
+# In words: each class gets a soft F1 of its own, and all classes count the same, however rare they are. So we
+# minimise 1 minus a soft **macro** F1 over tokens. (The usual score of entities is a micro F1, over whole
+# entities.) Which classes should be in the set? It is tempting to leave out O, which nobody is interested in.
+# We try both on 200 tokens.
 
 # %%
 def macro_dice(logits, labels, classes, gamma=1.0):  # Eq. 7.1
@@ -576,11 +577,11 @@ for absent, share in shares_of_O.items():
 # \end{aligned} \tag{7.2}
 # $$
 #
-# The squared slope is negative, so training always raises $p$ from 0. The linear slope has two parts. The $n$
-# tokens of the batch, through γ, lower $p$, and the gold tokens raise it. The first part wins wherever
-# $n\gamma$ is larger than $2G(G + \gamma)$. A batch of 600 tokens with γ = 1 must have 17 gold tokens of a
-# class before the class's own term raises $p$. Few classes of a tagger have that many. We let one $p$ for all
-# tokens train until it stops.
+# We see a clear difference. The squared slope is negative, so training always raises $p$ from 0. The linear
+# slope has two parts. The $n$ tokens of the batch, through γ, lower $p$, and the gold tokens raise it. The
+# first part wins wherever $n\gamma$ is larger than $2G(G + \gamma)$. A batch of 600 tokens with γ = 1 must have
+# 17 gold tokens of a class before the class's own term raises $p$. Few classes of a tagger have that many. We
+# let one $p$ for all tokens train until it stops.
 
 # %%
 def bias_alone(golds, squared, steps=2000, n=600):
