@@ -355,7 +355,7 @@ pd.DataFrame(ratio_of, index=names).T.round(2)
 #
 # **Exercise 1.1 (recall).** Which accuracy does "always negative" reach on each corpus of the paper's Table 1?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 1.1"} tags=["solution", "hide-cell"]
 for row in table_1:
     n_negative, n_positive = row.value("negatives"), row.value("positives")
     accuracy = 100 * n_negative / (n_negative + n_positive)
@@ -366,7 +366,7 @@ for row in table_1:
 # with $\pi$ the share of positives, and compute it for MRPC and for SQuAD 1.1. What does that say
 # about comparing the F1 scores of two corpora?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 1.2"} tags=["solution", "hide-cell"]
 # Recall is 1 and precision is π, so their harmonic mean is 2π / (1 + π).
 for name in ("mrpc", "squad11"):
     n_negative, n_positive = real[name]
@@ -382,7 +382,7 @@ for name in ("mrpc", "squad11"):
 # be anything from 169,500 to 170,500, so that each row of the paper's Table 1 allows a range of ratios.
 # Which row does not add up, and which of its three numbers is off?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 1.3"} tags=["solution", "hide-cell"]
 check = []
 for row in table_1:
     (few, many), (low, high) = row.bounds("negatives"), row.bounds("positives")
@@ -400,7 +400,7 @@ print(f"counted: {squad.negative:,} to {squad.positive:,} is {squad.ratio:.2f}")
 # negative. Show on random tags that F1, with TP, FP and FN summed over all classes, is the
 # accuracy.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 1.4"} tags=["solution", "hide-cell"]
 gold, tagged = rng.integers(0, 17, 5000), rng.integers(0, 17, 5000)
 sums = np.sum([confusion(gold == k, tagged == k)[:3] for k in range(17)], axis=0)
 micro = 2 * sums[0] / (2 * sums[0] + sums[1] + sums[2])
@@ -414,7 +414,7 @@ assert np.isclose(micro, (gold == tagged).mean())
 # cut words into pieces of three letters, as a tokenizer might, and count pieces. Which units make the task look
 # easy?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 1.5"} tags=["solution", "hide-cell"]
 pairs = [
     (w, t != "O") for r in entities["train"] for w, t in zip(r["tokens"], r["tags"], strict=True)
 ]

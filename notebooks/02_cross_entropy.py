@@ -761,7 +761,7 @@ print("F1 at weight 3 minus F1 at weight 19:", mean(gain))
 # **Exercise 2.1 (pencil).** Derive the gradient of cross entropy for three classes with softmax, and check that
 # it is again $p_j - y_j$ for each logit.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 2.1"} tags=["solution", "hide-cell"]
 logit = sp.symbols("x0:3", real=True)
 total = sum(sp.exp(v) for v in logit)
 loss = -sp.log(sp.exp(logit[0]) / total)  # the gold class is 0
@@ -780,7 +780,7 @@ display(
 # $K$? Which $K$ is right for a data set whose classes have shares 0.02, 0.08 and 0.9? And for the toy, which
 # ratio of weights and which threshold ([Eq. 2.7](eq-2-7)) belong to $K$ = 1, 2, 3, 5 and 10?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 2.2"} tags=["solution", "hide-cell"]
 # 0 <= lg(odds + K) <= 1 means 1 - K <= odds <= 10 - K, and odds = 1/s - 1,
 # so 1/(11 - K) <= s <= 1/(2 - K); from K = 1 on the upper bound is no bound.
 for K in (0, 0.5, 1, 2):
@@ -801,7 +801,7 @@ pd.DataFrame(rows, columns=columns).round(3)
 # with that of `F.cross_entropy(weight=...)` at $w = 0$. Which of the two is the gradient of the
 # whole set, up to a factor?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 2.3"} tags=["solution", "hide-cell"]
 batch = torch.randperm(2000, generator=torch.Generator().manual_seed(0)).view(-1, 16)
 weight = torch.where(y == 1, 19.0, 1.0)
 inputs = torch.cat([x, torch.ones(len(x), 1)], 1)  # the last column carries the bias
@@ -821,7 +821,7 @@ torch.testing.assert_close(eq2, whole)
 # positive appears nineteen times, then subtract $\log 19$ from every logit. How close are the probabilities to
 # those of the plain model?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 2.4"} tags=["solution", "hide-cell"]
 copies = torch.where(y == 1, 19, 1)
 many = train_logistic(
     binary_cross_entropy, x.repeat_interleave(copies, 0), y.repeat_interleave(copies)
@@ -839,7 +839,7 @@ assert distance < 0.01  # Verdict: copies are weights, and weights are a shift.
 # **Exercise 2.5 (explore).** Check [Eq. 2.3](eq-2-3) for easier and harder problems: separations 1, 2, 3, 4
 # and shares of 1%, 5% and 30%.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 2.5"} tags=["solution", "hide-cell"]
 rows = []
 for positive, separation in product([0.01, 0.05, 0.3], [1.0, 2.0, 3.0, 4.0]):
     a, b = imbalanced_blobs(200_000, positive=positive, separation=separation, seed=7)
@@ -863,7 +863,7 @@ assert max(abs(best - half) for *_, best, half in rows) < 0.006
 # opposite side of the negatives, so that no single line serves. Do weights now do more than a tuned
 # threshold? Use ten data sets and an interval for the difference.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 2.6"} tags=["solution", "hide-cell"]
 def two_sided(seed):
     a, b = imbalanced_blobs(seed=seed, separation=3.0)
     flip = (b == 1) & (torch.rand(len(b), generator=torch.Generator().manual_seed(seed)) < 0.3)

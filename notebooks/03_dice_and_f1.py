@@ -486,7 +486,7 @@ plt.show()
 # **Exercise 3.1 (pencil).** The Jaccard index is $|A \cap B|/|A \cup B|$. Express it by the dice coefficient.
 # Can the two ever rank two taggers differently on the same set?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 3.1"} tags=["solution", "hide-cell"]
 TP, FP, FN, D = sp.symbols("TP FP FN D", positive=True)
 dsc, jaccard = 2 * TP / (2 * TP + FP + FN), TP / (TP + FP + FN)
 as_dice = D / (2 - D)
@@ -499,7 +499,7 @@ display(Math(rf"J = {sp.latex(as_dice)}, \qquad \frac{{dJ}}{{dD}} = {sp.latex(sl
 # **Exercise 3.2 (recall).** A tagger has precision 0.9 and recall 0.1. Give its F1, its plain mean and its
 # geometric mean. How high can F1 be if recall is 0.1?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 3.2"} tags=["solution", "hide-cell"]
 pre, rec = 0.9, 0.1
 print(f"F1 {2 * pre * rec / (pre + rec):.3f}")
 print(f"plain mean {(pre + rec) / 2}, geometric mean {(pre * rec) ** 0.5:.3f}")
@@ -510,7 +510,7 @@ print(f"F1 at precision 1: {2 * rec / (1 + rec):.3f}, less than twice the recall
 # time after multiplying the loss by γ. What is left? And for which γ has an easy negative ($p \to 0$)
 # as large a slope as a positive ($p \to 0$)?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 3.3"} tags=["solution", "hide-cell"]
 for name, loss in {"L_1": L1, "L_0": L0}.items():
     none, much = sp.limit(loss, G, 0), sp.limit(G * loss, G, sp.oo)
     left = rf"\lim_{{\gamma\to0}} {name} = {sp.latex(sp.factor(none))}"
@@ -527,7 +527,7 @@ display(sp.solveset(sp.Eq(negative, positive), G, sp.Interval.open(0, sp.oo)))
 # **Exercise 3.4 (explore).** Find two taggers and two batches such that the first tagger has the higher F1 on
 # *each* batch and the lower F1 on both together. (Search small counts at random.)
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 3.4"} tags=["solution", "hide-cell"]
 rng = np.random.default_rng(0)
 
 
@@ -551,7 +551,7 @@ print("F1 on each batch:", parts.round(3).tolist(), " together:", total.round(3)
 # both ways to count 0/0. Then write down, and only then find, the constant
 # prediction that maximises the mean of Eq. 5, and the one that minimises the loss of Eq. 6, γ = 1.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 3.5"} tags=["solution", "hide-cell"]
 hard = said.double()
 mean = torch.nan_to_num(dsc_of_example(hard, y), nan=0.0).mean()
 print(f"mean of Eq. 5: {mean:.4f}, TP/N: {float((hard * y).mean()):.4f}")
@@ -571,7 +571,7 @@ assert (best, round(as_one, 9)) == ([1.0, 0.0], round(accuracy, 9))
 # many *positives* must a test set have before you know the F1 of the Bayes classifier on our toy to ±0.02 (half
 # a 95% interval)? Estimate by bootstrap, for 1% and for 5% positives.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 3.6"} tags=["solution", "hide-cell"]
 def half_width(n, positive, rounds=400):
     x, y = imbalanced_blobs(n, positive=positive, seed=5)
     z = optimal_logits(x, positive=positive).sigmoid()

@@ -674,7 +674,7 @@ display(pd.DataFrame(zeros).T)
 # **Exercise 4.1 (recall).** A modest model gives every positive 0.9 and every negative 0.1 (5% positives, 1000
 # examples), so that every answer is right. What do the four dice losses say?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 4.1"} tags=["solution", "hide-cell"]
 modest = torch.where(gold == 1, 0.9, 0.1).logit()
 said = {name: loss(modest, gold).item() for name, loss in FOUR.items()}
 for name, value in said.items():
@@ -687,7 +687,7 @@ assert round(said[linear], 3) == 0.524
 # **Exercise 4.2 (pencil).** Prove that per example [Eq. 6](eq-6) and [Eq. 7](eq-7) depend on $p$
 # only through the error $e = |p - y|$, and give the two functions for each label.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 4.2"} tags=["solution", "hide-cell"]
 # For y = 1 put p = 1 - e, for y = 0 put p = e. Eq. 6: y = 1 gives e/(2 - e + γ), y = 0 e/(e + γ).
 # Eq. 7: y = 1 gives e²/((1 - e)² + 1 + γ), since (1 - e)² + 1 - 2(1 - e) = e²; y = 0 e²/(e² + γ).
 e, g = sp.symbols("e gamma", positive=True)
@@ -700,7 +700,7 @@ for k, below in {1: 2 - e + g, 2: (1 - e) ** 2 + 1 + g}.items():
 # **Exercise 4.3 (apply).** Which batch size is large enough that 95% of all batches have at least one positive,
 # and at least five, for shares of 0.1%, 1%, 5% and 20%?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 4.3"} tags=["solution", "hide-cell"]
 def batch_for(share, at_least, sure=0.95):
     b = at_least
     while stats.binom.sf(at_least - 1, b, share) < sure:
@@ -717,7 +717,7 @@ pd.DataFrame(rows).T.rename(columns={1: "one positive", 5: "five positives"})
 # and dividing once. Compare with the loss of all at once, and with what the same mean does to cross
 # entropy. Then get the *gradient* of the whole with one piece in memory at a time.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 4.4"} tags=["solution", "hide-cell"]
 z = optimal_logits(x).requires_grad_()
 pieces = list(zip(z.split(16), y.split(16), strict=True))
 whole = binary_dice_statistics(z, y, squared=True).loss()
@@ -745,7 +745,7 @@ print(f"cosine of the mean's gradient with the exact one: "
 # each start, −3, 0 and +2: does the squared set-level loss settle earlier than the linear one? Then
 # measure the step from which on the training F1 stays above 95% of its final value.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 4.5"} tags=["solution", "hide-cell"]
 def settles(loss, bias, seed, rate):
     x, y = imbalanced_blobs(seed=2 * seed)
     fit = train_logistic(loss, x, y, bias=bias, learning_rate=rate, steps=150, record_every=2)
@@ -771,7 +771,7 @@ assert saved[2.0].low > 0
 # **Exercise 4.6 (small research).** Does a mixture of cross entropy and Eq. 8 get the better of
 # both? Train λ·CE + (1−λ)·DL for a few λ in batches of 16 at 1% positives and report intervals.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 4.6"} tags=["solution", "hide-cell"]
 def mixture(share):
     return lambda z, t: share * binary_cross_entropy(z, t) + (1 - share) * LOSSES[eq8](z, t)
 

@@ -549,7 +549,7 @@ pd.DataFrame.from_dict(
 # **Exercise 5.1 (recall).** Which α and β train for F3? How many false positives are then worth one false
 # negative?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 5.1"} tags=["solution", "hide-cell"]
 alpha_3, beta_3 = 1 / (1 + 3**2), 3**2 / (1 + 3**2)
 print(f"α = {alpha_3}, β = {beta_3}: one false negative costs {beta_3 / alpha_3:.0f} of them")
 
@@ -557,7 +557,7 @@ print(f"α = {alpha_3}, β = {beta_3}: one false negative costs {beta_3 / alpha_
 # **Exercise 5.2 (recall).** A colleague reports Jaccard 3/7 for a model. What is its F1? Give the formula
 # for any value and check it on the sets of section 5.1.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 5.2"} tags=["solution", "hide-cell"]
 # 1/J − 1 = 2·(1/F1 − 1) by section 5.2 with c = 2, hence F1 = 2J/(1+J).
 J, F1 = sp.symbols("J F1", positive=True)
 formula = sp.solve(sp.Eq(1 / J - 1, 2 * (1 / F1 - 1)), F1)[0]
@@ -569,7 +569,7 @@ sp.Eq(F1, formula)
 # **Exercise 5.3 (apply).** You want a price ratio of exactly 9 on the example level, with γ = 1 and β = 1 − α.
 # Which α do you set?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 5.3"} tags=["solution", "hide-cell"]
 alpha = sp.symbols("alpha", positive=True)
 answer = sp.solve(sp.Eq(cost_ratio(alpha, 1 - alpha, 1), 9), alpha)
 print([round(float(v), 4) for v in answer if 0 < v < 1], "instead of 0.1")
@@ -578,7 +578,7 @@ print([round(float(v), 4) for v in answer if 0 < v < 1], "instead of 0.1")
 # **Exercise 5.4 (pencil).** [Eq. 5.2](eq-5-2) needs α + β = 1. Without it, what is the threshold, and what is
 # it for Jaccard's (1, 1)? Prove that it picks the same items as F1's, as section 5.2 says it must.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 5.4"} tags=["solution", "hide-cell"]
 # By hand: in section 5.3 the denominator grows by α + η(1 − α − β), so a token pays if
 # η > T·(α + η(1 − α − β)), that is η > αT / (1 − T + αT + βT). With α = β = 1 this is J/(J + 1).
 # Put J = F/(2 − F): the denominator is 2/(2 − F), so t* = F/2, which is F1's own threshold.
@@ -592,7 +592,7 @@ sp.Eq(sp.Symbol("t^*"), jaccard_threshold)
 # example level at α = 0.5 still predict nothing when it starts from +2, where everything is called
 # positive? And the set level? Then run five seeds each.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 5.5"} tags=["solution", "hide-cell"]
 by_start = {}
 for level in ("example", "set"):
     loss = BinaryTverskyLoss(squared=False, fp_weight=0.5, fn_weight=0.5, level=level)
@@ -612,7 +612,7 @@ assert all(
 # 0.5; cross entropy with the threshold tuned for F2 on the training set. Ten seeds, same data for
 # both. Give the mean difference of test F2 with a 95% interval. Which would you ship?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 5.6"} tags=["solution", "hide-cell"]
 def f2(logits, y, cut=0.0):
     said = (logits > cut).double()
     return float(5 * (said * y).sum() / (said.sum() + 4 * y.sum()))

@@ -688,7 +688,7 @@ medians.loc["0.5"]
 # **Exercise 6.1 (recall).** Which α puts the turning point at 0.95? What is then the floor of a positive's loss
 # with γ = 1?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 6.1"} tags=["solution", "hide-cell"]
 wanted = sp.solve(sp.Eq(1 / (1 + sp.Symbol("alpha")), sp.Rational(95, 100)))[0]
 a = float(wanted)
 print(f"alpha = {wanted} = {a:.4f}, floor {dsc_loss(torch.tensor(0.95), torch.tensor(1.0), a):.4f}")
@@ -698,7 +698,7 @@ print(f"alpha = {wanted} = {a:.4f}, floor {dsc_loss(torch.tensor(0.95), torch.te
 # function of γ with α = 1? Prove that it is at p = 0.5. And as γ → 0? What does that limit say about
 # the gradient?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 6.2"} tags=["solution", "hide-cell"]
 # By hand: a negative costs q/(q + γ) = 1 − γ/(q + γ), which grows with q = p − p². That is
 # 1/4 − (p − 1/2)², at most 1/4 and so at p = 1/2. Put it in: (1/4)/(1/4 + γ) = 1/(4γ + 1).
 hill = sp.factor((1 - eq12).subs({Y: 0, P: sp.Rational(1, 2)}))
@@ -710,7 +710,7 @@ display(Math(rf"{sp.latex(hill)} \to {sp.limit(hill, g, 0)}"))
 # squared dice of [Eq. 7](eq-7). Where does a positive stop now, for α = 1 and γ = 1? Does
 # squaring fix the sign?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 6.3"} tags=["solution", "hide-cell"]
 one = 1 - (2 * (1 - P) * P + 1) / (((1 - P) * P) ** 2 + 2)
 print("the derivative vanishes at", [r for r in sp.solve(sp.diff(one, P), P) if 0 < r < 1])
 # Only 0.5: q stays below 1/4, where squared dice still falls with q. The turning point is that of q.
@@ -721,7 +721,7 @@ print("the derivative vanishes at", [r for r in sp.solve(sp.diff(one, P), P) if 
 # you expect at p = 0.9 for both labels, and which share of calls after training from b₀ = 2 with
 # α = 1 on the set level? Write both down, then run.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 6.4"} tags=["solution", "hide-cell"]
 def detached(x, y):
     p = x.sigmoid()
     q = (1 - p).detach() * p
@@ -751,7 +751,7 @@ for bias in (-3.0, 0.0, 2.0):
 # **Exercise 6.5 (pencil).** Which α keeps every example below the turning point as long as no logit
 # exceeds 5? And 10?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 6.5"} tags=["solution", "hide-cell"]
 # By Eq. 6.2 the turning point lies at the logit −ln α, so α = e^−x.
 for logit_ in (5.0, 10.0):
     print(f"logit {logit_:.0f}: α below {torch.tensor(-logit_).exp():.5f}")
@@ -764,7 +764,7 @@ assert abs(torch.tensor(5.0).neg().exp() - 0.00674) < 1e-5
 # to cross entropy alone. (`train_logistic` starts its slopes at zero; so switch the loss inside
 # one training.)
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 6.6"} tags=["solution", "hide-cell"]
 def warm(ce_steps):
     """A loss that is cross entropy for its first calls and DSC afterwards."""
     state, dsc = {"calls": 0}, BinarySelfAdjustingDiceLoss(squared=False, alpha=1.0)

@@ -683,7 +683,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["entity F1, %", "tags righ
 # **Exercise 7.1 (recall).** From the table of section 7.2: how many negatives, all at $p = 1$, cost as much as
 # one positive at $p = 0$, under squared dice (Eq. 7) and under Tversky loss with prices 0.3 and 0.7?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 7.1"} tags=["solution", "hide-cell"]
 for name in ("dice, Eq. 7", "Tversky"):
     positive, negative = (e.subs(settings) for e in table2[name])
     print(name, sp.limit(positive, p, 0) / sp.limit(negative, p, 1))
@@ -694,7 +694,7 @@ for name in ("dice, Eq. 7", "Tversky"):
 # those of the classes present, those of the absent ones? Answer for the start and for a model that says `O`
 # everywhere, linear and squared; then compute it.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 7.2"} tags=["solution", "hide-cell"]
 counts = torch.tensor([570, 10, 8, 6, 4, 2, 0, 0, 0])
 tags = torch.repeat_interleave(torch.arange(9), counts)
 
@@ -724,7 +724,7 @@ table
 # **Exercise 7.3 (pencil).** For single examples linear dice sinks to $p = 0$ at 5% positives. At which share of
 # positives does it stop sinking when $p$ is small? Give the share as a function of γ.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 7.3"} tags=["solution", "hide-cell"]
 # By hand: at p = 0 the slope of a positive is −(γ+2)/(γ+1)², of a negative 1/γ. They balance where
 # π(γ+2)/(γ+1)² = (1−π)/γ; so π (γ(γ+2) + (γ+1)²) = (γ+1)², and γ(γ+2) + (γ+1)² = 2γ² + 4γ + 1.
 share = sp.Symbol("pi", positive=True)
@@ -741,7 +741,7 @@ display(
 # Write it down, at threshold 0.5 and tuned. Then train cross entropy, focal loss, and squared set-level dice on
 # blobs with 2% of the negatives relabelled positive, and test on clean ones. Use five seeds.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 7.4"} tags=["solution", "hide-cell"]
 noise = {}
 for name in ("cross entropy", "focal loss, f = 2", "dice squared, set"):
     scores = []
@@ -769,7 +769,7 @@ assert max(v[1] for v in noise.values()) - min(v[1] for v in noise.values()) < 0
 # 7.5 into five; show that the mean of the five losses is not the loss of the whole, and that adding up
 # `dice_statistics` gives it exactly.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 7.5"} tags=["solution", "hide-cell"]
 from dicebook.losses import dice_statistics
 
 whole = dicebook.DiceLoss(squared=False)(logits, labels)
@@ -784,7 +784,7 @@ print(f"whole {whole:.4f}   mean of five {mean:.4f}   from added statistics {tot
 # cross entropy and squared set-level dice with batches of 16, 64 and all 2000 examples, the same number of
 # steps, five seeds; report F1 at 0.5 and at a tuned threshold.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 7.6"} tags=["solution", "hide-cell"]
 pair = {name: contest[name] for name in ("cross entropy", "dice squared, set")}
 rows, batched = {}, {}
 for size in (16, 64, None):
