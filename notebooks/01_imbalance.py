@@ -13,9 +13,12 @@
 # %% [markdown]
 # # 01 Imbalance: what we look for is rare
 #
-# In most corpora of this book what we look for is rare: a name, the place of an answer. A tagger that
-# says "not a name" to every word is right five times out of six on a famous newspaper corpus. Accuracy
-# rewards such a tagger; F1 gives it zero. But F1 has no gradient to train on.
+# You write a program that finds names in news. It takes you one line: say "not a name" to every word. You test
+# it on a famous newspaper corpus, and it is right five times out of six. If you report accuracy, it looks like
+# a decent tagger, and yet it has found nothing. This is the problem that the book is about. In most corpora of
+# language, what we look for is rare, and the usual score and the usual loss both say that finding nothing is
+# nearly right. In this chapter we count how rare it is, see what accuracy makes of it, and meet F1. F1 sees the
+# problem, but it has no gradient that a network could be trained on.
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -29,7 +32,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import matplotlib.pyplot as plt
 
 from dicelab import corpora
@@ -45,23 +48,24 @@ real = {
     for record in records
 }
 
-# %% mystnb={"figure": {"caption": "Figure 1.1. The share of positives (orange) in six real corpora: half of the development questions of SQuAD 2.0, and the training split of the others where there is one.", "name": "fig-1-1"}, "image": {"alt": "Six bars of equal length, orange for positives. SQuAD 2.0 and 1.1: a thin line. WNUT 2017, Chinese GSD and Wikigold: between a twentieth and a sixth. MRPC: two thirds."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 1.1", "figure": {"caption": "Figure 1.1. The share of positives (orange) in six real corpora: half of the development questions of SQuAD 2.0, and the training split of the others where there is one.", "name": "fig-1-1"}, "image": {"alt": "Six bars of equal length, orange for positives. SQuAD 2.0 and 1.1: a thin line. WNUT 2017, Chinese GSD and Wikigold: between a twentieth and a sixth. MRPC: two thirds."}} tags=["hide-input"]
 order = ["squad20", "squad11", "wnut17", "uner_zh_gsd", "wikigold", "mrpc"]
 shares({name: real[name] for name in order})
 plt.show()
 
 # %% [markdown]
-# In the two corpora of reading the orange part is a thin line; in entity
-# recognition it is between a twentieth and a sixth; in MRPC it is two thirds.
+# Figure 1.1 shows how large the problem is in six real corpora. In the two corpora of reading, the positives
+# are a thin line. In entity recognition they are between a twentieth and a sixth of all words. MRPC is
+# different: there two thirds of the examples are positive.
 #
 # - **For** readers who have trained a classifier and found that 90% accuracy said nothing.
 # - **You need** Python and the idea of a training and a test set; no mathematics beyond fractions.
 # - **You will be able to** say how unbalanced a corpus is and in which unit, why accuracy rewards finding
 #   nothing, and which three properties of F1 the rest of the book is about.
-# - **Time** about 15 seconds on a CPU; a GPU does not help. Symbols and terms:
-#   [Notation and glossary](../docs/notation.md).
+# - **Time** about 15 seconds on a CPU; a GPU does not help. Symbols and terms: [Notation and
+#   glossary](../docs/notation.md).
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import numpy as np
 import pandas as pd
 from seqeval.metrics import f1_score as entity_f1
@@ -72,9 +76,10 @@ from dicelab.records import paper
 # %% [markdown]
 # ## 1.1 What is a negative?
 #
-# In a tagging task the example is a **token**. Below is a sentence of a small corpus that this package
-# makes for itself; each token has a tag. A token tagged `O` belongs to no entity and is a negative,
-# every other one is a positive, whatever its type.
+# Before we can count negatives, we have to say what we count. In a tagging task an example is a **token**,
+# which is a word or a punctuation mark. Below you see a sentence of a small corpus that this package makes for
+# itself; every token has a tag. A token with the tag `O` belongs to no entity, and we call it a negative. Every
+# other token is a positive, whatever the type of its entity.
 
 # %%
 entities = corpora.load("embedded-entities-en", task="tagging")
@@ -89,13 +94,15 @@ ratio = negative / positive
 print(f"{negative} negatives, {positive} positives: {ratio:.1f} to 1")
 
 # %% [markdown]
-# In machine reading the example is a **position**. A reader answers by pointing at two
-# places of the paragraph, where the answer starts and where it ends. Each word of the paragraph
-# is an example for every question asked about it, and two of them are positive, or none where
-# the paragraph holds no answer.
+# In machine reading the task is to answer a question from a paragraph. A model answers by pointing at two
+# places: the word where the answer starts, and the word where it ends. Here an example is a **position**. Every
+# word of the paragraph is an example, once for every question that is asked about it. Two of these examples are
+# positive, or none if the paragraph has no answer.
 #
-# > "given a chunk of text of an arbitrary length, only two tokens are positive (or of interest) with
-# > all the rest being background" (the paper, Section 1)
+# > "given a chunk of text of an arbitrary length, only two tokens are positive (or of interest) with all the
+# > rest being background" (the paper, Section 1)
+#
+# Suppose that somebody asks how long the work on a bridge took.
 
 # %%
 paragraph = [
@@ -117,19 +124,21 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# "How long did the work take?" makes two of nine words positive; in a longer paragraph they are
-# rarer. (An answer of one word is both start and end, and counts twice.) The same
-# corpus counted in characters, in word pieces or in sentences gives other ratios (exercise 1.5).
+# Two of the nine words are positive. In a longer paragraph there are still only two, among many more negatives.
+# (If the answer is a single word, it is both start and end, and counts twice.) Notice that the ratio belongs to
+# a unit. The same corpus, counted in characters, in word pieces or in sentences, gives other ratios (exercise
+# 1.5). So whenever you read such a ratio, ask what was counted. We do that now with the ratios of the paper.
 #
 # ## 1.2 Table 1, counted again
 #
-# > "Many NLP tasks such as tagging and machine reading comprehension (MRC) are faced with the severe
-# > data imbalance issue" (the paper, abstract)
+# > "Many NLP tasks such as tagging and machine reading comprehension (MRC) are faced with the severe data
+# > imbalance issue" (the paper, abstract)
 #
-# The paper this book is about {cite}`li2020dice` opens with a table of five corpora. Beside its printed
-# ratios stand our counts, from a record that `dicebook data imbalance` wrote.
+# The paper that this book is about {cite}`li2020dice` begins with a table of five corpora, and gives the ratio
+# of negatives to positives for each. We put our own counts beside them. They come from a record that the
+# command `dicebook data imbalance` wrote.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 table_1 = paper.table(1).rows
 printed = pd.Series({row.corpus: row.value("ratio") for row in table_1}, name="paper")
 rows = [(name, c.negative, c.positive, c.ratio) for name, c in real.items()]
@@ -141,26 +150,34 @@ table
 
 
 # %% [markdown]
-# Rows without counts are corpora that we could not read here: CoNLL 2003
-# {cite}`tjongkimsang2003conll` and OntoNotes 5 are licensed, and of Quoref
-# {cite}`dasigi2019quoref` there is no copy in the record. Of SQuAD 2.0 {cite}`rajpurkar2018squad2`
-# the record holds a part of the development set and not the training set that the paper
-# counted, so its two ratios are not comparable. `squad11` is the training
-# set of SQuAD 1.1 {cite}`rajpurkar2016squad`, rebuilt with all its questions.
+# The imbalance depends on the task more than on the corpus. In reading there are fifty to a hundred and forty
+# negatives for each positive. In the recognition of entities there are five to nineteen. MRPC
+# {cite}`dolan2005mrpc` has pairs of sentences that may be paraphrases, and there the *positives* are the
+# majority. One printed ratio is wrong: for SQuAD 1.1 we count 58.88 negatives for each positive, where the
+# table prints 55.9 (exercise 1.3). Nothing in the paper depends on it.
 #
-# In reading, a positive stands among fifty to a hundred and forty negatives. In the recognition of
-# entities it stands among five to nineteen. In MRPC {cite}`dolan2005mrpc`, pairs of sentences that may
-# be paraphrases, the *positives* are the majority. One printed ratio is wrong: SQuAD 1.1 has 58.88
-# negatives for each positive, and the table prints 55.9 (exercise 1.3).
+# <details><summary>Why some rows have no counts, and why the ratios of SQuAD 2.0 differ</summary>
+#
+# Rows without counts are corpora that we could not read. CoNLL 2003 {cite}`tjongkimsang2003conll` and OntoNotes
+# 5 need a licence, and of Quoref {cite}`dasigi2019quoref` there is no copy in the record. Of SQuAD 2.0
+# {cite}`rajpurkar2018squad2` we counted a part of the development set, while the paper counted the training
+# set, so you cannot compare the two ratios. `squad11` is the training set of SQuAD 1.1
+# {cite}`rajpurkar2016squad`, rebuilt with all its questions.
+#
+# </details>
+#
+# Large numbers of easy negatives are not a problem in themselves. They become one through the way in which we
+# score a model.
 
 # %% [markdown]
 # ## 1.3 Accuracy rewards a tagger that finds nothing
 #
 # > "The most commonly used cross entropy criteria is actually accuracy-oriented" (the paper, abstract)
 #
-# **Accuracy** is the share of examples that are classified correctly. We give it two taggers. The
-# first says `O` to everything. The second remembers which tag each word had most often in the
-# training data, and says `O` to words it has never seen.
+# **Accuracy** is the share of examples that are classified correctly. We use it to compare two taggers. The
+# first is the one from the beginning: it says `O` to everything. The second has learned something. It remembers
+# which tag each word had most often in the training data, and says `O` only to words that it has never seen. We
+# hope for a score that clearly separates the two.
 
 # %%
 def train_memory(split):
@@ -188,11 +205,12 @@ scores = {
 pd.DataFrame(scores, index=["accuracy", "F1"]).T.round(1)
 
 # %% [markdown]
-# The tagger that finds nothing is right for almost nine tokens in ten. The memory
-# gains five points of accuracy and thirty of F1. Both gaps depend
-# on the imbalance, which `rebalance` changes by leaving sentences out.
+# The tagger that finds nothing is right for almost nine tokens in ten. The memory gains five points of
+# accuracy, but thirty points of F1. We have not explained F1 yet; for now it is enough that it gives 0 to a
+# tagger that finds nothing. How much do these gaps depend on the imbalance? The function `rebalance` leaves out
+# sentences until the corpus has the ratio that we want, so we can try several ratios.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 ratios = [2, 4, 7, 15, 30]
 curves = []
 for ratio in ratios:
@@ -201,7 +219,7 @@ for ratio in ratios:
 columns = ["accuracy, always O", "F1, always O", "accuracy, memory", "F1, memory"]
 curves = pd.DataFrame(curves, index=pd.Index(ratios, name="ratio"), columns=columns)
 
-# %% mystnb={"figure": {"caption": "Figure 1.2. Accuracy and F1 of two taggers, by imbalance.", "name": "fig-1-2"}, "image": {"alt": "Dashed lines are accuracy: those of both taggers climb towards 100 and come close at 30 negatives for each positive. Full lines are F1: that of always O lies on zero at every ratio, that of the memory stays far above it."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 1.2", "figure": {"caption": "Figure 1.2. Accuracy and F1 of two taggers, by imbalance.", "name": "fig-1-2"}, "image": {"alt": "Dashed lines are accuracy: those of both taggers climb towards 100 and come close at 30 negatives for each positive. Full lines are F1: that of always O lies on zero at every ratio, that of the memory stays far above it."}} tags=["hide-input"]
 looks = [(NEGATIVE, "--"), (NEGATIVE, "-"), ("0.15", "--"), ("0.15", "-")]
 for name, (color, dashes) in zip(curves, looks, strict=True):
     plt.plot(curves.index, curves[name], color=color, linestyle=dashes, marker="o", label=name)
@@ -215,18 +233,21 @@ plt.show()
 
 
 # %% [markdown]
-# As the imbalance grows, both dashed lines rise above 95% and come together: at 30 to 1 accuracy tells
-# the two taggers apart by 1.4 points. The full lines stay 17 points apart and more.
+# As the imbalance grows, both dashed lines rise above 95% and come together. At thirty negatives for each
+# positive, accuracy separates the two taggers by only 1.4 points. The full lines, F1, stay 17 points apart and
+# more. If you had only the accuracy, you would conclude that both taggers are excellent and that the second was
+# not worth the trouble. Why does F1 see what accuracy does not?
 
 # %% [markdown]
 # ## 1.4 F1, and what it does not count
 #
-# There are four outcomes: true and false positives (TP, FP), true and
-# false negatives (TN, FN). **Precision** is the share of what was found that is right, **recall** the
-# share of what is right that was found, and F1 is their harmonic mean.
+# A decision can be right or wrong, and it can be "positive" or "negative". That makes four outcomes: true and
+# false positives (TP, FP), and true and false negatives (TN, FN). **Precision** asks: of what we found, which
+# share is right? **Recall** asks: of what there was to find, which share did we find? A good tagger needs both,
+# so we want one number that is high only if both are high.
 #
 # (eq-1-1)=
-# Put the definitions in, and the mean simplifies:
+# F1 is such a number, the harmonic mean of the two. We put in the definitions, and the mean becomes simple:
 #
 # $$
 # \begin{aligned}
@@ -234,6 +255,9 @@ plt.show()
 # F_1 &= \frac{2\,\mathrm{Pre}\,\mathrm{Rec}}{\mathrm{Pre}+\mathrm{Rec}} = \frac{2\,TP}{2\,TP + FP + FN}
 # \end{aligned} \tag{1.1}
 # $$
+#
+# Read the last fraction aloud. Above, we count what was found, twice; below, we add every false alarm and every
+# miss. If nothing is found, the numerator is 0, and so is F1.
 
 # %%
 def confusion(y, guess):
@@ -253,17 +277,20 @@ def f1(y, guess):
 
 
 # %% [markdown]
-# **First property: true negatives do not occur in it.** Add a million easy negatives, all classified
-# correctly: accuracy goes to almost 100%, and F1 does not move (chapter 03).
+# Three properties of this fraction will occupy us in the rest of the book.
 #
-# **Second property: it belongs to a set, not to an example.** The accuracy of a set is the mean of the
-# accuracies of its parts. For F1 this does not hold, so that a loss computed example by example, or
-# batch by batch, and averaged, is something other than the F1 of the whole (chapters 03 and 04).
+# **First, true negatives do not occur in it.** Add a million easy negatives, all of them classified correctly.
+# Accuracy goes to almost 100%, and F1 does not move (chapter 03).
 #
-# **Third property: it is a staircase.** A model gives probabilities; the threshold makes
-# decisions of them. Below, the probability of one missed positive moves from 0 to 1.
+# **Second, it belongs to a set and not to an example.** The accuracy of a set is the mean of the accuracies of
+# its parts. For F1 this is not true. Therefore a loss that is computed example by example, or batch by batch,
+# and then averaged, is something other than the F1 of the whole (chapters 03 and 04).
+#
+# **Third, it is a staircase.** A model gives probabilities, and a threshold turns them into decisions. F1 sees
+# only the decisions. To see what that means, we take a set with one missed positive and move its probability
+# from 0 to 1.
 
-# %% mystnb={"figure": {"caption": "Figure 1.3. F1 as the probability of one missed positive moves.", "name": "fig-1-3"}, "image": {"alt": "F1 is flat, jumps once at 0.5, and is flat again."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 1.3", "figure": {"caption": "Figure 1.3. F1 as the probability of one missed positive moves.", "name": "fig-1-3"}, "image": {"alt": "F1 is flat, jumps once at 0.5, and is flat again."}} tags=["hide-input"]
 rng = np.random.default_rng(0)
 y = rng.random(1000) < 0.1
 guess = np.where(rng.random(1000) < 0.2, ~y, y)  # wrong once in five
@@ -280,14 +307,17 @@ plt.ylabel("F1 of the set, %")
 plt.show()
 
 # %% [markdown]
-# The curve is flat, jumps once at 0.5, and is flat again. Its derivative is zero wherever it
-# exists, so gradient descent cannot use F1 itself. Something smooth has to stand in for it.
+# The curve is flat, jumps once at 0.5, and is flat again. A small improvement of the model changes nothing,
+# until one decision flips. The derivative is zero wherever it exists, so gradient descent cannot use F1 itself.
+# We need something smooth that takes its place. That is usually cross entropy.
 #
 # ## 1.5 Which class has the larger gradient?
 #
-# Usually cross entropy stands in. Its gradient on the model's output is $p - y$ for an example
-# (chapter 02). A fresh model says $p = 0.5$ to everything, so that all gradients have the same
-# size. Divide the sum of the negatives by that of the positives:
+# What does imbalance do to cross entropy? Its gradient on the model's output is $p - y$ for each example, as we
+# derive in chapter 02. A fresh model says $p = 0.5$ to everything, so all gradients have the same size, and it
+# only matters how many there are. We add up the gradients of the negatives and divide by those of the
+# positives. We do this twice: for a fresh model, and for a model that has learned nothing but the share of
+# positives.
 
 # %%
 ratio_of = {}
@@ -298,32 +328,34 @@ for name in order:
         n_negative * 0.5 / (n_positive * 0.5),
         n_negative * base / (n_positive * (1 - base)),
     )
-names = ["fresh, p = .5", "p = share of positives"]
+names = ["fresh, p = 0.5", "p = share of positives"]
 pd.DataFrame(ratio_of, index=names).T.round(2)
 
 # %% [markdown]
-# At first the gradient of the negatives is larger by the ratio: 59 times in SQuAD
-# 1.1. As soon as the model has learned how rare positives are (second column), both sides are equal.
-# So imbalance makes the start of cross entropy slower, and it leaves few examples above the
-# threshold of 0.5, which chapter 02 tunes.
+# For the fresh model, the gradient of the negatives is larger by the ratio of the classes, 59 times in SQuAD
+# 1.1. It follows that the first steps of training lower every probability, until the model has learned how rare
+# positives are. From then on both sides are equal, as the second column shows.
+#
+# Imbalance thus does two things. It uses up the first steps of training; and it leaves most probabilities of
+# positives below 0.5, so that the usual threshold misses them. Chapter 02 repairs both, with a better start and
+# a tuned threshold, before any other loss comes into play.
 
 # %% [markdown]
 # ## Summary
 #
-# - Imbalance is a ratio *in a unit*: tokens, positions, pairs. From MRPC to SQuAD it spans a
+# - Imbalance is a ratio *in a unit*, such as tokens, positions or pairs, and from MRPC to SQuAD it spans a
 #   factor of more than a hundred.
-# - As positives get rarer, accuracy tends to 100% for a model that finds nothing. Its F1 is zero.
-# - F1 ignores true negatives, belongs to a set rather than to an example, and has no useful
-#   gradient.
-# - Under cross entropy the majority has the larger gradient at first, in proportion to the ratio, and
-#   no longer once the model knows the ratio.
+# - As positives become rarer, the accuracy of a model that finds nothing goes to 100%, and its F1 is zero.
+# - F1 ignores true negatives, belongs to a set rather than to an example, and has no useful gradient.
+# - Under cross entropy the majority class has the larger gradient at first, and no longer once the model knows
+#   the share of positives.
 
 # %% [markdown]
 # ## Exercises
 #
 # **Exercise 1.1 (recall).** Which accuracy does "always negative" reach on each corpus of the paper's Table 1?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 1.1"} tags=["solution", "hide-cell"]
 for row in table_1:
     n_negative, n_positive = row.value("negatives"), row.value("positives")
     accuracy = 100 * n_negative / (n_negative + n_positive)
@@ -334,7 +366,7 @@ for row in table_1:
 # with $\pi$ the share of positives, and compute it for MRPC and for SQuAD 1.1. What does that say
 # about comparing the F1 scores of two corpora?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 1.2"} tags=["solution", "hide-cell"]
 # Recall is 1 and precision is π, so their harmonic mean is 2π / (1 + π).
 for name in ("mrpc", "squad11"):
     n_negative, n_positive = real[name]
@@ -346,11 +378,11 @@ for name in ("mrpc", "squad11"):
 # true negatives, not to the share of positives.
 
 # %% [markdown]
-# **Exercise 1.3 (apply).** A printed ratio can be checked against the printed counts beside it: 170K stands
-# for anything from 169,500 to 170,500, so that each row of the paper's Table 1 allows a range of ratios.
+# **Exercise 1.3 (apply).** A printed ratio can be checked against the printed counts beside it: 170K can
+# be anything from 169,500 to 170,500, so that each row of the paper's Table 1 allows a range of ratios.
 # Which row does not add up, and which of its three numbers is off?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 1.3"} tags=["solution", "hide-cell"]
 check = []
 for row in table_1:
     (few, many), (low, high) = row.bounds("negatives"), row.bounds("positives")
@@ -368,7 +400,7 @@ print(f"counted: {squad.negative:,} to {squad.positive:,} is {squad.ratio:.2f}")
 # negative. Show on random tags that F1, with TP, FP and FN summed over all classes, is the
 # accuracy.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 1.4"} tags=["solution", "hide-cell"]
 gold, tagged = rng.integers(0, 17, 5000), rng.integers(0, 17, 5000)
 sums = np.sum([confusion(gold == k, tagged == k)[:3] for k in range(17)], axis=0)
 micro = 2 * sums[0] / (2 * sums[0] + sums[1] + sums[2])
@@ -378,11 +410,11 @@ assert np.isclose(micro, (gold == tagged).mean())
 
 # %% [markdown]
 # **Exercise 1.5 (small research).** The ratio depends on the unit. Count the training split of the embedded
-# corpus of entities by tokens, by characters and by whole sentences (positive if they hold an
-# entity). Then cut words into pieces of three letters, as a tokenizer might, and count pieces.
-# Which units make the task look easy?
+# corpus of entities by tokens, by characters and by whole sentences (positive if they contain an entity). Then
+# cut words into pieces of three letters, as a tokenizer might, and count pieces. Which units make the task look
+# easy?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 1.5"} tags=["solution", "hide-cell"]
 pairs = [
     (w, t != "O") for r in entities["train"] for w, t in zip(r["tokens"], r["tags"], strict=True)
 ]

@@ -13,9 +13,12 @@
 # %% [markdown]
 # # 02 Cross entropy, weights and thresholds
 #
-# Where one class is rare, cross entropy still learns calibrated probabilities; the true probability of a
-# rare thing is small, and few examples reach the usual threshold of 0.5. Tuning that threshold is the
-# fix. A weight on the rare class is a threshold, too, but one that is chosen before training.
+# You train a classifier with cross entropy. Its accuracy is 96%, which sounds good, but only 5% of the examples
+# are positive, and the model finds fewer than half of them. Is cross entropy the wrong loss for such data? In
+# this chapter we show that it is not: cross entropy learns calibrated probabilities, also of a rare class. What
+# fails is the decision, because few examples of a rare class reach a probability of 0.5. We therefore tune the
+# threshold. At the end we compare this with class weights, and find that a weight is a threshold, too, but one
+# that you choose before training.
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -29,7 +32,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import matplotlib.pyplot as plt
 import torch
 
@@ -40,7 +43,7 @@ use_style()
 torch.set_default_dtype(torch.float64)
 x, y = imbalanced_blobs(2000, positive=0.05, separation=2.0, seed=0)
 
-# %% mystnb={"figure": {"caption": "Figure 2.1. The toy of chapters 02 to 07: 5% positives, overlapping. Most positives stand among more negatives, so that their true probability is below 0.5.", "name": "fig-2-1"}, "image": {"alt": "A large round cloud of negatives and, up and to its right, a small cloud of positives, half inside the large one: no line separates them."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 2.1", "figure": {"caption": "Figure 2.1. The toy of chapters 02 to 07: 5% positives, overlapping. Most positives lie among more negatives, so that their true probability is below 0.5.", "name": "fig-2-1"}, "image": {"alt": "A large round cloud of negatives and, up and to its right, a small cloud of positives, half inside the large one: no line separates them."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(5, 3.8))
 ax.scatter(*x[y == 0].T, s=6, color=NEGATIVE, alpha=0.5, label="1900 negatives")
 ax.scatter(*x[y == 1].T, s=14, color=POSITIVE, marker="^", label="100 positives")
@@ -58,7 +61,7 @@ plt.show()
 # - **Time** about 30 seconds on a CPU; a GPU does not help. Symbols and terms: [Notation and
 #   glossary](../docs/notation.md).
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import inspect
 import math
 from fractions import Fraction
@@ -85,8 +88,11 @@ from dicelab.toy import (
 # %% [markdown]
 # ## 2.1 A problem with five positives in a hundred
 #
-# Figure 2.1 shows two round clouds of points, one nineteen times as large as the other. The best possible
-# answer is known in closed form, and a model of three numbers can learn it.
+# We begin with data that are so small that we can see all of them. Figure 2.1 shows two round clouds of points:
+# the negatives, and nineteen times fewer positives. Two things make this toy useful. We know the true
+# probability of every point in closed form, so we can always say what the best answer would have been. And a
+# logistic model, which has only three parameters here, can learn that answer. Whatever goes wrong in this
+# chapter is therefore not the fault of a bad model.
 
 # %%
 x_test, y_test = imbalanced_blobs(2000, positive=0.05, seed=1)
@@ -96,17 +102,22 @@ print(f"{len(y)} examples, {int(y.sum())} positive")
 # %% [markdown]
 # ## 2.2 Cross entropy
 #
-# Each example $i$ has a gold label of two numbers, $y_{i0}$ and $y_{i1}$, one of them 1 and the other 0. A
-# model gives it two probabilities, $p_{i0}$ and $p_{i1}$, that sum to 1.
+# What should a loss reward? A model gives each example $i$ two probabilities, $p_{i0}$ for the negative class
+# and $p_{i1}$ for the positive class, which sum to 1. The label says which of the two classes is right; we
+# write it as two numbers as well, $y_{i0}$ and $y_{i1}$, of which one is 1 and the other is 0. We want the
+# probability of the right class to be high, for every example, whatever its class:
 #
 # > "each xi contributes equally to the final objective" (the paper, Section 3.2)
 #
 # (eq-1)=
-# Cross entropy takes, for each example, the logarithm of the probability of its gold class:
+# Cross entropy does this with a logarithm:
 #
 # $$ \mathrm{CE} = -\frac{1}{N} \sum_i \sum_{j \in \{0,1\}} y_{ij} \log p_{ij} \tag{1} $$
 #
-# In code:
+# Read it from the inside. The factor $y_{ij}$ is 0 for the wrong class, so the inner sum keeps one logarithm:
+# that of the probability of the right class. This logarithm is 0 if the model is sure and right, and it goes to
+# minus infinity as the probability goes to 0. The loss is the mean over all examples, with a minus in front of
+# it, so that smaller is better. In code we write the same formula as follows.
 
 # %%
 def cross_entropy(p1, y1):
@@ -118,21 +129,14 @@ def cross_entropy(p1, y1):
 cross_entropy(torch.tensor([0.9, 0.2]), torch.tensor([1.0, 0.0]))
 
 # %% [markdown]
-# By hand:
+# You can check the result by hand. The first example is positive and gets 0.9; the second is negative, and the
+# model gives its class $1 - 0.2$:
 #
 # $$ -\tfrac12\,(\log 0.9 + \log (1 - 0.2)) = \tfrac12\,(0.105 + 0.223) = 0.164 $$
 #
-# The library takes logits ($x$ with $p = 1/(1+e^{-x})$) instead of probabilities. In single precision a logit
-# of 40 is a probability of exactly 1, and the logarithm of the other one is infinite:
-
-# %% tags=["hide-input"]
-logits = torch.linspace(-4, 4, 9, requires_grad=True)
-gold = torch.tensor([0, 1, 0, 0, 1, 0, 1, 1, 0.0])
-
-ours = cross_entropy(logits.sigmoid(), gold)
-theirs = make_loss("binary_eq1")(logits, gold)
-torch.testing.assert_close(ours, theirs)
-torch.testing.assert_close(*(torch.autograd.grad(v, logits)[0] for v in (ours, theirs)))
+# The library computes the same loss from **logits**, the numbers $x$ before the sigmoid, with $p =
+# 1/(1+e^{-x})$. The reason is numerical. Suppose that a model is sure and wrong: it gives a negative example a
+# logit of 40.
 
 # %%
 wrong = torch.tensor([40.0], dtype=torch.float32)  # sure, and wrong
@@ -140,32 +144,36 @@ label = torch.tensor([0.0], dtype=torch.float32)
 print("from probabilities:", cross_entropy(wrong.sigmoid(), label).item())
 print("from logits:       ", binary_cross_entropy(wrong, label).item())
 
+
 # %% [markdown]
-# The true value is 40.
+# The exact loss is 40. The first line prints infinity: in single precision the sigmoid of this logit is exactly
+# 1, so $1 - p$ is 0, and its logarithm is infinite. The second line never forms this difference, and it is
+# right. We use logits from here on.
+#
+# We now have the loss of a whole set. A model, however, does not learn from the loss but from its gradient.
+# Which
+# examples decide its direction?
 #
 # ## 2.3 The gradient of each example
 #
-# A model learns from the derivative of the loss by its logit. For a positive and for a negative example:
-
-# %%
-X = sp.symbols("x", real=True)
-p = 1 / (1 + sp.exp(-X))
-for label, loss in [("y=1", -sp.log(p)), ("y=0", -sp.log(1 - p))]:
-    slope = sp.simplify(sp.diff(loss, X))
-    same = sp.simplify(slope - (p - int(label[-1]))) == 0
-    assert same
-    left = rf"{label}:\quad \frac{{d}}{{dx}}\,\mathrm{{CE}}"
-    display(Math(left + " = " + sp.latex(slope)))
-
-
-# %% [markdown]
+# We want to know how much one example changes the model. Everything goes through the logit $x$ of the example,
+# so we need the derivative of its loss with respect to $x$. The derivative of the sigmoid is $p\,(1-p)$. For a
+# positive the loss is $-\log p$, and for a negative it is $-\log(1-p)$. The chain rule gives
+#
+# $$ \begin{aligned}
+# y = 1: \quad & \frac{d}{dx}\bigl(-\log p\bigr) = -\frac{p\,(1-p)}{p} = p - 1 \\
+# y = 0: \quad & \frac{d}{dx}\bigl(-\log (1-p)\bigr) = \frac{p\,(1-p)}{1-p} = p
+# \end{aligned} $$
+#
 # (eq-2-1)=
-# The first line is $p - 1$ and the second is $p$, so both are one short formula:
+# Both lines are the same short formula:
 #
 # $$ \frac{\partial\, \mathrm{CE}_i}{\partial x_i} = p_i - y_i \tag{2.1} $$
 #
-# The gradient is almost 0 where the model is sure and right, and almost 1 in size where it is sure and wrong.
-# At the start, every example has $p = 0.5$ and a gradient of 0.5 in size. The two classes add up to:
+# In words: the gradient of an example is its error, the probability minus the label. It is almost 0 if the
+# model is sure and right, and almost 1 in size if the model is sure and wrong. Now we can ask what the two
+# classes do together. At the start of training every example has $p = 0.5$, so every gradient has the same
+# size; but there are many more negatives. We add up the gradients of each class, at several stages of training.
 
 # %%
 def class_gradients(p, y):
@@ -182,20 +190,23 @@ index = ["negatives, lower p", "positives, raise p"]
 pd.DataFrame(rows, index=index).T.round(1)
 
 # %% [markdown]
-# At 0.5 the negatives have 950 and the positives 50, so cross entropy first lowers *every* probability. At $p =
-# 0.05$ the two are equal, 95 and 95: the model has learned how common positives are. Below 0.05 the positives
-# win.
+# In the first row the negatives have nineteen times as much gradient as the positives, 950 against 50. Cross
+# entropy therefore first lowers *every* probability, those of the positives as well. As the probabilities fall,
+# the gradient of each negative shrinks. At $p = 0.05$, which is the share of the positives, the two classes are
+# equal. Below that, the positives win, and the probabilities rise again.
 #
 # (eq-2-2)=
-# At the minimum the gradients on the bias sum to 0 over all examples:
+# So the mean probability cannot run away. Where the loss has its minimum, the gradients on the bias must sum to
+# 0:
 #
 # $$ \sum_i (p_i - y_i) = 0 \quad\Longleftrightarrow\quad
 # \text{mean prediction} = \text{share of positives} \tag{2.2} $$
 #
-# A trained model arrives there. The trainer of chapters 02 to 07 fits a logistic model with 200 steps of Adam
-# at a rate of 0.3, each on all examples unless a batch size is given:
+# In words: after training the model predicts, on average, as many positives as there are. Let us see whether a
+# trained model does that. In chapters 02 to 07 we always train in the same way: a logistic model takes 200
+# steps of Adam at a learning rate of 0.3. Each step uses all examples, unless we give a batch size.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 source = inspect.getsource(train_logistic)
 loop = source[
     source.index("    weight = torch.zeros") : source.index(
@@ -211,8 +222,9 @@ print(f"mean prediction    {probability.mean():.4f}")
 print(f"share of positives {y.mean():.4f}")
 
 # %% [markdown]
-# The two agree to three digits. Cross entropy does *not* forget the rare class. It is minimised
-# by the true probabilities: among examples that look alike, the share that is positive.
+# The two numbers agree to three digits. This is the first result to remember: cross entropy does *not* forget
+# the rare class. In fact we can say more. For any group of examples that look alike to the model, cross entropy
+# is minimised by the share of them that is positive, which is their true probability.
 
 # %% [markdown]
 # (start-bias)=
@@ -220,10 +232,10 @@ print(f"share of positives {y.mean():.4f}")
 #
 # A new model has weights near 0 and a bias of 0, so it gives every example a probability near 0.5. We know
 # better than that before the first step, because we can count the positives. Let π be their share. If we set
-# the bias to the **log prior**, here the log-odds $\log\frac{\pi}{1 - \pi}$, then the untrained model says
-# π for every example. With several classes under a softmax, the bias of each class is the logarithm of its share.
-# What does that change? Let us look at the loss and at the gradient on the bias, [Eq. 2.2](eq-2-2), before
-# the first step:
+# the bias to the **log prior**, here the log-odds $\log\frac{\pi}{1 - \pi}$, then the untrained model says π
+# for every example. With several classes under a softmax, the bias of each class is the logarithm of its share.
+# What does this change? We look at the loss and at the gradient on the bias, [Eq. 2.2](eq-2-2), before the
+# first step.
 
 # %%
 share = y.mean()
@@ -238,21 +250,26 @@ for name, start in (("zero", 0.0), ("log prior", log_prior)):
 
 
 # %% [markdown]
-# From 0, the loss is 0.693 and the gradient on the bias 0.45: the first steps learn one number, how common
-# positives are. From the log prior, the loss is 0.199 and that gradient is 0. Every step now goes into separating
-# positives from negatives. The minimum is the same for both starts, so a logistic model that trains
-# to the end does not care. A fine-tuned encoder takes a few hundred steps, and there the start can decide more than
-# the choice of the loss: [section 9.5](09_named_entities.ipynb) shows it on a tagger, and [chapter
+# From 0, the gradient on the bias is large, 0.45. The first steps of training go into one number, the share of
+# the positives, which we could have counted. From the log prior, the loss is already 0.199 and the gradient on
+# the bias is 0. Every step can now go into separating positives from negatives.
+#
+# The minimum is the same for both starts, so a logistic model that trains to the end does not care. A large
+# encoder, however, is fine-tuned for only a few hundred steps, and there the start can matter more than the
+# choice of the loss. [Section 9.5](09_named_entities.ipynb) shows this on a tagger, and [chapter
 # 17](17_when_does_dice_help.ipynb) measures it. In code it is one line before training, `start_at_prior(model,
-# counts)`. The experiment chapters have a parameter `start` for it.
+# counts)`; the experiment chapters have a parameter `start` for it.
 #
 # There is a price. A model that starts at the log prior calls nothing positive at first, and at a threshold of
-# 0.5 it may go on to find little. So the start and the tuned threshold of the next section belong together.
+# 0.5 it may go on to find little. Start and threshold therefore belong together, and we turn to the threshold
+# now.
 
 # %% [markdown]
 # ## 2.4 Accuracy is easy, F1 is not
 #
-# Three numbers on the test set for a model that always says "negative", and for ours.
+# Our model has calibrated probabilities. Is it a good classifier? We compare it on the test set with a model
+# that always says "negative". We expect that accuracy hardly separates the two, because nineteen answers in
+# twenty are "negative" anyway.
 
 # %%
 def scores(said, y):
@@ -265,17 +282,15 @@ def scores(said, y):
 
 z = fit.predict(x_test)
 table = {"always negative": scores(torch.zeros_like(y_test).bool(), y_test)}
-table["cross entropy, p > .5"] = scores(z > 0, y_test)
+table["cross entropy, p > 0.5"] = scores(z > 0, y_test)
 pd.DataFrame(table).T.round(3)
 
 # %% [markdown]
-# The lazy model has an accuracy of 95% and an F1 of 0. Training lifts accuracy by 1.2 points and F1 from 0 to
-# nearly a half. There are 100 positives, and the trained model says "positive" 53 times.
+# The lazy model has an accuracy of 95% and an F1 of 0. Training adds only 1.2 points of accuracy, but it lifts
+# F1 to nearly a half. The last column shows what is still missing: there are 100 positives, and the trained
+# model says "positive" only 53 times. Where are the others?
 
-# %% [markdown]
-# What does it miss?
-
-# %% mystnb={"figure": {"caption": "Figure 2.2. Errors of cross entropy on the test set.", "name": "fig-2-2"}, "image": {"alt": "The solid line p = 0.5 cuts off only the outer part of the positive cloud. Many of the missed positives lie in the strip between it and the dashed line p = 0.2, where positives and negatives are mixed."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 2.2", "figure": {"caption": "Figure 2.2. Errors of cross entropy on the test set.", "name": "fig-2-2"}, "image": {"alt": "The solid line p = 0.5 cuts off only the outer part of the positive cloud. Many of the missed positives lie in the strip between it and the dashed line p = 0.2, where positives and negatives are mixed."}} tags=["hide-input"]
 said, gold = z > 0, y_test.bool()
 groups = {"found": said & gold, "missed": ~said & gold, "false alarms": said & ~gold}
 fig, ax = plt.subplots(figsize=(5.6, 4.8))
@@ -297,9 +312,56 @@ of_them = int((between & gold).sum())
 print(f"between them: {int(between.sum())} examples, {of_them} positive")
 
 # %% [markdown]
-# In the strip between the lines about one example in four is positive. Each has less than an even chance, so
-# that at 0.5 none is called positive. F1 gains by many of them even at such odds ([Eq. 2.3](eq-2-3)). So choose
-# another threshold, on the training set, and score it on the test set:
+# Most of the missed positives lie in the strip between the two lines. In that strip about one example in four
+# is positive. Each of them is more likely negative, and so, at a threshold of 0.5, the model calls none of them
+# positive. Every single one of these decisions is reasonable, and yet together they lose many positives. Would
+# it pay, for F1, to call the whole strip positive?
+
+# %% [markdown]
+# ### Where should the threshold be?
+#
+# Suppose that you have already decided about some examples, and you now consider one more. Its true probability
+# is η. When does calling it positive raise F1? We write F1 as a fraction,
+#
+# $$ F_1 = \frac{2\,TP}{|A| + |B|} $$
+#
+# where $|A|$ is the number of examples that we call positive and $|B|$ the number that are positive. If we add
+# our example to $A$, then the denominator grows by 1, and the numerator grows by 2η on average, because the
+# example is a true positive with probability η. A fraction rises when what we add above, divided by what we add
+# below, is more than the fraction itself. F1 therefore rises if
+#
+# $$ \frac{2\eta}{1} > F_1 \quad\Longleftrightarrow\quad \eta > \tfrac12 F_1 $$
+#
+# (eq-2-3)=
+# We go on as long as this is true, from the likeliest example downwards. We stop at the best threshold, and
+# there F1 has its highest value, $F_1^*$ {cite}`lipton2014thresholding`:
+#
+# $$ t^* = \tfrac12 F_1^* \tag{2.3} $$
+#
+# In words: with calibrated probabilities, the best threshold for F1 is half of the F1 that you reach with it. A
+# threshold of 0.5 is best only for a problem that can be solved perfectly. The harder the problem, the lower
+# the best threshold. For our toy Bayes' rule gives the true probabilities, so we can check the rule on 400,000
+# examples without any training.
+
+# %%
+x_big, y_big = imbalanced_blobs(400_000, seed=99)
+true_p = optimal_logits(x_big).sigmoid()
+t_best, f1_best = best_threshold(true_p, y_big)
+print(f"best F1 {f1_best:.3f}, half of it {f1_best / 2:.3f}")
+print(f"best threshold {t_best:.3f}")
+print(f"F1 at 0.5: {f1_score(true_p > 0.5, y_big):.3f}")
+
+# %% [markdown]
+# The rule predicts 0.261, half of the best F1, and the best of all thresholds is 0.260. At 0.5 the very same
+# probabilities give a clearly lower F1. In chapter 04 we meet the rule again, in the gradient of the dice loss.
+# Of course you know neither the true probabilities nor the best F1 of your own data. What you can do is to try
+# all thresholds on data with labels.
+
+# %% [markdown]
+# ### Tuning the threshold
+#
+# We choose the threshold with the highest F1 on the training set, where a model of three parameters can hardly
+# overfit, and score it on the test set.
 
 # %%
 cut, _ = best_threshold(fit.predict(x), y)
@@ -308,14 +370,15 @@ table[name] = scores(z > cut, y_test)
 pd.DataFrame(table).T.round(3)
 
 # %% [markdown]
-# Move the threshold yourself. "Tuned" marks the one that the training set chose.
+# On this data set the tuned threshold finds more of the positives, and F1 rises a little. You can move the
+# threshold yourself; "Tuned" marks the one that the training set chose.
 #
 # <div class="play" data-play="threshold"><img src="../_static/play-threshold.png"
-# alt="Left, the test examples with the line of the threshold; right, precision, recall and F1 for all
-# thresholds. At 0.5, 38 of 100 positives are found, with 15 false alarms: an F1 of 0.497."></div>
+# alt="Left, the test examples with the line of the threshold; right, precision, recall and F1 for all thresholds. At 0.5, 38 of 100 positives are found, with 15 false alarms: an F1 of 0.497."></div>
 
 # %% [markdown]
-# The same on twenty data sets, for all thresholds:
+# One data set with a hundred positives is little evidence: here tuning chose a higher threshold than the rule,
+# by chance. So we repeat the experiment on twenty data sets, and look at all thresholds.
 
 # %%
 cuts = np.linspace(0.02, 0.98, 49)
@@ -343,7 +406,7 @@ def mean(values):
 
 print("F1 gained by tuning the threshold, 20 data sets:", mean(gains))
 
-# %% mystnb={"figure": {"caption": "Figure 2.3. Cross entropy, all thresholds, the mean of 20 data sets.", "name": "fig-2-3"}, "image": {"alt": "Accuracy rises at the left and is flat from 0.3 on, at about 0.96. F1 is a hill: its flat top lies near a threshold of 0.3, and at 0.5 it is down from 0.53 to 0.46."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 2.3", "figure": {"caption": "Figure 2.3. Cross entropy, all thresholds, the mean of 20 data sets.", "name": "fig-2-3"}, "image": {"alt": "Accuracy rises at the left and is flat from 0.3 on, at about 0.96. F1 is a hill: its flat top lies near a threshold of 0.3, and at 0.5 it is down from 0.53 to 0.46."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.4))
 ax.plot(cuts, np.mean(curve_accuracy, 0), "C0", label="accuracy")
 ax.plot(cuts, np.mean(curve_f1, 0), "C1", label="F1")
@@ -355,19 +418,27 @@ ax.legend(fontsize="small")
 plt.show()
 
 # %% [markdown]
-# The interval lies well above 0. From here on the book compares every loss with *cross
-# entropy and a tuned threshold*, not with cross entropy alone.
+# The interval of the gain lies well above 0, so tuning helps. Figure 2.3 shows why. The top of F1 is near a
+# threshold of 0.3, close to what [Eq. 2.3](eq-2-3) predicts, and at 0.5 the curve has already fallen. Accuracy
+# is nearly flat there, which means that the tuned threshold costs almost nothing in accuracy. For you it
+# follows that a fair comparison needs a tuned threshold. From here on we compare every loss with *cross entropy
+# and a tuned threshold*, not with cross entropy alone.
 
 # %% [markdown]
 # ### How many positives does tuning need?
 #
-# Take twenty training sets and a model of each, and tune each model's threshold on ten validation sets with 5
-# to 400 positives. Each threshold is scored on 100,000 fresh examples, beside three that nobody tunes: 0.5; the
-# threshold built into a dice loss ([Eq. 8](eq-8), chapter 04); and the **plug-in threshold** of the same model,
-# which needs examples and no labels. It calls the $k$ likeliest examples positive, with the $k$ that makes F1
-# largest if the model's probabilities are right:
+# A threshold that is chosen on few positives may be chosen badly. How few are too few? We train a model on each
+# of twenty training sets, and tune the threshold of each model on validation sets of several sizes, ten of each
+# size. We score every threshold on 100,000 fresh examples. Beside the tuned threshold we score three that
+# nobody tunes. The first is 0.5. The second is built into a dice loss ([Eq. 8](eq-8)): chapter 04 shows that
+# such a loss moves the threshold by itself during training. The third is the **plug-in threshold**, which needs
+# examples but no labels. It believes the probabilities of the model, and calls the $k$ likeliest examples
+# positive, with the $k$ that would be best if these probabilities were right:
 #
 # $$ k^* = \arg\max_k \; \frac{2\sum_{i \le k} p_i}{k + \sum_{j=1}^{n} p_j} $$
+#
+# This is the fraction of F1 once more. The numerator counts the true positives that we expect among the first
+# $k$ examples. The denominator adds what we call positive and what we expect to be positive.
 
 # %%
 x_many, y_many = imbalanced_blobs(100_000, seed=99)
@@ -400,7 +471,7 @@ at_half, built_in, own, best = np.array(untuned).T
 few = np.array(few).reshape(20, len(SIZES), 10)
 chosen = 1 / (1 + np.exp(-np.array(chosen).reshape(few.shape)))
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 rows = {}
 for i, positives in enumerate(SIZES):
     low, high = np.quantile(chosen[:, i], [0.05, 0.95])
@@ -408,60 +479,44 @@ for i, positives in enumerate(SIZES):
         "thresholds, 5% to 95%": f"{low:.2f} to {high:.2f}",
         "mean F1": f"{few[:, i].mean():.3f}",
         "worst 5% below": f"{np.quantile(few[:, i], 0.05):.3f}",
-        "worse than .5": f"{(few[:, i] < at_half[:, None]).mean():.0%}",
+        "worse than 0.5": f"{(few[:, i] < at_half[:, None]).mean():.0%}",
         "worse than dice": f"{(few[:, i] < built_in[:, None]).mean():.0%}",
         "worse than plug-in": f"{(few[:, i] < own[:, None]).mean():.0%}",
     }
-print(f"mean F1: best threshold {best.mean():.3f}, .5 {at_half.mean():.3f}, "
-      f"dice at .5 {built_in.mean():.3f}, plug-in {own.mean():.3f}")  # fmt: skip
+print(f"mean F1: best threshold {best.mean():.3f}, 0.5 {at_half.mean():.3f}, "
+      f"dice at 0.5 {built_in.mean():.3f}, plug-in {own.mean():.3f}")  # fmt: skip
 pd.DataFrame(rows).T
 
+
 # %% [markdown]
-# With 20 positives the tuned threshold lies anywhere between 0.15 and 0.48. Its F1 is 0.496 on average where the
-# best threshold has 0.518 and 0.5 has 0.442. But three in four tunings do worse than dice, and four in five worse
-# than the plug-in threshold of the same model. With 400 positives tuning and dice are an even race, and the
-# plug-in threshold is still ahead of six tunings in ten. So **with few positives to tune on, a threshold that
-# needs no labels is the safer choice: the plug-in threshold, or the one built into a loss**. On this toy the
-# model's probabilities are calibrated. Where they are not, the plug-in threshold is wrong, too; the [second
+# With 20 positives the tuned threshold can lie anywhere between 0.15 and 0.48. It is still better than 0.5 in
+# nearly all draws. However, three in four of these tunings do worse than dice, and four in five do worse than
+# the plug-in threshold of the same model. With 400 positives the tuned threshold and dice win equally often,
+# and the plug-in threshold still wins more often than it loses.
+#
+# For you this means that **with few positives to tune on, a threshold that needs no labels is the safer choice:
+# the plug-in threshold, or the one built into a loss**. There is a condition. On this toy the model's
+# probabilities are calibrated. Where they are not, the plug-in threshold is wrong, too; the [second
 # protocol](../docs/evidence_2.md) tries it on real text.
-
-# %% [markdown]
-# ### Where should the threshold be?
 #
-# There is a rule {cite}`lipton2014thresholding`: if probabilities are calibrated, the threshold that
-# maximises F1 is *half of the F1 that it reaches*.
-#
-# (eq-2-3)=
-# $$ t^* = \tfrac12 F_1^* \tag{2.3} $$
-#
-# For this toy the true probabilities are known (Bayes' rule), so that 400,000 examples check it without
-# training:
-
-# %%
-x_big, y_big = imbalanced_blobs(400_000, seed=99)
-honest = optimal_logits(x_big).sigmoid()
-t_best, f1_best = best_threshold(honest, y_big)
-print(f"best F1 {f1_best:.3f}, half of it {f1_best / 2:.3f}")
-print(f"best threshold {t_best:.3f}")
-print(f"F1 at .5: {f1_score(honest > 0.5, y_big):.3f}")
-
-
-# %% [markdown]
-# Half of 0.521 is 0.261, and the best of all thresholds is 0.260. So 0.5 is right only for a problem that can be
-# solved perfectly: one more "positive" raises F1 as long as its chance of being right exceeds half of the F1 so
-# far. Chapter 04 finds the same rule in the gradient of the dice loss.
+# Tuning comes after training. Many people do something else about imbalance, before training: they give the
+# rare class a weight. How do the two compare?
 
 # %% [markdown]
 # ## 2.5 Weights
 #
-# > "Weighted CE … where αi ∈ [0, 1] may be set by the inverse class frequency or treated as a
-# > hyperparameter" (the paper, Section 3.2)
+# > "Weighted CE … where αi ∈ [0, 1] may be set by the inverse class frequency or treated as a hyperparameter"
+# > (the paper, Section 3.2)
 #
 # (eq-2)=
-# Give each example a weight $\alpha_i$ that depends on its class:
+# The idea is to let a missed positive cost more than a false alarm. We give each example a weight $\alpha_i$
+# that depends on its class:
 #
 # $$ \text{Weighted CE} = -\frac{1}{N} \sum_i \alpha_i \sum_{j \in \{0,1\}} y_{ij} \log p_{ij}
 # \tag{2} $$
+#
+# This is [Eq. 1](eq-1) with one more factor. A weight of 2 has the same effect as having the example in the
+# data twice.
 
 # %%
 def weighted_cross_entropy(p1, y1, alpha):
@@ -471,42 +526,42 @@ def weighted_cross_entropy(p1, y1, alpha):
     return -(alpha_i * (y * p.log()).sum(-1)).mean()
 
 
-# %% tags=["hide-input"]
-alpha = torch.tensor([0.3, 1.7])
-gold = torch.tensor([0, 1, 0, 0, 1, 0, 1, 1, 0.0])
-ours = weighted_cross_entropy(logits.sigmoid(), gold, alpha)
-theirs = binary_cross_entropy(logits, gold, weight=alpha)
-torch.testing.assert_close(ours, theirs)
-torch.testing.assert_close(*(torch.autograd.grad(v, logits)[0] for v in (ours, theirs)))
-
 # %% [markdown]
-# [Eq. 2](eq-2) divides by the *number* of examples, and so does dicebook. PyTorch divides by the *sum of
-# their weights*.
+# One detail differs between libraries. [Eq. 2](eq-2) divides by the *number* of examples, and so does dicebook.
+# PyTorch divides by the *sum of their weights*.
 
 # %%
+logits = torch.linspace(-4, 4, 9)
+gold = torch.tensor([0, 1, 0, 0, 1, 0, 1, 1, 0.0])
+alpha = torch.tensor([0.3, 1.7])
+by_count = binary_cross_entropy(logits, gold, weight=alpha)
 two = torch.stack([torch.zeros_like(logits), logits], -1)
 by_weight = F.cross_entropy(two, gold.long(), weight=alpha)
-print(f"Eq. 2: {theirs:.4f}   torch: {by_weight:.4f}")
-print(f"ratio: {theirs / by_weight:.4f}")
+print(f"Eq. 2: {by_count:.4f}   torch: {by_weight:.4f}")
+print(f"ratio: {by_count / by_weight:.4f}")
 print(f"mean weight of this batch: {alpha[gold.long()].mean():.4f}")
 
 # %% [markdown]
-# They differ by the mean weight of the batch. On one fixed set that is a constant, another learning rate for
-# plain gradient descent and nothing for Adam. In batches it varies: torch weighs the rare class less in batches
-# that hold many of it (exercise 2.3).
+# The two losses differ by a factor, the mean weight of the batch. On one fixed set this factor is a constant:
+# it changes the learning rate of plain gradient descent, and for Adam it changes nothing. In small batches,
+# however, the factor varies, and PyTorch gives the rare class less weight in exactly those batches that contain
+# many of its examples (exercise 2.3).
 #
 # ### The paper's formula for the weights
 #
 # > "we use lg(n−nt/nt + K) to calculate the coefficient α" (the paper, Section 3.2)
 #
-# With brackets around $n - n_t$ it says, for a class with $n_t$ of the $n$ examples,
-#
 # (eq-2-4)=
+# How large should a weight be? The paper computes it from the counts. If we put the missing brackets around
+# $n - n_t$, then a class that has $n_t$ of the $n$ examples gets the weight
+#
 # $$ \alpha_t = \lg\left(\frac{n - n_t}{n_t} + K\right) \tag{2.4} $$
 #
-# with a constant $K$ to tune and lg the logarithm to base 10. Do the weights stay in [0, 1]?
+# Here lg is the logarithm to base 10, and $K$ is a constant that you tune. The fraction counts how many other
+# examples there are for each example of the class, so a rare class gets a large weight. The paper says that the
+# weights lie in [0, 1]. Do they?
 
-# %% mystnb={"figure": {"caption": "Figure 2.4. The weight that the paper recommends, by the share of the class in the training set.", "name": "fig-2-4"}, "image": {"alt": "Four falling curves. All leave the grey band between 0 and 1 at the left, for rare classes, where the weight exceeds 1; K = 0 and K = 0.5 also leave it at the right, below 0, for common classes."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 2.4", "figure": {"caption": "Figure 2.4. The weight that the paper recommends, by the share of the class in the training set.", "name": "fig-2-4"}, "image": {"alt": "Four falling curves. All leave the grey band between 0 and 1 at the left, for rare classes, where the weight exceeds 1; K = 0 and K = 0.5 also leave it at the right, below 0, for common classes."}} tags=["hide-input"]
 share = np.linspace(0.005, 0.995, 400)
 fig, ax = plt.subplots(figsize=(6, 3.4))
 ax.axhspan(0, 1, color="0.5", alpha=0.15, label="[0, 1], as stated")
@@ -517,8 +572,8 @@ ax.legend(fontsize="small")
 plt.show()
 
 # %% [markdown]
-# They do not. A weight above 1 does no harm, but a weight below 0 rewards the model for getting that class
-# wrong. $K = 0$ on the toy:
+# They do not. A weight above 1 does no harm. A weight below 0, however, rewards the model for getting that
+# class wrong. We try $K = 0$ on the toy to see what happens.
 
 # %%
 alpha = log_ratio_weights([1900, 100], K=0).double()
@@ -534,25 +589,29 @@ print("loss:", upside_down.losses[[0, 50, 199]].numpy().round(1))
 print(scores(upside_down.predict(x_test) > 0, y_test))
 
 # %% [markdown]
-# The weights are opposite, because $(n-n_0)/n_0$ is the reciprocal of $(n-n_1)/n_1$. The loss falls below 0 and
-# has no minimum. The model calls 1563 of 2000 test examples positive and is right about one in sixteen. So
-# **keep $K \ge 1$**: with $K = 1$ the formula is $\lg(n/n_t)$, which is never negative.
+# With two classes and this $K$ the two weights are opposite numbers, because the fraction of one class is the
+# reciprocal of that of the other. The negatives get the negative weight. The loss falls below 0 and has no
+# minimum, since the model can always be more wrong about them. It calls most of the test examples positive,
+# 1563 of 2000, and is right about one in sixteen. So **keep $K \ge 1$**: with $K = 1$ the formula is
+# $\lg(n/n_t)$, which is never negative.
 
 # %% [markdown]
 # ## 2.6 Weighting and resampling are one thing
 #
-# > "Both strategies are equivalent to changing the data distribution during training" (the paper,
-# > Section 3.2)
+# > "Both strategies are equivalent to changing the data distribution during training" (the paper, Section 3.2)
 #
 # (eq-2-5)=
-# One may also draw the rare class more often: with probabilities $\rho_i$ instead of $1/N$. The
-# expected loss of a draw is
+# Instead of counting a positive more, you can show it to the model more often. This is called **resampling**:
+# we draw example $i$ with probability $\rho_i$ instead of $1/N$. We want to know whether that differs from
+# weights. The expected loss of one draw is
 #
 # $$ \mathbb{E}_{i \sim \rho}\,[\ell_i] = \sum_i \rho_i\, \ell_i = \frac1N \sum_i \alpha_i\, \ell_i
 # \quad\text{with}\quad \alpha_i = N \rho_i \tag{2.5} $$
 #
-# and the same holds for gradients. In exact fractions: five examples of a model $x_i = w f_i$ at $w = 0$, so
-# that the gradient of example $i$ is $(0.5 - y_i) f_i$, and *all* 125 batches of three that resampling can draw.
+# In words: an example that we draw twice as often counts twice as much, so on average resampling is weighting.
+# The same is true of gradients. We check it in exact fractions on a tiny model, $x_i = w f_i$ at $w = 0$, where
+# the gradient of example $i$ is $(0.5 - y_i) f_i$. It has five examples, and we go through *all* batches of
+# three that resampling can draw.
 
 # %%
 half = Fraction(1, 2)
@@ -571,26 +630,30 @@ print("weighted:", weighted, "  neither:", plain)
 
 
 # %% [markdown]
-# Both are $-11/16$ exactly. Without weights the gradient is $1/10$: it points the other way.
+# Both are $-11/16$ exactly. Without weights the gradient is $1/10$, so it even has the other sign: the choice
+# of the weights can reverse a step.
 #
-# The noise differs. In batches of 16 the weighted gradient is three times as noisy on the toy: most batches
-# hold no positive or one, and that one counts ten times. Resampling, in turn, repeats the same 100 positives
-# and needs longer to have seen all negatives.
+# What differs is the noise. In batches of 16, the weighted gradient on the toy is three times as noisy as the
+# resampled one. Most of these batches contain one positive or none, and that one counts ten times. Resampling,
+# in turn, repeats the same hundred positives and needs longer to have seen all negatives. On average, however,
+# both train the same model. Which model is that?
 
 # %% [markdown]
 # ## 2.7 What weights do to a model
 #
-# If weighting changes the distribution, a model trained with weights learns the probabilities of the *other*
-# distribution.
+# If weights change the distribution, then a model that is trained with weights learns the probabilities of the
+# *other* distribution, in which positives are more common.
 #
 # (eq-2-6)=
-# By Bayes' rule weights $\alpha_1$ and $\alpha_0$ multiply the odds of the classes, so they add to every
-# logit:
+# Bayes' rule says how these two probabilities are related. Weights $\alpha_1$ and $\alpha_0$ multiply the odds
+# of the classes. The logit is the logarithm of the odds, so the weights *add* a constant to it:
 #
 # $$ \log\frac{\alpha_1 P(1\mid x)}{\alpha_0 P(0\mid x)} = \log\frac{P(1\mid x)}{P(0\mid x)} +
 # \log\frac{\alpha_1}{\alpha_0} \tag{2.6} $$
 #
-# That is a shift of the bias. With positives counted nineteen times it should be $\log 19 = 2.94$.
+# The constant is the same for every example, which means that only the bias should change. If we count
+# positives nineteen times, then the bias should rise by $\log 19 = 2.94$, and the slopes should stay as they
+# are.
 
 # %%
 def positives_count(times):
@@ -606,28 +669,30 @@ frame["difference"] = frame["positives × 19"] - frame["plain"]
 frame.round(2)
 
 # %% [markdown]
-# The slopes differ by a few hundredths, the bias by 3.02: a weight is a threshold, set before training
-# instead of after.
+# This is what we see. The slopes differ by a few hundredths, and the bias differs by 3.02, close to the
+# prediction. A weight is therefore a threshold that is set before training instead of after it.
 
 # %% [markdown]
 # (eq-2-7)=
-# So threshold 0.5 on the weighted model is the same as, on the plain one, the threshold
+# Which threshold is it? On the weighted model we use 0.5, which is a logit of 0. On the plain model that is the
+# point where the odds are $\alpha_0/\alpha_1$, in other words the threshold
 #
 # $$ t = \frac{\alpha_0}{\alpha_0 + \alpha_1} \tag{2.7} $$
 #
-# which for 19 to 1 is $1/20 = 0.05$, far below the best one, 0.26.
+# For nineteen to one this is $1/20 = 0.05$. The best threshold is far above it, 0.26.
 
 # %%
 z_plain, z_heavy = fit.predict(x_test), heavy.predict(x_test)
 by_weight, by_threshold = z_heavy > 0, z_plain.sigmoid() > 1 / 20
 same = (by_weight == by_threshold).double().mean()
-print(f"weights 19:1, threshold .5: F1 {f1_score(by_weight, y_test):.3f}")
-print(f"no weights, threshold .05: F1 {f1_score(by_threshold, y_test):.3f}")
+print(f"weights 19:1, threshold 0.5: F1 {f1_score(by_weight, y_test):.3f}")
+print(f"plain, threshold 0.05: F1 {f1_score(by_threshold, y_test):.3f}")
 print(f"the two agree on {same:.1%} of the test examples")
 
 # %% [markdown]
-# So "balanced" weights, the default advice, cost F1 here: the plain model had 0.497 at threshold 0.5. Now sweep
-# the weight, and, separately, the threshold of the unweighted model, on ten data sets:
+# The two models make nearly the same decisions. They are not good ones: the plain model had 0.497 at threshold
+# 0.5, so "balanced" weights, the usual advice, cost F1 here. Perhaps a smaller weight is better. We vary the
+# weight, and, separately, the threshold of the unweighted model, on ten data sets.
 
 # %%
 counts = [1, 2, 3, 5, 8, 12, 19, 32]
@@ -640,9 +705,9 @@ for seed, fits in enumerate(zip(*models, strict=True)):
     sure = fits[0].predict(a_test).sigmoid()
     by_cut.append([f1_score(sure > 1 / (1 + c), b_test) for c in counts])
 
-# %% mystnb={"figure": {"caption": "Figure 2.5. A weight is a threshold.", "name": "fig-2-5"}, "image": {"alt": "Two curves on top of one another, F1 by weight and by threshold. Both rise from 0.44 at weight 1 to a top of 0.52 at weights 2 and 3 and fall to 0.29 at weight 32. A dotted line at the weight 2.8 goes through the top."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 2.5", "figure": {"caption": "Figure 2.5. A weight is a threshold.", "name": "fig-2-5"}, "image": {"alt": "Two curves on top of one another, F1 by weight and by threshold. Both rise from 0.44 at weight 1 to a top of 0.52 at weights 2 and 3 and fall to 0.29 at weight 32. A dotted line at the weight 2.8 goes through the top."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.4))
-ax.plot(counts, np.mean(by_loss, 0), "C2o-", label="trained with the weight, threshold .5")
+ax.plot(counts, np.mean(by_loss, 0), "C2o-", label="trained with the weight, threshold 0.5")
 ax.plot(counts, np.mean(by_cut, 0), "C0s--", label="trained without, threshold 1/(1 + weight)")
 ax.axvline(1 / t_best - 1, color="0.5", ls=":", label="weight of the best threshold, by Eq. 2.3")
 ax.set(xscale="log", xlabel="weight of a positive", ylabel="test F1")
@@ -659,40 +724,44 @@ gain = at_3 - at_19
 print("F1 at weight 3 minus F1 at weight 19:", mean(gain))
 
 # %% [markdown]
-# The two curves agree to 0.01. (Turn the weight in the <a
-# href="../docs/playground.html#loss=wce&amp;weight=19">Playground</a>.) The paper's formula counts a positive
-# 58 times at $K = 1$, which is a threshold of 0.017. The ratio 2.8 that is best for this toy comes out near $K =
-# 3$ (exercise 2.2). So $K$ chooses a threshold, with one training run for each guess.
+# The two curves agree to 0.01: whatever a weight does, the matching threshold does as well. Both have their top
+# near the weight that belongs to the best threshold, and both fall steeply towards the balanced weight. (You
+# can change the weight with the slider of the <a
+# href="../docs/playground.html#loss=wce&amp;weight=19">Playground</a>.) The paper's formula is far off at $K =
+# 1$, where it counts a positive 58 times. At $K = 3$ it comes near the ratio that is best for this toy, 2.8
+# (exercise 2.2). Tuning $K$ is thus a costly way of tuning the threshold, because each value of $K$ takes a
+# training run.
 
 # %% [markdown]
 # **Where the model can represent the true probabilities, and learns them, weights, resampling and tuning all
-# only move the threshold.** They do not move it to the same place: the balanced weights move it to 0.05, and the best
-# threshold is 0.26. To find it by weights takes a new training run for each guess. Tuning the threshold needs
-# none. Where a model cannot represent them, weights also
-# change the direction of its line (section 7.4). And where a network can fit every training example, its
-# probabilities are overconfident, and weights lose their effect as training goes on {cite}`byrd2019`.
+# only move the threshold.** They do not move it to the same place: the balanced weights move it to 0.05, while
+# the best threshold is 0.26. To find the best place with weights takes a new training run for each guess; to
+# tune the threshold takes none.
+#
+# There are two exceptions. Where a model cannot represent the true probabilities, weights also change the
+# direction of its line, as section 7.4 shows. And a network that can fit every training example becomes
+# overconfident, so that weights lose their effect as training goes on {cite}`byrd2019`.
 
 # %% [markdown]
 # ## Summary
 #
-# - The gradient of cross entropy ([Eq. 1](eq-1)) on a logit is $p - y$ ([Eq. 2.1](eq-2-1)). At its minimum the
-#   mean prediction is the share of positives ([Eq. 2.2](eq-2-2)).
-# - The best threshold for F1 is half of the best F1 ([Eq. 2.3](eq-2-3)). A tuned threshold is the baseline for
-#   every other loss.
-# - Tuned on 20 positives, the threshold does worse than dice's built-in one in most draws, and worse than the
-#   plug-in threshold. On 400, tuning and dice are an even race.
-# - Weighted cross entropy ([Eq. 2](eq-2)) shifts the logits by $\log(\alpha_1/\alpha_0)$ ([Eq. 2.6](eq-2-6)):
-#   for a calibrated model, a threshold chosen before training.
-# - The weights $\lg((n-n_t)/n_t + K)$ leave [0, 1] on both sides. Keep $K \ge 1$.
-# - Resampling and weighting have the same expected gradient ([Eq. 2.5](eq-2-5)), not the same noise.
+# - The gradient of cross entropy on a logit is the error $p - y$ ([Eq. 2.1](eq-2-1)), and its minimum is at the
+#   true probabilities: it does not forget a rare class.
+# - With calibrated probabilities the best threshold for F1 is half of the best F1 ([Eq. 2.3](eq-2-3)), so tune
+#   the threshold before you compare losses.
+# - With few positives to tune on, the plug-in threshold and the threshold built into dice are better than a
+#   tuned one in most draws.
+# - Weights ([Eq. 2](eq-2)) and resampling only move the threshold, by [Eq. 2.7](eq-2-7), as long as the model
+#   can represent the true probabilities.
+# - The weights of the paper's formula ([Eq. 2.4](eq-2-4)) leave [0, 1] on both sides, so keep $K \ge 1$.
 
 # %% [markdown]
 # ## Exercises
 #
-# **Exercise 2.1 (pencil).** Derive the gradient of cross entropy for three classes with softmax, and check
-# that it is again $p_j - y_j$ for each logit.
+# **Exercise 2.1 (pencil).** Derive the gradient of cross entropy for three classes with softmax, and check that
+# it is again $p_j - y_j$ for each logit.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 2.1"} tags=["solution", "hide-cell"]
 logit = sp.symbols("x0:3", real=True)
 total = sum(sp.exp(v) for v in logit)
 loss = -sp.log(sp.exp(logit[0]) / total)  # the gold class is 0
@@ -708,16 +777,16 @@ display(
 
 # %% [markdown]
 # **Exercise 2.2 (recall).** For which shares $n_t/n$ does [Eq. 2.4](eq-2-4) stay in [0, 1], as a function of
-# $K$? Which $K$ is right for a data set whose classes have shares 0.02, 0.08 and 0.9? And for the toy,
-# which ratio of weights and which threshold ([Eq. 2.7](eq-2-7)) do $K$ = 1, 2, 3, 5 and 10 stand for?
+# $K$? Which $K$ is right for a data set whose classes have shares 0.02, 0.08 and 0.9? And for the toy, which
+# ratio of weights and which threshold ([Eq. 2.7](eq-2-7)) belong to $K$ = 1, 2, 3, 5 and 10?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 2.2"} tags=["solution", "hide-cell"]
 # 0 <= lg(odds + K) <= 1 means 1 - K <= odds <= 10 - K, and odds = 1/s - 1,
 # so 1/(11 - K) <= s <= 1/(2 - K); from K = 1 on the upper bound is no bound.
 for K in (0, 0.5, 1, 2):
     highest = 1 / (2 - K) if K < 1 else 1.0
     print(f"K = {K}: shares from {1 / (11 - K):.3f} to {highest:.3f}")
-# The share .02 needs 1/(11 - K) <= .02, so K <= -39; then the share .9 is far above 1/(2 - K).
+# The share 0.02 needs 1/(11 - K) <= 0.02, so K <= -39; then the share 0.9 is far above 1/(2 - K).
 # No K keeps all three classes inside. A constant factor on all weights would, and costs nothing.
 
 rows = []
@@ -732,7 +801,7 @@ pd.DataFrame(rows, columns=columns).round(3)
 # with that of `F.cross_entropy(weight=...)` at $w = 0$. Which of the two is the gradient of the
 # whole set, up to a factor?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 2.3"} tags=["solution", "hide-cell"]
 batch = torch.randperm(2000, generator=torch.Generator().manual_seed(0)).view(-1, 16)
 weight = torch.where(y == 1, 19.0, 1.0)
 inputs = torch.cat([x, torch.ones(len(x), 1)], 1)  # the last column carries the bias
@@ -748,10 +817,11 @@ torch.testing.assert_close(eq2, whole)
 # mean a batch without positives weighs as much as any other, which lowers the bias.
 
 # %% [markdown]
-# **Exercise 2.4 (predict, then run).** Write down what will happen before you run: train on a set in
-# which each positive stands nineteen times, then subtract $\log 19$ from every logit. How close are the probabilities to those of the plain model?
+# **Exercise 2.4 (predict, then run).** Write down what will happen before you run: train on a set in which each
+# positive appears nineteen times, then subtract $\log 19$ from every logit. How close are the probabilities to
+# those of the plain model?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 2.4"} tags=["solution", "hide-cell"]
 copies = torch.where(y == 1, 19, 1)
 many = train_logistic(
     binary_cross_entropy, x.repeat_interleave(copies, 0), y.repeat_interleave(copies)
@@ -769,7 +839,7 @@ assert distance < 0.01  # Verdict: copies are weights, and weights are a shift.
 # **Exercise 2.5 (explore).** Check [Eq. 2.3](eq-2-3) for easier and harder problems: separations 1, 2, 3, 4
 # and shares of 1%, 5% and 30%.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 2.5"} tags=["solution", "hide-cell"]
 rows = []
 for positive, separation in product([0.01, 0.05, 0.3], [1.0, 2.0, 3.0, 4.0]):
     a, b = imbalanced_blobs(200_000, positive=positive, separation=separation, seed=7)
@@ -786,14 +856,14 @@ columns = [
 ]
 pd.DataFrame(rows, columns=columns).round(3)
 assert max(abs(best - half) for *_, best, half in rows) < 0.006
-# The thresholds differ most where F1 is flat at the top, so read the last two columns: equal within .006.
+# The thresholds differ most where F1 is flat at the top, so read the last two columns: equal within 0.006.
 
 # %% [markdown]
 # **Exercise 2.6 (small research).** Make the model too poor for the data: move three in ten positives to the
 # opposite side of the negatives, so that no single line serves. Do weights now do more than a tuned
 # threshold? Use ten data sets and an interval for the difference.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 2.6"} tags=["solution", "hide-cell"]
 def two_sided(seed):
     a, b = imbalanced_blobs(seed=seed, separation=3.0)
     flip = (b == 1) & (torch.rand(len(b), generator=torch.Generator().manual_seed(seed)) < 0.3)
@@ -811,7 +881,7 @@ for seed, ((a, b), *pair) in enumerate(zip(draws, *models, strict=True)):
         tuned.append(f1_score(model.predict(a_test) > cut, b_test))
     gaps.append(tuned[1] - tuned[0])
 print("weights 19:1 minus no weights, both with a tuned threshold:", mean(gaps))
-# The interval holds 0: no evidence, on this toy, that weights do more than the threshold. A poor
+# The interval includes 0: no evidence, on this toy, that weights do more than the threshold. A poor
 # model on other data may tell another story; this cell is how to ask.
 
 # %% [markdown]

@@ -13,9 +13,13 @@
 # %% [markdown]
 # # 03 The dice coefficient and F1
 #
-# The dice coefficient of what is marked and what a tagger marks *is* F1. Written for one example, with a
-# probability in it, it asks nothing of a negative. The usual fix, a smoothing term γ, gives
-# negatives a gradient; but a positive that is missed has hardly one.
+# In chapter 01 we met a score that sees what accuracy does not: F1. In chapter 02 we trained with cross entropy
+# and then chose the threshold that is best for F1. It would be more direct to train for F1 itself. In this
+# chapter we try. The idea comes from an old measure of similarity, the dice coefficient. For the words that are
+# names and the words that a tagger marks, it *is* F1. We can write it for one example, with a probability in
+# it, and then it has a derivative. However, the step from a set to one example costs more than it seems. A
+# negative loses its gradient altogether. The usual repair, a smoothing term γ, gives the gradient back to
+# negatives, but leaves a missed positive with almost none.
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -29,7 +33,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import matplotlib.pyplot as plt
 
 from dicelab.figures import POSITIVE, use_style
@@ -40,7 +44,7 @@ tokens = sentence.split()
 B = {0, 1, 4, 5, 10}  # gold
 A = {0, 1, 4, 7}  # predicted
 
-# %% mystnb={"figure": {"caption": "Figure 3.1. What is marked, and what the tagger marks.", "name": "fig-3-1"}, "image": {"alt": "Twelve tokens in two rows. Gold marks Ada, Lovelace, Charles, Babbage and London; the tagger marks Ada, Lovelace, Charles and her."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 3.1", "figure": {"caption": "Figure 3.1. What is marked, and what the tagger marks.", "name": "fig-3-1"}, "image": {"alt": "Twelve tokens in two rows. Gold marks Ada, Lovelace, Charles, Babbage and London; the tagger marks Ada, Lovelace, Charles and her."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 1.9))
 for row, (name, chosen) in enumerate({"gold": B, "predicted": A}.items()):
     for i in range(len(tokens)):
@@ -55,14 +59,14 @@ plt.show()
 
 # %% [markdown]
 # - **For** readers who report F1 and wonder whether they could train for it.
-# - **You need** precision and recall ([chapter 01](01_imbalance.ipynb)) and the gradient $p - y$ of
-#   cross entropy ([chapter 02](02_cross_entropy.ipynb)).
-# - **You will be able to** prove that the dice coefficient is F1, say why an average of F1s is not an F1,
-#   and predict what the smoothing term γ does.
-# - **Time** about 15 seconds on a CPU; a GPU does not help. Symbols and terms:
-#   [Notation and glossary](../docs/notation.md).
+# - **You need** precision and recall ([chapter 01](01_imbalance.ipynb)) and the gradient $p - y$ of cross
+#   entropy ([chapter 02](02_cross_entropy.ipynb)).
+# - **You will be able to** prove that the dice coefficient is F1, say why an average of F1s is not an F1, and
+#   predict what the smoothing term γ does.
+# - **Time** about 15 seconds on a CPU; a GPU does not help. Symbols and terms: [Notation and
+#   glossary](../docs/notation.md).
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import inspect
 from itertools import product
 
@@ -73,7 +77,6 @@ import torch
 from IPython.display import Markdown, Math, display
 from sklearn.metrics import f1_score as sklearn_f1
 
-from dicebook import make_loss
 from dicebook.losses import equations
 from dicebook.losses.functional import binary_cross_entropy, binary_dice
 from dicelab.toy import f1_score, imbalanced_blobs, optimal_logits
@@ -84,16 +87,19 @@ torch.set_default_dtype(torch.float64)
 # %% [markdown]
 # ## 3.1 Two sets of tokens
 #
-# A tagger looks for names in the sentence of Figure 3.1. $B$ is the set of positions that are part of
-# a name; $A$ is the set of positions that the tagger marks.
+# Figure 3.1 shows a sentence with two sets of marks. $B$ is the set of positions that are part of a name, as a
+# person marked them. $A$ is the set of positions that a tagger marks. How similar are the two sets? We want a
+# number that is 1 if they are equal, and 0 if they have nothing in common.
 #
 # > "an F1-oriented statistic used to gauge the similarity of two sets" (the paper, Section 3.3)
 #
 # (eq-3)=
-# Dice {cite}`dice1945` and Sørensen {cite}`sorensen1948` compare what two sets share with how large
-# they are:
+# Dice {cite}`dice1945` and Sørensen {cite}`sorensen1948` compare what two sets share with how large they are:
 #
 # $$ \mathrm{DSC}(A, B) = \frac{2\,|A \cap B|}{|A| + |B|} \tag{3} $$
+#
+# The denominator counts every shared position twice, once in each set. That is why the numerator counts it
+# twice, too.
 
 # %%
 def dice_of_sets(A, B):
@@ -104,35 +110,28 @@ print(f"shared {len(A & B)}, sizes {len(A)} and {len(B)}")
 print(f"dice {dice_of_sets(A, B):.3f}")
 
 # %% [markdown]
-# Three shared positions count twice, six out of nine. Two equal sets score 1, two disjoint sets 0.
+# Three positions are shared, so the numerator is six, and the two sets together have nine. You may know this
+# fraction from somewhere else.
 #
 # ## 3.2 The dice coefficient is F1
 #
-# The shared positions are the true positives, TP. What is only in $A$ is a false positive, what is
-# only in $B$ a false negative, so that $|A| = TP + FP$ and $|B| = TP + FN$. Sympy puts that into Eq. 3,
-# and precision and recall into F1, their harmonic mean.
-
-# %%
-TP, FP, FN = sp.symbols("TP FP FN", positive=True)
-precision, recall = TP / (TP + FP), TP / (TP + FN)
-dsc = 2 * TP / ((TP + FP) + (TP + FN))
-f1 = 2 * precision * recall / (precision + recall)
-
-display(Math(rf"\mathrm{{DSC}} = {sp.latex(dsc)}"))
-display(Math(rf"F_1 = {sp.latex(f1)} = {sp.latex(sp.factor(f1))}"))
-assert sp.simplify(dsc - f1) == 0
-
-# %% [markdown]
-# > "When applied to boolean data with the definition of true positive (TP), false positive (FP), and
-# > false negative (FN)" (the paper, Section 3.3)
+# We translate the sets into the words of chapter 01. The shared positions are the true positives, TP. A
+# position that is only in $A$ is a false positive, and one that is only in $B$ is a false negative. Therefore
+# $|A| = TP + FP$ and $|B| = TP + FN$, and Eq. 3 becomes
+#
+# $$ \mathrm{DSC} = \frac{2\,TP}{(TP + FP) + (TP + FN)} = \frac{2\,TP}{2\,TP + FP + FN} $$
+#
+# > "When applied to boolean data with the definition of true positive (TP), false positive (FP), and false
+# > negative (FN)" (the paper, Section 3.3)
 #
 # (eq-4)=
-# The two last fractions are the same. So
+# This is the fraction that we found for F1, the harmonic mean of precision and recall, in [Eq. 1.1](eq-1-1):
 #
 # $$ \mathrm{DSC} = \frac{2TP}{2TP + FN + FP} = \frac{2\,\mathrm{Pre} \times
 # \mathrm{Rec}}{\mathrm{Pre} + \mathrm{Rec}} = F_1 \tag{4} $$
 #
-# Scikit-learn agrees:
+# So the dice coefficient of two sets is not merely *like* F1; it is the same number under another name.
+# Scikit-learn agrees on our sentence.
 
 # %%
 gold = [i in B for i in range(len(tokens))]
@@ -142,7 +141,8 @@ print(f"scikit-learn's F1: {sklearn_f1(gold, said):.4f}")
 
 
 # %% [markdown]
-# The true negatives are missing from Eq. 4. We add a million of them:
+# One outcome does not occur in Eq. 4: the true negatives. To see what that means, we keep the three kinds of
+# marks as they are, and add more and more words that both the person and the tagger leave alone.
 
 # %%
 def f1_and_accuracy(tp, fp, fn, tn):
@@ -158,13 +158,16 @@ for tn in (6, 1000, 1_000_000):
 pd.DataFrame(rows).T.round(6)
 
 # %% [markdown]
-# Accuracy climbs from 0.75 to 0.999997. F1 stays at 0.667. For a
-# score that is good; for a loss it will be the problem.
+# Accuracy climbs from 0.75 to almost 1, and F1 stays exactly where it was. For a score this is what we want.
+# For a loss it will turn out to be the problem, because a loss has to teach a model something about negatives
+# as well.
 
 # %% [markdown]
-# The harmonic mean stays near the smaller of the two.
+# There is one more thing to know about F1. Suppose that a tagger marks a single name and is right: its
+# precision is perfect, and its recall is close to 0. Which score should it get? The plain mean of the two and
+# their harmonic mean give very different answers.
 
-# %% mystnb={"figure": {"caption": "Figure 3.2. Lines of equal score.", "name": "fig-3-2"}, "image": {"alt": "On the left, the plain mean: straight lines; a precision of 1 buys 0.5 even with no recall at all. On the right, F1: lines bent like an L; near the left and lower edges the score is close to 0 whatever the other number is."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 3.2", "figure": {"caption": "Figure 3.2. Lines of equal score.", "name": "fig-3-2"}, "image": {"alt": "On the left, the plain mean: straight lines; a precision of 1 buys 0.5 even with no recall at all. On the right, F1: lines bent like an L; near the left and lower edges the score is close to 0 whatever the other number is."}} tags=["hide-input"]
 grid = np.linspace(0.01, 1, 100)
 pre, rec = np.meshgrid(grid, grid)
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
@@ -177,12 +180,15 @@ axes[0].set_ylabel("precision")
 plt.show()
 
 # %% [markdown]
-# With a precision of 1 and no recall the plain mean is 0.5 and F1 is 0.
+# With a precision of 1 and no recall the plain mean is 0.5, and F1 is 0. A harmonic mean stays close to the
+# smaller of its two numbers, so F1 is high only if both precision and recall are. Can we now simply train for
+# it, batch by batch?
 #
 # ## 3.3 F1 belongs to a set
 #
-# Accuracy is a mean over examples. F1 is not one. Take two batches: in the first there is one name and
-# it is found; in the second there are nine and all are missed.
+# Training works on small batches, and adds up what it learns from each. This is harmless for accuracy, which is
+# a mean over examples. We try whether it is harmless for F1. Take two batches. In the first there is one name,
+# and the tagger finds it. In the second there are nine names, and it misses all of them.
 
 # %%
 first = {"tp": 1, "fp": 0, "fn": 0, "tn": 15}
@@ -197,12 +203,14 @@ for name, counts in {
     print(f"{name:9} accuracy {s['accuracy']:.3f}   F1 {s['F1']:.3f}")
 
 # %% [markdown]
-# The accuracy of both is 0.719, the mean of 1 and 0.438. The F1 of both is 0.182, and the mean of 1
-# and 0 is 0.5, in which one name weighs as much as nine.
+# The accuracy of both batches together is the mean of their accuracies. The F1 of both is 0.182, because the
+# tagger found one name of ten. The mean of their F1s, however, is 0.5, because the one name of the first batch
+# counts as much as the nine of the second.
 #
-# The mean also depends on how the batches are *shuffled*. We deal one fixed set of predictions
-# for 1600 examples into a hundred batches of 16 and average the batches' F1s; two thousand
-# times. A batch without any positive, gold or predicted, is 0/0, which some count as 1, some as 0.
+# It gets worse: the mean also depends on how the examples are *shuffled*. We take one fixed set of predictions
+# for 1600 examples and deal it into a hundred batches of 16. We average the F1s of the batches, and we repeat
+# this with two thousand shuffles. Some batches have no positive, neither gold nor predicted. Their F1 is $0/0$,
+# which some people count as 1 and others as 0, so we try both.
 
 # %%
 x, y = imbalanced_blobs(1600, positive=0.05, seed=0)
@@ -218,7 +226,7 @@ mean_of_f1 = {}
 for zero in (0.0, 1.0):
     mean_of_f1[zero] = torch.where(size > 0, 2 * tp / size, zero).mean(1)
 
-# %% mystnb={"figure": {"caption": "Figure 3.3. The same 1600 predictions, dealt into batches by 2000 shuffles.", "name": "fig-3-3"}, "image": {"alt": "Two humps. The left one, 0/0 counted as 0, lies far below the dashed line that marks the F1 of the whole set; the right one, 0/0 counted as 1, lies above it and touches it with its tail."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 3.3", "figure": {"caption": "Figure 3.3. The same 1600 predictions, dealt into batches by 2000 shuffles.", "name": "fig-3-3"}, "image": {"alt": "Two humps. The left one, 0/0 counted as 0, lies far below the dashed line that marks the F1 of the whole set; the right one, 0/0 counted as 1, lies above it and touches it with its tail."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.2))
 for (zero, values), color in zip(mean_of_f1.items(), ("C0", "C2"), strict=True):
     label = f"mean of batch F1s, 0/0 counted as {zero:.0f}"
@@ -229,7 +237,7 @@ ax.set(xlabel="score", ylabel="number of shuffles")
 fig.legend(loc="outside lower center", fontsize="small")
 plt.show()
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 for zero, values in mean_of_f1.items():
     low, high = values.min().item(), values.max().item()
     print(f"0/0 = {zero:.0f}: from {low:.3f} to {high:.3f}, mean {values.mean():.3f}")
@@ -239,24 +247,28 @@ print(
 
 
 # %% [markdown]
-# The predictions are the same, and yet the mean of batch F1s moves by 0.1 and more with the
-# shuffle. Its middle is wrong, too: 0.27 or 0.55 where the set has 0.497, depending on
-# the 28% of batches that hold nothing. **F1 is a statistic of a set:** sum the counts
-# first, divide once. Chapter 04 does so in a loss.
+# The predictions are the same each time, and yet the mean of the batch F1s moves by 0.1 and more with the
+# shuffle. Its middle is wrong, too. The set has an F1 of 0.497, and the mean lies near 0.27 or near 0.55,
+# depending on how we count the batches with nothing in them. What follows for you is a rule for every score of
+# this kind. **F1 is a statistic of a set:** sum the counts first, and divide once. Chapter 04 does so in a
+# loss. The paper first goes the other way, and so do we.
 
 # %% [markdown]
 # ## 3.4 Down to one example
 #
-# To train we need a derivative, so the decision "in $A$ or not" becomes the probability
-# $p_{i1}$ of being in $A$.
+# To train we need a derivative. A decision, "in $A$ or not", has none. So we replace it by the probability
+# $p_{i1}$ that the model gives to being in $A$, which can change smoothly.
 #
-# > "For an individual example xi, its corresponding dice coefficient is given as follows" (the
-# > paper, Section 3.3)
+# > "For an individual example xi, its corresponding dice coefficient is given as follows" (the paper, Section
+# > 3.3)
 #
 # (eq-5)=
-# That scores a *single* example by the formula of a set:
+# The paper then takes the formula of a set and applies it to a *single* example:
 #
 # $$ \mathrm{DSC}(x_i) = \frac{2\, p_{i1}\, y_{i1}}{p_{i1} + y_{i1}} \tag{5} $$
+#
+# In words: one example is treated as a set of its own. If it is positive and $p$ is 1, the coefficient is 1.
+# Let us look at other values.
 
 # %%
 def dsc_of_example(p, y):
@@ -274,25 +286,18 @@ pd.DataFrame(
 ).T.round(3)
 
 # %% [markdown]
-# The library has one line for Equations 3 to 8; γ = 0 is Eq. 5:
+# For a positive the coefficient rises with $p$, as it should. For a negative it is 0, wherever $p$ is. The
+# library has one function for this equation and all of its relatives, Equations 3 to 8; with γ = 0 it is Eq. 5.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 Markdown(f"```python\n{inspect.getsource(equations.dice_coefficient)}```")
 
-# %% tags=["hide-input"]
-probs = torch.linspace(0.05, 0.95, 7, requires_grad=True)
-for label in (torch.zeros(7), torch.ones(7)):
-    ours = dsc_of_example(probs, label)
-    theirs = equations.dice_coefficient(probs * label, probs, label, gamma=0.0)
-    torch.testing.assert_close(ours, theirs)
-    slopes = [torch.autograd.grad(v.sum(), probs, retain_graph=True)[0] for v in (ours, theirs)]
-    torch.testing.assert_close(*slopes)
-
 # %% [markdown]
-# > "As can be seen, a negative example (yi1 = 0) does not contribute to the objective." (the paper,
-# > Section 3.3)
+# > "As can be seen, a negative example (yi1 = 0) does not contribute to the objective." (the paper, Section
+# > 3.3)
 #
-# With $y = 0$ the numerator is 0 whatever the model predicts:
+# The paper says it in passing, but look at what it means. With $y = 0$ the numerator is 0 whatever the model
+# predicts, and a number that never changes has no gradient.
 
 # %%
 p = torch.linspace(0.05, 0.95, 7, requires_grad=True)
@@ -301,79 +306,68 @@ print(p.grad)
 
 
 # %% [markdown]
-# No negative has a gradient. At $p = 0$, where every negative should end, the score is 0/0.
+# No negative has a gradient, so a model can never learn from one. And at $p = 0$, exactly where every negative
+# should end, the coefficient is $0/0$.
 
 # %% [markdown]
-# What would a model do that maximises the mean of Eq. 5? Take hard predictions. A found positive
-# scores 1; a missed one and a false alarm score 0; a true negative is 0/0.
+# What would a model do that maximises the mean of Eq. 5? We look at hard predictions. A found positive
+# scores 1. A missed positive and a false alarm score 0. A true negative is $0/0$.
 #
 # (eq-3-1)=
-# With 0/0 counted as 0, the mean over $N$ examples is
+# If we count $0/0$ as 0, then the mean over $N$ examples is
 #
 # $$ \frac1N \sum_i \mathrm{DSC}(x_i) = \frac{TP}{N} \tag{3.1} $$
 #
-# and is largest if everything is called positive. With 0/0 counted as 1, as the library
-# does, the mean is $(TP + TN)/N$: accuracy. Neither is F1. In F1, false positives count in the
-# *denominator of the set*; the denominator of one example holds no false positives of others.
+# This is largest if the model calls everything positive. If we count $0/0$ as 1, as the library does, then the
+# mean is $(TP + TN)/N$, which is accuracy. Neither is F1. The reason is the one from section 3.3. In F1, a
+# false positive makes the *denominator of the set* larger, and so it lowers the value of every true positive.
+# The denominator of one example knows nothing about the others. Can a small change give negatives their
+# gradient back?
 #
 # ## 3.5 The smoothing term
 #
-# > "For smoothing purposes, it is common to add a γ factor to both the nominator and the denominator"
-# > (the paper, Section 3.3; it sets γ = 1)
+# > "For smoothing purposes, it is common to add a γ factor to both the nominator and the denominator" (the
+# > paper, Section 3.3; it sets γ = 1)
 #
 # (eq-6)=
-# The usual fix adds a constant γ above and below:
+# The usual repair is to add a constant γ, above and below:
 #
 # $$ \mathrm{DSC}(x_i) = \frac{2\, p_{i1}\, y_{i1} + \gamma}{p_{i1} + y_{i1} + \gamma} \tag{6} $$
 #
-# It guards against 0/0, and does more: for a negative the coefficient is
-# now $\gamma/(p + \gamma)$, so that only through γ does a negative have a gradient. As a loss, one minus
-# the coefficient:
+# It was meant to avoid $0/0$, but it does more. For a negative the coefficient is now $\gamma/(p + \gamma)$,
+# which falls as $p$ rises. A negative has a gradient again, and it has it only through γ. For a loss we take
+# one minus the coefficient.
 
 # %%
 def dice_loss_of_example(p, y, gamma=1.0):
     return 1 - (2 * p * y + gamma) / (p + y + gamma)
 
 
-# %% tags=["hide-input"]
-logits = torch.linspace(-4, 4, 10, requires_grad=True)
-labels = torch.tensor([0, 1] * 5)
-for gamma in (0.01, 1.0, 10.0):
-    ours = dice_loss_of_example(logits.sigmoid(), labels, gamma).mean()
-    p = logits.sigmoid()
-    line = (1 - equations.dice_coefficient(p * labels, p, labels, gamma)).mean()
-    theirs = make_loss("binary_eq6", smooth=gamma)(logits, labels)
-    slope = torch.autograd.grad(ours, logits, retain_graph=True)
-    for other in (line, theirs):
-        torch.testing.assert_close(other, ours)
-        torch.testing.assert_close(torch.autograd.grad(other, logits, retain_graph=True), slope)
-
 # %% [markdown]
-# The library's line and its loss agree with it. The derivatives, by sympy;
-# $L_1$ is the loss of a positive, $L_0$ that of a negative:
-
-# %%
-P, G = sp.symbols("p gamma", positive=True)
-L1 = 1 - (2 * P + G) / (P + 1 + G)
-L0 = 1 - G / (P + G)
-short = {"L_1": (L1, (1 - P) / (1 + P + G)), "L_0": (L0, P / (P + G))}
-for name, (loss, value) in short.items():
-    assert sp.simplify(loss - value) == 0
-    slope = sp.latex(sp.factor(sp.diff(loss, P)))
-    right = rf"\qquad \frac{{d{name}}}{{dp}} = {slope}"
-    display(Math(rf"{name} = {sp.latex(value)} {right}"))
-
-# %% [markdown]
+# What does γ do to the gradients? We write the loss of a positive, $L_1$, and that of a negative, $L_0$, in
+# their shortest form, and differentiate:
+#
+# $$ \begin{aligned}
+# L_1 &= \frac{1-p}{1+p+\gamma}, & \frac{dL_1}{dp} &= -\frac{2+\gamma}{(1+p+\gamma)^2} \\
+# L_0 &= \frac{p}{p+\gamma}, & \frac{dL_0}{dp} &= \frac{\gamma}{(p+\gamma)^2}
+# \end{aligned} $$
+#
+# The two slopes have opposite signs everywhere: the loss of a positive falls with $p$, and that of a negative
+# rises. (That will not be true of the loss of chapter 06.) Put in $p = 0$, and you see that **the slope of an
+# easy negative is $1/\gamma$**.
+#
 # (eq-3-2)=
-# First, **the slope of an easy negative is $1/\gamma$**, at $p = 0$. Second, **γ compresses the
-# range**: a positive at $p = 0$ and a negative at $p = 1$, the worst that can happen, cost
+# The losses have another property: **γ compresses the range**. The worst that can happen is a positive at $p =
+# 0$ or a negative at $p = 1$. Both cost
 #
 # $$ L_1(0) = L_0(1) = \frac{1}{1+\gamma} \tag{3.2} $$
 #
-# Third, the loss of a positive falls with $p$ everywhere and that of a negative rises everywhere.
-# (That does not hold for the loss of chapter 06.)
+# With γ = 0 this is 1, and with a large γ it is little. Which γ is a good choice? We compute the slopes for
+# several.
 
-# %%
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
+P, G = sp.symbols("p gamma", positive=True)
+L1, L0 = (1 - P) / (1 + P + G), P / (P + G)
 rows = {}
 for g in (0, 0.01, 0.1, 1, 10):
     at = {P: 0, G: g}
@@ -381,7 +375,7 @@ for g in (0, 0.01, 0.1, 1, 10):
     half = sp.diff(L0, P).subs({P: 0.5, G: g})
     rows[f"γ = {g}"] = {
         "negative, p = 0": float(slope) if slope.is_finite else np.inf,
-        "negative, p = .5": float(half),
+        "negative, p = 0.5": float(half),
         "positive, p = 0": float(sp.diff(L1, P).subs(at)),
         "costliest mistake": float(L1.subs(at)),
     }
@@ -390,25 +384,26 @@ pd.DataFrame(rows).T.round(3)
 
 
 # %% [markdown]
-# Turn γ yourself, and train with it in the
-# <a href="../docs/playground.html#loss=dl&amp;squared=false&amp;level=example">Playground</a>.
+# You can also change γ with the slider, and train with it in the <a
+# href="../docs/playground.html#loss=dl&amp;squared=false&amp;level=example">Playground</a>.
 #
 # <div class="play" data-play="smoothing"><img src="../_static/play-smoothing.png"
-# alt="Left, the loss of a positive and of a negative against p; right, the slopes of both. With
-# γ = 1 the slope is 1 for a negative and −0.75 for a positive at p = 0, and the costliest mistake costs 0.5."></div>
+# alt="Left, the loss of a positive and of a negative against p; right, the slopes of both. With γ = 1 the slope is 1 for a negative and −0.75 for a positive at p = 0, and the costliest mistake costs 0.5."></div>
 
 # %% [markdown]
-# As γ shrinks, the slope of a negative at $p = 0$ grows without bound and vanishes
-# elsewhere. At $p = 0.5$ it is largest for γ = 0.5. As γ grows beyond, all numbers shrink: at γ = 10 the
-# costliest mistake costs 0.091. So γ leads from a loss that is blind to
-# negatives (γ = 0) to the absolute error $|p - y|$ (γ → ∞, exercise 3.3). The paper sets it to 1
-# and gives no reason.
+# Go through the table from the top. As γ shrinks, the slope of a negative at $p = 0$ grows without bound, while
+# at other values of $p$ it vanishes. Half way, at $p = 0.5$, it is largest for γ = 0.5. As γ grows further, all
+# numbers shrink, and even the costliest mistake costs little. In other words, γ leads from a loss that is blind
+# to negatives (γ = 0) to the absolute error $|p - y|$ (γ → ∞, exercise 3.3). The paper sets it to 1 and gives
+# no reason. So far we looked at slopes with respect to $p$. A network sees something else.
 
 # %% [markdown]
 # ## 3.6 The gradient on the logit
 #
-# A network computes the logit $x$, and the gradient on the logit is the slope
-# above times $dp/dx = p(1-p)$. Here are its sizes for cross entropy and for Eq. 6 with γ = 1.
+# A network computes the logit $x$, and the probability comes from a sigmoid. Therefore the gradient that
+# reaches the network is the slope above times $dp/dx = p(1-p)$. We compare its size for cross entropy and for
+# Eq. 6 with γ = 1. In one column the positive is a *missed* one, at a small $p$. From a good loss we would
+# expect a large gradient there.
 
 # %%
 def gradient_size(loss, p, y):
@@ -434,16 +429,18 @@ for y_, (name, loss) in product([1.0, 0.0], losses.items()):
 pd.DataFrame(rows, index=[f"p = {v:g}" for v in p.tolist()]).T.round(4)
 
 # %% [markdown]
-# For an easy negative, $p = 0.01$, the two losses agree: 0.0100 and 0.0097. For a *missed positive* in the
-# same column the gradient of cross entropy is 0.99, that of dice 0.0074: 135 times
-# less. The factor $p(1-p)$ makes the gradient small wherever the model is sure, right or wrong; in
-# cross entropy the slope of the logarithm, $1/p$, cancels the $p$.
+# Look at the column of $p = 0.01$. For an easy negative the two losses agree, up to a few percent. For a
+# *missed positive* they do not: the gradient of cross entropy is 0.99, and that of dice is 135 times smaller.
+# The reason is the factor $p(1-p)$, which makes the gradient small wherever the model is sure, whether it is
+# right or wrong. Cross entropy is protected, because the slope of the logarithm is $1/p$, and that cancels the
+# $p$.
 
 # %% [markdown]
-# At 5% positives and $p = 0.05$ everywhere, the classes are in balance under cross entropy
-# ([section 2.3](02_cross_entropy.ipynb)). And under this loss?
+# Is this a problem in training? Suppose that one example in twenty is positive, and all examples have the same
+# $p$. Under cross entropy the two classes balance at $p = 0.05$, as [section 2.3](02_cross_entropy.ipynb)
+# showed. Where do they balance under this loss?
 
-# %% mystnb={"figure": {"caption": "Figure 3.4. 5% positives, all examples at the same p: minus the mean gradient on the bias. Above zero the bias rises.", "name": "fig-3-4"}, "image": {"alt": "The line of cross entropy starts at +0.05, crosses zero at p = 0.05 and falls steadily. The curve of dice is negative everywhere, a shallow bowl."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 3.4", "figure": {"caption": "Figure 3.4. 5% positives, all examples at the same p: minus the mean gradient on the bias. Above zero the bias rises.", "name": "fig-3-4"}, "image": {"alt": "The line of cross entropy starts at +0.05, crosses zero at p = 0.05 and falls steadily. The curve of dice is negative everywhere, a shallow bowl."}} tags=["hide-input"]
 p = torch.linspace(0.005, 0.995, 199)
 fig, ax = plt.subplots(figsize=(6, 3.4))
 balanced_at = []
@@ -462,31 +459,36 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# Cross entropy comes to rest at the share of positives. The per-example dice loss does not:
-# from *every* starting point the negatives win, until all probabilities are 0. Chapter 04 trains
-# models on it, and on the dice of a set.
+# Nowhere. Cross entropy comes to rest at the share of positives, where its curve crosses zero. The curve of the
+# per-example dice loss never crosses it. From *every* starting point the negatives win, until all probabilities
+# are 0.
+#
+# This looks like the end of the idea. It is not, because we left F1 when we went down to one example in section
+# 3.4. A loss that sums over the whole set first knows how many positives are still missing, and while many are
+# missing it lets each of them count more. In chapter 04 we train with both kinds, and find that the second kind
+# works.
 
 # %% [markdown]
 # ## Summary
 #
-# - The dice coefficient of predicted and gold positives ([Eq. 3](eq-3)) is F1 ([Eq. 4](eq-4)). It
-#   does not see true negatives.
-# - F1 is a statistic of a set. A mean of batch F1s depends on the shuffle, on the
-#   size of the batch and on what 0/0 counts.
-# - Per example and without smoothing ([Eq. 5](eq-5)) a negative has no gradient, and the mean is
-#   $TP/N$ ([Eq. 3.1](eq-3-1)) or accuracy, as one counts 0/0.
-# - Negatives learn through the smoothing term γ ([Eq. 6](eq-6)): their slope at $p = 0$ is $1/\gamma$.
-#   It compresses the range to $1/(1+\gamma)$ ([Eq. 3.2](eq-3-2)).
-# - Through the sigmoid a hard positive has hardly a gradient, and with 5% positives the negatives win
-#   at every $p$.
+# - The dice coefficient of predicted and gold positives ([Eq. 3](eq-3)) is F1 ([Eq. 4](eq-4)), and true
+#   negatives do not occur in it.
+# - F1 is a statistic of a set: a mean of batch F1s depends on the shuffle, on the size of the batch and on how
+#   you count $0/0$.
+# - For one example and without smoothing ([Eq. 5](eq-5)) a negative has no gradient.
+# - Negatives learn only through the smoothing term γ ([Eq. 6](eq-6)), which also compresses the loss to the
+#   range from 0 to $1/(1+\gamma)$.
+# - Through the sigmoid a missed positive has almost no gradient, so with few positives the negatives win at
+#   every $p$.
 #
 # ## Exercises
 #
 # **Exercise 3.1 (pencil).** The Jaccard index is $|A \cap B|/|A \cup B|$. Express it by the dice coefficient.
 # Can the two ever rank two taggers differently on the same set?
 
-# %% tags=["solution", "hide-cell"]
-jaccard, D = TP / (TP + FP + FN), sp.symbols("D", positive=True)
+# %% mystnb={"code_prompt_show": "Solution 3.1"} tags=["solution", "hide-cell"]
+TP, FP, FN, D = sp.symbols("TP FP FN D", positive=True)
+dsc, jaccard = 2 * TP / (2 * TP + FP + FN), TP / (TP + FP + FN)
 as_dice = D / (2 - D)
 assert sp.simplify(as_dice.subs(D, dsc) - jaccard) == 0
 slope = sp.factor(sp.diff(as_dice, D))
@@ -497,7 +499,7 @@ display(Math(rf"J = {sp.latex(as_dice)}, \qquad \frac{{dJ}}{{dD}} = {sp.latex(sl
 # **Exercise 3.2 (recall).** A tagger has precision 0.9 and recall 0.1. Give its F1, its plain mean and its
 # geometric mean. How high can F1 be if recall is 0.1?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 3.2"} tags=["solution", "hide-cell"]
 pre, rec = 0.9, 0.1
 print(f"F1 {2 * pre * rec / (pre + rec):.3f}")
 print(f"plain mean {(pre + rec) / 2}, geometric mean {(pre * rec) ** 0.5:.3f}")
@@ -508,7 +510,7 @@ print(f"F1 at precision 1: {2 * rec / (1 + rec):.3f}, less than twice the recall
 # time after multiplying the loss by γ. What is left? And for which γ has an easy negative ($p \to 0$)
 # as large a slope as a positive ($p \to 0$)?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 3.3"} tags=["solution", "hide-cell"]
 for name, loss in {"L_1": L1, "L_0": L0}.items():
     none, much = sp.limit(loss, G, 0), sp.limit(G * loss, G, sp.oo)
     left = rf"\lim_{{\gamma\to0}} {name} = {sp.latex(sp.factor(none))}"
@@ -525,7 +527,7 @@ display(sp.solveset(sp.Eq(negative, positive), G, sp.Interval.open(0, sp.oo)))
 # **Exercise 3.4 (explore).** Find two taggers and two batches such that the first tagger has the higher F1 on
 # *each* batch and the lower F1 on both together. (Search small counts at random.)
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 3.4"} tags=["solution", "hide-cell"]
 rng = np.random.default_rng(0)
 
 
@@ -549,7 +551,7 @@ print("F1 on each batch:", parts.round(3).tolist(), " together:", total.round(3)
 # both ways to count 0/0. Then write down, and only then find, the constant
 # prediction that maximises the mean of Eq. 5, and the one that minimises the loss of Eq. 6, γ = 1.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 3.5"} tags=["solution", "hide-cell"]
 hard = said.double()
 mean = torch.nan_to_num(dsc_of_example(hard, y), nan=0.0).mean()
 print(f"mean of Eq. 5: {mean:.4f}, TP/N: {float((hard * y).mean()):.4f}")
@@ -565,11 +567,11 @@ assert (best, round(as_one, 9)) == ([1.0, 0.0], round(accuracy, 9))
 # Verdict: everything positive for Eq. 5, everything negative for Eq. 6. Neither is a tagger.
 
 # %% [markdown]
-# **Exercise 3.6 (small research).** Since F1 is a statistic of a set, a test set gives it a sampling error.
-# How many *positives* must a test set hold before the F1 of the Bayes classifier on our toy is
-# known to ±0.02 (half a 95% interval)? Estimate by bootstrap, for 1% and for 5% positives.
+# **Exercise 3.6 (small research).** Since F1 is a statistic of a set, a test set gives it a sampling error. How
+# many *positives* must a test set have before you know the F1 of the Bayes classifier on our toy to ±0.02 (half
+# a 95% interval)? Estimate by bootstrap, for 1% and for 5% positives.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 3.6"} tags=["solution", "hide-cell"]
 def half_width(n, positive, rounds=400):
     x, y = imbalanced_blobs(n, positive=positive, seed=5)
     z = optimal_logits(x, positive=positive).sigmoid()
@@ -582,8 +584,8 @@ def half_width(n, positive, rounds=400):
 
 rows = [[s, n, int(n * s), half_width(n, s)] for s in (0.01, 0.05) for n in (2000, 8000, 32000)]
 pd.DataFrame(rows, columns=["share", "examples", "positives", "half width"]).round(3)
-# What counts is the number of positives, not of examples: 320 and 400 of them give .046 and .040.
-# The width falls with their square root, and ±.02 takes about 1600 of them.
+# What counts is the number of positives, not of examples: 320 and 400 of them give 0.046 and 0.040.
+# The width falls with their square root, and ±0.02 takes about 1600 of them.
 
 # %% [markdown]
 # ## Further reading

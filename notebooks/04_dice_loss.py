@@ -13,9 +13,21 @@
 # %% [markdown]
 # # 04 Dice loss: one example or the whole set
 #
-# Four losses are called dice loss. The *per-example* ones score each example by itself: they ask for
-# "yes" at a probability of one half or higher, and one of them collapses. The *set-level* ones sum
-# over the batch first: they ask for "yes" from about half of F1 on, as a tuned threshold would.
+# Two taggers look for names in a text of a thousand words, fifty of which belong to names. The *careful* tagger
+# marks ten words, and all ten are right; it misses the other forty. The *eager* tagger marks ninety words: it
+# finds every name, and marks forty words too many. Which one would you rather have?
+#
+# | tagger | right marks | missed | too many | accuracy | F1 |
+# |---|---|---|---|---|---|
+# | careful | 10 | 40 | 0 | 96% | 0.333 |
+# | eager | 50 | 0 | 40 | 96% | 0.714 |
+#
+# Accuracy cannot choose, because both make forty errors. F1 clearly prefers the eager one. Now suppose that you
+# train with a "dice loss", because you want a high F1. There are four losses of that name, in the paper and in
+# the libraries, and two of them cannot choose either. In this chapter we find out which ones, and why. The
+# *per-example* losses score each example by itself and are, at bottom, an error rate. The *set-level* losses
+# sum over the whole batch before they divide, and they are a soft F1. They move the decision threshold during
+# training, to about where you would tune it afterwards.
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -29,100 +41,78 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
-import matplotlib.pyplot as plt
-import torch
-
-from dicelab.figures import style, use_style
-from dicelab.toy import imbalanced_blobs, optimal_logits
-
-use_style()
-torch.set_default_dtype(torch.float64)
-eta = optimal_logits(imbalanced_blobs(4000, seed=1)[0]).sigmoid().sort().values
-
-D_linear = D_squared = torch.tensor(1.0)
-for _ in range(50):  # Eq. 4.5, until each dice is that of its own probabilities
-    p_linear = (eta > D_linear / 2).double()
-    D_linear = 2 * (eta * p_linear).sum() / (p_linear + eta).sum()
-    p_squared = (eta / D_squared).clamp(max=1)
-    D_squared = 2 * (eta * p_squared).sum() / (p_squared**2 + eta).sum()
-
-grid = torch.linspace(0, 1, 1001)
-cost = eta[:, None] * (1 - grid) ** 2 / (grid**2 + 2)  # Eq. 7 with γ = 1, of a positive
-cost = cost + (1 - eta[:, None]) * grid**2 / (grid**2 + 1)  # and of a negative
-p_eq7 = grid[cost.argmin(1)]
-
-# %% mystnb={"figure": {"caption": "Figure 4.1. The probability that minimises each loss for a group with the true probability \u03b7.", "name": "fig-4-1"}, "image": {"alt": "Five curves from (0, 0) to (1, 1). Cross entropy is the diagonal. Eq. 6 jumps from 0 to 1 at one half, linear dice at 0.27. Eq. 8 is a steeper straight line that reaches 1 at 0.60. Eq. 7 sags below the diagonal and crosses p = 0.5 at 0.57."}} tags=["hide-input"]
-fig, ax = plt.subplots(figsize=(6, 3.6))
-ax.plot(eta, eta, label="cross entropy: η itself", **style("ce"))
-ax.plot(eta, eta > 0.5, label="Eq. 6: the majority", **style("eq6"))
-ax.plot(eta, p_eq7, label="Eq. 7 (γ = 1)", **style("eq7"))
-ax.plot(eta, p_linear, label=f"linear dice: η > {D_linear / 2:.2f}", **style("dl linear"))
-ax.plot(eta, p_squared, label=f"Eq. 8: η / {D_squared:.2f}", **style("eq8"))
-ax.axhline(0.5, color="k", lw=0.8)
-ax.set(xlabel="true probability η of the group", ylabel="p that minimises the loss")
-fig.legend(loc="outside lower center", ncols=2, fontsize="small")
-plt.show()
-
 # %% [markdown]
-# The thin black line is the usual threshold, $p = 0.5$. Cross entropy and Eq. 6 cross it at η = 0.5,
-# which is best for accuracy, Eq. 7 at 0.57, the set-level losses at 0.27 (linear, half of F1) and 0.30
-# (squared). **So dice moves the threshold**, as tuning does after training (chapter 02).
-#
 # - **For** readers who found "dice loss" in three libraries and got three different numbers.
-# - **You need** Eq. 6 and its smoothing term ([chapter 03](03_dice_and_f1.ipynb)), and the tuned
-#   threshold ([chapter 02](02_cross_entropy.ipynb)).
-# - **You will be able to** tell the per-example dice loss from the set-level one, predict which
-#   collapses from which start, and choose a batch size.
-# - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms:
-#   [Notation and glossary](../docs/notation.md).
+# - **You need** Eq. 6 and its smoothing term ([chapter 03](03_dice_and_f1.ipynb)), and the tuned threshold
+#   ([chapter 02](02_cross_entropy.ipynb)).
+# - **You will be able to** say whether a dice loss is per example or at set level, predict which one collapses
+#   from which start, and choose a batch size.
+# - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms: [Notation and
+#   glossary](../docs/notation.md).
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import inspect
 from itertools import product
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import sympy as sp
-from IPython.display import Markdown, Math, display
+import torch
+from IPython.display import Markdown, display
 from scipy import stats
 from sklearn.metrics import f1_score as sklearn_f1
 
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 from dicebook import BinaryDiceLoss, backward_in_two_passes, binary_dice_statistics, make_loss
 from dicebook.losses import equations
 from dicebook.losses.functional import binary_cross_entropy
-from dicelab.figures import NEGATIVE, POSITIVE
+from dicelab.figures import NEGATIVE, POSITIVE, style, use_style
 from dicelab.records.runs import interval
 from dicelab.toy import (
     best_threshold,
     f1_score,
+    imbalanced_blobs,
     misspecified_blobs,
+    optimal_logits,
     train_from_starts,
     train_logistic,
 )
+
+use_style()
+torch.set_default_dtype(torch.float64)
 
 
 # %% [markdown]
 # ## 4.1 Two losses, one name
 #
-# > "Milletari et al. (2016) proposed to change the denominator to the square form for faster
-# > convergence" (the paper, Section 3.3)
+# In [chapter 03](03_dice_and_f1.ipynb) we met the dice coefficient of one example, [Eq. 6](eq-6). It has $p$
+# and $y$ in its denominator. The paper takes their squares instead, as V-Net does {cite}`milletari2016vnet`:
+#
+# > "Milletari et al. (2016) proposed to change the denominator to the square form for faster convergence" (the
+# > paper, Section 3.3)
 #
 # (eq-7)=
-# The first averages the coefficients of the examples, with squares as in V-Net
-# {cite}`milletari2016vnet`:
+# For a loss we want a number that falls as the coefficient rises, so we take one minus it. One way is to do
+# this for each example, and then to average:
 #
 # $$ \mathrm{DL} = \frac1N \sum_i \left[ 1 - \frac{2\,p_{i1} y_{i1} + \gamma}{p_{i1}^2 + y_{i1}^2 +
 # \gamma} \right] \tag{7} $$
 #
-# > "Another version of DL is to directly compute set-level dice coefficient instead of the sum of
-# > individual dice coefficient, which is easier for optimization" (Section 3.3)
+# The numerator is large where probability and label agree that the example is positive. The denominator counts
+# both, so the fraction cannot exceed 1. The smoothing term γ keeps the fraction defined for a negative with
+# $p = 0$.
+#
+# > "Another version of DL is to directly compute set-level dice coefficient instead of the sum of individual
+# > dice coefficient, which is easier for optimization" (Section 3.3)
 #
 # (eq-8)=
-# The second sums above and below, and divides once:
+# The other way is to sum first, above and below, and to divide once:
 #
 # $$ \mathrm{DL} = 1 - \frac{2 \sum_i p_{i1} y_{i1} + \gamma}{\sum_i p_{i1}^2 + \sum_i y_{i1}^2 +
 # \gamma} \tag{8} $$
+#
+# On paper the two differ only in where the sum is written. In code they differ only in where the mean is taken.
 
 # %%
 def dice_loss_per_example(p, y, gamma=1.0):
@@ -135,34 +125,16 @@ def dice_loss_of_set(p, y, gamma=1.0):
 
 
 # %% [markdown]
-# The library has one function for both: [Eq. 7](eq-7) takes the three numbers of each example,
-# [Eq. 8](eq-8) their sums.
+# The library has one function for both. [Eq. 7](eq-7) gives it the three numbers of each example, and [Eq.
+# 8](eq-8) gives it their sums.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 Markdown(f"```python\n{inspect.getsource(equations.dice_coefficient)}```")
 
-# %% tags=["hide-input"]
-logits = torch.linspace(-4, 4, 10, requires_grad=True)
-labels = torch.tensor([0.0, 1.0] * 5)
-for equation, gamma in product(("eq7", "eq8"), (0.01, 1.0, 10.0)):
-    p = logits.sigmoid()
-    numbers = [p * labels, p**2, labels**2]
-    if equation == "eq7":
-        ours = dice_loss_per_example(p, labels, gamma)
-        line = (1 - equations.dice_coefficient(*numbers, gamma)).mean()
-    else:
-        ours = dice_loss_of_set(p, labels, gamma)
-        line = 1 - equations.dice_coefficient(*(v.sum() for v in numbers), gamma)
-    theirs = make_loss(f"binary_{equation}", smooth=gamma)(logits, labels)
-    slope = torch.autograd.grad(ours, logits, retain_graph=True)
-    for other in (line, theirs):
-        torch.testing.assert_close(other, ours)
-        torch.testing.assert_close(torch.autograd.grad(other, logits, retain_graph=True), slope)
-
 # %% [markdown]
-# The functions above and the library agree in value and gradient. Each loss also comes with plain $p$
-# and $y$ in the denominator: per example that is [Eq. 6](eq-6), at set level Eq. 8 with $\sum p$ for
-# $\sum p^2$.
+# Each of the two also exists with plain $p$ and $y$ in the denominator. Per example that is [Eq. 6](eq-6)
+# again; at set level it is Eq. 8 with $\sum p$ in place of $\sum p^2$. Together these are four losses, and all
+# of them are called dice loss.
 
 # %%
 FOUR = {
@@ -173,33 +145,37 @@ FOUR = {
 }
 
 # %% [markdown]
+# Do they measure the same thing? We ask the two taggers.
+#
 # ## 4.2 On hard predictions
 #
-# If every $p$ is 0 or 1, squares make no difference. In the four cases the bracket of Eq. 7 is
-
-# %%
-P, Y, G = sp.symbols("p y gamma", nonnegative=True)
-bracket = 1 - (2 * P * Y + G) / (P**2 + Y**2 + G)
-right = {"true positive": (1, 1), "true negative": (0, 0)}
-wrong = {"false negative": (0, 1), "false positive": (1, 0)}
-for name, (p, y) in (right | wrong).items():
-    value = sp.simplify(bracket.subs({P: p, Y: y}))
-    display(Math(rf"\text{{{name}:}}\quad {sp.latex(value)}"))
-
-# %% [markdown]
+# We begin with predictions that are certain: every $p$ is 0 or 1. Squares then make no difference, and an
+# example can only be right or wrong. We put the four cases into the bracket of Eq. 7:
+#
+# | | $p$ | $y$ | bracket of Eq. 7 |
+# |---|---|---|---|
+# | true positive | 1 | 1 | $1 - (2 + \gamma)/(2 + \gamma) = 0$ |
+# | true negative | 0 | 0 | $1 - \gamma/\gamma = 0$ |
+# | false negative | 0 | 1 | $1 - \gamma/(1 + \gamma) = 1/(1 + \gamma)$ |
+# | false positive | 1 | 0 | $1 - \gamma/(1 + \gamma) = 1/(1 + \gamma)$ |
+#
 # (eq-4-1)=
-# A right answer costs 0, a wrong one of either kind $1/(1+\gamma)$, so the mean over examples is
+# A right answer costs 0. A wrong answer costs $1/(1+\gamma)$, and a missed name costs exactly as much as a
+# false alarm. The mean over examples is therefore
 #
 # $$ \mathrm{DL}_{\text{per example}} = \frac{FP + FN}{N\,(1+\gamma)}
 # = \frac{\text{error rate}}{1+\gamma} \tag{4.1} $$
 #
+# In words: on hard predictions, a per-example dice loss is the error rate, up to a constant factor.
+#
 # (eq-4-2)=
-# The set-level loss sums the counts before it divides. With γ → 0,
+# The set-level loss sums the counts before it divides. Where $p$ and $y$ are both 1 we count a true positive,
+# so with γ → 0 we get
 #
 # $$ \mathrm{DL}_{\text{set}} = 1 - \frac{2TP}{2TP + FP + FN} = 1 - F_1 \tag{4.2} $$
 #
-# Two taggers mark a thousand tokens, fifty of them names. Both make 40 errors: the careful one misses
-# 40 names, the eager one marks 40 tokens too many.
+# The true negatives have disappeared. However many there are, they neither raise nor lower this loss. Let us
+# compute both losses for the careful and the eager tagger.
 
 # %%
 gold = torch.tensor([1.0] * 50 + [0.0] * 950)
@@ -219,78 +195,89 @@ for name, said in taggers.items():
 pd.DataFrame(rows).T.round(4)
 
 # %% [markdown]
-# Eq. 7 cannot tell the two apart: 0.02 and 0.02, half of the error rate. Eq. 8 can: it says 0.667 and
-# 0.286, exactly scikit-learn's $1 - F_1$, and γ = 1 moves it by at most 0.011.
+# The table says what the formulas say. Eq. 7 gives both taggers 0.02, half of their error rate, and so it
+# cannot choose between them. Eq. 8 gives the careful one 0.667 and the eager one 0.286. These are exactly
+# scikit-learn's $1 - F_1$, and with γ = 1 they hardly change.
 #
 # > "the proposed losses perform as a soft version of F1 score" (Section 5.2)
 #
-# **That holds for the set-level loss, not for the per-example losses.** The paper does not say which of
-# them its experiments minimise; its Table 2 prints the per-example one.
+# **That is true of the set-level loss, and not of the per-example losses.** The paper does not say which of
+# them its experiments minimise, and its Table 2 prints the per-example one. When you read "dice loss" in an
+# article or a library, look for the place of the sum first.
+#
+# Real models are not certain, however. They give probabilities. Which probabilities does each loss lead to?
 
 # %% [markdown]
-# ## 4.3 What does each loss ask for?
+# ## 4.3 Which probability minimises each loss?
 #
 # Take examples that look alike to the model, and let η be the share of them that is positive: their true
-# probability. Which $p$ minimises the expected loss of the group? For cross entropy it is $p = \eta$.
+# probability. The model has to give all of them the same $p$. We want to know which $p$ makes the expected loss
+# of the group smallest. For cross entropy the answer is $p = \eta$, as we saw in chapter 02.
 #
 # ### Per example
 #
-# Each group minimises $\eta L_1(p) + (1-\eta) L_0(p)$ by itself. For Eq. 6:
-
-# %%
-p, share, gamma = sp.symbols("p eta gamma", positive=True)
-L1, L0 = (1 - p) / (1 + p + gamma), p / (p + gamma)
-group = share * L1 + (1 - share) * L0
-(eta_here,) = sp.solve(sp.diff(group, p), share)  # the slope is zero
-bend = sp.factor(sp.diff(group, p, 2).subs(share, eta_here))
-left = r"\text{slope} = 0 \;\Rightarrow\; \text{second derivative} = "
-display(Math(left + sp.latex(bend)))
-
-# %% [markdown]
-# The second derivative is *negative*, so the minimum lies at an end. At $p = 0$ the group costs
-# $\eta/(1+\gamma)$, at $p = 1$ $(1-\eta)/(1+\gamma)$.
+# A per-example loss treats each group by itself. Let $L_1(p)$ be the loss of a positive and $L_0(p)$ that of a
+# negative. A share η of the group is positive, so the group costs $\eta L_1(p) + (1-\eta) L_0(p)$. For [Eq.
+# 6](eq-6) the slope of this cost is
+#
+# $$ (1-\eta)\,\frac{\gamma}{(p+\gamma)^2} \;-\; \eta\,\frac{2+\gamma}{(1+p+\gamma)^2} $$
+#
+# The first term comes from the negatives, which want a smaller $p$. The second comes from the positives, which
+# want a larger one. As $p$ grows, the first term shrinks faster than the second. Hence the cost may first rise
+# and then fall, but it can never fall first and rise later. In other words, its lowest point is at one of the
+# two ends. At $p = 0$ the group costs $\eta/(1+\gamma)$, and at $p = 1$ it costs $(1-\eta)/(1+\gamma)$.
 #
 # (eq-4-3)=
-# $$ \text{Eq. 6 asks for}\quad p = \begin{cases} 1 & \eta > 0.5 \\ 0 & \eta < 0.5
+# We compare the two ends:
+#
+# $$ \text{Eq. 6 is minimised by}\quad p = \begin{cases} 1 & \eta > 0.5 \\ 0 & \eta < 0.5
 # \end{cases} \tag{4.3} $$
 #
-# Eq. 6 makes the predictions hard and minimises the error rate, for every γ.
+# So Eq. 6 makes all predictions hard and follows the majority of each group. For every γ it minimises the error
+# rate, as we found for hard predictions. Where positives are rare and hard to recognise, no group has a
+# majority of positives, and the loss is smallest for a model that says "negative" everywhere.
 #
 # ### At set level
 #
-# Write $D$ for the dice of the set (γ = 0) and $S$ for its denominator. The slope of $1 - D$ is
+# A set-level loss is one fraction for all groups together, so we look at its slope for one example. Write $D =
+# T/S$ for the dice of the set without smoothing, where $T = 2\sum p_i y_i$ is the numerator and $S$ the
+# denominator. If $p_i$ grows, then $T$ grows at the rate $2 y_i$. With a linear denominator, $S$ grows at the
+# rate 1; with a squared one, at the rate $2 p_i$. The quotient rule gives, for the linear loss,
+#
+# $$ \frac{\partial D}{\partial p_i} = \frac{2 y_i\, S - T}{S^2} = \frac{2 y_i - D}{S} $$
 #
 # (eq-4-4)=
+# The squared loss is treated in the same way. The loss is $1 - D$, so the signs turn around:
+#
 # $$ \frac{\partial (1-D)}{\partial p_i} = \frac{D - 2 y_i}{S}\ \text{ (linear)}, \qquad
 # \frac{\partial (1-D)}{\partial p_i} = \frac{2\,(D\,p_i - y_i)}{S}\ \text{ (squared)} \tag{4.4} $$
-
-# %% tags=["hide-input"]
-probs = torch.tensor([0.1, 0.4, 0.8, 0.3], requires_grad=True)
-truth = torch.tensor([0.0, 1.0, 1.0, 0.0])
-for square in (False, True):
-    S = (probs**2 if square else probs).sum() + truth.sum()
-    D = 2 * (probs * truth).sum() / S
-    (slope,) = torch.autograd.grad(1 - D, probs, retain_graph=True)
-    formula = 2 * (D * probs - truth) / S if square else (D - 2 * truth) / S
-    torch.testing.assert_close(slope, formula)
-
-
-# %% [markdown]
-# Over a group the mean of $y_i$ is η. The sign of the linear slope depends on η alone; the squared
-# slope is zero at $p_i = \eta/D$.
+#
+# Look at the linear form, and leave out the common factor $1/S$. A negative lowers its $p$ with the strength
+# $D$, and a positive raises its $p$ with the strength $2 - D$. While the dice is still low, one positive
+# therefore outweighs many negatives. A per-example loss cannot do this, because it does not know how well the
+# set is doing.
 #
 # (eq-4-5)=
+# Over a group of examples that look alike the mean of $y_i$ is η. We put it into Eq. 4.4. The linear slope
+# changes its sign at $\eta = D/2$, and the squared slope is zero at $p_i = \eta/D$:
+#
 # $$ \text{linear:}\quad p = \begin{cases} 1 & \eta > D/2 \\ 0 & \eta < D/2 \end{cases} \qquad\qquad
 # \text{squared:}\quad p = \min(1,\ \eta / D) \tag{4.5} $$
 #
-# Under the linear rule predictions are hard, so $D$ is F1, and the threshold is *half of F1*, the best
-# one ([Eq. 2.3](eq-2-3)). The squared loss scales the true probabilities up by $1/D$. At $p = 0.5$ its
-# threshold is $\eta = D/2$ as well, but its $D$, the dice of soft predictions, is not F1.
+# In words: the linear loss makes predictions hard, and says "yes" from half of its own dice on. With hard
+# predictions $D$ is F1, so this is *half of F1*, the best threshold of [Eq. 2.3](eq-2-3). The squared loss
+# keeps probabilities, but scales the true ones up by $1/D$. At $p = 0.5$ its threshold is $D/2$ as well; its
+# $D$, however, is the dice of soft predictions and not F1.
 #
-# As a check, 4000 examples of the toy get free probabilities that minimise the expected loss.
+# We check this by a small experiment. We give 4000 examples of the toy free probabilities, each with its own
+# logit, and let Adam minimise the expected loss.
 
 # %%
-def ask(loss, eta, steps=800):
+x_free, _ = imbalanced_blobs(4000, seed=1)
+eta = optimal_logits(x_free).sigmoid().sort().values
+
+
+def minimiser(loss, eta, steps=800):
     """The probabilities that minimise an expected loss; free logits."""
     z = torch.zeros_like(eta, requires_grad=True)
     optimizer = torch.optim.Adam([z], lr=0.1)
@@ -310,10 +297,9 @@ def expected_set_loss(square):
     return loss
 
 
-free_linear, dice_linear = ask(expected_set_loss(False), eta)
-free_squared, dice_squared = ask(expected_set_loss(True), eta)
-
 # %%
+free_linear, dice_linear = minimiser(expected_set_loss(False), eta)
+free_squared, dice_squared = minimiser(expected_set_loss(True), eta)
 rule_linear = (eta > dice_linear / 2).double()
 rule_squared = (eta / dice_squared).clamp(max=1)
 gap_linear = (free_linear - rule_linear).abs().mean().item()
@@ -323,13 +309,51 @@ print(f"linear:  {dice_linear:.3f}, {gap_linear:.3f}")
 print(f"squared: {dice_squared:.3f}, {gap_squared:.3f}")
 
 # %% [markdown]
-# The free probabilities end where the formula says.
+# The free probabilities end where the formula says. We can now draw, for each loss, which probability it gives
+# to a group with the true probability η. The thin black line is the usual threshold.
+
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
+D_linear = D_squared = torch.tensor(1.0)
+for _ in range(50):  # Eq. 4.5, until each dice is that of its own probabilities
+    p_linear = (eta > D_linear / 2).double()
+    D_linear = 2 * (eta * p_linear).sum() / (p_linear + eta).sum()
+    p_squared = (eta / D_squared).clamp(max=1)
+    D_squared = 2 * (eta * p_squared).sum() / (p_squared**2 + eta).sum()
+
+grid = torch.linspace(0, 1, 1001)
+cost = eta[:, None] * (1 - grid) ** 2 / (grid**2 + 2)  # Eq. 7 with γ = 1, of a positive
+cost = cost + (1 - eta[:, None]) * grid**2 / (grid**2 + 1)  # and of a negative
+p_eq7 = grid[cost.argmin(1)]
+
+# %% mystnb={"code_prompt_show": "Code of Figure 4.1", "figure": {"caption": "Figure 4.1. The probability that minimises each loss for a group with the true probability \u03b7.", "name": "fig-4-1"}, "image": {"alt": "Five curves from (0, 0) to (1, 1). Cross entropy is the diagonal. Eq. 6 jumps from 0 to 1 at one half, linear dice at 0.27. Eq. 8 is a steeper straight line that reaches 1 at 0.60. Eq. 7 sags below the diagonal and crosses p = 0.5 at 0.57."}} tags=["hide-input"]
+fig, ax = plt.subplots(figsize=(6, 3.6))
+ax.plot(eta, eta, label="cross entropy: η itself", **style("ce"))
+ax.plot(eta, eta > 0.5, label="Eq. 6: the majority", **style("eq6"))
+ax.plot(eta, p_eq7, label="Eq. 7 (γ = 1)", **style("eq7"))
+ax.plot(eta, p_linear, label=f"linear dice: η > {D_linear / 2:.2f}", **style("dl linear"))
+ax.plot(eta, p_squared, label=f"Eq. 8: η / {D_squared:.2f}", **style("eq8"))
+ax.axhline(0.5, color="k", lw=0.8)
+ax.set(xlabel="true probability η of the group", ylabel="p that minimises the loss")
+fig.legend(loc="outside lower center", ncols=2, fontsize="small")
+plt.show()
+
+# %% [markdown]
+# Follow the black line from left to right, and see where each curve crosses it. Cross entropy and Eq. 6 cross
+# at η = 0.5, which is the best threshold for accuracy. Eq. 7 crosses later still, at 0.57. The set-level losses
+# cross much earlier: the linear one at 0.27, half of F1, and the squared one at 0.30. These are the **built-in
+# thresholds** of the losses. **So dice moves the threshold**, as tuning does after training (chapter 02).
+#
+# What a loss is minimised by is one thing. Whether training gets there is another, and for one of these losses
+# it will not.
 
 # %% [markdown]
 # ## 4.4 Which losses train?
 #
-# Every loss gets the same eight data sets, the trainer of [section 2.3](02_cross_entropy.ipynb) and
-# three starting biases: −3 (all examples at $p = 0.05$), 0 (at 0.5) and 2 (at 0.88).
+# We train with every loss on the same eight data sets, with the trainer of [section
+# 2.3](02_cross_entropy.ipynb). Because a loss may work from one start and fail from another, we use three
+# starting biases: −3, where all examples have $p = 0.05$; 0, where they have 0.5; and 2, where they have 0.88.
+# From Figure 4.1 we expect the set-level losses to be ahead at a threshold of 0.5. And if dice does nothing but
+# move the threshold, then its lead should vanish as soon as we tune the threshold of cross entropy.
 
 # %%
 LOSSES = {"cross entropy": binary_cross_entropy, **FOUR}
@@ -338,68 +362,111 @@ runs = train_from_starts(LOSSES, biases=STARTS, seeds=range(8))
 
 
 # %%
-def cell(values):
-    """Mean and half width of the 95% interval."""
-    i = interval(list(values))
-    return f"{i.mean:.3f} ± {i.high - i.mean:.3f}"
-
-
-def table(runs, key):
-    def row(name):
-        found = {b: [r[key] for r in runs[name, b]] for b in STARTS}
-        return {f"b0 = {b:+.0f}": cell(v) for b, v in found.items()}
-
-    return pd.DataFrame({name: row(name) for name in LOSSES}).T
-
-
 def scores(runs, name, bias, key):
     return np.array([r[key] for r in runs[name, bias]])
 
 
-print("test F1 at threshold .5: mean ± half of its 95% interval")
-table(runs, "f1")
-
-# %% [markdown]
-# *Eq. 6* scores 0 from every start, on every data set: it has collapsed. *Eq. 7* stays behind cross
-# entropy, as Figure 4.1 predicts, and from +2 three of its eight runs end at 0. The two *set-level*
-# losses reach about 0.52 from everywhere. With the threshold tuned on the training set:
-
-# %%
-print("test F1 at the tuned threshold")
-table(runs, "tuned")
-
-# %% [markdown]
-# From −3 and from 0 the *collapsed* Eq. 6 had found the direction and lost only its bias. From +2 it
-# learned no direction; 0.095 is the F1 of calling everything positive. Everything started at −3 or 0
-# ends within 0.02 of cross entropy. Seed by seed:
-
-# %%
 linear, eq8 = "dice linear, set level", "Eq. 8: set level, squared"
 eq6, eq7 = "Eq. 6: per example, linear", "Eq. 7: per example, squared"
 ce, gains = {}, {}
-for key, name in [("f1", "threshold .5"), ("tuned", "tuned")]:
+for key, name in [("f1", "threshold 0.5"), ("tuned", "tuned")]:
     ce[key] = scores(runs, "cross entropy", 0.0, key)
     gains[key] = interval(list(scores(runs, eq8, 0.0, "f1") - ce[key]))
     i = gains[key]
     difference = f"{i.mean:+.3f} [{i.low:+.3f}, {i.high:+.3f}]"
     print(f"Eq. 8 minus cross entropy, {name}: {difference}")
 
+# %% mystnb={"code_prompt_show": "Code of Figure 4.2", "figure": {"caption": "Figure 4.2. Test F1 of five losses from three starting biases, eight data sets each, with 95% intervals.", "name": "fig-4-2"}, "image": {"alt": "Two panels with five rows, one for each loss, and three marks in each row. Left, at threshold 0.5: the two set-level losses lie near 0.52, cross entropy at 0.45, Eq. 7 between 0.21 and 0.41, Eq. 6 at 0. Right, at the tuned threshold: nearly all marks lie between 0.48 and 0.52; only Eq. 6 from a start at 2 is near 0.1."}} tags=["hide-input"]
+fig, axes = plt.subplots(1, 2, figsize=(6.8, 3.4), sharex=True, sharey=True)
+titles = {"f1": "threshold 0.5", "tuned": "tuned threshold"}
+for ax, (key, title) in zip(axes, titles.items(), strict=True):
+    for shift, b, mark in zip((-0.22, 0, 0.22), STARTS, "o^s", strict=True):
+        means = [interval(list(scores(runs, name, b, key))) for name in LOSSES]
+        middle = [i.mean for i in means]
+        ends = [[i.mean - i.low for i in means], [i.high - i.mean for i in means]]
+        rows = np.arange(len(means)) + shift
+        ax.errorbar(middle, rows, xerr=ends, fmt=mark, ms=4, lw=1, label=f"start at {b:.0f}")
+    ax.set(title=title, xlabel="test F1")
+axes[0].set_yticks(range(len(LOSSES)), list(LOSSES))
+axes[0].invert_yaxis()
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+plt.show()
+
 # %% [markdown]
-# At threshold 0.5 Eq. 8 wins; against the tuned threshold the interval includes 0.
+# The left panel has a surprise. *Eq. 6* scores 0 from every start, on every data set: it has **collapsed**,
+# which means that it calls everything negative. *Eq. 7* stays behind cross entropy, as its built-in threshold
+# predicts, and from 2 three of its eight runs end at 0 as well. The two *set-level* losses reach about 0.52
+# from everywhere, clearly more than cross entropy.
+#
+# The right panel shows that most of these differences were differences of the threshold. Every loss that
+# started at −3 or 0 ends within 0.02 of cross entropy, and the interval of Eq. 8 minus cross entropy
+# includes 0. Even the collapsed Eq. 6 had found the right direction from these starts. Only its bias was too
+# low, and the tuned threshold repairs that. From 2, however, Eq. 6 learned no direction at all: its 0.095 is
+# the F1 of calling everything positive.
+#
+# Two questions remain. Why does Eq. 6 collapse, when Eq. 7, which differs by a square, mostly does not? And is
+# dice ever more than a threshold?
+
+# %% [markdown]
+# ### The collapse of Eq. 6
+#
+# We watch one training run step by step, on the same toy, from a bias of 0. Beside it we watch Eq. 8.
+
+# %% mystnb={"code_prompt_show": "Code of Figure 4.3", "figure": {"caption": "Figure 4.3. A collapse, and none.", "name": "fig-4-3"}, "image": {"alt": "Left, Eq. 6: the positives climb to 0.8 in ten steps, then fall and join the negatives near 0 at step 30. Right, Eq. 8: they climb in the same way, begin to fall, turn at step 20 and settle just above 0.5; the negatives end near 0.05."}} tags=["hide-input"]
+x, y = imbalanced_blobs(seed=0)
+fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
+for ax, name in zip(axes, (eq6, eq8), strict=True):
+    z = train_logistic(LOSSES[name], x, y, learning_rate=0.1, steps=150, record_every=1).logits
+    for label, look in [(1, {"color": POSITIVE}), (0, {"color": "0.4", "ls": "--"})]:
+        ax.plot(z.sigmoid()[:, y == label].mean(1), label=f"y = {label}", **look)
+    ax.axhline(0.5, color="k", lw=0.8, ls=":")
+    ax.set(xlabel="step", title=name)
+axes[0].set_ylabel("mean probability")
+axes[1].legend()
+plt.show()
+
+
+# %% [markdown]
+# In both panels the positives rise at first. Under Eq. 6 they turn around after ten steps, and fall to where
+# the negatives are. The reason is in the bias, which all examples share. There are nineteen negatives for each
+# positive, each negative lowers the bias a little, and together they win. Under Eq. 8 the same fall begins. But
+# as the positives fall, the dice $D$ falls too, and by [Eq. 4.4](eq-4-4) each positive then counts more. That
+# stops the fall.
+#
+# Eq. 7 is a loss of single examples as well. The difference is in the slope of a negative, the derivative of
+# its loss $L_0$ by $p$:
+#
+# $$ \text{Eq. 6:}\quad \frac{dL_0}{dp} = \frac{\gamma}{(p+\gamma)^2}, \qquad\qquad
+# \text{Eq. 7:}\quad \frac{dL_0}{dp} = \frac{2\gamma p}{(p^2+\gamma)^2} $$
+#
+# As $p$ goes to 0, the first stays at $1/\gamma$ and the second goes to 0. A positive has a slope of similar
+# size under both. Near $p = 0$ the many negatives therefore outweigh the positives under Eq. 6. With the
+# square, easy negatives fall silent, and the positives decide.
 
 # %% [markdown]
 # ### Where no straight line is right
 #
-# On this toy the model has the form of the true probabilities; on a second toy, built for this
-# purpose, it has not: three negatives in a hundred lie far beyond the positives, to one side.
+# So far dice was a threshold that learned itself. But our toy was kind to cross entropy, since a logistic model
+# can represent its true probabilities. Real models are rarely that right. We therefore build a second toy, on
+# purpose, where no straight line is right: three negatives in a hundred lie far beyond the positives, to one
+# side.
 
 # %%
+def cell(values):
+    """Mean and half width of the 95% interval."""
+    i = interval(list(values))
+    return f"{i.mean:.3f} ± {i.high - i.mean:.3f}"
+
+
 how = {"biases": STARTS, "seeds": range(8)}
 wrong = train_from_starts(LOSSES, blobs=misspecified_blobs, **how)
 print("second toy: test F1 at the tuned threshold")
-table(wrong, "tuned")
+rows = {n: {} for n in LOSSES}
+for n, b in product(LOSSES, STARTS):
+    rows[n][f"start at {b:.0f}"] = cell(scores(wrong, n, b, "tuned"))
+pd.DataFrame(rows).T
 
-# %% mystnb={"figure": {"caption": "Figure 4.2. The second toy, and where two losses put the line between yes and no, each at its tuned threshold. Orange triangles are positives.", "name": "fig-4-2"}, "image": {"alt": "A cloud of negatives at the origin, the positives up and to its right, and a small cloud of negatives far to the right. The line of cross entropy is nearly level and cuts the far cloud, most of which lies above it, on the positive side; the line of Eq. 8 falls steeply between the first two clouds and has all of the far cloud on its positive side."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 4.4", "figure": {"caption": "Figure 4.4. The second toy, and where two losses put the line between positive and negative, each at its tuned threshold. Orange triangles are positives.", "name": "fig-4-4"}, "image": {"alt": "A cloud of negatives at the origin, the positives up and to its right, and a small cloud of negatives far to the right. The line of cross entropy is nearly level and cuts the far cloud, most of which lies above it, on the positive side; the line of Eq. 8 falls steeply between the first two clouds and has all of the far cloud on its positive side."}} tags=["hide-input"]
 x2, y2 = misspecified_blobs(seed=0)
 fig, ax = plt.subplots(figsize=(6, 3.9))
 ax.scatter(*x2[y2 == 0].T, s=5, color=NEGATIVE, alpha=0.4)
@@ -419,15 +486,17 @@ plt.show()
 # %%
 by_ce = scores(wrong, "cross entropy", 0.0, "tuned")
 i = interval(list(scores(wrong, eq8, 0.0, "f1") - by_ce))
-print("Eq. 8 at .5 minus cross entropy at its tuned threshold:")
+print("Eq. 8 at 0.5 minus cross entropy at its tuned threshold:")
 print(f"{i.mean:+.3f} [{i.low:+.3f}, {i.high:+.3f}]")
 
 
 # %% [markdown]
-# Here dice beats the tuned threshold. In Figure 4.2 cross entropy calls 65% of the far negatives positive, and Eq. 8
-# calls all of them positive. An example that is sure and wrong costs cross entropy more the
-# farther out it lies; a set-level loss charges at most one false positive for it. The angle of the
-# weights on both toys:
+# Here dice beats the tuned threshold, and the interval is clearly above 0. Figure 4.4 shows how. In it, cross
+# entropy calls 65% of the far negatives positive. Eq. 8 does something that looks worse: it calls all of them
+# positive. Why is that better? An example that is sure and wrong costs cross entropy the more, the farther out
+# it lies. Cross entropy therefore turns its whole line in order to please a few far points. A set-level loss
+# charges at most one false positive for each of them. It gives them up, and gets the rest right. We can measure
+# how far each loss turns, by the angle of the weights on both toys.
 
 # %%
 def direction(loss, blobs):
@@ -446,49 +515,19 @@ angles = {
 pd.DataFrame(angles).T.map(np.mean).round(1)
 
 # %% [markdown]
-# Cross entropy turned its weights by 34 degrees because of the far negatives, Eq. 8 by five. **Where
-# the model is right, dice only moves the threshold. Where the model is wrong, dice can also find
-# another direction**, which tuning cannot.
-
-# %% [markdown]
-# ### The collapse of Eq. 6
+# Cross entropy turned its weights by 34 degrees because of the far negatives, and Eq. 8 turned by five. **Where
+# the model can be right, dice only moves the threshold. Where the model is wrong, dice can also find another
+# direction**, which tuning cannot. Whether that happens on real text is a question for [chapter
+# 17](17_when_does_dice_help.ipynb).
 #
-# On the first toy, from $b_0 = 0$:
-
-# %% mystnb={"figure": {"caption": "Figure 4.3. A collapse, and none.", "name": "fig-4-3"}, "image": {"alt": "Left, Eq. 6: the positives climb to 0.8 in ten steps, then fall and join the negatives near 0 at step 30. Right, Eq. 8: they climb in the same way, begin to fall, turn at step 20 and settle just above 0.5; the negatives end near 0.05."}} tags=["hide-input"]
-x, y = imbalanced_blobs(seed=0)
-fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
-for ax, name in zip(axes, (eq6, eq8), strict=True):
-    z = train_logistic(LOSSES[name], x, y, learning_rate=0.1, steps=150, record_every=1).logits
-    for label, look in [(1, {"color": POSITIVE}), (0, {"color": "0.4", "ls": "--"})]:
-        ax.plot(z.sigmoid()[:, y == label].mean(1), label=f"y = {label}", **look)
-    ax.axhline(0.5, color="k", lw=0.8, ls=":")
-    ax.set(xlabel="step", title=name)
-axes[0].set_ylabel("mean probability")
-axes[1].legend()
-plt.show()
+# All of this was computed on whole data sets. In practice the sum over the set is a sum over a batch, and a
+# batch may be small.
 
 # %% [markdown]
-# Under Eq. 6 nineteen negatives for each positive lower the bias, and the positives fall with it. At
-# set level the slope of a positive is $-(2-D)/S$ and that of a negative only $D/S$ ([Eq. 4.4](eq-4-4),
-# linear): the lower the dice, the more a positive counts. Why does Eq. 7 not always collapse? The
-# slopes of a negative differ:
-
-# %%
-p, gamma = sp.symbols("p gamma", positive=True)
-forms = {"Eq. 6": p / (p + gamma), "Eq. 7": p**2 / (p**2 + gamma)}
-for name, loss in forms.items():
-    slope = sp.factor(sp.diff(loss, p))
-    left = rf"\text{{{name}:}}\quad \frac{{dL_0}}{{dp}} = {sp.latex(slope)}"
-    at_0 = sp.latex(slope.subs(p, 0))
-    display(Math(left + rf"\;\to\; {at_0}\;\text{{ at }} p = 0"))
-
-# %% [markdown]
-# With the square, an easy negative has no slope, so that the positives decide.
-#
 # ## 4.5 Small batches
 #
-# In training, the set is a batch. How many batches hold no positive?
+# In training, the "set" of a set-level loss is a batch. If positives are rare and batches are small, a batch
+# may have no positive at all. How often does that happen?
 
 # %%
 sizes = [16, 64, 256, 1024]
@@ -499,15 +538,17 @@ pd.DataFrame(shares, index=[f"batch of {b}" for b in sizes]).T.round(3)
 
 
 # %% [markdown]
-# At 1%, 85% of the batches of 16 hold none. Such a batch still has a gradient, which lowers every $p$:
-# linear, $\gamma/(\sum p + \gamma)^2$ by $p$; squared, $2\gamma p/(\sum p^2 + \gamma)^2$, which fades
-# as $p$ falls. With γ = 0 the loss is the constant 1, which has no gradient.
+# With one positive in a hundred, 85% of the batches of 16 have none. Such a batch is not silent. If γ is above
+# 0, it lowers every $p$. The slope of the linear loss is then $\gamma/(\sum p + \gamma)^2$ for each example.
+# That of the squared loss is $2\gamma p/(\sum p^2 + \gamma)^2$, which fades as $p$ falls. Here, too, the square
+# protects. With γ = 0 the loss of an empty batch is the constant 1, which has no gradient.
 #
 # ### The dice of a batch is not the dice of the set
 #
-# With the true probabilities of a problem with 1% positives and a threshold, each example is a true
-# positive, an error or a true negative with known chances, and the expected dice of a batch is a finite
-# sum (γ = 1).
+# There is a second problem, and it has nothing to do with training: the mean dice of small batches is not the
+# dice of the set. To see it, we take a problem with one positive in a hundred, its true probabilities, and a
+# threshold. Every example is then a true positive, an error or a true negative with a known chance, so we can
+# compute the expected dice of a batch exactly, as a finite sum.
 
 # %%
 def expected_batch_dice(b, chance_tp, chance_wrong, gamma=1.0, most=60):
@@ -525,11 +566,11 @@ def expected_batch_dice(b, chance_tp, chance_wrong, gamma=1.0, most=60):
 
 problem = {"positive": 0.01, "separation": 3.0}
 x_big, y_big = imbalanced_blobs(400_000, seed=99, **problem)
-honest = optimal_logits(x_big, **problem).sigmoid()
+true_p = optimal_logits(x_big, **problem).sigmoid()
 
 
 def chances(cut):
-    said, gold = honest > cut, y_big.bool()
+    said, gold = true_p > cut, y_big.bool()
     tp, wrong = (said & gold).double(), (said ^ gold).double()
     return float(tp.mean()), float(wrong.mean())
 
@@ -542,11 +583,12 @@ print(f"  of this model:   {expected_batch_dice(16, tp, wrong):.4f}")
 print(f"  always negative: {expected_batch_dice(16, 0.0, 0.01):.4f}")
 
 # %% [markdown]
-# The set has an F1 of 0.63. Its batches have an expected dice of 0.948, because an empty batch with
-# nothing said scores $\gamma/\gamma = 1$. A model that says *nothing*, with an F1 of 0, gets 0.924, only
-# 0.024 less. The best threshold moves, too:
+# On the whole set the model has an F1 of 0.63. The expected dice of its batches is 0.948, far higher. This is
+# because a batch without positives, in which the model says nothing, scores $\gamma/\gamma = 1$. The last line
+# is the alarming one. A model that *always* says "negative" gets 0.924, so that small batches reward a useful
+# model by only 0.024. Does this also move the threshold?
 
-# %% mystnb={"figure": {"caption": "Figure 4.4. 1% positives: the score that a batch sees, by threshold; dots mark the best ones.", "name": "fig-4-4"}, "image": {"alt": "Expected dice against the threshold. The black line, F1 of the set, is a hill with its top near 0.35. The line of batches of 1024 lies close to it. With smaller batches the lines rise towards 1 and flatten, and their highest points wander to the right, to 0.44."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 4.5", "figure": {"caption": "Figure 4.5. 1% positives: the score that a batch sees, by threshold; dots mark the best ones.", "name": "fig-4-5"}, "image": {"alt": "Expected dice against the threshold. The black line, F1 of the set, is a hill with its top near 0.35. The line of batches of 1024 lies close to it. With smaller batches the lines rise towards 1 and flatten, and their highest points wander to the right, to 0.44."}} tags=["hide-input"]
 cuts = np.linspace(0.02, 0.98, 33)
 pairs = [chances(c) for c in cuts]
 fig, ax = plt.subplots(figsize=(6, 3.6))
@@ -563,20 +605,21 @@ plt.show()
 
 
 # %% [markdown]
-# At 16 the best threshold is 0.44 instead of 0.35, nearer to the 0.5 of accuracy: in a batch with at most
-# one positive the ratio of sums *is* a ratio of one example.
+# It does. On the whole set the best threshold is 0.35, and in batches of 16 it is 0.44. That is nearer to 0.5,
+# the best threshold for accuracy. In the limit this is no surprise. A batch with at most one positive is almost
+# a single example, and section 4.2 showed that single examples lead to an error rate.
 #
 # <div class="play" data-play="batches"><img src="../_static/play-batches.png"
-# alt="Left, F1 of the set and the expected dice of batches of 16 against the threshold: the batches'
-# curve is flat, near 0.95. Right, how many positives a batch holds: none in 85 of 100 batches."></div>
+# alt="Left, F1 of the set and the expected dice of batches of 16 against the threshold: the batches' curve is flat, near 0.95. Right, how many positives a batch has: none in 85 of 100 batches."></div>
 #
-# Train on batches of 16 in the Playground:
-# <a href="../docs/playground.html#loss=dl&amp;squared=false&amp;batch=16">linear</a> and
-# <a href="../docs/playground.html#loss=dl&amp;batch=16">squared</a>.
+# You can train on batches of 16 in the Playground, with the <a
+# href="../docs/playground.html#loss=dl&amp;squared=false&amp;batch=16">linear</a> and with the <a
+# href="../docs/playground.html#loss=dl&amp;batch=16">squared</a> loss.
 #
 # ### Does it matter in training?
 #
-# 1% positives, the same number of steps, four batch sizes, six data sets.
+# We train on data with one positive in a hundred, for the same number of steps, with four batch sizes. From the
+# slopes above we expect the linear loss to suffer most.
 
 # %%
 def train_in_batches(losses, b):
@@ -601,43 +644,42 @@ display(Markdown("Runs of six that end at an F1 of 0"))
 display(pd.DataFrame(zeros).T)
 
 # %% [markdown]
-# The linear loss collapses in batches of 16 and 64, in every run; at 256 it recovers. The squared loss and cross
-# entropy never collapse, not even in batches of 16, most of which have no positive. There the mean F1 of the squared
-# loss, 0.40, is not below that of cross entropy, but at 16 the squared loss does worse than at 256. So on this
-# toy the squared loss trains on batches that are mostly empty, and larger batches help it: at 1%, several hundred
-# tokens, a handful of sentences. If several hundred sentence pairs do not fit into memory, keep the squares, or
-# add the statistics of several batches before dividing (exercise 4.4). Section 17.4 has one case on real text.
+# The linear loss collapses in batches of 16 and 64, in every run; at 256 it recovers. The squared loss and
+# cross entropy never collapse, not even in batches of 16, most of which have no positive. There the mean F1 of
+# the squared loss, 0.40, is not below that of cross entropy. Larger batches do help it, however: at 16 it does
+# worse than at 256.
 #
-# With several classes a linear loss holds a fresh tagger at the
-# majority class ([Eq. 7.2](eq-7-2)). Hence the library squares by default.
+# What follows for you? Keep the squares. Choose batches of several hundred decisions if positives are as rare
+# as here; for a tagger that is a handful of sentences. If several hundred sentence pairs do not fit into
+# memory, add the statistics of several batches before you divide (exercise 4.4). Section 17.4 has one case on
+# real text. With several classes there is one more reason for the squares: a linear loss keeps a fresh tagger
+# at the majority class ([Eq. 7.2](eq-7-2)).
 
 # %% [markdown]
 # ## Summary
 #
-# - On hard predictions a per-example dice loss is the error rate over $1 + \gamma$ ([Eq. 4.1](eq-4-1)),
-#   a set-level one $1 - F_1$ ([Eq. 4.2](eq-4-2)).
-# - The linear set-level loss puts the threshold at half of F1, which is best; the
-#   squared one asks for $\eta/D$ ([Eq. 4.5](eq-4-5)), a threshold a little above it.
-# - On full batches of 5% positives [Eq. 6](eq-6) collapses from every start, Eq. 7 from +2 in three
-#   runs of eight, the set-level losses never. With a tuned threshold and a start at −3 or 0 all end
-#   within 0.02 of cross entropy.
-# - Where no straight line is right, Eq. 8 beats cross entropy with a tuned threshold: the far negatives
-#   turn the weights of cross entropy, hardly those of Eq. 8.
-# - At 1% most batches of 16 have no positive. The linear loss collapses on them, the squared one does not. Larger
-#   batches and summed statistics help both.
+# - A per-example dice loss is an error rate on hard predictions ([Eq. 4.1](eq-4-1)), and only the set-level
+#   loss is $1 - F_1$ ([Eq. 4.2](eq-4-2)).
+# - Set-level dice has a built-in threshold, half of F1 for the linear form and a little above it for the
+#   squared one ([Eq. 4.5](eq-4-5)).
+# - [Eq. 6](eq-6) collapses from every start, because the many negatives keep lowering the bias; the set-level
+#   losses never collapse on full batches.
+# - Where the model can represent the true probabilities, cross entropy with a tuned threshold is as good as
+#   dice; where no straight line is right, dice can find a better direction.
+# - In batches without positives use the squared loss, larger batches, or summed statistics.
 
 # %% [markdown]
 # ## Exercises
 #
-# **Exercise 4.1 (recall).** A modest model gives every positive 0.9 and every negative 0.1 (5%
-# positives, 1000 examples), so that every answer is right. What do the four dice losses say?
+# **Exercise 4.1 (recall).** A modest model gives every positive 0.9 and every negative 0.1 (5% positives, 1000
+# examples), so that every answer is right. What do the four dice losses say?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 4.1"} tags=["solution", "hide-cell"]
 modest = torch.where(gold == 1, 0.9, 0.1).logit()
 said = {name: loss(modest, gold).item() for name, loss in FOUR.items()}
 for name, value in said.items():
     print(f"{name:30} {value:.3f}")
-# The linear set-level loss says .524: 950 times .1 is 95 in the denominator, twice the number of
+# The linear set-level loss says 0.524: 950 times 0.1 is 95 in the denominator, twice the number of
 # positives. Squared, the same crowd counts 9.5.
 assert round(said[linear], 3) == 0.524
 
@@ -645,7 +687,7 @@ assert round(said[linear], 3) == 0.524
 # **Exercise 4.2 (pencil).** Prove that per example [Eq. 6](eq-6) and [Eq. 7](eq-7) depend on $p$
 # only through the error $e = |p - y|$, and give the two functions for each label.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 4.2"} tags=["solution", "hide-cell"]
 # For y = 1 put p = 1 - e, for y = 0 put p = e. Eq. 6: y = 1 gives e/(2 - e + γ), y = 0 e/(e + γ).
 # Eq. 7: y = 1 gives e²/((1 - e)² + 1 + γ), since (1 - e)² + 1 - 2(1 - e) = e²; y = 0 e²/(e² + γ).
 e, g = sp.symbols("e gamma", positive=True)
@@ -655,10 +697,10 @@ for k, below in {1: 2 - e + g, 2: (1 - e) ** 2 + 1 + g}.items():
 
 
 # %% [markdown]
-# **Exercise 4.3 (apply).** Which batch size makes 95% of all batches hold at least one positive,
+# **Exercise 4.3 (apply).** Which batch size is large enough that 95% of all batches have at least one positive,
 # and at least five, for shares of 0.1%, 1%, 5% and 20%?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 4.3"} tags=["solution", "hide-cell"]
 def batch_for(share, at_least, sure=0.95):
     b = at_least
     while stats.binom.sf(at_least - 1, b, share) < sure:
@@ -675,7 +717,7 @@ pd.DataFrame(rows).T.rename(columns={1: "one positive", 5: "five positives"})
 # and dividing once. Compare with the loss of all at once, and with what the same mean does to cross
 # entropy. Then get the *gradient* of the whole with one piece in memory at a time.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 4.4"} tags=["solution", "hide-cell"]
 z = optimal_logits(x).requires_grad_()
 pieces = list(zip(z.split(16), y.split(16), strict=True))
 whole = binary_dice_statistics(z, y, squared=True).loss()
@@ -703,7 +745,7 @@ print(f"cosine of the mean's gradient with the exact one: "
 # each start, −3, 0 and +2: does the squared set-level loss settle earlier than the linear one? Then
 # measure the step from which on the training F1 stays above 95% of its final value.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 4.5"} tags=["solution", "hide-cell"]
 def settles(loss, bias, seed, rate):
     x, y = imbalanced_blobs(seed=2 * seed)
     fit = train_logistic(loss, x, y, bias=bias, learning_rate=rate, steps=150, record_every=2)
@@ -729,7 +771,7 @@ assert saved[2.0].low > 0
 # **Exercise 4.6 (small research).** Does a mixture of cross entropy and Eq. 8 get the better of
 # both? Train λ·CE + (1−λ)·DL for a few λ in batches of 16 at 1% positives and report intervals.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 4.6"} tags=["solution", "hide-cell"]
 def mixture(share):
     return lambda z, t: share * binary_cross_entropy(z, t) + (1 - share) * LOSSES[eq8](z, t)
 
@@ -738,16 +780,16 @@ mixed = train_in_batches({s: mixture(s) for s in (0.0, 0.2, 0.5)}, 16)
 for share, values in mixed.items():
     print(f"λ = {share}: {cell(values)}")
 difference = interval([a - b for a, b in zip(mixed[0.2], mixed[0.0], strict=True)])
-print(f"λ = .2 minus λ = 0: [{difference.low:+.3f}, {difference.high:+.3f}]")
+print(f"λ = 0.2 minus λ = 0: [{difference.low:+.3f}, {difference.high:+.3f}]")
 assert -0.02 < difference.low < 0 < difference.high < 0.02
-# Verdict: not here. A fifth of cross entropy changes F1 by less than .02 either way.
+# Verdict: not here. A fifth of cross entropy changes F1 by less than 0.02 either way.
 
 # %% [markdown]
 # ## Further reading
 #
-# - {cite:t}`milletari2016vnet`: V-Net, where the squared denominator comes from, for a prostate that
-#   fills a small part of a scan.
-# - {cite:t}`bertels2021`: what soft dice asks for where labels are uncertain, in theory and on
+# - {cite:t}`milletari2016vnet`: V-Net, where the squared denominator comes from, for a prostate that fills a
+#   small part of a scan.
+# - {cite:t}`bertels2021`: which predictions minimise soft dice where labels are uncertain, in theory and on
 #   scans. Its volumes are biased for the reason of section 4.3: dice moves the threshold.
-# - {cite:t}`tilborghs2022`: absent classes, over what one sums, and the smoothing term; the
-#   derivative of dice is "the real motor", as in section 7.5.
+# - {cite:t}`tilborghs2022`: absent classes, over what one sums, and the smoothing term; the derivative of dice
+#   is "the real motor", as in section 7.5.

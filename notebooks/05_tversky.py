@@ -13,9 +13,13 @@
 # %% [markdown]
 # # 05 Tversky: a price for each kind of error
 #
-# Dice charges a false positive and a false negative the same. Tversky's index has a price for each, α
-# and β. Their ratio decides which model is best, and the best threshold is α times the index. This
-# holds for a set; on single examples the prices are not what you set.
+# You look for the names of medicines in reports of side effects. A person will read everything that your tagger
+# marks, so a false alarm costs a few seconds, but a missed medicine may never be found. Or you fill a database
+# without anybody looking, and then a false entry is the greater harm. In both cases the two kinds of error do
+# not cost the same. Dice, however, charges the same price for both. In this chapter we meet Tversky's index,
+# which has a price for each, α and β. We find out what these prices buy: their ratio decides which model is
+# best, and the best threshold is α times the index. This is true of a set. On single examples the prices that
+# you set are not the prices that you get.
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -29,7 +33,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import matplotlib.pyplot as plt
 
 from dicelab.figures import POSITIVE, use_style
@@ -38,7 +42,7 @@ use_style()
 said, gold = {3, 4, 9, 10, 20, 21}, {3, 4, 9, 15}
 prices = {"precision": (1, 0), "recall": (0, 1), "dice": (0.5, 0.5), "Jaccard": (1, 1)}
 
-# %% mystnb={"figure": {"caption": "Figure 5.1. What the index compares. Orange tokens are positives; the index never looks at the light grey ones."}, "image": {"alt": "A sentence of 23 tokens in a row. Orange squares mark tokens 3, 4 and 9, where model and gold agree; dark crosses 10, 20 and 21, said but not gold; an orange circle 15, gold but not said. All others are light grey."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 5.1", "figure": {"caption": "Figure 5.1. What the index compares. Orange tokens are positives; the index never looks at the light grey ones."}, "image": {"alt": "A sentence of 23 tokens in a row. Orange squares mark tokens 3, 4 and 9, where model and gold agree; dark crosses 10, 20 and 21, said but not gold; an orange circle 15, gold but not said. All others are light grey."}} tags=["hide-input"]
 kinds = {"right": said & gold, "said, not gold (α)": said - gold, "gold, not said (β)": gold - said}
 fig, axis = plt.subplots(figsize=(5.6, 1.7))
 axis.scatter(range(1, 24), [0] * 23, marker="s", s=70, color="0.88")
@@ -53,22 +57,22 @@ plt.show()
 
 # %% [markdown]
 # - **For** readers whose two kinds of error do not cost the same.
-# - **You need** chapters 03 and [04](04_dice_loss.ipynb): true and false positives, F1, the smoothing
-#   term γ, the per-example and the set level.
-# - **You will be able to** choose α and β from what an error costs you, translate them into an $F_b$ and
-#   into a threshold, and say when the loss is the dice loss.
-# - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms:
-#   [Notation and glossary](../docs/notation.md).
+# - **You need** chapters 03 and [04](04_dice_loss.ipynb): true and false positives, F1, the smoothing term γ,
+#   the per-example and the set level.
+# - **You will be able to** choose α and β from what an error costs you, translate them into an $F_b$ and into a
+#   threshold, and say when the loss is the dice loss.
+# - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms: [Notation and
+#   glossary](../docs/notation.md).
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import inspect
 
 import pandas as pd
 import sympy as sp
 import torch
-from IPython.display import Markdown, Math, display
+from IPython.display import Markdown
 
-from dicebook import BinaryTverskyLoss, make_loss
+from dicebook import BinaryTverskyLoss
 from dicebook.losses import equations
 from dicelab.figures import style
 from dicelab.records.runs import interval
@@ -80,13 +84,18 @@ torch.set_default_dtype(torch.float64)
 # %% [markdown]
 # ## 5.1 The index: two differences, two weights
 #
-# Let A be the set of tokens that a model calls positive and B the set of those that are. Tversky's index
-# {cite}`tversky1977` compares what they share with the two kinds of error, each with a price.
+# Figure 5.1 shows a sentence of 23 tokens. As in chapter 03, let $A$ be the set of tokens that a model calls
+# positive, and $B$ the set of those that are positive. Three kinds of tokens matter: those in both sets, those
+# only in $A$, and those only in $B$. The last two are the false positives and the false negatives. We want a
+# score that compares the first kind with the other two, and that lets us say how much each kind of error
+# counts.
 #
 # > "Tversky index offers the flexibility in controlling the tradeoff between false-negatives and
 # > false-positives." (the paper, Section 3.3)
 #
 # (eq-9)=
+# Tversky's index {cite}`tversky1977` is such a score:
+#
 # $$
 # \begin{aligned}
 # &\mathrm{TI}(A, B) = \\
@@ -94,8 +103,8 @@ torch.set_default_dtype(torch.float64)
 # \end{aligned} \tag{9}
 # $$
 #
-# A∖B are the false positives, priced α. B∖A are the false negatives, priced β. Of the sets in
-# Figure 5.1:
+# Read the denominator aloud: what the sets share, plus α for every false positive, plus β for every false
+# negative. If there are no errors, the index is 1. We try four pairs of prices on the sets of Figure 5.1.
 
 # %%
 def tversky_index(A, B, alpha, beta):  # Eq. 9
@@ -109,119 +118,91 @@ for name, (a, b) in prices.items():
 pd.Series(index_of).round(3)
 
 # %% [markdown]
-# A price on false positives alone (1, 0) gives the precision, 3/6, one on false negatives alone (0, 1)
-# the recall, 3/4. Prices of 0.5 and 0.5 give dice, 0.6, in between. The fourth row, (1, 1), is Jaccard's
-# index: the same ratio of prices as dice, another value.
+# The first two rows are old friends. With a price on false positives alone, the denominator counts everything
+# that the model called positive, and the index is the precision. With a price on false negatives alone it is
+# the recall. With half a price on each it is dice, which lies between the two. The fourth row is Jaccard's
+# index. It has the same ratio of prices as dice, and another value; we come back to that.
 #
-# In dicebook α is called `fp_weight` and β `fn_weight`. Eq. 9 for tensors that
-# need not be 0 or 1:
+# In dicebook α is called `fp_weight` and β is called `fn_weight`. The library's function takes the three counts
+# as tensors, which need not be whole numbers.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 Markdown(f"```python\n{inspect.getsource(equations.tversky_index)}```")
 
 # %% [markdown]
-# At γ = 0 it gives the four numbers above, and the loss `make_loss("binary_eq9")` is 1 − TI.
-
-# %% tags=["hide-input"]
-counts = [torch.tensor(float(len(s))) for s in (said & gold, said - gold, gold - said)]
-in_said, in_gold = (torch.tensor([float(i in s) for i in range(24)]) for s in (said, gold))
-for name, (a, b) in prices.items():
-    library = equations.tversky_index(*counts, gamma=0.0, alpha=a, beta=b)
-    loss = make_loss("binary_eq9", fp_weight=a, fn_weight=b)(80 * in_said - 40, in_gold)
-    torch.testing.assert_close(library, torch.tensor(index_of[name]))
-    torch.testing.assert_close(1 - loss, torch.tensor(index_of[name]))
+# For γ = 0 it gives the four numbers above, and the loss `make_loss("binary_eq9")` is one minus the index.
+# Which prices should you choose? If you know how much recall matters to you, somebody has answered that
+# already.
 
 # %% [markdown]
 # ## 5.2 The $F_\beta$ reading, and its condition
 #
-# The index "can be thought as the approximation of the $F_\beta$ score" (Section 3.3). F's β and
-# Tversky's β are different numbers, so the first is written b here.
+# The paper says that the index "can be thought as the approximation of the $F_\beta$ score" (Section 3.3). We
+# want to know when that is true. Two different numbers are called β here, so we write $b$ for that of $F$.
 #
 # (eq-5-1)=
-# $F_b$ treats recall as b times as important as precision:
+# $F_b$ treats recall as $b$ times as important as precision:
 #
 # $$
 # F_b = (1 + b^2)\,\frac{\mathrm{Pre} \cdot \mathrm{Rec}}{b^2\,\mathrm{Pre} + \mathrm{Rec}}
 # \tag{5.1}
 # $$
+#
+# To compare it with the index, we write it in counts. We put in $\mathrm{Pre} = \mathrm{TP}/(\mathrm{TP} +
+# \mathrm{FP})$ and $\mathrm{Rec} = \mathrm{TP}/(\mathrm{TP} + \mathrm{FN})$, and simplify:
+#
+# $$ F_b = \frac{(1 + b^2)\,\mathrm{TP}}{(1 + b^2)\,\mathrm{TP} + \mathrm{FP} + b^2\,\mathrm{FN}} $$
+#
+# Now divide above and below by $1 + b^2$. What remains in front of FP and of FN are the two prices:
+#
+# $$ F_b = \frac{\mathrm{TP}}{\mathrm{TP} + \alpha\,\mathrm{FP} + \beta\,\mathrm{FN}} \quad\text{with}\quad
+# \alpha = \frac{1}{1 + b^2}, \quad \beta = \frac{b^2}{1 + b^2} $$
+#
+# So on hard decisions the index does not approximate $F_b$: for these prices it **is** $F_b$. The condition is
+# that the two prices add up to 1, which those of Jaccard's index do not. How much does the sum matter? We look
+# at one over the index, minus one:
+#
+# $$ \frac{1}{\mathrm{TI}} - 1 = \frac{\alpha\,\mathrm{FP} + \beta\,\mathrm{FN}}{\mathrm{TP}} $$
+#
+# If we multiply both prices by a constant, then the right side is multiplied by it as well, for every model.
+# Whichever model was ahead stays ahead. **The ratio α : β decides which model is best; the sum decides only the
+# value.** That is why the paper's Table 10 can vary α alone and keep β = 1 − α. Here are the prices of the
+# usual $F_b$.
 
-# %%
-roman = r"\mathrm{TP} \mathrm{FP} \mathrm{FN}"
-TP, FP, FN = sp.symbols(roman, positive=True)
-b, alpha, beta, gamma, p = sp.symbols("b alpha beta gamma p", positive=True)
-precision, recall = TP / (TP + FP), TP / (TP + FN)
-F = sp.factor((1 + b**2) * precision * recall / (b**2 * precision + recall))
-TI = TP / (TP + alpha * FP + beta * FN)
-display(Math(rf"F_b = {sp.latex(F)}"))
-display(Math(rf"\mathrm{{TI}} = {sp.latex(TI)}"))
-
-# %% [markdown]
-# They agree for all counts exactly when the coefficients of FP and of FN agree in $\mathrm{TP}/F_b$
-# and $\mathrm{TP}/\mathrm{TI}$:
-
-# %%
-difference = sp.Poly(sp.expand(TP / F - TP / TI), FP, FN)
-solution = sp.solve(difference.coeffs(), [alpha, beta], dict=True)[0]
-for letter, found in solution.items():
-    display(Math(rf"{sp.latex(letter)} = {sp.latex(found)}"))
-display(Math(rf"\alpha + \beta = {sp.simplify(sum(solution.values()))}"))
-
-# %% [markdown]
-# With hard counts TI **is** $F_b$ for these prices, which add up to 1; Jaccard's (1, 1) do not.
-# Multiply both prices by c and look at 1/TI − 1:
-
-# %%
-c = sp.Symbol("c", positive=True)
-scaled = TI.subs({alpha: c * alpha, beta: c * beta}, simultaneous=True)
-ratio = sp.simplify((1 / scaled - 1) / (1 / TI - 1))
-top = r"1/\mathrm{TI}(c\alpha, c\beta) - 1"
-bottom = r"1/\mathrm{TI}(\alpha, \beta) - 1"
-Math(rf"\frac{{{top}}}{{{bottom}}} = {sp.latex(ratio)}")
-
-# %% [markdown]
-# So every model that beats another under (α, β) beats it under (cα, cβ). **The ratio α : β decides
-# which model is best; the sum decides only the value.** So the paper's Table 10 can keep β = 1 − α. The
-# prices of the usual $F_b$:
-
-# %% tags=["hide-input"]
-rows = {f"F{v}": {k.name: float(e.subs(b, v)) for k, e in solution.items()} for v in (0.5, 1, 2, 3)}
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
+rows = {f"F{v}": {"α": 1 / (1 + v**2), "β": v**2 / (1 + v**2)} for v in (0.5, 1, 2, 3)}
 pd.DataFrame(rows).T.round(3)
 
+
 # %% [markdown]
-# For F2 a false positive costs 0.2 and a false negative
-# 0.8: b = 2 means a price ratio of 4.
+# For F2 a false positive costs 0.2 and a false negative costs 0.8. Notice that "twice as important" means a
+# price ratio of four, because $b$ is squared. We know now what the prices mean for a score. What do they mean
+# for a decision?
 
 # %% [markdown]
 # ## 5.3 What the prices buy: a threshold
 #
-# A model gives every token its true probability η of being positive. Which tokens should the model
-# call positive for the highest TI? With one token more, TP grows by η, FP by 1 − η, and FN shrinks by
-# η.
-
-# %%
-eta = sp.Symbol("eta", positive=True)
-gain = (sp.diff(TI, TP) - sp.diff(TI, FN)) * eta
-gain += sp.diff(TI, FP) * (1 - eta)
-value = sp.Symbol("T", positive=True)  # of TI itself: substitute FN by it
-gain_T = gain.subs(FN, sp.solve(sp.Eq(TI, value), FN)[0])
-threshold = sp.factor(sp.solve(gain_T, eta)[0])
-short = sp.simplify(threshold.subs(beta, 1 - alpha))
-equal = r"\;\overset{\alpha+\beta=1}{=}\;"
-display(Math(rf"t^* = {sp.latex(threshold)} {equal} {sp.latex(short)}"))
-
-
-# %% [markdown]
+# Suppose that a model knows the true probability η of every token. Which tokens should it call positive, if we
+# want the highest index? We ask as in [chapter 02](02_cross_entropy.ipynb): when does one more token pay? On
+# average TP grows by η, FP grows by $1 - \eta$, and FN shrinks by η. The numerator of the index is TP, so it
+# grows by η. The denominator grows by
+#
+# $$ \eta + \alpha\,(1 - \eta) - \beta\,\eta = \alpha + \eta\,(1 - \alpha - \beta) = \alpha
+# \qquad\text{if } \alpha + \beta = 1 $$
+#
 # (eq-5-2)=
-# With α + β = 1: call a token positive when
+# A fraction rises if what we add above, divided by what we add below, is more than the fraction. So the token
+# pays if $\eta/\alpha > \mathrm{TI}$. We stop where the index has its highest value, TI*:
 #
 # $$ \eta > t^* = \alpha \cdot \mathrm{TI}^* \tag{5.2} $$
 #
-# where TI* is the best reachable index. For α = 0.5 this is [Eq. 2.3](eq-2-3). A small α means a low
-# threshold, and so more recall. The threshold never exceeds α. (Turn the prices in the
-# <a href="../docs/playground.html#loss=tl&amp;squared=false&amp;fp=0.1&amp;fn=0.9">Playground</a>.)
+# In words: call a token positive if its probability is above α times the best index. For α = 0.5 this is [Eq.
+# 2.3](eq-2-3), the rule of F1. A small α means a low threshold, and therefore more recall. The threshold never
+# exceeds α, because the index never exceeds 1. (You can change the prices with the sliders of the <a
+# href="../docs/playground.html#loss=tl&amp;squared=false&amp;fp=0.1&amp;fn=0.9">Playground</a>.)
 #
-# On the toy of [chapter 04](04_dice_loss.ipynb) every count is known in closed form; a search for the
-# best threshold finds
+# We check the rule on the toy of [chapter 04](04_dice_loss.ipynb), where every count is known in closed form.
+# For several α we search for the best threshold, and compare it with the rule.
 
 # %%
 def blob_counts(logit, prior=0.05, distance=2.0):
@@ -245,15 +226,16 @@ pd.DataFrame(found, columns=columns).round(3)
 
 
 # %% [markdown]
-# The last two columns agree to the third digit, from a threshold of 0.04 to 0.68. So one can train with α
-# and β, or train with cross entropy and move the threshold to α·TI* (exercise 5.6).
+# The last two columns agree to the third digit, over a wide range of thresholds. For you this means that there
+# are two ways to the same decisions: train with α and β, or train with cross entropy and move the threshold to
+# α·TI* (exercise 5.6). We now turn to the first way, and to the form in which the paper prints it.
 
 # %% [markdown]
 # ## 5.4 The loss of one example
 #
 # (eq-10)=
-# "The Tversky loss (TL) is thus given as follows" (Section 3.3), one fraction per example, with γ in
-# both places:
+# "The Tversky loss (TL) is thus given as follows" (Section 3.3). It takes the probability for the decision, one
+# fraction for each example, and adds γ above and below, as dice does:
 #
 # $$
 # \begin{aligned}
@@ -270,23 +252,21 @@ def tversky_loss(p, y, alpha, beta, gamma=1.0):
     return 1 - (p * y + gamma) / (p * y + alpha * fp + beta * fn + gamma)
 
 
-# %%
-positive = sp.factor(tversky_loss(p, 1, alpha, beta, gamma))
-negative = sp.factor(tversky_loss(p, 0, alpha, beta, gamma))
-for y, loss in ((1, positive), (0, negative)):
-    slope = sp.factor(sp.diff(loss, p))
-    display(
-        Math(
-            rf"y={y}:\quad \mathrm{{TL}} = {sp.latex(loss)}, \qquad"
-            rf"\frac{{d\,\mathrm{{TL}}}}{{dp}} = {sp.latex(slope)}"
-        )
-    )
-
 # %% [markdown]
-# The loss of a positive depends only on β, that of a negative only on α, and the slopes never change
-# sign.
+# From chapter 04 we are suspicious of a sum of fractions. So we write the loss for each label alone, and
+# differentiate:
+#
+# $$ \begin{aligned}
+# y = 1: \quad & \mathrm{TL} = \frac{\beta\,(1-p)}{p + \beta\,(1-p) + \gamma}, &
+# \frac{d\,\mathrm{TL}}{dp} &= -\frac{\beta\,(1+\gamma)}{(p + \beta\,(1-p) + \gamma)^2} \\
+# y = 0: \quad & \mathrm{TL} = \frac{\alpha\,p}{\alpha\,p + \gamma}, &
+# \frac{d\,\mathrm{TL}}{dp} &= \frac{\alpha\,\gamma}{(\alpha\,p + \gamma)^2}
+# \end{aligned} $$
+#
+# The loss of a positive depends only on β, and that of a negative only on α. The slopes never change their
+# sign, so every example moves in the right direction. What does an error cost?
 
-# %% mystnb={"figure": {"caption": "Figure 5.2. What one example costs under Eq. 10, \u03b3 = 1. The ends of the curves are the prices of a wrong answer."}, "image": {"alt": "Two panels. Left, a positive: the loss falls to zero at p = 1, from 0.47 for alpha 0.1, 0.33 for 0.5 and 0.09 for 0.9. Right, a negative: it rises from zero at p = 0 to the same three heights, in the opposite order of alpha."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 5.2", "figure": {"caption": "Figure 5.2. What one example costs under Eq. 10, \u03b3 = 1. The ends of the curves are the prices of a wrong answer."}, "image": {"alt": "Two panels. Left, a positive: the loss falls to zero at p = 1, from 0.47 for alpha 0.1, 0.33 for 0.5 and 0.09 for 0.9. Right, a negative: it rises from zero at p = 0 to the same three heights, in the opposite order of alpha."}} tags=["hide-input"]
 probability = torch.linspace(0, 1, 201)
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
 for axis, y, name in zip(axes, (1, 0), ("a positive", "a negative"), strict=True):
@@ -297,7 +277,7 @@ for axis, y, name in zip(axes, (1, 0), ("a positive", "a negative"), strict=True
             loss,
             line,
             color="0.2",
-            label=f"α = {a}, β = {1 - a:.1f}".replace("0.", "."),
+            label=f"α = {a}, β = {1 - a:.1f}",
         )
     axis.set(title=f"Loss of {name}", xlabel="probability $p$")
 axes[0].set_ylabel("loss")
@@ -307,13 +287,21 @@ fig.legend(
 plt.show()
 
 # %% [markdown]
-# With hard predictions an example costs nothing or one of two constants:
-
-# %%
-cost_fn = sp.factor(positive.subs(p, 0))
-cost_fp = sp.factor(negative.subs(p, 1))
-display(Math(rf"\text{{a false negative costs }} {sp.latex(cost_fn)}"))
-display(Math(rf"\text{{a false positive costs }} {sp.latex(cost_fp)}"))
+# The ends of the curves are the costs of a wrong hard answer. We read them off the formulas above. A positive
+# at $p = 0$ costs $\beta/(\beta+\gamma)$, and a negative at $p = 1$ costs $\alpha/(\alpha+\gamma)$. A right
+# answer costs nothing.
+#
+# (eq-5-3)=
+# On hard predictions the loss is therefore a sum over the two kinds of error:
+#
+# $$
+# \begin{aligned}
+# \mathrm{TL} = &\ \frac{\alpha}{\alpha+\gamma} \cdot \frac{\mathrm{FP}}{N} \\
+# &+ \frac{\beta}{\beta+\gamma} \cdot \frac{\mathrm{FN}}{N}
+# \end{aligned} \tag{5.3}
+# $$
+#
+# We check it on a thousand random predictions.
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -325,42 +313,34 @@ by_hand = share_fp * 0.2 / (0.2 + 1) + share_fn * 0.8 / (0.8 + 1)
 torch.testing.assert_close(by_loss, by_hand)
 print(f"Eq. 10: {by_loss:.6f}   cost-weighted error rate: {by_hand:.6f}")
 
+
 # %% [markdown]
-# (eq-5-3)=
-# On hard predictions Eq. 10 is
-#
-# $$
-# \begin{aligned}
-# \mathrm{TL} = &\ \frac{\alpha}{\alpha+\gamma} \cdot \frac{\mathrm{FP}}{N} \\
-# &+ \frac{\beta}{\beta+\gamma} \cdot \frac{\mathrm{FN}}{N}
-# \end{aligned} \tag{5.3}
-# $$
-#
-# **Per example, Tversky is a cost-weighted error rate** and no $F_b$. The costs are not α and β,
-# because γ changes them:
+# **Per example, Tversky is a cost-weighted error rate** and no $F_b$. There is a second disappointment. The
+# costs are not α and β, because γ has changed them, and it has changed the larger price more. Suppose that you
+# set α = 0.1 and β = 0.9, so that a false negative costs nine times as much as a false positive. What ratio do
+# you get?
 
 # %%
-ratio = sp.factor(cost_fn / cost_fp)
-for limit in (0, sp.oo):
-    end = sp.latex(sp.limit(ratio, gamma, limit))
-    left = rf"\gamma \to {sp.latex(limit)}:\quad"
-    display(Math(rf"{left} {sp.latex(ratio)} \to {end}"))
-asked = ratio.subs({alpha: 0.1, beta: 0.9})
-delivered = {g: float(asked.subs(gamma, g)) for g in (0.001, 0.1, 1, 10)}
+def cost_ratio(alpha, beta, gamma):
+    """What a false negative costs, in false positives."""
+    return beta / (beta + gamma) / (alpha / (alpha + gamma))
+
+
+delivered = {g: cost_ratio(0.1, 0.9, g) for g in (0.001, 0.1, 1, 10)}
 name = "false negatives : false positives"
 pd.Series(delivered, name=name).rename_axis("γ").round(2)
 
 
 # %% [markdown]
-# You ask for a ratio of 9 (α = 0.1, β = 0.9) and get 5.21 with γ = 1, 1.8 with γ = 0.1, and 1 as γ
-# vanishes. Only a large γ gives the ratio that was set.
+# You set a ratio of nine and get 5.21 with the usual γ = 1. As γ vanishes, the ratio goes to 1, and your prices
+# have no effect at all. Only a large γ gives the ratio that you set. Can a set do better?
 
 # %% [markdown]
 # ## 5.5 The loss of a set
 #
 # (eq-5-4)=
-# The paper writes a set-level form for dice ([Eq. 8](eq-8)) and none for Tversky. Summing before
-# dividing gives
+# For dice the paper prints a form that sums before it divides ([Eq. 8](eq-8)). For Tversky it prints none, but
+# we can write it in the same way. We take soft counts of the whole set, and one fraction of them:
 #
 # $$
 # \begin{aligned}
@@ -370,6 +350,9 @@ pd.Series(delivered, name=name).rename_axis("γ").round(2)
 # {\mathrm{TP} + \alpha\,\mathrm{FP} + \beta\,\mathrm{FN} + \gamma}
 # \end{aligned} \tag{5.4}
 # $$
+#
+# On hard predictions and without γ, this is one minus the index itself. We expect it to agree with $1 - F_2$ if
+# we take the prices of F2.
 
 # %%
 def tversky_loss_set(p, y, alpha, beta, gamma=1.0):
@@ -386,64 +369,39 @@ torch.testing.assert_close(set_loss, 1 - f2)
 print(f"set-level loss {set_loss:.4f} = 1 − F2, with F2 = {f2:.4f}")
 
 # %% [markdown]
-# On hard predictions, prices of 0.2 and 0.8 give 1 − F2 exactly: at set
-# level the paper's sentence about $F_\beta$ is true.
+# It does, exactly. At set level the paper's sentence about $F_\beta$ is true, and this is the form that you
+# should use.
 #
-# With `squared=False`, as in this chapter, dicebook has the same values and gradients. By default it
-# squares the errors, FP as $\sum p^2\,(1 - y)$ and FN as $\sum (1 - p)^2\,y$, which is the same on hard
-# predictions and collapses less in training (chapter 07).
-
-# %% tags=["hide-input"]
-logit = (3 * torch.randn(1000, generator=generator)).requires_grad_()
-mine = {
-    "example": lambda p: tversky_loss(p, y, 0.3, 0.7).mean(),
-    "set": lambda p: tversky_loss_set(p, y, 0.3, 0.7),
-}
-for level, function in mine.items():
-    theirs = BinaryTverskyLoss(squared=False, fp_weight=0.3, fn_weight=0.7, level=level)(logit, y)
-    ours = function(logit.sigmoid())
-    torch.testing.assert_close(theirs, ours)
-    gradients = [torch.autograd.grad(value, logit)[0] for value in (theirs, ours)]
-    torch.testing.assert_close(*gradients)
-by_number = make_loss("binary_eq10", fp_weight=0.3, fn_weight=0.7)(logit, y)
-torch.testing.assert_close(by_number, mine["example"](logit.sigmoid()))
-by_number = make_loss("binary_eq9", fp_weight=0.3, fn_weight=0.7)(logit, y)
-torch.testing.assert_close(by_number, tversky_loss_set(logit.sigmoid(), y, 0.3, 0.7, gamma=0.0))
+# With `squared=False`, as in this chapter, dicebook has the same values and gradients. By default it squares
+# the errors: FP becomes $\sum p^2\,(1 - y)$, and FN becomes $\sum (1 - p)^2\,y$. On hard predictions that is
+# the same, and in training it collapses less often (chapter 07).
 
 # %% [markdown]
 # ## 5.6 When is it dice, exactly?
 #
 # > "It degenerates to DSC if α = β = 0.5." (Section 3.3)
 #
-# That is true of [Eq. 9](eq-9), a ratio of sets. But which dice is [Eq. 10](eq-10)? Subtract from it
-# the linear dice of [Eq. 6](eq-6) and the squared one of [Eq. 7](eq-7), with any smoothing s.
-
-# %%
-s, y = sp.symbols("s y", real=True)
-half = sp.Rational(1, 2)
-tversky = tversky_loss(p, y, half, half, gamma)
-linear = 1 - (2 * p * y + s) / (p + y + s)  # Eq. 6
-squared = 1 - (2 * p * y + s) / (p**2 + y**2 + s)  # Eq. 7
-for name, dice in (("Eq. 6", linear), ("Eq. 7", squared)):
-    left = rf"\text{{TL}} - \text{{{name}, }} s = 2\gamma, \; "
-    for label in (1, 0):
-        gap = sp.factor((tversky - dice).subs({y: label, s: 2 * gamma}))
-        display(Math(left + rf"y={label}: \quad {sp.latex(gap)}"))
-
-# %% [markdown]
-# **TL with α = β = 0.5 and smoothing γ is the linear dice of Eq. 6 with smoothing 2γ.** It is not the
-# squared loss that the paper calls DL, for any s: matched at p = 1 for a negative (again by s = 2γ),
-# the two differ everywhere between 0 and 1.
+# That is true of [Eq. 9](eq-9), a ratio of sets. But which dice is [Eq. 10](eq-10), the loss with γ? We put in
+# the two prices, and look at the denominator:
 #
-# The library's squared Tversky has no such gap: FP and FN together are $\sum (p - y)^2$, and half of
-# that with TP is half of $\sum p^2 + \sum y^2$, the denominator of [Eq. 8](eq-8).
+# $$ p\,y + \tfrac12\, p\,(1-y) + \tfrac12\,(1-p)\,y + \gamma = \tfrac12\,(p + y) + \gamma $$
+#
+# The products $p\,y$ have cancelled. Now multiply numerator and denominator by two, and you have $1 -
+# (2\,p\,y + 2\gamma)/(p + y + 2\gamma)$. **Tversky loss with α = β = 0.5 and smoothing γ is the linear dice of
+# Eq. 6 with smoothing 2γ.** It is not the squared loss that the paper calls DL. No smoothing makes the two
+# equal: if we choose it so that they agree on a wrong negative, they still differ everywhere between 0 and 1.
+#
+# The library's squared Tversky, on the other hand, is squared dice. There FP and FN together are $\sum (p -
+# y)^2$. Half of that, added to TP, is half of $\sum p^2 + \sum y^2$, the denominator of [Eq. 8](eq-8).
+#
+# So much for the formulas. Do the prices move a trained model as they should?
 
 # %% [markdown]
 # ## 5.7 The trade-off, trained
 #
-# A logistic model trains on the blobs, 5% positives, once per α with β = 1 − α, at both levels, on five
-# seeds. The tables, first of the set level, hold precision, recall and F1 on fresh blobs at threshold
-# 0.5, as mean ± half of the 95% interval:
+# We train a logistic model on the blobs, where one example in twenty is positive. We do it for nine values of α
+# with β = 1 − α, at both levels, and on five seeds. As α rises, false positives become dearer, so we expect
+# more precision and less recall. The first table is for the set level, at threshold 0.5.
 
 # %%
 weights = [0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95]
@@ -459,7 +417,7 @@ for (key, _), of_key in runs.items():
     scores[key] = torch.tensor([[one[k] for k in three] for one in of_key])
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def mean_and_half(values):
     """Mean ± half of the 95% interval over seeds."""
     found = [interval(column) for column in values.T.tolist()]
@@ -473,32 +431,37 @@ levels = {
 }
 levels["set"]
 
-# %% tags=["hide-input"]
+# %% [markdown]
+# At set level it happens as expected. As α rises, precision climbs from 0.19 to 0.82, and recall falls all the
+# way down. F1 is highest in the middle, where the loss is dice, and there it is about the best F1 that is
+# possible on these blobs. Now the example level, with the same prices.
+
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 levels["example"]
 
 # %% [markdown]
-# At set level, as α rises, precision climbs from 0.19 to 0.82, recall falls from 0.87 to 0.15, and F1 is
-# highest in the middle, at 0.52, where the loss is dice. (The best possible F1 on these blobs is 0.518.)
-#
-# At example level α = 0.2 already reaches the best F1, at 0.35 some runs end with no
-# prediction at all, and from 0.5 on *every* run does. With one price for
-# both errors the loss is an error rate ([Eq. 5.3](eq-5-3)), and a model that says nothing has a low one:
+# Here already α = 0.2 reaches the best F1, because γ has changed the prices. At 0.35 some runs end with no
+# prediction at all, and from 0.5 on *every* run does. We know the reason from chapter 04: with one price for
+# both errors the loss is an error rate ([Eq. 5.3](eq-5-3)), and a model that says nothing has a low one.
 
 # %%
 print(f"say nothing: {0.05:.3f}")
 print(f"the best possible classifier: {(fp + fn).min():.3f}")
 
 # %% [markdown]
-# The error rate can fall from 0.050 to 0.040. Training does not find that: once all probabilities are small, the
-# gradient on a positive's logit, the slope of section 5.4 times p(1 − p), is small, too.
+# There is room for improvement, from 0.050 to 0.040, but training does not find it. Once all probabilities are
+# small, the gradient on a positive's logit is small, too, because it is the slope of section 5.4 times $p(1 -
+# p)$. Figure 5.3 shows both levels, beside the best that any classifier can do.
 
-# %% mystnb={"figure": {"caption": "Figure 5.3. Operating points by \u03b1, with \u03b2 = 1 \u2212 \u03b1. Those of the example level from 0.35 on are missing: some or all of their runs predict nothing."}, "image": {"alt": "Precision against recall. A grey curve falls from top left to bottom right: the best that any classifier can do. Circles, the set level, lie along all of it, labelled with alpha from 0.05 at the lower right to 0.95 at the upper left. Three triangles, the example level, lie on the same curve; its 0.2 stands where the set level's 0.5 to 0.65 do."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 5.3", "figure": {"caption": "Figure 5.3. Operating points by \u03b1, with \u03b2 = 1 \u2212 \u03b1. Those of the example level from 0.35 on are missing: some or all of their runs predict nothing."}, "image": {"alt": "Precision against recall. A grey curve falls from top left to bottom right: the best that any classifier can do. Circles, the set level, lie along all of it, labelled with alpha from 0.05 at the lower right to 0.95 at the upper left. Three triangles, the example level, lie on the same curve; its 0.2 lies where the set level's 0.5 to 0.65 do."}} tags=["hide-input"]
 fig, axis = plt.subplots(figsize=(5.6, 4.6))
 axis.plot(tp / 0.05, tp / (tp + fp), color="0.6", label="best possible, all thresholds")
 for level, marker, color in (("set", "o", style("tl")["color"]), ("example", "^", "0.2")):
     kept = [a for a in weights if scores[level, a][:, 1].min() > 0]  # no collapsed run
     points = torch.stack([scores[level, a].mean(0) for a in kept])
-    axis.plot(points[:, 1], points[:, 0], marker, ms=8, color=color, label=f"TL, {level} level")
+    axis.plot(
+        points[:, 1], points[:, 0], marker, ms=8, color=color, label=f"Tversky, {level} level"
+    )
     for a, (pre, rec, _) in zip(kept, points, strict=True):
         offset = (8, 4) if level == "set" else (-8, -12)
         axis.annotate(
@@ -509,26 +472,23 @@ for level, marker, color in (("set", "o", style("tl")["color"]), ("example", "^"
             fontsize=9,
             ha="left" if level == "set" else "right",
         )
-axis.set(
-    xlabel="recall",
-    ylabel="precision",
-    xlim=(0, 1.02),
-    ylim=(0, 1.05),
-)
+axis.set(xlabel="recall", ylabel="precision", xlim=(0, 1.02), ylim=(0, 1.05))
 axis.legend(loc="lower left")
 plt.show()
 
 
 # %% [markdown]
-# All points lie on one curve, up to the noise of seeds, because the model can represent the best rule
-# on this toy. **Tversky's prices choose the point.**
+# All points lie on one curve, up to the noise of seeds, because the model can represent the best rule on this
+# toy. No price makes the model better or worse; it only moves the model along the curve. **Tversky's prices
+# choose the point.** A threshold does the same. Is there anything that a threshold cannot do?
 
 # %% [markdown]
 # ## 5.8 A model that cannot be right
 #
-# On `misspecified_blobs` (chapter 04) a linear model must turn away from the far negatives or call them
-# positive. Set-level Tversky at threshold 0.5 meets cross entropy with a threshold tuned on the training
-# set for the same $F_b$, on ten seeds:
+# In chapter 04 there was: on `misspecified_blobs` no line is right, and a linear model must either turn away
+# from the far negatives or call them positive. We train set-level Tversky loss for four prices and use it at
+# threshold 0.5. Against it we put cross entropy, with a threshold that is tuned on the training set for the
+# same $F_b$. If prices and thresholds are the same thing, the differences should be around 0.
 
 # %%
 def f_b(logits, y, b2, cut=0.0):
@@ -555,54 +515,49 @@ for a, scored in pairs.items():
         of_tl = f_b(tl.predict(x_), y_, b2)
         scored.append((of_tl, f_b(ce.predict(x_), y_, b2, cut)))
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 gains, rows = {}, {}
 for a, scored in pairs.items():
     gains[a] = gain = interval([tl - ce for tl, ce in scored])
     tl, ce = torch.tensor(scored).mean(0).tolist()
     name = f"{a} (b = {((1 - a) / a) ** 0.5:.2g})"
     rows[name] = [f"{tl:.3f}", f"{ce:.3f}", f"{gain.mean:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]"]
-pd.DataFrame.from_dict(rows, orient="index", columns=["TL", "CE, tuned", "difference"]).rename_axis(
-    "α"
-)
+pd.DataFrame.from_dict(
+    rows, orient="index", columns=["Tversky", "cross entropy, tuned", "difference"]
+).rename_axis("α")
 
 # %% [markdown]
-# At every price Tversky is ahead, and every interval excludes 0. The far negatives cost cross entropy without
-# bound and turn its line; Tversky's loss is bounded. **Where no model of the class is right, the loss
-# chooses the wrong one that you get, and a threshold cannot choose another.** (Real taggers: chapters
-# 14 and 17.)
+# They are not. At every price Tversky is ahead, and every interval excludes 0. The far negatives cost cross
+# entropy without bound, so they turn its line. Tversky loss is bounded and gives them up. **Where no model of
+# the class is right, the loss decides which imperfect model you get, and no threshold turns one into another.**
+# Chapters 14 and 17 try it on real taggers.
 
 # %% [markdown]
 # ## Summary
 #
-# - The index ([Eq. 9](eq-9)) prices false positives at α and false negatives at β. (1, 0) is
-#   precision, (0, 1) recall, (0.5, 0.5) dice, (1, 1) Jaccard.
-# - It equals $F_b$ iff α = 1/(1+b²) and β = b²/(1+b²), so α + β = 1. Only the ratio α : β decides
-#   which model is best.
+# - Tversky's index ([Eq. 9](eq-9)) prices false positives at α and false negatives at β. Precision, recall,
+#   dice and Jaccard's index are special cases.
+# - It is $F_b$ if α = 1/(1+b²) and β = b²/(1+b²), and only the ratio of the prices decides which model is best.
 # - The best threshold on true probabilities is α·TI* ([Eq. 5.2](eq-5-2)).
-# - Per example ([Eq. 10](eq-10)) the loss of hard predictions is a cost-weighted error rate with costs
-#   α/(α+γ) and β/(β+γ); as γ → 0 both are 1. Only the set-level form ([Eq. 5.4](eq-5-4)) means $F_b$.
-# - At α = β = 0.5 Eq. 10 is the **linear** dice of Eq. 6 with smoothing **2γ**, not the squared loss of
-#   Eq. 7. The library's squared Tversky is the squared dice, again with 2γ.
-# - Trained, the prices move a model along the precision–recall curve. On the example level, with
-#   5% positives, α ≥ 0.5 predicts nothing.
-# - On the misspecified toy, where no line is right, Tversky beats tuned cross entropy by 0.03 to 0.07 of
-#   $F_b$ at four prices.
+# - For single examples the loss is a cost-weighted error rate with prices that γ has changed ([Eq.
+#   5.3](eq-5-3)), so use the set-level form ([Eq. 5.4](eq-5-4)).
+# - Where the model can be right, the prices do what a threshold does; where it cannot, Tversky loss found
+#   better models than tuned cross entropy.
 #
 # ## Exercises
 #
-# **Exercise 5.1 (recall).** Which α and β train for F3? How many false positives are then worth one
-# false negative?
+# **Exercise 5.1 (recall).** Which α and β train for F3? How many false positives are then worth one false
+# negative?
 
-# %% tags=["solution", "hide-cell"]
-weights_f3 = {k.name: v.subs(b, 3) for k, v in solution.items()}
-print(weights_f3, "→ one false negative costs", weights_f3["beta"] / weights_f3["alpha"], "of them")
+# %% mystnb={"code_prompt_show": "Solution 5.1"} tags=["solution", "hide-cell"]
+alpha_3, beta_3 = 1 / (1 + 3**2), 3**2 / (1 + 3**2)
+print(f"α = {alpha_3}, β = {beta_3}: one false negative costs {beta_3 / alpha_3:.0f} of them")
 
 # %% [markdown]
 # **Exercise 5.2 (recall).** A colleague reports Jaccard 3/7 for a model. What is its F1? Give the formula
 # for any value and check it on the sets of section 5.1.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 5.2"} tags=["solution", "hide-cell"]
 # 1/J − 1 = 2·(1/F1 − 1) by section 5.2 with c = 2, hence F1 = 2J/(1+J).
 J, F1 = sp.symbols("J F1", positive=True)
 formula = sp.solve(sp.Eq(1 / J - 1, 2 * (1 / F1 - 1)), F1)[0]
@@ -611,23 +566,24 @@ assert abs(float(formula.subs(J, jaccard)) - dice) < 1e-12
 sp.Eq(F1, formula)
 
 # %% [markdown]
-# **Exercise 5.3 (apply).** You want a price ratio of exactly 9 on the example level, with γ = 1 and
-# β = 1 − α. Which α do you set?
+# **Exercise 5.3 (apply).** You want a price ratio of exactly 9 on the example level, with γ = 1 and β = 1 − α.
+# Which α do you set?
 
-# %% tags=["solution", "hide-cell"]
-answer = sp.solve(sp.Eq(ratio.subs({beta: 1 - alpha, gamma: 1}), 9), alpha)
+# %% mystnb={"code_prompt_show": "Solution 5.3"} tags=["solution", "hide-cell"]
+alpha = sp.symbols("alpha", positive=True)
+answer = sp.solve(sp.Eq(cost_ratio(alpha, 1 - alpha, 1), 9), alpha)
 print([round(float(v), 4) for v in answer if 0 < v < 1], "instead of 0.1")
 
 # %% [markdown]
-# **Exercise 5.4 (pencil).** [Eq. 5.2](eq-5-2) needs α + β = 1. Without it, what is the threshold
-# for Jaccard's (1, 1)? Prove that it picks the same items as F1's, as section 5.2 says it must.
+# **Exercise 5.4 (pencil).** [Eq. 5.2](eq-5-2) needs α + β = 1. Without it, what is the threshold, and what is
+# it for Jaccard's (1, 1)? Prove that it picks the same items as F1's, as section 5.2 says it must.
 
-# %% tags=["solution", "hide-cell"]
-# By hand: with α = β = 1 section 5.3 gives t* = J/(J + 1). Put J = F/(2 − F): the denominator is
-# 2/(2 − F), so t* = F/2, which is F1's own threshold. The same, by sympy:
-jaccard_threshold = sp.simplify(threshold.subs({alpha: 1, beta: 1}))
-# Write Jaccard through F1, J = F/(2 − F), and compare with F1's threshold, F/2.
-score = sp.Symbol("F", positive=True)
+# %% mystnb={"code_prompt_show": "Solution 5.4"} tags=["solution", "hide-cell"]
+# By hand: in section 5.3 the denominator grows by α + η(1 − α − β), so a token pays if
+# η > T·(α + η(1 − α − β)), that is η > αT / (1 − T + αT + βT). With α = β = 1 this is J/(J + 1).
+# Put J = F/(2 − F): the denominator is 2/(2 − F), so t* = F/2, which is F1's own threshold.
+value, score = sp.symbols("T F", positive=True)
+jaccard_threshold = value / (1 + value)
 assert sp.simplify(jaccard_threshold.subs(value, score / (2 - score)) - score / 2) == 0
 sp.Eq(sp.Symbol("t^*"), jaccard_threshold)
 
@@ -636,7 +592,7 @@ sp.Eq(sp.Symbol("t^*"), jaccard_threshold)
 # example level at α = 0.5 still predict nothing when it starts from +2, where everything is called
 # positive? And the set level? Then run five seeds each.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 5.5"} tags=["solution", "hide-cell"]
 by_start = {}
 for level in ("example", "set"):
     loss = BinaryTverskyLoss(squared=False, fp_weight=0.5, fn_weight=0.5, level=level)
@@ -644,7 +600,7 @@ for level in ("example", "set"):
         by_start[level, bias] = f1 = torch.tensor([one["f1"] for one in found])
         print(f"{level:8} start {bias:+.0f}: F1 {mean_and_half(f1[:, None])[0]}")
 # Verdict: the start makes no difference. The example level ends at 0 from all three, because the
-# gradient of the negatives is the larger at every p; the set level ends at .52 from all three.
+# gradient of the negatives is the larger at every p; the set level ends at 0.52 from all three.
 assert all((f1 == 0).all() for (level, _), f1 in by_start.items() if level == "example")
 assert all(
     f1.mean().round(decimals=2) == 0.52 for (level, _), f1 in by_start.items() if level == "set"
@@ -656,7 +612,7 @@ assert all(
 # 0.5; cross entropy with the threshold tuned for F2 on the training set. Ten seeds, same data for
 # both. Give the mean difference of test F2 with a 95% interval. Which would you ship?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 5.6"} tags=["solution", "hide-cell"]
 def f2(logits, y, cut=0.0):
     said = (logits > cut).double()
     return float(5 * (said * y).sum() / (said.sum() + 4 * y.sum()))
@@ -675,7 +631,7 @@ for tversky_fit, ce_fit, (x, y), (xt, yt) in zip(*models, train, test, strict=Tr
     gaps.append(f2(tversky_fit.predict(xt), yt) - f2(ce_fit.predict(xt), yt, cut))
 gap = interval(gaps)
 print(f"Tversky − tuned cross entropy: {gap.mean:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]")
-# Verdict: the interval holds 0, so ship the one that is simpler to maintain. A tuned threshold can
+# Verdict: the interval includes 0, so ship the one that is simpler to maintain. A tuned threshold can
 # be moved without training again.
 assert gap.low < 0 < gap.high
 
@@ -686,7 +642,7 @@ assert gap.low < 0 < gap.high
 #   are the features that only one of two things has.
 # - {cite:t}`salehi2017tversky`: the index as a loss, for lesions that are a few voxels in a million;
 #   its prices are tuned, and it reports F2 beside dice.
-# - {cite:t}`eelbode2020`: how far dice, Jaccard, Tversky and weighted cross entropy can stand in for
+# - {cite:t}`eelbode2020`: how far dice, Jaccard, Tversky and weighted cross entropy can replace
 #   one another, with bounds; the approximation of dice gets worse as the prices leave 0.5.
 # - {cite:t}`ye2012`: training for $F_\beta$ against tuning a threshold on probabilities. The two
 #   agree in the limit where the model is right; the first is sturdier where it is wrong, the second

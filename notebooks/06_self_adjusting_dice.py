@@ -13,9 +13,13 @@
 # %% [markdown]
 # # 06 Self-adjusting dice and focal loss
 #
-# A loss should raise the probability of a positive and lower that of a negative. The loss that the
-# paper is known for, as it is printed, does the opposite above $p = 0.5$. An exponent α moves this
-# turning point up to $1/(1+\alpha)$; the loss is safe where all examples stay below it.
+# From a loss you expect two things: it raises the probability of a positive, and it lowers the probability of a
+# negative. Every loss so far did both. In this chapter we come to the loss that the paper is known for,
+# self-adjusting dice (DSC). Its idea sounds right: an example that the model is already sure about should count
+# less. As the loss is printed, however, it does the opposite of what you expect as soon as $p > 0.5$. Positives
+# go down, and negatives go up. We find out why, and we find the point where the direction changes. The authors'
+# code has an exponent α that moves this point to $1/(1+\alpha)$. If you keep all examples below it, the loss
+# works.
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -29,7 +33,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import matplotlib.pyplot as plt
 import torch
 
@@ -45,11 +49,11 @@ def dsc_loss(p, y, alpha=1.0, gamma=1.0):
     return 1 - (2 * q * y + gamma) / (q + y + gamma)
 
 
-# %% mystnb={"figure": {"caption": "Figure 6.1. The loss of one example for three exponents, \u03b3 = 1. With \u03b1 = 1 a sure yes and a sure no cost the same."}, "image": {"alt": "Two panels. Left, a positive: with alpha 0 the loss falls from 0.5 to 0; with alpha 1 it falls to 0.33 at p = 0.5 and rises back to 0.5. Right, a negative: with alpha 0 it rises to 0.5; with alpha 1 it is a hill of height 0.2 over p = 0.5 with zero at both feet. The curve of alpha 0.1 follows that of alpha 0 up to 0.9 and then turns."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 6.1", "figure": {"caption": "Figure 6.1. The loss of one example for three exponents, \u03b3 = 1. With \u03b1 = 1 a sure yes and a sure no cost the same."}, "image": {"alt": "Two panels. Left, a positive: with alpha 0 the loss falls from 0.5 to 0; with alpha 1 it falls to 0.33 at p = 0.5 and rises back to 0.5. Right, a negative: with alpha 0 it rises to 0.5; with alpha 1 it is a hill of height 0.2 over p = 0.5 with zero at both feet. The curve of alpha 0.1 follows that of alpha 0 up to 0.9 and then turns."}} tags=["hide-input"]
 curve = torch.linspace(0, 1, 401)
 lines = {
     "α = 0 (Eq. 6)": (0.0, style("eq6")),
-    "α = .1": (0.1, style("dsc") | {"linestyle": "-"}),
+    "α = 0.1": (0.1, style("dsc") | {"linestyle": "-"}),
     "α = 1 (Eq. 12)": (1.0, style("dsc")),
 }
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3), sharey=True)
@@ -62,17 +66,19 @@ fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", nco
 plt.show()
 
 # %% [markdown]
-# With α = 1 training takes every positive to 0.5, and a negative above 0.5 *up* to 1. With α = 0.1 the
-# loss follows plain dice (α = 0) up to $p ≈ 0.9$.
+# Follow the dotted curves of Figure 6.1, α = 1, which is the printed loss. A ball that rolls downhill on the
+# left, for a positive, ends in the middle. On the right, for a negative, it ends at one of the two ends,
+# depending on where it starts. With α = 0.1 the curve follows plain dice (α = 0) up to $p \approx 0.9$, and
+# only then turns.
 #
 # - **For** readers who want to know before training where the direction of this loss is wrong.
 # - **You need** chapters 03 and 04 (dice, γ, the two levels) and the derivative of a quotient.
-# - **You will be able to** say where the loss changes direction, choose α and a starting bias that stay
-#   below that point, and tell what focal loss does to easy negatives that this loss does not.
-# - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms:
-#   [Notation and glossary](../docs/notation.md).
+# - **You will be able to** say where the loss changes direction, choose α and a starting bias that stay below
+#   that point, and say what focal loss does to easy negatives that this loss does not.
+# - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms: [Notation and
+#   glossary](../docs/notation.md).
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import json
 import warnings
 
@@ -80,8 +86,7 @@ import pandas as pd
 import sympy as sp
 from IPython.display import HTML, Math, display
 
-from dicebook import BinaryDiceLoss, BinaryFocalLoss, BinarySelfAdjustingDiceLoss, make_loss
-from dicebook.losses import equations
+from dicebook import BinaryDiceLoss, BinaryFocalLoss, BinarySelfAdjustingDiceLoss
 from dicelab.figures import loss_curves
 from dicelab.records.runs import interval
 from dicelab.toy import (
@@ -99,18 +104,21 @@ warnings.filterwarnings("ignore", message="alpha=")  # section 6.6 shows what it
 # %% [markdown]
 # ## 6.1 The F1 of one example
 #
-# > "Consider a simple case where the dataset consists of only one example $x_i$, which is
-# > classified as positive as long as $p_{i1}$ is larger than 0.5." (Section 3.4)
+# How does one arrive at such a loss? The paper starts from F1, and, like chapter 03, from a single example:
+#
+# > "Consider a simple case where the dataset consists of only one example $x_i$, which is classified as
+# > positive as long as $p_{i1}$ is larger than 0.5." (Section 3.4)
 #
 # (eq-11)=
-# Its F1 is
+# The decision is written as an indicator $\mathbb{I}$, which is 1 if its condition is true. The F1 of the
+# example is then
 #
 # $$
 # \mathrm{F1}(x_i) = 2\,\frac{\mathbb{I}(p_{i1} > 0.5)\,y_{i1}}{\mathbb{I}(p_{i1} > 0.5) +
 # y_{i1}} \tag{11}
 # $$
 #
-# In the four cases:
+# This is [Eq. 5](eq-5) with a decision in place of the probability. We look at the four cases.
 
 # %%
 def f1_of_one(p, y):  # Eq. 11
@@ -125,30 +133,26 @@ p, y = (
 found = f1_of_one(p, y)
 pd.Series(found, ["found", "missed", "false alarm", "rightly left alone"])
 
-# %% [markdown]
-# The commonest case, a negative rightly left alone, is 0/0. (The library sets it to 1, the limit of
-# [Eq. 6](eq-6).)
-
-# %% tags=["hide-input"]
-said = (p > 0.5).double()
-library = equations.dice_coefficient(said * y, said, y, gamma=0.0)
-torch.testing.assert_close(library, found.nan_to_num(1.0))
 
 # %% [markdown]
-# A positive at p = 0.51 scores as well as one at 0.99. Under dice with probabilities ([Eq. 5](eq-5)) a positive
-# keeps a gradient although its answer is right. The paper fears that easy negatives then "dominate training".
-# Under Eq. 5 that cannot happen, and this is a flaw of the paper: the score of a negative is 0 for every p, so its
-# gradient is exactly 0 (section 3.4 shows it). The fear fits [Eq. 6](eq-6), where the smoothing γ gives every
-# negative a gradient.
+# The commonest case, a negative that is rightly left alone, is $0/0$. (The library sets it to 1, the limit of
+# [Eq. 6](eq-6).) A positive that is barely found scores as well as one that the model is sure about, because
+# Eq. 11 looks only at the decision.
+#
+# Under dice with probabilities, on the other hand, a positive keeps a gradient although its answer is already
+# right. The paper fears that easy examples, and easy negatives most of all, then "dominate training". Here we
+# have to name a flaw of the paper. Under [Eq. 5](eq-5) easy negatives cannot dominate: the score of a negative
+# is 0 for every $p$, so it has no gradient at all (section 3.4). The fear fits [Eq. 6](eq-6), where the
+# smoothing γ gives every negative a gradient. That is the loss which we now try to improve.
 
 # %% [markdown]
 # ## 6.2 The self-adjusting dice loss
 #
-# > "we propose to multiply the soft probability p with a decaying factor (1 − p), changing Eq.11 to
-# > the following adaptive variant of DSC" (Section 3.4)
+# > "we propose to multiply the soft probability p with a decaying factor (1 − p), changing Eq.11 to the
+# > following adaptive variant of DSC" (Section 3.4)
 #
 # (eq-12)=
-# The factor is meant as a weight that falls when the model is sure:
+# We want a weight that becomes smaller as the model becomes sure. The paper takes $1 - p$:
 #
 # $$
 # \begin{aligned}
@@ -158,22 +162,14 @@ torch.testing.assert_close(library, found.nan_to_num(1.0))
 # \end{aligned} \tag{12}
 # $$
 #
-# The loss is 1 − DSC. [Eq. 11](eq-11) holds no γ and no p outside an indicator. What Eq. 12 changes is
-# [Eq. 6](eq-6), the linear dice, not the squared one that the paper calls DL:
-
-# %%
-P, Y, g, alpha, X = sp.symbols("p y gamma alpha x", real=True)
-eq6 = (2 * P * Y + g) / (P + Y + g)
-eq12 = (2 * (1 - P) * P * Y + g) / ((1 - P) * P + Y + g)
-print(
-    "Eq. 6 with (1−p)p for p is Eq. 12:",
-    sp.simplify(eq6.subs(P, (1 - P) * P) - eq12) == 0,
-)
-
-
-# %% [markdown]
+# The loss is $1 - \mathrm{DSC}$. Compare the formula with Eq. 6, and you see that $(1-p)\,p$ has taken the
+# place of $p$, above and below; nothing else has changed. The paper says that it changes Eq. 11, but Eq. 11 has
+# no γ, and no $p$ outside of the indicator. What it really changes is Eq. 6, the linear dice, and not the
+# squared one that the paper calls DL.
+#
 # (eq-6-1)=
-# The authors' code, unlike the paper, has an exponent α on the factor; α = 1 is Eq. 12, α = 0 is Eq. 6.
+# The authors' code has one thing that the paper does not mention, an exponent α on the factor. We write $q$ for
+# what takes the place of $p$:
 #
 # $$
 # \begin{aligned}
@@ -181,6 +177,9 @@ print(
 # \mathcal{L} &= 1 - \frac{2 q y + \gamma}{q + y + \gamma}
 # \end{aligned} \tag{6.1}
 # $$
+#
+# With α = 1 this is Eq. 12. With α = 0 the factor is 1, and the loss is Eq. 6. In code we write it for one
+# example, and, as in chapter 04, for a set.
 
 # %%
 def dsc_loss(p, y, alpha=1.0, gamma=1.0):
@@ -196,30 +195,14 @@ def dsc_loss_set(p, y, alpha=1.0, gamma=1.0):
 
 
 # %% [markdown]
-# Both equal dicebook's with `squared=False`, in value and gradient; the default squares the
-# denominator.
-
-# %% tags=["hide-input"]
-generator = torch.Generator().manual_seed(0)
-target = (torch.rand(500, generator=generator) < 0.1).double()
-logit = (3 * torch.randn(500, generator=generator)).requires_grad_()
-for a in (1.0, 0.1, 0.01):
-    for level, ours in (("example", dsc_loss), ("set", dsc_loss_set)):
-        value = ours(logit.sigmoid(), target, a).mean()
-        theirs = BinarySelfAdjustingDiceLoss(squared=False, alpha=a, smooth=1.0, level=level)(
-            logit, target
-        )
-        torch.testing.assert_close(theirs, value)
-        gradients = [torch.autograd.grad(v, logit)[0] for v in (theirs, value)]
-        torch.testing.assert_close(*gradients)
-torch.testing.assert_close(
-    make_loss("binary_eq12")(logit, target), dsc_loss(logit.sigmoid(), target).mean()
-)
+# The library has both, with `squared=False`; its default squares the denominator. Does the new weight do what
+# it should? We follow the gradient of one example.
 
 # %% [markdown]
 # ## 6.3 A positive that is right
 #
-# The derivatives of the loss:
+# Take a positive, and let the model become surer and surer that it is one. We expect a slope that is negative,
+# so that training raises $p$, and that becomes flatter as $p$ rises.
 
 # %%
 p = torch.tensor([0.1, 0.3, 0.5, 0.7, 0.9, 0.99], requires_grad=True)
@@ -228,19 +211,23 @@ of_positive = pd.Series(p.grad, p.tolist())
 of_positive.round(3)
 
 # %% [markdown]
-# The derivative at 0.9 is +0.549, so gradient descent moves this positive **down**, though it is right;
-# below 0.5 a positive moves up. The formula:
-
-# %%
-for label in (1, 0):
-    slope = sp.factor(sp.diff(1 - eq12.subs(Y, label), P))
-    left = rf"y={label}:\quad \frac{{d\mathcal L}}{{dp}} = "
-    display(Math(left + sp.latex(slope)))
-
-# %% [markdown]
-# Both numerators change sign only at 0.5, with the factor 2p − 1: (1 − p)p is the same for 0.9 and 0.1.
+# Up to the middle the slopes are as expected. Beyond it they become *positive*, and they grow. At $p = 0.9$ the
+# derivative is 0.549, so gradient descent moves this positive **down**, although it is right. What has
+# happened? We differentiate Eq. 6.1 with α = 1, for a positive and for a negative:
+#
+# $$ \begin{aligned}
+# y = 1: \quad & \frac{d\mathcal L}{dp} = \frac{(2+\gamma)\,(2p - 1)}{(1 + p - p^2 + \gamma)^2} \\
+# y = 0: \quad & \frac{d\mathcal L}{dp} = -\frac{\gamma\,(2p - 1)}{(p - p^2 + \gamma)^2}
+# \end{aligned} $$
+#
+# Both numerators have the factor $2p - 1$, which changes its sign at $p = 0.5$. The reason is simple. The loss
+# sees only $q = (1-p)\,p$, and $q$ has the same value for $p$ and for $1 - p$. To the loss, a sure yes looks
+# like a sure no.
 #
 # ## 6.4 A negative that is wrong
+#
+# If the sign changes for positives, it must change for negatives, too. We look at a negative to which the model
+# gives a high probability, which is the kind of mistake that a loss should punish most.
 
 # %%
 p = torch.tensor([0.01, 0.1, 0.5, 0.9, 0.99], requires_grad=True)
@@ -252,10 +239,10 @@ of_negative.round(3)
 
 
 # %% [markdown]
-# A negative at p = 0.9 has the derivative −0.673: it moves *up*, and its loss falls from 0.2 at p = 0.5 to
-# nothing at p = 1.
-#
-# Six examples of each label follow the gradient, each with its own logit:
+# At $p = 0.9$ a negative has the derivative −0.673: it moves *up*, in the wrong direction. Its loss is highest
+# in the middle, and falls to nothing at $p = 1$. In other words, a negative that the model is entirely wrong
+# about costs nothing at all. We let six examples of each label follow the gradient, each with its own logit,
+# and see where they end.
 
 # %%
 def follow(y, alpha=1.0, steps=4000):
@@ -275,25 +262,30 @@ arrivals = {
 pd.DataFrame(arrivals).rename_axis("start").round(2)
 
 # %% [markdown]
-# Every positive ends at 0.5, the usual threshold. Of the negatives,
-# those below 0.5 go to 0, those above go to 1.
+# Every positive ends at 0.5, the usual threshold, where one does not know what it will be called. The negatives
+# are divided by their start: those below go down to 0, and those above go up to 1. Could one have seen this in
+# the paper?
 
 # %% [markdown]
 # ## 6.5 Figure 1, as printed and as computed
 #
-# > "The derivative of DSC approaches zero right after p exceeds 0.5, and for the other losses, the
-# > derivatives reach 0 only if the probability is exactly 1" (caption of Figure 1)
+# > "The derivative of DSC approaches zero right after p exceeds 0.5, and for the other losses, the derivatives
+# > reach 0 only if the probability is exactly 1" (caption of Figure 1)
 #
-# The printed figure holds four curves for a positive. Figure 6.2 holds the five shapes of Table 2 for
-# both labels.
+# The printed Figure 1 shows four losses for a positive only. We compute it again, with all five shapes of the
+# paper's Table 2, and for both labels.
 
-# %% mystnb={"figure": {"caption": "Figure 6.2. The paper's Figure 1, for both labels: the derivative by the probability. Below zero, training raises p. Settings: \u03b3 = 1, Tversky's prices 0.5 and 0.5, focal exponent 2."}, "image": {"alt": "Two panels. Top, a positive: all curves start below zero; DSC crosses zero at 0.5 and climbs to 0.75; FL and DL meet zero at p = 1; CE and TL stay below it. Bottom, a negative: all but DSC stay at or above zero; DSC starts at 1, crosses zero at 0.5 and falls to minus 1."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
+P, Y, g = sp.symbols("p y gamma", real=True)
+eq12 = (2 * (1 - P) * P * Y + g) / ((1 - P) * P + Y + g)
+
+# %% mystnb={"code_prompt_show": "Code of Figure 6.2", "figure": {"caption": "Figure 6.2. The paper's Figure 1, for both labels: the derivative by the probability. Below zero, training raises p. Settings: \u03b3 = 1, Tversky's prices 0.5 and 0.5, focal exponent 2."}, "image": {"alt": "Two panels. Top, a positive: all curves start below zero; DSC crosses zero at 0.5 and climbs to 0.75; focal loss and dice meet zero at p = 1; cross entropy and Tversky stay below it. Bottom, a negative: all but DSC stay at or above zero; DSC starts at 1, crosses zero at 0.5 and falls to minus 1."}} tags=["hide-input"]
 a_focal = 2
-formulas = {  # Table 2 for p = p_i1, with γ = 1; Tversky with .5, .5; focal exponent 2
-    "CE": (-sp.log(P), -sp.log(1 - P)),
-    "FL": (-((1 - P) ** a_focal) * sp.log(P), -(P**a_focal) * sp.log(1 - P)),
-    "DL, Eq. 7": tuple(1 - (2 * P * k + 1) / (P**2 + k + 1) for k in (1, 0)),
-    "TL": (1 - (P + 1) / (P + (1 - P) / 2 + 1), 1 - 1 / (P / 2 + 1)),
+formulas = {  # Table 2 for p = p_i1, with γ = 1; Tversky with 0.5, 0.5; focal exponent 2
+    "cross entropy": (-sp.log(P), -sp.log(1 - P)),
+    "focal loss": (-((1 - P) ** a_focal) * sp.log(P), -(P**a_focal) * sp.log(1 - P)),
+    "dice, Eq. 7": tuple(1 - (2 * P * k + 1) / (P**2 + k + 1) for k in (1, 0)),
+    "Tversky": (1 - (P + 1) / (P + (1 - P) / 2 + 1), 1 - 1 / (P / 2 + 1)),
     "DSC": tuple((1 - eq12).subs({Y: k, g: 1}) for k in (1, 0)),
 }
 grid = torch.linspace(0.005, 0.995, 199)
@@ -308,70 +300,28 @@ for axis, k, name in zip(axes, (0, 1), ("a positive", "a negative"), strict=True
     axis.set(title=f"Derivative for {name}", ylim=(-2.5, 2.5))
 axes[0].set_xlabel("")
 fig.legend(
-    *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small"
+    *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small"
 )
 [axis.get_legend() and axis.get_legend().remove() for axis in axes]
 plt.show()
 
 # %% [markdown]
-# The derivatives at p = 1:
-
-# %%
-ends = {
-    name: [sp.limit(sp.diff(pair[k], P), P, 1, "-") for k in (0, 1)]
-    for name, pair in formulas.items()
-}
-ended = pd.DataFrame(ends, index=["positive", "negative"])
-ended.astype(str).replace("oo", "∞")
-
-# %% [markdown]
-# For a positive, FL and DL do reach 0 at p = 1; CE is at −1 there and TL at −1/4. DSC does not approach
-# zero after 0.5; it is zero *at* 0.5 and +3/4 at the end. For a negative DSC ends at −1.
-#
-# On the logit x, with $dp/dx = p(1-p)$:
-
-# %% mystnb={"figure": {"caption": "Figure 6.3. Minus the gradient on the logit; above zero, training raises it. At the far left of the upper panel lies a missed positive: CE and FL raise it, the dice family hardly does."}, "image": {"alt": "Two panels. Top, a positive: CE and FL are largest near p = 0; DL, TL and DSC are near zero there; above 0.5 DSC alone is below zero. Bottom, a negative: CE goes to minus 1 near p = 1; DL and TL return to zero; DSC is above zero beyond 0.5."}} tags=["hide-input"]
-fig, axes = plt.subplots(2, 1, figsize=(5.6, 4.9), sharex=True)
-for axis, k, name in zip(axes, (0, 1), ("a positive", "a negative"), strict=True):
-    downhill = {
-        label: sp.lambdify(P, -sp.diff(pair[k], P) * P * (1 - P), "numpy")(grid.numpy())
-        for label, pair in formulas.items()
-    }
-    loss_curves(downhill, grid, ylabel="−dL/dx", ax=axis)
-    axis.axhline(0, color="0.3", lw=0.8)
-    axis.set_title(f"Minus the gradient on the logit of {name}")
-axes[0].set_xlabel("")
-fig.legend(
-    *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small"
-)
-[axis.get_legend() and axis.get_legend().remove() for axis in axes]
-plt.show()
-
-# %% [markdown]
-# On the logit of a positive every gradient vanishes at p = 1; those of DL, TL and DSC vanish at p = 0
-# as well, and that of DSC at 0.5. So at p = 0 only CE and FL raise a missed positive. A little above 0 the
-# dice family raises it, too, but weakly: at p = 0.01 the gradient of dice is 0.0098. In the same way only CE and FL
-# lower a negative at p = 1: their gradient is 1 there, that of the others 0.
+# The caption is right that the derivative of DSC is zero at $p = 0.5$. But it does not *approach* zero after
+# that: it crosses zero, and climbs. In the lower panel, which the paper does not show, DSC does the opposite
+# for a negative. In the right half it is on the wrong side of the zero line in both panels, and it is the only
+# loss that ever is. So the printed loss cannot be used as it is. The authors' exponent, however, changes the
+# picture.
 
 # %% [markdown]
 # ## 6.6 The turning point
 #
-# The loss depends on p only through q, so it turns where q does.
-
-# %%
-Ap = sp.Symbol("alpha", positive=True)
-q = (1 - P) ** Ap * P
-turn = sp.solve(sp.diff(q, P), P)[0]
-display(
-    Math(
-        rf"\frac{{dq}}{{dp}} = {sp.latex(sp.factor(sp.diff(q, P)))} = 0"
-        rf"\quad\Longrightarrow\quad p^* = {sp.latex(turn)}"
-    )
-)
-
-# %% [markdown]
+# Where exactly does the direction change, for any α? The loss depends on $p$ only through $q$, so it turns
+# where $q$ turns. We differentiate $q = (1-p)^{\alpha}\,p$ by the product rule:
+#
+# $$ \frac{dq}{dp} = (1-p)^{\alpha} - \alpha\,p\,(1-p)^{\alpha - 1} = (1-p)^{\alpha - 1}\,\bigl(1 - (1+\alpha)\,p\bigr) $$
+#
 # (eq-6-2)=
-# The direction is right below
+# The first factor is positive. The second vanishes at the **turning point**
 #
 # $$
 # \begin{aligned}
@@ -380,9 +330,11 @@ display(
 # \end{aligned} \tag{6.2}
 # $$
 #
-# and wrong above. A positive cannot cost less than its loss at p*, the floor of the loss. The table
-# shows where a positive stops, and the floor of one example and of a large set with its positives at p*
-# and its negatives at 0.
+# Below $p^*$, $q$ rises with $p$, and the loss moves examples in the right direction. Above it, $q$ falls, and
+# the direction is wrong. With α = 1 this is the point in the middle that we know. As α becomes smaller, the
+# turning point moves to the right. It also follows that a positive cannot cost less than its loss at $p^*$, so
+# the loss has a floor. We let positives train until they stop, for several α, and compute the floors: of one
+# example, of a large set with linear sums, and of a large set with squares.
 
 # %%
 exponents = torch.tensor([0.01, 0.1, 0.5, 1.0, 2.0])
@@ -406,13 +358,19 @@ floors = pd.DataFrame(columns, index=exponents.tolist())
 floors.round(3)
 
 # %% [markdown]
-# Predicted and measured turning points agree. With α = 0.1 and less the floor of a squared set, the
-# library's default, is the lowest.
+# The positives stop where the formula says. The floor of a squared set, the library's default, is the lowest if
+# α is 0.1 or less. This matters when you read a training curve: a loss that ends well above zero may have
+# nothing left to learn.
 #
-# With a small α the factor hardly matters: (1 − p)^0.01 lies between 0.95 and 1 for all p below 0.99.
-# Compare the gradient with that of plain dice, on 500 random logits, half of them positive:
+# With a small α little is left of the factor: $(1 - p)^{0.01}$ is above 0.95 for all $p < 0.99$. Is the loss
+# then anything but plain dice? We compare the two gradients, on five hundred random logits, half of them
+# positive.
 
 # %%
+generator = torch.Generator().manual_seed(0)
+target = (torch.rand(500, generator=generator) < 0.1).double()
+logit = 3 * torch.randn(500, generator=generator)
+logit.requires_grad_()
 loss = BinaryDiceLoss(squared=False)(logit, target)
 (plain,) = torch.autograd.grad(loss, logit)
 cosines = {}
@@ -424,8 +382,9 @@ name = "cosine to the gradient of plain dice"
 pd.Series(cosines, name=name).rename_axis("α").round(4)
 
 # %% [markdown]
-# The two gradients are nearly at right angles with α = 1. With 0.01, as in the authors' scripts, they
-# are almost the same. The default of dicebook is 0.1; from 0.5 on dicebook warns:
+# With α = 1 the two gradients are nearly at right angles. With α = 0.01, as in the authors' scripts, they are
+# almost the same. So the loss that was trained in practice is close to plain dice, and the loss that was
+# printed is something else. The default of dicebook is 0.1. From 0.5 on, dicebook warns.
 
 # %%
 with warnings.catch_warnings(record=True) as caught:
@@ -434,27 +393,27 @@ with warnings.catch_warnings(record=True) as caught:
 print(caught[0].message)
 
 # %% [markdown]
+# So far all of this was about one example. Chapter 04 taught us to prefer losses of a whole set. Does summing
+# over a set move the turning point?
+#
 # ## 6.7 On a set the turning point stays
 #
-# Take one $q_i$ out of both sums and differentiate by it.
-
-# %%
-# U = Σ_{j≠i} q_j y_j + γ/2 and V = Σ_{j≠i} q_j + Σ y_j + γ
-U, V, qi = sp.symbols("U V q_i", positive=True)
-for label in (1, 0):
-    of_set = 1 - (2 * (U + qi * label)) / (V + qi)
-    slope = sp.latex(sp.factor(sp.diff(of_set, qi)))
-    left = r"\frac{\partial\mathcal L}{\partial q_i}"
-    display(Math(rf"y_i={label}:\quad {left} = {slope}"))
-
-# %% [markdown]
-# The first is negative, because V exceeds U, and the second positive, for any set and with squared sums
-# too ([Eq. 4.4](eq-4-4)). So the direction of an example depends on dq/dp alone, which changes sign at
-# p*.
+# We want to know what one example feels inside a set. We take its $q_i$ out of the two sums, and call the rest
+# of the numerator $2U$ and the rest of the denominator $V$. For a positive the loss is $1 - 2(U + q_i)/(V +
+# q_i)$, and for a negative it is $1 - 2U/(V + q_i)$. The quotient rule gives
 #
-# A fresh model gives all examples about the same probability, set by its bias b₀. So the loss should
-# work if b₀ < −ln α; above, every positive moves down and every negative up. Train on the blobs, 5%
-# positives, with α from 1 to 0.01 and b₀ from −3 to 5:
+# $$ y_i = 1: \quad \frac{\partial\mathcal L}{\partial q_i} = -\frac{2\,(V - U)}{(V + q_i)^2}, \qquad\qquad
+# y_i = 0: \quad \frac{\partial\mathcal L}{\partial q_i} = \frac{2\,U}{(V + q_i)^2} $$
+#
+# Whatever is in $U$ is in $V$ as well, so $V$ exceeds $U$. The first slope is therefore negative and the second
+# positive, for any set (and with squared sums, too, by [Eq. 4.4](eq-4-4)). The set decides how *strong* the
+# gradient of an example is, but never its direction. The direction depends on $dq/dp$ alone, and that changes
+# its sign at $p^*$ as before.
+#
+# This tells you what can go wrong in training. A fresh model gives all examples about the same probability, and
+# its bias $b_0$ decides which. If $b_0$ is below −ln α, all examples start on the right side. If it is above,
+# every positive moves down and every negative moves up. We test this prediction with seven exponents and ten
+# starting biases, on blobs with few positives.
 
 # %%
 alphas, biases = (
@@ -478,19 +437,20 @@ for sign, cells in (("<", f1[below]), (">", f1[~below])):
 
 # %% [markdown]
 # <div class="play" data-play="starts"><img src="../_static/play-starts.png"
-# alt="Left, the table of test F1 by exponent and starting bias, with a cell chosen; right, the mean
-# probability of positives and of negatives during its run, and the turning point."></div>
+# alt="Left, the table of test F1 by exponent and starting bias, with a cell chosen; right, the mean probability of positives and of negatives during its run, and the turning point."></div>
 #
-# All cells fall on the predicted side. Click one for its run; the
-# <a href="../docs/playground.html#loss=dsc&amp;squared=false&amp;alpha=1&amp;bias=2">Playground</a> has
-# a start on the wrong side. So start the bias of the output layer at the log-odds of the positives
-# (about −3 at 5%), or choose α so that p* lies above all probabilities of the fresh model.
-# [Chapter 07](07_all_losses.ipynb) has seeds and intervals.
+# All seventy runs fall on the predicted side: below the line the loss trains, and above it every run collapses.
+# You can click one to see how it went, and the <a
+# href="../docs/playground.html#loss=dsc&amp;squared=false&amp;alpha=1&amp;bias=2">Playground</a> has a start on
+# the wrong side. Two things follow for you. Start the bias of the output layer at the log prior, which is about
+# −3 here. Or choose α so small that $p^*$ lies above all probabilities of the fresh model. [Chapter
+# 07](07_all_losses.ipynb) repeats this with seeds and intervals.
 
 # %% [markdown]
-# On the misspecified blobs (chapter 04) the turning point is where it was:
+# Does the turning point depend on the data? The derivation says no. We try the misspecified blobs of chapter
+# 04, where no straight line is right, once a little below the turning point and once a little above.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 x, y = misspecified_blobs(2000, seed=0)
 x_test, y_test = misspecified_blobs(2000, seed=1)
 elsewhere = {}
@@ -499,9 +459,14 @@ for a in (1.0, 0.1, 0.01):
     starts = [0.2 * k - torch.tensor(a).log().item() for k in (-1, 1)]
     fits = [train_logistic(loss, x, y, bias=b, steps=120) for b in starts]
     elsewhere[a] = [f1_score(fit.predict(x_test) > 0, y_test) for fit in fits]
-columns = ["b₀ = −ln α − .2", "b₀ = −ln α + .2"]
+columns = ["b₀ = −ln α − 0.2", "b₀ = −ln α + 0.2"]
 pd.DataFrame.from_dict(elsewhere, orient="index", columns=columns).rename_axis("α").round(2)
 
+
+# %% [markdown]
+# It is where it was. This is the end of the main line of this chapter: the loss has a turning point, you can
+# compute it, and you can stay below it. What remains is the promise that the loss was made for. Does it do
+# anything about easy negatives?
 
 # %% [markdown]
 # ## 6.8 Easy negatives: what focal loss does and (1 − p) does not
@@ -509,8 +474,9 @@ pd.DataFrame.from_dict(elsewhere, orient="index", columns=columns).rename_axis("
 # > "A close look at Eq.12 reveals that it actually mimics the idea of focal loss" (Section 3.4)
 #
 # (eq-6-3)=
-# Focal loss {cite}`lin2017focal` multiplies cross entropy by a power of the probability **missing
-# from the true class**; the exponent, γ in the paper, is $f$ here:
+# Focal loss {cite}`lin2017focal` was made for object detection, where nearly all candidates are easy negatives.
+# It multiplies cross entropy by a power of the probability that is **missing from the true class**. The
+# exponent is γ in the paper; we call it $f$:
 #
 # $$
 # \begin{aligned}
@@ -518,6 +484,9 @@ pd.DataFrame.from_dict(elsewhere, orient="index", columns=columns).rename_axis("
 # p_t &= p_{i1} \text{ if } y_{i1} = 1, \text{ else } p_{i0}
 # \end{aligned} \tag{6.3}
 # $$
+#
+# In words: $p_t$ is the probability that the model gives to the right answer. If it is high, the factor is low,
+# and the example hardly counts, whichever label it has.
 
 # %%
 def focal_loss(p, y, f=2.0):  # Eq. 6.3
@@ -525,30 +494,45 @@ def focal_loss(p, y, f=2.0):  # Eq. 6.3
     return -((1 - p_true) ** f) * p_true.log()
 
 
-# %% tags=["hide-input"]
-value, theirs = (
-    focal_loss(logit.sigmoid(), target).mean(),
-    BinaryFocalLoss(gamma=2.0)(logit, target),
-)
-torch.testing.assert_close(theirs, value)
-torch.testing.assert_close(*(torch.autograd.grad(v, logit)[0] for v in (value, theirs)))
-
 # %% [markdown]
-# For a negative, focal's factor is $p_{i1}^f$; that of Eq. 12 is $1 - p_{i1}$,
-# because Eq. 12 takes $p_{i1}$ whatever the label is.
+# Now compare the two factors for a *negative*. The right answer has the probability $1 - p_{i1}$, so focal loss
+# multiplies by $p_{i1}^f$. Eq. 12 multiplies by $1 - p_{i1}$, because it takes $p_{i1}$ whatever the label is.
 
 # %%
 p = torch.tensor([0.01, 0.1, 0.5, 0.9, 0.99])
 factors = {"focal, p²": p**2, "Eq. 12, 1 − p": 1 - p}
 pd.DataFrame(factors, index=p.tolist()).round(4)
 
+# %% [markdown]
+# The two columns run in opposite directions. **On positives the factor mimics focal loss; on negatives it does
+# the reverse:** it takes weight from the hard ones, and leaves it to the easy ones. What does that do to the
+# gradient on the logit?
+
+# %% mystnb={"code_prompt_show": "Code of Figure 6.3", "figure": {"caption": "Figure 6.3. Minus the gradient on the logit; above zero, training raises it. At the far left of the upper panel lies a missed positive: cross entropy and focal loss raise it, the dice family hardly does."}, "image": {"alt": "Two panels. Top, a positive: cross entropy and focal loss are largest near p = 0; dice, Tversky and DSC are near zero there; above 0.5 DSC alone is below zero. Bottom, a negative: cross entropy goes to minus 1 near p = 1; dice and Tversky return to zero; DSC is above zero beyond 0.5."}} tags=["hide-input"]
+fig, axes = plt.subplots(2, 1, figsize=(5.6, 4.9), sharex=True)
+for axis, k, name in zip(axes, (0, 1), ("a positive", "a negative"), strict=True):
+    downhill = {
+        label: sp.lambdify(P, -sp.diff(pair[k], P) * P * (1 - P), "numpy")(grid.numpy())
+        for label, pair in formulas.items()
+    }
+    loss_curves(downhill, grid, ylabel="−dL/dx", ax=axis)
+    axis.axhline(0, color="0.3", lw=0.8)
+    axis.set_title(f"Minus the gradient on the logit of {name}")
+axes[0].set_xlabel("")
+fig.legend(
+    *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small"
+)
+[axis.get_legend() and axis.get_legend().remove() for axis in axes]
+plt.show()
+
 
 # %% [markdown]
-# **On positives the factor mimics focal loss; on negatives it does the
-# reverse:** it takes weight from the hard ones.
-#
-# The next table holds the gradient on the logit and how many easy negatives (p = 0.01) outweigh one
-# positive at p = 0.1.
+# The upper panel shows a positive. At its far left is a missed one, and there only cross entropy and focal loss
+# raise it. All of the dice family is near zero there; a little further to the right it raises the positive,
+# too, but weakly. The lower panel shows a negative. Only cross entropy and focal loss lower it at the far
+# right, where the model is entirely wrong. Easy negatives are at the far left of that panel, too small to see.
+# So we put them into a table: the gradient of negatives at three probabilities, and, in the last column, how
+# many easy negatives, at $p = 0.01$, outweigh one positive, at $p = 0.1$.
 
 # %%
 def dice_one(p, y, squared):  # Eq. 6 and Eq. 7
@@ -557,8 +541,8 @@ def dice_one(p, y, squared):  # Eq. 6 and Eq. 7
 
 
 losses = {
-    "CE": lambda p, y: focal_loss(p, y, 0.0),
-    "FL, f = 2": focal_loss,
+    "cross entropy": lambda p, y: focal_loss(p, y, 0.0),
+    "focal loss, f = 2": focal_loss,
     "Eq. 6, linear dice": lambda p, y: dice_one(p, y, False),
     "Eq. 7, squared dice": lambda p, y: dice_one(p, y, True),
     "Eq. 12, DSC": dsc_loss,
@@ -569,30 +553,35 @@ for name, loss in losses.items():
     loss(x.sigmoid(), torch.tensor([0.0, 0, 0, 1])).sum().backward()
     gradients[name] = [*x.grad.tolist(), abs(x.grad[3] / x.grad[0]).item()]
     rows[name] = [f"{v:.2g}" for v in x.grad] + [round(gradients[name][4])]
-columns = [f"negative {v}" for v in (".01", ".1", ".9")]
-columns += ["positive .1", "easy per positive"]
+columns = [f"negative {v}" for v in (0.01, 0.1, 0.9)]
+columns += ["positive 0.1", "easy per positive"]
 pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 # %% [markdown]
-# An easy negative has a gradient of 0.0097 with linear dice and 0.0095 with DSC: the factor took two
-# percent off. Squared dice has 0.0002, focal loss three millionths.
+# Read the first column. An easy negative has almost the same gradient with linear dice and with DSC; the factor
+# took two percent off. Squared dice leaves a small part of it, and focal loss next to nothing.
 #
-# With cross entropy, 90 easy negatives outweigh one positive; with linear dice 6 and with DSC 5,
-# because both have so small a gradient for a low positive; with squared dice 425, with focal loss
-# hundreds of thousands. **If easy negatives are your problem, squaring or focal loss helps; (1 − p)p
-# does not.** On a set all examples share one denominator. That changes the ratio between the labels ([Eq.
-# 4.4](eq-4-4)), and it changes the ratio of an easy to a hard negative as well. With linear dice of one example
-# the gradient of a negative at p = 0.01 is 0.39 of that at p = 0.9, and on a set it is 0.11 of it. So the set makes
-# easy negatives count less.
+# The last column says what this means. With cross entropy, 90 easy negatives outweigh one positive. With linear
+# dice it takes six, and with DSC five, because both have so small a gradient for a positive that is far down.
+# With squared dice it takes hundreds, and with focal loss hundreds of thousands. **If easy negatives are your
+# problem, squaring or focal loss helps; $(1 - p)\,p$ does not.**
+#
+# All of these were losses of one example. On a set all examples share one denominator. That changes the ratio
+# between the labels ([Eq. 4.4](eq-4-4)), and that is why dice at set level trains although a missed positive
+# moves so little. The negatives beside it move just as little, and each positive counts more. The set also
+# changes the ratio of an easy to a hard negative. With linear dice of one example, the gradient of a negative
+# at $p = 0.01$ is 0.39 of that at $p = 0.9$. On a set it is only 0.11 of it, so the set makes easy negatives
+# count less.
 
 # %% [markdown]
 # ## 6.9 Watch it: easy and hard examples under six losses
 #
-# Their true probability η divides the examples into easy negatives (η below 0.005), hard negatives
-# (above 0.2), hard positives (below 0.2) and easy positives (above 0.5). Six losses train on all 2000
-# examples from the biases −3, 0.5 and 2, the last two above the turning point of α = 1.
+# At the end we watch four kinds of examples during training. On our toy we know the true probability η of each
+# example, so we can say how hard it is. Negatives are easy if η is tiny, and hard if η is as high as that of
+# many positives; positives are hard or easy in the same way. Six losses train on all examples from three
+# biases, −3, 0.5 and 2. The last two are above the turning point of α = 1.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 x, y = imbalanced_blobs(2000, seed=0)
 truth = optimal_logits(x).sigmoid()
 groups = {
@@ -603,12 +592,12 @@ groups = {
 }
 chosen = [torch.nonzero(mask)[:12, 0] for mask in groups.values()]
 contestants = {
-    "CE": torch.nn.BCEWithLogitsLoss(),
-    "FL, f = 2": BinaryFocalLoss(gamma=2.0),
-    "DL, example level": BinaryDiceLoss(squared=True, level="example"),
-    "DL, set level": BinaryDiceLoss(squared=True, level="set"),
+    "cross entropy": torch.nn.BCEWithLogitsLoss(),
+    "focal loss, f = 2": BinaryFocalLoss(gamma=2.0),
+    "dice, example level": BinaryDiceLoss(squared=True, level="example"),
+    "dice, set level": BinaryDiceLoss(squared=True, level="set"),
     "DSC, set level, α = 1": BinarySelfAdjustingDiceLoss(squared=False, alpha=1.0, level="set"),
-    "DSC, set level, α = .1": BinarySelfAdjustingDiceLoss(squared=False, alpha=0.1, level="set"),
+    "DSC, set level, α = 0.1": BinarySelfAdjustingDiceLoss(squared=False, alpha=0.1, level="set"),
 }
 film = {}
 for bias in (-3, 0.5, 2):
@@ -617,7 +606,7 @@ for bias in (-3, 0.5, 2):
         film[bias, name] = logits[:, torch.cat(chosen)].sigmoid()
 print({name: int(mask.sum()) for name, mask in groups.items()}, "of 2000; 12 of each are shown")
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 data = {
     str(b): {
         n: [[round(100 * v) for v in frame] for frame in film[b, n].tolist()] for n in contestants
@@ -638,7 +627,7 @@ controls = """<div class="film" id="film06"><p><label>Starting bias <select>
 step <output>0</output></p>
 <div class="panels"></div></div>"""
 
-# %% tags=["hide-input", "nbval-ignore-output"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input", "nbval-ignore-output"]
 script = """<script>(()=>{const D=DATA,C=COUNTS,K=["easy −","hard −","hard +","easy +"],
 H=["#BBBBBB","#555555","#F4A582","#D55E00"],R=document.getElementById("film06"),
 sel=R.querySelector("select"),but=R.querySelector("button"),rng=R.querySelector("input"),
@@ -663,9 +652,10 @@ script = script.replace("DATA", json.dumps(data)).replace("COUNTS", json.dumps(c
 HTML(style + controls + script)
 
 # %% [markdown]
-# Height is the predicted probability. From bias 0.5 the median probability of each kind ends at
+# The height of a point is its predicted probability. Choose a bias and press Play. For those who read this
+# without the moving picture, here is the median probability of each kind at the end, from the bias 0.5.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 rows = {}
 for (bias, name), frames in film.items():
     parts = frames[-1].split(counts)
@@ -674,32 +664,32 @@ medians = pd.DataFrame(rows.values(), pd.MultiIndex.from_tuples(rows), columns=l
 medians.loc["0.5"]
 
 # %% [markdown]
-# With cross entropy the easy negatives end at 0.00 and the easy positives at 0.91; the two hard groups
-# lie between, in the wrong order, since a hard negative looks like a positive. Focal loss asks for
-# less: 0.06 and 0.70. Set-level dice reaches the ends, 0.00 and 0.99, as does DSC with α = 0.1. DSC with
-# α = 1 has its easy negatives at 1.00 and its easy positives at 0.11: it is upside down, as
-# [Eq. 6.2](eq-6-2) predicts from biases above 0. From −3 it learns the right way round.
+# With cross entropy the easy negatives end at 0.00, and the easy positives at 0.91. The two hard groups lie
+# between, in the wrong order, because a hard negative looks like a positive. Focal loss is satisfied with less,
+# 0.06 and 0.70, since it stops caring once an example is roughly right. Set-level dice goes to the ends, and so
+# does DSC with a small α. With α = 1, however, DSC has its easy negatives at the top and its easy positives at
+# the bottom. It is upside down, as [Eq. 6.2](eq-6-2) predicts for this bias. From −3 it learns in the right
+# direction.
 
 # %% [markdown]
 # ## Summary
 #
-# - [Eq. 12](eq-12) is [Eq. 6](eq-6) with (1 − p)p in place of p.
-# - Above 0.5 a positive moves down, to 0.5, and a negative up, to 1.
-# - With an exponent α the loss turns at $p^* = 1/(1+\alpha)$, a logit of −ln α ([Eq. 6.2](eq-6-2)),
-#   on the set level too. Start with a bias below −ln α; above it every run collapsed.
-# - The loss has a floor: with α = 0.1 it is 0.105 for a positive at example level, 0.166 for a linear set,
-#   0.054 for a squared one.
-# - On negatives, (1 − p) is the reverse of focal's factor: an easy negative keeps 98% of the gradient
-#   of linear dice. Squaring leaves 2% of it, focal loss 0.03%.
-# - Never form (1 − p)^α from p: in float32 it gives NaN ([section 18.1](18_speed_and_scale.ipynb)).
+# - Self-adjusting dice ([Eq. 12](eq-12)) is [Eq. 6](eq-6) with $(1 - p)\,p$ in place of $p$; above $p = 0.5$ it
+#   moves positives down and negatives up.
+# - With an exponent α the loss turns at $p^* = 1/(1+\alpha)$, a logit of −ln α ([Eq. 6.2](eq-6-2)), for one
+#   example and for a set, so start with a bias below −ln α.
+# - The loss has a floor above zero, the cost of a positive at the turning point.
+# - On negatives the factor is the reverse of focal loss: it leaves easy negatives almost all of their gradient,
+#   while squaring and focal loss take it away.
+# - Never compute $(1 - p)^\alpha$ from $p$: in float32 it gives NaN ([section 18.1](18_speed_and_scale.ipynb)).
 #
 # ## Exercises
 #
-# **Exercise 6.1 (recall).** Which α puts the turning point at 0.95? What is then the floor of a positive's
-# loss with γ = 1?
+# **Exercise 6.1 (recall).** Which α puts the turning point at 0.95? What is then the floor of a positive's loss
+# with γ = 1?
 
-# %% tags=["solution", "hide-cell"]
-wanted = sp.solve(sp.Eq(turn, sp.Rational(95, 100)), Ap)[0]
+# %% mystnb={"code_prompt_show": "Solution 6.1"} tags=["solution", "hide-cell"]
+wanted = sp.solve(sp.Eq(1 / (1 + sp.Symbol("alpha")), sp.Rational(95, 100)))[0]
 a = float(wanted)
 print(f"alpha = {wanted} = {a:.4f}, floor {dsc_loss(torch.tensor(0.95), torch.tensor(1.0), a):.4f}")
 
@@ -708,7 +698,7 @@ print(f"alpha = {wanted} = {a:.4f}, floor {dsc_loss(torch.tensor(0.95), torch.te
 # function of γ with α = 1? Prove that it is at p = 0.5. And as γ → 0? What does that limit say about
 # the gradient?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 6.2"} tags=["solution", "hide-cell"]
 # By hand: a negative costs q/(q + γ) = 1 − γ/(q + γ), which grows with q = p − p². That is
 # 1/4 − (p − 1/2)², at most 1/4 and so at p = 1/2. Put it in: (1/4)/(1/4 + γ) = 1/(4γ + 1).
 hill = sp.factor((1 - eq12).subs({Y: 0, P: sp.Rational(1, 2)}))
@@ -720,10 +710,10 @@ display(Math(rf"{sp.latex(hill)} \to {sp.limit(hill, g, 0)}"))
 # squared dice of [Eq. 7](eq-7). Where does a positive stop now, for α = 1 and γ = 1? Does
 # squaring fix the sign?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 6.3"} tags=["solution", "hide-cell"]
 one = 1 - (2 * (1 - P) * P + 1) / (((1 - P) * P) ** 2 + 2)
 print("the derivative vanishes at", [r for r in sp.solve(sp.diff(one, P), P) if 0 < r < 1])
-# Only .5: q stays below 1/4, where squared dice still falls with q. The turning point is that of q.
+# Only 0.5: q stays below 1/4, where squared dice still falls with q. The turning point is that of q.
 
 # %% [markdown]
 # **Exercise 6.4 (predict, then run).** "One can think $(1-p_{i1})$ as a weight" (Section 3.4). A
@@ -731,7 +721,7 @@ print("the derivative vanishes at", [r for r in sp.solve(sp.diff(one, P), P) if 
 # you expect at p = 0.9 for both labels, and which share of calls after training from b₀ = 2 with
 # α = 1 on the set level? Write both down, then run.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 6.4"} tags=["solution", "hide-cell"]
 def detached(x, y):
     p = x.sigmoid()
     q = (1 - p).detach() * p
@@ -755,13 +745,13 @@ for bias in (-3.0, 0.0, 2.0):
 # Verdict: no collapse, the signs are right everywhere; yet eight times too many are called positive.
 # Of a group of like examples the slope is now (1 − p)(D − 2η)/S, with S the denominator. The weight
 # is a common factor and cannot move the threshold, D/2. But D is measured on q = (1 − p)p, which is small
-# for sure examples: D shrinks to .015 and less, and with it the threshold, below η = .01.
+# for sure examples: D shrinks to 0.015 and less, and with it the threshold, below η = 0.01.
 
 # %% [markdown]
 # **Exercise 6.5 (pencil).** Which α keeps every example below the turning point as long as no logit
 # exceeds 5? And 10?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 6.5"} tags=["solution", "hide-cell"]
 # By Eq. 6.2 the turning point lies at the logit −ln α, so α = e^−x.
 for logit_ in (5.0, 10.0):
     print(f"logit {logit_:.0f}: α below {torch.tensor(-logit_).exp():.5f}")
@@ -774,7 +764,7 @@ assert abs(torch.tensor(5.0).neg().exp() - 0.00674) < 1e-5
 # to cross entropy alone. (`train_logistic` starts its slopes at zero; so switch the loss inside
 # one training.)
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 6.6"} tags=["solution", "hide-cell"]
 def warm(ce_steps):
     """A loss that is cross entropy for its first calls and DSC afterwards."""
     state, dsc = {"calls": 0}, BinarySelfAdjustingDiceLoss(squared=False, alpha=1.0)
@@ -787,7 +777,7 @@ def warm(ce_steps):
     return loss
 
 
-for name, ce_steps in (("DSC alone", 0), ("50 steps of CE, then DSC", 50), ("CE alone", 150)):
+for name, ce_steps in (("DSC alone", 0), ("warm start", 50), ("cross entropy", 150)):
     for bias in (0.5, 2.0):
         scores = []
         for seed in range(10):
@@ -796,7 +786,7 @@ for name, ce_steps in (("DSC alone", 0), ("50 steps of CE, then DSC", 50), ("CE 
             scores.append(f1_score(fit.predict(ut) > 0, vt))
         i = interval(scores)
         print(f"{name:25} start {bias:+.1f}: {i.mean:.2f} ± {i.high - i.mean:.2f}")
-# Verdict: the warm start rescues the runs, but they stay behind cross entropy alone: .35 to .44.
+# Verdict: the warm start rescues the runs, but they stay behind cross entropy alone: 0.35 to 0.44.
 
 # %% [markdown]
 # ## Further reading

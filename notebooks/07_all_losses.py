@@ -13,9 +13,12 @@
 # %% [markdown]
 # # 07 All losses side by side
 #
-# Give every example of a data set with 5% positives the same probability $p$. Which way does each loss
-# move it? Cross entropy comes to rest at 0.05, focal loss at 0.25, squared dice at 0.026; the per-example
-# linear dice lowers $p$ to 0, and self-adjusting dice with α = 1 goes to 0 or to 1.
+# You have met seven losses in six chapters: cross entropy, weighted cross entropy, focal loss, two kinds of
+# dice loss, Tversky loss and self-adjusting dice (DSC). You cannot train with all of them. Which one should you
+# take? In this chapter we put them side by side: their formulas, their gradients, and what they do on the same
+# data. We begin with a question that a single picture can answer. Suppose that one example in twenty is
+# positive, and that a fresh model gives every example the same probability $p$. In which direction does each
+# loss move it?
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -29,7 +32,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import matplotlib.pyplot as plt
 import sympy as sp
 import torch
@@ -39,7 +42,7 @@ from dicelab.figures import style, use_style
 use_style()
 torch.set_default_dtype(torch.float64)
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 p, g, f, alpha, a, b, w = sp.symbols("p gamma f alpha a b w", positive=True)
 q = (1 - p) ** alpha * p
 
@@ -49,18 +52,18 @@ def dice(u, y, k=1):
 
 
 table2 = {  # name: (loss of a positive, loss of a negative)
-    "CE": (-sp.log(p), -sp.log(1 - p)),
-    "WCE": (-w * sp.log(p), -sp.log(1 - p)),
-    "FL": (-((1 - p) ** f) * sp.log(p), -(p**f) * sp.log(1 - p)),
-    "DL, Eq. 6": (dice(p, 1), dice(p, 0)),
-    "DL, Eq. 7": (dice(p, 1, k=2), dice(p, 0, k=2)),
-    "TL": (1 - (p + g) / (p + b * (1 - p) + g), 1 - g / (a * p + g)),
+    "cross entropy": (-sp.log(p), -sp.log(1 - p)),
+    "weighted cross entropy": (-w * sp.log(p), -sp.log(1 - p)),
+    "focal loss": (-((1 - p) ** f) * sp.log(p), -(p**f) * sp.log(1 - p)),
+    "dice, Eq. 6": (dice(p, 1), dice(p, 0)),
+    "dice, Eq. 7": (dice(p, 1, k=2), dice(p, 0, k=2)),
+    "Tversky": (1 - (p + g) / (p + b * (1 - p) + g), 1 - g / (a * p + g)),
     "DSC": (dice(q, 1), dice(q, 0)),
 }
 settings = {g: 1, f: 2, alpha: 1, a: sp.Rational(3, 10), b: sp.Rational(7, 10), w: 19}
 
-# %% mystnb={"figure": {"caption": "Figure 7.1. 5% positives, all examples at the same p: above zero the bias rises, below zero it falls. Drawn is minus the mean gradient on the logit, divided by p."}, "image": {"alt": "Curves over p on a logarithmic axis. CE falls through zero at p = 0.05 and FL at 0.25. Squared dice, Eq. 7, is above zero at the left, crosses at 0.026 and stays below. Linear dice is below zero everywhere. DSC with alpha 1 is below zero left of 0.5 and above zero right of it."}} tags=["hide-input"]
-drawn = ["CE", "FL", "DL, Eq. 6", "DL, Eq. 7", "DSC"]
+# %% mystnb={"code_prompt_show": "Code of Figure 7.1", "figure": {"caption": "Figure 7.1. 5% positives, all examples at the same p: above zero the bias rises, below zero it falls. Drawn is minus the mean gradient on the logit, divided by p."}, "image": {"alt": "Curves over p on a logarithmic axis. Cross entropy falls through zero at p = 0.05 and focal loss at 0.25. Squared dice, Eq. 7, is above zero at the left, crosses at 0.026 and stays below. Linear dice is below zero everywhere. DSC with alpha 1 is below zero left of 0.5 and above zero right of it."}} tags=["hide-input"]
+drawn = ["cross entropy", "focal loss", "dice, Eq. 6", "dice, Eq. 7", "DSC"]
 low = torch.logspace(-3, -0.01, 200)
 fig, axis = plt.subplots(figsize=(6, 3.6))
 for name in drawn:
@@ -80,14 +83,21 @@ fig.legend(ncols=5, loc="outside lower center", fontsize="small")
 plt.show()
 
 # %% [markdown]
+# Where a curve is above zero, the loss raises $p$; where it is below, the loss lowers it. You can read off
+# where a loss comes to rest: where its curve crosses zero from above. Cross entropy comes to rest at 0.05, the
+# share of positives. Focal loss rests at 0.25, and squared dice at 0.026. The per-example linear dice is below
+# zero everywhere, so it lowers $p$ all the way. Self-adjusting dice with α = 1 is the strangest: it goes to one
+# of the two ends, and the start decides which. These are five losses for the same task, and hardly two of them
+# agree.
+#
 # - **For** readers who must now choose one.
 # - **You need** the summaries of chapters 02 to 06.
-# - **You will be able to** read off any loss what it does to an easy negative, a hard negative and a
-#   positive, and say what a dice loss of several classes asks for.
-# - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms:
-#   [Notation and glossary](../docs/notation.md).
+# - **You will be able to** read off any loss what it does to an easy negative, a hard negative and a positive,
+#   and say by which predictions a dice loss of several classes is minimised.
+# - **Time** about a minute on a CPU; a GPU does not help. Symbols and terms: [Notation and
+#   glossary](../docs/notation.md).
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import warnings
 
 import pandas as pd
@@ -113,8 +123,10 @@ warnings.filterwarnings("ignore", message=".*squared=False")  # and section 7.5 
 # %% [markdown]
 # ## 7.1 Table 2, as functions
 #
-# > "Different losses and their formulas. We add +1 to DL, TL and DSC so that they are positive."
-# > (caption of Table 2)
+# The paper collects its losses in one table. We copy it, and correct one row:
+#
+# > "Different losses and their formulas. We add +1 to DL, TL and DSC so that they are positive." (caption of
+# > Table 2)
 #
 # | loss | as printed | corrected |
 # |---|---|---|
@@ -125,7 +137,9 @@ warnings.filterwarnings("ignore", message=".*squared=False")  # and section 7.5 
 # | DSC | $1 - \frac{2 (1 - p_{i1}) p_{i1} \cdot y_{i1} + \gamma}{(1 - p_{i1}) p_{i1} + y_{i1} + \gamma}$ | |
 # | FL | $-\alpha_i \sum_{j} (1 - p_{ij})^{\gamma} \log p_{ij}$ | $-\alpha_i \sum_{j} y_{ij} (1 - p_{ij})^{\gamma} \log p_{ij}$ |
 #
-# One slip: FL has lost its label $y_{ij}$, which stands in the row of CE. The printed FL:
+# One row has a slip. Focal loss (FL) has lost the label $y_{ij}$, which is there in the row of cross entropy
+# (CE). It matters, because a loss without a label cannot know what is right. We compute the printed formula for
+# several $p$.
 
 # %%
 def printed_focal(p):  # Table 2's FL for two classes, γ = 2
@@ -138,12 +152,15 @@ as_printed.round(3)
 
 
 # %% [markdown]
-# It has the same value for p and 1 − p and is lowest at 0.5.
+# The printed loss has the same value for $p$ and $1 - p$, and it is lowest at 0.5. A model that minimised it
+# would be unsure about everything. From here on we use the corrected form.
 #
-# Here are all losses for a positive (y = 1) and a negative (y = 0), with the probability p of the
-# positive class, smoothing γ, focal's exponent f, DSC's exponent α and Tversky's prices a and b.
+# To compare the losses, we write each of them twice: for a positive ($y = 1$) and for a negative ($y = 0$). As
+# always, $p$ is the probability of the positive class and γ the smoothing term. Four letters are new, because
+# the paper uses the same ones twice. The exponent of focal loss is $f$. The prices of Tversky loss for a false
+# positive and a false negative are $a$ and $b$. The weight of a positive is $w$.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of these formulas"} tags=["hide-input"]
 def as_array(rows, head):
     lines = [
         " & ".join([rf"\text{{{name}}}", *map(sp.latex, cells)]) for name, cells in rows.items()
@@ -156,33 +173,17 @@ simple = {name: [sp.simplify(e) for e in pair] for name, pair in table2.items()}
 as_array(simple, r"\text{loss} & y = 1 & y = 0")
 
 # %% [markdown]
-# `make_loss` knows the losses by the paper's abbreviations and the equations by number. All values and
-# derivatives agree.
-
-# %% tags=["hide-input"]
-ours = {
-    "CE": make_loss("binary_ce", reduction="none"),
-    "WCE": make_loss("binary_wce", weight=torch.tensor([1.0, 19.0]), reduction="none"),
-    "FL": make_loss("binary_fl", gamma=2.0, reduction="none"),
-    "DL, Eq. 6": make_loss("binary_eq6", reduction="none"),
-    "DL, Eq. 7": make_loss("binary_eq7", reduction="none"),
-    "TL": make_loss("binary_eq10", fp_weight=0.3, fn_weight=0.7, reduction="none"),
-    "DSC": make_loss("binary_eq12", reduction="none"),
-}
-at = torch.linspace(0.1, 0.9, 9)
-for name, pair in table2.items():
-    for y, formula in zip((1.0, 0.0), pair, strict=True):
-        x = torch.logit(at).requires_grad_()
-        loss = ours[name](x, torch.full_like(x, y))
-        slope = torch.autograd.grad(loss.sum(), x)[0] / (at * (1 - at))
-        for theirs, expression in ((loss, formula), (slope, sp.diff(formula, p))):
-            expected = sp.lambdify(p, expression.subs(settings), "numpy")(at.numpy())
-            torch.testing.assert_close(theirs, torch.as_tensor(expected))
+# In code, `make_loss` knows each loss by the paper's abbreviation, and each equation by its number. Formulas,
+# however, are hard to compare by eye. What a model learns from a loss is its slope.
 
 # %% [markdown]
 # ## 7.2 The derivatives
+#
+# What do we expect of any sensible loss? It should fall when the probability of a positive rises, and it should
+# rise when the probability of a negative rises. In other words, the left column of the following table should
+# be negative and the right column positive.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of these formulas"} tags=["hide-input"]
 slopes = {
     name: [sp.factor(sp.simplify(sp.diff(e.subs(alpha, 1), p))) for e in pair]
     for name, pair in table2.items()
@@ -191,13 +192,14 @@ as_array(slopes, r"d\mathcal{L}/dp & y = 1 & y = 0 \quad (\text{DSC with } \alph
 
 
 # %% [markdown]
-# For 0 < p < 1 the left column is negative, so training raises a positive; the right column is
-# positive, so training lowers a negative. The exception is the factor 2p − 1 of DSC.
+# For $0 < p < 1$ the left column is negative, so training raises a positive. The right column is positive, so
+# training lowers a negative. There is one exception, DSC. Its slopes have the factor $2p - 1$, which changes
+# its sign at one half: above it, the loss moves both kinds of examples in the wrong direction (chapter 06).
 #
-# The next table holds the cost as p → 0 and p → 1, and the least cost (γ = 1, f = 2, a = 0.3, b = 0.7,
-# α = 1, a weight of 19):
+# A second question is how much a mistake can cost. The next table gives the cost as $p$ goes to 0 and to 1, and
+# the least cost of a positive, with the settings of Figure 7.1.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def at_ends(expression):
     """Limits at p → 0 and p → 1."""
     expression = expression.subs(settings)
@@ -220,16 +222,20 @@ pd.DataFrame.from_dict(ends, orient="index", columns=head).map(as_text)
 
 
 # %% [markdown]
-# The first three losses can cost any amount; the others are bounded, by 1/(1+γ) = 1/2 for dice. All
-# reach zero, except DSC with α = 1, which stops at 1/3; and its negative costs 0 at p = 1. A positive
-# at p → 0 meets a slope of −∞ in CE, WCE and FL and a finite one in all the others.
+# The first three losses can cost any amount: one confident mistake can outweigh a whole batch. All others are
+# bounded, by $1/(1+\gamma)$ in the case of dice, so that no single example can dominate. This is the difference
+# that made dice ignore the far negatives in chapter 04. All losses reach zero for a perfect answer, except DSC
+# with α = 1, whose positives never cost less than 1/3.
 
 # %% [markdown]
 # ## 7.3 The gradient on the logit
 #
-# On the logit the slope is multiplied by p(1 − p). As p → 0, the gradient shrinks like some power of p:
+# A network sees neither the loss nor its slope in $p$, but the gradient on the logit, which is the slope
+# multiplied by $p(1 - p)$. How strong is it for a *missed positive*, and how strong for an *easy negative*? In
+# both cases $p$ is small, so we ask how the gradient behaves as $p$ goes to 0. It shrinks like some power of
+# $p$; the table gives this power, with its factor.
 
-# %%
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def order(expression):
     """(k, c): minus the gradient on the logit is like c·p^k as p → 0."""
     slope = sp.diff(expression.subs(settings), p)
@@ -250,9 +256,11 @@ columns = ["missed positive", "easy negative"]
 pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 # %% [markdown]
-# On logarithmic axes a power is a straight line with the exponent as its slope:
+# If you see a constant in the left column, the loss does not let go of a missed positive. If you see a high
+# power of $p$ in the right column, the loss soon forgets an easy negative. On logarithmic axes each power is a
+# straight line, and its exponent is the slope of the line.
 
-# %% mystnb={"figure": {"caption": "Figure 7.2. The size of the gradient on a logit, as p falls. Left, a positive that is missed: the gradient of dice losses falls with p. Right, a negative that is easy: the lines have slopes 1, 2 and 3."}, "image": {"alt": "Two panels with logarithmic axes. Left: CE and FL are flat at 1 as p falls to 0.001; DL and DSC fall along a line of slope 1. Right: CE, linear DL and DSC fall together with slope 1, squared DL with slope 2, FL with slope 3; at p = 0.001 more than five decades lie between CE and FL."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 7.2", "figure": {"caption": "Figure 7.2. The size of the gradient on a logit, as p falls. Left, a positive that is missed: the gradient of dice losses falls with p. Right, a negative that is easy: the lines have slopes 1, 2 and 3."}, "image": {"alt": "Two panels with logarithmic axes. Left: cross entropy and focal loss are flat at 1 as p falls to 0.001; dice and DSC fall along a line of slope 1. Right: cross entropy, linear dice and DSC fall together with slope 1, squared dice with slope 2, focal loss with slope 3; at p = 0.001 more than five decades lie between cross entropy and focal loss."}} tags=["hide-input"]
 low = torch.logspace(-3, -0.6, 100)
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.6), sharey=True)
 for axis, k, title in zip(axes, (0, 1), ("a missed positive", "a negative"), strict=True):
@@ -269,14 +277,20 @@ plt.show()
 
 
 # %% [markdown]
-# For a positive at p → 0, the gradient of cross entropy and focal loss tends to a constant; that of all
-# dice losses is proportional to p, so that the more a positive is missed, the less it moves. For an
-# easy negative the gradient falls like p with CE, linear dice, Tversky and DSC, like p² with squared
-# dice, like p³ with focal loss. So with linear dice 95 negatives outweigh 5 positives at any p; with
-# squared dice the positives win where p is small enough. A model with nothing but a bias rests where
-# the curves of Figure 7.1 cross zero:
+# Read the left panel first. For a positive that is missed, the gradient of cross entropy and of focal loss
+# tends to a constant. That of all dice losses is proportional to $p$, which means that the more a positive is
+# missed, the less it moves. In the right panel, for an easy negative, the gradient falls like $p$ with cross
+# entropy, linear dice, Tversky and DSC. It falls like $p^2$ with squared dice, and like $p^3$ with focal loss.
+#
+# Training is a contest between the two panels. Under linear dice both sides are proportional to $p$, so if
+# negatives are common enough, they win at any $p$. Under squared dice the negatives lose one more power of $p$,
+# and the positives win where $p$ is small enough. What decides is the ratio of the two sides and not their
+# size, because an optimiser such as Adam adapts to the size. A set-level loss changes this ratio by itself: its
+# slopes are $D$ for a negative and $2 - D$ for a positive ([Eq. 4.4](eq-4-4)). That is why it can train
+# although a missed positive moves so little. We can now compute where a model with nothing but a bias comes to
+# rest, which is where the curves of Figure 7.1 cross zero.
 
-# %%
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def rest(name, positive=0.05):
     """Where −gradient changes from + to −, or points out of (0, 1)."""
     grid = torch.linspace(1e-4, 0.9999, 20001)
@@ -294,57 +308,60 @@ resting = {name: " or ".join(rest(name)) for name in table2}
 pd.Series(resting, name="rests at p =")
 
 # %% [markdown]
-# Cross entropy rests at the share of positives, weighted with 19 at 0.5; linear dice and Tversky at
-# these prices only at p = 0. For DSC the start decides.
+# We find that cross entropy rests at the share of positives, and with balanced weights it rests at 0.5. Linear
+# dice and Tversky at these prices rest only at $p = 0$, which is a collapse. For DSC the start decides. All of
+# this was one bias, and one example at a time. A real model has features as well, and a set-level loss looks at
+# all examples together. What happens then?
 
 # %% [markdown]
 # ## 7.4 All losses on one problem
 #
-# A logistic model trains on the blobs, 5% positives, with the same optimiser, steps and data for all
-# losses, from three biases: −3 (all examples at 5%), 0 (50%) and +2 (88%). Each of five seeds has its
-# own training and test set.
+# We train a logistic model on the blobs with every loss, with the same optimiser, the same steps and the same
+# data. As in chapter 04 we use three starting biases: −3, 0 and 2. Each of five seeds has its own training and
+# test set. From the last section we expect trouble with the losses of single examples, and with DSC where it
+# starts at or above its turning point.
 
 # %%
 one = {"level": "example"}
 linear, squared = {"squared": False}, {"squared": True}
-prices = {"fp_weight": 0.3, "fn_weight": 0.7}
-weight = torch.tensor([1.0, 19.0])
+prices = {"fp_weight": 0.3, "fn_weight": 0.7, "squared": False}
+wce = make_loss("binary_wce", weight=torch.tensor([1.0, 19.0]))
+alphas = (1, 0.1, 0.01)
+dsc = {a: make_loss("binary_dsc", alpha=a, **linear) for a in alphas}
+alone = make_loss("binary_dsc", alpha=1.0, **linear, **one)
 contest = {
-    "CE": make_loss("binary_ce"),
-    "WCE, weight 19": make_loss("binary_wce", weight=weight),
-    "FL, f=2": make_loss("binary_fl", gamma=2.0),
-    "DL linear, example": make_loss("binary_dl", **linear, **one),
-    "DL squared, example": make_loss("binary_dl", **squared, **one),
-    "TL .5 .5, example": make_loss("binary_tl", **linear, **one),
-    "DSC α=1, example": make_loss("binary_dsc", alpha=1.0, **linear, **one),
-    "DL linear, set": make_loss("binary_dl", **linear),
-    "DL squared, set": make_loss("binary_dl", **squared),
-    "TL .3 .7, set": make_loss("binary_tl", **prices, **linear),
-    "DSC α=1, set": make_loss("binary_dsc", alpha=1.0, **linear),
-    "DSC α=.1, set": make_loss("binary_dsc", alpha=0.1, **linear),
-    "DSC α=.01, set": make_loss("binary_dsc", alpha=0.01, **linear),
+    "cross entropy": make_loss("binary_ce"),
+    "weighted cross entropy, 19": wce,
+    "focal loss, f = 2": make_loss("binary_fl", gamma=2.0),
+    "dice linear, example": make_loss("binary_dl", **linear, **one),
+    "dice squared, example": make_loss("binary_dl", **squared, **one),
+    "Tversky 0.5, 0.5, example": make_loss("binary_tl", **linear, **one),
+    "DSC α = 1, example": alone,
+    "dice linear, set": make_loss("binary_dl", **linear),
+    "dice squared, set": make_loss("binary_dl", **squared),
+    "Tversky α = 0.3, β = 0.7, set": make_loss("binary_tl", **prices),
+    "DSC α = 1, set": dsc[1],
+    "DSC α = 0.1, set": dsc[0.1],
+    "DSC α = 0.01, set": dsc[0.01],
 }
 biases = (-3.0, 0.0, 2.0)
 how = {"biases": biases, "seeds": range(5), "steps": 150}
 results = train_from_starts(contest, **how)
 
 
-# %%
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def mean_and_half(values):
     """Mean and half of the 95% interval over seeds; in tables with ±."""
     i = interval(values)
     return i.mean, i.high - i.mean
 
 
-f1, tuned, columns = {}, {}, {}
+f1, tuned = {}, {}
 for (name, bias), runs in results.items():
     f1[name, bias] = mean_and_half([run["f1"] for run in runs])
     tuned[name, bias] = mean_and_half([run["tuned"] for run in runs])
-    column = columns.setdefault(f"start {bias:+.0f}", {})
-    column[name] = "{:.2f} ± {:.2f}".format(*f1[name, bias])
-pd.DataFrame(columns)
 
-# %% mystnb={"figure": {"caption": "Figure 7.3. Test F1 at threshold 0.5: mean and 95% interval over five seeds, from three starting biases. Dashed: cross entropy with a tuned threshold."}, "image": {"alt": "One row per loss, one marker per starting bias, with intervals. The set-level rows, except DSC with alpha 1, lie around 0.5 from every start, where the dashed line of tuned cross entropy stands. CE and FL lie at 0.45, weighted CE at 0.35. The example-level rows lie at 0.4, left of it, or at zero."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 7.3", "figure": {"caption": "Figure 7.3. Test F1 at threshold 0.5: mean and 95% interval over five seeds, from three starting biases. Dashed: cross entropy with a tuned threshold."}, "image": {"alt": "One row per loss, one marker per starting bias, with intervals. The set-level rows, except DSC with alpha 1, lie around 0.5 from every start, where the dashed line of tuned cross entropy is. Cross entropy and focal loss lie at 0.45, weighted cross entropy at 0.35. The rows of single examples lie at 0.4, left of it, or at zero."}} tags=["hide-input"]
 fig, axis = plt.subplots(figsize=(5.6, 4.9))
 for k, (bias, marker) in enumerate(zip(biases, "o^s", strict=True)):
     means, halves = zip(*(f1[name, bias] for name in contest), strict=True)
@@ -352,29 +369,32 @@ for k, (bias, marker) in enumerate(zip(biases, "o^s", strict=True)):
     axis.errorbar(
         means, rows_at, xerr=halves, fmt=marker, ms=5, capsize=2, lw=1, label=f"start {bias:+.0f}"
     )
-best = tuned["CE", -3.0][0]
-axis.axvline(best, color="0.4", ls="--", lw=1.2, label="CE, threshold tuned")
+best = tuned["cross entropy", -3.0][0]
+axis.axvline(best, color="0.4", ls="--", lw=1.2, label="cross entropy, tuned")
 axis.set_yticks(range(len(contest)), list(contest))
 axis.invert_yaxis()
-axis.set(xlabel="test F1 at threshold .5", xlim=(-0.03, 0.63))
+axis.set(xlabel="test F1 at threshold 0.5", xlim=(-0.03, 0.63))
 axis.legend(loc="upper center", bbox_to_anchor=(0.4, -0.13), ncol=2)
 plt.show()
 
 # %% [markdown]
-# - **CE and focal** end at 0.45 wherever they start, weighted CE at 0.35.
-# - **Set level.** Dice, linear or squared, Tversky, and DSC with α = 0.1 or 0.01 reach 0.49 to 0.52 from
-#   all three starts.
-# - **Example level.** Linear dice and Tversky at 0.5 end at 0 from everywhere. Squared dice gets only
-#   0.40 and 0.36, and from +2 most of its seeds end at 0.
-# - **DSC with α = 1** on the set level depends on the start: 0.38 from −3, nothing from 0, 0.07 from +2.
-#   (At 0 all examples stand on the turning point, where the gradient is 0.)
+# The picture has four groups. We go through them from the top.
 #
-# In the Playground:
-# <a href="../docs/playground.html#loss=dl&amp;squared=false&amp;level=example">linear dice</a> and
-# <a href="../docs/playground.html#loss=dl&amp;level=example">squared dice</a> of examples, and
-# <a href="../docs/playground.html#loss=dsc&amp;squared=false&amp;alpha=1&amp;bias=2">DSC from +2</a>.
+# - **Cross entropy and focal loss** end at 0.45 wherever they start. Weighted cross entropy ends at 0.35,
+#   because its balanced weight puts the threshold too low (chapter 02).
+# - **Losses of single examples** fail. Linear dice and Tversky loss end at 0 from everywhere. Squared dice
+#   stays below cross entropy, and from 2 most of its seeds end at 0.
+# - **Losses at set level** are ahead of cross entropy, from all three starts: dice, linear or squared, Tversky
+#   loss, and DSC with a small α. They end near the dashed line, cross entropy with a tuned threshold.
+# - **DSC with α = 1** depends on the start, even at set level, and is below cross entropy from every start.
+#
+# You can watch three of the failures in the Playground: <a
+# href="../docs/playground.html#loss=dl&amp;squared=false&amp;level=example">linear dice</a> and <a
+# href="../docs/playground.html#loss=dl&amp;level=example">squared dice</a> of single examples, and <a
+# href="../docs/playground.html#loss=dsc&amp;squared=false&amp;alpha=1&amp;bias=2">DSC from 2</a>. Did all of
+# the failed runs fail in the same way? We count how many examples they call positive.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 collapsed = {}
 for (name, bias), runs in results.items():
     shares = [run["predicted"] for run in runs]
@@ -385,44 +405,48 @@ pd.DataFrame(collapsed.values(), index, columns=["called positive"])
 
 
 # %% [markdown]
-# The rows with "0%" are of two kinds. In most of them the negatives won, and pushed every p below one half. Two
-# rows of DSC with α = 1 did not move at all: from 0 every example is on the turning point, where the gradient is
-# 0. In the rows with "98%" and "100%" all examples started above the turning point.
+# They did not. In most of the rows with "0%" the negatives won, and lowered every $p$ below one half. Two rows
+# of DSC with α = 1 did not move at all: from 0 every example is on the turning point, where the gradient is 0.
+# In the rows near 100% all examples started above the turning point, where DSC raises negatives.
 #
-# The baseline is cross entropy with its threshold tuned on the training set, seed by seed:
+# Now to the losses that work. They are ahead of cross entropy at a threshold of 0.5. Chapter 02 taught us not
+# to be impressed, because cross entropy has its best threshold elsewhere. So we compare all of them with cross
+# entropy *and a tuned threshold*, seed by seed.
 
-# %%
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def against_tuned_ce(name, key):
     """Mean difference to tuned cross entropy on the same seeds."""
-    pairs = zip(results[name, -3.0], results["CE", -3.0], strict=True)
+    pairs = zip(results[name, -3.0], results["cross entropy", -3.0], strict=True)
     differences = [run[key] - ce["tuned"] for run, ce in pairs]
     return "{:+.3f} ± {:.3f}".format(*mean_and_half(differences))
 
 
 rows = {}
-short = ["CE", "WCE, weight 19", "FL, f=2", "DL linear, set"]
-for name in [*short, "DL squared, set", "DSC α=.1, set"]:
+short = ["cross entropy", "weighted cross entropy, 19", "focal loss, f = 2", "dice linear, set"]
+for name in [*short, "dice squared, set", "DSC α = 0.1, set"]:
     mean = "{:.2f} ± {:.2f}".format(*tuned[name, -3.0])
     minus = [against_tuned_ce(name, key) for key in ("f1", "tuned")]
     rows[name] = [mean, *minus]
-columns = ["F1, tuned", "at .5, minus tuned CE", "tuned, minus tuned CE"]
+columns = ["F1, tuned", "at 0.5, minus tuned cross entropy", "tuned, minus tuned cross entropy"]
 pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 # %% [markdown]
-# With a tuned threshold all stand between 0.50 and 0.52, and no interval excludes zero. At threshold 0.5
-# cross entropy loses 0.05 against tuned cross entropy, weighted cross entropy 0.15; set-level dice and
-# DSC stand about where tuned cross entropy does. So set-level dice finds the threshold during training
-# here, and no better ranking of the examples. DSC with α = 0.1 is not distinguishable from linear dice,
-# which is α = 0.
+# With a tuned threshold the losses all reach an F1 between 0.50 and 0.52, and every interval of the last column
+# includes 0. We cannot tell which of them is better. Without tuning, cross entropy loses 0.05 and weighted
+# cross entropy 0.15, while set-level dice and DSC are about as good as tuned cross entropy. In other words,
+# set-level dice finds the threshold during training here, and it finds no better ranking of the examples. DSC
+# with a small α is not distinguishable from linear dice, which is DSC with α = 0.
 
 # %% [markdown]
 # ### A model that cannot be right
 #
-# On the misspecified blobs (chapter 04; [05](05_tversky.ipynb), 5.8) no line is right. The table, of
-# ten seeds from −3, also counts the far negatives called positive at the tuned threshold:
+# The blobs are a problem that a logistic model can solve as well as anybody. On the misspecified blobs of
+# chapter 04 it cannot, because no straight line is right ([section 5.8](05_tversky.ipynb) uses them, too). Does
+# the choice of a loss matter more there? We train on ten seeds from −3. The table also says how many of the far
+# negatives each loss calls positive at its tuned threshold.
 
 # %%
-elsewhere = {name: [] for name in [*short, "DL squared, set"]}
+elsewhere = {name: [] for name in [*short, "dice squared, set"]}
 blobs = [misspecified_blobs(2000, seed=seed) for seed in range(20)]
 train, test = blobs[::2], blobs[1::2]
 for name, found in elsewhere.items():
@@ -434,31 +458,38 @@ for name, found in elsewhere.items():
         called = (z > cut)[far].double().mean().item()
         found.append([f1_score(z > 0, vt), f1_score(z > cut, vt), called])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 rows, ahead = {}, {}
 for name, runs in elsewhere.items():
     at_half, at_cut, called = torch.tensor(runs).mean(0).tolist()
-    ahead[name] = gap = interval([a[1] - b[1] for a, b in zip(runs, elsewhere["CE"], strict=True)])
+    ahead[name] = gap = interval(
+        [a[1] - b[1] for a, b in zip(runs, elsewhere["cross entropy"], strict=True)]
+    )
     difference = f"{gap.mean:+.2f} [{gap.low:+.2f}, {gap.high:+.2f}]"
     rows[name] = [f"{at_half:.2f}", f"{at_cut:.2f}", difference, f"{called:.0%}"]
-columns = ["F1 at .5", "F1, tuned", "tuned, minus tuned CE", "far called positive"]
+columns = ["F1 at 0.5", "F1, tuned", "tuned, minus tuned cross entropy", "far called positive"]
 pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
 # %% [markdown]
-# With all tuned, linear dice reaches 0.41 where cross entropy has 0.34, squared dice 0.38, weighted cross
-# entropy 0.40. Those three intervals exclude 0. Linear dice and weighted cross entropy call nearly
-# all far negatives positive and keep the line that sorts the rest; cross entropy calls two thirds of
-# them positive, and turns. So weighted cross entropy belongs among the baselines.
+# Here the losses differ even after tuning. Linear dice reaches 0.41 where cross entropy has 0.34. Squared dice
+# is ahead as well. The surprise is weighted cross entropy, which comes close to linear dice with a weight that
+# did harm on the first problem. The intervals of all three exclude 0. The last column explains it. Linear dice
+# and weighted cross entropy call nearly all far negatives positive, and keep the line that sorts the rest.
+# Cross entropy calls two thirds of them positive, and turns its line for the others. For you this means that
+# weighted cross entropy belongs among the baselines, beside the tuned threshold.
 
 # %% [markdown]
 # ## 7.5 More than two classes
 #
+# All losses so far had one probability for each example. A tagger has several classes, say person, place and no
+# name at all (O). The paper has one sentence about this case:
+#
 # > "The mechanism can be easily extended to multi-class classification." (Section 3.1)
 #
 # (eq-7-1)=
-# The paper does not say how. dicebook takes each class against the rest and averages its loss over a
-# set $\mathcal{C}$ of classes:
+# It does not say how. The library does it in the simplest way: it takes each class against all others, computes
+# the dice loss of that class, and averages over a set $\mathcal{C}$ of classes:
 #
 # $$
 # \begin{aligned}
@@ -467,8 +498,10 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 # \end{aligned} \tag{7.1}
 # $$
 #
-# This is 1 minus a soft **macro** F1 over tokens. (Entity F1 is micro, over whole entities.) On 200
-# tokens of the classes O, PER and LOC, nine in ten O:
+# In words: each class gets a soft F1 of its own, and all classes count the same, however rare they are. So we
+# minimise 1 minus a soft **macro** F1 over tokens. (The usual score of entities is a micro F1, over whole
+# entities.) Which classes should be in the set? It is tempting to leave out O, which nobody is interested in.
+# We try both on 200 tokens.
 
 # %%
 def macro_dice(logits, labels, classes, gamma=1.0):  # Eq. 7.1
@@ -487,18 +520,12 @@ for classes in ([0, 1, 2], [1, 2]):
     value = macro_dice(logits, labels, classes)
     print(f"classes {classes}: {value:.4f}")
 
-# %% tags=["hide-input"]
-for classes in ([0, 1, 2], [1, 2]):
-    theirs = dicebook.DiceLoss(squared=False, classes=classes)(logits, labels)
-    value = macro_dice(logits, labels, classes)
-    torch.testing.assert_close(theirs, value)
-    torch.testing.assert_close(*(torch.autograd.grad(v, logits)[0] for v in (theirs, value)))
-
 # %% [markdown]
-# Without O's term the tokens of O still have a gradient, since every O token that is called PER adds to
-# the denominator of PER. That holds as long as each class that an O token could be called has a term. If the
-# classes that a batch lacks are skipped as well, O tokens can be called by one of those classes at no cost. We
-# give 600 words free logits, 570 of them O and three of nine classes absent, and train with linear dice:
+# What does a token of O learn if O has no term of its own? It is not free, because every O token that is called
+# PER makes the denominator of PER larger. That is enough as long as each class that an O token could be called
+# has a term. Some implementations, however, also skip the classes that a batch lacks. Then there are classes
+# without a term, and an O token can go there at no cost. To see whether that happens, we give 600 words free
+# logits. Most of them are O, and three of the nine classes are absent.
 
 # %%
 counts = torch.tensor([570, 10, 8, 6, 4, 2, 0, 0, 0])
@@ -523,17 +550,24 @@ shares_of_O = {absent: kept_as_O(absent) for absent in ("keep", "skip")}
 for absent, share in shares_of_O.items():
     print(f"absent classes: {absent}; O words that stay O: {share:.0%}")
 
+
 # %% [markdown]
-# With the absent classes kept, every O word ends as O although O has no term. With them skipped, most O words end
-# in a class that the batch lacks. So it takes both, no term for O and no term for absent classes, to lose the O
-# words.
+# With the absent classes kept, every O word ends as O although O has no term. With them skipped, most O words
+# end in a class that the batch lacks. It takes both mistakes to lose the O words: no term for O, and no term
+# for absent classes. To be safe, keep O in the mean. There is another choice that can make a tagger fail, and
+# it looks even more harmless.
 
 # %% [markdown]
 # ### Why linear denominators can find nothing
 #
+# A fresh network cannot distinguish the tokens yet, so all $n$ tokens of a batch have the same $p$ for a class.
+# Let $G$ of them be gold. We want to know whether the class's own term raises $p$ from 0. With a linear
+# denominator this term is
+#
+# $$ 1 - \frac{2Gp + \gamma}{np + G + \gamma} $$
+#
 # (eq-7-2)=
-# A fresh network cannot tell the tokens apart: all n of them share one p for a class that has G gold
-# tokens in the batch. At p = 0 that class's own term has the slope
+# and with squares it has $np^2$ in place of $np$. We differentiate by the quotient rule and put in $p = 0$:
 #
 # $$
 # \begin{aligned}
@@ -542,27 +576,16 @@ for absent, share in shares_of_O.items():
 # \text{squared: } &\left.\frac{d\mathcal{L}}{dp}\right|_0 = -\frac{2G}{G + \gamma}
 # \end{aligned} \tag{7.2}
 # $$
-
-# %% tags=["hide-input"]
-n, G = sp.symbols("n G", positive=True)
-of_class = {
-    "linear": 1 - (2 * G * p + g) / (n * p + G + g),
-    "squared": 1 - (2 * G * p + g) / (n * p**2 + G + g),
-}
-at_zero = {"linear": (n * g - 2 * G * (G + g)) / (G + g) ** 2, "squared": -2 * G / (G + g)}
-for form, loss in of_class.items():
-    assert sp.simplify(sp.diff(loss, p).subs(p, 0) - at_zero[form]) == 0
-
-
-# %% [markdown]
-# Squared, p always rises from 0. Linear, it *falls* back wherever nγ exceeds 2G(G + γ): a
-# batch of 600 tokens with γ = 1 must hold 17 gold tokens of a class before its own term raises p.
-# So the rare classes of a tagger go to 0. A model with nothing but a bias
-# ends at these p:
+#
+# We see a clear difference. The squared slope is negative, so training always raises $p$ from 0. The linear
+# slope has two parts. The $n$ tokens of the batch, through γ, lower $p$, and the gold tokens raise it. The
+# first part wins wherever $n\gamma$ is larger than $2G(G + \gamma)$. A batch of 600 tokens with γ = 1 must have
+# 17 gold tokens of a class before the class's own term raises $p$. Few classes of a tagger have that many. We
+# let one $p$ for all tokens train until it stops.
 
 # %%
 def bias_alone(golds, squared, steps=2000, n=600):
-    """Where one p for all tokens of a batch ends, from a start at .05."""
+    """Where one p for all tokens of a batch ends, from a start at 0.05."""
     y = (torch.arange(n) < torch.tensor(golds)[:, None]).double()
     x = torch.full((len(golds),), 0.05).logit().requires_grad_()
     losses_of = torch.vmap(make_loss("binary_dl", squared=squared))
@@ -575,18 +598,22 @@ def bias_alone(golds, squared, steps=2000, n=600):
 
 
 golds = [3, 10, 16, 17, 60]
-where = {form: bias_alone(golds, form == "squared") for form in of_class}
+forms = ("linear", "squared")
+where = {form: bias_alone(golds, form == "squared") for form in forms}
 where = pd.DataFrame(where, index=golds)
 where = where.rename_axis("gold tokens of 600")
 where.round(3)
 
 # %% [markdown]
-# Linear, it ends at 0 up to 16 gold tokens and at 1 from 17 on; squared, it ends between, from where
-# features can sort the tokens. The other classes' terms hold the model at `O`, those of absent classes
-# most of all (exercise 7.2). The same on WNUT 2017, MiniLM with two of its six layers trained, 1,000
-# sentences, three passes; the mean of three seeds, and their range (`results/first_try.jsonl`):
+# With linear sums, $p$ goes to 0 if the batch has up to 16 gold tokens, and to 1 from 17 on. With squares it
+# settles in between, and the features can then separate the tokens. The terms of the other classes even keep
+# the model at `O` (exercise 7.2).
+#
+# Does this happen to a real tagger? We tried it on WNUT 2017, with two of the six layers of MiniLM trained for
+# three passes over a thousand sentences. The table gives the mean of three seeds, and their range
+# (`results/first_try.jsonl`).
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 tried = {}
 for record in kept_records("first_try"):
     chosen = record["parameters"]
@@ -599,7 +626,7 @@ for record in kept_records("first_try"):
 shown = {
     "cross entropy": (None, None, None, None),
     "linear dice, γ = 1": (False, 1.0, "keep", True),
-    "linear dice, γ = .0001": (False, 0.0001, "keep", True),
+    "linear dice, γ = 0.0001": (False, 0.0001, "keep", True),
     "squared dice, γ = 1": (True, 1.0, "keep", True),
     "squared dice, γ = 1, absent skipped": (True, 1.0, "skip", True),
     "linear dice, absent skipped, no O": (False, 1.0, "skip", False),
@@ -612,47 +639,62 @@ rows = {
 pd.DataFrame.from_dict(rows, orient="index", columns=["entity F1, %", "tags right, %"])
 
 # %% [markdown]
-# Linear dice finds nothing, with any seed; with γ = 0.0001, and nothing else changed, it finds about as
-# much as the squared form, as [Eq. 7.2](eq-7-2) predicts. Both are ahead of cross entropy after the
-# same number of steps. So dicebook squares by default and warns of a linear form over all classes.
+# Linear dice finds nothing, with any seed. Then we changed γ to 0.0001, and nothing else. Now it finds about as
+# much as the squared form, as [Eq. 7.2](eq-7-2) predicts. Both are ahead of cross entropy after the same number
+# of steps. This is why dicebook squares by default, and warns of a linear form over all classes.
 #
-# A class *without* a gold token in the batch is the case G = 0; `absent="skip"` leaves such classes out
-# of the mean. The last row skips absent classes and leaves out O as well. One of its three seeds has an F1 of
-# 25 with 2 tags in a hundred right: in a batch without some class, O tokens can be called by that class at no
-# cost, and strict entity F1 does not count all of these tags.
+# The last two rows skip absent classes, and the last one leaves out O as well. It shows the trap that we found
+# above. One of its three seeds has an F1 of 25, more than cross entropy has on average, and yet only 2 tags in
+# a hundred are right. The other tags are O words that were called by some class that a batch lacked, and strict
+# entity F1 does not count all of these. So look at the tags as well as at the score.
 
 # %% [markdown]
-# [What to do on Monday](../docs/what_to_do.md) says which loss to choose.
+# ## 7.6 Which one should you take?
+#
+# Here is the choice in five sentences.
+#
+# 1. If you are scored by accuracy, take cross entropy and decide at argmax.
+# 2. If you are scored by F1 and can tune a threshold on validation data, take cross entropy, start its output
+#    bias at the log prior, and tune the threshold.
+# 3. If you cannot tune a threshold, take squared dice loss at set level with positives in each batch, or search
+#    a class weight on validation data.
+# 4. Leave the losses of single examples and self-adjusting dice with α = 1 alone.
+# 5. With several classes square the denominators, and keep O in the mean.
+#
+# The first part of the book derived this on toys. [What to do on Monday](../docs/what_to_do.md) has more cases,
+# and what each piece of advice rests on. Whether the advice is true of real text is the question of the
+# chapters that follow.
 #
 # ## Summary
 #
-# - All losses raise a positive and lower a negative, except DSC above p = 1/(1+α).
-# - On the logit, the gradient of a missed positive vanishes with p in the dice family, not with CE and
-#   focal. That of an easy negative falls like p, with squared dice p², with focal p³ (exponent 2).
-# - On the toy, the set level works from every start if the turning point is respected; the example
-#   level collapses for linear dice, TL at 0.5 and DSC.
-# - Cross entropy with a tuned threshold is in the same range as the best of them here.
-# - On the misspecified toy, tuned too, linear dice and weighted cross entropy are ahead of cross
-#   entropy: a loss can choose a better wrong model.
-# - With several classes a rare class in a linear denominator goes to 0 unless nγ < 2G(G + γ); squared
-#   it cannot ([Eq. 7.2](eq-7-2)).
+# - All losses raise a positive and lower a negative, except self-adjusting dice above its turning point.
+# - On the logit, the gradient of a missed positive vanishes in the dice family, and not with cross entropy and
+#   focal loss.
+# - At set level dice trains from every start; for single examples linear dice, Tversky loss and self-adjusting
+#   dice collapse.
+# - With tuned thresholds we found no difference on the toy, but where no model can be right, linear dice and
+#   weighted cross entropy are ahead of cross entropy.
+# - With several classes, a linear denominator lets a rare class go to 0, and squares do not ([Eq.
+#   7.2](eq-7-2)).
+
+# %% [markdown]
 # ## Exercises
 #
-# **Exercise 7.1 (recall).** From the table of section 7.2: how many negatives, all at p = 1, cost as much as
-# one positive at p = 0, under DL (Eq. 7) and under TL with prices 0.3 and 0.7?
+# **Exercise 7.1 (recall).** From the table of section 7.2: how many negatives, all at $p = 1$, cost as much as
+# one positive at $p = 0$, under squared dice (Eq. 7) and under Tversky loss with prices 0.3 and 0.7?
 
-# %% tags=["solution", "hide-cell"]
-for name in ("DL, Eq. 7", "TL"):
+# %% mystnb={"code_prompt_show": "Solution 7.1"} tags=["solution", "hide-cell"]
+for name in ("dice, Eq. 7", "Tversky"):
     positive, negative = (e.subs(settings) for e in table2[name])
     print(name, sp.limit(positive, p, 0) / sp.limit(negative, p, 1))
 
 # %% [markdown]
-# **Exercise 7.2 (predict, then run).** A batch of 600 words holds 570 of `O`, five classes with 10, 8, 6,
-# 4 and 2 words, and three more classes not at all. Which terms of [Eq. 7.1](eq-7-1) raise the logit of
-# `O`: its own, those of the classes present, those of the absent ones? Answer for the start and for a
-# model that says `O` everywhere, linear and squared; then compute it.
+# **Exercise 7.2 (predict, then run).** A batch of 600 words has 570 of `O`, five classes with 10, 8, 6, 4 and 2
+# words, and three more classes not at all. Which terms of [Eq. 7.1](eq-7-1) raise the logit of `O`: its own,
+# those of the classes present, those of the absent ones? Answer for the start and for a model that says `O`
+# everywhere, linear and squared; then compute it.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 7.2"} tags=["solution", "hide-cell"]
 counts = torch.tensor([570, 10, 8, 6, 4, 2, 0, 0, 0])
 tags = torch.repeat_interleave(torch.arange(9), counts)
 
@@ -669,24 +711,24 @@ def towards_O(shift, squared):
 terms_of = {
     (when, form): towards_O(shift, form == "squared")
     for when, shift in {"at the start": 0.0, "at all-O": 7.0}.items()
-    for form in of_class
+    for form in ("linear", "squared")
 }
 columns = ["O's own term", "classes present", "classes absent"]
 table = pd.DataFrame(terms_of, index=columns).T.round(4)
 # Verdict: at the start all terms raise O, its own the most. Once there, its own is nearly gone. What
-# *holds* the model there is the other terms: linear, they raise O two hundred times as much as its
+# *keeps* the model there is the other terms: linear, they raise O two hundred times as much as its
 # own does. Squared, the classes present lower O, by more than the absent ones raise it.
 table
 
 # %% [markdown]
-# **Exercise 7.3 (pencil).** On the example level linear dice sinks to p = 0 at 5% positives. At which share
-# of positives does it stop sinking when p is small? Give the share as a function of γ.
+# **Exercise 7.3 (pencil).** For single examples linear dice sinks to $p = 0$ at 5% positives. At which share of
+# positives does it stop sinking when $p$ is small? Give the share as a function of γ.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 7.3"} tags=["solution", "hide-cell"]
 # By hand: at p = 0 the slope of a positive is −(γ+2)/(γ+1)², of a negative 1/γ. They balance where
 # π(γ+2)/(γ+1)² = (1−π)/γ; so π (γ(γ+2) + (γ+1)²) = (γ+1)², and γ(γ+2) + (γ+1)² = 2γ² + 4γ + 1.
 share = sp.Symbol("pi", positive=True)
-positive, negative = (-sp.diff(e, p).subs(p, 0) for e in table2["DL, Eq. 6"])
+positive, negative = (-sp.diff(e, p).subs(p, 0) for e in table2["dice, Eq. 6"])
 balance = sp.solve(share * positive + (1 - share) * negative, share)[0]
 display(
     Math(
@@ -695,13 +737,13 @@ display(
 )
 
 # %% [markdown]
-# **Exercise 7.4 (predict, then run).** The label is wrong in 2% of the negatives. Which loss suffers
-# most? Write it down, at threshold 0.5 and tuned; then train CE, focal, and squared set-level dice on
-# blobs with 2% of the negatives relabelled positive, and test on clean ones. Five seeds.
+# **Exercise 7.4 (predict, then run).** The label is wrong in 2% of the negatives. Which loss suffers most?
+# Write it down, at threshold 0.5 and tuned. Then train cross entropy, focal loss, and squared set-level dice on
+# blobs with 2% of the negatives relabelled positive, and test on clean ones. Use five seeds.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 7.4"} tags=["solution", "hide-cell"]
 noise = {}
-for name in ("CE", "FL, f=2", "DL squared, set"):
+for name in ("cross entropy", "focal loss, f = 2", "dice squared, set"):
     scores = []
     for seed in range(5):
         (u, v), (ut, vt) = (imbalanced_blobs(2000, seed=2 * seed + k) for k in (0, 1))
@@ -713,20 +755,21 @@ for name in ("CE", "FL, f=2", "DL squared, set"):
     fixed, moved = (mean_and_half([s[k] for s in scores]) for k in (0, 1))
     noise[name] = fixed[0], moved[0]
     print(
-        f"{name:16} at .5: {fixed[0]:.2f} ± {fixed[1]:.2f}   tuned: {moved[0]:.2f} ± {moved[1]:.2f}"
+        f"{name:16} at 0.5: {fixed[0]:.2f} ± {fixed[1]:.2f}   tuned: {moved[0]:.2f} ± {moved[1]:.2f}"
     )
-# Verdict: at .5 dice looks calm (.50) where CE falls to .33 and focal to .26. With a threshold tuned
-# on the same noisy labels all three stand at .50 to .51: the noise moved the probabilities, not the
+# Verdict: at 0.5 dice looks calm (0.50) where cross entropy falls to 0.33 and focal to 0.26. With a threshold tuned
+# on the same noisy labels all three are at 0.50 to 0.51: the noise moved the probabilities, not the
 # ranking, and a loss that brings its own threshold hides that.
-assert noise["DL squared, set"][0] > 0.45 > 0.35 > noise["CE"][0] > noise["FL, f=2"][0]
+ce, focal, dice_set = (v[0] for v in noise.values())
+assert dice_set > 0.45 > 0.35 > ce > focal
 assert max(v[1] for v in noise.values()) - min(v[1] for v in noise.values()) < 0.02
 
 # %% [markdown]
-# **Exercise 7.5 (apply).** Set-level dice is not the mean of its micro-batches. Cut the 200 tokens of
-# section 7.5 into five; show that the mean of the five losses is not the loss of the whole, and
-# that adding up `dice_statistics` gives it exactly.
+# **Exercise 7.5 (apply).** Set-level dice is not the mean of its micro-batches. Split the 200 tokens of section
+# 7.5 into five; show that the mean of the five losses is not the loss of the whole, and that adding up
+# `dice_statistics` gives it exactly.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 7.5"} tags=["solution", "hide-cell"]
 from dicebook.losses import dice_statistics
 
 whole = dicebook.DiceLoss(squared=False)(logits, labels)
@@ -737,12 +780,12 @@ torch.testing.assert_close(total.loss(), whole)
 print(f"whole {whole:.4f}   mean of five {mean:.4f}   from added statistics {total.loss():.4f}")
 
 # %% [markdown]
-# **Exercise 7.6 (small research).** Does the choice of a loss matter less with larger batches, or more?
-# Train CE and squared set-level dice with batches of 16, 64 and all 2000 examples, the same
-# number of steps, five seeds; report F1 at 0.5 and at a tuned threshold.
+# **Exercise 7.6 (small research).** Does the choice of a loss matter less with larger batches, or more? Train
+# cross entropy and squared set-level dice with batches of 16, 64 and all 2000 examples, the same number of
+# steps, five seeds; report F1 at 0.5 and at a tuned threshold.
 
-# %% tags=["solution", "hide-cell"]
-pair = {name: contest[name] for name in ("CE", "DL squared, set")}
+# %% mystnb={"code_prompt_show": "Solution 7.6"} tags=["solution", "hide-cell"]
+pair = {name: contest[name] for name in ("cross entropy", "dice squared, set")}
 rows, batched = {}, {}
 for size in (16, 64, None):
     runs = train_from_starts(pair, biases=[-3.0], batch_size=size, steps=300)
@@ -752,17 +795,17 @@ for size in (16, 64, None):
             "{:.2f} ± {:.2f}".format(*mean_and_half([run[k] for run in values]))
             for k in ("f1", "tuned")
         ]
-# Verdict: less at a tuned threshold, at every size; at .5 the set-level loss needs its batch. In
-# batches of 16, 44% hold no positive (.95^16), and there it is behind cross entropy, not ahead.
+# Verdict: less at a tuned threshold, at every size; at 0.5 the set-level loss needs its batch. In
+# batches of 16, 44% have no positive (0.95^16), and there it is behind cross entropy, not ahead.
 assert round(0.95**16, 2) == 0.44
-assert batched[16, "DL squared, set"][0] < batched[16, "CE"][0]
-assert batched[None, "DL squared, set"][0] > batched[None, "CE"][0]
-pd.DataFrame(rows.values(), pd.MultiIndex.from_tuples(rows), columns=["at .5", "tuned"])
+assert batched[16, "dice squared, set"][0] < batched[16, "cross entropy"][0]
+assert batched[None, "dice squared, set"][0] > batched[None, "cross entropy"][0]
+pd.DataFrame(rows.values(), pd.MultiIndex.from_tuples(rows), columns=["at 0.5", "tuned"])
 
 # %% [markdown]
 # ## Further reading
 #
-# - {cite:t}`yeung2021`: one family that holds cross entropy, focal, dice and Tversky as members, and
+# - {cite:t}`yeung2021`: one family that has cross entropy, focal, dice and Tversky as members, and
 #   a comparison on three sets of medical images; look for how its thresholds are chosen.
 # - {cite:t}`eelbode2020`: what any weighting of cross entropy can and cannot do for dice, with
 #   experiments on six tasks. Their verdict is for dice; note that they decide at one half.

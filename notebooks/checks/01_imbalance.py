@@ -6,11 +6,14 @@ from dicelab.claims import claim
 share = {name: real[name].positive / sum(real[name]) for name in order}
 reading, entity = order[:2], order[2:5]
 claim(
-    "a positive stands among fifty to a hundred and forty negatives",
+    "In reading there are fifty to a hundred and forty negatives for each positive",
     all(50 < real[n].ratio < 145 for n in reading),
 )
-claim("it stands among five to nineteen", all(4.5 < real[n].ratio < 19.5 for n in entity))
-claim("in entity recognition it is between a twentieth and a sixth; in MRPC it is two thirds",
+claim(
+    "In the recognition of entities there are five to nineteen",
+    all(4.5 < real[n].ratio < 19.5 for n in entity),
+)
+claim("In entity recognition they are between a twentieth and a sixth; in MRPC two thirds",
       all(0.045 < share[n] < 0.18 for n in entity), abs(share["mrpc"] - 2 / 3) < 0.02)  # fmt: skip
 ratios = [count.ratio for count in real.values()]
 claim(
@@ -25,7 +28,7 @@ for row in table_1:
 squad = real["squad11"]
 questions = next(r for r in records if r["parameters"]["corpus"] == "squad11")["metrics"]["rows"]
 claim(
-    "SQuAD 1.1 has 58.88 negatives for each positive, and the table prints 55.9",
+    "for SQuAD 1.1 we count 58.88 negatives for each positive, where the table prints 55.9",
     {"58.88": squad.ratio, "55.9": printed["squad11"]},
     squad.positive == 2 * questions,
     [title for title, stands in check if not stands] == ["SQuAD 1.1"],
@@ -47,7 +50,7 @@ claim(
     curves["accuracy, always O"].iloc[-1] > 95,
     bool(apart.is_monotonic_decreasing),
 )
-claim("tells the two taggers apart by 1.4 points", {"1.4": apart[30]})
+claim("separates the two taggers by only 1.4 points", {"1.4": apart[30]})
 claim("The full lines stay 17 points apart and more", curves["F1, memory"].min() > 17)
 assert (curves["F1, always O"] == 0).all()
 
@@ -63,5 +66,5 @@ claim("both sides are equal", all(np.isclose(after, 1) for _, after in ratio_of.
 y_more, guess_more = (np.concatenate([v, np.zeros(1_000_000, bool)]) for v in (y, guess))
 parts = np.split(np.arange(1000), 10)
 parts_f1 = np.mean([f1(y[i], guess[i]) for i in parts])
-claim("For F1 this does not hold", abs(parts_f1 - f1(y, guess)) > 0.001)
+claim("For F1 this is not true", abs(parts_f1 - f1(y, guess)) > 0.001)
 claim("accuracy goes to almost 100%, and F1 does not move", f1(y, guess) == f1(y_more, guess_more))
