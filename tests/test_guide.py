@@ -34,6 +34,7 @@ PASSAGE = re.compile(r'<details id="([a-z-]+)">(.*?)</details>', re.DOTALL)
 PASSAGES = {name: " ".join(text.split()) for name, text in PASSAGE.findall(PAGE)}
 INTERVAL = re.compile(r"−?\d+\.\d+ \[−?\d+\.\d+, −?\d+\.\d+\]")
 NUMBER = re.compile(r"(?<![\w.−])−?\d+(?:\.\d+)?(?![\w]|\.\d)")
+LATER = ("focal_start", "dsc_start", "tversky_start")
 FOUR = ("dice_start", "dice", "wce", "ce")  # beside cross entropy from the prior
 ENTITIES = ("crossner_politics", "wnut17")
 STRATA = ("tags", "yes or no", "rare")
@@ -110,14 +111,14 @@ def of_accuracy() -> list[str]:
 
 
 def of_threshold() -> list[str]:
-    arms = ("dice", "dice_start", "wce", "logit_adjustment")
+    arms = ("dice", "dice_start", "wce", "logit_adjustment", *LATER)
     return [told(searched.less_start(tasks(), arm, "tuned").over_all) for arm in arms]
 
 
 def of_argmax() -> list[str]:
     heads = [
         told(searched.less_start(tasks(), arm, "argmax").strata[stratum])
-        for arm in ("dice", "wce", "logit_adjustment")
+        for arm in ("dice", "wce", "logit_adjustment", *LATER)
         for stratum in STRATA
     ]
     return heads + [told(area(t, arm, "argmax")) for t in (*ENTITIES, "mrpc") for arm in FOUR]
@@ -225,7 +226,7 @@ def test_how_well_fit_chooses() -> None:
 
 
 def test_with_a_tuned_threshold_no_gain_was_measurable() -> None:
-    for arm in ("dice", "dice_start", "wce", "logit_adjustment"):
+    for arm in ("dice", "dice_start", "wce", "logit_adjustment", *LATER):
         mean = searched.less_start(tasks(), arm, "tuned").over_all
         assert mean.low < 0 < mean.high
     effects = searched.effects_of(tasks(), searched.PRIMARY)
@@ -243,6 +244,14 @@ def test_what_helps_at_argmax() -> None:
         assert mean.strata["tags"].low < 0 < mean.strata["tags"].high
     for stratum in ("yes or no", "rare"):
         assert means["wce"].strata[stratum].mean > means["dice"].strata[stratum].mean > 0
+    focal, _, tversky = (searched.less_start(tasks(), arm, "argmax") for arm in LATER)
+    assert focal.over_all.low < 0 < focal.over_all.high
+    for stratum in ("yes or no", "rare"):
+        dice, weights = means["dice"].strata[stratum], means["wce"].strata[stratum]
+        assert dice.mean < tversky.strata[stratum].mean < weights.mean
+    for arm in LATER:
+        tags = searched.less_start(tasks(), arm, "argmax").strata["tags"]
+        assert tags.low < 0 < tags.high
     family = searched.secondary(tasks())
     name = searched.AT_ARGMAX.name
     corrected = [family[f"{name}: {stratum}"][1] for stratum in STRATA]

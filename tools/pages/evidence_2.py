@@ -55,8 +55,8 @@ FAMILY = """## The secondary questions
 p after Holm's correction for all of them."""
 EXTENDED = """## The extension
 
-Arms from the log prior, as far as at least two of their searches are over. Intervals are after
-Hartung and Knapp; they are not corrected for their number."""
+Arms from the log prior. Intervals are after Hartung and Knapp; they are not corrected for their
+number."""
 LAYERS = """## All layers trained
 
 Stage B2: mean test F1, {how}, of finished runs by their steps, decay included, over the draws that
