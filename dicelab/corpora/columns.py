@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dicelab.corpora.classes import MOST_LABELS
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.registry import split_of
 from dicelab.corpora.tables import (
@@ -27,8 +28,6 @@ from dicelab.corpora.tables import (
 
 #: Between several labels in one cell.
 SEPARATORS = ("|", ";", ",")
-#: More labels than this are an id or a number to predict, which no classifier can.
-MOST_LABELS = 1000
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 NOTHING = ("none", "n/a", "na", "null", "#n/a", "<na>", "-")
 
@@ -303,7 +302,7 @@ def label_reader(table: Table, columns: Columns, asked: Asked) -> tuple[Reader, 
     lists = any(type(cell) is list for cell in held)
     sign = asked.label_separator
     if asked.task in (None, "labels") and sign is None and not lists:
-        sign = separator_of(held)
+        sign = separator_of(held, sure=asked.task == "labels")
     hot = positions(cells, name)
     if hot:
         note = f"The labels {hot[0]} to {hot[-1]} are the places of lists of 0 and 1."
@@ -323,6 +322,8 @@ def label_reader(table: Table, columns: Columns, asked: Asked) -> tuple[Reader, 
 
         def of_list(table: Table, line: int, values: list[Any]) -> list[str]:
             cell = parsed(values[0])
+            if asked.task == "labels" and (cell is None or cell == ""):
+                return []
             if isinstance(cell, str):
                 cell = [part for part in cell.split(sign) if part.strip()] if sign else [cell]
             if cell is None or (cell != [] and not isinstance(cell, list)):
@@ -426,8 +427,14 @@ def _of_columns(table: Table, labels: Sequence[str]) -> Reader:
     return of_columns
 
 
-def separator_of(cells: Iterable[Any]) -> str | None:
-    """The sign between several labels in one cell; None where each cell holds one label."""
+def separator_of(cells: Iterable[Any], *, sure: bool = False) -> str | None:
+    """The sign between several labels in one cell; None where each cell holds one label.
+
+    Args:
+        cells: of the label's column.
+        sure: whether cells are known to hold several labels, so that there may be as many
+            different cells as labels.
+    """
     texts = [cell for cell in cells if isinstance(cell, str)]
     for sign in SEPARATORS:
         several = [cell for cell in texts if sign in cell]
@@ -437,7 +444,7 @@ def separator_of(cells: Iterable[Any]) -> str | None:
         in_several = {atom.strip() for cell in several for atom in cell.split(sign)}
         recur = sum(atoms[atom] > 1 for atom in in_several)
         decimals = sign == "," and all(map(is_number, texts))
-        if recur >= 0.8 * len(in_several) and len(atoms) < len(set(texts)) and not decimals:
+        if recur >= 0.8 * len(in_several) and len(atoms) < len(set(texts)) + sure and not decimals:
             return sign
     return None
 

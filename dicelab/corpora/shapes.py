@@ -81,9 +81,12 @@ def read(path: str | Path, asked: Asked | None = None) -> Table:
     )
     if asked.task == "tagging" and tagging_form(table, asked) is None:
         try:
-            return read_tagged(path, asked, sure=True) or table
+            tagged = read_tagged(path, asked, sure=True)
         except CorpusError:
             return table
+        words = [word for _, row in tagged.rows for word in row[0]] if tagged else []
+        if tagged and sum(" " in word for word in words) < 0.1 * len(words):
+            return tagged
     return table
 
 
@@ -144,7 +147,7 @@ def read_tagged(path: Path, asked: Asked, *, sure: bool = False) -> Table | None
         return None
     options: dict[str, Any] = {"encoding": asked.encoding}
     if name.endswith(".conllu"):
-        return _of_dataset(path, read_conllu(path), "CoNLL-U", [])
+        return of_tagged(path, read_conllu(path), "CoNLL-U")
     try:
         layout = layout_of(lines[:5000], sure=sure)
     except CorpusError as error:
@@ -178,19 +181,20 @@ def read_tagged(path: Path, asked: Asked, *, sure: bool = False) -> Table | None
         tag = options["tag_column"] + 1 or "last"
         places = f", tokens in column {options['token_column'] + 1}, tags in column {tag}"
     form = "a sentence a line" if "inner" in options else "a token a line"
-    return _of_dataset(path, rows, f"{form}{places}", bad or [], list(repairs))
+    return of_tagged(path, rows, f"{form}{places}", bad or [], list(repairs))
 
 
-def _of_dataset(
-    path: Path, rows: Any, form: str, bad: list[str], notes: Sequence[str] = ()
+def of_tagged(
+    path: Path, rows: Any, form: str, bad: Sequence[str] = (), notes: Sequence[str] = ()
 ) -> Table:
+    """Rows of tokens and tags as a table."""
     told = [note for note in notes if note.startswith("tags ")]
     taken = [note.removeprefix("read as ") for note in notes if note.startswith("read as ")]
     form = f"{(taken or ['utf-8'])[0]}, {form}"
     pairs = zip(rows["tokens"][:], rows["tags"][:], strict=True)
     table = [(n, [list(tokens), list(tags)]) for n, (tokens, tags) in enumerate(pairs, 1)]
     form = "; ".join([form, *told])
-    return Table(str(path), ["tokens", "tags"], table, bad, form, objects=True, tagged=True)
+    return Table(str(path), ["tokens", "tags"], table, list(bad), form, objects=True, tagged=True)
 
 
 def of_fasttext(table: Table) -> Table:
