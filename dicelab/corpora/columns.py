@@ -27,7 +27,7 @@ from dicelab.corpora.tables import (
 )
 
 #: Between several labels in one cell.
-SEPARATORS = ("|", ";", ",")
+SEPARATORS = ("|", ";", ",", "#")
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 NOTHING = ("none", "n/a", "na", "null", "#n/a", "<na>", "-")
 
@@ -137,9 +137,10 @@ def choose(table: Table, asked: Asked, *, labelled: bool = True) -> Columns:
             notes.append(f"The text is {columns} {shown} (--text).")
     if labelled and len(table.names) == 1 and len(texts) + len(labels) < 2:
         shown = short(_values(some, table.names[0])[0], 60) if table.rows else "none"
+        way = "; put a tab between them, or say with --delimiter what stands between"
         raise CorpusError(
-            f"{table.path}: expected a text and a label in each row, got one column: {shown!r}; "
-            "put a tab between them, or say with --delimiter what stands between"
+            f"{table.path}: expected a text and a label in each row, got one column: {shown!r}"
+            + way * (not table.objects)
         )
     if not texts or (labelled and not labels) or len(texts) > 2:
         lacking = "text" if not texts or len(texts) > 2 else "label"
@@ -288,8 +289,8 @@ Reader = Callable[[Table, int, list[Any]], Any]
 
 
 def plain(label: str) -> str:
-    """A whole number without the .0 that pandas adds where a column has holes."""
-    return re.sub(r"^(-?\d+)\.0+$", r"\1", label)
+    """A whole number without the .0 that pandas adds where a column has holes, or Excel's ,0."""
+    return re.sub(r"^(-?\d+)(\.0+|,0)$", r"\1", label)
 
 
 def label_reader(table: Table, columns: Columns, asked: Asked) -> tuple[Reader, list[str]]:
@@ -370,7 +371,7 @@ def _one_label(cells: list[Any], name: str) -> tuple[Reader, list[str]]:
     numeric = numbers + sum(t in missing for t in texts) == len(texts)
     missing = missing if numeric else set()
     disagreed = name.lower() == "gold_label"  # SNLI's sign for no majority of the annotators
-    whole = numeric and all(re.fullmatch(r"-?\d+(\.0+)?", t) for t in texts if t not in missing)
+    whole = numeric and all(re.fullmatch(r"-?\d+(\.0+|,0)?", t) for t in texts if t not in missing)
     spellings: dict[str, Counter[str]] = {}
     for text in texts:
         spellings.setdefault(text.casefold(), Counter())[text] += 1
@@ -442,6 +443,8 @@ def separator_of(cells: Iterable[Any], *, sure: bool = False) -> str | None:
             continue
         atoms = Counter(atom.strip() for cell in texts for atom in cell.split(sign))
         in_several = {atom.strip() for cell in several for atom in cell.split(sign)}
+        if "" in in_several:
+            continue
         recur = sum(atoms[atom] > 1 for atom in in_several)
         decimals = sign == "," and all(map(is_number, texts))
         if recur >= 0.8 * len(in_several) and len(atoms) < len(set(texts)) + sure and not decimals:

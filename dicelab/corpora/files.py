@@ -18,7 +18,7 @@ from dicelab.corpora.columns import Asked, Columns, by_split, choose, label_read
 from dicelab.corpora.conll import read_parallel
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.registry import BESIDE, split_of
-from dicelab.corpora.tables import Table, is_missing, short, text_of
+from dicelab.corpora.tables import Table, is_missing, of_dataset, short, text_of
 from dicelab.corpora.text import plain_name
 from dicelab.corpora.trees import is_tree_file, read_trees
 
@@ -151,25 +151,6 @@ def of_splits(name: str, splits: Mapping[str, Any]) -> dict[str, Table]:
     if "train" not in parts:
         raise CorpusError(f"{name}: expected a split train, got {', '.join(splits)}")
     return parts
-
-
-def of_dataset(name: str, rows: Any, form: str = "") -> Table:
-    """A split of a ``datasets`` data set as a table; numbers of classes become their names."""
-    names = list(rows.column_names)
-    classes = {}
-    for n in names:
-        feature = rows.features[n]
-        feature = getattr(feature, "feature", feature)
-        classes[n] = getattr(feature, "names", None)
-
-    def named(value: Any, of: Sequence[str] | None) -> Any:
-        if of and type(value) is list:
-            return [named(one, of) for one in value]
-        return of[value] if of and type(value) is int and value >= 0 else value
-
-    columns = [[named(value, classes[n]) for value in rows[n][:]] for n in names]
-    table = [(n, list(row)) for n, row in enumerate(zip(*columns, strict=True), 1)]
-    return Table(name, names, table, form=form, objects=True)
 
 
 def of_tables(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Found:
