@@ -223,3 +223,63 @@ def test_forms_are_checked():
     row = {"id": ["1"], "title": [""], "context": ["ab"], "question": ["?"], "answers": [answers]}
     with pytest.raises(CorpusError, match="row 0: expected 'b' at offset 0, got 'a'"):
         validate(to_dataset(row, task="reading"), task="reading")
+
+
+def test_words_as_labels_of_pairs_and_of_sentences(tmp_path):
+    pairs = [
+        ("paraphrase" if i % 4 == 0 else "other", f"what is {i}?", f"so {i}?") for i in range(40)
+    ]
+    table = "label,one,two\n" + "".join(f"{label},{a},{b}\n" for label, a, b in pairs)
+    (tmp_path / "pairs.csv").write_text(table)
+    said: list[str] = []
+    corpus = load(tmp_path / "pairs.csv", task="pairs", say=said.append)
+    found = [row for split in corpus.values() for row in split.to_list()]
+    assert sorted((r["label"], r["sentence1"], r["sentence2"]) for r in found) == sorted(
+        (int(label == "paraphrase"), a, b) for label, a, b in pairs
+    )
+    assert "The classes: 0 is 'other' (30), 1 is 'paraphrase' (10)." in said
+    assert not any("--" in line for line in said)
+    assert all(sum(split["label"]) for split in corpus.values())
+    with pytest.raises(
+        CorpusError, match=r"expected to tell which column is the text.*In a chapter"
+    ):
+        load(tmp_path / "pairs.csv", task="sentences")
+
+
+def test_splits_in_a_column_and_columns_of_0_and_1(tmp_path):
+    rows = "".join(
+        f"some text {i},{i % 2},{int(i % 3 == 0)},{['train', 'train', 'dev', 'test'][i // 10]}\n"
+        for i in range(40)
+    )
+    (tmp_path / "hot.csv").write_text("comment,toxic,insult,split\n" + rows)
+    corpus = load(tmp_path / "hot.csv", task="labels")
+    assert [len(split) for split in corpus.values()] == [20, 10, 10]
+    assert corpus["train"]["labels"][:4] == [["insult"], ["toxic"], [], ["toxic", "insult"]]
+
+
+def test_a_folder_whose_test_has_no_labels(tmp_path):
+    for name, label in (("train", "spam"), ("dev", "ham")):
+        rows = "".join(f"{name} text {i}\t{label if i % 3 else 'other'}\n" for i in range(30))
+        (tmp_path / f"{name}.tsv").write_text("text\tlabel\n" + rows.replace(label, "spam"))
+    (tmp_path / "test.tsv").write_text("text\tlabel\n" + "some text\t-1\n" * 5)
+    said: list[str] = []
+    corpus = load(tmp_path, task="sentences", say=said.append)
+    assert [len(corpus[split]) for split in ("train", "validation", "test")] == [25, 30, 5]
+    assert any("Every row of test is labelled '-1'" in line for line in said)
+
+
+def test_a_task_that_a_file_is_not_for(tmp_path):
+    three = "premise,hypothesis,label\n" + "".join(
+        f"text {i},other {i},{'abc'[i % 3]}\n" for i in range(30)
+    )
+    (tmp_path / "three.csv").write_text(three)
+    with pytest.raises(CorpusError, match="expected pairs of two classes, got 3: a, b, c"):
+        load(tmp_path / "three.csv", task="pairs")
+    (tmp_path / "one.csv").write_text("text,label\n" + "".join(f"text {i},x\n" for i in range(30)))
+    with pytest.raises(CorpusError, match="expected two classes in train, got 'x' alone"):
+        load(tmp_path / "one.csv", task="sentences")
+    for name in ("train", "dev", "test"):
+        rows = "".join(f"{name} text {i}\t{i % 2}\n" for i in range(9))
+        (tmp_path / f"{name}.tsv").write_text("text\tlabel\n" + rows)
+    with pytest.raises(CorpusError, match="expected a token a line"):
+        load(tmp_path, task="tagging")
