@@ -260,9 +260,6 @@ experiment = Experiment.from_namespace(
 if not isinstance(reader_epochs, int) or reader_epochs < 0:
     wrong = f"expected 0 or more, got {reader_epochs!r}"
     raise ParameterError(f"parameter 'reader_epochs': {wrong}")
-asks = reader_epochs and encoder != "tiny"  # tiny gets the type's name
-if asks or language != "auto":
-    language = corpora.language_of(experiment.corpus, language)
 listed = ", ".join(experiment.losses)
 print(f"{len(experiment.losses)} losses on {experiment.corpus}: {listed}")
 
@@ -285,6 +282,10 @@ as_printed = replace(experiment, output_dir="") == printed and reader_epochs == 
 
 # %%
 whole = corpora.load(experiment.corpus, task="tagging")
+asks = reader_epochs and encoder != "tiny"  # tiny gets the type's name
+if asks or language != "auto":
+    texts = map(" ".join, whole["train"]["tokens"])
+    language = corpora.language_of(experiment.corpus, language, texts)
 entities = sample(whole, experiment)
 lengths = [len(tokens) for tokens in entities["train"]["tokens"]]
 example = entities["train"][int(np.argmax(np.array(lengths) >= 8))]

@@ -235,7 +235,6 @@ language: str = "auto"  # of the scoring rules: "auto", "en" or "zh"
 
 # %% tags=["hide-input"]
 experiment = Experiment.from_namespace(globals(), also=["by_choice", "language"])
-language = corpora.language_of(experiment.corpus, language)
 if not isinstance(by_choice, bool):
     raise ParameterError(f"parameter 'by_choice': expected True or False, got {by_choice!r}")
 print(f"{len(experiment.losses)} losses on {experiment.corpus}: {', '.join(experiment.losses)}")
@@ -256,6 +255,8 @@ as_printed = replace(experiment, output_dir="") == printed and by_choice
 
 # %%
 whole = corpora.load(experiment.corpus, task="reading")
+texts = whole["train"]["question"]
+language = corpora.language_of(experiment.corpus, language, texts)
 questions = sample(whole, experiment)
 row = questions["train"][0]
 print(row["context"], row["question"], row["answers"], sep=" \n\n")

@@ -560,7 +560,9 @@ print(f"mean {32 * share:.1f}, none in {100 * (1 - share) ** 32:.0f}% of the bat
 # set and take away its negatives, 124 pairs at one to one. How do the two sets compare, with five seeds?
 
 # %% tags=["solution", "hide-cell"]
-few = corpora.rebalance(pool, 1, task="pairs", size=124, seed=experiment.seed)
+positives = sum(pool["label"])
+size = min(124, 2 * positives, 2 * (len(pool) - positives))
+few = corpora.rebalance(pool, 1, task="pairs", size=size, seed=experiment.seed)
 print(f"{len(few)} pairs, {sum(few['label'])} positive. To train on it, with seeds 0 to 4:")
 print("papermill notebooks/12_degrees_of_imbalance.ipynb out.ipynb -p train_size 124 -p degrees 1 "
       "-p epochs 39 -p seed 0")  # fmt: skip

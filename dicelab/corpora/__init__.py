@@ -23,7 +23,7 @@ _NAMES = {
     "rebalancing": ("rebalance",),
     "registry": ("CORPORA", "EMBEDDED", "REGISTERED", "Corpus", "language_of"),
     "squad": ("read_squad",),
-    "delimited": ("read_labels", "read_pairs", "read_sentences"),
+    "delimited": ("read_pairs",),
     "tags": ("spans", "to_iob2"),
     "trees": ("read_trees",),
 }

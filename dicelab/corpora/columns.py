@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dicelab.corpora.classes import MOST_LABELS
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.registry import split_of
 from dicelab.corpora.tables import (
@@ -26,9 +27,7 @@ from dicelab.corpora.tables import (
 )
 
 #: Between several labels in one cell.
-SEPARATORS = ("|", ";", ",")
-#: More labels than this are an id or a number to predict, which no classifier can.
-MOST_LABELS = 1000
+SEPARATORS = ("|", ";", ",", "#")
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 NOTHING = ("none", "n/a", "na", "null", "#n/a", "<na>", "-")
 
@@ -138,9 +137,10 @@ def choose(table: Table, asked: Asked, *, labelled: bool = True) -> Columns:
             notes.append(f"The text is {columns} {shown} (--text).")
     if labelled and len(table.names) == 1 and len(texts) + len(labels) < 2:
         shown = short(_values(some, table.names[0])[0], 60) if table.rows else "none"
+        way = "; put a tab between them, or say with --delimiter what stands between"
         raise CorpusError(
-            f"{table.path}: expected a text and a label in each row, got one column: {shown!r}; "
-            "put a tab between them, or say with --delimiter what stands between"
+            f"{table.path}: expected a text and a label in each row, got one column: {shown!r}"
+            + way * (not table.objects)
         )
     if not texts or (labelled and not labels) or len(texts) > 2:
         lacking = "text" if not texts or len(texts) > 2 else "label"
@@ -289,8 +289,8 @@ Reader = Callable[[Table, int, list[Any]], Any]
 
 
 def plain(label: str) -> str:
-    """A whole number without the .0 that pandas adds where a column has holes."""
-    return re.sub(r"^(-?\d+)\.0+$", r"\1", label)
+    """A whole number without the .0 that pandas adds where a column has holes, or Excel's ,0."""
+    return re.sub(r"^(-?\d+)(\.0+|,0)$", r"\1", label)
 
 
 def label_reader(table: Table, columns: Columns, asked: Asked) -> tuple[Reader, list[str]]:
@@ -303,7 +303,7 @@ def label_reader(table: Table, columns: Columns, asked: Asked) -> tuple[Reader, 
     lists = any(type(cell) is list for cell in held)
     sign = asked.label_separator
     if asked.task in (None, "labels") and sign is None and not lists:
-        sign = separator_of(held)
+        sign = separator_of(held, sure=asked.task == "labels")
     hot = positions(cells, name)
     if hot:
         note = f"The labels {hot[0]} to {hot[-1]} are the places of lists of 0 and 1."
@@ -323,6 +323,8 @@ def label_reader(table: Table, columns: Columns, asked: Asked) -> tuple[Reader, 
 
         def of_list(table: Table, line: int, values: list[Any]) -> list[str]:
             cell = parsed(values[0])
+            if asked.task == "labels" and (cell is None or cell == ""):
+                return []
             if isinstance(cell, str):
                 cell = [part for part in cell.split(sign) if part.strip()] if sign else [cell]
             if cell is None or (cell != [] and not isinstance(cell, list)):
@@ -369,7 +371,7 @@ def _one_label(cells: list[Any], name: str) -> tuple[Reader, list[str]]:
     numeric = numbers + sum(t in missing for t in texts) == len(texts)
     missing = missing if numeric else set()
     disagreed = name.lower() == "gold_label"  # SNLI's sign for no majority of the annotators
-    whole = numeric and all(re.fullmatch(r"-?\d+(\.0+)?", t) for t in texts if t not in missing)
+    whole = numeric and all(re.fullmatch(r"-?\d+(\.0+|,0)?", t) for t in texts if t not in missing)
     spellings: dict[str, Counter[str]] = {}
     for text in texts:
         spellings.setdefault(text.casefold(), Counter())[text] += 1
@@ -426,8 +428,14 @@ def _of_columns(table: Table, labels: Sequence[str]) -> Reader:
     return of_columns
 
 
-def separator_of(cells: Iterable[Any]) -> str | None:
-    """The sign between several labels in one cell; None where each cell holds one label."""
+def separator_of(cells: Iterable[Any], *, sure: bool = False) -> str | None:
+    """The sign between several labels in one cell; None where each cell holds one label.
+
+    Args:
+        cells: of the label's column.
+        sure: whether cells are known to hold several labels, so that there may be as many
+            different cells as labels.
+    """
     texts = [cell for cell in cells if isinstance(cell, str)]
     for sign in SEPARATORS:
         several = [cell for cell in texts if sign in cell]
@@ -435,9 +443,11 @@ def separator_of(cells: Iterable[Any]) -> str | None:
             continue
         atoms = Counter(atom.strip() for cell in texts for atom in cell.split(sign))
         in_several = {atom.strip() for cell in several for atom in cell.split(sign)}
+        if "" in in_several:
+            continue
         recur = sum(atoms[atom] > 1 for atom in in_several)
         decimals = sign == "," and all(map(is_number, texts))
-        if recur >= 0.8 * len(in_several) and len(atoms) < len(set(texts)) and not decimals:
+        if recur >= 0.8 * len(in_several) and len(atoms) < len(set(texts)) + sure and not decimals:
             return sign
     return None
 

@@ -3,45 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 from datasets import Dataset, DatasetDict
 
-from dicelab.corpora import embedded, shapes
+from dicelab.corpora import embedded
+from dicelab.corpora.classes import numbered
 from dicelab.corpora.columns import Asked
-from dicelab.corpora.conll import read_parallel
-from dicelab.corpora.delimited import read_labels, read_pairs, read_sentences
+from dicelab.corpora.drawing import draw
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.forms import check_task, to_dataset
-from dicelab.corpora.registry import (
-    BESIDE,
-    CORPORA,
-    EMBEDDED,
-    REGISTERED,
-    SPLITS,
-    corpus_named,
-    split_of,
-)
+from dicelab.corpora.files import Found, read_source, split_files
+from dicelab.corpora.forms import FORMS, check_task, to_dataset
+from dicelab.corpora.registry import CORPORA, EMBEDDED, REGISTERED, SPLITS, corpus_named
 from dicelab.corpora.squad import read_squad
-from dicelab.corpora.trees import is_tree_file, read_trees
-
-#: task -> the suffixes of its files; some corpora have their split as suffix (``eng.testa``).
-_TABLES = (".tsv", ".csv", ".json", ".jsonl", ".ndjson", ".txt", ".parquet", ".xlsx", ".gz")
-_SUFFIXES = {
-    "tagging": (
-        *(".conll", ".conllu", ".iob2", ".iob", ".bio", ".bmes", ".bioes", ".annotated"),
-        *(".train", ".dev", ".test", ".testa", ".testb", *_TABLES),
-    ),
-    "reading": (".json", ".jsonl", ".ndjson", ".gz"),
-    "pairs": _TABLES,
-    "sentences": _TABLES,
-    "labels": _TABLES,
-}
-
-#: A split as a folder of two files, a sentence a line.
-_PARALLEL = ("sentences.txt", "tags.txt")
 
 
 def load(
@@ -50,29 +29,33 @@ def load(
     task: str,
     root: str | PathLike[str] | None = None,
     seed: int = 0,
+    say: Callable[[str], None] = print,
 ) -> DatasetDict:
     """Load a corpus in the form of its task, with the splits train, validation and test.
 
     Args:
         name_or_path: An embedded corpus (``"embedded-entities-en"``), a registered one
             (``"wnut17"``; prepared before by ``dicebook data wnut17 --out data``), or a
-            path of the reader's own. A path is one file, or a folder with a file a split whose
-            names say which (``train.conll``, ``en_ewt-ud-dev.conllu``, ``eng.testa``), or for
-            tagging a folder a split with ``sentences.txt`` and ``tags.txt``, and nothing else but
-            notes and licences. A split that is not there gets one tenth of train, drawn
-            by the seed; questions on the same paragraph stay together.
+            path of the reader's own: a file or a folder that ``dicebook fit`` reads, and for
+            reading SQuAD's JSON. A folder has a file a split whose names say which
+            (``train.conll``, ``en_ewt-ud-dev.conllu``, ``eng.testa``), or for tagging a folder a
+            split with ``sentences.txt`` and ``tags.txt``. Of a split that is not there 15% of the
+            rows are drawn from train, of each class alike and by the seed, and equal texts stay
+            together; of questions a tenth of the paragraphs.
         task: ``"tagging"``, ``"reading"``, ``"pairs"``, ``"sentences"`` or ``"labels"``.
         root: Folder of the registered corpora; by default ``$DICEBOOK_DATA``, else ``./data``,
             else, for a notebook in a folder of the project, ``../data``.
         seed: Seed of the splits drawn here. An embedded corpus has all its splits.
+        say: Takes lines about how a path of the reader's own was read.
 
     Returns:
         A ``datasets.DatasetDict`` whose rows have the task's form (``dicelab.corpora.FORMS``).
+        Labels that are words, or numbers with gaps, have become numbers from 0; of two classes 1 is
+        the positive one, by its name or because it is rarer.
 
     Raises:
         CorpusError: The name is unknown, the corpus is not prepared yet, its task is another one,
-            a folder has a file of which the split cannot be told, or a file of the corpus is not
-            what it should be.
+            or a file of the corpus is not what it should be.
     """
     check_task(task)
     name = os.fspath(name_or_path)
@@ -81,16 +64,17 @@ def load(
         corpus = corpus_named(name, task=task)
         if name in EMBEDDED:
             return embedded.load(name)
-        if not _is_prepared(data / name, task):
+        if not _is_prepared(data / name):
             raise CorpusError(f"the corpus {name!r} is not in {data}; run: {corpus.command(data)}")
-        return _load_folder(data / name, task, seed)
+        return with_missing_splits(_parts(data / name, task), task, seed)
     path = Path(name)
-    if path.is_dir():
-        return _load_folder(path, task, seed)
-    if path.is_file():
-        return with_missing_splits({"train": read_file(path, task=task)}, task, seed)
-    if os.sep not in name and (data / name).is_dir():
-        return _load_folder(data / name, task, seed)
+    if not path.exists() and os.sep not in name and (data / name).is_dir():
+        path = data / name
+    if path.exists():
+        try:
+            return _own(path, task, seed, say)
+        except CorpusError as error:
+            raise CorpusError(_without_options(str(error))) from None
     valid = [n for n, t in {**EMBEDDED, **REGISTERED}.items() if t == task]
     raise CorpusError(
         f"unknown corpus {name!r}: expected a file, a folder, or for {task} one of "
@@ -107,92 +91,89 @@ def data_folder() -> Path:
 
 
 def read_file(path: str | PathLike[str], *, task: str) -> Dataset:
-    """Read one file by the reader that its suffix names.
+    """Read one file, whole.
 
     Args:
-        path: For tagging ``.conllu``, ``.iob2`` (Universal NER), one of ``.conll``, ``.txt``,
-            ``.bmes``, ``.testa`` and the like (token and tag in columns), or a table of tokens and
-            tags or of texts and spans; for reading ``.json`` (SQuAD); for pairs, sentences and
-            labels a table, or for sentences sentiment trees.
+        path: A file that ``dicebook fit`` reads; for reading SQuAD's JSON.
         task: One of ``FORMS``.
 
     Raises:
-        CorpusError: The suffix does not belong to the task, or the reader refuses the file.
+        CorpusError: The file is not what it should be, with its line, or is for another task.
     """
     check_task(task)
-    path = Path(path)
-    if task == "tagging" and path.is_dir():
-        return read_parallel(*(path / name for name in _PARALLEL))
-    suffix = path.suffix.lower()
-    if suffix not in _SUFFIXES[task]:
-        raise CorpusError(
-            f"{path}: expected for {task} a file ending in {', '.join(_SUFFIXES[task])}"
-        )
-    if task == "tagging":
-        asked = Asked(task="tagging")
-        table = shapes.read(path, asked)
-        form = shapes.tagging_form(table, asked)
-        if form is None:
-            raise CorpusError(
-                f"{path}: expected tagged sentences: a token a line, rows of tokens and tags, or "
-                f"texts with spans; got the columns {', '.join(table.names[:20])}"
-            )
-        table = shapes.as_tagged(table, form)
-        if table.bad:
-            raise CorpusError(table.bad[0])
-        return to_dataset({n: table.column(n) for n in ("tokens", "tags")}, task="tagging")
+    parts = _parts(Path(path), task)
+    if list(parts) != ["train"]:
+        raise CorpusError(f"{path}: expected rows of one split, got {', '.join(parts)}")
+    return parts["train"]
+
+
+def _parts(path: Path, task: str) -> dict[str, Dataset]:
+    """The splits that a path has, in the form of a task."""
     if task == "reading":
-        return read_squad(path)
-    if task == "pairs":
-        return read_pairs(path)
-    if task == "labels":
-        return read_labels(path)
-    return read_trees(path) if suffix == ".txt" and is_tree_file(path) else read_sentences(path)
+        files = split_files(path) if path.is_dir() else {"train": path}
+        return {split: read_squad(file) for split, file in files.items()}
+    found = read_source(path, Asked(task=task))
+    if task in ("pairs", "sentences"):
+        numbered(found.rows, None, found.notes)
+    return _datasets(found, task)
 
 
-def _split_files(folder: Path, task: str) -> dict[str, Path]:
-    """The file of each split that a folder has, told by the words in the files' names."""
-    found: dict[str, Path] = {}
-    unknown: list[str] = []
-    for path in sorted(folder.iterdir()):
-        parallel = task == "tagging" and all((path / name).is_file() for name in _PARALLEL)
-        if not parallel and (not path.is_file() or BESIDE.fullmatch(path.name)):
-            continue
-        split = split_of(path.name)
-        readable = parallel or path.suffix.lower() in _SUFFIXES[task]
-        if not readable or split is None:
-            unknown.append(path.name)
-            continue
-        if split in found:
-            raise CorpusError(
-                f"{folder}: expected one file for the split {split}, "
-                f"got {found[split].name} and {path.name}"
-            )
-        found[split] = path
-    if unknown:
-        raise CorpusError(
-            f"{folder}: expected for {task} files whose names say train, dev or test and end in "
-            f"{', '.join(_SUFFIXES[task])}; got {', '.join(unknown[:8])}. Rename or remove it"
+def _datasets(found: Found, task: str) -> dict[str, Dataset]:
+    renamed = {"labels": "label"} if task == "labels" else {}
+    return {
+        split: to_dataset(
+            {n: [row[renamed.get(n, n)] for row in rows] for n in FORMS[task]}, task=task
         )
-    return found
+        for split, rows in found.rows.items()
+    }
 
 
-def _is_prepared(folder: Path, task: str) -> bool:
+def _own(path: Path, task: str, seed: int, say: Callable[[str], None]) -> DatasetDict:
+    """A file or folder of the reader's own, and what is to be said of it."""
+    if task == "reading":
+        return with_missing_splits(_parts(path, task), task, seed)
+    found = read_source(path, Asked(task=task))
+    notes = found.notes
+    if task in ("pairs", "sentences"):
+        known = {row["label"] for row in found.rows["train"]}
+        if len(known) < 2:
+            raise CorpusError(
+                f"{path}: expected two classes in train, got {', '.join(known)!r} alone"
+            )
+        labels, unseen = numbered(found.rows, found.positive, notes)
+        classes = [*labels, *unseen]
+        if task == "pairs" and len(classes) != 2:
+            raise CorpusError(
+                f"{path}: expected pairs of two classes, got {len(classes)}: "
+                f"{', '.join(classes[:8])}; dicebook fit takes any number"
+            )
+        counts = Counter(row["label"] for rows in found.rows.values() for row in rows)
+        shown = ", ".join(f"{n} is {name!r} ({counts[n]})" for n, name in enumerate(classes[:20]))
+        notes.append(f"The classes: {shown}" + (" and others." if classes[20:] else "."))
+    rows = draw(found.rows, seed, notes)
+    for line in (*found.seen, *notes):
+        say(_without_options(line))
+    parts = _datasets(Found(task, rows, {}), task)
+    return DatasetDict({split: parts[split] for split in SPLITS})
+
+
+def _without_options(told: str) -> str:
+    """A sentence for a chapter, which has none of the options of ``dicebook fit``."""
+    told = re.sub(r" \(--[^()]*\)", "", told)
+    if " --" in told:
+        told += ". In a chapter, name the columns text and label, or sentence1 and sentence2"
+    return told
+
+
+def _is_prepared(folder: Path) -> bool:
     """Whether a script has finished here: its card is what it writes last."""
     if not folder.is_dir():
         return False
-    splits = _split_files(folder, task)
-    return set(splits) == set(SPLITS) or ("train" in splits and (folder / "card.json").is_file())
-
-
-def _load_folder(folder: Path, task: str, seed: int) -> DatasetDict:
-    files = _split_files(folder, task)
-    if "train" not in files:
-        names = ", ".join(sorted(p.name for p in folder.iterdir())[:8]) or "nothing"
-        raise CorpusError(f"{folder}: expected a file whose name says train, got {names}")
-    return with_missing_splits(
-        {split: read_file(path, task=task) for split, path in files.items()}, task, seed
-    )
+    try:
+        splits = split_files(folder)
+    except CorpusError:
+        return False
+    return set(splits) == set(SPLITS) or (folder / "card.json").is_file()
 
 
 def with_missing_splits(splits: dict[str, Dataset], task: str, seed: int) -> DatasetDict:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import islice
 
 from dicelab.corpora.errors import CorpusError
 
@@ -146,20 +148,28 @@ def corpus_named(name: str, *, task: str | None = None) -> Corpus:
     return corpus
 
 
-def language_of(name: str, language: str = "auto") -> str:
+def language_of(name: str, language: str = "auto", texts: Iterable[str] = ()) -> str:
     """The language whose questions and rules of scoring a corpus gets.
 
     Args:
         name: One of ``CORPORA``, or what a corpus of the reader's own is called by.
-        language: ``"en"``, ``"zh"``, or ``"auto"``: that of the registered corpus.
+        language: ``"en"``, ``"zh"``, or ``"auto"``: that of the registered corpus, or what the
+            texts look like.
+        texts: Of a corpus of the reader's own: ``"zh"`` where most signs are Chinese, else
+            ``"en"``, whose rules suit every language that puts spaces between words.
 
     Raises:
-        CorpusError: Another language, or ``"auto"`` for a corpus that is not registered.
+        CorpusError: Another language, or ``"auto"`` for a corpus that is not registered and has no
+            texts.
     """
     if language in ("en", "zh"):
         return language
     if language != "auto":
         raise CorpusError(f"parameter 'language': expected one of auto, en, zh, got {language!r}")
+    signs = "".join(islice(texts, 1000)) if name not in CORPORA else ""
+    if signs:
+        chinese = sum("\u3400" <= sign <= "\u9fff" for sign in signs)
+        return "zh" if chinese > 0.3 * len(signs) else "en"
     if name not in CORPORA:
         raise CorpusError(
             f"parameter 'language': expected 'en' or 'zh' for a corpus of your own, {name!r}, "

@@ -68,22 +68,22 @@ def read(path: str | Path, asked: Asked | None = None) -> Table:
         tagged = read_tagged(path, asked)
         if tagged is not None:
             return tagged
-    table = of_fasttext(
-        _studio(
-            read_table(
-                path,
-                encoding=asked.encoding,
-                delimiter=asked.delimiter,
-                header=asked.header,
-                wanted=asked.columns,
-            )
-        )
+    table = read_table(
+        path,
+        encoding=asked.encoding,
+        delimiter=asked.delimiter,
+        header=asked.header,
+        wanted=asked.columns,
     )
+    table = of_fasttext(_studio(_prodigy(table)))
     if asked.task == "tagging" and tagging_form(table, asked) is None:
         try:
-            return read_tagged(path, asked, sure=True) or table
+            tagged = read_tagged(path, asked, sure=True)
         except CorpusError:
             return table
+        words = [word for _, row in tagged.rows for word in row[0]] if tagged else []
+        if tagged and sum(" " in word for word in words) < 0.1 * len(words):
+            return tagged
     return table
 
 
@@ -144,7 +144,7 @@ def read_tagged(path: Path, asked: Asked, *, sure: bool = False) -> Table | None
         return None
     options: dict[str, Any] = {"encoding": asked.encoding}
     if name.endswith(".conllu"):
-        return _of_dataset(path, read_conllu(path), "CoNLL-U", [])
+        return of_tagged(path, read_conllu(path), "CoNLL-U")
     try:
         layout = layout_of(lines[:5000], sure=sure)
     except CorpusError as error:
@@ -178,19 +178,20 @@ def read_tagged(path: Path, asked: Asked, *, sure: bool = False) -> Table | None
         tag = options["tag_column"] + 1 or "last"
         places = f", tokens in column {options['token_column'] + 1}, tags in column {tag}"
     form = "a sentence a line" if "inner" in options else "a token a line"
-    return _of_dataset(path, rows, f"{form}{places}", bad or [], list(repairs))
+    return of_tagged(path, rows, f"{form}{places}", bad or [], list(repairs))
 
 
-def _of_dataset(
-    path: Path, rows: Any, form: str, bad: list[str], notes: Sequence[str] = ()
+def of_tagged(
+    path: Path, rows: Any, form: str, bad: Sequence[str] = (), notes: Sequence[str] = ()
 ) -> Table:
+    """Rows of tokens and tags as a table."""
     told = [note for note in notes if note.startswith("tags ")]
     taken = [note.removeprefix("read as ") for note in notes if note.startswith("read as ")]
     form = f"{(taken or ['utf-8'])[0]}, {form}"
     pairs = zip(rows["tokens"][:], rows["tags"][:], strict=True)
     table = [(n, [list(tokens), list(tags)]) for n, (tokens, tags) in enumerate(pairs, 1)]
     form = "; ".join([form, *told])
-    return Table(str(path), ["tokens", "tags"], table, bad, form, objects=True, tagged=True)
+    return Table(str(path), ["tokens", "tags"], table, list(bad), form, objects=True, tagged=True)
 
 
 def of_fasttext(table: Table) -> Table:
@@ -226,6 +227,7 @@ def _studio(table: Table) -> Table:
     rows: list[tuple[int, list[Any]]] = []
     bad = list(table.bad)
     spans = False
+    several = 0
     for number, row in table.rows:
         told = dict(zip(table.names, row, strict=True))
         made = [a for a in told["annotations"] or [] if not a.get("was_cancelled")]
@@ -235,6 +237,7 @@ def _studio(table: Table) -> Table:
             lacking = "an annotation" if text is not None else "one text"
             bad.append(f"{table.path}:{number}: expected {lacking}, got none")
             continue
+        several += len(made) > 1
         values = [r.get("value", {}) for r in made[0].get("result", [])]
         found: list[Any] = [choice for v in values for choice in v.get("choices", [])]
         marked = [
@@ -248,9 +251,32 @@ def _studio(table: Table) -> Table:
     if not spans:
         rows = _lists_alike([(n, [t, c[0] if len(c) == 1 else c]) for n, (t, c) in rows])
     form = f"{table.form}, an export of Label Studio"
+    if several:
+        form += f"; {several} texts have several annotations, of which the first is taken"
     return replace(
         table, names=["text", "spans" if spans else "label"], rows=rows, bad=bad, form=form
     )
+
+
+def _prodigy(table: Table) -> Table:
+    """An export of Prodigy without what its user did not accept; his choices are the label."""
+    answers = table.column("answer") if "answer" in table.names and table.objects else []
+    if not answers or not set(map(str, answers)) <= {"accept", "reject", "ignore"}:
+        return table
+    names = ["label" if name == "accept" else name for name in table.names]
+    binary = "label" in table.names and not {"accept", "spans"} & set(table.names)
+    place = names.index("label") if binary else 0
+    binary = binary and len({str(row[place]) for _, row in table.rows}) == 1
+    rows = []
+    for (line, row), answer in zip(table.rows, answers, strict=True):
+        if answer == "reject" and binary:
+            row = [*row[:place], f"not {row[place]}", *row[place + 1 :]]
+        if answer == "accept" or (answer == "reject" and binary):
+            rows.append((line, row))
+    form = f"{table.form}, an export of Prodigy"
+    if left := len(table.rows) - len(rows):
+        form += f"; {left} rows that Prodigy's user did not accept are left out"
+    return replace(table, names=names, rows=rows, form=form)
 
 
 # -- tags --------------------------------------------------------------------------------------
@@ -335,7 +361,8 @@ def _strings(table: Table, asked: Asked) -> tuple[str, list[str]] | None:
     }
     for tags in _first(table.names, _TAGS, asked.label):
         flat = [tag for row in words[tags] for tag in row]
-        if len(flat) < 2 * len(table.rows) or not looks_tagged(flat):
+        told = asked.task == "tagging" and tags.lower() in _TAGS
+        if len(flat) < 2 * len(table.rows) or not (told or looks_tagged(flat)):
             continue
         for tokens in _first([n for n in table.names if n != tags], TEXTS, asked.text):
             both = zip(words[tokens], words[tags], strict=True)
@@ -406,11 +433,7 @@ def as_tagged(table: Table, form: tuple[str, list[str]]) -> Table:
         rows = _by_sentence(table, names, bad)
     else:
         places = [table.names.index(name) for name in names]
-        answer = table.names.index("answer") if "answer" in table.names else None
         for line, values in table.rows:
-            if answer is not None and values[answer] in ("reject", "ignore"):
-                notes["rows that Prodigy's user did not accept are left out"] += 1
-                continue
             try:
                 made = _tagged_row(table, line, kind, [values[p] for p in places], notes)
             except CorpusError as error:

@@ -165,8 +165,31 @@ def _parquet(path: Path, data: bytes) -> Table:
         raise CorpusError.at(path, 0, f"expected a parquet file; {reason}") from None
     names = list(found.column_names)
     _no_twins(path, 0, names)
+    if b"huggingface" in (found.schema.metadata or {}):
+        from datasets import Dataset
+
+        return of_dataset(str(path), Dataset(found), "parquet of datasets")
     rows = [(n, list(row.values())) for n, row in enumerate(found.to_pylist(), 1)]
     return Table(str(path), names, rows, form="parquet", objects=True)
+
+
+def of_dataset(name: str, rows: Any, form: str = "") -> Table:
+    """A split of a ``datasets`` data set as a table; numbers of classes become their names."""
+    names = list(rows.column_names)
+    classes = {}
+    for n in names:
+        feature = rows.features[n]
+        feature = getattr(feature, "feature", feature)
+        classes[n] = getattr(feature, "names", None)
+
+    def named(value: Any, of: Sequence[str] | None) -> Any:
+        if of and type(value) is list:
+            return [named(one, of) for one in value]
+        return of[value] if of and type(value) is int and value >= 0 else value
+
+    columns = [[named(value, classes[n]) for value in rows[n][:]] for n in names]
+    table = [(n, list(row)) for n, row in enumerate(zip(*columns, strict=True), 1)]
+    return Table(name, names, table, form=form, objects=True)
 
 
 def _sheet(path: Path, data: bytes) -> Table:
@@ -280,7 +303,8 @@ def _inner(whole: dict[str, Any]) -> list[Any] | None:
         return values
     if len(lists) == len(whole) > 1 and len({len(v) for v in values}) == 1:
         return [dict(zip(whole, row, strict=True)) for row in zip(*values, strict=True)]
-    return None
+    deeper = [rows for v in values if type(v) is dict and (rows := _inner(v)) is not None]
+    return deeper[0] if len(deeper) == 1 and not lists else None
 
 
 def _json_lines(path: Path, lines: list[str]) -> Table:

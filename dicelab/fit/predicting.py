@@ -19,7 +19,7 @@ from transformers import (
     AutoTokenizer,
 )
 
-from dicelab.corpora.columns import Asked, choose
+from dicelab.corpora.columns import Asked, choose, parsed
 from dicelab.corpora.conll import fields_of, layout_of
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.shapes import (
@@ -27,6 +27,7 @@ from dicelab.corpora.shapes import (
     TOKENS,
     as_tagged,
     of_fasttext,
+    read_tagged,
     tagging_form,
 )
 from dicelab.corpora.tables import OF_ROWS, Table, read_table, text_of
@@ -304,7 +305,9 @@ def predict(
         limit = model.info["max_length"]
         say(f"{model.cut} of {len(rows)} texts were cut at {limit} sub-words, as in training.")
     for row, (label, p) in zip(rows, found, strict=True):
-        writer.writerow([label, "" if math.isnan(p) else f"{p:.4f}", *row])
+        writer.writerow(
+            [label, "" if math.isnan(p) else f"{p:.4f}", *(of.replace("\r", " ") for of in row)]
+        )
     return len(rows)
 
 
@@ -312,28 +315,36 @@ def _sentences(model: Model, path: Path, asked: Asked) -> tuple[list[list[str]],
     """The sentences of a file as words, and how it was read."""
     name = plain_name(path)
     tagged = name.endswith(TAGGED)
-    if tagged or not name.endswith((*OF_ROWS, ".csv")):
+    if tagged or not name.endswith(OF_ROWS):
         lines = read_lines(path, encoding=asked.encoding)
         blank = any(not line.strip() for line in lines[:-1])
         layout = layout_of(lines, sure=tagged)
-        single = tagged or (blank and not any(" " in line.strip() for line in lines))
+        single = blank and not any(" " in line.strip() for line in lines)
+        single = tagged or (single and not name.endswith(".csv"))
         if layout is not None and "token_column" in layout:
             return _of_layout(path, lines, layout)
+        made = read_tagged(path, asked) if layout is not None and "inner" in layout else None
+        if made is not None:
+            return made.column("tokens"), made.form
         if single:
             layout = {"separator": "\t" if any("\t" in line for line in lines) else " "}
             return _of_layout(path, lines, {**layout, "token_column": 0})
     wanted = [n for n in (asked.text, model.info["columns"].get("text"), *TOKENS) if n]
     table = _table(path, asked, wanted)
-    lists = [n for n in table.names if any(type(v) is list for v in table.column(n))]
-    lists = [n for n in lists if n == asked.text or n.lower() in TOKENS]
-    if lists and (asked.text is None or asked.text in lists):
-        return [list(map(str, v or [])) for v in table.column(lists[0])], (
-            f"{table.form}, tokens in column {lists[0]!r}"
-        )
-    form = tagging_form(replace(table, rows=table.rows[:200]), asked)
+    for n in table.names:
+        cells = [parsed(value) for value in table.column(n)]
+        usual = n.lower() in TOKENS if asked.text is None else n == asked.text
+        if usual and all(of is None or type(of) is list for of in cells) and any(cells):
+            return [list(map(str, of or [])) for of in cells], f"{table.form}, tokens in {n!r}"
+    try:
+        form = tagging_form(replace(table, rows=table.rows[:200]), asked)
+    except CorpusError:  # spans without places, which are not needed here
+        form = None
     if form is not None and form[0] == "rows":
         made = as_tagged(table, form)
         return [row[0] for _, row in made.rows], made.form
+    if form is not None and form[0] == "spans" and asked.text is None:
+        wanted = form[1]
     column = _columns(table, asked, wanted[:1], 1)[0]
     texts = [text_of(table, n, row[table.names.index(column)], column, empty=True)
              for n, row in table.rows]  # fmt: skip
@@ -369,7 +380,7 @@ def _table(path: Path, asked: Asked, wanted: Sequence[str]) -> Table:
         encoding=asked.encoding,
         delimiter=asked.delimiter,
         header=asked.header,
-        wanted=wanted,
+        wanted=[name for name in wanted if not name.isdecimal()],  # numbers are no header
         plain=not asked.delimiter and not asked.text,
         rows_count=True,
     )

@@ -105,8 +105,16 @@ def test_a_table_without_header_has_its_columns_in_order(tmp_path):
     [
         ("x.tsv", "", "x.tsv: expected rows of text and label, got an empty file"),
         ("x.tsv", "\n\n", "got an empty file"),
-        ("x.tsv", "sentence1\tsentence2\tlabel\n", "x.tsv:1: expected rows after the header"),
-        ("x.tsv", "sentence1\tsentence2\tlabel\n\n", "x.tsv:1: expected rows after the header"),
+        (
+            "x.tsv",
+            "sentence1\tsentence2\tlabel\n",
+            "x.tsv:1: expected pairs of sentences, got none",
+        ),
+        (
+            "x.tsv",
+            "sentence1\tsentence2\tlabel\n\n",
+            "x.tsv:1: expected pairs of sentences, got none",
+        ),
         ("x.tsv", "a\tb\n", r"x.tsv:1: expected a header with sentence1 \(or .*; got a, b"),
         ("x.tsv", "sentence1\tsecond\tlabel\n", r"x.tsv:1: expected a header with"),
         ("x.tsv", "sentence1\tquestion1\tlabel\n", "expected one column for sentence1, got two"),

@@ -64,6 +64,12 @@ def test_the_language_is_the_corpus_s_or_what_is_asked_for(corpus, asked, found)
     assert language_of(corpus, asked) == found
 
 
+def test_the_language_of_a_corpus_of_one_s_own_shows_in_its_texts():
+    assert language_of("mine.json", texts=["1900年谁搬了家？"]) == "zh"
+    assert language_of("mine.json", texts=["Who moved to 北京?"]) == "en"
+    assert language_of("mine.json", "zh", ["Who moved?"]) == "zh"
+
+
 @pytest.mark.parametrize(
     ("corpus", "asked", "message"),
     [

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dicelab.corpora import CorpusError, validate
-from dicelab.corpora.delimited import read_sentences
+from dicelab.corpora import CorpusError, read_file, validate
 from dicelab.corpora.forms import FORMS
 
 
@@ -19,38 +18,62 @@ def save(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def test_a_table_with_header_in_any_order(tmp_path):
-    rows = read_sentences(save(tmp_path, "x.tsv", "label\tsentence\n4\tgood\n0\tbad\n"))
+def read(path: Path) -> list[dict[str, object]]:
+    rows = read_file(path, task="sentences")
     assert rows.features == FORMS["sentences"]
-    assert rows.to_list() == [{"sentence": "good", "label": 4}, {"sentence": "bad", "label": 0}]
+    return rows.to_list()
+
+
+def test_a_table_with_header_in_any_order(tmp_path):
+    rows = read(save(tmp_path, "x.tsv", "label\tsentence\n1\tgood\n0\tbad\n"))
+    assert rows == [{"sentence": "good", "label": 1}, {"sentence": "bad", "label": 0}]
 
 
 def test_other_forms(tmp_path):
-    assert read_sentences(save(tmp_path, "x.tsv", "good\t1\n"))["label"] == [1]
-    assert read_sentences(save(tmp_path, "x.csv", 'text,label\n"a, b",1\n'))["sentence"] == ["a, b"]
-    assert read_sentences(save(tmp_path, "x.jsonl", '{"text": "a", "label": 2}\n'))["label"] == [2]
+    good = [{"sentence": "a good, one", "label": 1}, {"sentence": "no, no", "label": 0}]
+    headerless = "".join(f"some text, {i}\t{i % 2}\n" for i in range(9))
+    assert read(save(tmp_path, "x.tsv", headerless))[1] == {"sentence": "some text, 1", "label": 1}
+    assert read(save(tmp_path, "x.csv", 'text,label\n"a good, one",1\n"no, no",0\n')) == good
+    objects = '{"text": "a good, one", "label": 1}\n{"text": "no, no", "label": 0}\n'
+    assert read(save(tmp_path, "x.jsonl", objects)) == good
+
+
+@pytest.mark.parametrize(
+    ("labels", "numbers"),
+    [
+        (["fine", "spam", "fine"], [0, 1, 0]),  # the positive one by its name
+        (["a", "a", "b"], [0, 0, 1]),  # the rarer
+        (["2", "1", "2"], [0, 1, 0]),
+        (["-1", "1", "1"], [0, 1, 1]),
+        (["4", "0", "0"], [1, 0, 0]),
+        (["10", "9", "2"], [2, 1, 0]),  # by value
+        (["c", "b", "a"], [2, 1, 0]),
+        (["0", "0", "0"], [0, 0, 0]),
+        (["1", "1", "1"], [1, 1, 1]),  # with no 0 among these rows, 1 is still 1
+    ],
+)
+def test_labels_become_numbers(tmp_path, labels, numbers):
+    text = "text,label\n" + "".join(f"some text {i},{label}\n" for i, label in enumerate(labels))
+    assert [row["label"] for row in read(save(tmp_path, "x.csv", text))] == numbers
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "expected rows of text and label, got an empty file"),
-        ("sentence\tlabel\n", "x.tsv:1: expected rows after the header"),
-        ("good\t1\nbad\n", "x.tsv:2: expected 2 columns, as in line 1, got 1"),
-        ("good\t1\n \t0\n", "x.tsv:2: expected text in column 'sentence', got none"),
-        ("good\t1999\n", "x.tsv:1: expected as label an integer from 0 to 999, got '1999'"),
-        ("good\t1.5\n", "x.tsv:1: expected as label an integer"),
-        ("good\tpositive\n", "x.tsv:1: expected as label an integer"),
+        ("sentence\tlabel\n", "expected rows of text and label, got none"),
         (
-            "utterance\tflag\nfine\t1\n",
-            r"a header with sentence \(or.*; got utterance, flag",
+            "text\tlabel\n" + "good\t1\nbad\t0\n" * 5 + "bad\n",
+            "x.tsv:12: expected 2 columns, as in line 1, got 1",
         ),
-        ("headline\tstars\tyear\n", "x.tsv:1: expected a header with sentence"),
+        ("sentence\tlabel\ngood\t1\n \t0\n", "x.tsv:3: expected text in column 'sentence'"),
+        ("sentence\tlabel\ngood\t\n", "x.tsv:2: expected a label in column 'label', got none"),
+        ("headline\tstars\tyear\n", "x.tsv: expected"),
     ],
 )
 def test_a_wrong_file_is_reported_with_its_line(tmp_path, text, message):
     with pytest.raises(CorpusError, match=message):
-        read_sentences(save(tmp_path, "x.tsv", text))
+        read(save(tmp_path, "x.tsv", text))
 
 
 @given(content=st.binary(max_size=40) | st.text('sentence,label\t\n"01{}:ä', max_size=40))
@@ -66,7 +89,7 @@ def test_any_bytes_end_in_a_value_or_in_a_corpus_error(name, content, tmp_path):
 
     def refusal() -> str:
         try:
-            rows = read_sentences(path)
+            rows = read_file(path, task="sentences")
         except CorpusError as error:
             return str(error)
         validate(rows, task="sentences")

@@ -8,10 +8,12 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
+from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +21,7 @@ from dicelab.corpora.columns import Asked, choose, label_reader
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.shapes import read as read_shape
 from dicelab.corpora.tables import read_table
+from dicelab.fit import predicting
 from dicelab.fit.data import Data, class_counts, read
 from dicelab.fit.options import FitError, Options
 
@@ -620,6 +623,68 @@ def test_a_folder_of_annotations_beside_texts_says_how_to_write_them(tmp_path: P
         read(Options(source=str(tmp_path)))
 
 
+CHOSEN = [{"text": t, "label": n} for t, n in zip(TEXTS, NAMES, strict=True)]
+#: Files that were read as something else, or with another number of rows, before.
+EXPORTS: dict[str, tuple[str, str]] = {
+    "nested under data": ("a.json", json.dumps({"meta": {"v": 1}, "data": {"items": CHOSEN}})),
+    "Prodigy's choices": (
+        "a.jsonl",
+        lines([{"text": t, "options": [], "accept": [n], "answer": "accept"} for t, n in zip(TEXTS, NAMES, strict=True)]
+              + [{"text": "rejected", "options": [], "accept": ["bad"], "answer": "reject"}]),
+    ),
+    "decimal commas": (
+        "a.csv",
+        "text;label\n" + "".join(f"{t};{int(n == 'bad')},0\n" for t, n in zip(TEXTS, NAMES, strict=True)),
+    ),
+    "two annotators of Label Studio": (
+        "a.json",
+        json.dumps([{"data": {"text": t}, "annotations": [{"result": [{"value": {"choices": [c]}}]} for c in (n, "good")]} for t, n in zip(TEXTS, NAMES, strict=True)]),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", EXPORTS)
+def test_exports_of_other_tools(case: str, tmp_path: Path) -> None:
+    found = data(tmp_path, *EXPORTS[case])
+    assert found.labels == (["0", "1"] if case == "decimal commas" else ["good", "bad"])
+    assert rows(found, "sentence", "label") == sorted(zip(TEXTS, YES, strict=True))
+    if "annotators" in case:
+        assert f"{N} texts have several annotations" in found.seen[0]
+
+
+def test_a_label_that_was_rejected_in_prodigy_is_none(tmp_path: Path) -> None:
+    made = [{"text": t, "label": "LATE", "answer": "accept" if y else "reject"} for t, y in zip(TEXTS, YES, strict=True)]  # fmt: skip
+    found = data(tmp_path, "a.jsonl", lines(made))
+    assert found.labels == ["not LATE", "LATE"]
+    assert rows(found, "sentence", "label") == sorted(zip(TEXTS, YES, strict=True))
+
+
+def test_labels_between_hashes_as_in_doccano(tmp_path: Path) -> None:
+    found = data(tmp_path, "a.csv", frame(label=["#".join(of) or "none" for of in SETS]).to_csv())
+    assert set(found.labels) == {"late", "rude", "lost", "none"}
+
+
+def test_datasets_keeps_the_names_of_its_classes(tmp_path: Path) -> None:
+    features = Features({"text": Value("string"), "label": ClassLabel(names=["good", "bad"])})
+    made = Dataset.from_dict({"text": TEXTS, "label": YES}, features=features)
+    made.to_parquet(tmp_path / "a.parquet")
+    made.save_to_disk(tmp_path / "one")
+    DatasetDict({"train": made, "test": made}).save_to_disk(tmp_path / "both")
+    for name in ("a.parquet", "one", "both"):
+        found = read(Options(source=str(tmp_path / name)))
+        assert found.labels == ["good", "bad"]
+        if name != "both":
+            assert rows(found, "sentence", "label") == sorted(zip(TEXTS, YES, strict=True))
+    assert len(found.splits["test"]) == N
+
+
+def test_a_sheet_of_excel(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl")
+    frame(klasse=NAMES).to_excel(tmp_path / "a.xlsx", index=False)
+    found = read(Options(source=str(tmp_path / "a.xlsx")))
+    assert rows(found, "sentence", "label") == sorted(zip(TEXTS, YES, strict=True))
+
+
 REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "a header twice": ("a.csv", "text,label,label\n" + "a b,1,1\n" * 30, {}, "got two of that name; rename one"),
     "a hole in a column of 0 and 1": (
@@ -830,3 +895,22 @@ def test_a_damaged_file_of_any_name_ends_in_data_or_in_one_sentence(
     assert "\n" not in said
     assert said[0] != "0"
     assert len(said) < 900
+
+
+@pytest.mark.parametrize("case", {**CLASSES, **NAMED, **SEVERAL, **ENTITIES})
+def test_predict_has_a_row_for_each_row_that_fit_read(case: str, tmp_path: Path) -> None:
+    name, content = {**CLASSES, **NAMED, **SEVERAL, **ENTITIES}[case][:2]
+    read_as = data(tmp_path, name, content, skip_bad=True)
+    model: Any = SimpleNamespace(info={"task": read_as.task, "columns": read_as.columns})
+    asked = Asked(skip_bad=True)
+    rows = [row for split in read_as.splits.values() for row in split]
+    if read_as.task == "tagging":
+        found, _ = predicting._sentences(model, tmp_path / name, asked)
+        assert sorted(found) == sorted(row["tokens"] for row in rows)
+    else:
+        found, _ = predicting._texts(model, tmp_path / name, asked)
+        texts = [text for (text,) in found]
+        if case == "a title above the table":
+            assert len(texts) == N + 2  # a file of lines; none of them is lost
+        else:
+            assert sorted(texts) == sorted(row["sentence"] for row in rows)

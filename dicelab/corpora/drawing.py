@@ -1,0 +1,96 @@
+"""The splits that a file of one's own lacks, drawn from its rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.registry import SPLITS
+from dicelab.corpora.tags import is_entity_tag
+
+SHARE = 0.15  # of the rows, for each split that is drawn
+LEAST = 20  # rows; with fewer no split would hold anything to score by
+
+Row = dict[str, Any]
+
+
+def draw(
+    rows: dict[str, list[Row]], seed: int, notes: list[str], outside: str | None = "O"
+) -> dict[str, list[Row]]:
+    """Draw what is missing from train: in proportion by class, equal texts on one side.
+
+    Args:
+        rows: by split; ``tokens`` and ``tags``, or texts and ``label``, one or a list.
+        seed: which rows are drawn depends on it.
+        notes: takes a sentence about what was drawn.
+        outside: the tag that makes no class.
+
+    Raises:
+        CorpusError: train has too few rows to draw from.
+    """
+    missing = [split for split in SPLITS if split not in rows]
+    train = rows["train"]
+    if not missing:
+        return {split: rows[split] for split in SPLITS}
+    if len(train) < LEAST:
+        tagged = "tokens" in train[0]
+        raise CorpusError(
+            f"expected at least {LEAST} {'sentences' if tagged else 'rows'} to draw "
+            f"{' and '.join(missing)} from, got {len(train)}"
+            + "; put a blank line after each sentence"
+            * (tagged and len(train) == 1)
+        )
+    groups: dict[str, list[int]] = {}
+    for number, row in enumerate(train):
+        groups.setdefault(joined(row), []).append(number)
+    members = list(groups.values())
+    strata = _rarest(train, outside)
+    by_stratum: dict[Any, list[int]] = {}
+    for number in np.random.default_rng(seed).permutation(len(members)).tolist():
+        by_stratum.setdefault(strata[members[number][0]], []).append(number)
+    drawn: dict[str, list[int]] = {split: [] for split in missing}
+    for of_stratum in by_stratum.values():
+        # A class of two or three rows trains; from four on each split that is drawn gets one.
+        share = round(SHARE * len(of_stratum)) or int(len(of_stratum) > 2 * len(missing) - 1)
+        for place, split in enumerate(missing):
+            drawn[split] += of_stratum[place * share : (place + 1) * share]
+    taken = {number for numbers in drawn.values() for number in numbers}
+    notes.append(
+        f"There was no {' and no '.join(missing)} split; {SHARE:.0%} of the rows were drawn for "
+        f"{'each' if len(missing) > 1 else 'it'} (seed {seed})."
+    )
+    kept = {n: [m for number in numbers for m in members[number]] for n, numbers in drawn.items()}
+    kept["train"] = [m for n, of in enumerate(members) if n not in taken for m in of]
+    splits = {n: [train[i] for i in sorted(numbers)] for n, numbers in kept.items()}
+    splits |= {split: part for split, part in rows.items() if split != "train"}
+    for split in missing:
+        if not splits[split]:
+            raise CorpusError(
+                f"expected enough different texts to draw {split} from, got {len(members)} in "
+                f"{len(train)} rows"
+            )
+    return {split: splits[split] for split in SPLITS}
+
+
+def joined(row: Row) -> str:
+    """The text of a row, or its words or two texts as one."""
+    if "tokens" in row:
+        return " ".join(row["tokens"])
+    return "\t".join(row[c] for c in ("sentence", "sentence1", "sentence2") if c in row)
+
+
+def _rarest(part: list[Row], outside: str | None) -> list[Any]:
+    """The class of each row; of several labels, and of tags, the rarest among them."""
+
+    def kinds(row: Row) -> list[Any]:
+        if "tags" in row:
+            tags = dict.fromkeys(tag for tag in row["tags"] if tag != outside)
+            return [tag[2:] if is_entity_tag(tag) else tag for tag in tags]
+        return row["label"] if isinstance(row["label"], list) else [row["label"]]
+
+    of_rows = [kinds(row) for row in part]
+    counts = Counter(kind for of in of_rows for kind in of)
+    return [min(of, key=lambda kind: counts[kind], default="") for of in of_rows]
