@@ -63,6 +63,7 @@ from dicelab.tasks import labels
 from dicelab.training import trainer
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment
+from dicelab.training.sampling import sample
 
 # %% mystnb={"figure": {"caption": "Figure 21.1. GoEmotions: how many of the 43,410 training comments have each of the 28 labels.", "name": "fig-21-1"}, "image": {"alt": "Twenty-eight bars on a logarithmic axis, falling from neutral with 14,219 over admiration with 4,130 down to relief, pride and grief with 153, 111 and 77."}} tags=["hide-input"]
 figures.use_style()
@@ -200,6 +201,7 @@ encoder: str = "tiny"  # of 21.8: or "minilm", a folder, a hub model
 epochs: int = 4  # of 21.8: passes over the training sentences
 encoder_rate: float = 5e-4  # of 21.8: the peak; pretrained: 2e-5 to 2e-4
 max_length: int = 96  # of 21.8: sub-words in a sentence; what is longer is cut
+train_size: int = 0  # of 21.8: training sentences; 0 for all
 device: str = "auto"  # of 21.8: "auto", "cpu" or "cuda"
 precision: str = "auto"  # of 21.8: "auto", "fp32", "bf16" or "fp16"
 decoder: str = ""  # of 21.9: a folder, a hub model; "" for an untrained one
@@ -578,13 +580,15 @@ experiment = Experiment(
     epochs=epochs,
     learning_rate=encoder_rate,
     max_length=max_length,
+    train_size=train_size,
     device=device,
     precision=precision,
     output_dir=output_dir,
 )
-texts = data["train"]["sentence"]
+rows = sample(data, experiment)
+texts = rows["train"]["sentence"]
 pieces = load_tokenizer(encoder, texts, max_length=max_length)
-whole = labels.encode(data, pieces, max_length=max_length)
+whole = labels.encode(rows, pieces, max_length=max_length)
 with_label = whole.counts()
 losses = {"ce": make_loss("binary_ce"), "dl": MultiLabelDiceLoss()}
 
@@ -620,13 +624,13 @@ for name, loss in losses.items():
 # %%
 of_words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2)
 by_word = OneVsRestClassifier(LogisticRegression(C=10, max_iter=1000))
-targets = {split: np.array(rows["labels"][:]) for split, rows in whole.splits.items()}
+targets = {split: np.array(part["labels"][:]) for split, part in whole.splits.items()}
 by_word.fit(of_words.fit_transform(texts), targets["train"])
 
 
 def of_bag(split):
     """The bag's log-odds of each label."""
-    return by_word.decision_function(of_words.transform(data[split]["sentence"]))
+    return by_word.decision_function(of_words.transform(rows[split]["sentence"]))
 
 
 said = {"words": {part: of_bag(part) for part in ("validation", "test")}}
@@ -634,7 +638,7 @@ said |= {name: result.logits for name, result in encoders.items()}
 
 # %%
 commonest = whole.labels[with_label.argmax()]
-decided = {("commonest", ""): [[commonest]] * len(data["test"])}
+decided = {("commonest", ""): [[commonest]] * len(rows["test"])}
 own_thresholds = {}
 for name, logits in said.items():
     validation = logits["validation"], targets["validation"]
@@ -732,7 +736,7 @@ def interval_of_macro(found):
 
 page = real_runs.keep(
     experiment,
-    data={split: len(rows) for split, rows in data.items()},
+    data={split: len(part) for split, part in rows.items()},
     results=encoders,
     scores=[
         {"model": name, "decision": how, **table[name, how], "interval": interval_of_macro(found)}

@@ -100,8 +100,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "21_many_labels": {
         "corpus": "goemotions",
         "encoder": "minilm",
-        "epochs": 2,
+        "epochs": 3,
         "batch_size": 32,
+        "train_size": 12000,
         "encoder_rate": 1e-4,
         "max_length": 48,
     },
