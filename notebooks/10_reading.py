@@ -107,6 +107,7 @@ def draw_readers():
 
 draw_readers()
 
+
 # %% [markdown]
 # Compare two rows: decisions with cross entropy whose output bias starts near 0, and the same with its bias at
 # the log prior. The loss, the data and the steps are the same. Section 10.9 reads the picture. First we look at what one
@@ -120,7 +121,6 @@ draw_readers()
 # SQuAD 1.1 {cite}`rajpurkar2016squad`, and MiniLM, whose six layers are all trained. (With the parameters as they are
 # printed in 10.1, the same cells train in a few minutes on made-up questions.) What came of the real run is kept as a record,
 # without the corpus's text, and this section is drawn from it. `make real CHAPTER=10` runs it again.
-
 
 # %% tags=["hide-input"]
 def real_run():
@@ -171,6 +171,7 @@ real_runs.score_table(
 # %% tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
 
+
 # %% [markdown]
 # @@ERRORS@@
 #
@@ -181,7 +182,6 @@ pd.DataFrame(real_run()["errors"]).T
 # > failed on two earlier towers. The lamp first burned whale oil, and the keeper climbed 142 steps every four hours to
 # > trim the wick. Electricity came in 1934. The last keeper left in 1988, when a timer took over his work. Today his
 # > cottage is a small museum, which is open from May to September.
-
 
 # %% tags=["hide-input"]
 def own_questions(page):
@@ -333,7 +333,6 @@ print(f"{len(questions['train']):,} questions in {len(windows):,} windows")
 # Each position gets two labels: does an answer start here, does one end here? The tokenizer says which
 # characters each sub-word covers. `reading.encode` does this in every window:
 
-
 # %%
 def labels_of(row):
     """Two labels a position, start and end; -100 where none is asked."""
@@ -406,7 +405,6 @@ for name in experiment.losses:
 # The reader by choice and one by decisions for each loss share encoder, initial weights, batches and learning
 # rate. `train` is the loop of [chapter 09](09_named_entities.ipynb); an epoch is judged by validation F1 at
 # its best threshold of silence.
-
 
 # %%
 def answers_of(logits, split, as_choice):
@@ -491,7 +489,6 @@ plt.show()
 #
 # A span scores the sum of its start and its end. The best one is the pair with the highest score that
 # does not end before it starts and is not too long:
-
 
 # %%
 def best_span(starts, ends, longest=30):
@@ -602,7 +599,6 @@ print(f"{first}, by that difference: of the surest tenth {share:.2f} match")
 #
 # An answer that is no exact match can be nearly right. Compare its words with those of the gold answer:
 
-
 # %%
 def kind_of(said, truths):
     """What is wrong with an answer, beside the gold ones."""
@@ -622,7 +618,6 @@ def kind_of(said, truths):
 
 # %% [markdown]
 # How often does each kind of error occur, by question word?
-
 
 # %%
 def errors_of(name):
@@ -649,7 +644,6 @@ pd.DataFrame(errors).T
 #
 # To answer a question about a paragraph, give both to the model as one sequence, keep the logits inside the paragraph,
 # and take the best span of section 10.6:
-
 
 # %%
 def answer(name, question, context):

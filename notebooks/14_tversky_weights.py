@@ -166,7 +166,6 @@ rows.rename_axis("alpha").round(2)
 # the difference is positive, training pushes the class down. A smaller γ helps the class, and so does a larger β. Therefore β
 # is more than a price in the linear form: it decides which classes can be learned.
 
-
 # %% tags=["hide-input"]
 def slope_at_zero(A, n, a, **options):
     """Slope of one class's loss in a common small p, through the logits."""
@@ -209,7 +208,6 @@ slopes.round(2)
 #
 # For α ≤ ½ the minimum is at 1 or beyond, and nothing goes wrong. For α > ½ it is below 1, so right answers are pushed **down** to p*.
 # You can recognise this form by the sign: the loss of a right answer is negative.
-
 
 # %% tags=["hide-input"]
 def squared_sums(p, a, gamma=1.0):

@@ -152,7 +152,6 @@ draw_remedies()
 # below computes [Eq. 19.1](eq-19-1). The second finds the same number in another way: it looks for the logit at which each group
 # costs least.
 
-
 # %%
 def built_in_threshold(loss):
     """Eq. 19.1 for a loss of logits and labels, one value an example."""
@@ -201,7 +200,6 @@ pd.DataFrame(both, ["Eq. 19.1", "on a grid"]).T.round(3)
 # - **After**: decide by $m > \tau s$, with some τ. That is a threshold.
 # - **During**: train with $m + \tau s$ in the place of $m$, and decide by $m > 0$: *logit adjustment*
 #   {cite}`menon2021logit`.
-
 
 # %%
 def logit_adjusted(m, y, tau=1.0):
@@ -294,7 +292,6 @@ display(Math(limits))
 # So β leads from equal weights to "balanced" ones, $1/n_c$. With two classes only the ratio $r$ of the weights counts, and
 # it puts the threshold at $1/(1+r)$ ([Eq. 2.7](eq-2-7)). For 1900 negatives and 100 positives we get:
 
-
 # %%
 def ratio(beta, few=100, many=1900):
     return (1 - beta**many) / (1 - beta**few)
@@ -353,7 +350,6 @@ balanced.round(3)
 #
 # It is larger than one third, because σ of a margin lies between ½ and 1.
 
-
 # %%
 def ldam(m, y, largest=0.5, few=100, many=1900):
     rare, common = largest, largest * (few / many) ** 0.25
@@ -384,7 +380,6 @@ margins.rename_axis("largest margin").round(3)
 #
 # $$ -\log p_t = \sum_{j \ge 1} \frac{(1 - p_t)^j}{j}, \qquad
 # L_{\text{poly}} = -\log p_t + \varepsilon\,(1 - p_t) \tag{19.8} $$
-
 
 # %%
 def poly(m, y, epsilon=2.0):
@@ -418,7 +413,6 @@ print(f"ε-term {added:.5f}; γ times Eq. 6, γ a million, {dice_term:.5f}")
 # L_0 &= -\bar p^{\,\gamma_-} \log(1 - \bar p), \qquad \bar p = \max(p - \delta, 0)
 # \end{aligned} \tag{19.9}
 # $$
-
 
 # %%
 def asymmetric(m, y, gamma_pos=0.0, gamma_neg=4.0, delta=0.05):
@@ -650,7 +644,6 @@ assert sp.simplify(slope_0 / (slope_0 - slope_1) - sigma(d0) / (sigma(d0) + sigm
 # %% [markdown]
 # **Exercise 19.3 (apply).** Write logit adjustment and LDAM for $C$ classes, one line each, and check
 # both against the two-class forms above, in value and gradient.
-
 
 # %% tags=["solution", "hide-cell"]
 def adjusted_classes(x, y, log_prior, tau=1.0):

@@ -85,6 +85,7 @@ for bars in axes.containers:
     axes.bar_label(bars, fmt="%.0f", padding=2, fontsize="small")
 plt.show()
 
+
 # %% [markdown]
 # On WNUT 2017 there are 17 negatives for each positive by word, 144 by span, and 870 by decision: "is
 # this span of this type?" On CrossNER politics, where more than a third of the words are in entities,
@@ -99,7 +100,6 @@ plt.show()
 # (With the parameters as they are printed in 20.1, the same cells train in a minute on made-up sentences.) What came of the
 # run is kept as a record, without the corpus's text, and everything in this section is drawn from it.
 # `make real CHAPTER=20` runs it again.
-
 
 # %% tags=["hide-input"]
 def real_run():
@@ -154,12 +154,12 @@ real_runs.score_table(
 # %% tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
 
+
 # %% [markdown]
 # @@ERRORS@@
 #
 # Finally, the same dozen sentences of our own that the tagger of chapter 09 was given. The brackets hold what the span model
 # found:
-
 
 # %% tags=["hide-input"]
 def own_sentences(page):
@@ -228,7 +228,6 @@ by_width.round(0).astype(int)
 # vectors side by side for each span, `[B, W, K, 2H]`. Since
 # $W\,[a; b] = W_1 a + W_2 b$, it is enough to project each *word* twice and to add. That is the whole
 # head:
-
 
 # %%
 class SpanHead(nn.Module):
@@ -313,7 +312,6 @@ for name, mib in memory.items():
 # is where it is decided. For a negative the slope is $\varepsilon / (q + \varepsilon)^2$ times that
 # of $q$: next to nothing, unless $q$ is as small as a thousandth or so.
 
-
 # %%
 def element_dice(logits, target, gamma=1.0, eps=1e-6):
     """Eq. 20.1, averaged over the decisions that count."""
@@ -341,7 +339,6 @@ for p in (0.01, 0.1, 0.5, 0.9):
 # At $p = 0.1$ one positive pulls as hard as 13,600 negatives, at $p = 0.01$ as 192; and a positive above
 # one half is pulled back down, and a negative above one half is pushed further up. Now take spans that
 # look alike, one of which is an entity and 187 are not.
-
 
 # %%
 def pull_of_group(loss, p, negatives=187):
@@ -461,7 +458,6 @@ def train(loss, bias, seed):
 # are right, which needs no labels. Of spans that overlap the most certain one stays. Software that
 # decides at one half is no obstacle: subtract the threshold's log-odds from the output bias.
 
-
 # %%
 def decide(model):
     """The thresholds of the three ways, and the test split's logits."""
@@ -496,13 +492,13 @@ for name, (loss, bias) in remedies.items():
     print(f"{name}: {results[name]['tuned']:.1f} tuned", flush=True)
 pd.DataFrame(results).T.round(1)
 
+
 # %% [markdown]
 # One run on made-up sentences ranks nothing, but three differences are very large. Plain cross entropy
 # from a bias of 0 still says no to everything after these few steps, and the prior alone takes it off.
 # The element-wise dice loss finds next to nothing at any threshold. Every other remedy trains.
 #
 # Which errors does the model make? `entity_errors.kinds_of_errors` compares tags, so we write the spans that were found as tags:
-
 
 # %%
 def as_tags(found, length):
@@ -669,7 +665,6 @@ plt.show()
 # %% [markdown]
 # Points of F1 minus cross entropy from the prior, decided in the same way, on four corpora of ten draws each,
 # with 95% intervals over draws and test sentences, first tuned, then at one half:
-
 
 # %% tags=["hide-input"]
 def less(name, arm, way, other="bce_prior", other_way=None, records=kept):

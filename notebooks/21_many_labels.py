@@ -76,6 +76,7 @@ ax.set(yscale="log", ylabel="comments")
 ax.tick_params(axis="x", rotation=90)
 plt.show()
 
+
 # %% [markdown]
 # In GoEmotions {cite}`demszky2020` a third of the comments are neutral, and 77 of 43,410 show grief: 563
 # negatives a positive. Five of the 28 labels (orange) stand on fewer than one comment in a hundred.
@@ -89,7 +90,6 @@ plt.show()
 # prior. (With the parameters as they are printed in 21.1, the same cells train in a minute on made-up letters.) What came
 # of the run is kept as a record, without the corpus's text, and everything in this section is drawn from it.
 # `make real CHAPTER=21` runs it again.
-
 
 # %% tags=["hide-input"]
 def real_run():
@@ -121,12 +121,12 @@ real_runs.score_table(
     interval_of="macro F1",
 )
 
+
 # %% [markdown]
 # @@SCORES@@
 #
 # Which labels does the model find? [Figure 21.3](fig-21-each) shows the F1 of each label against the number of its training
 # comments.
-
 
 # %% mystnb={"figure": {"caption": "Figure 21.3. The real run: F1 of each label on the test comments, with a threshold of its own, by the number of training comments that have the label.", "name": "fig-21-each"}, "image": {"alt": "@@ALT2@@"}} tags=["hide-input"]
 def draw_each(page):
@@ -155,11 +155,11 @@ draw_each(real_run())
 # %% tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).set_index("label")
 
+
 # %% [markdown]
 # @@ERRORS@@
 #
 # Finally, twelve comments that we wrote ourselves, with the labels that we meant:
-
 
 # %% tags=["hide-input"]
 def own_comments(page):
@@ -229,7 +229,6 @@ counts
 # The model is the smallest that learns such letters: a vector for each sub-word, their mean, a linear
 # layer. Each label has its own logit and its own sigmoid.
 
-
 # %%
 class Bag(nn.Module):
     def __init__(self, bias):
@@ -275,7 +274,6 @@ def train(loss, bias, seed, steps=steps):
 #
 # Cross entropy with its bias at 0, the usual start, after a few steps and after more: how many labels
 # does it give, and how many of the twelve does it ever give?
-
 
 # %%
 def given(hard):
@@ -676,11 +674,11 @@ for label in whole.labels:
 errors = sorted(errors, key=lambda row: -row["missed"])[:8]
 pd.DataFrame(errors[:3])
 
+
 # %% [markdown]
 # #### Sentences of your own
 #
 # A sentence is encoded, and a label is given where its log-odds exceed its threshold:
-
 
 # %%
 def label_of(name, text):
@@ -715,10 +713,10 @@ for line in OWN.strip().splitlines():
 for row in own[:3]:
     print(row["text"], row["ce"])
 
+
 # %% [markdown]
 # An encoder that was trained on letters to a town hall has topics for these sentences, and no feelings. [The table
 # above](a-model-of-emotions) has the answers of the real run.
-
 
 # %% tags=["remove-cell"]
 def interval_of_macro(found):
@@ -804,7 +802,6 @@ print(f"padding {side}, id {pad}; bias {bias}")
 # decoders lack. With the wrong one the answer is read off the padding, and no error says so. The side does not matter
 # to Qwen and Llama, whose positions are relative; GPT-2 counts from the left end and is padded on the right.
 
-
 # %%
 @torch.no_grad()
 def answers(batch):
@@ -851,7 +848,6 @@ start = answers(batch)
 # ```
 #
 # By hand:
-
 
 # %%
 class LowRank(nn.Module):
