@@ -13,15 +13,15 @@
 # %% [markdown]
 # # 10 Machine reading
 #
-# You give a model a paragraph and a question, and it marks the words that answer the question. You can build such a
-# reader in two ways. One *chooses* a position among all positions of the paragraph, as most readers do. It has no imbalance to fight. The other
-# *decides* at each position whether the answer starts there, yes or no. This is what the paper's losses need, and now
-# there are some sixty negatives for each positive.
+# You give a model a paragraph and a question, and it marks the words that answer the question. You can build
+# such a reader in two ways. One *chooses* a position among all positions of the paragraph, as most readers
+# do. It has no imbalance to fight. The other *decides* at each position whether the answer starts there, yes
+# or no. This is what the paper's losses need, and now there are some sixty negatives for each positive.
 #
-# In this chapter we train both, on the same paragraphs. We see why the second kind may stay silent, which loss and which
-# start make it speak, and how you decide when a reader should give no answer. On real questions, with a tuned
-# threshold, one setting turns a reader that finds next to nothing into one that is as good as the reader by choice. This setting is not
-# the loss, but the start of the output bias.
+# In this chapter we train both, on the same paragraphs. We see why the second kind may stay silent, which
+# loss and which start make it speak, and how you decide when a reader should give no answer. On real
+# questions, with a tuned threshold, one setting turns a reader that finds next to nothing into one that is as
+# good as the reader by choice. This setting is not the loss, but the start of the output bias.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -112,10 +112,12 @@ def draw_readers():
 
 draw_readers()
 
+
 # %% [markdown]
-# Compare two rows of the figure: decisions with cross entropy whose output bias starts near 0, and the same with its bias at
-# the log prior. The loss, the data and the number of steps are the same, and yet, with tuned thresholds, one reader is useless and the other is among
-# the best. Section 10.9 explains the picture. First we look at what one reader can do.
+# Compare two rows of the figure: decisions with cross entropy whose output bias starts near 0, and the same
+# with its bias at the log prior. The loss, the data and the number of steps are the same, and yet, with tuned
+# thresholds, one reader is useless and the other is among the best. Section 10.9 explains the picture. First
+# we look at what one reader can do.
 
 # %% [markdown]
 # (a-reader-that-works)=
@@ -125,7 +127,6 @@ draw_readers()
 # SQuAD 1.1 {cite}`rajpurkar2016squad`, and MiniLM, whose six layers are all trained. (With the parameters as they are
 # printed in 10.1, the same cells train in a few minutes on made-up questions.) What came of the real run is kept as a record,
 # without the corpus's text, and this section is drawn from it. `make real CHAPTER=10` runs it again.
-
 
 # %% tags=["hide-input"]
 def real_run():
@@ -176,6 +177,7 @@ real_runs.score_table(
 # %% tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
 
+
 # %% [markdown]
 # @@ERRORS@@
 #
@@ -186,7 +188,6 @@ pd.DataFrame(real_run()["errors"]).T
 # > failed on two earlier towers. The lamp first burned whale oil, and the keeper climbed 142 steps every four hours to
 # > trim the wick. Electricity came in 1934. The last keeper left in 1988, when a timer took over his work. Today his
 # > cottage is a small museum, which is open from May to September.
-
 
 # %% tags=["hide-input"]
 def own_questions(page):
@@ -342,10 +343,10 @@ print(f"{len(questions['train']):,} questions in {len(windows):,} windows")
 
 
 # %% [markdown]
-# How do we write an answer as labels? Each position gets two: does an answer start here, and does one end here? Answers
-# come in characters and the model sees sub-words, so we need to know which characters each sub-word covers. The tokenizer tells us. The
-# function below does it for one window, and `reading.encode` for all of them:
-
+# How do we write an answer as labels? Each position gets two: does an answer start here, and does one end
+# here? Answers come in characters and the model sees sub-words, so we need to know which characters each
+# sub-word covers. The tokenizer tells us. The function below does it for one window, and `reading.encode` for
+# all of them:
 
 # %%
 def labels_of(row):
@@ -426,7 +427,6 @@ for name in experiment.losses:
 # encoder, the initial weights, the batches and the learning rate. The function `train` is the loop of
 # [chapter 09](09_named_entities.ipynb). After each epoch we measure F1 on the validation questions, at the threshold of
 # silence that suits the reader best.
-
 
 # %%
 def answers_of(logits, split, as_choice):
@@ -514,7 +514,6 @@ plt.show()
 # span with the highest score, among those that do not end before they start and are not too long. There are few enough
 # to try them all:
 
-
 # %%
 def best_span(starts, ends, longest=30):
     """First and last sub-word of the best span, and its score."""
@@ -535,9 +534,9 @@ asked = questions["test"][0]
 print(asked["question"], "|", asked["context"][begin:end], f"| {best:.1f}")
 
 # %% [markdown]
-# Should the reader give this answer, or stay silent? We compare the span's score with the score of "no answer", which is that of the
-# first position for a choice, and 0 for decisions. If the difference is below a threshold, the reader is silent. The
-# threshold is either `0`, or `tuned` on the validation questions.
+# Should the reader give this answer, or stay silent? We compare the span's score with the score of "no
+# answer", which is that of the first position for a choice, and 0 for decisions. If the difference is below a
+# threshold, the reader is silent. The threshold is either `0`, or `tuned` on the validation questions.
 
 # %%
 table = {("always silent", ""): majority}
@@ -561,10 +560,11 @@ shown.astype(object).fillna("")
 # %% [markdown]
 # #### Answered, and right
 #
-# In practice you may prefer a reader that answers only when it is sure. Then you need a number that says how sure it
-# is, and you answer the surest questions first. Decisions have such a number: the log-odds of start and end. For a choice, the logits
-# will not do, because you can add a constant to all of them without any change of the loss. So we rank the answers of a choice by the probability that
-# its softmax gives to the span.
+# In practice you may prefer a reader that answers only when it is sure. Then you need a number that says how
+# sure it is, and you answer the surest questions first. Decisions have such a number: the log-odds of start
+# and end. For a choice, the logits will not do, because you can add a constant to all of them without any
+# change of the loss. So we rank the answers of a choice by the probability that its softmax gives to the
+# span.
 
 # %% tags=["hide-input"]
 first, last = next(iter(trained)), experiment.losses[-1]
@@ -614,8 +614,9 @@ plt.show()
 # If a reader knows when it is right, its curve starts high and falls. All three readers have
 # such a curve. Of their surest tenth more than half of the answers match, and of all answers three in ten.
 #
-# How you rank matters. Suppose that we rank the answers of the choice by their difference from "no answer", as we did for
-# silence. This difference can be large even for a span of small probability. Then the choice looks as if it did not know when it is right:
+# How you rank matters. Suppose that we rank the answers of the choice by their difference from "no answer",
+# as we did for silence. This difference can be large even for a span of small probability. Then the choice
+# looks as if it did not know when it is right:
 
 # %% tags=["hide-input"]
 by_score = sorted(range(len(gold["test"])), key=lambda i: -found[first][i].score)
@@ -629,7 +630,6 @@ print(f"{first}, by that difference: of the surest tenth {share:.2f} match")
 #
 # A score hides what goes wrong. An answer that is no exact match may be a word too long, or it may be about something
 # else. We compare its words with those of the gold answer, and name the difference:
-
 
 # %%
 def kind_of(said, truths):
@@ -649,8 +649,8 @@ def kind_of(said, truths):
 
 
 # %% [markdown]
-# How often does each kind of error occur? We count them by question word, because "who" and "why" need very different answers:
-
+# How often does each kind of error occur? We count them by question word, because "who" and "why" need very
+# different answers:
 
 # %%
 def errors_of(name):
@@ -675,9 +675,8 @@ pd.DataFrame(errors).T
 # %% [markdown]
 # #### Questions of your own
 #
-# You can also ask questions yourself. Give the question and the paragraph to the model as one sequence, keep the logits inside the
-# paragraph, and take the best span of section 10.6:
-
+# You can also ask questions yourself. Give the question and the paragraph to the model as one sequence, keep
+# the logits inside the paragraph, and take the best span of section 10.6:
 
 # %%
 def answer(name, question, context):
@@ -736,12 +735,13 @@ for row in own[:3]:
     print(row["question"], "|", row[first])
 
 # %% [markdown]
-# A reader that was trained on made-up questions has met almost none of these words. If you run the chapter with a pretrained encoder and
-# SQuAD, the answers become sensible.
+# A reader that was trained on made-up questions has met almost none of these words. If you run the chapter
+# with a pretrained encoder and SQuAD, the answers become sensible.
 #
 # #### Errors that one makes and the other does not
 #
-# Finally, do the choice and the decisions fail on the same questions? The table has some on which exactly one of them is right:
+# Finally, do the choice and the decisions fail on the same questions? The table has some on which exactly one
+# of them is right:
 
 # %% tags=["hide-input"]
 rows = []
@@ -792,9 +792,10 @@ records = runs.kept_records("squad11")
 # **From the log prior it does.** The same loss, with a tuned threshold, has 52.2. The choice, when its threshold is
 # tuned as well, has 52.0. So a whole reader was lost to the start, and none of it to the loss.
 #
-# **Dice needs the start less.** From near 0 and tuned it has 48.5, and from the log prior 46.0. With each seed, cross
-# entropy from the log prior is a few points higher than dice from either start. However, there are only three seeds, and all losses share
-# a learning rate that was not searched. Therefore we do not say by how much.
+# **Dice needs the start less.** From near 0 and tuned it has 48.5, and from the log prior 46.0. With each
+# seed, cross entropy from the log prior is a few points higher than dice from either start. However, there
+# are only three seeds, and all losses share a learning rate that was not searched. Therefore we do not say by
+# how much.
 #
 # **At argmax the order turns round.** There dice from near 0 has 44.7, and cross entropy from the log prior 14.1. If
 # you cannot tune a threshold, use the choice, or dice.
@@ -804,7 +805,8 @@ records = runs.kept_records("squad11")
 # %% [markdown]
 # ### 10.10 The paper's Table 6
 #
-# Decisions can be as good as a choice. Does a dice loss make them better? The paper reports gains of its dice losses, in Table 6:
+# Decisions can be as good as a choice. Does a dice loss make them better? The paper reports gains of its dice
+# losses, in Table 6:
 
 # %% tags=["nbval-check-output"]
 printed = {}
@@ -816,9 +818,9 @@ for row in paper.table(6).rows:
 pd.DataFrame(printed).T
 
 # %% [markdown]
-# Each cell is EM / F1. The first column is cross entropy, and the gains of DSC over it lie between 0.7 and 2.6 points of F1.
-# The largest is on Quoref, where a question may have several answers. Part of that gain could come from the way a reader answers: a choice gives one
-# span, while decisions can give several.
+# Each cell is EM / F1. The first column is cross entropy, and the gains of DSC over it lie between 0.7 and
+# 2.6 points of F1. The largest is on Quoref, where a question may have several answers. Part of that gain
+# could come from the way a reader answers: a choice gives one span, while decisions can give several.
 #
 # Where does the first column come from? For it, the row BERT cites {cite}`devlin2019bert`. On SQuAD it has to the digit what
 # they report for BERT-large on the development sets:
@@ -841,10 +843,12 @@ for name, published in of_bert_large.items():
 #
 # - A reader that chooses has no imbalance within a window. One that decides has some sixty negatives for each
 #   positive on SQuAD, and some eighty here.
-# - *Real* text, three seeds: from a bias near 0, decisions with cross entropy answer nothing. From the log prior,
-#   with a tuned threshold, they are level with the choice.
-# - Dice is a few points lower there, but it is ahead at argmax. So if you cannot tune a threshold, use the choice, or dice.
-# - *Made-up* text, one seed: with the right start and tuned thresholds, the three readers are within five points of each other.
+# - *Real* text, three seeds: from a bias near 0, decisions with cross entropy answer nothing. From the log
+#   prior, with a tuned threshold, they are level with the choice.
+# - Dice is a few points lower there, but it is ahead at argmax. So if you cannot tune a threshold, use the
+#   choice, or dice.
+# - *Made-up* text, one seed: with the right start and tuned thresholds, the three readers are within five
+#   points of each other.
 # - Tune the threshold of silence for every reader before you compare them.
 
 # %% [markdown]

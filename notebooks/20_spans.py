@@ -89,6 +89,7 @@ for bars in axes.containers:
     axes.bar_label(bars, fmt="%.0f", padding=2, fontsize="small")
 plt.show()
 
+
 # %% [markdown]
 # How many negatives does one positive have? It depends on what the model decides about. On WNUT 2017, if it decides
 # about words, there are 17 negatives for each positive. If it decides about spans, there are 144. But a model with
@@ -108,7 +109,6 @@ plt.show()
 # (With the parameters as they are printed in 20.1, the same cells train in a minute on made-up sentences.) What came of the
 # run is kept as a record, without the corpus's text, and everything in this section is drawn from it.
 # `make real CHAPTER=20` runs it again.
-
 
 # %% tags=["hide-input"]
 def real_run():
@@ -143,8 +143,8 @@ def draw_passes(page):
 draw_passes(real_run())
 
 # %% [markdown]
-# The scores on the test sentences follow, with a 95% interval from draws of these sentences. All six remedies had the same learning
-# rate, which was searched for none of them:
+# The scores on the test sentences follow, with a 95% interval from draws of these sentences. All six remedies
+# had the same learning rate, which was searched for none of them:
 
 # %% tags=["hide-input"]
 real_runs.score_table(
@@ -163,12 +163,12 @@ real_runs.score_table(
 # %% tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
 
+
 # %% [markdown]
 # @@ERRORS@@
 #
 # Finally, the same dozen sentences of our own that the tagger of chapter 09 was given. The brackets hold what the span model
 # found:
-
 
 # %% tags=["hide-input"]
 def own_sentences(page):
@@ -248,7 +248,6 @@ by_width.round(0).astype(int)
 # we can project each *word* twice, once as a first word and once as a last word, and add the results for each span. The
 # width has a vector of its own, which is added as well. That is the whole head:
 
-
 # %%
 class SpanHead(nn.Module):
     def __init__(self, width, max_width, types, hidden=128):
@@ -312,18 +311,19 @@ for name, mib in memory.items():
 
 
 # %% [markdown]
-# How much memory does this save? We take a batch of 16 sentences of 40 words, spans of up to 12 words, and vectors as wide as those of BERT-base. For the backward pass, the head that adds keeps 10 MiB. The head with the vectors side by side
-# keeps 53 MiB. These are the heads alone, without the encoder. Both grow with $K$, but neither grows with the square of
-# the sentence length, because $K$ bounds the spans. So the head is cheap, and we can turn to the question of the chapter: which
-# loss should train it?
+# How much memory does this save? We take a batch of 16 sentences of 40 words, spans of up to 12 words, and
+# vectors as wide as those of BERT-base. For the backward pass, the head that adds keeps 10 MiB. The head with
+# the vectors side by side keeps 53 MiB. These are the heads alone, without the encoder. Both grow with $K$,
+# but neither grows with the square of the sentence length, because $K$ bounds the spans. So the head is
+# cheap, and we can turn to the question of the chapter: which loss should train it?
 
 # %% [markdown]
 # ## 20.4 What an element-wise dice loss does
 #
-# GLiNER {cite}`zaratiana2024gliner` is a widely used open span model. Since May 2026 it has had a dice loss as an option,
-# "adapted from Li et al. (ACL 2020)". In [chapter 04](04_dice_loss.ipynb) dice loss was computed over a set of examples.
-# Here it is computed for each decision alone, and then averaged. We call this form *element-wise*. Does it still do what dice loss
-# is meant to do?
+# GLiNER {cite}`zaratiana2024gliner` is a widely used open span model. Since May 2026 it has had a dice loss
+# as an option, "adapted from Li et al. (ACL 2020)". In [chapter 04](04_dice_loss.ipynb) dice loss was
+# computed over a set of examples. Here it is computed for each decision alone, and then averaged. We call
+# this form *element-wise*. Does it still do what dice loss is meant to do?
 #
 # (eq-20-1)=
 # The aim is a loss that is low if a prediction and its label overlap, and that cares little about easy examples. Let $y$ be
@@ -336,14 +336,14 @@ for name, mib in memory.items():
 # the label. The prediction enters as $q$, which is $p$ made smaller where $p$ is already large. The smoothing ε
 # keeps the fraction defined if both are zero.
 #
-# What does this loss do to a positive, where $y$ is one? The loss falls as $q$ grows. But $q$ does not grow with $p$ all the way:
-# it is largest at $p = 1/(1 + \gamma)$. So with the default γ, **a positive comes to rest at one half**, which is exactly where
-# the decision is made.
+# What does this loss do to a positive, where $y$ is one? The loss falls as $q$ grows. But $q$ does not grow
+# with $p$ all the way: it is largest at $p = 1/(1 + \gamma)$. So with the default γ, **a positive comes to
+# rest at one half**, which is exactly where the decision is made.
 #
 # And to a negative? With $y$ at zero only ε is left in the numerator. The slope of the loss is then
-# $\varepsilon / (q + \varepsilon)^2$ times the slope of $q$. Because ε is so small, this is next to nothing, unless $q$ is
-# as small as a thousandth or so. The next cell prints how hard a positive and a negative are pulled up, at four probabilities. Below zero means that they are pulled down:
-
+# $\varepsilon / (q + \varepsilon)^2$ times the slope of $q$. Because ε is so small, this is next to nothing,
+# unless $q$ is as small as a thousandth or so. The next cell prints how hard a positive and a negative are
+# pulled up, at four probabilities. Below zero means that they are pulled down:
 
 # %%
 def element_dice(logits, target, gamma=1.0, eps=1e-6):
@@ -370,12 +370,13 @@ for p in (0.01, 0.1, 0.5, 0.9):
 
 # %% [markdown]
 # Compare the two columns. At $p = 0.1$ one positive pulls as hard as 13,600 negatives. At $p = 0.01$ it still pulls as hard
-# as 192 of them. So the loss hears the positives and hardly hears the negatives. Above one half, both directions are
+# as 192 of them. So the loss reacts to the positives and hardly to the negatives. Above one half, both directions are
 # wrong: a positive there is pulled back down, and a negative there is pushed further up.
 #
-# In training, however, the model does not see one span at a time. It gives nearly the same probability to all spans that
-# look alike to it. Therefore we now take a group of spans that look alike. One of them is an entity and 187 are not, which is the ratio in the report on GLiNER that section 20.7 looks at. Where does each loss drive the probability of this group?
-
+# In training, however, the model does not see one span at a time. It gives nearly the same probability to all
+# spans that look alike to it. Therefore we now take a group of spans that look alike. One of them is an
+# entity and 187 are not, which is the ratio in the report on GLiNER that section 20.7 looks at. Where does
+# each loss drive the probability of this group?
 
 # %%
 def pull_of_group(loss, p, negatives=187):
@@ -416,17 +417,17 @@ plt.show()
 # negatives for each positive, and at 0.023 if there are a thousand. In other words, there is always a start from which the
 # loss gives the positives up.
 #
-# A set-level dice loss does not have this fault. It has one sum over all decisions, and every negative counts in its
-# denominator. Its minimum decides as a threshold at half of the dice coefficient would ([chapter 04](04_dice_loss.ipynb)). So "dice
-# loss" is the name of two quite different things, and we train with both.
+# A set-level dice loss does not have this fault. It has one sum over all decisions, and every negative counts
+# in its denominator. Its minimum decides as a threshold at half of the dice coefficient would ([chapter
+# 04](04_dice_loss.ipynb)). So "dice loss" is the name of two quite different things, and we train with both.
 
 # %% [markdown]
 # ## 20.5 The loop
 #
-# Now we train the same model with six remedies, in the same loop. A remedy is a loss together with a start for the output
-# bias. A batch contains padding, and spans that would leave their sentence. We give both the label −100. The losses of the
-# library take the whole batch as one set and leave these places out. For weighted cross entropy, the weight of a positive is the square
-# root of the ratio of negatives to positives.
+# Now we train the same model with six remedies, in the same loop. A remedy is a loss together with a start
+# for the output bias. A batch contains padding, and spans that would leave their sentence. We give both the
+# label −100. The losses of the library take the whole batch as one set and leave these places out. For
+# weighted cross entropy, the weight of a positive is the square root of the ratio of negatives to positives.
 
 # %%
 negative, positive = encoded.counts().sum(0)
@@ -499,9 +500,9 @@ def train(loss, bias, seed):
 # second is *tuned*: it has the best F1 on the validation split. The third is the *plug-in* threshold, whose
 # F1 would be the best if the probabilities of the model were right. It needs no labels.
 #
-# Spans can overlap; of those that do, we keep the one with the highest probability. What if your software can only decide at one half?
-# Then subtract the log-odds of your threshold from the output bias. The decisions are the same.
-
+# Spans can overlap; of those that do, we keep the one with the highest probability. What if your software can
+# only decide at one half? Then subtract the log-odds of your threshold from the output bias. The decisions
+# are the same.
 
 # %%
 def decide(model):
@@ -537,14 +538,15 @@ for name, (loss, bias) in remedies.items():
     print(f"{name}: {results[name]['tuned']:.1f} tuned", flush=True)
 pd.DataFrame(results).T.round(1)
 
+
 # %% [markdown]
 # One run on made-up sentences cannot rank these remedies. But three differences are so large that you can trust them.
 # Plain cross entropy from a bias of 0 still says no to everything after these few steps, and the log prior alone cures it.
 # The element-wise dice loss finds next to nothing at any threshold, as section 20.4 leads us to expect. Every other remedy
 # trains.
 #
-# Which errors does the model make? The function `entity_errors.kinds_of_errors` compares tags, so we write the spans that were found as tags:
-
+# Which errors does the model make? The function `entity_errors.kinds_of_errors` compares tags, so we write
+# the spans that were found as tags:
 
 # %%
 def as_tags(found, length):
@@ -651,14 +653,14 @@ page = real_runs.keep(
 # %% [markdown]
 # ## 20.6 On real text
 #
-# On made-up sentences we could not rank the remedies. Can we on real ones? We put the head of section 20.3 on frozen
-# features of MiniLM and train it on four corpora (`python -m studies.spans`). To be fair, every remedy gets the same search: for
-# each draw of training sentences, four trials of learning rate, dropout, start of the bias and its own parameter. For
-# weighted cross entropy this parameter is the power of the ratio, from 0.1 to 1. One half of the validation sentences
-# chooses the trial, and the other half chooses the threshold.
+# On made-up sentences we could not rank the remedies. Can we on real ones? We put the head of section 20.3 on
+# frozen features of MiniLM and train it on four corpora (`python -m studies.spans`). To be fair, every remedy
+# gets the same search: for each draw of training sentences, four trials of learning rate, dropout, start of
+# the bias and its own parameter. For weighted cross entropy this parameter is the power of the ratio, from
+# 0.1 to 1. One half of the validation sentences chooses the trial, and the other half chooses the threshold.
 #
-# The row *element-wise, warm* begins with cross entropy and goes on with element-wise dice. You would do this if you tune a trained
-# model further.
+# The row *element-wise, warm* begins with cross entropy and goes on with element-wise dice. You would do this
+# if you tune a trained model further.
 
 # %% tags=["hide-input"]
 NAMES = {
@@ -712,10 +714,10 @@ plt.show()
 
 
 # %% [markdown]
-# The figure shows one corpus. The next two tables have all four, with ten draws each. Each cell is the F1 of a remedy
-# minus that of cross entropy from the prior, in points, with both decided in the same way. The 95% interval is over draws and test
-# sentences. The first table has tuned thresholds, and the second has one half:
-
+# The figure shows one corpus. The next two tables have all four, with ten draws each. Each cell is the F1 of
+# a remedy minus that of cross entropy from the prior, in points, with both decided in the same way. The 95%
+# interval is over draws and test sentences. The first table has tuned thresholds, and the second has one
+# half:
 
 # %% tags=["hide-input"]
 def less(name, arm, way, other="bce_prior", other_way=None, records=kept):
@@ -743,25 +745,30 @@ against_prior("tuned")
 against_prior("half")
 
 # %% [markdown]
-# Read the table of tuned thresholds first. Does any remedy beat cross entropy that starts at the log prior? We see none: no
-# interval lies above zero on any corpus. Set-level dice is about two points behind it on WNUT 2017 and on CrossNER politics, and on
-# the other two corpora its interval includes 0. Weighted cross entropy is behind on three corpora, and so is focal loss. Sampled negatives cost between five and eight points on all but Wikigold. We cannot distinguish dice from self-adjusting dice: no difference larger
-# than 2.2 points was seen on any corpus.
+# Read the table of tuned thresholds first. Does any remedy beat cross entropy that starts at the log prior?
+# We see none: no interval lies above zero on any corpus. Set-level dice is about two points behind it on WNUT
+# 2017 and on CrossNER politics, and on the other two corpora its interval includes 0. Weighted cross entropy
+# is behind on three corpora, and so is focal loss. Sampled negatives cost between five and eight points on
+# all but Wikigold. We cannot distinguish dice from self-adjusting dice: no difference larger than 2.2 points
+# was seen on any corpus.
 #
-# At one half the picture changes. Here set-level dice is ahead on three corpora, by 3 to 9 points. Weighted cross entropy is ahead on
-# all four, and by more on each. However, dice at one half stays 4 to 6 points behind cross entropy with a tuned threshold. So these
-# gains matter to you only if you can change neither the threshold nor the bias of your model.
+# At one half the picture changes. Here set-level dice is ahead on three corpora, by 3 to 9 points. Weighted
+# cross entropy is ahead on all four, and by more on each. However, dice at one half stays 4 to 6 points
+# behind cross entropy with a tuned threshold. So these gains matter to you only if you can change neither the
+# threshold nor the bias of your model.
 #
 # Element-wise dice finds next to nothing: with any threshold its mean stays below four points on each corpus. If it
 # starts from a head that cross entropy has trained, its mean is at most 17. Section 20.4 says why. With as many
 # negatives as WNUT 2017 has, a group of spans whose probability is below 0.02 goes on falling.
 #
-# These results have two limits. First, cross entropy from the prior had this start in all four of its trials. The other losses had it in two
-# and a bias of 0 in two, so a part of what they lack may come from that. Second, the encoder is frozen. We have three draws with
-# every layer trained, at one learning rate for all (`python -m studies.spans_all_layers`). They say the same of element-wise dice,
-# which has an F1 of 0.5 there. They do not rank the others.
+# These results have two limits. First, cross entropy from the prior had this start in all four of its trials.
+# The other losses had it in two and a bias of 0 in two, so a part of what they lack may come from that.
+# Second, the encoder is frozen. We have three draws with every layer trained, at one learning rate for all
+# (`python -m studies.spans_all_layers`). They say the same of element-wise dice, which has an F1 of 0.5
+# there. They do not rank the others.
 #
-# If dice loss does not help here, why was it added to GLiNER? The pull request that added it did report a gain. The next section looks at it.
+# If dice loss does not help here, why was it added to GLiNER? The pull request that added it did report a
+# gain. The next section looks at it.
 
 # %% [markdown]
 # ## 20.7 What a gain of one point is worth
@@ -810,18 +817,21 @@ for who, points in scatter.items():
     print(f"{who}: {spread}, pairs needed {needed}")
 
 # %% [markdown]
-# Among the taggers the difference scatters by 2.0 points. A gain of 0.99 then takes 34 pairs of runs to be seen, and one of
-# 0.70 takes 66. Among our span heads the scatter is 2.4 points, and the gain of 0.99 takes 50 pairs. Why so many? The pairs
-# needed grow with the square of the scatter over the gain. In other words, one run of each loss cannot show whether such a gain is there.
+# Among the taggers the difference scatters by 2.0 points. A gain of 0.99 then takes 34 pairs of runs to be
+# seen, and one of 0.70 takes 66. Among our span heads the scatter is 2.4 points, and the gain of 0.99 takes
+# 50 pairs. Why so many? The pairs needed grow with the square of the scatter over the gain. In other words,
+# one run of each loss cannot show whether such a gain is there.
 #
-# What do we have ourselves? With tuned thresholds, focal loss is 2.9 points lower than cross entropy, and element-wise dice
-# is 39.2 points lower. This is for new heads on a frozen encoder. We have not tuned GLiNER itself, which starts from a trained
-# model. So our runs do not refute its numbers. They advise against the option for a new head.
+# What do we have ourselves? With tuned thresholds, focal loss is 2.9 points lower than cross entropy, and
+# element-wise dice is 39.2 points lower. This is for new heads on a frozen encoder. We have not tuned GLiNER
+# itself, which starts from a trained model. So our runs do not refute its numbers. They advise against the
+# option for a new head.
 #
-# To be fair, the option is off by default, and its numbers were reported as they came. Two changes would make the report more
-# convincing: several seeds, and a `loss_type` that sums over the batch before it divides, with a smoothing of about one. A
-# threshold below one half does not help, because it calls every span positive that has come to rest at one half. A smaller
-# γ does not help either. It moves the place where positives stop and leaves the negatives as they are. You can repeat our side:
+# To be fair, the option is off by default, and its numbers were reported as they came. Two changes would make
+# the report more convincing: several seeds, and a `loss_type` that sums over the batch before it divides,
+# with a smoothing of about one. A threshold below one half does not help, because it calls every span
+# positive that has come to rest at one half. A smaller γ does not help either. It moves the place where
+# positives stop and leaves the negatives as they are. You can repeat our side:
 #
 # ```bash
 # dicebook data wnut17 --out data && python -m studies.spans --corpora wnut17
@@ -852,13 +862,14 @@ if output_dir:
 # %% [markdown]
 # ## Summary
 #
-# - A model that scores spans has eight to thirty times as many negatives for each positive as one that tags words,
-#   and each type of entity multiplies them again ([Figure 20.1](fig-20-1)).
-# - A span head is three small layers. If it adds projected words, it keeps a fifth of the memory that it needs with vectors side by side.
+# - A model that scores spans has eight to thirty times as many negatives for each positive as one that tags
+#   words, and each type of entity multiplies them again ([Figure 20.1](fig-20-1)).
+# - A span head is three small layers. If it adds projected words, it keeps a fifth of the memory that it
+#   needs with vectors side by side.
 # - Element-wise dice with γ = 1 and a tiny ε leaves positives at one half and hardly counts the negatives, so
 #   heads trained with it find next to nothing.
-# - *Real text*, four corpora: with a tuned threshold we saw no remedy beat cross entropy that starts at the log
-#   prior. At one half, weighted cross entropy beats it on all four, and set-level dice on three.
+# - *Real text*, four corpora: with a tuned threshold we saw no remedy beat cross entropy that starts at the
+#   log prior. At one half, weighted cross entropy beats it on all four, and set-level dice on three.
 # - A gain of one point on WNUT 2017 takes thirty to fifty pairs of runs, so do not trust it from one.
 #
 # ## Exercises

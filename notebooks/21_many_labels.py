@@ -17,10 +17,11 @@
 # find that some of the labels are never given at all. Nothing is broken. A label that one example in two hundred has is a
 # problem with 199 negatives for each positive, and a model with 28 labels solves 28 such problems with one loss.
 #
-# In this chapter we see why a rare label stays silent, and why macro F1 shows it while micro F1 does not. Then we compare
-# what helps: the start of the bias, weights, dice loss, and a threshold for each label. If every label is decided at one half, macro
-# dice finds far more of them than cross entropy. With a threshold for each label, on real text, the two lie within a
-# point of macro F1 if a small model is trained, and dice is behind if all layers are.
+# In this chapter we see why a rare label stays silent, and why macro F1 shows it while micro F1 does not.
+# Then we compare what helps: the start of the bias, weights, dice loss, and a threshold for each label. If
+# every label is decided at one half, macro dice finds far more of them than cross entropy. With a threshold
+# for each label, on real text, the two lie within a point of macro F1 if a small model is trained, and dice
+# is behind if all layers are.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -78,6 +79,7 @@ ax.set(yscale="log", ylabel="comments")
 ax.tick_params(axis="x", rotation=90)
 plt.show()
 
+
 # %% [markdown]
 # The figure counts the labels of GoEmotions {cite}`demszky2020`, a corpus of comments with 27 emotions and "neutral". A
 # third of the comments are neutral. At the other end, 77 of 43,410 show grief, which makes 563 negatives for each
@@ -92,7 +94,6 @@ plt.show()
 # prior. (With the parameters as they are printed in 21.1, the same cells train in a minute on made-up letters.) What came
 # of the run is kept as a record, without the corpus's text, and everything in this section is drawn from it.
 # `make real CHAPTER=21` runs it again.
-
 
 # %% tags=["hide-input"]
 def real_run():
@@ -124,12 +125,12 @@ real_runs.score_table(
     interval_of="macro F1",
 )
 
+
 # %% [markdown]
 # @@SCORES@@
 #
 # Which labels does the model find? [Figure 21.3](fig-21-each) shows the F1 of each label against the number of its training
 # comments.
-
 
 # %% mystnb={"figure": {"caption": "Figure 21.3. The real run: F1 of each label on the test comments, with a threshold of its own, by the number of training comments that have the label.", "name": "fig-21-each"}, "image": {"alt": "@@ALT2@@"}} tags=["hide-input"]
 def draw_each(page):
@@ -158,11 +159,11 @@ draw_each(real_run())
 # %% tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).set_index("label")
 
+
 # %% [markdown]
 # @@ERRORS@@
 #
 # Finally, twelve comments that we wrote ourselves, with the labels that we meant:
-
 
 # %% tags=["hide-input"]
 def own_comments(page):
@@ -235,7 +236,6 @@ counts
 # linear layer on top. Each label has its own logit and its own sigmoid, because labels do not exclude each other. In other
 # words, the model takes twelve binary decisions for each letter.
 
-
 # %%
 class Bag(nn.Module):
     def __init__(self, bias):
@@ -282,7 +282,6 @@ def train(loss, bias, seed, steps=steps):
 # We start with the complaint that is heard most often: "my model only predicts zeros". To see how it arises, we train with
 # cross entropy and its bias at 0, the usual start, and look at the model early and late. How many labels does it give,
 # and how many of the twelve topics does it ever give?
-
 
 # %%
 def given(hard):
@@ -382,10 +381,10 @@ def show(table):
 show(means.unstack().reindex(remedies).reindex(columns=list(WAYS), level=1))
 
 # %% [markdown]
-# Start with macro F1, the first table, and its first column. At one half the loss decides. Plain cross entropy is last, and weights,
-# logit adjustment and macro dice are more than ten points ahead of it. Now move to a threshold for each label. Most
-# of that lead is gone: cross entropy with a prior start gains more than ten points and passes weights and logit
-# adjustment. Macro dice stays ahead on these letters.
+# Start with macro F1, the first table, and its first column. At one half the loss decides. Plain cross
+# entropy is last, and weights, logit adjustment and macro dice are more than ten points ahead of it. Now move
+# to a threshold for each label. Most of that lead is gone: cross entropy with a prior start gains more than
+# ten points and passes weights and logit adjustment. Macro dice stays ahead on these letters.
 #
 # The second table has micro F1. At one half, the remedies lie less than half as far apart in micro F1 as in macro F1.
 # This is because micro F1 counts decisions, and most positive decisions belong to common labels. **A table of micro F1
@@ -396,9 +395,10 @@ show(means.unstack().reindex(remedies).reindex(columns=list(WAYS), level=1))
 # %% [markdown]
 # ## 21.5 When a threshold of its own overfits
 #
-# The rarest topic has 5 positives in validation. What is a threshold worth that was chosen on so few? To find out, we
-# take a topic that has many positives, `water`, and pretend that it has fewer. We tune its threshold on smaller and smaller parts of
-# the validation split. Each time we note two scores: the F1 that the part promises, and the F1 on test.
+# The rarest topic has 5 positives in validation. What is a threshold worth that was chosen on so few? To find
+# out, we take a topic that has many positives, `water`, and pretend that it has fewer. We tune its threshold
+# on smaller and smaller parts of the validation split. Each time we note two scores: the F1 that the part
+# promises, and the F1 on test.
 
 # %%
 topic = counts.index[len(counts) // 4]
@@ -445,15 +445,17 @@ plt.show()
 # of the label's own threshold, in logits, and the rest of the threshold of all labels. A label without a positive
 # therefore gets the threshold of all.
 #
-# The *plug-in* threshold goes further: it needs no gold label at all. It is half of the best F1 that the model's own
-# probabilities promise {cite}`lipton2014thresholding`. This promise is only worth something if the probabilities are right. Are they?
+# The *plug-in* threshold goes further: it needs no gold label at all. It is half of the best F1 that the
+# model's own probabilities promise {cite}`lipton2014thresholding`. This promise is only worth something if
+# the probabilities are right. Are they?
 
 # %% [markdown]
 # ## 21.6 Are the probabilities right?
 #
-# Cross entropy is minimised by the true probabilities. Weighted and adjusted cross entropy, focal loss and dice loss are not. To
-# see how much this matters, we collect all decisions of the test split in bins, by the probability that the model gives. If
-# the model is calibrated, the label is there in about as many cases as the bin says:
+# Cross entropy is minimised by the true probabilities. Weighted and adjusted cross entropy, focal loss and
+# dice loss are not. To see how much this matters, we collect all decisions of the test split in bins, by the
+# probability that the model gives. If the model is calibrated, the label is there in about as many cases as
+# the bin says:
 
 # %%
 edges = [0, 0.02, 0.1, 0.3, 0.6, 1.0]
@@ -468,16 +470,18 @@ reliable.round(1).rename_axis("probability that the model gives; labels there, i
 
 # %% [markdown]
 # Where cross entropy says 0.1 to 0.3 or 0.3 to 0.6, about so many labels are there. Where the weighted loss
-# says so, fewer are, because the weights have raised its probabilities. What follows for you? Use the plug-in threshold with cross
-# entropy. With weights, focal loss or logit adjustment, tune the threshold or recalibrate first. The next section measures what
-# each loss, dice loss included, gives up with the plug-in threshold.
+# says so, fewer are, because the weights have raised its probabilities. What follows for you? Use the plug-in
+# threshold with cross entropy. With weights, focal loss or logit adjustment, tune the threshold or
+# recalibrate first. The next section measures what each loss, dice loss included, gives up with the plug-in
+# threshold.
 
 # %% [markdown]
 # ## 21.7 On real text
 #
 # Do these findings hold on text that people wrote? We take GoEmotions, with frozen features of a bag of words
-# (`python -m studies.labels`), and report means of twenty draws. Each draw has 16,000 comments to train on, and every remedy gets four trials. On 4,000
-# further comments we choose the trial, and on as many again we set thresholds.
+# (`python -m studies.labels`), and report means of twenty draws. Each draw has 16,000 comments to train on,
+# and every remedy gets four trials. On 4,000 further comments we choose the trial, and on as many again we
+# set thresholds.
 #
 # The trials search the power of the ratio and of the prior as well, from 0.1 to 1. Cross entropy with a prior start has
 # that start in all four trials, and the other losses have it in two.
@@ -514,8 +518,8 @@ real = by_draw(of_draws)
 show(real.groupby("loss").mean().reindex(ARMS.values()))
 
 # %% [markdown]
-# Which of these differences can you rely on? The next table has the most important pairs, with 95% intervals over draws and test
-# comments. No interval is corrected for the others:
+# Which of these differences can you rely on? The next table has the most important pairs, with 95% intervals
+# over draws and test comments. No interval is corrected for the others:
 
 # %% tags=["hide-input"]
 (compared,) = runs.kept_records("labels_comments")
@@ -548,34 +552,35 @@ pd.DataFrame(lines).T
 # 8.2 points of macro F1 ahead of cross entropy that starts at the log prior. In micro F1 it is 9.4 points ahead. You have
 # to choose no weight and no threshold for that. The start at the prior alone is worth 1.0 point.
 #
-# **And if you tune the thresholds?** Then the gain in macro F1 is gone. With a threshold for each label, cross entropy has
-# the best macro F1 of the table. Macro dice, decided in the same way, is 0.2 points lower. The interval includes
-# zero, so we cannot tell which is better. In micro F1, with one threshold for all labels, dice over all decisions is the best of
-# the table, half a point ahead of cross entropy.
+# **And if you tune the thresholds?** Then the gain in macro F1 is gone. With a threshold for each label,
+# cross entropy has the best macro F1 of the table. Macro dice, decided in the same way, is 0.2 points lower.
+# The interval includes zero, so we cannot tell which is better. In micro F1, with one threshold for all
+# labels, dice over all decisions is the best of the table, half a point ahead of cross entropy.
 #
-# Compare the two recipes as a user would. Macro dice at one half is 1.4 points of macro F1 lower than cross entropy with its tuned
-# thresholds, but it is 4.8 points of micro F1 higher. So if you want one set of decisions that is good in both
-# respects, you can have it without tuning. However, all this is one corpus and a small model.
+# Compare the two recipes as a user would. Macro dice at one half is 1.4 points of macro F1 lower than cross
+# entropy with its tuned thresholds, but it is 4.8 points of micro F1 higher. So if you want one set of
+# decisions that is good in both respects, you can have it without tuning. However, all this is one corpus and
+# a small model.
 #
 # **One threshold, or one for each label?** It depends on the score. Thresholds of their own cost cross entropy 5.7 points of
 # micro F1, compared with one for all. The reason is that they give ten thousand labels where 6,329 are right.
 #
-# **How many positives does a threshold of its own need?** Fewer than we expected. Grief has seven positives to tune on, pride
-# ten, relief and nervousness about fifteen. Their own thresholds still serve these four better than the common one, by 2.0 points of F1.
-# Shrinking them towards the common one takes 1.2 points of that away again. Over all labels, shrinking gains 2.8 points
-# of micro F1 and costs half a point of macro F1. If you have fewer positives than these, compare own and common thresholds on halves of your
-# validation set.
+# **How many positives does a threshold of its own need?** Fewer than we expected. Grief has seven positives
+# to tune on, pride ten, relief and nervousness about fifteen. Their own thresholds still serve these four
+# better than the common one, by 2.0 points of F1. Shrinking them towards the common one takes 1.2 points of
+# that away again. Over all labels, shrinking gains 2.8 points of micro F1 and costs half a point of macro F1.
+# If you have fewer positives than these, compare own and common thresholds on halves of your validation set.
 #
-# The plug-in threshold needs no positives at all. For cross entropy we cannot distinguish it from a tuned one. But for focal loss
-# it loses 8.1 points, and for weights and adjusted logits 3.2 each, because their probabilities are not calibrated. For dice no loss
-# larger than 0.3 points was seen.
+# The plug-in threshold needs no positives at all. For cross entropy we cannot distinguish it from a tuned
+# one. But for focal loss it loses 8.1 points, and for weights and adjusted logits 3.2 each, because their
+# probabilities are not calibrated. For dice no loss larger than 0.3 points was seen.
 
 # %% [markdown]
 # ### All layers
 #
-# A bag of words is a small model. Is the answer the same if you fine-tune an encoder? We have three draws with every layer
-# of MiniLM trained (`python -m studies.labels_all_layers`), on 4,000 comments and for two passes. The learning rate is the same for all
-# losses, and it was not searched.
+# A bag of words is a small model. Is the answer the same if you fine-tune an encoder? We have three draws
+# with every layer of MiniLM trained (`python -m studies.labels_all_layers`), on 4,000 comments and for two
+# passes. The learning rate is the same for all losses, and it was not searched.
 
 # %% tags=["hide-input"]
 all_layers = runs.kept_records("labels_all_layers")
@@ -588,21 +593,22 @@ show(of_all)
 # Here the start matters more than the loss. From a bias of 0, cross entropy gives no label at one half in any draw. Tuned
 # thresholds bring it to 7.5 points of macro F1. From the log prior they bring it to 34.9.
 #
-# Weighted cross entropy ends at 25.7 and macro dice at 23.7, and both are below cross entropy from the prior in every draw. Their average
-# precision is lower, too. It needs no threshold, so these two have not learned to rank the labels as well. At one half, macro dice is on
-# average 2.1 points of micro F1 higher than cross entropy from the prior and 0.8 points of macro F1 lower.
+# Weighted cross entropy ends at 25.7 and macro dice at 23.7, and both are below cross entropy from the prior
+# in every draw. Their average precision is lower, too. It needs no threshold, so these two have not learned
+# to rank the labels as well. At one half, macro dice is on average 2.1 points of micro F1 higher than cross
+# entropy from the prior and 0.8 points of macro F1 lower.
 #
-# Be careful with this result. These are two short passes at one learning rate, which was chosen for no loss, so we cannot
-# tell whether the loss or its learning rate is to blame. In the small model above, where we searched, we could not tell dice from cross
-# entropy. What you can take with you is that a loss that helps a small model need not help a large one. The next section
-# lets you try your own.
+# Be careful with this result. These are two short passes at one learning rate, which was chosen for no loss,
+# so we cannot tell whether the loss or its learning rate is to blame. In the small model above, where we
+# searched, we could not tell dice from cross entropy. What you can take with you is that a loss that helps a
+# small model need not help a large one. The next section lets you try your own.
 
 # %% [markdown]
 # ## 21.8 Train every layer of an encoder
 #
-# So far you have seen the code of a bag of words. Here is the same task with an encoder, and all of its layers are trained, as you
-# would do it with your own data. Each label has a logit on top of the encoder, and its bias starts at the label's
-# log-odds. We train with two losses, and everything else is equal.
+# So far you have seen the code of a bag of words. Here is the same task with an encoder, and all of its
+# layers are trained, as you would do it with your own data. Each label has a logit on top of the encoder, and
+# its bias starts at the label's log-odds. We train with two losses, and everything else is equal.
 
 # %%
 experiment = Experiment(
@@ -706,12 +712,12 @@ for label in whole.labels:
 errors = sorted(errors, key=lambda row: -row["missed"])[:8]
 pd.DataFrame(errors[:3])
 
+
 # %% [markdown]
 # #### Sentences of your own
 #
 # Finally, you can try sentences of your own. The model encodes a sentence, and gives each label whose log-odds exceed its
 # threshold:
-
 
 # %%
 def label_of(name, text):
@@ -746,10 +752,10 @@ for line in OWN.strip().splitlines():
 for row in own[:3]:
     print(row["text"], row["ce"])
 
-# %% [markdown]
-# The encoder of this page was trained on letters to a town hall. So it can only answer with topics, and knows no feelings. [The table
-# above](a-model-of-emotions) has the answers of the real run.
 
+# %% [markdown]
+# The encoder of this page was trained on letters to a town hall. So it can only answer with topics, and knows
+# no feelings. [The table above](a-model-of-emotions) has the answers of the real run.
 
 # %% tags=["remove-cell"]
 def interval_of_macro(found):
@@ -789,10 +795,11 @@ page = real_runs.keep(
 # %% [markdown]
 # ## 21.9 A decoder with a classification head
 #
-# Many people now start from a decoder, such as Qwen or Llama, and put a classification head on it. You can use the same
-# losses. But four things differ, and most of them can spoil your scores without an error message: where the answer is read off,
-# the precision of the numbers, the bias of the head, and what is trained. We go through them with a small untrained Qwen2. With `-p decoder` you can
-# take a local folder or a hub name instead.
+# Many people now start from a decoder, such as Qwen or Llama, and put a classification head on it. You can
+# use the same losses. But four things differ, and most of them can spoil your scores without an error
+# message: where the answer is read off, the precision of the numbers, the bias of the head, and what is
+# trained. We go through them with a small untrained Qwen2. With `-p decoder` you can take a local folder or a
+# hub name instead.
 
 # %%
 import tempfile
@@ -832,14 +839,14 @@ print(f"padding {side}, id {pad}; bias {bias}")
 
 
 # %% [markdown]
-# **It reads its answer off the last token.** In a decoder each token sees only what comes before it, so only the last one has
-# seen the whole text. Therefore the model must know which tokens are padding. Many decoders do not name their padding token in
-# the config, and `labels.model` writes it there. With the wrong one the answer is read off the padding, and no error says
-# so. On which side you pad does not matter to Qwen and Llama, because their positions are relative. GPT-2, however, counts from the left end, so
-# pad it on the right.
+# **It reads its answer off the last token.** In a decoder each token sees only what comes before it, so only
+# the last one has seen the whole text. Therefore the model must know which tokens are padding. Many decoders
+# do not name their padding token in the config, and `labels.model` writes it there. With the wrong one the
+# answer is read off the padding, and no error says so. On which side you pad does not matter to Qwen and
+# Llama, because their positions are relative. GPT-2, however, counts from the left end, so pad it on the
+# right.
 #
 # We check this: the answers of a batch should be those of each text alone.
-
 
 # %%
 @torch.no_grad()
@@ -873,8 +880,9 @@ start = answers(batch)
 
 
 # %% [markdown]
-# There is a trap when you load such a model again: `from_pretrained` builds a head without the bias, and drops the saved one. So
-# build the model, put the layer in, and load the weights into it: `model.load_state_dict(load_file("model.safetensors"))`.
+# There is a trap when you load such a model again: `from_pretrained` builds a head without the bias, and
+# drops the saved one. So build the model, put the layer in, and load the weights into it:
+# `model.load_state_dict(load_file("model.safetensors"))`.
 #
 # **Only a low-rank part is trained.** A decoder is large, and LoRA trains little of it. To a frozen matrix it adds a
 # product $B A$ of two small ones. $B$ starts at zero, so that at first nothing changes. If you use
@@ -889,7 +897,6 @@ start = answers(batch)
 # ```
 #
 # To see that there is no magic in it, we write the same by hand:
-
 
 # %%
 class LowRank(nn.Module):
@@ -992,8 +999,8 @@ assert (own["right"], own["count"] + own["predicted"]) == (8, 30)
 print(f"{own['f1']:.1f}")
 
 # %% [markdown]
-# **Exercise 21.2 (pencil).** A label has a share of 1/200. The probabilities of the model are right, and its best F1 on this label is 0.4.
-# From which probability on should it be given, and from which log-odds?
+# **Exercise 21.2 (pencil).** A label has a share of 1/200. The probabilities of the model are right, and its
+# best F1 on this label is 0.4. From which probability on should it be given, and from which log-odds?
 
 # %% tags=["solution", "hide-cell"]
 # At half of the best F1, 0.2 (Lipton et al., 2014), whatever its share: log(0.2/0.8) = -1.39.
