@@ -413,7 +413,7 @@ plt.show()
 # zero, and above 0.99 it is pushed up to one. Between them it is pulled to one half. There it stays, although 187
 # of its 188 spans are no entity.
 #
-# What changes with the imbalance? The more negatives, the higher lies the lower boundary. It is at 0.003 if there are 21
+# What changes with the imbalance? With more negatives, the lower boundary moves up. It is at 0.003 if there are 21
 # negatives for each positive, and at 0.023 if there are a thousand. In other words, there is always a start from which the
 # loss gives the positives up.
 #
