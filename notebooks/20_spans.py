@@ -863,7 +863,7 @@ if output_dir:
 # ## Summary
 #
 # - A model that scores spans has eight to thirty times as many negatives for each positive as one that tags
-#   words, and each type of entity multiplies them again ([Figure 20.1](fig-20-1)).
+#   words. Each type of entity multiplies them again ([Figure 20.1](fig-20-1)).
 # - A span head is three small layers. If it adds projected words, it keeps a fifth of the memory that it
 #   needs with vectors side by side.
 # - Element-wise dice with γ = 1 and a tiny ε leaves positives at one half and hardly counts the negatives, so

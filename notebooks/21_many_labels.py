@@ -15,13 +15,13 @@
 #
 # You train a model that gives labels to comments. The loss falls, micro F1 looks decent, and then you
 # find that some of the labels are never given at all. Nothing is broken. A label that one example in two hundred has is a
-# problem with 199 negatives for each positive, and a model with 28 labels solves 28 such problems with one loss.
+# problem with 199 negatives for each positive. A model with 28 labels has to solve 28 such problems with one loss.
 #
 # In this chapter we see why a rare label stays silent, and why macro F1 shows it while micro F1 does not.
 # Then we compare what helps: the start of the bias, weights, dice loss, and a threshold for each label. If
 # every label is decided at one half, macro dice finds far more of the rare ones than cross entropy. With a threshold
-# for each label, on real text, the two lie within a point of macro F1 if a small model is trained, and dice
-# is behind if all layers are.
+# for each label, on real text, the two lie within a point of macro F1 in a small model. If all layers are
+# trained, dice is behind.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #

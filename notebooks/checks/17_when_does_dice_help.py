@@ -70,7 +70,7 @@ if stands:
         searched.less_start(tasks, arm, "argmax") for arm in ("wce", "logit_adjustment")
     )
     claim(
-        "are each between five and seven points higher than cross entropy",
+        "each is between five and seven points higher than cross entropy",
         all(5 < e.strata[n].mean < 7 for e in (weights, adjusted) for n in ("yes or no", "rare")),
         all(e.strata[n].low > 0 for e in (weights, adjusted) for n in ("yes or no", "rare")),
     )
