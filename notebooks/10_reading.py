@@ -13,19 +13,24 @@
 # %% [markdown]
 # # 10 Machine reading
 #
-# A reader marks the words of a paragraph that answer a question. A reader that *chooses* one position among
-# all has no imbalance to fight. One that *decides* yes or no at each position, as the paper's losses need it,
-# has some sixty negatives for each positive. Its losses are compared here in a small run on real text, whose test
-# scores are no better than those of a rule that counts common words. So that run ranks no losses.
+# You give a model a paragraph and a question, and it marks the words that answer the question. You can build
+# such a reader in two ways. One *chooses* a position among all positions of the paragraph, as most readers
+# do. It has no imbalance to fight. The other *decides* at each position whether the answer starts there, yes
+# or no. This is what the paper's losses need, and now there are some sixty negatives for each positive.
+#
+# In this chapter we train both, on the same paragraphs. We see why the second kind may stay silent, which
+# loss and which start make it speak, and how you decide when a reader should give no answer. On real
+# questions, with a tuned threshold, one setting turns a reader that finds next to nothing into one that is as
+# good as the reader by choice. This setting is not the loss, but the start of the output bias.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
 # - **For** readers who extract spans: answers, arguments, highlights.
 # - **You need** [chapter 09](09_named_entities.ipynb) and the dice losses of
 #   [chapter 07](07_all_losses.ipynb).
-# - **You will be able to** train a reader in two ways, say which has an imbalance problem, and tune when it
+# - **You will be able to** train a reader in two ways, say which of them has an imbalance problem, and tune when it
 #   stays silent.
-# - **Time** about four minutes on a CPU core as it stands. On SQuAD with a real encoder, hours on a CPU or
+# - **Time** about four minutes on a CPU core as it is. On SQuAD with a real encoder, hours on a CPU or
 #   half an hour on a GPU.
 #
 # </details>
@@ -87,7 +92,7 @@ def real_readers():
     return pd.DataFrame(rows), kept["squad11"]
 
 
-# %% mystnb={"figure": {"caption": "Figure 10.1. Readers of SQuAD 1.1, all layers of a small pretrained encoder, three seeds: F1 on 2,004 test questions, with a tuned threshold (full) and at argmax (hollow). Dotted: a rule that learns nothing, the sentence with most words of the question. Section 10.9 says how the readers were trained.", "name": "fig-10-1"}, "image": {"alt": "Nine rows of dots. The choice, and decisions with cross entropy from the log prior and a tuned threshold, lie together at about fifty-two; dice and self-adjusting dice from either start lie between forty-two and fifty tuned, and a few points lower at argmax. Cross entropy from the log prior at argmax lies between six and nineteen. Cross entropy from near 0 and focal loss from either start lie at zero at argmax and below the dotted line at seventeen when tuned."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 10.1. Readers of SQuAD 1.1, all layers of a small pretrained encoder, three seeds: F1 on 2,004 test questions, with a tuned threshold (full) and at argmax (hollow). The dotted line is a rule that learns nothing: it answers with the sentence that has most words of the question. Section 10.9 says how the readers were trained.", "name": "fig-10-1"}, "image": {"alt": "Nine rows of dots. The choice, and decisions with cross entropy from the log prior and a tuned threshold, lie together at about fifty-two; dice and self-adjusting dice from either start lie between forty-two and fifty tuned, and a few points lower at argmax. Cross entropy from the log prior at argmax lies between six and nineteen. Cross entropy from near 0 and focal loss from either start lie at zero at argmax and below the dotted line at seventeen when tuned."}} tags=["hide-input"]
 def draw_readers():
     rows, questions = real_readers()
     order = rows.groupby("reader")["tuned"].mean().sort_values().index
@@ -109,9 +114,10 @@ draw_readers()
 
 
 # %% [markdown]
-# Compare two rows: decisions with cross entropy whose output bias starts near 0, and the same with its bias at
-# the log prior. The loss, the data and the steps are the same. Section 10.9 reads the picture. First we look at what one
-# reader can do.
+# Compare two rows of the figure: decisions with cross entropy whose output bias starts near 0, and the same
+# with its bias at the log prior. The loss, the data and the number of steps are the same, and yet, with tuned
+# thresholds, one reader is useless and the other is among the best. Section 10.9 explains the picture. First
+# we look at what one reader can do.
 
 # %% [markdown]
 # (a-reader-that-works)=
@@ -200,11 +206,13 @@ own_questions(real_run())
 #
 # ## The mechanics
 #
-# The questions are made up and the encoder starts from nothing: this part ranks nothing.
+# How does such a reader work? From here to section 10.7 we build one, step by step. So that you can run it anywhere, the questions
+# are made up and the encoder starts from nothing. Therefore the scores of this part rank nothing.
 #
 # ### 10.1 The parameters
 #
-# As in [section 8.1](08_part_of_speech.ipynb). For a real corpus and encoder:
+# You know most of the parameters from [section 8.1](08_part_of_speech.ipynb). With a real corpus and encoder, you run
+# the chapter like this:
 #
 # ```bash
 # papermill notebooks/10_reading.ipynb out.ipynb -p corpus squad11 \
@@ -252,6 +260,8 @@ as_printed = replace(experiment, output_dir="") == printed and by_choice
 
 # %% [markdown]
 # ### 10.2 From a question to a score
+#
+# What does a reader get, and what must it return? Here is one example, with its paragraph, its question and its answer:
 
 # %%
 whole = corpora.load(experiment.corpus, task="reading")
@@ -262,7 +272,8 @@ row = questions["train"][0]
 print(row["context"], row["question"], row["answers"], sep=" \n\n")
 
 # %% [markdown]
-# An answer is a span: its text and where it starts, in characters. Some questions have none.
+# An answer is a span of the paragraph. The corpus gives its text, and where it starts, in characters. Some questions
+# have no answer in their paragraph, and then the reader should be silent. How many are there?
 
 # %% tags=["nbval-check-output"]
 for split, rows in questions.items():
@@ -270,10 +281,12 @@ for split, rows in questions.items():
     print(f"{split}: {len(rows):,} questions, {silent:,} without an answer")
 
 # %% [markdown]
-# Two scores are usual, after case, articles and punctuation are taken off. **Exact match** (EM) counts an
-# answer that is a gold answer word for word; **F1** gives credit for shared words, in Chinese (CMRC 2018) for
-# shared characters. For a question without an answer, only silence scores. In SQuAD the best of several gold
-# answers counts; Quoref asks for all of them, so one of two names is not an exact match.
+# How good is an answer that is nearly right? Two scores are usual. Both first remove case, articles and punctuation.
+# **Exact match** (EM) counts an answer that equals a gold answer word for word. **F1** gives credit for
+# shared words, or in Chinese (CMRC 2018) for shared characters. If a question has no answer, only silence scores.
+#
+# Some questions have several gold answers, and the corpora differ in what they do with them. In SQuAD they are
+# alternatives, and the best of them counts. In Quoref they are all needed, so one of two names is not an exact match:
 
 # %% tags=["hide-input"]
 one_of_two = [reading.Answer("Ada", 1.0)]
@@ -282,7 +295,7 @@ half_a_name = [reading.Answer("大学", 1.0)]
 whole_name = [{"text": ["北京大学"], "answer_start": [0]}]
 rules = {
     "“Ada”, alternatives (SQuAD)": reading.score(one_of_two, both_wanted),
-    "“Ada”, all asked for (Quoref)": reading.score(one_of_two, both_wanted, all_of=True),
+    "“Ada”, all needed (Quoref)": reading.score(one_of_two, both_wanted, all_of=True),
     "“大学” for “北京大学”, words": reading.score(half_a_name, whole_name),
     "“大学” for “北京大学”, characters (CMRC)": reading.score(
         half_a_name, whole_name, language="zh"
@@ -293,11 +306,11 @@ pd.DataFrame(rules).T.rename(columns=names).round(1)
 
 # %% tags=["hide-input"]
 known = corpora.CORPORA.get(experiment.corpus)
-all_of = known is not None and known.scorer == "quoref"  # all gold answers are asked for
+all_of = known is not None and known.scorer == "quoref"  # all gold answers are needed
 print(f"scored in {language}, {'all answers' if all_of else 'the best of the alternatives'}")
 
 # %% [markdown]
-# A reader that is always silent scores this much:
+# Before you train, you should know what costs nothing. A reader that is always silent scores this much:
 
 # %% tags=["nbval-check-output"]
 gold = {split: rows["answers"] for split, rows in questions.items()}
@@ -313,8 +326,9 @@ print({name: round(value, 1) for name, value in majority.items()})
 # %% [markdown]
 # ### 10.3 Windows, and what is imbalanced
 #
-# Question and paragraph go into the encoder as one sequence. A long paragraph is divided into overlapping
-# windows, so that an answer at an edge is whole in one of them.
+# The encoder reads question and paragraph as one sequence, so that each word of the paragraph can look at the
+# question. A long paragraph does not fit. Therefore we divide it into windows that overlap, and an answer at the
+# edge of one window is whole in the next.
 
 # %%
 texts = (f"{r['question']} {r['context']}" for r in questions["train"])
@@ -330,8 +344,10 @@ print(f"{len(questions['train']):,} questions in {len(windows):,} windows")
 
 
 # %% [markdown]
-# Each position gets two labels: does an answer start here, does one end here? The tokenizer says which
-# characters each sub-word covers. `reading.encode` does this in every window:
+# How do we write an answer as labels? Each position gets two: does an answer start here, and does one end
+# here? Answers come in characters and the model sees sub-words, so we need to know which characters each
+# sub-word covers. The tokenizer tells us. The function below does it for one window, and `reading.encode` for
+# all of them:
 
 # %%
 def labels_of(row):
@@ -355,34 +371,40 @@ for name, column in zip(("start", "end"), labels_of(row).T, strict=True):
 
 # %%
 negative, positive = encoded.counts()
-print(f"{negative:,} positions to say no to, {positive:,} to say yes to")
+print(f"{negative:,} positions where the answer is no, {positive:,} where it is yes")
 print(f"{negative / positive:.0f} negatives for each positive")
 
 # %% [markdown]
-# There is one yes among some eighty no. In SQuAD, [chapter 01](01_imbalance.ipynb) counts about sixty
-# words for each start or end.
+# There is one yes among some eighty no. This is not special to our made-up paragraphs. In SQuAD,
+# [chapter 01](01_imbalance.ipynb) counts about sixty words for each start or end. But whether this is an imbalance
+# for the *model* depends on how it answers, as we see next.
 
 # %% [markdown]
 # ### 10.4 A choice, or many decisions
 #
-# The model gives each position $i$ two numbers, $s_i$ for a start and $e_i$ for an end.
+# The model gives each position $i$ two numbers, $s_i$ for a start and $e_i$ for an end. What do we want of them? There
+# are two ways to say it.
 #
 # (eq-10-1)=
-# **As a choice.** A softmax runs over the positions, and cross entropy asks for the gold one:
+# **As a choice.** We want the gold position to have a larger number than all others. So a softmax runs over the
+# positions, and the loss is cross entropy:
 #
 # $$ -\log \frac{\exp s_{\text{gold}}}{\sum_i \exp s_i} \tag{10.1} $$
 #
-# A window without an answer chooses its first position. Every window raises one position, and its negatives,
-# however many, cannot outvote it. An imbalance *between* windows remains: most windows of a long document
-# hold no answer.
+# Read aloud: the loss is low if the gold position has nearly all of the probability, and only the comparison
+# with the other positions counts. A window without an answer chooses its first position. In this way every window
+# raises exactly one position, and its negatives cannot outvote it, however many they are. An imbalance *between*
+# windows remains: most windows of a long document hold no answer.
 #
 # (eq-10-2)=
-# **As decisions.** Each position is a binary example, $p_i = \sigma(s_i)$, and any binary loss of
-# this book fits:
+# **As decisions.** Here we want each position to say for itself whether the answer starts there. Each position is a
+# binary example with its own probability, $p_i = \sigma(s_i)$, and any binary loss $L$ of this book fits:
 #
 # $$ L\big(\{p_i\}, \{y_i\}\big), \qquad y_i = 1 \text{ at a start} \tag{10.2} $$
 #
-# Now each window has one positive, and all its other words are negatives.
+# In words: the loss compares all probabilities with all labels, and a label is 1 at a start and 0 elsewhere. Now each
+# window has one positive, and all its other words are negatives. This is the imbalance that the paper wants to cure.
+# Why would you want it at all? Because decisions can mark several answers at once, and a choice marks only one.
 
 # %%
 torch.manual_seed(experiment.seed)
@@ -402,9 +424,10 @@ for name in experiment.losses:
 # %% [markdown]
 # ### 10.5 Training
 #
-# The reader by choice and one by decisions for each loss share encoder, initial weights, batches and learning
-# rate. `train` is the loop of [chapter 09](09_named_entities.ipynb); an epoch is judged by validation F1 at
-# its best threshold of silence.
+# We train one reader by choice, and one reader by decisions for each loss. To make the comparison fair, they share the
+# encoder, the initial weights, the batches and the learning rate. The function `train` is the loop of
+# [chapter 09](09_named_entities.ipynb). After each epoch we measure F1 on the validation questions, at the threshold of
+# silence that suits the reader best.
 
 # %%
 def answers_of(logits, split, as_choice):
@@ -480,15 +503,17 @@ plt.show()
 
 
 # %% [markdown]
-# All three readers rise above the score of silence. For the two that decide, this needs the right start: their
-# biases are the log-odds of a positive position, about one in eighty. Set `start` to `"zero"`, and cross entropy over
-# decisions stays silent: it learns first that nearly everything is "no", and the passes end there.
+# All three readers rise above the score of silence. For the two that decide, this needs the right start. Their
+# biases begin at the log-odds of a positive position, which is about one in eighty. You can see what happens otherwise if you
+# set `start` to `"zero"`: cross entropy over decisions then stays silent. It first learns that nearly everything
+# is "no", and training ends before it learns more.
 
 # %% [markdown]
 # ### 10.6 Scores, and when to stay silent
 #
-# A span scores the sum of its start and its end. The best one is the pair with the highest score that
-# does not end before it starts and is not too long:
+# The model gives numbers for positions, and we need a span. A span scores the sum of its start and its end. We want the
+# span with the highest score, among those that do not end before they start and are not too long. There are few enough
+# to try them all:
 
 # %%
 def best_span(starts, ends, longest=30):
@@ -510,8 +535,9 @@ asked = questions["test"][0]
 print(asked["question"], "|", asked["context"][begin:end], f"| {best:.1f}")
 
 # %% [markdown]
-# From it the score of "no answer" is subtracted: for a choice that of the first position, for decisions 0.
-# The reader is silent where the difference is below a threshold: `0`, or `tuned` on validation.
+# Should the reader give this answer, or stay silent? We compare the span's score with the score of "no
+# answer", which is that of the first position for a choice, and 0 for decisions. If the difference is below a
+# threshold, the reader is silent. The threshold is either `0`, or `tuned` on the validation questions.
 
 # %%
 table = {("always silent", ""): majority}
@@ -528,14 +554,18 @@ shown = pd.DataFrame(table).T.rename(columns=names).round(1)
 shown.astype(object).fillna("")
 
 # %% [markdown]
-# Tuned, the three readers are within five points of each other. Compare tuned with tuned, and say which cross
-# entropy a gain is over: over positions, or over decisions.
+# Tuned, the three readers are within five points of each other. On made-up questions this ranks nothing. But keep two
+# habits for your own comparisons. Compare tuned with tuned. And say which cross entropy a gain is over: the one over
+# positions, or the one over decisions.
 
 # %% [markdown]
 # #### Answered, and right
 #
-# Decisions rank answers by the log-odds of start and end. A constant added to the logits of a choice changes
-# no loss, so a choice ranks answers by the probability that its softmax gives to the span.
+# In practice you may prefer a reader that answers only when it is sure. Then you need a number that says how
+# sure it is, and you answer the surest questions first. Decisions have such a number: the log-odds of start
+# and end. For a choice, the logits will not do, because you can add a constant to all of them without any
+# change of the loss. So we rank the answers of a choice by the probability that its softmax gives to the
+# span.
 
 # %% tags=["hide-input"]
 first, last = next(iter(trained)), experiment.losses[-1]
@@ -566,7 +596,7 @@ def matches(name, i, threshold=None):
     return reading.score([found[name][i]], [gold["test"][i]], **rules)["exact_match"] == 100
 
 
-# %% mystnb={"figure": {"caption": "Figure 10.4. Answered, and right: the share of exact matches among the answers that a reader is surest of."}, "image": {"alt": "Share answered from left to right against the share that matches. The three curves lie between 0.5 and 0.7 for the surest tenth, run close together from there on, and end at 0.3 for all."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 10.4. Answered, and right: the share of exact matches among the answers of which a reader is surest."}, "image": {"alt": "Share answered from left to right against the share that matches. The three curves lie between 0.5 and 0.7 for the surest tenth, run close together from there on, and end at 0.3 for all."}} tags=["hide-input"]
 precision = {}
 for name in trained:
     best_first = np.argsort(-np.array(ranking(name)), kind="stable")
@@ -582,10 +612,12 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# A reader that knows when it is right has a curve that starts high and falls. All three readers have
-# one: of their surest tenth more than half of the answers match, of all answers three in ten. Ranked by the difference
-# from "no answer", which can be large for a span of small probability, the choice looks as if it did not know
-# when it is right:
+# If a reader knows when it is right, its curve starts high and falls. All three readers have
+# such a curve. Of their surest tenth more than half of the answers match, and of all answers three in ten.
+#
+# How you rank matters. Suppose that we rank the answers of the choice by their difference from "no answer",
+# as we did for silence. This difference can be large even for a span of small probability. Then the choice
+# looks as if it did not know when it is right:
 
 # %% tags=["hide-input"]
 by_score = sorted(range(len(gold["test"])), key=lambda i: -found[first][i].score)
@@ -597,7 +629,8 @@ print(f"{first}, by that difference: of the surest tenth {share:.2f} match")
 # %% [markdown]
 # ### 10.7 Errors
 #
-# An answer that is no exact match can be nearly right. Compare its words with those of the gold answer:
+# A score hides what goes wrong. An answer that is no exact match may be a word too long, or it may be about something
+# else. We compare its words with those of the gold answer, and name the difference:
 
 # %%
 def kind_of(said, truths):
@@ -617,7 +650,8 @@ def kind_of(said, truths):
 
 
 # %% [markdown]
-# How often does each kind of error occur, by question word?
+# How often does each kind of error occur? We count them by question word, because "who" and "why" need very
+# different answers:
 
 # %%
 def errors_of(name):
@@ -642,8 +676,8 @@ pd.DataFrame(errors).T
 # %% [markdown]
 # #### Questions of your own
 #
-# To answer a question about a paragraph, give both to the model as one sequence, keep the logits inside the paragraph,
-# and take the best span of section 10.6:
+# You can also ask questions yourself. Give the question and the paragraph to the model as one sequence, keep
+# the logits inside the paragraph, and take the best span of section 10.6:
 
 # %%
 def answer(name, question, context):
@@ -702,10 +736,13 @@ for row in own[:3]:
     print(row["question"], "|", row[first])
 
 # %% [markdown]
-# A reader of made-up questions has met almost none of these words. Run the chapter with a pretrained encoder and
-# SQuAD, and the answers become sensible.
+# A reader that was trained on made-up questions has met almost none of these words. If you run the chapter
+# with a pretrained encoder and SQuAD, the answers become sensible.
 #
 # #### Errors that one makes and the other does not
+#
+# Finally, do the choice and the decisions fail on the same questions? The table has some on which exactly one
+# of them is right:
 
 # %% tags=["hide-input"]
 rows = []
@@ -721,13 +758,15 @@ pd.DataFrame(rows[:6], columns=["question", "gold", first, f"decisions, {last}"]
 #
 # ## On real text
 #
-# All that follows is drawn from records in `results/`.
+# The mechanics are clear, but nothing was ranked so far. Now we turn to real questions. All that follows is drawn from
+# records in `results/`.
 #
 # ### 10.8 SQuAD 1.1: the choice beside the decisions
 #
-# On 4,000 questions of SQuAD 1.1 {cite}`rajpurkar2016squad`, with a small pretrained encoder, two passes and
-# one seed (`studies/reading.py`), the choice is ahead of the decisions with dice, by eight points of exact
-# match and ten of F1. All these questions have an answer, so no threshold plays a part.
+# A first look, on 4,000 questions of SQuAD 1.1 {cite}`rajpurkar2016squad`, has a small pretrained encoder, two passes and
+# one seed (`studies/reading.py`). The choice is ahead of the decisions with dice, by eight points of exact
+# match and ten of F1. All these questions have an answer, so no threshold plays a part. Is this the price of
+# decisions, or of the way they were trained?
 
 # %% tags=["remove-cell"]
 records = runs.kept_records("squad11")
@@ -735,10 +774,10 @@ records = runs.kept_records("squad11")
 # %% [markdown]
 # ### 10.9 Decisions from two starts
 #
-# A reader that decides asks of every position whether the answer starts or ends there, and for nearly all of them
-# the answer is no. If its output bias is near 0, it begins with a probability of about one half everywhere.
-# [Chapter 02](02_cross_entropy.ipynb) has a remedy: let the bias start at the log-odds of a positive, as detectors
-# with focal loss do {cite}`lin2017focal`. Does it matter here?
+# At nearly every position, the right decision is "no". If the output bias is near 0, a reader that decides begins with a
+# probability of about one half everywhere, and so it has to learn this first. [Chapter 02](02_cross_entropy.ipynb) has a
+# remedy: let the bias start at the log-odds of a positive, as detectors with focal loss do {cite}`lin2017focal`. Does it
+# matter here?
 #
 # We trained readers on 6,000 questions of SQuAD 1.1, on a GPU: all layers of MiniLM, two passes, one learning rate.
 # Each loss had both starts and three seeds, and the test questions are about other articles (`studies/squad_draw.py`
@@ -749,22 +788,26 @@ records = runs.kept_records("squad11")
 # The choice has 51.6 at argmax, so it does read.
 #
 # **Cross entropy from near 0 does not.** At argmax it answers no question. With a tuned threshold its mean F1 is 5.8,
-# which is less than the rule has.
+# which is lower than that of the rule.
 #
-# **From the log prior it does.** The same loss, with a tuned threshold, has 52.2. That is as much as the choice has
-# when its threshold is tuned as well, 52.0. So a whole reader was lost to the start, and none of it to the loss.
+# **From the log prior it does.** The same loss, with a tuned threshold, has 52.2. The choice, when its threshold is
+# tuned as well, has 52.0. So a whole reader was lost to the start, and none of it to the loss.
 #
-# **Dice needs the start less.** From near 0 and tuned it has 48.5, and from the log prior 46.0. With each seed, cross
-# entropy from the log prior is a few points higher than dice from either start. But there are only three seeds, and all losses share
-# a learning rate that was not searched. So we do not say by how much.
+# **Dice needs the start less.** From near 0 and tuned it has 48.5, and from the log prior 46.0. With each
+# seed, cross entropy from the log prior is a few points higher than dice from either start. However, there
+# are only three seeds, and all losses share a learning rate that was not searched. Therefore we do not say by
+# how much.
 #
 # **At argmax the order turns round.** There dice from near 0 has 44.7, and cross entropy from the log prior 14.1. If
 # you cannot tune a threshold, use the choice, or dice.
 #
-# Focal loss stays below the rule from both starts. Whether another learning rate would help it, we do not know.
+# Focal loss stays below the rule from both starts. We do not know whether another learning rate would help it.
 
 # %% [markdown]
-# ### 10.10 The paper's Table 6, and what a GPU run would add
+# ### 10.10 The paper's Table 6
+#
+# Decisions can be as good as a choice. Does a dice loss make them better? The paper reports gains of its dice
+# losses, in Table 6:
 
 # %% tags=["nbval-check-output"]
 printed = {}
@@ -776,12 +819,12 @@ for row in paper.table(6).rows:
 pd.DataFrame(printed).T
 
 # %% [markdown]
-# Each cell is EM / F1. The gains of DSC over the first column lie between 0.7 and 2.6 points of F1, the
-# largest on Quoref, where a question may have several answers. Part of that gain could be the way of asking:
-# a choice gives one span, decisions can give several.
+# Each cell is EM / F1. The first column is cross entropy, and the gains of DSC over it lie between 0.7 and
+# 2.6 points of F1. The largest is on Quoref, where a question may have several answers. Part of that gain
+# could come from the way a reader answers: a choice gives one span, while decisions can give several.
 #
-# For the first column row BERT cites {cite}`devlin2019bert`. On SQuAD it has to the digit what they report
-# for BERT-large on the development sets:
+# Where does the first column come from? For it, the row BERT cites {cite}`devlin2019bert`. On SQuAD it has to the digit what
+# they report for BERT-large on the development sets:
 
 # %%
 of_bert_large = {"squad11": "84.1 / 90.9", "squad20": "78.7 / 81.9"}
@@ -790,37 +833,38 @@ for name, published in of_bert_large.items():
     print(f"{name}: Table 6 {in_table_6}, published {published}")
 
 # %% [markdown]
-# That reader is a choice, and of the large model. The other columns use losses that the paper writes for
-# decisions, and their scripts say BERT-base ([chapter 15](15_audit.ipynb)). So their gains may hold more than
-# the loss. A GPU run could tell, if it trains cross entropy both ways and with a start bias;
+# So the baseline is a choice, and it is the large model. The other columns use losses that the paper writes for
+# decisions, and their scripts say BERT-base ([chapter 15](15_audit.ipynb)). Therefore the gains may contain more than
+# the effect of the loss. To find out, you would train cross entropy both ways, and decisions from both starts. The command
 # `make reproduce TABLE=6 PROFILE=paper` makes the paper's rows
-# ([From here to the paper](../docs/from_here_to_the_paper.md) has the hours).
+# ([From here to the paper](../docs/from_here_to_the_paper.md) says how many hours it takes).
 
 # %% [markdown]
 # ## Summary
 #
-# - *By construction*: within a window, a reader that chooses has no imbalance. One that decides has some
-#   eighty negatives for each positive here, some sixty on SQuAD. Between windows both can have one.
-# - *Made-up* text, one seed, decisions that start at the log-odds: the choice, cross entropy over decisions and
-#   squared dice are within five points of each other, tuned.
-# - *Real* text, one seed: the choice is ten points of F1 ahead of the decisions with dice.
-# - *Real* text, three seeds, 6,000 training questions: from a bias near 0, decisions with cross entropy answer nothing. From
-#   the log prior, with a tuned threshold, they are level with the choice. Dice is a few points lower, and ahead at argmax.
+# - A reader that chooses has no imbalance within a window. One that decides has some sixty negatives for each
+#   positive on SQuAD, and some eighty here.
+# - *Real* text, three seeds: from a bias near 0, decisions with cross entropy answer nothing. From the log
+#   prior, with a tuned threshold, they are level with the choice.
+# - Dice is a few points lower there, but it is ahead at argmax. So if you cannot tune a threshold, use the
+#   choice, or dice.
+# - *Made-up* text, one seed: with the right start and tuned thresholds, the three readers are within five
+#   points of each other.
 # - Tune the threshold of silence for every reader before you compare them.
 
 # %% [markdown]
 # ## Exercises
 #
-# **1.** A reader by decisions says "no" with p = 0.01 everywhere. What is its mean cross entropy
-# with one positive among eighty-one positions? And what is its loss at p = 1/81?
+# **1.** A reader by decisions says p = 0.01 everywhere. What is its mean cross entropy
+# with one positive among eighty-one positions? And what is its loss if it says p = 1/81?
 
 # %% tags=["solution", "hide-cell"]
 for p in (0.01, 1 / 81):
     print(f"p = {p:.4f}: {-(np.log(p) + 80 * np.log(1 - p)) / 81:.4f}")
 
 # %% [markdown]
-# **2.** The same, under the squared dice loss of [Eq. 8](eq-8) with γ = 1 for a batch of 32
-# windows: what does saying "no" everywhere cost, and what is the least it can cost?
+# **2.** Now take the squared dice loss of [Eq. 8](eq-8) with γ = 1, for a batch of 32 such windows. What does it cost to say
+# "no" everywhere, and what is the least that the loss can be?
 
 # %% tags=["solution", "hide-cell"]
 positives = 2 * 32
@@ -829,7 +873,7 @@ for p in (0.0, 1 / 81):
     print(f"p = {p:.4f}: {1 - (2 * overlap + 1) / (size + 1):.3f}; the least is 0")
 
 # %% [markdown]
-# **3.** Allow short answers alone: what happens to EM and F1 of the reader by choice if an answer may have at most
+# **3.** Allow only short answers. What happens to EM and F1 of the reader by choice if an answer may have at most
 # three sub-words?
 
 # %% tags=["solution", "hide-cell"]
@@ -841,7 +885,7 @@ scores = reading.score(short, gold["test"], threshold=0, **rules)
 {name: round(value, 1) for name, value in scores.items()}
 
 # %% [markdown]
-# **4.** Split the score of the reader by choice into questions with and without an answer. On which
+# **4.** Split the score of the reader by choice into questions with and without an answer. On which of them
 # does the tuned threshold gain?
 
 # %% tags=["solution", "hide-cell"]
@@ -858,7 +902,7 @@ for how in ("0", "tuned"):
 
 # %% [markdown]
 # **5.** (Research.) Does cross entropy over decisions leave silence if positives weigh more?
-# Make the loss `wce` with the weights of [Eq. 2](eq-2) and compare its gradient at the start, at a
+# Use the loss `wce` with the weights of [Eq. 2](eq-2). Compare its gradient at the start of training, at a
 # positive and at a negative position, with that of plain cross entropy.
 
 # %% tags=["solution", "hide-cell"]

@@ -13,19 +13,23 @@
 # %% [markdown]
 # # 20 Spans: two hundred negatives for each positive
 #
-# Word by word a few in a hundred are in an entity; span by span a few in a thousand are one. So if many
-# easy negatives call for a dice loss anywhere, they call for it here. The start bias, the threshold and the
-# loss are three answers to them; on WNUT 2017 the first two together do more than any loss.
+# You have met taggers, which read a sentence word by word. There, a few words in a hundred belong to an entity. A span
+# model works differently: it looks at every run of a few words and asks whether this run is an entity. Now only a few
+# candidates in a thousand are one. If many easy negatives are a reason for dice loss anywhere, they are a reason here.
+#
+# In this chapter we count this imbalance, write a span model, and look closely at a dice loss that a popular span model
+# offers. Then we compare three answers to the imbalance: where the output bias starts, where the threshold lies, and
+# which loss you train with. On WNUT 2017 the first two together do more than any loss.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
-# - **For** readers who find entities by scoring spans, as GLiNER and most nested models do, and ask
-#   whether a dice loss is the answer to so many negatives.
+# - **For** readers who find entities by scoring spans, as GLiNER and most nested models do, and who wonder
+#   whether dice loss is the answer to so many negatives.
 # - **You need** [chapter 09](09_named_entities.ipynb) for entities, and what set-level dice is
 #   ([chapter 04](04_dice_loss.ipynb)).
-# - **You will be able to** count the imbalance of a span model, write its head in ten lines, tell what
-#   an element-wise dice loss asks for, and say how many runs a gain of one point takes.
-# - **Time** one to two minutes on a CPU as it stands; a GPU helps with a real encoder.
+# - **You will be able to** count the imbalance of a span model and write its head in ten lines. You can explain what
+#   an element-wise dice loss does to positives and negatives, and say how many runs a gain of one point takes.
+# - **Time** one to two minutes on a CPU as it is; a GPU helps with a real encoder.
 #
 # </details>
 
@@ -63,7 +67,7 @@ from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment
 from dicelab.training.trainer import device_of
 
-# %% mystnb={"figure": {"caption": "Figure 20.1. Negatives for each positive in four corpora: words, spans of up to six or seven words, and decisions, which ask of each span for each type.", "name": "fig-20-1"}, "image": {"alt": "Three bars for each corpus on a logarithmic axis. On WNUT 2017 17 negatives a positive by word, 144 by span, 870 by decision. On Wikigold 5, 60 and 244. On the two CrossNER domains about 2 by word, 44 by span, and 407 and 632 by decision."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 20.1. Negatives for each positive in four corpora, if a model decides about words, about spans of up to six or seven words, or about each type for each of these spans.", "name": "fig-20-1"}, "image": {"alt": "Three bars for each corpus on a logarithmic axis. On WNUT 2017 there are 17 negatives for each positive by word, 144 by span and 870 by decision. On Wikigold 5, 60 and 244. On the two CrossNER domains about 2 by word, 44 by span, and 407 and 632 by decision."}} tags=["hide-input"]
 figures.use_style()
 SHOWN = {"wnut17": "WNUT 2017", "wikigold": "Wikigold"}
 SHOWN |= {"crossner_politics": "CrossNER politics", "crossner_ai": "CrossNER AI"}
@@ -87,9 +91,14 @@ plt.show()
 
 
 # %% [markdown]
-# On WNUT 2017 there are 17 negatives for each positive by word, 144 by span, and 870 by decision: "is
-# this span of this type?" On CrossNER politics, where more than a third of the words are in entities,
-# there are still 407. Spans grow with the longest one that is asked about, decisions with the types too.
+# How many negatives does one positive have? It depends on what the model decides about. On WNUT 2017, if it decides
+# about words, there are 17 negatives for each positive. If it decides about spans, there are 144. But a model with
+# several types of entity asks more than that. It asks of each span and each type: "is this span of this type?" Of these
+# decisions, 870 are negative for each positive one.
+#
+# A corpus with more entities does not escape. On CrossNER politics more than a third of the words are in entities, yet
+# there are still 407 negative decisions for each positive. The reason is how candidates grow: the longer the longest
+# span, the more spans, and the more types, the more decisions. The number of entities stays what it is.
 
 # %% [markdown]
 # (a-span-model-that-works)=
@@ -134,8 +143,8 @@ def draw_passes(page):
 draw_passes(real_run())
 
 # %% [markdown]
-# The scores on the test sentences follow, with a 95% interval from draws of these sentences. All six remedies had the same learning
-# rate, which was searched for none of them:
+# The scores on the test sentences follow, with a 95% interval from draws of these sentences. All six remedies
+# had the same learning rate, which was searched for none of them:
 
 # %% tags=["hide-input"]
 real_runs.score_table(
@@ -179,8 +188,8 @@ own_sentences(real_run())
 # %% [markdown]
 # ## 20.1 The parameters
 #
-# By default the chapter trains on the embedded corpus of entities. It takes any tagged corpus, by name
-# or by path:
+# By default the chapter trains on the embedded corpus of entities, so that you can run it anywhere. You can give it any
+# tagged corpus, by name or by path:
 #
 # ```bash
 # papermill notebooks/20_spans.ipynb out.ipynb -p corpus my.conll \
@@ -201,9 +210,12 @@ output_dir: str = ""  # where the record is written; "" keeps nothing
 # %% [markdown]
 # ## 20.2 All spans of a sentence
 #
-# A sentence of $n$ words has $n(n+1)/2$ spans. Entities are short, so only spans of up to $K$ words are
-# asked about. `encode` takes the smallest $K$ that covers 99% of the training entities, and says how
-# many entities no span stands for: each of them is a miss of the model.
+# Before we train anything, we list what the model has to decide about. A sentence of $n$ words has $n(n+1)/2$ spans,
+# because each span is a choice of a first word and a last word that does not come before it. Most of these spans are
+# long, and entities are short. Therefore we keep only spans of up to $K$ words.
+#
+# How large should $K$ be? The function `encode` takes the smallest $K$ that covers 99% of the training entities. An entity
+# that is longer has no span, so the model is bound to miss it. `encode` says how many such entities there are:
 
 # %% tags=["nbval-check-output"]
 data = corpora.load(corpus, task="tagging")
@@ -219,15 +231,22 @@ by_width.round(0).astype(int)
 
 
 # %% [markdown]
-# Already with two words most of the spans are no entity, and with every further word the negatives stay
-# while the positives go.
+# Read the table from the top. Already with two words, most of the spans are no entity. With every further word there
+# are nearly as many negatives as before, but fewer and fewer positives. In other words, long spans are almost pure
+# imbalance. Next we need a model that scores all of these spans at an affordable price.
 #
 # ## 20.3 The head
 #
-# A span is scored from its first word, its last word and its width. The usual code lays the two words'
-# vectors side by side for each span, `[B, W, K, 2H]`. Since
-# $W\,[a; b] = W_1 a + W_2 b$, it is enough to project each *word* twice and to add. That is the whole
-# head:
+# We want a score for each span and each type, from three things that we know about the span: its first word, its last
+# word and its width. The usual code lays the vectors of the two words side by side, for every span. This makes a tensor
+# `[B, W, K, 2H]`, which is large, since every word is copied into many spans. A linear layer that follows, however, can
+# be taken apart:
+#
+# $$ W\,[a; b] = W_1 a + W_2 b $$
+#
+# Read aloud: a linear layer on two vectors side by side is the sum of two linear layers, one for each vector. Therefore
+# we can project each *word* twice, once as a first word and once as a last word, and add the results for each span. The
+# width has a vector of its own, which is added as well. That is the whole head:
 
 # %%
 class SpanHead(nn.Module):
@@ -292,25 +311,39 @@ for name, mib in memory.items():
 
 
 # %% [markdown]
-# In a batch of 16 sentences of 40 words, with spans of up to 12 words, 18 types and vectors of 768
-# numbers, the sum keeps 10 MiB for the backward pass, and the vectors side by side keep 53 MiB. That is
-# the head alone, without the encoder; both grow with $K$, and neither with the square of the sentence.
+# How much memory does this save? We take a batch of 16 sentences of 40 words, spans of up to 12 words, and
+# vectors as wide as those of BERT-base. For the backward pass, the head that adds keeps 10 MiB. The head with
+# the vectors side by side keeps 53 MiB. These are the heads alone, without the encoder. Both grow with $K$,
+# but neither grows with the square of the sentence length, because $K$ bounds the spans. So the head is
+# cheap, and we can turn to the question of the chapter: which loss should train it?
 
 # %% [markdown]
-# ## 20.4 What an element-wise dice loss asks for
+# ## 20.4 What an element-wise dice loss does
 #
-# GLiNER {cite}`zaratiana2024gliner`, a widely used open span model, has had a dice loss as an option
-# since May 2026, "adapted from Li et al. (ACL 2020)" and taken decision by decision. With the target
-# $y$, the probability $p$ and the defaults γ = 1 and ε = 10⁻⁶ of version 0.2.29 it is
+# GLiNER {cite}`zaratiana2024gliner` is a widely used open span model. Since May 2026 it has had a dice loss
+# as an option, "adapted from Li et al. (ACL 2020)". In [chapter 04](04_dice_loss.ipynb) dice loss was
+# computed over a set of examples. Here it is computed for each decision alone, and then averaged. We call
+# this form *element-wise*. Does it still do what dice loss is meant to do?
 #
 # (eq-20-1)=
+# The aim is a loss that is low if a prediction and its label overlap, and that cares little about easy examples. Let $y$ be
+# the target and $p$ the probability. In version 0.2.29 the defaults are γ = 1 and ε = 10⁻⁶, and the loss is
+#
 # $$ \ell(p, y) = 1 - \frac{2 q y + \varepsilon}{q + y + \varepsilon},
 # \qquad q = (1 - p)^{\gamma}\, p \tag{20.1} $$
 #
-# For a positive the loss falls as $q$ grows, and $q$ is
-# largest at $p = 1/(1 + \gamma)$. So with γ = 1 **a positive is asked to stop at one half**, which
-# is where it is decided. For a negative the slope is $\varepsilon / (q + \varepsilon)^2$ times that
-# of $q$: next to nothing, unless $q$ is as small as a thousandth or so.
+# Read aloud: the numerator counts twice what prediction and label share, and the denominator adds up the prediction and
+# the label. The prediction enters as $q$, which is $p$ made smaller where $p$ is already large. The smoothing ε
+# keeps the fraction defined if both are zero.
+#
+# What does this loss do to a positive, where $y$ is one? The loss falls as $q$ grows. But $q$ does not grow
+# with $p$ all the way: it is largest at $p = 1/(1 + \gamma)$. So with the default γ, **a positive comes to
+# rest at one half**, which is exactly where the decision is made.
+#
+# And to a negative? With $y$ at zero only ε is left in the numerator. The slope of the loss is then
+# $\varepsilon / (q + \varepsilon)^2$ times the slope of $q$. Because ε is so small, this is next to nothing,
+# unless $q$ is as small as a thousandth or so. The next cell prints how hard a positive and a negative are
+# pulled up, at four probabilities. Below zero means that they are pulled down:
 
 # %%
 def element_dice(logits, target, gamma=1.0, eps=1e-6):
@@ -336,9 +369,14 @@ for p in (0.01, 0.1, 0.5, 0.9):
 
 
 # %% [markdown]
-# At $p = 0.1$ one positive pulls as hard as 13,600 negatives, at $p = 0.01$ as 192; and a positive above
-# one half is pulled back down, and a negative above one half is pushed further up. Now take spans that
-# look alike, one of which is an entity and 187 are not.
+# Compare the two columns. At $p = 0.1$ one positive pulls as hard as 13,600 negatives. At $p = 0.01$ it still pulls as hard
+# as 192 of them. So the loss reacts to the positives and hardly to the negatives. Above one half, both directions are
+# wrong: a positive there is pulled back down, and a negative there is pushed further up.
+#
+# In training, however, the model does not see one span at a time. It gives nearly the same probability to all
+# spans that look alike to it. Therefore we now take a group of spans that look alike. One of them is an
+# entity and 187 are not, which is the ratio in the report on GLiNER that section 20.7 looks at. Where does
+# each loss drive the probability of this group?
 
 # %%
 def pull_of_group(loss, p, negatives=187):
@@ -357,7 +395,7 @@ turns = {}
 for name, values in pulls.items():
     turns[name] = grid[:-1][np.diff(np.sign(values)) != 0]
 
-# %% mystnb={"figure": {"caption": "Figure 20.3. How hard a group of spans, one of 188 an entity, is pulled up (above 0) or down, by the probability that the model gives it. Dots: where the pull changes its sign; a group rests where it falls.", "name": "fig-20-3"}, "image": {"alt": "Two curves over the probability on a logit axis. Cross entropy pulls up below 0.005 and down above. Element-wise dice pulls down below 0.01, up from there to 0.5, down to 0.99, and up above."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 20.3. How hard a group of 188 spans, one of which is an entity, is pulled up (above 0) or down (below 0), by the probability that the model gives it. Dots show where the pull changes its sign. A group comes to rest where its curve falls through 0.", "name": "fig-20-3"}, "image": {"alt": "Two curves over the probability on a logit axis. Cross entropy pulls up below 0.005 and down above. Element-wise dice pulls down below 0.01, up from there to 0.5, down to 0.99, and up above."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.4))
 for name, color in (("cross entropy", "C0"), ("element-wise dice", "C1")):
     ax.plot(grid, pulls[name], label=name, color=color)
@@ -370,21 +408,26 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# Cross entropy has one place of rest, the true 1/188. Element-wise dice has three, and which of
-# them a group reaches depends on where it starts: below 0.01 it is pushed down to zero, above 0.99 up to
-# one, and between them it is pulled to one half, and there it stays, although 187 of 188 are wrong.
-# With more negatives the lower boundary moves up, to 0.003 at 21 for each positive and 0.023 at a thousand:
-# there is always a start from which the loss forgets them. In a
-# set-level dice loss all decisions stand in one sum, and every negative counts in its denominator;
-# what that asks for is the threshold at half of the dice coefficient
-# ([chapter 04](04_dice_loss.ipynb)).
+# Cross entropy has one place of rest. It is the true probability of the group, 1/188, and every start leads there.
+# Element-wise dice has three, and the start decides which of them the group reaches. Below 0.01 the group is pushed down to
+# zero, and above 0.99 it is pushed up to one. Between them it is pulled to one half. There it stays, although 187
+# of its 188 spans are no entity.
+#
+# What changes with the imbalance? With more negatives, the lower boundary moves up. It is at 0.003 if there are 21
+# negatives for each positive, and at 0.023 if there are a thousand. In other words, there is always a start from which the
+# loss gives the positives up.
+#
+# A set-level dice loss does not have this fault. It has one sum over all decisions, and every negative counts
+# in its denominator. Its minimum decides as a threshold at half of the dice coefficient would ([chapter
+# 04](04_dice_loss.ipynb)). So "dice loss" is the name of two quite different things, and we train with both.
 
 # %% [markdown]
 # ## 20.5 The loop
 #
-# Six remedies, the same loop. Padding and spans that leave their sentence have the label −100, so the
-# losses of the library take the whole batch as one set and leave these out. The weight of a positive is
-# the square root of the ratio.
+# Now we train the same model with six remedies, in the same loop. A remedy is a loss together with a start
+# for the output bias. A batch contains padding, and spans that would leave their sentence. We give both the
+# label −100. The losses of the library take the whole batch as one set and leave these places out. For
+# weighted cross entropy, the weight of a positive is the square root of the ratio of negatives to positives.
 
 # %%
 negative, positive = encoded.counts().sum(0)
@@ -395,7 +438,7 @@ remedies = {
     "cross entropy": (cross_entropy, 0.0),
     "cross entropy, prior": (cross_entropy, prior),
     "weighted": (make_loss("binary_wce", weight=weight), prior),
-    "focal, α = .25": (focal, prior),
+    "focal, α = 0.25": (focal, prior),
     "dice, element-wise": (element_dice, prior),
     "dice, set": (make_loss("binary_dl"), prior),
 }
@@ -453,10 +496,13 @@ def train(loss, bias, seed):
 
 
 # %% [markdown]
-# Three ways of deciding: at probability one half; at the threshold that is best on the validation
-# split; and at the plug-in threshold, the one whose F1 is largest if the model's own probabilities
-# are right, which needs no labels. Of spans that overlap the most certain one stays. Software that
-# decides at one half is no obstacle: subtract the threshold's log-odds from the output bias.
+# A trained model gives probabilities, and you still have to decide. We compare three thresholds. The first is one half. The
+# second is *tuned*: it has the best F1 on the validation split. The third is the *plug-in* threshold, whose
+# F1 would be the best if the probabilities of the model were right. It needs no labels.
+#
+# Spans can overlap; of those that do, we keep the one with the highest probability. What if your software can
+# only decide at one half? Then subtract the log-odds of your threshold from the output bias. The decisions
+# are the same.
 
 # %%
 def decide(model):
@@ -494,11 +540,13 @@ pd.DataFrame(results).T.round(1)
 
 
 # %% [markdown]
-# One run on made-up sentences ranks nothing, but three differences are very large. Plain cross entropy
-# from a bias of 0 still says no to everything after these few steps, and the prior alone takes it off.
-# The element-wise dice loss finds next to nothing at any threshold. Every other remedy trains.
+# One run on made-up sentences cannot rank these remedies. But three differences are so large that you can trust them.
+# Plain cross entropy from a bias of 0 still says no to everything after these few steps, and the log prior alone cures it.
+# The element-wise dice loss finds next to nothing at any threshold, as section 20.4 leads us to expect. Every other remedy
+# trains.
 #
-# Which errors does the model make? `entity_errors.kinds_of_errors` compares tags, so we write the spans that were found as tags:
+# Which errors does the model make? The function `entity_errors.kinds_of_errors` compares tags, so we write
+# the spans that were found as tags:
 
 # %%
 def as_tags(found, length):
@@ -523,7 +571,7 @@ errors = entity_errors.kinds_of_errors(test["tags"], tags_of(logits, test, cuts[
 pd.DataFrame(errors).T
 
 # %% [markdown]
-# A sentence of your own is encoded like any other, and has no gold tags:
+# You can also ask the model about sentences of your own. A sentence is encoded like any other, only without gold tags:
 
 # %% tags=["hide-input"]
 OWN_SENTENCES = """
@@ -605,22 +653,25 @@ page = real_runs.keep(
 # %% [markdown]
 # ## 20.6 On real text
 #
-# The head of 20.3 on frozen features of MiniLM. For each draw of training sentences every remedy gets
-# four trials of learning rate, dropout, start of the bias and its own parameter, for weighting the power of
-# the ratio, from 0.1 to 1; half of what validates
-# chooses the trial, the other half the threshold (`python -m studies.spans`). *Element-wise, warm* begins
-# with cross entropy, as where a trained model is tuned further.
+# On made-up sentences we could not rank the remedies. Can we on real ones? We put the head of section 20.3 on
+# frozen features of MiniLM and train it on four corpora (`python -m studies.spans`). To be fair, every remedy
+# gets the same search: for each draw of training sentences, four trials of learning rate, dropout, start of
+# the bias and its own parameter. For weighted cross entropy this parameter is the power of the ratio, from
+# 0.1 to 1. One half of the validation sentences chooses the trial, and the other half chooses the threshold.
+#
+# The row *element-wise, warm* begins with cross entropy and goes on with element-wise dice. You would do this
+# if you tune a trained model further.
 
 # %% tags=["hide-input"]
 NAMES = {
     "bce": "cross entropy, bias 0",
     "bce_prior": "cross entropy, prior",
-    "weighted": "weighted",
-    "focal_25": "focal, α = .25, γ = 2",
+    "weighted": "weighted cross entropy",
+    "focal_25": "focal loss, α = 0.25, γ = 2",
     "dice_element": "dice, element-wise",
     "dice_element_warm": "dice, element-wise, warm",
     "dice_set": "dice, set",
-    "dsc_set": "DSC, set",
+    "dsc_set": "self-adjusting dice, set",
     "sampled": "sampled negatives",
 }
 WAYS = {"half": "one half", "tuned": "tuned", "plug_in": "plug-in"}
@@ -647,7 +698,7 @@ draws = f1.groupby("corpus", sort=False)["draw"].nunique()
 whole = f1[f1["corpus"] == "wnut17"]
 print(f"WNUT 2017, {draws['wnut17']} draws")
 
-# %% mystnb={"figure": {"caption": "Figure 20.4. F1 on WNUT 2017 by remedy, at probability one half and at a tuned threshold; one dot a draw. The test sentences are the same for all draws.", "name": "fig-20-4"}, "image": {"alt": "One row for each remedy, dots for one half and for a tuned threshold. Cross entropy from the prior moves from below 30 to about 40 with the threshold; weighted, set-level dice and DSC lie between 30 and 40 in both; element-wise dice lies at 0."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 20.4. F1 on WNUT 2017 for each remedy, with a threshold of one half and with a tuned threshold; each dot is one draw. The test sentences are the same for all draws.", "name": "fig-20-4"}, "image": {"alt": "One row for each remedy, dots for one half and for a tuned threshold. Cross entropy from the prior moves from below 30 to about 40 with the threshold; weighted cross entropy, set-level dice and self-adjusting dice lie between 30 and 40 in both; element-wise dice lies at 0."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6.2, 3.8))
 for row, name in enumerate(NAMES.values()):
     of = whole[whole["loss"] == name]
@@ -663,8 +714,10 @@ plt.show()
 
 
 # %% [markdown]
-# Points of F1 minus cross entropy from the prior, decided in the same way, on four corpora of ten draws each,
-# with 95% intervals over draws and test sentences, first tuned, then at one half:
+# The figure shows one corpus. The next two tables have all four, with ten draws each. Each cell is the F1 of
+# a remedy minus that of cross entropy from the prior, in points, with both decided in the same way. The 95%
+# interval is over draws and test sentences. The first table has tuned thresholds, and the second has one
+# half:
 
 # %% tags=["hide-input"]
 def less(name, arm, way, other="bce_prior", other_way=None, records=kept):
@@ -692,34 +745,42 @@ against_prior("tuned")
 against_prior("half")
 
 # %% [markdown]
-# Read the table of tuned thresholds first. Does any remedy beat cross entropy that starts at the log prior? We see none: no
-# interval lies above zero on any corpus. Set-level dice is about two points behind it on WNUT 2017 and on CrossNER politics, and on
-# the other two corpora its interval includes 0. Weighting is behind on three corpora, and so is focal loss. Sampled
-# negatives cost 5.5 to 7.1 points on all but Wikigold. We cannot tell dice from self-adjusting dice: no difference larger
-# than 2.2 points was seen on any corpus.
+# Read the table of tuned thresholds first. Does any remedy beat cross entropy that starts at the log prior?
+# We see none: no interval lies above zero on any corpus. Set-level dice is about two points behind it on WNUT
+# 2017 and on CrossNER politics, and on the other two corpora its interval includes 0. Weighted cross entropy
+# is behind on three corpora, and so is focal loss. Sampled negatives cost between five and eight points on
+# all but Wikigold. We cannot distinguish dice from self-adjusting dice: no difference larger than 2.2 points
+# was seen on any corpus.
 #
-# At one half the picture is another one. Here set-level dice is ahead on three corpora, by 3 to 9 points, and weighting is ahead on
-# all four, by more on each. However, dice at one half stays 4 to 6 points behind cross entropy with a tuned threshold. So these
-# gains matter to you only if you can change neither the threshold nor the bias of your model.
+# At one half the picture changes. Here set-level dice is ahead on three corpora, by 3 to 9 points. Weighted
+# cross entropy is ahead on all four, and by more on each. However, dice at one half stays 4 to 6 points
+# behind cross entropy with a tuned threshold. So these gains matter to you only if you can change neither the
+# threshold nor the bias of your model.
 #
 # Element-wise dice finds next to nothing: with any threshold its mean stays below four points on each corpus. If it
-# starts from a head that cross entropy has trained, its mean is at most 17. Section 20.4 says why: at the 870 negatives of
-# WNUT 2017 for each positive, a group of spans below a probability of 0.02 goes on falling.
+# starts from a head that cross entropy has trained, its mean is at most 17. Section 20.4 says why. With as many
+# negatives as WNUT 2017 has, a group of spans whose probability is below 0.02 goes on falling.
 #
-# These results have two limits. First, cross entropy from the prior had this start in all four of its trials, while the other losses had it in two
-# and a bias of 0 in two, so a part of what they lack may come from that. Second, the encoder is frozen. Three draws with every layer trained,
-# at one learning rate for all (`python -m studies.spans_all_layers`), say the same of element-wise dice, which has an F1 of 0.5
+# These results have two limits. First, cross entropy from the prior had this start in all four of its trials.
+# The other losses had it in two and a bias of 0 in two, so a part of what they lack may come from that.
+# Second, the encoder is frozen. We have three draws with every layer trained, at one learning rate for all
+# (`python -m studies.spans_all_layers`). They say the same of element-wise dice, which has an F1 of 0.5
 # there. They do not rank the others.
+#
+# If dice loss does not help here, why was it added to GLiNER? The pull request that added it did report a
+# gain. The next section looks at it.
 
 # %% [markdown]
 # ## 20.7 What a gain of one point is worth
 #
-# The pull request that brought the loss into GLiNER (urchade/GLiNER, 361) reports, on WNUT 2017 and
-# at 187 negatives a positive, 0.99 points of F1 for focal loss with α = 0.25 and 0.70 for dice, each as one
-# number without an interval. How far does luck alone put two runs apart?
-# The study of [chapter 17](17_when_does_dice_help.ipynb) has twenty pairs of taggers on this corpus, with dice and
-# with cross entropy from the log prior, four pairs for each of five searches. The draws of section 20.6 are for span
-# heads.
+# The pull request that brought the loss into GLiNER (urchade/GLiNER, 361) reports on WNUT 2017, with 187 negatives for each
+# positive. Focal loss with α = 0.25 gains 0.99 points of F1 there, and dice gains 0.70. Each is one number, without an
+# interval. Before you believe such a gain, ask a question: how far apart do two runs lie by luck alone?
+#
+# We can answer this from runs that we have. The study of [chapter 17](17_when_does_dice_help.ipynb) has twenty pairs of
+# taggers on this corpus. In each pair, one is trained with dice and one with cross entropy from the log prior, and each of
+# five searches gave four pairs. For span heads we have the draws of section 20.6. From both we compute how much the
+# difference of a pair scatters, and how many pairs it takes to see a true gain four times in five:
 
 # %%
 of_wnut17 = searched.read_tasks(runs.kept_folder() / "evidence_2")["wnut17"]
@@ -756,24 +817,27 @@ for who, points in scatter.items():
     print(f"{who}: {spread}, pairs needed {needed}")
 
 # %% [markdown]
-# Among the taggers the difference scatters by 2.0 points, so a gain of 0.99 takes 34 pairs of runs to be seen, and one of
-# 0.70 takes 66. Among our span heads it scatters by 2.4, and a gain of 0.99 takes 50 pairs. The pairs needed grow with
-# the square of the scatter over the gain. In other words, one number cannot tell either gain from none.
+# Among the taggers the difference scatters by 2.0 points. A gain of 0.99 then takes 34 pairs of runs to be
+# seen, and one of 0.70 takes 66. Among our span heads the scatter is 2.4 points, and the gain of 0.99 takes
+# 50 pairs. Why so many? The pairs needed grow with the square of the scatter over the gain. In other words,
+# one run of each loss cannot show whether such a gain is there.
 #
-# What do we have ourselves? With tuned thresholds, focal loss is 2.9 points lower than cross entropy, and element-wise dice
-# 39.2 points. This is for new heads on a frozen encoder. We have not tuned GLiNER itself, which starts from a trained
-# model. So our runs do not refute its numbers. They advise against the option for a new head.
+# What do we have ourselves? With tuned thresholds, focal loss is 2.9 points lower than cross entropy, and
+# element-wise dice is 39.2 points lower. This is for new heads on a frozen encoder. We have not tuned GLiNER
+# itself, which starts from a trained model. So our runs do not refute its numbers. They advise against the
+# option for a new head.
 #
-# The option is off by default, and its numbers were reported as they came. Two things would make it worth more: several
-# seeds, and a `loss_type` that sums over the batch before it divides, with a smoothing of the order of one. What does not help is a threshold
-# below one half, because it calls everything positive that rests there. Nor does a smaller γ, which moves the place where positives stop and leaves
-# the negatives as they are. To repeat our side:
+# To be fair, the option is off by default, and its numbers were reported as they came. Two changes would make
+# the report more convincing: several seeds, and a `loss_type` that sums over the batch before it divides,
+# with a smoothing of about one. A threshold below one half does not help, because it calls every span
+# positive that has come to rest at one half. A smaller γ does not help either. It moves the place where
+# positives stop and leaves the negatives as they are. You can repeat our side:
 #
 # ```bash
 # dicebook data wnut17 --out data && python -m studies.spans --corpora wnut17
 # ```
 #
-# Exercise 20.3 holds Eq. 20.1 against GLiNER's own function.
+# Exercise 20.3 compares our Eq. 20.1 with GLiNER's own function.
 
 # %% tags=["remove-cell"]
 if output_dir:
@@ -798,20 +862,20 @@ if output_dir:
 # %% [markdown]
 # ## Summary
 #
-# - Span by span entities are rarer than word by word by a factor of eight to thirty, and each type
-#   asked about multiplies that again ([Figure 20.1](fig-20-1)).
-# - A span head is three small layers; with a sum in the place of the concatenation it keeps a fifth
-#   of the memory.
-# - Eq. 20.1, dice taken decision by decision with γ = 1 and a tiny ε, asks a positive to stop at
-#   one half and hardly counts the negatives. Heads trained with it find next to nothing.
-# - *Real text*, four corpora, ten draws each: with a tuned threshold no remedy is seen to beat cross entropy
-#   that starts at the prior. At one half weighting is ahead of it on all four, set-level dice on three.
-# - A gain of one point on WNUT 2017 takes thirty to fifty pairs of runs.
+# - A model that scores spans has eight to thirty times as many negatives for each positive as one that tags
+#   words. Each type of entity multiplies them again ([Figure 20.1](fig-20-1)).
+# - A span head is three small layers. If it adds projected words, it keeps a fifth of the memory that it
+#   needs with vectors side by side.
+# - Element-wise dice with γ = 1 and a tiny ε leaves positives at one half and hardly counts the negatives, so
+#   heads trained with it find next to nothing.
+# - *Real text*, four corpora: with a tuned threshold we saw no remedy beat cross entropy that starts at the
+#   log prior. At one half, weighted cross entropy beats it on all four, and set-level dice on three.
+# - A gain of one point on WNUT 2017 takes thirty to fifty pairs of runs, so do not trust it from one.
 #
 # ## Exercises
 #
 # **Exercise 20.1 (recall).** A sentence has 20 words, $K = 5$, and there are six types. How many
-# decisions does the model make? Check with `span_mask`.
+# decisions does the model make? Check your answer with `span_mask`.
 
 # %% tags=["solution", "hide-cell"]
 # 20 + 19 + 18 + 17 + 16 spans, six times.
@@ -820,12 +884,12 @@ assert by_hand == 6 * spans.span_mask(torch.ones(1, 20, dtype=torch.bool), 5).su
 print(by_hand)
 
 # %% [markdown]
-# **Exercise 20.2 (pencil).** Show that Eq. 20.1 asks a positive to stop at $p = 1/(1+\gamma)$, and
-# find γ for which it stops at 0.9.
+# **Exercise 20.2 (pencil).** Show that with Eq. 20.1 a positive comes to rest at $p = 1/(1+\gamma)$, and
+# find the γ for which it rests at 0.9.
 
 # %% tags=["solution", "hide-cell"]
-# The loss of a positive falls with q, so p rests where dq/dp = (1-p)^(γ-1) ((1-p) - γp) = 0, at
-# p = 1/(1+γ). For .9: γ = 1/9.
+# The loss of a positive falls as q grows, so p rests where dq/dp = (1-p)^(γ-1) ((1-p) - γp) = 0, at
+# p = 1/(1+γ). For 0.9: γ = 1/9.
 for gamma in (0.5, 1.0, 2.0, 1 / 9):
     rest = 1 / (1 + gamma)
     slope = pull(lambda m, y, g=gamma: element_dice(m, y, gamma=g), rest, 1.0)
@@ -833,8 +897,8 @@ for gamma in (0.5, 1.0, 2.0, 1 / 9):
     print(f"γ = {gamma:.2f}: rests at {rest:.2f}")
 
 # %% [markdown]
-# **Exercise 20.3 (apply).** Hold `element_dice` against the function of the package `gliner`, if it is
-# installed. Otherwise hold it against the formula, written with numbers and no tensors.
+# **Exercise 20.3 (apply).** Compare `element_dice` with the function of the package `gliner`, if you have it
+# installed. Otherwise compare it with the formula, written with numbers and without tensors.
 
 # %% tags=["solution", "hide-cell"]
 torch.manual_seed(0)
@@ -854,8 +918,8 @@ torch.testing.assert_close(element_dice(m, y), theirs)
 
 # %% [markdown]
 # **Exercise 20.4 (predict, then run).** Element-wise dice with γ = 0 and ε = 1 is Eq. 6 of the
-# paper. Of a group that looks alike a share η is positive. From which η on is it called positive at
-# one half? Predict: nearer to 0.5, or to 1/188?
+# paper. Take a group of examples that look alike, of which a share η is positive. From which η on does the loss drive
+# the group above one half? Predict first: is it nearer to 0.5, or to 1/188?
 
 # %% tags=["solution", "hide-cell"]
 smooth = lambda m, y: element_dice(m, y, gamma=0.0, eps=1.0)
@@ -863,21 +927,21 @@ up, down = pull(smooth, 0.5, 1.0), pull(smooth, 0.5, 0.0)
 cut = down / (down - up)
 print(f"η = {cut:.2f}")
 assert abs(cut - 0.48) < 0.01
-# Verdict: at .48. An element-wise loss with a smoothing of one has nearly the cut of cross entropy.
+# Verdict: at 0.48. An element-wise loss with a smoothing of one decides nearly as cross entropy does.
 
 # %% [markdown]
 # **Exercise 20.5 (small research).** Two models, three runs each, differ by one point of F1 in the
-# mean. With the scatter of the taggers in 20.7, how wide is the 95% interval of that difference?
+# mean. With the scatter of the taggers in section 20.7, how wide is the 95% interval of that difference?
 
 # %% tags=["solution", "hide-cell"]
 half_width = 4.303 * scatter["taggers"] / 3**0.5  # Student's t with two degrees of freedom
 print(f"1.0 ± {half_width:.1f}")
 assert half_width > 1
-# Verdict: the interval holds 0, and it holds gains of three points.
+# Verdict: the interval includes 0, and it includes gains of three points.
 
 # %% [markdown]
 # ## Further reading
 #
-# - {cite:t}`zaratiana2024gliner`: one model for entity types that are given as words.
+# - {cite:t}`zaratiana2024gliner`: one model for entity types that you give as words.
 # - {cite:t}`sohrab2018`: all spans, scored one by one, for nested entities.
-# - {cite:t}`li2021unlabeled`: sampled negatives, where entities that nobody labelled are among them.
+# - {cite:t}`li2021unlabeled`: sampled negatives, for corpora where some entities were never labelled.

@@ -13,19 +13,23 @@
 # %% [markdown]
 # # 21 Many labels, most of them rare
 #
-# A label that one example in two hundred has is a problem at 199 to 1, and a model with 28 labels is 28 such
-# problems with one loss. Micro F1 hides the rare ones, macro F1 shows them. At one half macro dice finds far more of
-# them than cross entropy; with a threshold for each label, on real text, the two lie within a point of macro F1 where
-# a small model is trained, and dice is behind where all layers are.
+# You train a model that gives labels to comments. The loss falls, micro F1 looks decent, and then you
+# find that some of the labels are never given at all. Nothing is broken. A label that one example in two hundred has is a
+# problem with 199 negatives for each positive. A model with 28 labels has to solve 28 such problems with one loss.
+#
+# In this chapter we see why a rare label stays silent, and why macro F1 shows it while micro F1 does not.
+# Then we compare what helps: the start of the bias, weights, dice loss, and a threshold for each label. If
+# every label is decided at one half, macro dice finds far more of the rare ones than cross entropy. With a threshold
+# for each label, on real text, the two lie within a point of macro F1 in a small model. If all layers are
+# trained, dice is behind.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
 # - **For** readers whose examples have several labels at once, and whose model "only predicts zeros".
 # - **You need** the bias and the threshold of [chapter 02](02_cross_entropy.ipynb), and set-level
 #   dice ([chapter 04](04_dice_loss.ipynb)).
-# - **You will be able to** say why a rare label is never given, choose between one threshold and one a
-#   label, see when the latter overfits, match a loss to micro or macro F1, and give a decoder a
-#   classification head that pads right.
+# - **You will be able to** explain why a rare label is never given, and choose between one threshold for all and one for each
+#   label. You can match a loss to micro or macro F1, and give a decoder a classification head that pads correctly.
 # - **Time** about a minute on a CPU; a GPU does not help.
 #
 # </details>
@@ -78,8 +82,9 @@ plt.show()
 
 
 # %% [markdown]
-# In GoEmotions {cite}`demszky2020` a third of the comments are neutral, and 77 of 43,410 show grief: 563
-# negatives a positive. Five of the 28 labels (orange) stand on fewer than one comment in a hundred.
+# The figure counts the labels of GoEmotions {cite}`demszky2020`, a corpus of comments with 27 emotions and "neutral". A
+# third of the comments are neutral. At the other end, 77 of 43,410 show grief, which makes 563 negatives for each
+# positive. Five of the 28 labels (orange) have fewer than one comment in a hundred.
 
 # %% [markdown]
 # (a-model-of-emotions)=
@@ -183,8 +188,8 @@ own_comments(real_run())
 # %% [markdown]
 # ## 21.1 The parameters
 #
-# By default the chapter trains on letters to a town hall that a generator wrote, with twelve topics. It
-# takes any file with the columns `sentence` and `labels`, commas between the labels:
+# So that you can run it anywhere, the chapter trains on made-up letters to a town hall, with twelve topics. You can give
+# it any file with the columns `sentence` and `labels`, where commas separate the labels:
 #
 # ```bash
 # papermill notebooks/21_many_labels.ipynb out.ipynb -p corpus my.csv \
@@ -209,6 +214,9 @@ output_dir: str = ""  # where the record is written; "" keeps nothing
 
 # %% [markdown]
 # ## 21.2 A set of labels is a row of zeros and ones
+#
+# How do we give a model a set of labels to learn? We write it as a row with one place for each label: 1 if the example
+# has the label, and 0 if it has not. The table counts the ones in each column, which is how often each label occurs:
 
 # %% tags=["nbval-check-output"]
 data = corpora.load(corpus, task="labels")
@@ -226,8 +234,9 @@ counts
 
 
 # %% [markdown]
-# The model is the smallest that learns such letters: a vector for each sub-word, their mean, a linear
-# layer. Each label has its own logit and its own sigmoid.
+# Our model is the smallest that can learn such letters. It has a vector for each sub-word, takes their mean, and puts a
+# linear layer on top. Each label has its own logit and its own sigmoid, because labels do not exclude each other. In other
+# words, the model takes twelve binary decisions for each letter.
 
 # %%
 class Bag(nn.Module):
@@ -272,8 +281,9 @@ def train(loss, bias, seed, steps=steps):
 # %% [markdown]
 # ## 21.3 Why all zeros
 #
-# Cross entropy with its bias at 0, the usual start, after a few steps and after more: how many labels
-# does it give, and how many of the twelve does it ever give?
+# We start with the complaint that is heard most often: "my model only predicts zeros". To see how it arises, we train with
+# cross entropy and its bias at 0, the usual start, and look at the model early and late. How many labels does it give,
+# and how many of the twelve topics does it ever give?
 
 # %%
 def given(hard):
@@ -290,20 +300,30 @@ early["in the gold"] = given(gold["test"])
 pd.DataFrame(early).T.rename_axis("steps")
 
 # %% [markdown]
-# The model starts at one half for everything. What it learns first is that nearly every answer is no: after
-# ten steps it gives hardly any label. Only then come the words, and the common
-# labels with them. A rare label has to climb from its share, 1/200, to one half before it is given once;
-# in these few steps it does not, and on real text, after two passes or more, a threshold for each label still adds
-# 9.0 points of macro F1 (21.7). Nothing is broken: a probability of 0.2 for a label that one letter in two
-# hundred has is a discovery. **The threshold of one half is what hides it.**
+# At the start every probability is about one half. The model then learns first what is true of nearly all decisions: the
+# answer is no. Therefore after ten steps it gives hardly any label. Only then does it learn words, and with them the common
+# labels. A rare label has to climb from its share, 1/200, to one half before it is given even once. In
+# these few steps some labels do not get there.
+#
+# Longer training on real text helps, but not enough. After two passes or more, a threshold for each label still adds
+# 9.0 points of macro F1 (section 21.7). So the model knows more than it says. A probability of 0.2, for a label that one
+# letter in two hundred has, is a discovery. **The threshold of one half is what hides it.**
 
 # %% [markdown]
 # ## 21.4 The remedies
 #
-# The prior, each label's log-odds in training, as the bias's start; weights, the square root of each label's ratio; focal loss; logit adjustment by half the
-# prior; and the library's dice loss for several labels, as one set (*micro*: every decision counts alike)
-# or a set a label (*macro*: every label counts alike). A threshold is a remedy like a loss, and it need not
-# stay outside the model: subtract its log-odds from the label's output bias, and one half decides by it.
+# What can you do about it? You can help the rare labels before training, in the loss, or afterwards:
+#
+# - *The prior*: the bias of each label starts at its log-odds in the training data.
+# - *Weights*: a positive weighs as much as the square root of the label's ratio.
+# - *Focal loss*, which counts easy decisions less.
+# - *Logit adjustment*: half of the prior is added to the logits during training.
+# - *Dice loss* for several labels. *Micro* takes all decisions as one set, so that every decision counts alike. *Macro*
+#   takes a set for each label, so that every label counts alike.
+# - *A threshold* other than one half. It need not be a part of your software. If you subtract its log-odds from the
+#   output bias of the label, then one half decides as the threshold would.
+#
+# We train with each loss, and decide in several ways.
 
 # %%
 ratio = (-prior).exp()
@@ -363,21 +383,24 @@ def show(table):
 show(means.unstack().reindex(remedies).reindex(columns=list(WAYS), level=1))
 
 # %% [markdown]
-# Read the first table first, macro F1. At one half the loss decides: plain cross entropy is last, weights,
-# logit adjustment and macro dice are more than ten points ahead of it. With a threshold for each label most
-# of that is gone: cross entropy with a prior start gains more than ten points and passes weights and logit adjustment;
-# macro dice stays ahead.
+# Start with macro F1, the first table, and its first column. At one half the loss decides. Plain cross
+# entropy is last, and weights, logit adjustment and macro dice are more than ten points ahead of it. Now move
+# to a threshold for each label. Most of that lead is gone: cross entropy with a prior start gains more than
+# ten points and passes weights and logit adjustment. Macro dice stays ahead on these letters.
 #
-# Now micro F1. At one half the remedies lie less than half as far apart in micro F1 as in macro F1:
-# the common labels make it. **A table of micro F1 alone does not show
-# whether the rare labels are found at all.**
+# The second table has micro F1. At one half, the remedies lie less than half as far apart in micro F1 as in macro F1.
+# This is because micro F1 counts decisions, and most positive decisions belong to common labels. **A table of micro F1
+# alone does not show you whether the rare labels are found at all.**
+#
+# A threshold for each label did a lot here. But each is chosen on the positives of one label, and these may be few.
 
 # %% [markdown]
 # ## 21.5 When a threshold of its own overfits
 #
-# The rarest topic has 5 positives in validation. What is a threshold worth that was chosen on so few? Take a
-# topic that has many, `water`, and tune on parts of validation with fewer and fewer of them: the F1 that the
-# part promises, and the F1 on test.
+# The rarest topic has 5 positives in validation. What is a threshold worth that was chosen on so few? To find
+# out, we take a topic that has many positives, `water`, and pretend that it has fewer. We tune its threshold
+# on smaller and smaller parts of the validation split. Each time we note two scores: the F1 that the part
+# promises, and the F1 on test.
 
 # %%
 topic = counts.index[len(counts) // 4]
@@ -405,7 +428,7 @@ for n in (2, 5, 11, 25, 50, len(yes)):
 found = pd.DataFrame(rows, columns=["positives", "promised", "test"])
 overfit = found.groupby("positives")
 
-# %% mystnb={"figure": {"caption": "Figure 21.4. F1 of one topic with a threshold tuned on a part of validation with so many positives: what the part promises, and what the test split gives. Means over 100 parts; the band holds nine tenths of the test scores.", "name": "fig-21-4"}, "image": {"alt": "Two curves over the number of positives from 2 to about 100. The promised F1 falls from 80 to 70; the test F1 rises from 62 to 66, in a band that is 23 points wide at two positives and narrow at the right."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 21.4. F1 of one topic, by the number of positives that its threshold is tuned on: what the part of the validation split promises, and what the test split gives. Means over 100 parts. Nine tenths of the test scores lie in the band.", "name": "fig-21-4"}, "image": {"alt": "Two curves over the number of positives from 2 to about 100. The promised F1 falls from 80 to 70; the test F1 rises from 62 to 66, in a band that is 23 points wide at two positives and narrow at the right."}} tags=["hide-input"]
 mean, low, high = overfit.mean(), overfit.quantile(0.05), overfit.quantile(0.95)
 fig, ax = plt.subplots(figsize=(6, 3.3))
 ax.plot(mean.index, mean["promised"], "o-", label="promised by the part")
@@ -416,17 +439,25 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# With two positives the part promises an F1 that the test split does not give, and the threshold lands
-# anywhere. That need not make it worse than a common one, see *Few positives* in 21.7. From a few dozen on the promise is less than five points off. One can borrow: with $n$ positives `shrink=10`
-# takes $n / (n + 10)$ of a label's own threshold, in logits, and the rest of the threshold of all labels, and a label
-# without a positive has that of all. The plug-in threshold is half of the F1 that the model's own probabilities
-# promise at best {cite}`lipton2014thresholding`; it needs no gold label at all.
+# With two positives the part promises an F1 that the test split does not give, and the threshold may land
+# anywhere. From a few dozen positives on, the promise is less than five points off. A poor promise does not make the
+# threshold worse than a common one, however. Section 21.7 compares the two on labels with few positives.
+#
+# If you have few positives, a label can borrow from the others. With $n$ positives, `shrink=10` takes $n / (n + 10)$
+# of the label's own threshold, in logits, and the rest of the threshold of all labels. A label without a positive
+# therefore gets the threshold of all.
+#
+# The *plug-in* threshold goes further: it needs no gold label at all. It is half of the best F1 that the
+# model's own probabilities promise {cite}`lipton2014thresholding`. This promise is only worth something if
+# the probabilities are right. Are they?
 
 # %% [markdown]
 # ## 21.6 Are the probabilities right?
 #
-# The plug-in threshold is as good as the probabilities. Cross entropy is minimised by the true ones; weighted
-# and adjusted cross entropy, focal and dice losses are not. All decisions of the test split, in bins by what the model says:
+# Cross entropy is minimised by the true probabilities. Weighted and adjusted cross entropy, focal loss and
+# dice loss are not. To see how much this matters, we collect all decisions of the test split in bins, by the
+# probability that the model gives. If the model is calibrated, the label is there in about as many cases as
+# the bin says:
 
 # %%
 edges = [0, 0.02, 0.1, 0.3, 0.6, 1.0]
@@ -437,20 +468,25 @@ for name in ("cross entropy, prior", "weighted", "focal", "dice, macro"):
     bins = pd.cut(p, edges, include_lowest=True)
     told[name] = 100 * there.groupby(bins, observed=False).mean()
 reliable = pd.DataFrame(told)
-reliable.round(1).rename_axis("probability said; happened, in percent")
+reliable.round(1).rename_axis("probability that the model gives; labels there, in percent")
 
 # %% [markdown]
 # Where cross entropy says 0.1 to 0.3 or 0.3 to 0.6, about so many labels are there. Where the weighted loss
-# says so, fewer are. So plug in with cross entropy; with weights, focal loss or adjusted logits tune, or calibrate
-# anew. What dice loses by its probabilities is measured in the next section.
+# says so, fewer are, because the weights have raised its probabilities. What follows for you? Use the plug-in
+# threshold with cross entropy. With weights, focal loss or logit adjustment, tune the threshold or
+# recalibrate first. The next section measures what each loss, dice loss included, gives up with the plug-in
+# threshold.
 
 # %% [markdown]
 # ## 21.7 On real text
 #
-# GoEmotions, frozen features of a bag of words, means of twenty draws: in each 16,000 comments to train on, four trials
-# for every remedy, 4,000 comments to choose by and 4,000 to set thresholds on (`python -m studies.labels`). The trials
-# search the power of the ratio and of the prior, too, from 0.1 to 1. Cross entropy with a prior start has that start in
-# all four, the other losses in two.
+# Do these findings hold on text that people wrote? We take GoEmotions, with frozen features of a bag of words
+# (`python -m studies.labels`), and report means of twenty draws. Each draw has 16,000 comments to train on,
+# and every remedy gets four trials. On 4,000 further comments we choose the trial, and on as many again we
+# set thresholds.
+#
+# The trials search the power of the ratio and of the prior as well, from 0.1 to 1. Cross entropy with a prior start has
+# that start in all four trials, and the other losses have it in two.
 
 # %% tags=["hide-input"]
 ARMS = {
@@ -484,7 +520,8 @@ real = by_draw(of_draws)
 show(real.groupby("loss").mean().reindex(ARMS.values()))
 
 # %% [markdown]
-# Differences of pairs, with 95% intervals over draws and test comments, none corrected for the others:
+# Which of these differences can you rely on? The next table has the most important pairs, with 95% intervals
+# over draws and test comments. No interval is corrected for the others:
 
 # %% tags=["hide-input"]
 (compared,) = runs.kept_records("labels_comments")
@@ -514,36 +551,38 @@ pd.DataFrame(lines).T
 # We read these tables with four questions.
 #
 # **Does dice help you if you tune nothing?** On this corpus it does. If every label is decided at one half, macro dice is
-# 8.2 points of macro F1 ahead of cross entropy that starts at the log prior, and 9.4 points of micro F1. No weight and no
-# threshold had to be chosen for that. The start at the prior alone is worth 1.0 point.
+# 8.2 points of macro F1 ahead of cross entropy that starts at the log prior. In micro F1 it is 9.4 points ahead. You have
+# to choose no weight and no threshold for that. The start at the prior alone is worth 1.0 point.
 #
-# **And if you tune the thresholds?** Then the gain in macro F1 is gone. With a threshold for each label, cross entropy has
-# the best macro F1 of the table. Macro dice, decided in the same way, is 0.2 points lower, and the interval includes
-# zero, so we cannot tell which is better. In micro F1, with one threshold for all labels, dice over all decisions is the best of
-# the table, half a point ahead of cross entropy.
+# **And if you tune the thresholds?** Then the gain in macro F1 is gone. With a threshold for each label,
+# cross entropy has the best macro F1 of the table. Macro dice, decided in the same way, is 0.2 points lower.
+# The interval includes zero, so we cannot tell which is better. In micro F1, with one threshold for all
+# labels, dice over all decisions is the best of the table, half a point ahead of cross entropy.
 #
-# Compare the two recipes as a user would. Macro dice at one half is 1.4 points of macro F1 lower than cross entropy with its tuned
-# thresholds, but it is 4.8 points of micro F1 higher. So if you want one set of decisions that is good in both
-# respects, you can have it without tuning. However, all this is one corpus and a small model.
+# Compare the two recipes as a user would. Macro dice at one half is 1.4 points of macro F1 lower than cross
+# entropy with its tuned thresholds, but it is 4.8 points of micro F1 higher. So if you want one set of
+# decisions that is good in both respects, you can have it without tuning. However, all this is one corpus and
+# a small model.
 #
 # **One threshold, or one for each label?** It depends on the score. Thresholds of their own cost cross entropy 5.7 points of
-# micro F1 compared with one for all, because they give ten thousand labels where 6,329 are right.
+# micro F1, compared with one for all. The reason is that they give ten thousand labels where 6,329 are right.
 #
-# **How many positives does a threshold of its own need?** Fewer than we expected. Grief has seven positives to tune on, pride
-# ten, relief and nervousness about fifteen. Their own thresholds still serve these four better than the common one, by 2.0 points of F1.
-# Shrinking them towards the common one takes 1.2 points of that away again. What you buy by shrinking is micro F1: 2.8 points,
-# for half a point of macro F1. With fewer positives than these, compare own and common thresholds on halves of the
-# validation set.
+# **How many positives does a threshold of its own need?** Fewer than we expected. Grief has seven positives
+# to tune on, pride ten, relief and nervousness about fifteen. Their own thresholds still serve these four
+# better than the common one, by 2.0 points of F1. Shrinking them towards the common one takes 1.2 points of
+# that away again. Over all labels, shrinking gains 2.8 points of micro F1 and costs half a point of macro F1.
+# If you have fewer positives than these, compare own and common thresholds on halves of your validation set.
 #
-# The plug-in threshold needs no positives at all. For cross entropy we cannot distinguish it from a tuned one. But for focal loss
-# it loses 8.1 points, and for weights and adjusted logits 3.2 each, because their probabilities are not calibrated. For dice no loss
-# larger than 0.3 points was seen.
+# The plug-in threshold needs no positives at all. For cross entropy we cannot distinguish it from a tuned
+# one. But for focal loss it loses 8.1 points, and for weights and adjusted logits 3.2 each, because their
+# probabilities are not calibrated. For dice no loss larger than 0.3 points was seen.
 
 # %% [markdown]
 # ### All layers
 #
-# Three draws with every layer of MiniLM trained (`python -m studies.labels_all_layers`): 4,000 comments, two
-# passes, the same learning rate for all, without a search.
+# A bag of words is a small model. Is the answer the same if you fine-tune an encoder? We have three draws
+# with every layer of MiniLM trained (`python -m studies.labels_all_layers`), on 4,000 comments and for two
+# passes. The learning rate is the same for all losses, and it was not searched.
 
 # %% tags=["hide-input"]
 all_layers = runs.kept_records("labels_all_layers")
@@ -556,20 +595,22 @@ show(of_all)
 # Here the start matters more than the loss. From a bias of 0, cross entropy gives no label at one half in any draw. Tuned
 # thresholds bring it to 7.5 points of macro F1. From the log prior they bring it to 34.9.
 #
-# Weighted cross entropy ends at 25.7 and macro dice at 23.7, and both are lower than that in every draw. So is their average precision,
-# which needs no threshold: these two have not learned to rank the labels. At one half, macro dice is on average 2.1 points of micro F1
-# higher than cross entropy from the prior and 0.8 points of macro F1 lower.
+# Weighted cross entropy ends at 25.7 and macro dice at 23.7, and both are below cross entropy from the prior
+# in every draw. Their average precision is lower, too. It needs no threshold, so these two have not learned
+# to rank the labels as well. At one half, macro dice is on average 2.1 points of micro F1 higher than cross
+# entropy from the prior and 0.8 points of macro F1 lower.
 #
-# Be careful with this result. These are two short passes at one learning rate, which was chosen for no loss, so we cannot
-# separate the loss from the size of its steps. In the searched model above we could not tell dice from cross entropy. What it does say is
-# that a loss that helps a small model need not help a large one.
+# Be careful with this result. These are two short passes at one learning rate, which was chosen for no loss,
+# so we cannot tell whether the loss or its learning rate is to blame. In the small model above, where we
+# searched, we could not tell dice from cross entropy. What you can take with you is that a loss that helps a
+# small model need not help a large one. The next section lets you try your own.
 
 # %% [markdown]
 # ## 21.8 Train every layer of an encoder
 #
-# So far the model was a bag of words. Here is the same task with an encoder of which all layers are trained, as you would do
-# it with your own data. Each label is a logit of the last layer, and its bias starts at the label's log-odds. Two losses
-# are trained, all else equal.
+# So far you have seen the code of a bag of words. Here is the same task with an encoder, and all of its
+# layers are trained, as you would do it with your own data. Each label has a logit on top of the encoder, and
+# its bias starts at the label's log-odds. We train with two losses, and everything else is equal.
 
 # %%
 experiment = Experiment(
@@ -617,7 +658,8 @@ for name, loss in losses.items():
     )
 
 # %% [markdown]
-# A model has to beat two baselines: the commonest label for everything, and a logistic regression on words for each label.
+# Before you believe a score, ask what a much simpler model reaches. We use two baselines. One gives the commonest label to
+# everything. The other is a logistic regression on words, one for each label.
 
 # %%
 of_words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2)
@@ -654,7 +696,7 @@ shown = {"macro_f1": "macro F1", "f1": "micro F1"}
 pd.DataFrame(table).T[list(shown)].rename(columns=shown).round(1)
 
 # %% [markdown]
-# Which labels are missed most, and what is given in their place?
+# A score does not say what goes wrong. Which labels are missed most, and what is given in their place?
 
 # %%
 found, errors = decided["ce", "one a label"], []
@@ -678,7 +720,8 @@ pd.DataFrame(errors[:3])
 # %% [markdown]
 # #### Sentences of your own
 #
-# A sentence is encoded, and a label is given where its log-odds exceed its threshold:
+# Finally, you can try sentences of your own. The model encodes a sentence, and gives each label whose log-odds exceed its
+# threshold:
 
 # %%
 def label_of(name, text):
@@ -715,8 +758,8 @@ for row in own[:3]:
 
 
 # %% [markdown]
-# An encoder that was trained on letters to a town hall has topics for these sentences, and no feelings. [The table
-# above](a-model-of-emotions) has the answers of the real run.
+# The encoder of this page was trained on letters to a town hall. So it can only answer with topics, and knows
+# no feelings. [The table above](a-model-of-emotions) has the answers of the real run.
 
 # %% tags=["remove-cell"]
 def interval_of_macro(found):
@@ -756,8 +799,11 @@ page = real_runs.keep(
 # %% [markdown]
 # ## 21.9 A decoder with a classification head
 #
-# The losses are the same; four things differ. The default is a small untrained Qwen2;
-# `-p decoder` takes a local folder or a hub name.
+# Many people now start from a decoder, such as Qwen or Llama, and put a classification head on it. You can
+# use the same losses. But four things differ, and most of them can spoil your scores without an error
+# message: where the answer is read off, the precision of the numbers, the bias of the head, and what is
+# trained. We go through them with a small untrained Qwen2. With `-p decoder` you can take a local folder or a
+# hub name instead.
 
 # %%
 import tempfile
@@ -797,10 +843,14 @@ print(f"padding {side}, id {pad}; bias {bias}")
 
 
 # %% [markdown]
-# **It reads its answer off the last token.** Only there has a decoder seen the whole text. So it must know
-# which tokens are padding: `labels.model` writes the padding token into the config, which many
-# decoders lack. With the wrong one the answer is read off the padding, and no error says so. The side does not matter
-# to Qwen and Llama, whose positions are relative; GPT-2 counts from the left end and is padded on the right.
+# **It reads its answer off the last token.** In a decoder each token sees only what comes before it, so only
+# the last one has seen the whole text. Therefore the model must know which tokens are padding. Many decoders
+# do not name their padding token in the config, and `labels.model` writes it there. With the wrong one the
+# answer is read off the padding, and no error says so. On which side you pad does not matter to Qwen and
+# Llama, because their positions are relative. GPT-2, however, counts from the left end, so pad it on the
+# right.
+#
+# We check this: the answers of a batch should be those of each text alone.
 
 # %%
 @torch.no_grad()
@@ -814,16 +864,17 @@ right = (answers(batch) - alone).abs().max().item()
 model.config.pad_token_id = len(reader) - 1
 wrong = (answers(batch) - alone).abs().max().item()
 model.config.pad_token_id = pad
-told = f"in a batch less alone: {right:.0e}"
+told = f"in a batch minus alone: {right:.0e}"
 print(f"{told}; with a wrong padding token {wrong:.2f}")
 
 # %% [markdown]
-# **bf16 is coarse.** Near −5, where a rare label's log-odds lie, two neighbouring logits of bf16 are 0.03 apart,
-# beyond −8 twice as far. Many decoders are stored so: hence `.float()`, before the forward pass; after it nothing comes
-# back. The library's losses compute in fp32; sort and tune in fp32, too.
+# **bf16 is coarse.** Many decoders are stored in bf16. Near −5, where the log-odds of a rare label lie, two neighbouring
+# logits of bf16 are 0.03 apart, and beyond −8 twice as far. Then many comments share a logit, and no threshold can
+# separate them. So call `.float()` before the forward pass; after it, what was rounded away does not come back. The losses of
+# the library compute in fp32. Sort and tune in fp32, too.
 #
-# **Its head has no bias.** `score` is a linear layer without one, so that the prior has no place to start from, and
-# the first steps go into learning "no" through the weights. Give it one:
+# **Its head has no bias.** `score` is a linear layer without one. So the log prior has no place to start from, and
+# the model spends its first steps on learning "no" through the weights. Give it a bias:
 
 # %%
 model.score = nn.Linear(model.config.hidden_size, len(encoded.labels))
@@ -833,11 +884,13 @@ start = answers(batch)
 
 
 # %% [markdown]
-# `from_pretrained` builds a head without it and drops the saved bias. So build the model, put the layer in, and
-# load the weights into it: `model.load_state_dict(load_file("model.safetensors"))`.
+# There is a trap when you load such a model again: `from_pretrained` builds a head without the bias, and
+# drops the saved one. So build the model, put the layer in, and load the weights into it:
+# `model.load_state_dict(load_file("model.safetensors"))`.
 #
-# **Only a low-rank part is trained.** LoRA adds $B A$ to a frozen matrix, with $B$ starting at zero. With
-# `peft` the head is named among the modules that are trained whole (GPT-2's matrix is called `c_attn`):
+# **Only a low-rank part is trained.** A decoder is large, and LoRA trains little of it. To a frozen matrix it adds a
+# product $B A$ of two small ones. $B$ starts at zero, so that at first nothing changes. If you use
+# `peft`, name the head among the modules that are trained whole, because it is new. (The matrix of GPT-2 is called `c_attn`.)
 #
 # ```python
 # from peft import LoraConfig, get_peft_model
@@ -847,7 +900,7 @@ start = answers(batch)
 # model = get_peft_model(model, lora)
 # ```
 #
-# By hand:
+# To see that there is no magic in it, we write the same by hand:
 
 # %%
 class LowRank(nn.Module):
@@ -902,7 +955,7 @@ before, after = np.mean(told[:5]), np.mean(told[-5:])
 print(f"macro dice loss from {before:.3f} to {after:.3f}")
 
 # %% [markdown]
-# Twenty steps on a decoder that knows no language show that the parts fit, no more.
+# The loss falls. Twenty steps on a decoder that knows no language show that the parts fit together, and no more.
 
 # %% tags=["remove-cell"]
 if output_dir:
@@ -927,19 +980,19 @@ if output_dir:
 # %% [markdown]
 # ## Summary
 #
-# - A rare label has to climb from its share to one half before it is given: that is why a model "only predicts zeros".
+# - A rare label has to climb from its share to one half before it is given. That is why a model "only predicts zeros",
+#   and why a lower threshold helps.
 # - At one half the loss decides macro F1: macro dice, weights and adjusted logits are ahead of cross entropy, on
-#   *made-up* letters and *real text*. With a threshold for each label, on *real text*, cross entropy with a prior start
-#   is level with macro dice in a small model: no difference larger than 0.6 points was seen. With all layers trained
-#   for two passes it was ahead in all three draws.
-# - Micro F1 hides rare labels, and wants one threshold for all. Report both, and each label with its count.
-# - A threshold tuned on a handful of positives promises more than it keeps; on *real text* it was still the better one.
-# - A decoder's head needs the padding token, has no bias for the prior, and should be decided in fp32.
+#   *made-up* letters and on *real text*.
+# - With a threshold for each label, on *real text*, cross entropy with a prior start and macro dice are level in a small
+#   model: no difference larger than 0.6 points was seen. With all layers trained, cross entropy was ahead in all three draws.
+# - Micro F1 hides rare labels, and is best with one threshold for all. So report both scores, and each label with its count.
+# - A threshold tuned on a handful of positives promises too much, but on *real text* it was still better than a common one.
 #
 # ## Exercises
 #
-# **Exercise 21.1 (recall).** Of 1,000 examples, 10 have a label. A model gives it to 20, 8 of them rightly. What
-# does it add to micro F1's numerator and denominator, and what is its own F1?
+# **Exercise 21.1 (recall).** Of 1,000 examples, 10 have a label. A model gives it to 20, and 8 of these have it. What
+# does the label add to the numerator and the denominator of micro F1, and what is its own F1?
 
 # %% tags=["solution", "hide-cell"]
 # 2 · 8 = 16 above, 10 + 20 = 30 below; its own F1 is 16/30.
@@ -950,15 +1003,15 @@ assert (own["right"], own["count"] + own["predicted"]) == (8, 30)
 print(f"{own['f1']:.1f}")
 
 # %% [markdown]
-# **Exercise 21.2 (pencil).** A label has a share of 1/200. Its probabilities are right, and its best F1 is 0.4.
-# At which probability should it be given, and at which log-odds?
+# **Exercise 21.2 (pencil).** A label has a share of 1/200. The probabilities of the model are right, and its
+# best F1 on this label is 0.4. From which probability on should it be given, and from which log-odds?
 
 # %% tags=["solution", "hide-cell"]
-# At half of the best F1, .2 (Lipton et al., 2014), whatever its share: log(.2/.8) = -1.39.
+# At half of the best F1, 0.2 (Lipton et al., 2014), whatever its share: log(0.2/0.8) = -1.39.
 assert abs(np.log(0.2 / 0.8) + 1.386) < 0.001
 
 # %% [markdown]
-# **Exercise 21.3 (apply).** Write macro dice by hand, from sigmoids and sums over the batch, and hold it against
+# **Exercise 21.3 (apply).** Write macro dice by hand, from sigmoids and sums over the batch, and compare it with
 # `MultiLabelDiceLoss(absent="keep")`.
 
 # %% tags=["solution", "hide-cell"]
@@ -969,8 +1022,8 @@ by_hand = 1 - (2 * (p * y).sum(0) + 1) / ((p * p).sum(0) + y.sum(0) + 1)
 torch.testing.assert_close(MultiLabelDiceLoss(absent="keep")(x, y), by_hand.mean())
 
 # %% [markdown]
-# **Exercise 21.4 (predict, then run).** Does shrinking each label's own threshold raise or lower macro F1 on test
-# here? And micro F1?
+# **Exercise 21.4 (predict, then run).** You shrink each label's own threshold towards the common one. Does this raise or
+# lower macro F1 on the test split here? And micro F1?
 
 # %% tags=["solution", "hide-cell"]
 for metric in ("macro", "micro"):
@@ -982,7 +1035,7 @@ for metric in ("macro", "micro"):
 # macro F1 and gained micro F1; look at both numbers on your validation data, by halves.
 
 # %% [markdown]
-# **Exercise 21.5 (small research).** Pad on the left and repeat the comparison of 21.9. What changes?
+# **Exercise 21.5 (small research).** Pad on the left and repeat the comparison of section 21.9. What changes?
 
 # %% tags=["solution", "hide-cell"]
 reader.padding_side = "left"

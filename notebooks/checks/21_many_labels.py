@@ -4,12 +4,12 @@ from dicelab.claims import claim
 
 # %% 21 Many labels, most of them rare
 claim(
-    "77 of 43,410 show grief: 563 negatives a positive",
+    "77 of 43,410 show grief, which makes 563 negatives for each positive",
     {"77": of_label["grief"], "43,410": comments, "563": comments / of_label["grief"] - 1},
 )
 claim("a third of the comments are neutral", abs(of_label["neutral"] / comments - 1 / 3) < 0.01)
 claim(
-    "Five of the 28 labels (orange) stand on fewer than one comment in a hundred",
+    "Five of the 28 labels (orange) have fewer than one comment in a hundred",
     int((of_label < comments / 100).sum()) == 5,
     len(of_label) == 28,
     434 < comments / 100 < 435,
@@ -21,7 +21,7 @@ claim(
     early[10]["labels given"] < 0.2 * early["in the gold"]["labels given"],
 )
 claim(
-    "in these few steps it does not",
+    "In these few steps some labels do not get there",
     early[300]["kinds ever given"] < 12,
     early["in the gold"]["kinds ever given"] == 12,
 )
@@ -112,11 +112,11 @@ claim(
     {"5.7": of_pair["bce_prior", "one", "bce_prior", "each", "micro"][0]},
 )
 claim(
-    "What you buy by shrinking is micro F1: 2.8 points",
+    "shrinking gains 2.8 points of micro F1",
     {"2.8": of_pair["bce_prior", "shrunk", "bce_prior", "each", "micro"][0]},
 )
 claim(
-    "for half a point of macro F1",
+    "and costs half a point of macro F1",
     abs(of_pair["bce_prior", "shrunk", "bce_prior", "each", "macro"][0] + 0.5) < 0.1,
 )
 claim(
