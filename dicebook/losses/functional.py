@@ -88,7 +88,6 @@ belong together, an option out of range or at the wrong level, and a label outsi
 
 from __future__ import annotations
 
-import functools
 import inspect
 import re
 import textwrap
@@ -467,24 +466,28 @@ def multi_label_dice(
     )
 
 
-def check_alpha(alpha: float) -> None:
+_warned_of: set[float] = set()
+
+
+def check_alpha(alpha: float, *, stacklevel: int = 3) -> None:
     """Check ``alpha``, and warn once for each value whose turning point is low.
+
+    Args:
+        alpha: The decay exponent.
+        stacklevel: How many frames above this one the user's line is, plus one.
 
     Raises:
         ValueError: ``alpha`` is not a finite number of at least 0.
     """
     check_options(alpha=alpha)
-    if alpha >= 0.5 and not torch.compiler.is_compiling():
-        _warn_turning_point(alpha)
-
-
-@functools.cache
-def _warn_turning_point(alpha: float) -> None:
+    if alpha < 0.5 or alpha in _warned_of or torch.compiler.is_compiling():
+        return
+    _warned_of.add(alpha)
     warnings.warn(
         f"alpha={alpha:g}: (1 - p)^alpha * p falls again beyond p = 1/(1 + alpha) = "
         f"{1 / (1 + alpha):.2f}, so a positive example above that probability is pushed back down; "
         "values below 0.5 avoid most of it",
-        stacklevel=4,
+        stacklevel=stacklevel,
     )
 
 

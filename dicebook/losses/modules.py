@@ -111,7 +111,7 @@ class Loss(nn.Module):
         options = self.options()
         check_options(**options)
         if "alpha" in options:
-            functional.check_alpha(options["alpha"])
+            functional.check_alpha(options["alpha"], stacklevel=5)
         check_classes(options.get("classes"))
         for name, value in options.items():
             if name in _BUFFERS:

@@ -368,11 +368,13 @@ def test_hard_negatives_are_chosen_for_each_class() -> None:
 
 def test_alpha_of_a_half_or_more_warns_once_with_the_reason() -> None:
     x, y = batch("dsc")
-    L._warn_turning_point.cache_clear()
+    L._warned_of.clear()
     with pytest.warns(UserWarning, match=r"alpha=1.*1/\(1 \+ alpha\) = 0\.50") as seen:
         L.dice(x, y, alpha=1)
     assert len(seen) == 1
-    assert seen[0].filename == __file__
+    with pytest.warns(UserWarning, match="alpha=2") as of_module:
+        SelfAdjustingDiceLoss(alpha=2)
+    assert seen[0].filename == of_module[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make_loss("binary_dsc", alpha=1)
@@ -397,7 +399,7 @@ def test_a_sum_that_is_hardly_a_number_is_an_empty_one(
 
 @pytest.mark.parametrize(("alpha", "warned"), [(0.49, False), (0.5, True)])
 def test_an_alpha_of_one_half_turns_too_low(alpha: float, warned: bool) -> None:
-    L._warn_turning_point.cache_clear()
+    L._warned_of.clear()
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         make_loss("dsc", alpha=alpha)
