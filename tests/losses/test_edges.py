@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dicebook import LOSS_NAMES, DiceLoss, TverskyLoss, make_loss
+from dicebook import LOSS_NAMES, DiceLoss, SelfAdjustingDiceLoss, TverskyLoss, make_loss
 from dicebook.losses import functional as L
 
 pytestmark = pytest.mark.filterwarnings("ignore:alpha=")
