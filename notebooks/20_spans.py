@@ -64,7 +64,7 @@ from dicelab.records import analysis, decided, runs, searched
 from dicelab.tasks import entity_errors, spans, thresholds
 from dicelab.tasks.outputs import outputs_of
 from dicelab.training.encoders import load_tokenizer
-from dicelab.training.experiment import Experiment
+from dicelab.training.experiment import Experiment, ParameterError
 from dicelab.training.trainer import device_of
 
 # %% mystnb={"figure": {"caption": "Figure 20.1. Negatives for each positive in four corpora, if a model decides about words, about spans of up to six or seven words, or about each type for each of these spans.", "name": "fig-20-1"}, "image": {"alt": "Three bars for each corpus on a logarithmic axis. On WNUT 2017 there are 17 negatives for each positive by word, 144 by span and 870 by decision. On Wikigold 5, 60 and 244. On the two CrossNER domains about 2 by word, 44 by span, and 407 and 632 by decision."}} tags=["hide-input"]
@@ -199,6 +199,7 @@ own_sentences(real_run())
 # %% tags=["parameters"]
 corpus: str = "embedded-entities-en"  # registered name, or your file
 encoder: str = "tiny"  # or "minilm", a folder, a hub model
+only: str = ""  # some remedies of 20.5, separated by ";"; "" for all
 seeds: int = 1  # how many seeds, for weights and order
 steps: int = 150  # batches to train on, for each loss
 batch_size: int = 16  # sentences in a batch
@@ -442,6 +443,11 @@ remedies = {
     "dice, element-wise": (element_dice, prior),
     "dice, set": (make_loss("binary_dl"), prior),
 }
+chosen = only.split(";") if only else list(remedies)
+if unknown := set(chosen) - set(remedies):
+    expected = "; ".join(remedies)
+    raise ParameterError(f"parameter 'only': expected some of {expected}, got {unknown}")
+remedies = {name: remedies[name] for name in chosen}
 collate = spans.collator(tokenizer, len(encoded.types), encoded.max_width)
 rows = list(encoded.splits["train"])
 
@@ -564,7 +570,7 @@ def tags_of(logits, split, cut):
     return [as_tags(each, len(row)) for each, row in zip(found, split["tokens"], strict=True)]
 
 
-shown = "cross entropy, prior"
+shown = "cross entropy, prior" if "cross entropy, prior" in trained else chosen[0]
 model, _, cuts, logits, _, _ = trained[shown]
 test = encoded.splits["test"]
 errors = entity_errors.kinds_of_errors(test["tags"], tags_of(logits, test, cuts["tuned"]))

@@ -92,6 +92,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "20_spans": {
         "corpus": "wnut17",
         "encoder": "minilm",
+        "only": "cross entropy;cross entropy, prior;dice, set",
         "steps": 639,
         "batch_size": 16,
         "learning_rate": 1e-4,
