@@ -112,7 +112,7 @@ torch.set_default_dtype(torch.float64)
 # $$ \mathrm{DL} = 1 - \frac{2 \sum_i p_{i1} y_{i1} + \gamma}{\sum_i p_{i1}^2 + \sum_i y_{i1}^2 +
 # \gamma} \tag{8} $$
 #
-# On paper the two differ only in where the sum is written. In code they differ only in where the mean is taken.
+# On paper the two differ only in the place of the sum, and in code only in the place of the mean.
 
 # %%
 def dice_loss_per_example(p, y, gamma=1.0):
@@ -125,16 +125,16 @@ def dice_loss_of_set(p, y, gamma=1.0):
 
 
 # %% [markdown]
-# The library has one function for both. [Eq. 7](eq-7) gives it the three numbers of each example, and [Eq.
-# 8](eq-8) gives it their sums.
+# The library has one function for both. [Eq. 7](eq-7) gives it three numbers of each example, $p\,y$, $p^2$ and
+# $y^2$, and [Eq. 8](eq-8) gives it the sums of these numbers.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 Markdown(f"```python\n{inspect.getsource(equations.dice_coefficient)}```")
 
 # %% [markdown]
-# Each of the two also exists with plain $p$ and $y$ in the denominator. Per example that is [Eq. 6](eq-6)
-# again; at set level it is Eq. 8 with $\sum p$ in place of $\sum p^2$. Together these are four losses, and all
-# of them are called dice loss.
+# Each of the two losses also exists with plain $p$ and $y$ in the denominator. Per example that is [Eq.
+# 6](eq-6) again; at set level it is Eq. 8 with $\sum p$ in place of $\sum p^2$. Together these are four losses,
+# and all of them are called dice loss.
 
 # %%
 FOUR = {
@@ -218,7 +218,12 @@ pd.DataFrame(rows).T.round(4)
 #
 # A per-example loss treats each group by itself. Let $L_1(p)$ be the loss of a positive and $L_0(p)$ that of a
 # negative. A share η of the group is positive, so the group costs $\eta L_1(p) + (1-\eta) L_0(p)$. For [Eq.
-# 6](eq-6) the slope of this cost is
+# 6](eq-6) the two losses are
+#
+# $$ L_1(p) = 1 - \frac{2p + \gamma}{p + 1 + \gamma} = \frac{1 - p}{1 + p + \gamma}, \qquad
+# L_0(p) = 1 - \frac{\gamma}{p + \gamma} = \frac{p}{p + \gamma} $$
+#
+# The slope of the cost of the group is therefore
 #
 # $$ (1-\eta)\,\frac{\gamma}{(p+\gamma)^2} \;-\; \eta\,\frac{2+\gamma}{(1+p+\gamma)^2} $$
 #
@@ -233,9 +238,9 @@ pd.DataFrame(rows).T.round(4)
 # $$ \text{Eq. 6 is minimised by}\quad p = \begin{cases} 1 & \eta > 0.5 \\ 0 & \eta < 0.5
 # \end{cases} \tag{4.3} $$
 #
-# So Eq. 6 makes all predictions hard and follows the majority of each group. For every γ it minimises the error
-# rate, as we found for hard predictions. Where positives are rare and hard to recognise, no group has a
-# majority of positives, and the loss is smallest for a model that says "negative" everywhere.
+# So Eq. 6 makes all predictions hard and follows the majority of each group. For every γ above 0 it minimises
+# the error rate, as we found for hard predictions. Where positives are rare and hard to recognise, no group has
+# a majority of positives, and the loss is smallest for a model that says "negative" everywhere.
 #
 # ### At set level
 #
@@ -252,10 +257,10 @@ pd.DataFrame(rows).T.round(4)
 # $$ \frac{\partial (1-D)}{\partial p_i} = \frac{D - 2 y_i}{S}\ \text{ (linear)}, \qquad
 # \frac{\partial (1-D)}{\partial p_i} = \frac{2\,(D\,p_i - y_i)}{S}\ \text{ (squared)} \tag{4.4} $$
 #
-# Look at the linear form, and leave out the common factor $1/S$. A negative lowers its $p$ with the strength
-# $D$, and a positive raises its $p$ with the strength $2 - D$. While the dice is still low, one positive
-# therefore outweighs many negatives. A per-example loss cannot do this, because it does not know how well the
-# set is doing.
+# Look at the linear form, and leave out the common factor $1/S$. The $p$ of a negative is lowered with the
+# strength $D$, and the $p$ of a positive is raised with the strength $2 - D$. While the dice is still low, one
+# positive therefore outweighs many negatives. A per-example loss cannot do this, because it does not know how
+# well the set is doing.
 #
 # (eq-4-5)=
 # Over a group of examples that look alike the mean of $y_i$ is η. We put it into Eq. 4.4. The linear slope
@@ -264,10 +269,10 @@ pd.DataFrame(rows).T.round(4)
 # $$ \text{linear:}\quad p = \begin{cases} 1 & \eta > D/2 \\ 0 & \eta < D/2 \end{cases} \qquad\qquad
 # \text{squared:}\quad p = \min(1,\ \eta / D) \tag{4.5} $$
 #
-# In words: the linear loss makes predictions hard, and says "yes" from half of its own dice on. With hard
-# predictions $D$ is F1, so this is *half of F1*, the best threshold of [Eq. 2.3](eq-2-3). The squared loss
-# keeps probabilities, but scales the true ones up by $1/D$. At $p = 0.5$ its threshold is $D/2$ as well; its
-# $D$, however, is the dice of soft predictions and not F1.
+# In words: the linear loss makes predictions hard, and calls an example positive if its true probability is
+# above half of the dice that the set has. With hard predictions $D$ is F1, so this is *half of F1*, the best
+# threshold of [Eq. 2.3](eq-2-3). The squared loss keeps probabilities, but scales the true ones up by $1/D$. At
+# $p = 0.5$ its threshold is $D/2$ as well; its $D$, however, is the dice of soft predictions and not F1.
 #
 # We check this by a small experiment. We give 4000 examples of the toy free probabilities, each with its own
 # logit, and let Adam minimise the expected loss.
@@ -439,17 +444,16 @@ plt.show()
 # $$ \text{Eq. 6:}\quad \frac{dL_0}{dp} = \frac{\gamma}{(p+\gamma)^2}, \qquad\qquad
 # \text{Eq. 7:}\quad \frac{dL_0}{dp} = \frac{2\gamma p}{(p^2+\gamma)^2} $$
 #
-# As $p$ goes to 0, the first stays at $1/\gamma$ and the second goes to 0. A positive has a slope of similar
-# size under both. Near $p = 0$ the many negatives therefore outweigh the positives under Eq. 6. With the
-# square, easy negatives fall silent, and the positives decide.
+# As $p$ goes to 0, the first stays at $1/\gamma$ and the second goes to 0. A positive near $p = 0$ has a slope
+# of similar size under both, if γ is 1. Near $p = 0$ the many negatives therefore outweigh the positives under
+# Eq. 6. With the square, the slope of easy negatives goes to 0, and the positives decide.
 
 # %% [markdown]
 # ### Where no straight line is right
 #
-# So far dice was a threshold that learned itself. But our toy was kind to cross entropy, since a logistic model
-# can represent its true probabilities. Real models are rarely that right. We therefore build a second toy, on
-# purpose, where no straight line is right: three negatives in a hundred lie far beyond the positives, to one
-# side.
+# So far dice did nothing but move the threshold. But our toy is easy for cross entropy, since a logistic model
+# can represent its true probabilities. Real models often cannot. We therefore build a second toy, on purpose,
+# where no straight line is right: three negatives in a hundred lie far beyond the positives, to one side.
 
 # %%
 def cell(values):
@@ -493,10 +497,10 @@ print(f"{i.mean:+.3f} [{i.low:+.3f}, {i.high:+.3f}]")
 # %% [markdown]
 # Here dice beats the tuned threshold, and the interval is clearly above 0. Figure 4.4 shows how. In it, cross
 # entropy calls 65% of the far negatives positive. Eq. 8 does something that looks worse: it calls all of them
-# positive. Why is that better? An example that is sure and wrong costs cross entropy the more, the farther out
-# it lies. Cross entropy therefore turns its whole line in order to please a few far points. A set-level loss
-# charges at most one false positive for each of them. It gives them up, and gets the rest right. We can measure
-# how far each loss turns, by the angle of the weights on both toys.
+# positive. Why is that better? Under cross entropy an example that the model is sure about, and wrong, costs
+# more the farther out it lies. Cross entropy therefore turns its whole line in order to please a few far
+# points. A set-level loss charges at most one false positive for each of them. It gives them up, and gets more
+# of the rest right. We can measure how far each loss turns, by the angle of the weights on both toys.
 
 # %%
 def direction(loss, blobs):
@@ -644,16 +648,16 @@ display(Markdown("Runs of six that end at an F1 of 0"))
 display(pd.DataFrame(zeros).T)
 
 # %% [markdown]
-# The linear loss collapses in batches of 16 and 64, in every run; at 256 it recovers. The squared loss and
-# cross entropy never collapse, not even in batches of 16, most of which have no positive. There the mean F1 of
-# the squared loss, 0.40, is not below that of cross entropy. Larger batches do help it, however: at 16 it does
-# worse than at 256.
+# The linear loss collapses in batches of 16 and 64, in every run, and in batches of 256 it does not. The
+# squared loss and cross entropy never collapse, not even in batches of 16, most of which have no positive.
+# There the mean F1 of the squared loss, 0.40, is not below that of cross entropy. The squared loss is better in
+# batches of 256 than in batches of 16 on average, although the intervals are wide.
 #
 # What follows for you? Keep the squares. Choose batches of several hundred decisions if positives are as rare
 # as here; for a tagger that is a handful of sentences. If several hundred sentence pairs do not fit into
-# memory, add the statistics of several batches before you divide (exercise 4.4). Section 17.4 has one case on
-# real text. With several classes there is one more reason for the squares: a linear loss keeps a fresh tagger
-# at the majority class ([Eq. 7.2](eq-7-2)).
+# memory, add the sums of several batches before you divide (exercise 4.4). Section 17.4 has one case on real
+# text. With several classes there is one more reason for the squares: a linear loss keeps a fresh tagger at the
+# majority class ([Eq. 7.2](eq-7-2)).
 
 # %% [markdown]
 # ## Summary
