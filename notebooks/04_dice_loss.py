@@ -655,9 +655,11 @@ display(pd.DataFrame(zeros).T)
 #
 # What follows for you? Keep the squares. Choose batches of several hundred decisions if positives are as rare
 # as here; for a tagger that is a handful of sentences. If several hundred sentence pairs do not fit into
-# memory, add the sums of several batches before you divide (exercise 4.4). Section 17.4 has one case on real
-# text. With several classes there is one more reason for the squares: a linear loss keeps a fresh tagger at the
-# majority class ([Eq. 7.2](eq-7-2)).
+# memory, add the sums of several batches before you divide (exercise 4.4). The squares alone are not always
+# enough. Section 17.4 shows a rare label on real text where squared dice fails in small batches from a bias
+# near 0. It works from the log prior, with two positives in every batch, or in larger batches. With several
+# classes there is one more reason for the squares: a linear loss keeps a fresh tagger at the majority class
+# ([Eq. 7.2](eq-7-2)).
 
 # %% [markdown]
 # ## Summary
@@ -670,7 +672,8 @@ display(pd.DataFrame(zeros).T)
 #   losses never collapse on full batches.
 # - Where the model can represent the true probabilities, cross entropy with a tuned threshold is as good as
 #   dice; where no straight line is right, dice can find a better direction.
-# - In batches without positives use the squared loss, larger batches, or summed statistics.
+# - Where batches may lack positives, use the squared loss, start at the log prior, and take larger batches or
+#   add the sums of several.
 
 # %% [markdown]
 # ## Exercises
