@@ -314,10 +314,11 @@ of_them = int((between & gold).sum())
 print(f"between them: {int(between.sum())} examples, {of_them} positive")
 
 # %% [markdown]
-# One in three of the missed positives lies in the strip between the two lines. In that strip about one example
-# in four is positive. Each of them is more likely negative, and so, at a threshold of 0.5, the model calls none
-# of them positive. Every single one of these decisions is reasonable, and yet together they lose many
-# positives. Would it pay, for F1, to call the whole strip positive?
+# One in three of the missed positives lies in the strip between the two lines. The others lie farther inside
+# the cloud of negatives. In the strip about one example in four is positive. Each of them is more likely
+# negative, and so, at a threshold of 0.5, the model calls none of them positive. Every single one of these
+# decisions is reasonable, and yet together they lose many positives. Would it pay, for F1, to call the whole
+# strip positive?
 
 # %% [markdown]
 # ### Where should the threshold be?
@@ -359,7 +360,8 @@ print(f"F1 at 0.5: {f1_score(true_p > 0.5, y_big):.3f}")
 # The rule predicts 0.261, half of the best F1, and the best of all thresholds is 0.260. At 0.5 the very same
 # probabilities give a clearly lower F1. In chapter 04 we meet the rule again, in the gradient of the dice loss.
 # Of course you know neither the true probabilities nor the best F1 of your own data. What you can do is to try
-# all thresholds on data with labels.
+# all thresholds on data with labels. (For a tagger, whose classes are many and one of which is `O`, the
+# threshold is a number that you add to the logit of `O`, as [section 9.6](09_named_entities.ipynb) shows.)
 
 # %% [markdown]
 # ### Tuning the threshold
@@ -422,11 +424,11 @@ ax.legend(fontsize="small")
 plt.show()
 
 # %% [markdown]
-# The interval of the gain lies well above 0, so tuning helps. Figure 2.3 shows why. The top of F1 is near a
-# threshold of 0.3, close to what [Eq. 2.3](eq-2-3) predicts, and at 0.5 the curve has already fallen. Accuracy
-# is nearly flat there, which means that the tuned threshold costs almost nothing in accuracy. For you it
-# follows that a fair comparison needs a tuned threshold. From here on we compare every loss with *cross entropy
-# and a tuned threshold*, not with cross entropy alone.
+# The 95% confidence interval of the gain lies well above 0, so tuning helps. (If it included 0, we could not
+# tell.) Figure 2.3 shows why. The top of F1 is near a threshold of 0.3, close to what [Eq. 2.3](eq-2-3)
+# predicts, and at 0.5 the curve has already fallen. Accuracy is nearly flat there, which means that the tuned
+# threshold costs almost nothing in accuracy. For you it follows that a fair comparison needs a tuned threshold.
+# From here on we compare every loss with *cross entropy and a tuned threshold*, not with cross entropy alone.
 
 # %% [markdown]
 # ### How many positives does tuning need?

@@ -197,7 +197,8 @@ pd.DataFrame(rows).T.round(4)
 # %% [markdown]
 # The table says what the formulas say. Eq. 7 gives both taggers 0.02, half of their error rate, and so it
 # cannot choose between them. Eq. 8 gives the careful one 0.667 and the eager one 0.286. These are exactly
-# scikit-learn's $1 - F_1$, and with γ = 1 they hardly change.
+# scikit-learn's $1 - F_1$, and with γ = 1 they hardly change, because here γ is added once to the sums over all
+# examples, and not to every example.
 #
 # > "the proposed losses perform as a soft version of F1 score" (Section 5.2)
 #
@@ -542,10 +543,11 @@ pd.DataFrame(shares, index=[f"batch of {b}" for b in sizes]).T.round(3)
 
 
 # %% [markdown]
-# With one positive in a hundred, 85% of the batches of 16 have none. Such a batch is not silent. If γ is above
-# 0, it lowers every $p$. The slope of the linear loss is then $\gamma/(\sum p + \gamma)^2$ for each example.
-# That of the squared loss is $2\gamma p/(\sum p^2 + \gamma)^2$, which fades as $p$ falls. Here, too, the square
-# protects. With γ = 0 the loss of an empty batch is the constant 1, which has no gradient.
+# With one positive in a hundred, 85% of the batches of 16 have none. Such a batch has a gradient all the same.
+# If γ is above 0, the batch lowers every $p$. The slope of the linear loss is then $\gamma/(\sum p + \gamma)^2$
+# for each example. That of the squared loss is $2\gamma p/(\sum p^2 + \gamma)^2$, which fades as $p$ falls.
+# Here, too, the square protects. With γ = 0 the loss of an empty batch is the constant 1, which has no
+# gradient.
 #
 # ### The dice of a batch is not the dice of the set
 #
@@ -672,6 +674,8 @@ display(pd.DataFrame(zeros).T)
 #   losses never collapse on full batches.
 # - Where the model can represent the true probabilities, cross entropy with a tuned threshold is as good as
 #   dice; where no straight line is right, dice can find a better direction.
+# - At set level γ hardly matters where a batch has many positives; in a batch without any, γ alone gives a
+#   gradient, and that gradient lowers every $p$.
 # - Where batches may lack positives, use the squared loss, start at the log prior, and take larger batches or
 #   add the sums of several.
 

@@ -82,7 +82,7 @@ torch.set_default_dtype(torch.float64)
 
 
 # %% [markdown]
-# ## 5.1 The index: two differences, two weights
+# ## 5.1 The index: two differences, two prices
 #
 # Figure 5.1 shows a sentence of 23 tokens. As in chapter 03, let $A$ be the set of tokens that a model calls
 # positive, and $B$ the set of those that are positive. Three kinds of tokens matter: those in both sets, those
