@@ -359,9 +359,9 @@ print(f"F1 at 0.5: {f1_score(true_p > 0.5, y_big):.3f}")
 # %% [markdown]
 # The rule predicts 0.261, half of the best F1, and the best of all thresholds is 0.260. At 0.5 the very same
 # probabilities give a clearly lower F1. In chapter 04 we meet the rule again, in the gradient of the dice loss.
-# Of course you know neither the true probabilities nor the best F1 of your own data. What you can do is to try
-# all thresholds on data with labels. (For a tagger, whose classes are many and one of which is `O`, the
-# threshold is a number that you add to the logit of `O`, as [section 9.6](09_named_entities.ipynb) shows.)
+# On your own data you know neither the true probabilities nor the best F1. You can, however, try all thresholds
+# on data with labels. (For a tagger, whose classes are many and one of which is `O`, the threshold is a number
+# that you add to the logit of `O`, as [section 9.6](09_named_entities.ipynb) shows.)
 
 # %% [markdown]
 # ### Tuning the threshold

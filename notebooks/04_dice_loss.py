@@ -399,10 +399,10 @@ fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", nco
 plt.show()
 
 # %% [markdown]
-# The left panel has a surprise. *Eq. 6* scores 0 from every start, on every data set: it has **collapsed**,
-# which means that it calls everything negative. *Eq. 7* stays behind cross entropy, as its built-in threshold
-# predicts, and from 2 three of its eight runs end at 0 as well. The two *set-level* losses reach about 0.52
-# from everywhere, clearly more than cross entropy.
+# In the left panel *Eq. 6* scores 0 from every start, on every data set: it has **collapsed**, which means that
+# it calls everything negative. *Eq. 7* stays behind cross entropy, as its built-in threshold predicts, and from
+# 2 three of its eight runs end at 0 as well. The two *set-level* losses reach about 0.52 from everywhere,
+# clearly more than cross entropy.
 #
 # The right panel shows that most of these differences were differences of the threshold. Every loss that
 # started at −3 or 0 ends within 0.02 of cross entropy, and the interval of Eq. 8 minus cross entropy
@@ -612,8 +612,8 @@ plt.show()
 
 # %% [markdown]
 # It does. On the whole set the best threshold is 0.35, and in batches of 16 it is 0.44. That is nearer to 0.5,
-# the best threshold for accuracy. In the limit this is no surprise. A batch with at most one positive is almost
-# a single example, and section 4.2 showed that single examples lead to an error rate.
+# the best threshold for accuracy. The reason is that a batch with at most one positive is almost a single
+# example, and section 4.2 showed that single examples lead to an error rate.
 #
 # <div class="play" data-play="batches"><img src="../_static/play-batches.png"
 # alt="Left, F1 of the set and the expected dice of batches of 16 against the threshold: the batches' curve is flat, near 0.95. Right, how many positives a batch has: none in 85 of 100 batches."></div>

@@ -374,7 +374,8 @@ print(f"set-level loss {set_loss:.4f} = 1 − F2, with F2 = {f2:.4f}")
 #
 # With `squared=False`, as in this chapter, dicebook has the same values and gradients. By default dicebook
 # squares the errors: FP becomes $\sum p^2\,(1 - y)$, and FN becomes $\sum (1 - p)^2\,y$. On hard predictions
-# that is the same, and in training it collapses less often (chapter 07).
+# both forms are the same. In training, squared denominators collapse less often, as chapters 04 and 07 show for
+# dice.
 
 # %% [markdown]
 # ## 5.6 When is it dice, exactly?
@@ -400,8 +401,8 @@ print(f"set-level loss {set_loss:.4f} = 1 − F2, with F2 = {f2:.4f}")
 # ## 5.7 The trade-off, trained
 #
 # We train a logistic model on the blobs, where one example in twenty is positive. We do it for nine values of α
-# with β = 1 − α, at both levels, and on five seeds. As α rises, false positives become dearer, so we expect
-# more precision and less recall. The first table is for the set level, at threshold 0.5.
+# with β = 1 − α, at both levels, and on five seeds. As α rises, false positives cost more, so we expect more
+# precision and less recall. The first table is for the set level, at threshold 0.5.
 
 # %%
 weights = [0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95]

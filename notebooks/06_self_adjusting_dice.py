@@ -143,7 +143,7 @@ pd.Series(found, ["found", "missed", "false alarm", "rightly left alone"])
 # right. The paper fears that easy examples, and easy negatives most of all, then "dominate training". The
 # argument has a flaw. Under [Eq. 5](eq-5) easy negatives cannot dominate: the score of a negative is 0 for
 # every $p$, so it has no gradient at all (section 3.4). The fear fits [Eq. 6](eq-6), where the smoothing γ
-# gives every negative a gradient. That is the loss which we now try to improve.
+# gives every negative a gradient. Self-adjusting dice starts from that loss.
 
 # %% [markdown]
 # ## 6.2 The self-adjusting dice loss

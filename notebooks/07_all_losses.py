@@ -86,8 +86,8 @@ plt.show()
 # where a loss comes to rest: where its curve, read from left to right, crosses zero from above. Cross entropy
 # comes to rest at 0.05, the share of positives. Focal loss rests at 0.25, and squared dice at 0.026. The
 # per-example linear dice is below zero everywhere, so it lowers $p$ all the way. Self-adjusting dice with α = 1
-# is the strangest: it goes to one of the two ends, and the start decides which. These are five losses for the
-# same task, and no two of them agree.
+# comes to rest nowhere in between: it goes to one of the two ends, and the start decides which. These are five
+# losses for the same task, and no two of them agree.
 #
 # - **For** readers who must now choose one.
 # - **You need** the summaries of chapters 02 to 06.
@@ -308,10 +308,10 @@ resting = {name: " or ".join(rest(name)) for name in table2}
 pd.Series(resting, name="rests at p =")
 
 # %% [markdown]
-# We find that cross entropy rests at the share of positives, and with balanced weights it rests at 0.5. Linear
-# dice and Tversky at these prices rest only at $p = 0$, which is a collapse. For DSC the start decides. All of
-# this was one bias, and one example at a time. A real model has features as well, and a set-level loss looks at
-# all examples together. What happens then?
+# Cross entropy rests at the share of positives, and with balanced weights it rests at 0.5. Linear dice and
+# Tversky at these prices rest only at $p = 0$, which is a collapse. For DSC the start decides. All of this was
+# one bias, and one example at a time. A real model has features as well, and a set-level loss looks at all
+# examples together. What happens then?
 
 # %% [markdown]
 # ## 7.4 All losses on one problem
@@ -473,12 +473,11 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 # %% [markdown]
 # Here the losses differ even after tuning. Linear dice reaches 0.41 where cross entropy has 0.34. Squared dice
-# is ahead as well, by a little less. The surprise is weighted cross entropy, which comes close to linear dice
-# with a weight that did harm on the first problem. The intervals of all three exclude 0. The last column
-# explains it. Linear dice and weighted cross entropy call nearly all far negatives positive, and keep the line
-# that sorts the rest. Cross entropy calls two thirds of them positive, and turns its line because of the
-# others. For you this means that weighted cross entropy belongs among the baselines, beside the tuned
-# threshold.
+# is ahead as well, by a little less. Weighted cross entropy comes close to linear dice, with the same weight
+# that did harm on the first problem. The intervals of all three exclude 0. The last column explains it. Linear
+# dice and weighted cross entropy call nearly all far negatives positive, and keep the line that sorts the rest.
+# Cross entropy calls two thirds of them positive, and turns its line because of the others. For you this means
+# that weighted cross entropy belongs among the baselines, beside the tuned threshold.
 
 # %% [markdown]
 # ## 7.5 More than two classes
@@ -672,8 +671,8 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["entity F1, %", "tags righ
 #   focal loss.
 # - At set level dice trains from every start; for single examples linear dice, Tversky loss and self-adjusting
 #   dice collapse.
-# - With tuned thresholds we found no difference on the toy, but where no model can be right, linear dice and
-#   weighted cross entropy are ahead of cross entropy.
+# - With tuned thresholds we found no difference on the toy, but where no straight line is right, linear dice
+#   and weighted cross entropy are ahead of cross entropy.
 # - With several classes, a linear denominator lets a rare class go to 0, and squares do not ([Eq.
 #   7.2](eq-7-2)).
 
