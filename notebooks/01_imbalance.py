@@ -14,11 +14,11 @@
 # # 01 Imbalance: what we look for is rare
 #
 # You write a program that finds names in news. It takes you one line: say "not a name" to every word. You test
-# it on a famous newspaper corpus, and it is right five times out of six. If you report accuracy, it looks like
-# a decent tagger, and yet it has found nothing. This is the problem that the book is about. In most corpora of
-# language, what we look for is rare, and the usual score and the usual loss both say that finding nothing is
-# nearly right. In this chapter we count how rare it is, see what accuracy makes of it, and meet F1. F1 sees the
-# problem, but it has no gradient that a network could be trained on.
+# it on a famous newspaper corpus, and it is right five times out of six. By its accuracy the program looks like
+# a decent tagger, and yet it has found nothing. In most corpora of language, what we look for is rare, and the
+# usual score and the usual loss both say that finding nothing is nearly right. In this chapter we count how
+# rare it is, see what accuracy makes of it, and meet F1. F1 sees the problem, but it has no gradient that a
+# network could be trained on.
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -54,12 +54,14 @@ shares({name: real[name] for name in order})
 plt.show()
 
 # %% [markdown]
-# Figure 1.1 shows how large the problem is in six real corpora. In the two corpora of reading, the positives
-# are a thin line. In entity recognition they are between a twentieth and a sixth of all words. MRPC is
-# different: there two thirds of the examples are positive.
+# We call the examples that we look for **positives**, and all others negatives. Figure 1.1 shows how rare the
+# positives are in six real corpora. In the two corpora of reading, the positives are a thin line. In entity
+# recognition they are between a twentieth and a sixth of all words. MRPC is different: there two thirds of the
+# examples are positive.
 #
 # - **For** readers who have trained a classifier and found that 90% accuracy said nothing.
-# - **You need** Python and the idea of a training and a test set; no mathematics beyond fractions.
+# - **You need** Python, fractions, and the idea of a training and a test set; for section 1.5 also what a
+#   gradient is.
 # - **You will be able to** say how unbalanced a corpus is and in which unit, why accuracy rewards finding
 #   nothing, and which three properties of F1 the rest of the book is about.
 # - **Time** about 15 seconds on a CPU; a GPU does not help. Symbols and terms: [Notation and
@@ -96,8 +98,8 @@ print(f"{negative} negatives, {positive} positives: {ratio:.1f} to 1")
 # %% [markdown]
 # In machine reading the task is to answer a question from a paragraph. A model answers by pointing at two
 # places: the word where the answer starts, and the word where it ends. Here an example is a **position**. Every
-# word of the paragraph is an example, once for every question that is asked about it. Two of these examples are
-# positive, or none if the paragraph has no answer.
+# word of the paragraph is an example, once for every question that is asked about it. For each question two of
+# these examples are positive, or none if the paragraph has no answer.
 #
 # > "given a chunk of text of an arbitrary length, only two tokens are positive (or of interest) with all the
 # > rest being background" (the paper, Section 1)
@@ -126,8 +128,9 @@ pd.DataFrame(
 # %% [markdown]
 # Two of the nine words are positive. In a longer paragraph there are still only two, among many more negatives.
 # (If the answer is a single word, it is both start and end, and counts twice.) Notice that the ratio belongs to
-# a unit. The same corpus, counted in characters, in word pieces or in sentences, gives other ratios (exercise
-# 1.5). So whenever you read such a ratio, ask what was counted. We do that now with the ratios of the paper.
+# a unit. The same corpus, counted in characters, in word pieces (the parts into which a tokenizer cuts words)
+# or in sentences, gives other ratios (exercise 1.5). So whenever you read such a ratio, ask what was counted.
+# We do that now with the ratios of the paper.
 #
 # ## 1.2 Table 1, counted again
 #
@@ -206,9 +209,10 @@ pd.DataFrame(scores, index=["accuracy", "F1"]).T.round(1)
 
 # %% [markdown]
 # The tagger that finds nothing is right for almost nine tokens in ten. The memory gains five points of
-# accuracy, but thirty points of F1. We have not explained F1 yet; for now it is enough that it gives 0 to a
-# tagger that finds nothing. How much do these gaps depend on the imbalance? The function `rebalance` leaves out
-# sentences until the corpus has the ratio that we want, so we can try several ratios.
+# accuracy, but thirty points of F1. We have not explained F1 yet; for now it is enough that it counts whole
+# entities, and gives 0 to a tagger that finds none. How much do these gaps depend on the imbalance? The
+# function `rebalance` leaves out sentences until the corpus has the ratio that we want, so we can try several
+# ratios.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 ratios = [2, 4, 7, 15, 30]
@@ -234,9 +238,9 @@ plt.show()
 
 # %% [markdown]
 # As the imbalance grows, both dashed lines rise above 95% and come together. At thirty negatives for each
-# positive, accuracy separates the two taggers by only 1.4 points. The full lines, F1, stay 17 points apart and
-# more. If you had only the accuracy, you would conclude that both taggers are excellent and that the second was
-# not worth the trouble. Why does F1 see what accuracy does not?
+# positive, accuracy separates the two taggers by only 1.4 points. The full lines, F1, stay at least 17 points
+# apart. If you had only the accuracy, you would conclude that both taggers are excellent and that the second
+# was not worth the trouble. Why does F1 see what accuracy does not?
 
 # %% [markdown]
 # ## 1.4 F1, and what it does not count
@@ -256,8 +260,8 @@ plt.show()
 # \end{aligned} \tag{1.1}
 # $$
 #
-# Read the last fraction aloud. Above, we count what was found, twice; below, we add every false alarm and every
-# miss. If nothing is found, the numerator is 0, and so is F1.
+# The numerator of the last fraction counts every true positive twice. The denominator adds every false positive
+# (a false alarm) and every false negative (a miss). If nothing is found, the numerator is 0, and so is F1.
 
 # %%
 def confusion(y, guess):
@@ -277,14 +281,15 @@ def f1(y, guess):
 
 
 # %% [markdown]
-# Three properties of this fraction will occupy us in the rest of the book.
+# Three properties of this fraction matter as soon as we want to train for it.
 #
 # **First, true negatives do not occur in it.** Add a million easy negatives, all of them classified correctly.
 # Accuracy goes to almost 100%, and F1 does not move (chapter 03).
 #
-# **Second, it belongs to a set and not to an example.** The accuracy of a set is the mean of the accuracies of
-# its parts. For F1 this is not true. Therefore a loss that is computed example by example, or batch by batch,
-# and then averaged, is something other than the F1 of the whole (chapters 03 and 04).
+# **Second, it belongs to a set and not to an example.** If you cut a set into parts of equal size, its accuracy
+# is the mean of the accuracies of the parts. For F1 this is not true. Therefore a loss that is computed example
+# by example, or batch by batch, and then averaged, is something other than the F1 of the whole (chapters 03 and
+# 04).
 #
 # **Third, it is a staircase.** A model gives probabilities, and a threshold turns them into decisions. F1 sees
 # only the decisions. To see what that means, we take a set with one missed positive and move its probability
@@ -333,8 +338,8 @@ pd.DataFrame(ratio_of, index=names).T.round(2)
 
 # %% [markdown]
 # For the fresh model, the gradient of the negatives is larger by the ratio of the classes, 59 times in SQuAD
-# 1.1. It follows that the first steps of training lower every probability, until the model has learned how rare
-# positives are. From then on both sides are equal, as the second column shows.
+# 1.1. It follows that the first steps of training go mostly into lowering all probabilities, until the model
+# has learned how rare positives are. At that point both sides are equal, as the second column shows.
 #
 # Imbalance thus does two things. It uses up the first steps of training; and it leaves most probabilities of
 # positives below 0.5, so that the usual threshold misses them. Chapter 02 repairs both, with a better start and

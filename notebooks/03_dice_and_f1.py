@@ -94,7 +94,8 @@ torch.set_default_dtype(torch.float64)
 # > "an F1-oriented statistic used to gauge the similarity of two sets" (the paper, Section 3.3)
 #
 # (eq-3)=
-# Dice {cite}`dice1945` and Sørensen {cite}`sorensen1948` compare what two sets share with how large they are:
+# Dice {cite}`dice1945` and Sørensen {cite}`sorensen1948` compare what two sets share with how large they are.
+# The paper calls their coefficient DSC for short:
 #
 # $$ \mathrm{DSC}(A, B) = \frac{2\,|A \cap B|}{|A| + |B|} \tag{3} $$
 #
@@ -110,8 +111,8 @@ print(f"shared {len(A & B)}, sizes {len(A)} and {len(B)}")
 print(f"dice {dice_of_sets(A, B):.3f}")
 
 # %% [markdown]
-# Three positions are shared, so the numerator is six, and the two sets together have nine. You may know this
-# fraction from somewhere else.
+# Three positions are shared, so the numerator is six, and the two sets together have nine. You have met this
+# fraction before.
 #
 # ## 3.2 The dice coefficient is F1
 #
@@ -141,8 +142,8 @@ print(f"scikit-learn's F1: {sklearn_f1(gold, said):.4f}")
 
 
 # %% [markdown]
-# One outcome does not occur in Eq. 4: the true negatives. To see what that means, we keep the three kinds of
-# marks as they are, and add more and more words that both the person and the tagger leave alone.
+# One outcome does not occur in Eq. 4: the true negatives. To see what that means, we keep TP, FP and FN as they
+# are, and add more and more words that both the person and the tagger leave alone.
 
 # %%
 def f1_and_accuracy(tp, fp, fn, tn):
@@ -187,8 +188,8 @@ plt.show()
 # ## 3.3 F1 belongs to a set
 #
 # Training works on small batches, and adds up what it learns from each. This is harmless for accuracy, which is
-# a mean over examples. We try whether it is harmless for F1. Take two batches. In the first there is one name,
-# and the tagger finds it. In the second there are nine names, and it misses all of them.
+# a mean over examples. Is it harmless for F1? Take two batches. In the first there is one name, and the tagger
+# finds it. In the second there are nine names, and it misses all of them.
 
 # %%
 first = {"tp": 1, "fp": 0, "fn": 0, "tn": 15}
@@ -257,7 +258,7 @@ print(
 # ## 3.4 Down to one example
 #
 # To train we need a derivative. A decision, "in $A$ or not", has none. So we replace it by the probability
-# $p_{i1}$ that the model gives to being in $A$, which can change smoothly.
+# $p_{i1}$ that the model gives to the positive class, which can change smoothly.
 #
 # > "For an individual example xi, its corresponding dice coefficient is given as follows" (the paper, Section
 # > 3.3)
@@ -335,8 +336,8 @@ print(p.grad)
 # $$ \mathrm{DSC}(x_i) = \frac{2\, p_{i1}\, y_{i1} + \gamma}{p_{i1} + y_{i1} + \gamma} \tag{6} $$
 #
 # It was meant to avoid $0/0$, but it does more. For a negative the coefficient is now $\gamma/(p + \gamma)$,
-# which falls as $p$ rises. A negative has a gradient again, and it has it only through γ. For a loss we take
-# one minus the coefficient.
+# which falls as $p$ rises. A negative has a gradient again, and it owes this gradient to γ alone. For a loss we
+# take one minus the coefficient.
 
 # %%
 def dice_loss_of_example(p, y, gamma=1.0):
@@ -391,11 +392,12 @@ pd.DataFrame(rows).T.round(3)
 # alt="Left, the loss of a positive and of a negative against p; right, the slopes of both. With γ = 1 the slope is 1 for a negative and −0.75 for a positive at p = 0, and the costliest mistake costs 0.5."></div>
 
 # %% [markdown]
-# Go through the table from the top. As γ shrinks, the slope of a negative at $p = 0$ grows without bound, while
-# at other values of $p$ it vanishes. Half way, at $p = 0.5$, it is largest for γ = 0.5. As γ grows further, all
-# numbers shrink, and even the costliest mistake costs little. In other words, γ leads from a loss that is blind
-# to negatives (γ = 0) to the absolute error $|p - y|$ (γ → ∞, exercise 3.3). The paper sets it to 1 and gives
-# no reason. So far we looked at slopes with respect to $p$. A network sees something else.
+# Read the table from the row γ = 1. Upwards, γ shrinks: the slope of a negative at $p = 0$ grows without bound,
+# while at other values of $p$ it vanishes. Downwards, γ grows: all numbers shrink, and even the costliest
+# mistake costs little. (At $p = 0.5$ the slope of a negative is largest between two rows, for γ = 0.5.) In
+# other words, γ leads from a loss that is blind to negatives (γ = 0) to a small multiple of the absolute error
+# $|p - y|$ (γ → ∞, exercise 3.3). The paper sets it to 1 and gives no reason. So far we looked at slopes with
+# respect to $p$. A network sees something else.
 
 # %% [markdown]
 # ## 3.6 The gradient on the logit
@@ -459,9 +461,9 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# Nowhere. Cross entropy comes to rest at the share of positives, where its curve crosses zero. The curve of the
-# per-example dice loss never crosses it. From *every* starting point the negatives win, until all probabilities
-# are 0.
+# They balance nowhere. Cross entropy comes to rest at the share of positives, where its curve crosses zero. The
+# curve of the per-example dice loss never crosses it. From *every* starting point the negatives win, until all
+# probabilities are 0.
 #
 # This looks like the end of the idea. It is not, because we left F1 when we went down to one example in section
 # 3.4. A loss that sums over the whole set first knows how many positives are still missing, and while many are

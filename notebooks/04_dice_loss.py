@@ -112,7 +112,7 @@ torch.set_default_dtype(torch.float64)
 # $$ \mathrm{DL} = 1 - \frac{2 \sum_i p_{i1} y_{i1} + \gamma}{\sum_i p_{i1}^2 + \sum_i y_{i1}^2 +
 # \gamma} \tag{8} $$
 #
-# On paper the two differ only in where the sum is written. In code they differ only in where the mean is taken.
+# On paper the two differ only in the place of the sum, and in code only in the place of the mean.
 
 # %%
 def dice_loss_per_example(p, y, gamma=1.0):
@@ -125,16 +125,16 @@ def dice_loss_of_set(p, y, gamma=1.0):
 
 
 # %% [markdown]
-# The library has one function for both. [Eq. 7](eq-7) gives it the three numbers of each example, and [Eq.
-# 8](eq-8) gives it their sums.
+# The library has one function for both. [Eq. 7](eq-7) gives it three numbers of each example, $p\,y$, $p^2$ and
+# $y^2$, and [Eq. 8](eq-8) gives it the sums of these numbers.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 Markdown(f"```python\n{inspect.getsource(equations.dice_coefficient)}```")
 
 # %% [markdown]
-# Each of the two also exists with plain $p$ and $y$ in the denominator. Per example that is [Eq. 6](eq-6)
-# again; at set level it is Eq. 8 with $\sum p$ in place of $\sum p^2$. Together these are four losses, and all
-# of them are called dice loss.
+# Each of the two losses also exists with plain $p$ and $y$ in the denominator. Per example that is [Eq.
+# 6](eq-6) again; at set level it is Eq. 8 with $\sum p$ in place of $\sum p^2$. Together these are four losses,
+# and all of them are called dice loss.
 
 # %%
 FOUR = {
@@ -197,7 +197,8 @@ pd.DataFrame(rows).T.round(4)
 # %% [markdown]
 # The table says what the formulas say. Eq. 7 gives both taggers 0.02, half of their error rate, and so it
 # cannot choose between them. Eq. 8 gives the careful one 0.667 and the eager one 0.286. These are exactly
-# scikit-learn's $1 - F_1$, and with γ = 1 they hardly change.
+# scikit-learn's $1 - F_1$, and with γ = 1 they hardly change, because here γ is added once to the sums over all
+# examples, and not to every example.
 #
 # > "the proposed losses perform as a soft version of F1 score" (Section 5.2)
 #
@@ -218,7 +219,12 @@ pd.DataFrame(rows).T.round(4)
 #
 # A per-example loss treats each group by itself. Let $L_1(p)$ be the loss of a positive and $L_0(p)$ that of a
 # negative. A share η of the group is positive, so the group costs $\eta L_1(p) + (1-\eta) L_0(p)$. For [Eq.
-# 6](eq-6) the slope of this cost is
+# 6](eq-6) the two losses are
+#
+# $$ L_1(p) = 1 - \frac{2p + \gamma}{p + 1 + \gamma} = \frac{1 - p}{1 + p + \gamma}, \qquad
+# L_0(p) = 1 - \frac{\gamma}{p + \gamma} = \frac{p}{p + \gamma} $$
+#
+# The slope of the cost of the group is therefore
 #
 # $$ (1-\eta)\,\frac{\gamma}{(p+\gamma)^2} \;-\; \eta\,\frac{2+\gamma}{(1+p+\gamma)^2} $$
 #
@@ -233,9 +239,9 @@ pd.DataFrame(rows).T.round(4)
 # $$ \text{Eq. 6 is minimised by}\quad p = \begin{cases} 1 & \eta > 0.5 \\ 0 & \eta < 0.5
 # \end{cases} \tag{4.3} $$
 #
-# So Eq. 6 makes all predictions hard and follows the majority of each group. For every γ it minimises the error
-# rate, as we found for hard predictions. Where positives are rare and hard to recognise, no group has a
-# majority of positives, and the loss is smallest for a model that says "negative" everywhere.
+# So Eq. 6 makes all predictions hard and follows the majority of each group. For every γ above 0 it minimises
+# the error rate, as we found for hard predictions. Where positives are rare and hard to recognise, no group has
+# a majority of positives, and the loss is smallest for a model that says "negative" everywhere.
 #
 # ### At set level
 #
@@ -252,10 +258,10 @@ pd.DataFrame(rows).T.round(4)
 # $$ \frac{\partial (1-D)}{\partial p_i} = \frac{D - 2 y_i}{S}\ \text{ (linear)}, \qquad
 # \frac{\partial (1-D)}{\partial p_i} = \frac{2\,(D\,p_i - y_i)}{S}\ \text{ (squared)} \tag{4.4} $$
 #
-# Look at the linear form, and leave out the common factor $1/S$. A negative lowers its $p$ with the strength
-# $D$, and a positive raises its $p$ with the strength $2 - D$. While the dice is still low, one positive
-# therefore outweighs many negatives. A per-example loss cannot do this, because it does not know how well the
-# set is doing.
+# Look at the linear form, and leave out the common factor $1/S$. The $p$ of a negative is lowered with the
+# strength $D$, and the $p$ of a positive is raised with the strength $2 - D$. While the dice is still low, one
+# positive therefore outweighs many negatives. A per-example loss cannot do this, because it does not know how
+# well the set is doing.
 #
 # (eq-4-5)=
 # Over a group of examples that look alike the mean of $y_i$ is η. We put it into Eq. 4.4. The linear slope
@@ -264,10 +270,10 @@ pd.DataFrame(rows).T.round(4)
 # $$ \text{linear:}\quad p = \begin{cases} 1 & \eta > D/2 \\ 0 & \eta < D/2 \end{cases} \qquad\qquad
 # \text{squared:}\quad p = \min(1,\ \eta / D) \tag{4.5} $$
 #
-# In words: the linear loss makes predictions hard, and says "yes" from half of its own dice on. With hard
-# predictions $D$ is F1, so this is *half of F1*, the best threshold of [Eq. 2.3](eq-2-3). The squared loss
-# keeps probabilities, but scales the true ones up by $1/D$. At $p = 0.5$ its threshold is $D/2$ as well; its
-# $D$, however, is the dice of soft predictions and not F1.
+# In words: the linear loss makes predictions hard, and calls an example positive if its true probability is
+# above half of the dice that the set has. With hard predictions $D$ is F1, so this is *half of F1*, the best
+# threshold of [Eq. 2.3](eq-2-3). The squared loss keeps probabilities, but scales the true ones up by $1/D$. At
+# $p = 0.5$ its threshold is $D/2$ as well; its $D$, however, is the dice of soft predictions and not F1.
 #
 # We check this by a small experiment. We give 4000 examples of the toy free probabilities, each with its own
 # logit, and let Adam minimise the expected loss.
@@ -393,10 +399,10 @@ fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", nco
 plt.show()
 
 # %% [markdown]
-# The left panel has a surprise. *Eq. 6* scores 0 from every start, on every data set: it has **collapsed**,
-# which means that it calls everything negative. *Eq. 7* stays behind cross entropy, as its built-in threshold
-# predicts, and from 2 three of its eight runs end at 0 as well. The two *set-level* losses reach about 0.52
-# from everywhere, clearly more than cross entropy.
+# In the left panel *Eq. 6* scores 0 from every start, on every data set: it has **collapsed**, which means that
+# it calls everything negative. *Eq. 7* stays behind cross entropy, as its built-in threshold predicts, and from
+# 2 three of its eight runs end at 0 as well. The two *set-level* losses reach about 0.52 from everywhere,
+# clearly more than cross entropy.
 #
 # The right panel shows that most of these differences were differences of the threshold. Every loss that
 # started at −3 or 0 ends within 0.02 of cross entropy, and the interval of Eq. 8 minus cross entropy
@@ -439,17 +445,16 @@ plt.show()
 # $$ \text{Eq. 6:}\quad \frac{dL_0}{dp} = \frac{\gamma}{(p+\gamma)^2}, \qquad\qquad
 # \text{Eq. 7:}\quad \frac{dL_0}{dp} = \frac{2\gamma p}{(p^2+\gamma)^2} $$
 #
-# As $p$ goes to 0, the first stays at $1/\gamma$ and the second goes to 0. A positive has a slope of similar
-# size under both. Near $p = 0$ the many negatives therefore outweigh the positives under Eq. 6. With the
-# square, easy negatives fall silent, and the positives decide.
+# As $p$ goes to 0, the first stays at $1/\gamma$ and the second goes to 0. A positive near $p = 0$ has a slope
+# of similar size under both, if γ is 1. Near $p = 0$ the many negatives therefore outweigh the positives under
+# Eq. 6. With the square, the slope of easy negatives goes to 0, and the positives decide.
 
 # %% [markdown]
 # ### Where no straight line is right
 #
-# So far dice was a threshold that learned itself. But our toy was kind to cross entropy, since a logistic model
-# can represent its true probabilities. Real models are rarely that right. We therefore build a second toy, on
-# purpose, where no straight line is right: three negatives in a hundred lie far beyond the positives, to one
-# side.
+# So far dice did nothing but move the threshold. But our toy is easy for cross entropy, since a logistic model
+# can represent its true probabilities. Real models often cannot. We therefore build a second toy, on purpose,
+# where no straight line is right: three negatives in a hundred lie far beyond the positives, to one side.
 
 # %%
 def cell(values):
@@ -493,10 +498,10 @@ print(f"{i.mean:+.3f} [{i.low:+.3f}, {i.high:+.3f}]")
 # %% [markdown]
 # Here dice beats the tuned threshold, and the interval is clearly above 0. Figure 4.4 shows how. In it, cross
 # entropy calls 65% of the far negatives positive. Eq. 8 does something that looks worse: it calls all of them
-# positive. Why is that better? An example that is sure and wrong costs cross entropy the more, the farther out
-# it lies. Cross entropy therefore turns its whole line in order to please a few far points. A set-level loss
-# charges at most one false positive for each of them. It gives them up, and gets the rest right. We can measure
-# how far each loss turns, by the angle of the weights on both toys.
+# positive. Why is that better? Under cross entropy an example that the model is sure about, and wrong, costs
+# more the farther out it lies. Cross entropy therefore turns its whole line in order to please a few far
+# points. A set-level loss charges at most one false positive for each of them. It gives them up, and gets more
+# of the rest right. We can measure how far each loss turns, by the angle of the weights on both toys.
 
 # %%
 def direction(loss, blobs):
@@ -538,10 +543,11 @@ pd.DataFrame(shares, index=[f"batch of {b}" for b in sizes]).T.round(3)
 
 
 # %% [markdown]
-# With one positive in a hundred, 85% of the batches of 16 have none. Such a batch is not silent. If γ is above
-# 0, it lowers every $p$. The slope of the linear loss is then $\gamma/(\sum p + \gamma)^2$ for each example.
-# That of the squared loss is $2\gamma p/(\sum p^2 + \gamma)^2$, which fades as $p$ falls. Here, too, the square
-# protects. With γ = 0 the loss of an empty batch is the constant 1, which has no gradient.
+# With one positive in a hundred, 85% of the batches of 16 have none. Such a batch has a gradient all the same.
+# If γ is above 0, the batch lowers every $p$. The slope of the linear loss is then $\gamma/(\sum p + \gamma)^2$
+# for each example. That of the squared loss is $2\gamma p/(\sum p^2 + \gamma)^2$, which fades as $p$ falls.
+# Here, too, the square protects. With γ = 0 the loss of an empty batch is the constant 1, which has no
+# gradient.
 #
 # ### The dice of a batch is not the dice of the set
 #
@@ -606,8 +612,8 @@ plt.show()
 
 # %% [markdown]
 # It does. On the whole set the best threshold is 0.35, and in batches of 16 it is 0.44. That is nearer to 0.5,
-# the best threshold for accuracy. In the limit this is no surprise. A batch with at most one positive is almost
-# a single example, and section 4.2 showed that single examples lead to an error rate.
+# the best threshold for accuracy. The reason is that a batch with at most one positive is almost a single
+# example, and section 4.2 showed that single examples lead to an error rate.
 #
 # <div class="play" data-play="batches"><img src="../_static/play-batches.png"
 # alt="Left, F1 of the set and the expected dice of batches of 16 against the threshold: the batches' curve is flat, near 0.95. Right, how many positives a batch has: none in 85 of 100 batches."></div>
@@ -644,16 +650,18 @@ display(Markdown("Runs of six that end at an F1 of 0"))
 display(pd.DataFrame(zeros).T)
 
 # %% [markdown]
-# The linear loss collapses in batches of 16 and 64, in every run; at 256 it recovers. The squared loss and
-# cross entropy never collapse, not even in batches of 16, most of which have no positive. There the mean F1 of
-# the squared loss, 0.40, is not below that of cross entropy. Larger batches do help it, however: at 16 it does
-# worse than at 256.
+# The linear loss collapses in batches of 16 and 64, in every run, and in batches of 256 it does not. The
+# squared loss and cross entropy never collapse, not even in batches of 16, most of which have no positive.
+# There the mean F1 of the squared loss, 0.40, is not below that of cross entropy. The squared loss is better in
+# batches of 256 than in batches of 16 on average, although the intervals are wide.
 #
 # What follows for you? Keep the squares. Choose batches of several hundred decisions if positives are as rare
 # as here; for a tagger that is a handful of sentences. If several hundred sentence pairs do not fit into
-# memory, add the statistics of several batches before you divide (exercise 4.4). Section 17.4 has one case on
-# real text. With several classes there is one more reason for the squares: a linear loss keeps a fresh tagger
-# at the majority class ([Eq. 7.2](eq-7-2)).
+# memory, add the sums of several batches before you divide (exercise 4.4). The squares alone are not always
+# enough. Section 17.4 shows a rare label on real text where squared dice fails in small batches from a bias
+# near 0. It works from the log prior, with two positives in every batch, or in larger batches. With several
+# classes there is one more reason for the squares: a linear loss keeps a fresh tagger at the majority class
+# ([Eq. 7.2](eq-7-2)).
 
 # %% [markdown]
 # ## Summary
@@ -666,7 +674,10 @@ display(pd.DataFrame(zeros).T)
 #   losses never collapse on full batches.
 # - Where the model can represent the true probabilities, cross entropy with a tuned threshold is as good as
 #   dice; where no straight line is right, dice can find a better direction.
-# - In batches without positives use the squared loss, larger batches, or summed statistics.
+# - At set level γ hardly matters where a batch has many positives; in a batch without any, γ alone gives a
+#   gradient, and that gradient lowers every $p$.
+# - Where batches may lack positives, use the squared loss, start at the log prior, and take larger batches or
+#   add the sums of several.
 
 # %% [markdown]
 # ## Exercises

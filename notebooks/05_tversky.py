@@ -15,11 +15,11 @@
 #
 # You look for the names of medicines in reports of side effects. A person will read everything that your tagger
 # marks, so a false alarm costs a few seconds, but a missed medicine may never be found. Or you fill a database
-# without anybody looking, and then a false entry is the greater harm. In both cases the two kinds of error do
-# not cost the same. Dice, however, charges the same price for both. In this chapter we meet Tversky's index,
-# which has a price for each, α and β. We find out what these prices buy: their ratio decides which model is
-# best, and the best threshold is α times the index. This is true of a set. On single examples the prices that
-# you set are not the prices that you get.
+# that nobody checks, and then a false entry is the greater harm. In both cases the two kinds of error do not
+# cost the same. Dice, however, charges the same price for both. In this chapter we meet Tversky's index, which
+# has a price for each, α and β. We find out what these prices buy: their ratio decides which model is best, and
+# the best threshold is α times the index. This is true of a set. On single examples the prices that you set are
+# not the prices that you get.
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -82,7 +82,7 @@ torch.set_default_dtype(torch.float64)
 
 
 # %% [markdown]
-# ## 5.1 The index: two differences, two weights
+# ## 5.1 The index: two differences, two prices
 #
 # Figure 5.1 shows a sentence of 23 tokens. As in chapter 03, let $A$ be the set of tokens that a model calls
 # positive, and $B$ the set of those that are positive. Three kinds of tokens matter: those in both sets, those
@@ -118,10 +118,10 @@ for name, (a, b) in prices.items():
 pd.Series(index_of).round(3)
 
 # %% [markdown]
-# The first two rows are old friends. With a price on false positives alone, the denominator counts everything
-# that the model called positive, and the index is the precision. With a price on false negatives alone it is
-# the recall. With half a price on each it is dice, which lies between the two. The fourth row is Jaccard's
-# index. It has the same ratio of prices as dice, and another value; we come back to that.
+# You know the first two rows. With α = 1 and β = 0 the denominator counts everything that the model called
+# positive, and the index is the precision. With α = 0 and β = 1 it is the recall. With 0.5 for both it is dice,
+# which lies between precision and recall. With 1 for both it is Jaccard's index. It has the same ratio of
+# prices as dice, and another value; section 5.2 explains this.
 #
 # In dicebook α is called `fp_weight` and β is called `fn_weight`. The library's function takes the three counts
 # as tensors, which need not be whole numbers.
@@ -131,8 +131,8 @@ Markdown(f"```python\n{inspect.getsource(equations.tversky_index)}```")
 
 # %% [markdown]
 # For γ = 0 it gives the four numbers above, and the loss `make_loss("binary_eq9")` is one minus the index.
-# Which prices should you choose? If you know how much recall matters to you, somebody has answered that
-# already.
+# Which prices should you choose? If you know how much more recall matters to you than precision, a score from
+# the literature answers this.
 
 # %% [markdown]
 # ## 5.2 The $F_\beta$ reading, and its condition
@@ -201,8 +201,8 @@ pd.DataFrame(rows).T.round(3)
 # exceeds α, because the index never exceeds 1. (You can change the prices with the sliders of the <a
 # href="../docs/playground.html#loss=tl&amp;squared=false&amp;fp=0.1&amp;fn=0.9">Playground</a>.)
 #
-# We check the rule on the toy of [chapter 04](04_dice_loss.ipynb), where every count is known in closed form.
-# For several α we search for the best threshold, and compare it with the rule.
+# We check the rule on the toy of [chapter 02](02_cross_entropy.ipynb), where every count is known in closed
+# form. For several α we search for the best threshold, and compare it with the rule.
 
 # %%
 def blob_counts(logit, prior=0.05, distance=2.0):
@@ -372,9 +372,10 @@ print(f"set-level loss {set_loss:.4f} = 1 − F2, with F2 = {f2:.4f}")
 # It does, exactly. At set level the paper's sentence about $F_\beta$ is true, and this is the form that you
 # should use.
 #
-# With `squared=False`, as in this chapter, dicebook has the same values and gradients. By default it squares
-# the errors: FP becomes $\sum p^2\,(1 - y)$, and FN becomes $\sum (1 - p)^2\,y$. On hard predictions that is
-# the same, and in training it collapses less often (chapter 07).
+# With `squared=False`, as in this chapter, dicebook has the same values and gradients. By default dicebook
+# squares the errors: FP becomes $\sum p^2\,(1 - y)$, and FN becomes $\sum (1 - p)^2\,y$. On hard predictions
+# both forms are the same. In training, squared denominators collapse less often, as chapters 04 and 07 show for
+# dice.
 
 # %% [markdown]
 # ## 5.6 When is it dice, exactly?
@@ -400,8 +401,8 @@ print(f"set-level loss {set_loss:.4f} = 1 − F2, with F2 = {f2:.4f}")
 # ## 5.7 The trade-off, trained
 #
 # We train a logistic model on the blobs, where one example in twenty is positive. We do it for nine values of α
-# with β = 1 − α, at both levels, and on five seeds. As α rises, false positives become dearer, so we expect
-# more precision and less recall. The first table is for the set level, at threshold 0.5.
+# with β = 1 − α, at both levels, and on five seeds. As α rises, false positives cost more, so we expect more
+# precision and less recall. The first table is for the set level, at threshold 0.5.
 
 # %%
 weights = [0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95]
@@ -485,10 +486,10 @@ plt.show()
 # %% [markdown]
 # ## 5.8 A model that cannot be right
 #
-# In chapter 04 there was: on `misspecified_blobs` no line is right, and a linear model must either turn away
-# from the far negatives or call them positive. We train set-level Tversky loss for four prices and use it at
-# threshold 0.5. Against it we put cross entropy, with a threshold that is tuned on the training set for the
-# same $F_b$. If prices and thresholds are the same thing, the differences should be around 0.
+# In chapter 04 we met such a case: on `misspecified_blobs` no line is right, and a linear model must either
+# turn away from the far negatives or call them positive. We train set-level Tversky loss for four prices and
+# use it at threshold 0.5. Against it we put cross entropy, with a threshold that is tuned on the training set
+# for the same $F_b$. If prices and thresholds are the same thing, the differences should be around 0.
 
 # %%
 def f_b(logits, y, b2, cut=0.0):
@@ -527,10 +528,10 @@ pd.DataFrame.from_dict(
 ).rename_axis("α")
 
 # %% [markdown]
-# They are not. At every price Tversky is ahead, and every interval excludes 0. The far negatives cost cross
-# entropy without bound, so they turn its line. Tversky loss is bounded and gives them up. **Where no model of
-# the class is right, the loss decides which imperfect model you get, and no threshold turns one into another.**
-# Chapters 14 and 17 try it on real taggers.
+# The differences are not around 0. At every price Tversky is ahead, and every interval excludes 0. The far
+# negatives cost cross entropy without bound, so they turn its line. Tversky loss is bounded and gives them up.
+# **Where no model of the class is right, the loss decides which imperfect model you get, and no threshold turns
+# one into another.** Chapters 14 and 17 try it on real taggers.
 
 # %% [markdown]
 # ## Summary

@@ -14,12 +14,12 @@
 # # 06 Self-adjusting dice and focal loss
 #
 # From a loss you expect two things: it raises the probability of a positive, and it lowers the probability of a
-# negative. Every loss so far did both. In this chapter we come to the loss that the paper is known for,
-# self-adjusting dice (DSC). Its idea sounds right: an example that the model is already sure about should count
-# less. As the loss is printed, however, it does the opposite of what you expect as soon as $p > 0.5$. Positives
-# go down, and negatives go up. We find out why, and we find the point where the direction changes. The authors'
-# code has an exponent α that moves this point to $1/(1+\alpha)$. If you keep all examples below it, the loss
-# works.
+# negative. Cross entropy, dice and Tversky loss do both. In this chapter we come to the loss that the paper is
+# known for, self-adjusting dice (DSC). Its idea sounds right: an example that the model is already sure about
+# should count less. As the loss is printed, however, it does the opposite of what you expect as soon as $p >
+# 0.5$. Positives go down, and negatives go up. We find out why, and we find the point where the direction
+# changes. The authors' code has an exponent α that moves this point to $1/(1+\alpha)$. If you keep all examples
+# below it, the loss works.
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -49,7 +49,7 @@ def dsc_loss(p, y, alpha=1.0, gamma=1.0):
     return 1 - (2 * q * y + gamma) / (q + y + gamma)
 
 
-# %% mystnb={"code_prompt_show": "Code of Figure 6.1", "figure": {"caption": "Figure 6.1. The loss of one example for three exponents, \u03b3 = 1. With \u03b1 = 1 a sure yes and a sure no cost the same."}, "image": {"alt": "Two panels. Left, a positive: with alpha 0 the loss falls from 0.5 to 0; with alpha 1 it falls to 0.33 at p = 0.5 and rises back to 0.5. Right, a negative: with alpha 0 it rises to 0.5; with alpha 1 it is a hill of height 0.2 over p = 0.5 with zero at both feet. The curve of alpha 0.1 follows that of alpha 0 up to 0.9 and then turns."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 6.1", "figure": {"caption": "Figure 6.1. The loss of one example for three exponents, \u03b3 = 1. With \u03b1 = 1 the loss is the same for p and for 1 \u2212 p."}, "image": {"alt": "Two panels. Left, a positive: with alpha 0 the loss falls from 0.5 to 0; with alpha 1 it falls to 0.33 at p = 0.5 and rises back to 0.5. Right, a negative: with alpha 0 it rises to 0.5; with alpha 1 it is a hill of height 0.2 over p = 0.5 with zero at both feet. The curve of alpha 0.1 follows that of alpha 0 up to 0.9 and then turns."}} tags=["hide-input"]
 curve = torch.linspace(0, 1, 401)
 lines = {
     "α = 0 (Eq. 6)": (0.0, style("eq6")),
@@ -140,10 +140,10 @@ pd.Series(found, ["found", "missed", "false alarm", "rightly left alone"])
 # Eq. 11 looks only at the decision.
 #
 # Under dice with probabilities, on the other hand, a positive keeps a gradient although its answer is already
-# right. The paper fears that easy examples, and easy negatives most of all, then "dominate training". Here we
-# have to name a flaw of the paper. Under [Eq. 5](eq-5) easy negatives cannot dominate: the score of a negative
-# is 0 for every $p$, so it has no gradient at all (section 3.4). The fear fits [Eq. 6](eq-6), where the
-# smoothing γ gives every negative a gradient. That is the loss which we now try to improve.
+# right. The paper fears that easy examples, and easy negatives most of all, then "dominate training". The
+# argument has a flaw. Under [Eq. 5](eq-5) easy negatives cannot dominate: the score of a negative is 0 for
+# every $p$, so it has no gradient at all (section 3.4). The fear fits [Eq. 6](eq-6), where the smoothing γ
+# gives every negative a gradient. Self-adjusting dice starts from that loss.
 
 # %% [markdown]
 # ## 6.2 The self-adjusting dice loss
@@ -211,7 +211,7 @@ of_positive = pd.Series(p.grad, p.tolist())
 of_positive.round(3)
 
 # %% [markdown]
-# Up to the middle the slopes are as expected. Beyond it they become *positive*, and they grow. At $p = 0.9$ the
+# Up to $p = 0.5$ the slopes are as expected. Beyond it they become *positive*, and they grow. At $p = 0.9$ the
 # derivative is 0.549, so gradient descent moves this positive **down**, although it is right. What has
 # happened? We differentiate Eq. 6.1 with α = 1, for a positive and for a negative:
 #
@@ -221,8 +221,8 @@ of_positive.round(3)
 # \end{aligned} $$
 #
 # Both numerators have the factor $2p - 1$, which changes its sign at $p = 0.5$. The reason is simple. The loss
-# sees only $q = (1-p)\,p$, and $q$ has the same value for $p$ and for $1 - p$. To the loss, a sure yes looks
-# like a sure no.
+# sees only $q = (1-p)\,p$, and $q$ has the same value for $p$ and for $1 - p$. To the loss, $p = 0.99$ looks
+# like $p = 0.01$.
 #
 # ## 6.4 A negative that is wrong
 #
@@ -262,9 +262,9 @@ arrivals = {
 pd.DataFrame(arrivals).rename_axis("start").round(2)
 
 # %% [markdown]
-# Every positive ends at 0.5, the usual threshold, where one does not know what it will be called. The negatives
-# are divided by their start: those below go down to 0, and those above go up to 1. Could one have seen this in
-# the paper?
+# Every positive ends at 0.5, the usual threshold, where a small change decides what it is called. For the
+# negatives the start decides: those that start below 0.5 go down to 0, and those that start above it go up
+# to 1. Could one have seen this in the paper?
 
 # %% [markdown]
 # ## 6.5 Figure 1, as printed and as computed
@@ -363,8 +363,8 @@ floors.round(3)
 # nothing left to learn.
 #
 # With a small α little is left of the factor: $(1 - p)^{0.01}$ is above 0.95 for all $p < 0.99$. Is the loss
-# then anything but plain dice? We compare the two gradients, on five hundred random logits, half of them
-# positive.
+# then anything but plain dice? We compare the two gradients, on five hundred random logits on both sides of 0,
+# with one label in twelve positive.
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -398,9 +398,9 @@ print(caught[0].message)
 #
 # ## 6.7 On a set the turning point stays
 #
-# We want to know what one example feels inside a set. We take its $q_i$ out of the two sums, and call the rest
-# of the numerator $2U$ and the rest of the denominator $V$. For a positive the loss is $1 - 2(U + q_i)/(V +
-# q_i)$, and for a negative it is $1 - 2U/(V + q_i)$. The quotient rule gives
+# We want to know the gradient of one example inside a set. We take its $q_i$ out of the two sums, and call the
+# rest of the numerator $2U$ and the rest of the denominator $V$. For a positive the loss is $1 - 2(U +
+# q_i)/(V + q_i)$, and for a negative it is $1 - 2U/(V + q_i)$. The quotient rule gives
 #
 # $$ y_i = 1: \quad \frac{\partial\mathcal L}{\partial q_i} = -\frac{2\,(V - U)}{(V + q_i)^2}, \qquad\qquad
 # y_i = 0: \quad \frac{\partial\mathcal L}{\partial q_i} = \frac{2\,U}{(V + q_i)^2} $$
@@ -439,8 +439,8 @@ for sign, cells in (("<", f1[below]), (">", f1[~below])):
 # <div class="play" data-play="starts"><img src="../_static/play-starts.png"
 # alt="Left, the table of test F1 by exponent and starting bias, with a cell chosen; right, the mean probability of positives and of negatives during its run, and the turning point."></div>
 #
-# All seventy runs fall on the predicted side: below the line the loss trains, and above it every run collapses.
-# You can click one to see how it went, and the <a
+# All seventy runs do as predicted: where $b_0$ is below −ln α the loss trains, and where it is above, every run
+# collapses. You can click a run in the table to see how it went, and the <a
 # href="../docs/playground.html#loss=dsc&amp;squared=false&amp;alpha=1&amp;bias=2">Playground</a> has a start on
 # the wrong side. Two things follow for you. Start the bias of the output layer at the log prior, which is about
 # −3 here. Or choose α so small that $p^*$ lies above all probabilities of the fresh model. [Chapter
@@ -464,9 +464,8 @@ pd.DataFrame.from_dict(elsewhere, orient="index", columns=columns).rename_axis("
 
 
 # %% [markdown]
-# It is where it was. This is the end of the main line of this chapter: the loss has a turning point, you can
-# compute it, and you can stay below it. What remains is the promise that the loss was made for. Does it do
-# anything about easy negatives?
+# The turning point is where it was. The loss thus has a turning point, you can compute it, and you can keep the
+# examples below it. One promise of the loss remains: does it do anything about easy negatives?
 
 # %% [markdown]
 # ## 6.8 Easy negatives: what focal loss does and (1 − p) does not
@@ -562,8 +561,8 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 # took two percent off. Squared dice leaves a small part of it, and focal loss next to nothing.
 #
 # The last column says what this means. With cross entropy, 90 easy negatives outweigh one positive. With linear
-# dice it takes six, and with DSC five, because both have so small a gradient for a positive that is far down.
-# With squared dice it takes hundreds, and with focal loss hundreds of thousands. **If easy negatives are your
+# dice it takes six, and with DSC five, because both have so small a gradient for a positive at $p = 0.1$. With
+# squared dice it takes hundreds, and with focal loss hundreds of thousands. **If easy negatives are your
 # problem, squaring or focal loss helps; $(1 - p)\,p$ does not.**
 #
 # All of these were losses of one example. On a set all examples share one denominator. That changes the ratio
@@ -577,9 +576,9 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 # ## 6.9 Watch it: easy and hard examples under six losses
 #
 # At the end we watch four kinds of examples during training. On our toy we know the true probability η of each
-# example, so we can say how hard it is. Negatives are easy if η is tiny, and hard if η is as high as that of
-# many positives; positives are hard or easy in the same way. Six losses train on all examples from three
-# biases, −3, 0.5 and 2. The last two are above the turning point of α = 1.
+# example, so we can say how hard it is. A negative is easy if its η is tiny, and hard if its η is as high as
+# that of many positives. A positive is easy if its η is high, and hard if its η is low. Six losses train on all
+# examples from three biases, −3, 0.5 and 2. The last two are above the turning point of α = 1.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 x, y = imbalanced_blobs(2000, seed=0)
@@ -652,8 +651,8 @@ script = script.replace("DATA", json.dumps(data)).replace("COUNTS", json.dumps(c
 HTML(style + controls + script)
 
 # %% [markdown]
-# The height of a point is its predicted probability. Choose a bias and press Play. For those who read this
-# without the moving picture, here is the median probability of each kind at the end, from the bias 0.5.
+# The height of a point is its predicted probability. Choose a bias and press Play. The table gives the median
+# probability of each kind at the end, from the bias 0.5.
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 rows = {}
@@ -665,10 +664,10 @@ medians.loc["0.5"]
 
 # %% [markdown]
 # With cross entropy the easy negatives end at 0.00, and the easy positives at 0.91. The two hard groups lie
-# between, in the wrong order, because a hard negative looks like a positive. Focal loss is satisfied with less,
-# 0.06 and 0.70, since it stops caring once an example is roughly right. Set-level dice goes to the ends, and so
+# between, in the wrong order, because a hard negative looks like a positive. Focal loss stops earlier, at 0.06
+# and 0.70, because its gradient fades once an example is roughly right. Set-level dice goes to the ends, and so
 # does DSC with a small α. With α = 1, however, DSC has its easy negatives at the top and its easy positives at
-# the bottom. It is upside down, as [Eq. 6.2](eq-6-2) predicts for this bias. From −3 it learns in the right
+# the bottom. The order is reversed, as [Eq. 6.2](eq-6-2) predicts for this bias. From −3 it learns in the right
 # direction.
 
 # %% [markdown]
@@ -681,7 +680,8 @@ medians.loc["0.5"]
 # - The loss has a floor above zero, the cost of a positive at the turning point.
 # - On negatives the factor is the reverse of focal loss: it leaves easy negatives almost all of their gradient,
 #   while squaring and focal loss take it away.
-# - Never compute $(1 - p)^\alpha$ from $p$: in float32 it gives NaN ([section 18.1](18_speed_and_scale.ipynb)).
+# - Do not compute $(1 - p)^\alpha$ from $p$ in float32: where $p$ rounds to 1, the gradient is NaN ([section
+#   18.1](18_speed_and_scale.ipynb)).
 #
 # ## Exercises
 #

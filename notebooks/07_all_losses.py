@@ -13,12 +13,11 @@
 # %% [markdown]
 # # 07 All losses side by side
 #
-# You have met seven losses in six chapters: cross entropy, weighted cross entropy, focal loss, two kinds of
-# dice loss, Tversky loss and self-adjusting dice (DSC). You cannot train with all of them. Which one should you
-# take? In this chapter we put them side by side: their formulas, their gradients, and what they do on the same
-# data. We begin with a question that a single picture can answer. Suppose that one example in twenty is
-# positive, and that a fresh model gives every example the same probability $p$. In which direction does each
-# loss move it?
+# You have met seven losses so far: cross entropy, weighted cross entropy, focal loss, two kinds of dice loss,
+# Tversky loss and self-adjusting dice (DSC). You cannot train with all of them. Which one should you take? In
+# this chapter we put them side by side: their formulas, their gradients, and what they do on the same data. We
+# begin with a question that a single picture can answer. Suppose that one example in twenty is positive, and
+# that a fresh model gives every example the same probability $p$. In which direction does each loss move it?
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
@@ -62,7 +61,7 @@ table2 = {  # name: (loss of a positive, loss of a negative)
 }
 settings = {g: 1, f: 2, alpha: 1, a: sp.Rational(3, 10), b: sp.Rational(7, 10), w: 19}
 
-# %% mystnb={"code_prompt_show": "Code of Figure 7.1", "figure": {"caption": "Figure 7.1. 5% positives, all examples at the same p: above zero the bias rises, below zero it falls. Drawn is minus the mean gradient on the logit, divided by p."}, "image": {"alt": "Curves over p on a logarithmic axis. Cross entropy falls through zero at p = 0.05 and focal loss at 0.25. Squared dice, Eq. 7, is above zero at the left, crosses at 0.026 and stays below. Linear dice is below zero everywhere. DSC with alpha 1 is below zero left of 0.5 and above zero right of it."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 7.1", "figure": {"caption": "Figure 7.1. 5% positives, all examples at the same p: above zero the bias rises, below zero it falls. The curves show minus the mean gradient on the logit, divided by p."}, "image": {"alt": "Curves over p on a logarithmic axis. Cross entropy falls through zero at p = 0.05 and focal loss at 0.25. Squared dice, Eq. 7, is above zero at the left, crosses at 0.026 and stays below. Linear dice is below zero everywhere. DSC with alpha 1 is below zero left of 0.5 and above zero right of it."}} tags=["hide-input"]
 drawn = ["cross entropy", "focal loss", "dice, Eq. 6", "dice, Eq. 7", "DSC"]
 low = torch.logspace(-3, -0.01, 200)
 fig, axis = plt.subplots(figsize=(6, 3.6))
@@ -84,11 +83,11 @@ plt.show()
 
 # %% [markdown]
 # Where a curve is above zero, the loss raises $p$; where it is below, the loss lowers it. You can read off
-# where a loss comes to rest: where its curve crosses zero from above. Cross entropy comes to rest at 0.05, the
-# share of positives. Focal loss rests at 0.25, and squared dice at 0.026. The per-example linear dice is below
-# zero everywhere, so it lowers $p$ all the way. Self-adjusting dice with α = 1 is the strangest: it goes to one
-# of the two ends, and the start decides which. These are five losses for the same task, and hardly two of them
-# agree.
+# where a loss comes to rest: where its curve, read from left to right, crosses zero from above. Cross entropy
+# comes to rest at 0.05, the share of positives. Focal loss rests at 0.25, and squared dice at 0.026. The
+# per-example linear dice is below zero everywhere, so it lowers $p$ all the way. Self-adjusting dice with α = 1
+# comes to rest nowhere in between: it goes to one of the two ends, and the start decides which. These are five
+# losses for the same task, and no two of them agree.
 #
 # - **For** readers who must now choose one.
 # - **You need** the summaries of chapters 02 to 06.
@@ -123,7 +122,7 @@ warnings.filterwarnings("ignore", message=".*squared=False")  # and section 7.5 
 # %% [markdown]
 # ## 7.1 Table 2, as functions
 #
-# The paper collects its losses in one table. We copy it, and correct one row:
+# The paper collects its losses in one table. We copy it:
 #
 # > "Different losses and their formulas. We add +1 to DL, TL and DSC so that they are positive." (caption of
 # > Table 2)
@@ -197,7 +196,7 @@ as_array(slopes, r"d\mathcal{L}/dp & y = 1 & y = 0 \quad (\text{DSC with } \alph
 # its sign at one half: above it, the loss moves both kinds of examples in the wrong direction (chapter 06).
 #
 # A second question is how much a mistake can cost. The next table gives the cost as $p$ goes to 0 and to 1, and
-# the least cost of a positive, with the settings of Figure 7.1.
+# the least cost of a positive (the column "floor"), with the settings of Figure 7.1.
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def at_ends(expression):
@@ -223,9 +222,9 @@ pd.DataFrame.from_dict(ends, orient="index", columns=head).map(as_text)
 
 # %% [markdown]
 # The first three losses can cost any amount: one confident mistake can outweigh a whole batch. All others are
-# bounded, by $1/(1+\gamma)$ in the case of dice, so that no single example can dominate. This is the difference
-# that made dice ignore the far negatives in chapter 04. All losses reach zero for a perfect answer, except DSC
-# with α = 1, whose positives never cost less than 1/3.
+# bounded, by $1/(1+\gamma)$ in the case of dice, so that no single example can dominate. This is why dice could
+# give up the far negatives in chapter 04. All losses reach zero for a perfect answer, except DSC with α = 1,
+# whose positives never cost less than 1/3.
 
 # %% [markdown]
 # ## 7.3 The gradient on the logit
@@ -233,7 +232,8 @@ pd.DataFrame.from_dict(ends, orient="index", columns=head).map(as_text)
 # A network sees neither the loss nor its slope in $p$, but the gradient on the logit, which is the slope
 # multiplied by $p(1 - p)$. How strong is it for a *missed positive*, and how strong for an *easy negative*? In
 # both cases $p$ is small, so we ask how the gradient behaves as $p$ goes to 0. It shrinks like some power of
-# $p$; the table gives this power, with its factor.
+# $p$; the table gives this power, with its factor, for minus the gradient. A plus therefore raises the logit,
+# and a minus lowers it.
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def order(expression):
@@ -285,10 +285,10 @@ plt.show()
 # Training is a contest between the two panels. Under linear dice both sides are proportional to $p$, so if
 # negatives are common enough, they win at any $p$. Under squared dice the negatives lose one more power of $p$,
 # and the positives win where $p$ is small enough. What decides is the ratio of the two sides and not their
-# size, because an optimiser such as Adam adapts to the size. A set-level loss changes this ratio by itself: its
-# slopes are $D$ for a negative and $2 - D$ for a positive ([Eq. 4.4](eq-4-4)). That is why it can train
-# although a missed positive moves so little. We can now compute where a model with nothing but a bias comes to
-# rest, which is where the curves of Figure 7.1 cross zero.
+# size, because an optimiser such as Adam adapts to the size. A set-level loss changes this ratio by itself: up
+# to a common factor, its slopes are $D$ for a negative and $2 - D$ for a positive ([Eq. 4.4](eq-4-4)). That is
+# why it can train although a missed positive moves so little. We can now compute where a model with nothing but
+# a bias comes to rest, which is where the curves of Figure 7.1 cross zero.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def rest(name, positive=0.05):
@@ -308,10 +308,10 @@ resting = {name: " or ".join(rest(name)) for name in table2}
 pd.Series(resting, name="rests at p =")
 
 # %% [markdown]
-# We find that cross entropy rests at the share of positives, and with balanced weights it rests at 0.5. Linear
-# dice and Tversky at these prices rest only at $p = 0$, which is a collapse. For DSC the start decides. All of
-# this was one bias, and one example at a time. A real model has features as well, and a set-level loss looks at
-# all examples together. What happens then?
+# Cross entropy rests at the share of positives, and with balanced weights it rests at 0.5. Linear dice and
+# Tversky at these prices rest only at $p = 0$, which is a collapse. For DSC the start decides. All of this was
+# one bias, and one example at a time. A real model has features as well, and a set-level loss looks at all
+# examples together. What happens then?
 
 # %% [markdown]
 # ## 7.4 All losses on one problem
@@ -440,7 +440,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 # %% [markdown]
 # ### A model that cannot be right
 #
-# The blobs are a problem that a logistic model can solve as well as anybody. On the misspecified blobs of
+# The blobs are a problem that a logistic model can solve as well as any model. On the misspecified blobs of
 # chapter 04 it cannot, because no straight line is right ([section 5.8](05_tversky.ipynb) uses them, too). Does
 # the choice of a loss matter more there? We train on ten seeds from −3. The table also says how many of the far
 # negatives each loss calls positive at its tuned threshold.
@@ -473,11 +473,11 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 # %% [markdown]
 # Here the losses differ even after tuning. Linear dice reaches 0.41 where cross entropy has 0.34. Squared dice
-# is ahead as well. The surprise is weighted cross entropy, which comes close to linear dice with a weight that
-# did harm on the first problem. The intervals of all three exclude 0. The last column explains it. Linear dice
-# and weighted cross entropy call nearly all far negatives positive, and keep the line that sorts the rest.
-# Cross entropy calls two thirds of them positive, and turns its line for the others. For you this means that
-# weighted cross entropy belongs among the baselines, beside the tuned threshold.
+# is ahead as well, by a little less. Weighted cross entropy comes close to linear dice, with the same weight
+# that did harm on the first problem. The intervals of all three exclude 0. The last column explains it. Linear
+# dice and weighted cross entropy call nearly all far negatives positive, and keep the line that sorts the rest.
+# Cross entropy calls two thirds of them positive, and turns its line because of the others. For you this means
+# that weighted cross entropy belongs among the baselines, beside the tuned threshold.
 
 # %% [markdown]
 # ## 7.5 More than two classes
@@ -561,8 +561,8 @@ for absent, share in shares_of_O.items():
 # ### Why linear denominators can find nothing
 #
 # A fresh network cannot distinguish the tokens yet, so all $n$ tokens of a batch have the same $p$ for a class.
-# Let $G$ of them be gold. We want to know whether the class's own term raises $p$ from 0. With a linear
-# denominator this term is
+# Let $G$ of them be gold, which means that they belong to the class. We want to know whether the class's own
+# term raises $p$ from 0. With a linear denominator this term is
 #
 # $$ 1 - \frac{2Gp + \gamma}{np + G + \gamma} $$
 #
@@ -577,11 +577,11 @@ for absent, share in shares_of_O.items():
 # \end{aligned} \tag{7.2}
 # $$
 #
-# We see a clear difference. The squared slope is negative, so training always raises $p$ from 0. The linear
-# slope has two parts. The $n$ tokens of the batch, through γ, lower $p$, and the gold tokens raise it. The
-# first part wins wherever $n\gamma$ is larger than $2G(G + \gamma)$. A batch of 600 tokens with γ = 1 must have
-# 17 gold tokens of a class before the class's own term raises $p$. Few classes of a tagger have that many. We
-# let one $p$ for all tokens train until it stops.
+# The squared slope is negative, so training always raises $p$ from 0. The linear slope has two parts. The $n$
+# tokens of the batch, through γ, lower $p$, and the gold tokens raise it. The first part wins wherever
+# $n\gamma$ is larger than $2G(G + \gamma)$. A batch of 600 tokens with γ = 1 must have 17 gold tokens of a
+# class before the class's own term raises $p$. Few classes of a tagger have that many. We let one $p$ for all
+# tokens train until it stops.
 
 # %%
 def bias_alone(golds, squared, steps=2000, n=600):
@@ -606,12 +606,12 @@ where.round(3)
 
 # %% [markdown]
 # With linear sums, $p$ goes to 0 if the batch has up to 16 gold tokens, and to 1 from 17 on. With squares it
-# settles in between, and the features can then separate the tokens. The terms of the other classes even keep
-# the model at `O` (exercise 7.2).
+# settles in between, and the features can then separate the tokens. With linear sums, the terms of the other
+# classes even keep the model at `O` (exercise 7.2).
 #
-# Does this happen to a real tagger? We tried it on WNUT 2017, with two of the six layers of MiniLM trained for
-# three passes over a thousand sentences. The table gives the mean of three seeds, and their range
-# (`results/first_try.jsonl`).
+# Does this happen to a real tagger? We tried it on WNUT 2017, with two of the six layers of MiniLM, a small
+# pretrained encoder, trained for three passes over a thousand sentences. The table gives the mean of three
+# seeds, and their range (`results/first_try.jsonl`).
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 tried = {}
@@ -653,17 +653,16 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["entity F1, %", "tags righ
 #
 # Here is the choice in five sentences.
 #
-# 1. If you are scored by accuracy, take cross entropy and decide at argmax.
-# 2. If you are scored by F1 and can tune a threshold on validation data, take cross entropy, start its output
-#    bias at the log prior, and tune the threshold.
-# 3. If you cannot tune a threshold, take squared dice loss at set level with positives in each batch, or search
-#    a class weight on validation data.
-# 4. Leave the losses of single examples and self-adjusting dice with α = 1 alone.
-# 5. With several classes square the denominators, and keep O in the mean.
+# 1. If you are scored by accuracy, take cross entropy and choose the most probable class (argmax). 2. If you
+# are scored by F1 and can tune a threshold on validation data, take cross entropy, start its output bias at the
+# log prior, and tune the threshold. 3. If you cannot tune a threshold, take squared dice loss at set level with
+# positives in each batch, or search a class weight on validation data. 4. Leave the losses of single examples
+# and self-adjusting dice with α = 1 alone. 5. With several classes square the denominators, and keep O in the
+# mean.
 #
-# The first part of the book derived this on toys. [What to do on Monday](../docs/what_to_do.md) has more cases,
-# and what each piece of advice rests on. Whether the advice is true of real text is the question of the
-# chapters that follow.
+# Chapters 01 to 07 derived this on toys, and section 7.5 adds one tagger. [What to do on
+# Monday](../docs/what_to_do.md) has more cases, and what each piece of advice rests on. Whether the advice is
+# true of real text is the question of the chapters that follow.
 #
 # ## Summary
 #
@@ -672,8 +671,8 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["entity F1, %", "tags righ
 #   focal loss.
 # - At set level dice trains from every start; for single examples linear dice, Tversky loss and self-adjusting
 #   dice collapse.
-# - With tuned thresholds we found no difference on the toy, but where no model can be right, linear dice and
-#   weighted cross entropy are ahead of cross entropy.
+# - With tuned thresholds we found no difference on the toy, but where no straight line is right, linear dice
+#   and weighted cross entropy are ahead of cross entropy.
 # - With several classes, a linear denominator lets a rare class go to 0, and squares do not ([Eq.
 #   7.2](eq-7-2)).
 

@@ -95,9 +95,10 @@ claim(
     abs(cosines[1.0]) < 0.1,
 )
 claim(
-    "on five hundred random logits, half of them positive",
+    "on five hundred random logits on both sides of 0, with one label in twelve positive",
     len(logit) == 500,
     0.4 < (logit > 0).double().mean().item() < 0.6,
+    abs(target.mean().item() - 1 / 12) < 0.005,
 )
 claim("With α = 0.01, as in the authors' scripts, they are almost the same", cosines[0.01] > 0.999)
 
