@@ -932,8 +932,8 @@ both.astype(object).fillna("")
 # %% [markdown]
 # ## On real text
 #
-# Made-up sentences have shown you how a tagger works. Which loss finds more entities, they could not say. For that we
-# need real text, several seeds, and a fair choice of the learning rate. All that follows is drawn from records in
+# Made-up sentences have shown you how a tagger works. They could not tell you which loss finds more entities.
+# For that we need real text, several seeds, and a fair choice of the learning rate. All that follows is drawn from records in
 # `results/`.
 #
 # ### 9.9 Which losses train at the first try?
