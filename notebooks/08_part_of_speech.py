@@ -16,8 +16,8 @@
 # You know from school that a word can be a noun, a verb, or a conjunction. A tagger has to say which, for every word of a
 # text. Here every word belongs to some class, so there is no large class of negatives. What is imbalanced are the tags
 # among each other: nouns are everywhere, interjections are few, and the usual score hardly sees whether your tagger
-# finds them. Does another loss find more of them? In F1 over six rare tags of English taken together, we cannot tell
-# which of dice and cross entropy is better: they differ by less than a point.
+# finds them. Does another loss find more of them? In F1 over six rare tags of English taken together, we cannot tell which of dice and cross
+# entropy is better: they differ by less than a point.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -74,7 +74,7 @@ def rare_tags():
     return searched.read_tasks(runs.kept_folder() / "evidence_2")["ud_rare_tags"]
 
 
-# %% mystnb={"figure": {"caption": "Figure 8.1. Six rare tags of UD English against all others: F1 on the test set, a head on a frozen encoder. Circles are argmax, diamonds a tuned threshold. Section 8.10 says more.", "name": "fig-8-1"}, "image": {"alt": "Six rows. A dictionary has 71. Cross entropy, class weights, logit adjustment and dice, from a bias near 0 and from the log prior, all lie on one another at about 90, at argmax and tuned."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 8.1. Six rare tags of UD English against all others: F1 on the test set, a head on a frozen encoder. A circle is argmax, a diamond is a tuned threshold. Section 8.10 explains the experiment.", "name": "fig-8-1"}, "image": {"alt": "Six rows. A dictionary has 71. Cross entropy, class weights, logit adjustment and dice, from a bias near 0 and from the log prior, all lie on one another at about 90, at argmax and tuned."}} tags=["hide-input"]
 def draw_rare_tags():
     records = rare_tags()
     task = next(r for r in records if r["kind"] == "task")
@@ -110,8 +110,8 @@ draw_rare_tags()
 # Let us first see what a tagger of this chapter can do. We gave the cells of sections 8.1 to 8.9 a real corpus and a
 # pretrained encoder: the English Web Treebank {cite}`silveira2014ewt`, whose weblogs, emails and reviews carry the tags of the Penn
 # Treebank, and MiniLM, whose six layers are all trained. (With the parameters as they are printed in 8.1, the same
-# cells train in a minute on made-up Chinese sentences.) What came of the run is kept as a record, without the corpus's
-# text, and everything in this section is drawn from it. `make real CHAPTER=08` runs it again. The CPU core was
+# cells train in a minute on made-up Chinese sentences.) The result of the run is kept as a record, without
+# the text of the corpus. Everything in this section is drawn from that record. `make real CHAPTER=08` runs it again. The CPU core was
 # busy with other work, so your run will need less time.
 
 # %% tags=["hide-input"]
@@ -132,8 +132,8 @@ real_runs.describe(real_run(), "dl")
 real_runs.learning_curves(real_run(), "macro_f1", label="macro F1, %")
 
 # %% [markdown]
-# The scores on the test sentences, with a 95% interval from draws of these sentences. F1 over all words is here the same as accuracy;
-# the macro average counts each of the 49 tags once:
+# These are the scores on the test sentences, with a 95% interval from draws of these sentences. F1 over all
+# words is here the same as accuracy. The macro average counts each of the 49 tags once:
 
 # %% tags=["hide-input"]
 real_runs.score_table(
@@ -151,12 +151,12 @@ real_runs.score_table(
 # point lower here, and the intervals do not overlap. However, these intervals come from draws of sentences. They do not
 # show you what another seed or another learning rate would do, and we have one of each.
 #
-# The two averages tell different stories. With cross entropy, 94 words in a hundred are right, yet the mean F1 of the tags is 74.3,
-# because many of the 49 tags are rare and are hardly found. Suppose that we tune how much the logits favour rare tags
+# The two averages tell different stories. With cross entropy, 94 words in a hundred are right. Yet the mean F1 of
+# the tags is 74.3, because many of the 49 tags are rare and are hardly found. Suppose that we tune how much the logits favour rare tags
 # (section 8.7). Then the macro F1 rises by five points to 79.5, and F1 falls by half a point. So decide first which of
 # the two you want.
 #
-# Which tags does this tagger confuse most often, and does it know new words?
+# Which tags does the tagger with cross entropy confuse most often, and does it know new words?
 
 # %% tags=["hide-input"]
 _columns = ["gold", "predicted", "words"]
@@ -477,7 +477,7 @@ for name in experiment.losses:
         evaluate=evaluate,
     )
 
-# %% mystnb={"figure": {"caption": "Figure 8.3. F1 on the validation split after each pass, micro above macro."}, "image": {"alt": "Two panels of six curves over twelve epochs. Above, micro F1: the cross entropies and focal loss rise together to above 90, the two squared dice losses to a few points below, linear Tversky stays near 60. Below, macro F1: five curves end above 90, linear Tversky near 30."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 8.3. F1 on the validation split after each pass. Above: micro F1. Below: macro F1."}, "image": {"alt": "Two panels of six curves over twelve epochs. Above, micro F1: the cross entropies and focal loss rise together to above 90, the two squared dice losses to a few points below, linear Tversky stays near 60. Below, macro F1: five curves end above 90, linear Tversky near 30."}} tags=["hide-input"]
 fig, axes = plt.subplots(2, 1, figsize=(5.6, 6), sharex=True, sharey=True)
 for ax, metric, title in zip(axes, ("f1", "macro_f1"), ("micro", "macro"), strict=True):
     for name, result in trained.items():
@@ -534,7 +534,7 @@ pd.DataFrame(table).T.round(1).astype(object).fillna("")
 #
 # To see this, we draw F1 tag by tag. The numbers in brackets are the words of the tag in training and in test:
 
-# %% mystnb={"figure": {"caption": "Figure 8.4. F1 of each tag on the test split, frequent tags on top. In brackets, words in training and in test."}, "image": {"alt": "A row for each of fifteen tags, a mark for each of four losses. The marks of cross entropy, weighted cross entropy and DSC lie above 70 in all rows, most above 85, lowest at names, where DSC is eight points below cross entropy. Linear Tversky lies between 60 and 100 in the frequent rows and at zero in most rows of the rarer half."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 8.4. F1 of each tag on the test split, with the frequent tags on top. The numbers in brackets are its words in training and in test."}, "image": {"alt": "A row for each of fifteen tags, a mark for each of four losses. The marks of cross entropy, weighted cross entropy and DSC lie above 70 in all rows, most above 85, lowest at names, where DSC is eight points below cross entropy. Linear Tversky lies between 60 and 100 in the frequent rows and at zero in most rows of the rarer half."}} tags=["hide-input"]
 show = [name for name in ("ce", "wce", "dsc", "tl") if name in trained] or experiment.losses
 f1 = pd.DataFrame(
     {name: per_tag(gold, adjusted(trained[name].logits["test"], test, 0.0))["F1"] for name in show}
@@ -666,8 +666,8 @@ print(f"{right} of {tokens} tokens are right")
 # {cite}`silveira2014ewt`, about one word in thirteen. All other tags become `O`. The encoder is pretrained and frozen, we
 # train a head on it, and each loss has several searches of its own.
 #
-# The table has F1 over the six tags. It also has the F1 of dice minus that of cross entropy from the log prior
-# (`ce_start`), once with dice from a bias near 0 and once with dice from the log prior. The baseline is a dictionary.
+# The table has F1 over the six tags. It also has the F1 of dice minus that of cross entropy
+# from the log prior (`ce_start`). Dice is there twice: once from a bias near 0 and once from the log prior. The baseline is a dictionary.
 
 # %% tags=["hide-input"]
 row = searched.compared(rare_tags(), ["ce_start", "dice", "dice_start"])

@@ -16,7 +16,8 @@
 # Suppose that you have trained a tagger to find the names in a text. It is right for nine words in ten, and it finds
 # nothing: most words of a text name nothing, and it has learned only that. Would another loss have found the names?
 # In this chapter we train one tagger with four losses, all else equal. Then we do the same with the model of the
-# paper's Table 5, which reads a sentence together with a question about one type of entity.
+# paper's Table 5, which reads a sentence together with a question about one type of entity. To say it at once: on real
+# text, with a search of settings for each loss, we cannot tell whether dice or cross entropy finds more entities.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -91,7 +92,7 @@ def on_wnut17():
     return 100 * (1 - test["positive"] / test["rows"]), task["baseline"], f1
 
 
-# %% mystnb={"figure": {"caption": "Figure 9.1. WNUT 2017, real text. F1 of entities on the test set: circles at argmax, diamonds with a tuned threshold; the losses are means over searches (section 9.11). Grey: how many words are O.", "name": "fig-9-1"}, "image": {"alt": "Five rows. A tagger that says O to every word has its cross at 93% and its circle at 0. A dictionary has 12. Cross entropy and dice, from a bias near 0 and from the log prior, all have their two marks close together, between 36 and 39."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 9.1. WNUT 2017, real text. F1 of entities on the test set: circles at argmax, diamonds with a tuned threshold. The losses are means over searches (section 9.11). The grey cross shows how many words are O.", "name": "fig-9-1"}, "image": {"alt": "Five rows. A tagger that says O to every word has its cross at 93% and its circle at 0. A dictionary has 12. Cross entropy and dice, from a bias near 0 and from the log prior, all have their two marks close together, between 36 and 39."}} tags=["hide-input"]
 def draw_found():
     outside, dictionary, f1 = on_wnut17()
     _, ax = plt.subplots(figsize=(5.6, 2.5))
@@ -129,8 +130,8 @@ draw_found()
 # Let us first see what a tagger of this chapter can do. We gave the cells below, from section 9.1 to 9.7, a real
 # corpus and a pretrained encoder: WNUT 2017 {cite}`derczynski2017wnut`, which has tweets, forum posts and comments,
 # and MiniLM, whose six layers are all trained. (With the parameters as they are printed in 9.1, the same cells
-# train in a minute on made-up sentences.) What came of the real run is kept as a record, without the corpus's
-# text, and everything in this section is drawn from it. `make real CHAPTER=09` runs it again.
+# train in a minute on made-up sentences.) The result of the real run is kept as a record, without
+# the text of the corpus. Everything in this section is drawn from that record. `make real CHAPTER=09` runs it again.
 # The CPU core was busy with other work, so your run will need less time.
 
 # %% tags=["hide-input"]
@@ -154,7 +155,7 @@ real_runs.describe(real_run(), "ce")
 real_runs.learning_curves(real_run())
 
 # %% [markdown]
-# The scores on the test sentences, with a 95% interval from draws of these sentences:
+# These are the scores on the test sentences, with a 95% interval from draws of these sentences:
 
 # %% tags=["hide-input"]
 real_runs.score_table(
@@ -172,8 +173,8 @@ real_runs.score_table(
 # and one learning rate, and the intervals overlap. [Section 9.11](fig-9-5) compares the two losses properly.
 #
 # Which errors remain? For each type of entity the table counts what the tagger with cross entropy and a tuned
-# threshold did. An entity has a *wrong boundary* if the tagger found a part of it, or more than it; it is *missed* if
-# the tagger found none of its words; and it is *invented* if no word of it belongs to a gold entity.
+# threshold did. An entity has a *wrong boundary* if the tagger found a part of it, or more than it. It is *missed* if
+# the tagger found none of its words. It is *invented* if no word of it belongs to a gold entity.
 
 # %% tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
@@ -209,10 +210,12 @@ def own_sentences(page):
 own_sentences(real_run())
 
 # %% [markdown]
-# Places and persons are safe, also those that we invented. The two sentences that name nothing stay empty, although
+# The tagger finds places and persons, also those that we invented. The two sentences that name nothing stay empty, although
 # one of them has two names of months. The made-up titles and bands are missed, as the table above lets us expect, and
-# *Apple* becomes a product beside the *iPod*. To try a sentence of your own, type `dicebook try 09 "..."`: a smaller
-# model, a linear one on the frozen MiniLM, answers in seconds. [Chapter 22](22_your_own_data.ipynb) trains and keeps such a model on a file of your own.
+# *Apple* becomes a product beside the *iPod*.
+#
+# To try a sentence of your own, type `dicebook try 09 "..."`. A smaller model, a linear one on the frozen MiniLM,
+# answers in seconds. [Chapter 22](22_your_own_data.ipynb) trains and keeps such a model on a file of your own.
 
 # %% [markdown]
 # ## The mechanics
@@ -522,7 +525,7 @@ for name in experiment.losses[:1] + experiment.losses[-1:]:
 # One line of this loop is easy to overlook. `start_at_prior` sets the output bias to the log prior of the tags
 # ([section 2.3](start-bias)); without it, the bias starts at 0. What does this line change?
 
-# %% mystnb={"figure": {"caption": "Figure 9.3. Two losses, each from two starts: F1 on the validation split after each pass. Dashed: the output bias starts at 0. Full: at the log prior."}, "image": {"alt": "Four curves over ten epochs. Cross entropy from a bias of 0 starts at 0 and ends lowest, near 34; from the log prior it starts at 15 and ends near 46. Self-adjusting dice starts near 15 from both and ends near 45 from 0 and near 51 from the log prior."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 9.3. Two losses, each from two starts: F1 on the validation split after each pass. Dashed lines: the output bias starts at 0. Solid lines: it starts at the log prior."}, "image": {"alt": "Four curves over ten epochs. Cross entropy from a bias of 0 starts at 0 and ends lowest, near 34; from the log prior it starts at 15 and ends near 46. Self-adjusting dice starts near 15 from both and ends near 45 from 0 and near 51 from the log prior."}} tags=["hide-input"]
 for (name, start), f1 in by_hand.items():
     dashes = "-" if start == "prior" else "--"
     style = {**figures.style(name), "linestyle": dashes}
@@ -639,7 +642,7 @@ print(f"a dictionary of the training sentences: F1 {by_dictionary['f1']:.1f}")
 # So far we have looked at two thresholds of each model. What if we look at all of them? If two losses lay on the same
 # curve, they would differ by their threshold alone.
 
-# %% mystnb={"figure": {"caption": "Figure 9.4. One model a curve, under all thresholds of O; the marks are argmax."}, "image": {"alt": "Precision against recall on the validation split. The four curves rise together to a precision near 0.5 at a recall of 0.45. Cross entropy is highest at small recalls and ends first, before 0.5; focal loss and the two dice losses go on to recalls of 0.52 to 0.57."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 9.4. Each curve is one model under all thresholds of O. The mark on it is argmax."}, "image": {"alt": "Precision against recall on the validation split. The four curves rise together to a precision near 0.5 at a recall of 0.45. Cross entropy is highest at small recalls and ends first, before 0.5; focal loss and the two dice losses go on to recalls of 0.52 to 0.57."}} tags=["hide-input"]
 figures.precision_recall(
     {
         name: (
@@ -1045,7 +1048,7 @@ records = [r for r in runs.kept_records("wnut17") if r["chapter"] == "09_named_e
 groups = runs.comparable(records)
 common, largest = groups[0]
 
-# %% mystnb={"figure": {"caption": "Figure 9.5. WNUT 2017, 1,700 training sentences: test F1 of every seed at argmax, the mean with its 95% interval; below, F1 on the validation split after each pass.", "name": "fig-9-4"}, "image": {"alt": "Above, seven rows of three dots. Cross entropy, dice and self-adjusting dice with both exponents lie around one place, focal loss a little right of them, weighted cross entropy to the left, linear Tversky at zero. Below, validation F1 after each pass: all but linear Tversky rise steeply in the first passes and flatten together."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 9.5. WNUT 2017, 1,700 training sentences. Above: test F1 of every seed at argmax, and the mean with its 95% interval. Below: F1 on the validation split after each pass.", "name": "fig-9-4"}, "image": {"alt": "Above, seven rows of three dots. Cross entropy, dice and self-adjusting dice with both exponents lie around one place, focal loss a little right of them, weighted cross entropy to the left, linear Tversky at zero. Below, validation F1 after each pass: all but linear Tversky rise steeply in the first passes and flatten together."}} tags=["hide-input"]
 fig, axes = plt.subplots(2, 1, figsize=(5.6, 6.8))
 figures.seeds(largest, axes)
 plt.show()

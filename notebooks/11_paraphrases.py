@@ -15,8 +15,8 @@
 #
 # "How old is he?" and "What is his age?" Do two such sentences say the same? You may know the task from a forum that
 # looks for duplicates of your question. Here a positive has a few negatives, not hundreds. Does a loss made for F1
-# still help? On three of four real corpora dice scores five to eight points of F1 above cross entropy at argmax, whether
-# its output bias starts near 0 or at the log prior. However, once you tune both thresholds, every interval includes 0, and
+# still help? On three of four real corpora dice scores five to eight points of F1 above cross entropy at argmax.
+# It does so from an output bias near 0 and from the log prior alike. However, once you tune both thresholds, every interval includes 0, and
 # we cannot tell which loss is better.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
@@ -97,7 +97,7 @@ def differences(arms=("dice", "dice_start")):
     }
 
 
-# %% mystnb={"figure": {"caption": "Figure 11.1. F1 of dice over the positive class minus F1 of cross entropy from the log prior, on the test set: means over searches with 95% intervals. Section 11.9 says how they were trained.", "name": "fig-11-1"}, "image": {"alt": "Four rows, each with two circles for argmax and two diamonds for the tuned threshold, hollow where dice starts near 0. The hollow circles lie at 8 for QQP with 2% positives, at 5 for QQP with 10%, just below 0 for QQP with 30%, and at 5 for MRPC. All intervals of the diamonds include 0."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 11.1. F1 of dice over the positive class minus F1 of cross entropy from the log prior, on the test set: means over searches with 95% intervals. Section 11.9 explains how the models were trained.", "name": "fig-11-1"}, "image": {"alt": "Four rows, each with two circles for argmax and two diamonds for the tuned threshold, hollow where dice starts near 0. The hollow circles lie at 8 for QQP with 2% positives, at 5 for QQP with 10%, just below 0 for QQP with 30%, and at 5 for MRPC. All intervals of the diamonds include 0."}} tags=["hide-input"]
 def draw_differences():
     found = {titles()[task]: effects for task, effects in differences().items()}
     fig, ax = plt.subplots(figsize=(5.6, 4.2))
@@ -119,8 +119,8 @@ draw_differences()
 # What does a model of this chapter get right, and what wrong? We gave the cells below, from section 11.1 to 11.7, a
 # real corpus and a pretrained encoder: questions from Quora, in a part of QQP where half of the pairs are duplicates
 # {cite}`wang2017bilateral`, and MiniLM, whose six layers are all trained. (With the parameters as they are printed in 11.1, the same cells
-# train in a minute on made-up sentences.) What came of the run is kept as a record, without the corpus's text, and
-# everything in this section is drawn from it. `make real CHAPTER=11` runs it again.
+# train in a minute on made-up sentences.) The result of the run is kept as a record, without
+# the text of the corpus. Everything in this section is drawn from that record. `make real CHAPTER=11` runs it again.
 
 # %% tags=["hide-input"]
 def real_run():
@@ -143,7 +143,7 @@ real_runs.describe(real_run(), "ce")
 real_runs.learning_curves(real_run())
 
 # %% [markdown]
-# The scores on the test pairs, with a 95% interval from draws of these pairs:
+# These are the scores on the test pairs, with a 95% interval from draws of these pairs:
 
 # %% tags=["hide-input"]
 real_runs.score_table(
@@ -158,7 +158,7 @@ real_runs.score_table(
 # We cannot tell which of the two losses is better: they differ by a tenth of a point, and their intervals are alike. With as
 # many positives as negatives, the tuned threshold lies near one half, and tuning changes nothing either.
 #
-# Which pairs does the model with cross entropy get wrong? Its test pairs, by how many words the two questions share:
+# Which pairs does the model with cross entropy get wrong? We sort its test pairs by how many words the two questions share:
 
 # %% tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
@@ -166,7 +166,8 @@ pd.DataFrame(real_run()["errors"]).T
 
 # %% [markdown]
 # Where the questions share few words, the model misses more than a quarter of the duplicates. Where they share most,
-# it is the other way round: four in ten of the pairs that are no duplicates are taken for some. In other words, the
+# it is the other way round: the model takes four in ten of the
+# other pairs for duplicates. In other words, the
 # model has learned more than counting, but it still leans on shared words.
 #
 # Can you trust its probabilities? We sort the test pairs by predicted probability, into ten equal groups, and look at
@@ -179,7 +180,7 @@ def draw_reliability(groups):
     for name, (said, came) in groups.items():
         look = {**figures.style(name), "label": runs.LOSS_NAMES[name]}
         ax.plot(said, came, marker="o", markersize=4, **look)
-    ax.set(xlabel="predicted probability of a duplicate", ylabel="share that is one")
+    ax.set(xlabel="predicted probability of a duplicate", ylabel="share of duplicates")
     ax.legend()
     plt.show()
 
@@ -191,7 +192,7 @@ draw_reliability(real_run()["reliability"])
 # Both models are too sure of themselves. Of the pairs to which they give a probability near 0.8, about two in three are
 # duplicates. After three passes over five thousand pairs this is common, and exercise 5 shows the usual remedy.
 #
-# Finally, twelve pairs that we wrote ourselves. In half of them the second question only looks like the first:
+# Finally, here are twelve pairs that we wrote ourselves. In half of them the second question only looks like the first:
 
 # %% tags=["hide-input"]
 def own_pairs(page):
@@ -407,7 +408,7 @@ for name in experiment.losses:
         evaluate=evaluate,
     )
 
-# %% mystnb={"figure": {"caption": "Figure 11.4. F1 of the positive pairs on the validation split after each pass. Grey: always yes."}, "image": {"alt": "Three curves over twelve epochs and a grey horizontal line at 54. All start at zero. After the second epoch the two dice losses are above the grey line and cross entropy is below it. At the end dice and self-adjusting dice are near 64, cross entropy is on the line."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 11.4. F1 of the positive pairs on the validation split after each pass. The grey line is always yes."}, "image": {"alt": "Three curves over twelve epochs and a grey horizontal line at 54. All start at zero. After the second epoch the two dice losses are above the grey line and cross entropy is below it. At the end dice and self-adjusting dice are near 64, cross entropy is on the line."}} tags=["hide-input"]
 for name, result in trained.items():
     steps = [entry["epoch"] for entry in result.history]
     f1 = [entry["validation_f1"] for entry in result.history]
@@ -420,7 +421,8 @@ plt.legend(title="loss")
 plt.show()
 
 # %% [markdown]
-# The grey line is "always yes". A model that remains on it has learned no more than the share of the positives.
+# The grey line is "always yes". A model that remains on it has learned no more than the share of the positives. If
+# a curve leaves the line, is its model better, or only its threshold?
 
 # %% [markdown]
 # ### 11.5 Scores, and two baselines
@@ -515,7 +517,7 @@ plt.plot([0, 1], [0, 1], color="#C4C4C4", linewidth=1)
 for name, (said, came, _) in reliable.items():
     plt.plot(said, came, marker="o", markersize=4, label=name, **figures.style(name))
 plt.xlabel("predicted probability of a paraphrase")
-plt.ylabel("share that is one")
+plt.ylabel("share of paraphrases")
 plt.legend(title="loss")
 plt.show()
 

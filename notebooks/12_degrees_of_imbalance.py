@@ -125,7 +125,7 @@ def panels(height, ylabel, steps):
     return found
 
 
-# %% mystnb={"figure": {"caption": "Figure 12.1. What dice gains over cross entropy on the test sets, in points of F1, mean and 95% interval over five seeds, by the negatives for each positive in training. Left, eighty positives in every set; right, 880 examples in every set.", "name": "fig-12-1"}, "image": {"alt": "Four panels, QQP above SST-2, added negatives left, fixed size right. The line of the tuned thresholds stays near zero throughout. The line of argmax lies on it at 1, 3 and 10 negatives and is above it at 30: at 12 and 7 for QQP, at 7 and 7 for SST-2, with intervals of five to nine points to a side."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 12.1. What dice gains over cross entropy on the test sets, in points of F1, mean and 95% interval over five seeds, by the negatives for each positive in training. Left, eighty positives in every set; right, 880 examples in every set.", "name": "fig-12-1"}, "image": {"alt": "Four panels, QQP above SST-2, added negatives left, fixed size right. The line of the tuned thresholds stays near zero throughout. The line of argmax lies on it at 1, 3 and 10 negatives and is above it at 30: at 12 and 7 for QQP, at 7 and 7 for SST-2, with intervals of five to nine points to each side."}} tags=["hide-input"]
 def draw_gains(gain):
     steps = sorted({ratio for _, _, ratio, _ in gain})
     axes = panels(4.0, "gain of dice, points", steps)
@@ -162,7 +162,7 @@ draw_gains(gains_of_dice(runs.kept_records("balance")))
 # We gave the cells of sections 12.1 to 12.3 a real corpus and a pretrained encoder: the questions from Quora of
 # [chapter 11](11_paraphrases.ipynb), and MiniLM, whose six layers are all trained. Both training sets have 880 pairs. In
 # the first, one pair in two is a duplicate; in the second, one in thirty-one. The test set is the same for both, and half
-# of its pairs are duplicates. What came of the run is kept as a record, without the corpus's text. `make real
+# of its pairs are duplicates. The result of the run is kept as a record, without the text of the corpus. `make real
 # CHAPTER=12` runs it again.
 
 # %% tags=["hide-input"]

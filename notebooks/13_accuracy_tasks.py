@@ -17,8 +17,8 @@
 # score is accuracy, as in most work on sentiment? The paper tries this, too, and concludes that its losses should not be
 # used there. Does the warning hold, and how large is the harm?
 #
-# On real text we find that the warning holds, and that the harm is small. With two classes no difference larger than
-# 0.6 points was seen. With five classes a dice loss costs nearly a point.
+# On real text we find that the warning holds, and that the harm is small. With two classes we saw no difference larger than
+# 0.6 points. With five classes a dice loss costs nearly a point.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -119,8 +119,8 @@ draw_accuracy()
 # What does a classifier of this chapter get right, and what wrong? We gave the cells of sections 13.1 and 13.3 a real corpus
 # and a pretrained encoder: the sentences of film reviews of SST-2 {cite}`socher2013sst`, and MiniLM, whose six layers
 # are all trained. (With the parameters as they are printed in 13.1, the same cells train in a minute on made-up
-# sentences.) What came of the run is kept as a record, without the corpus's text, and everything in this section is
-# drawn from it. `make real CHAPTER=13` runs it again. The CPU core was busy with other work, so your run will need less time.
+# sentences.) The result of the run is kept as a record, without
+# the text of the corpus. Everything in this section is drawn from that record. `make real CHAPTER=13` runs it again. The CPU core was busy with other work, so your run will need less time.
 
 # %% tags=["hide-input"]
 def real_run():
@@ -143,7 +143,7 @@ real_runs.describe(real_run(), "ce")
 real_runs.learning_curves(real_run(), "accuracy", label="accuracy, %")
 
 # %% [markdown]
-# The scores on the test sentences, with a 95% interval from draws of these sentences:
+# These are the scores on the test sentences, with a 95% interval from draws of these sentences:
 
 # %% tags=["hide-input"]
 real_runs.score_table(
@@ -271,7 +271,7 @@ for name, values in scores.items():
 print(f"half of the best F1: {f1.max() / 2:.3f}")
 print(f"accuracy at the threshold of F1: {accuracy[f1.argmax()]:.3f}")
 
-# %% mystnb={"figure": {"caption": "Figure 13.3. Expected scores of calibrated probabilities at every threshold. A dot is the best."}, "image": {"alt": "Three curves over the threshold from 0 to 1. Accuracy is best, 0.76, at 0.5. F1 is best, 0.71, at 0.36 and falls steeply above 0.6. Macro F1 is best, 0.75, at 0.45 and close to accuracy up to there."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 13.3. Expected scores of calibrated probabilities at every threshold. The dot on each curve is its best threshold."}, "image": {"alt": "Three curves over the threshold from 0 to 1. Accuracy is best, 0.76, at 0.5. F1 is best, 0.71, at 0.36 and falls steeply above 0.6. Macro F1 is best, 0.75, at 0.45 and close to accuracy up to there."}} tags=["hide-input"]
 for name, values in scores.items():
     (line,) = plt.plot(p, values, label=name)
     plt.plot(p[values.argmax()], values.max(), "o", color=line.get_color())
@@ -486,7 +486,7 @@ print(f"{agreed} of {len(own)} are right")
 # logit of its right label. We call minus the gradient by this logit the *pull* of the loss: how hard it moves the
 # sentence towards the right label. To compare the losses, we draw each pull as a share of its largest value.
 
-# %% mystnb={"figure": {"caption": "Figure 13.4. The pull of each loss towards the right label, as a share of its largest, with two classes of equal size."}, "image": {"alt": "Pull against the probability of the right label. Cross entropy falls on a line from 1 at 0 to 0 at 1. dl is a hill from 0 over 1 at 0.4 to 0. dsc is the same hill, but begins at -0.06 and ends at -0.18."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 13.4. The pull of each loss towards the right label, as a share of its largest, with two classes of equal size."}, "image": {"alt": "Pull against the probability of the right label. Cross entropy falls on a line from 1 at 0 to 0 at 1. Dice loss is a hill from 0 over 1 at 0.4 to 0. Self-adjusting dice is the same hill, but it begins at -0.06 and ends at -0.18."}} tags=["hide-input"]
 margin = torch.linspace(-7, 7, 701)
 both = torch.stack([-margin, margin], dim=-1) / 2
 for name in experiment.losses:
