@@ -13,11 +13,11 @@
 # %% [markdown]
 # # 08 Parts of speech
 #
-# You know from school that a word can be a noun, a verb, or a conjunction. A tagger has to say which, for every word of a
-# text. Here every word belongs to some class, so there is no large class of negatives. What is imbalanced are the tags
-# among each other: nouns are everywhere, interjections are few, and the usual score hardly sees whether your tagger
-# finds them. Does another loss find more of them? In F1 over six rare tags of English taken together, we cannot tell which of dice and cross
-# entropy is better: they differ by less than a point.
+# You know from school that a word can be a noun, a verb, or a conjunction. A tagger has to say which, for every word
+# of a text. Here every word belongs to some class, so there is no large class of negatives. What is imbalanced are
+# the tags among each other: nouns are everywhere, interjections are few, and the usual score hardly sees whether your
+# tagger finds them. Does another loss find more of them? In F1 over six rare tags of English taken together, we
+# cannot tell which of dice and cross entropy is better: they differ by less than a point.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -108,11 +108,11 @@ draw_rare_tags()
 # ## A tagger that works
 #
 # Let us first see what a tagger of this chapter can do. We gave the cells of sections 8.1 to 8.9 a real corpus and a
-# pretrained encoder: the English Web Treebank {cite}`silveira2014ewt`, whose weblogs, emails and reviews carry the tags of the Penn
-# Treebank, and MiniLM, whose six layers are all trained. (With the parameters as they are printed in 8.1, the same
-# cells train in a minute on made-up Chinese sentences.) The result of the run is kept as a record, without
-# the text of the corpus. Everything in this section is drawn from that record. `make real CHAPTER=08` runs it again. The CPU core was
-# busy with other work, so your run will need less time.
+# pretrained encoder: the English Web Treebank {cite}`silveira2014ewt`, whose weblogs, emails and reviews carry the
+# tags of the Penn Treebank, and MiniLM, whose six layers are all trained. (With the parameters as they are printed in
+# 8.1, the same cells train in a minute on made-up Chinese sentences.) The result of the run is kept as a record,
+# without the text of the corpus. Everything in this section is drawn from that record. `make real CHAPTER=08` runs it
+# again. The CPU core was busy with other work, so your run will need less time.
 
 # %% tags=["hide-input"]
 def real_run():
@@ -146,10 +146,10 @@ real_runs.score_table(
 )
 
 # %% [markdown]
-# We begin with the simplest tagger. It gives each word the tag that the word has most often in training, and it gives a new
-# word the most frequent tag of all. This makes 83.8% of the tags right. The tagger with cross entropy has 94.3. Dice is one
-# point lower here, and the intervals do not overlap. However, these intervals come from draws of sentences. They do not
-# show you what another seed or another learning rate would do, and we have one of each.
+# We begin with the simplest tagger. It gives each word the tag that the word has most often in training, and it gives
+# a new word the most frequent tag of all. This makes 83.8% of the tags right. The tagger with cross entropy has 94.3.
+# Dice is one point lower here, and the intervals do not overlap. However, these intervals come from draws of
+# sentences. They do not show you what another seed or another learning rate would do, and we have one of each.
 #
 # The two averages tell different stories. With cross entropy, 94 words in a hundred are right. Yet the mean F1 of
 # the tags is 74.3, because many of the 49 tags are rare and are hardly found. Suppose that we tune how much the logits favour rare tags
@@ -169,12 +169,12 @@ for _group, _n in real_run()["novelty"].items():
 
 
 # %% [markdown]
-# The most frequent confusion, in both directions, is that of names (`NNP`) with common nouns (`NN`). This encoder puts all
-# letters into lower case, so it does not see the sign that a reader would use. Of the words that it has met in training it
-# gets 96 in a hundred right, and of the new words 78.
+# The most frequent confusion, in both directions, is that of names (`NNP`) with common nouns (`NN`). This encoder
+# puts all letters into lower case, so it does not see the sign that a reader would use. Of the words that it has met
+# in training it gets 96 in a hundred right, and of the new words 78.
 #
-# Finally, here are ten sentences of our own, some of which are known to mislead. A tag in brackets is what the tagger said
-# instead of our tag:
+# Finally, here are ten sentences of our own, some of which are known to mislead. A tag in brackets is what the tagger
+# said instead of our tag:
 
 # %% tags=["hide-input"]
 def own_sentences(page):
@@ -194,12 +194,12 @@ def own_sentences(page):
 own_sentences(real_run())
 
 # %% [markdown]
-# *Can you open a can?* and *record a new record* are no problem, because the tagger reads the neighbours of a word. It
-# recognises *flies* as a verb, too. But *the old man the boats* misleads it as it misleads a human reader. *Duck* remains a
-# noun after *her*, and a town that nobody has heard of becomes a verb after *to*.
+# *Can you open a can?* and *record a new record* are no problem, because the tagger reads the neighbours of a word.
+# It recognises *flies* as a verb, too. But *the old man the boats* misleads it as it misleads a human reader. *Duck*
+# remains a noun after *her*, and a town that nobody has heard of becomes a verb after *to*.
 #
-# To try a sentence of your own, type `dicebook try 08 "..."`. A smaller model, a linear one on the frozen MiniLM, answers
-# in seconds.
+# To try a sentence of your own, type `dicebook try 08 "..."`. A smaller model, a linear one on the frozen MiniLM,
+# answers in seconds.
 #
 # ## The mechanics
 #
@@ -209,8 +209,8 @@ own_sentences(real_run())
 #
 # ### 8.1 The parameters
 #
-# The next cell holds everything that you can change. You can also change it from the command line, with `papermill`. For
-# example, this command takes a real corpus and a real encoder:
+# The next cell holds everything that you can change. You can also change it from the command line, with `papermill`.
+# For example, this command takes a real corpus and a real encoder:
 #
 # ```bash
 # papermill notebooks/08_part_of_speech.ipynb out.ipynb -p corpus ud_zh \
@@ -261,17 +261,18 @@ as_printed = replace(experiment, output_dir="") == printed
 # %% [markdown]
 # ### 8.2 From a sentence to a score, in two languages
 #
-# In English the words are given, and each word gets one tag. The tags of this example are those of Universal Dependencies
-# {cite}`silveira2014ewt`:
+# In English the words are given, and each word gets one tag. The tags of this example are those of Universal
+# Dependencies {cite}`silveira2014ewt`:
 
 # %%
 english = corpora.load("embedded-pos-en", task="tagging")["train"][5]
 pd.DataFrame([english["tags"]], columns=english["tokens"], index=["tag"])
 
 # %% [markdown]
-# The tagger predicts exactly one tag for each word. Therefore precision, recall, F1 and accuracy are one number. Chinese is
-# different: it is written without spaces, so a tagger also has to find where a word ends. We solve both tasks at once with
-# joint labels, one for each character. For example, `B-NOUN` begins a noun and `I-NOUN` continues it:
+# The tagger predicts exactly one tag for each word. Therefore precision, recall, F1 and accuracy are one number.
+# Chinese is different: it is written without spaces, so a tagger also has to find where a word ends. We solve both
+# tasks at once with joint labels, one for each character. For example, `B-NOUN` begins a noun and `I-NOUN` continues
+# it:
 
 # %%
 chinese = corpora.load("embedded-pos-zh", task="tagging")
@@ -281,8 +282,8 @@ labels, characters = example["tags"][:9], example["tokens"][:9]
 pd.DataFrame([labels], columns=characters, index=["label"])
 
 # %% [markdown]
-# A word is now a span. It counts as found if its first character, its last character and its tag are all right. A tagger
-# may now predict more words than there are, or fewer, so precision and recall differ. This chapter tags by
+# A word is now a span. It counts as found if its first character, its last character and its tag are all right. A
+# tagger may now predict more words than there are, or fewer, so precision and recall differ. This chapter tags by
 # character if most characters of the corpus are Chinese, and otherwise by word.
 
 # %% tags=["hide-input"]
@@ -297,8 +298,8 @@ print(f"{experiment.corpus}: {'joint labels by character' if joint else 'one tag
 # %% [markdown]
 # ### 8.3 What is imbalanced here?
 #
-# No class of this task is called negative. However, a dice loss looks at one tag after the other, and then takes the mean
-# over the tags. While it looks at one tag, all words with other tags are negatives. How many are they?
+# No class of this task is called negative. However, a dice loss looks at one tag after the other, and then takes the
+# mean over the tags. While it looks at one tag, all words with other tags are negatives. How many are they?
 
 # %% tags=["nbval-check-output"]
 frequency = Counter(tag for tags in words["train"]["tags"] for tag in tags)
@@ -323,9 +324,9 @@ print(f"{most} is {times:.0f} times as frequent as {least}")
 # %% [markdown]
 # ### 8.4 Two averages
 #
-# There are two ways to make one number out of many tags. The *micro* average counts all words together, so a frequent tag
-# counts more than a rare one. The *macro* average is the mean of the F1s of the tags, so a conjunction counts as much as a
-# noun. The paper reports the micro average. We compute both:
+# There are two ways to make one number out of many tags. The *micro* average counts all words together, so a frequent
+# tag counts more than a rare one. The *macro* average is the mean of the F1s of the tags, so a conjunction counts as
+# much as a noun. The paper reports the micro average. We compute both:
 
 # %%
 def found_words(tags):
@@ -442,10 +443,10 @@ print("", *(textwrap.fill(f"warning: {w.message}", 88) for w in warned), sep="\n
 # %% [markdown]
 # ### 8.6 Training
 #
-# In all chapters with experiments only the loss differs. Every loss starts from the same weights and sees the same batches
-# in the same order. The learning rate is the same as well: it rises for a tenth of the steps and then falls to zero.
-# Gradients are clipped at norm 1. After each pass we score the validation split, and we keep the best epoch, here by
-# micro F1. The test split is predicted only once, at the end.
+# In all chapters with experiments only the loss differs. Every loss starts from the same weights and sees the same
+# batches in the same order. The learning rate is the same as well: it rises for a tenth of the steps and then falls
+# to zero. Gradients are clipped at norm 1. After each pass we score the validation split, and we keep the best epoch,
+# here by micro F1. The test split is predicted only once, at the end.
 #
 # If you set `output_dir`, a run that was interrupted continues where it stopped, and the last cell writes a record. In
 # [chapter 09](09_named_entities.ipynb) you can look inside the loop.
@@ -492,16 +493,17 @@ plt.show()
 
 
 # %% [markdown]
-# The linear loss, `tl`, is far behind. Look at the distance between its two averages: its macro average lies far below its
-# micro average. In other words, it has learned the frequent tags and not the others.
+# The linear loss, `tl`, is far behind. Look at the distance between its two averages: its macro average lies far
+# below its micro average. In other words, it has learned the frequent tags and not the others.
 
 # %% [markdown]
 # ### 8.7 Scores, and a baseline that must not be missing
 #
-# With two classes, you can move one threshold after training. Here there are as many thresholds as tags. How could we tune
-# them all with one number? We want a number that favours rare tags, the more the rarer they are. So we subtract τ times the logarithm of a
-# label's share from its logit {cite}`menon2021logit`. This logarithm is most negative for the rarest labels. Therefore the
-# larger τ is, the more often rare tags win. We tune τ on the validation split for the macro average, for every loss alike.
+# With two classes, you can move one threshold after training. Here there are as many thresholds as tags. How could we
+# tune them all with one number? We want a number that favours rare tags, the more the rarer they are. So we subtract
+# τ times the logarithm of a label's share from its logit {cite}`menon2021logit`. This logarithm is most negative for
+# the rarest labels. Therefore the larger τ is, the more often rare tags win. We tune τ on the validation split for
+# the macro average, for every loss alike.
 
 # %%
 def adjusted(logits, split, tau):
@@ -563,8 +565,9 @@ pd.DataFrame(halves).T.round(1)
 # %% [markdown]
 # ### 8.9 Errors
 #
-# The other losses make errors, too. Which tags does the first model confuse with one another, and what does it do with a
-# word that it has not met in training? In Chinese a token is a character, and its label also says where a word begins.
+# The other losses make errors, too. Which tags does the first model confuse with one another, and what does it do
+# with a word that it has not met in training? In Chinese a token is a character, and its label also says where a word
+# begins.
 
 # %%
 first = experiment.losses[0]
@@ -666,8 +669,9 @@ print(f"{right} of {tokens} tokens are right")
 # {cite}`silveira2014ewt`, about one word in thirteen. All other tags become `O`. The encoder is pretrained and frozen, we
 # train a head on it, and each loss has several searches of its own.
 #
-# The table has F1 over the six tags. It also has the F1 of dice minus that of cross entropy
-# from the log prior (`ce_start`). Dice is there twice: once from a bias near 0 and once from the log prior. The baseline is a dictionary.
+# The table has F1 over the six tags. It also has the F1 of dice minus that of cross entropy from the log prior
+# (`ce_start`). Dice is there twice: once from a bias near 0 and once from the log prior. The baseline is a
+# dictionary.
 
 # %% tags=["hide-input"]
 row = searched.compared(rare_tags(), ["ce_start", "dice", "dice_start"])
@@ -678,16 +682,16 @@ for how in ("argmax", "tuned"):
 pd.DataFrame({"UD, rare tags": row})
 
 # %% [markdown]
-# All F1 are near 90, and the dictionary has 71 ([Figure 8.1](fig-8-1)). We might have expected that dice finds more of the
-# rare tags. However, dice from a bias near 0 differs from cross entropy by less than half a point, at argmax and with tuned
-# thresholds, and both intervals include 0. Why? These tags are rare, but they are not hard. What follows for you? If every
-# word has a class and the encoder knows the language, the loss changes little.
+# All F1 are near 90, and the dictionary has 71 ([Figure 8.1](fig-8-1)). We might have expected that dice finds more
+# of the rare tags. However, dice from a bias near 0 differs from cross entropy by less than half a point, at argmax
+# and with tuned thresholds, and both intervals include 0. Why? These tags are rare, but they are not hard. What
+# follows for you? If every word has a class and the encoder knows the language, the loss changes little.
 
 # %% [markdown]
 # ### 8.11 Tables 3 and 4 of the paper
 #
-# The paper, however, reports gains. Its Table 3 is about Chinese and its Table 4 about English. Here you see the F1 of its
-# tagger with cross entropy, and the printed gains of the three losses over it:
+# The paper, however, reports gains. Its Table 3 is about Chinese and its Table 4 about English. Here you see the F1
+# of its tagger with cross entropy, and the printed gains of the three losses over it:
 
 # %% tags=["hide-input", "nbval-check-output"]
 printed = {}
@@ -699,8 +703,8 @@ for number in (3, 4):
 pd.DataFrame(printed).T
 
 # %% [markdown]
-# In Chinese the dice losses gain up to two points, in English half a point or less. DSC is first in all five rows. Before
-# you rely on these gains, note three questions that the paper leaves open:
+# In Chinese the dice losses gain up to two points, in English half a point or less. DSC is first in all five rows.
+# Before you rely on these gains, note three questions that the paper leaves open:
 #
 # - **Were the words given?** Joint-POS, its first baseline, finds words and tags together. If the tagger
 #   got the gold words, the two cannot be compared. In this chapter the words are found.
@@ -708,14 +712,14 @@ pd.DataFrame(printed).T
 #   numbers ([chapter 15](15_audit.ipynb)).
 # - **How many seeds, and which tags gained?** The paper reports only micro F1, so you cannot see whether rare tags gain.
 #
-# We also trained this chapter's model from nothing on UD 1.4 for Chinese, four epochs with seven losses and
-# three seeds each ([The records](../docs/records.md)). A dictionary, the longest match of section 8.4, is fifteen
-# points ahead of every model. Therefore these runs say little about which loss is better. In them cross entropy leads the
+# We also trained this chapter's model from nothing on UD 1.4 for Chinese, four epochs with seven losses and three
+# seeds each ([The records](../docs/records.md)). A dictionary, the longest match of section 8.4, is fifteen points
+# ahead of every model. Therefore these runs say little about which loss is better. In them cross entropy leads the
 # dice losses by about one point, and the intervals of these differences exclude 0.
 #
 # If you have a GPU, `make reproduce TABLE=3 PROFILE=paper` makes the rows with a Chinese BERT whose layers are all
-# trained, and `TABLE=4` makes the English ones. [From here to the paper](../docs/from_here_to_the_paper.md) tells you how many hours
-# that takes.
+# trained, and `TABLE=4` makes the English ones. [From here to the paper](../docs/from_here_to_the_paper.md) tells you
+# how many hours that takes.
 
 # %% [markdown]
 # ## Summary
@@ -769,8 +773,8 @@ print(f"by span {score(gold, predicted[first])['f1']:.1f}", end=", ")
 print(f"by token {tagging.score_words(*bare)['f1']:.1f}")
 
 # %% [markdown]
-# **5.** Could the difference in macro F1 between cross entropy and DSC be due to the choice of test sentences alone? Draw
-# the test split five hundred times with replacement.
+# **5.** Could the difference in macro F1 between cross entropy and DSC be due to the choice of test sentences alone?
+# Draw the test split five hundred times with replacement.
 
 # %% tags=["solution", "hide-cell"]
 tags_seen = sorted(n_test.index)
@@ -791,10 +795,9 @@ low, high = np.quantile(macro[1] - macro[0], [0.025, 0.975])
 print(f"{last} minus {first}: 95% of the draws between {low:+.1f} and {high:+.1f} points")
 
 # %% [markdown]
-# **6 (small research).** Make the rare tags rarer with `corpora.rebalance`, so that there are forty other words
-# for each word of theirs. How many words are left of each rare tag, and does weighted cross entropy help these tags then?
-# Write the corpus to a file, run this chapter on it with five seeds, and compare macro F1 with
-# `runs.paired_test`.
+# **6 (small research).** Make the rare tags rarer with `corpora.rebalance`, so that there are forty other words for
+# each word of theirs. How many words are left of each rare tag, and does weighted cross entropy help these tags then?
+# Write the corpus to a file, run this chapter on it with five seeds, and compare macro F1 with `runs.paired_test`.
 
 # %% tags=["solution", "hide-cell"]
 from dicelab import corpora

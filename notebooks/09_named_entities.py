@@ -120,8 +120,9 @@ draw_found()
 
 
 # %% [markdown]
-# How do you read Figure 9.1? A tagger that says `O` to every word is right for 93% of the words, and its F1 is 0, because
-# it finds no entity. Cross entropy and dice have three times the F1 of a dictionary, and they lie close together.
+# How do you read Figure 9.1? A tagger that says `O` to every word is right for 93% of the words, and its F1 is 0,
+# because it finds no entity. Cross entropy and dice have three times the F1 of a dictionary, and they lie close
+# together.
 
 # %% [markdown]
 # (a-tagger-that-works)=
@@ -167,10 +168,11 @@ real_runs.score_table(
 
 # %% [markdown]
 # The first two rows tell you how hard this corpus is. It was made of names that are new, so a dictionary of the
-# training entities finds nothing at all: letter for letter, not one of them occurs in the test sentences. The tagger with cross entropy and
-# a tuned threshold has an F1 of 43.6. Its precision is higher than its recall: about half of what it finds is right, and
-# it finds a little more than a third of what is there. Dice is three points lower here, but this is one seed of each
-# and one learning rate, and the intervals overlap. [Section 9.11](fig-9-5) compares the two losses properly.
+# training entities finds nothing at all: letter for letter, not one of them occurs in the test sentences. The tagger
+# with cross entropy and a tuned threshold has an F1 of 43.6. Its precision is higher than its recall: about half of
+# what it finds is right, and it finds a little more than a third of what is there. Dice is three points lower here,
+# but this is one seed of each and one learning rate, and the intervals overlap. [Section 9.11](fig-9-5) compares the
+# two losses properly.
 #
 # Which errors remain? For each type of entity the table counts what the tagger with cross entropy and a tuned
 # threshold did. An entity has a *wrong boundary* if the tagger found a part of it, or more than it. It is *missed* if
@@ -210,9 +212,9 @@ def own_sentences(page):
 own_sentences(real_run())
 
 # %% [markdown]
-# The tagger finds places and persons, also those that we invented. The two sentences that name nothing stay empty, although
-# one of them has two names of months. The made-up titles and bands are missed, as the table above lets us expect, and
-# *Apple* becomes a product beside the *iPod*.
+# The tagger finds places and persons, also those that we invented. The two sentences that name nothing stay empty,
+# although one of them has two names of months. The made-up titles and bands are missed, as the table above lets us
+# expect, and *Apple* becomes a product beside the *iPod*.
 #
 # To try a sentence of your own, type `dicebook try 09 "..."`. A smaller model, a linear one on the frozen MiniLM,
 # answers in seconds. [Chapter 22](22_your_own_data.ipynb) trains and keeps such a model on a file of your own.
@@ -220,9 +222,9 @@ own_sentences(real_run())
 # %% [markdown]
 # ## The mechanics
 #
-# How is such a tagger made, and where does the loss enter? In this part we build one step by step. So that you can run
-# every cell in a few minutes, the sentences are made up and the encoder starts from nothing. Therefore this part shows you how
-# things work, but it cannot tell you which loss is best. Real text follows in the second half.
+# How is such a tagger made, and where does the loss enter? In this part we build one step by step. So that you can
+# run every cell in a few minutes, the sentences are made up and the encoder starts from nothing. Therefore this part
+# shows you how things work, but it cannot tell you which loss is best. Real text follows in the second half.
 #
 # ### 9.1 The parameters
 #
@@ -317,8 +319,8 @@ print(
 # %% [markdown]
 # The score looks at whole entities. A predicted entity is right if its first word, its last word and its type are all
 # right. If any of the three is wrong, we count two errors: one gold entity is missed, and one entity is invented.
-# Precision, recall and F1 count entities in this way. What does the tagger score that says `O` to every word of the test
-# sentences?
+# Precision, recall and F1 count entities in this way. What does the tagger score that says `O` to every word of the
+# test sentences?
 
 # %% tags=["nbval-check-output"]
 gold = entities["test"]["tags"]
@@ -375,9 +377,9 @@ print(f"words cut off at {experiment.max_length} sub-words: {encoded.cut}")
 # %% [markdown]
 # ### 9.4 The model and its losses
 #
-# The model is the encoder with one linear layer on top. At every position this layer gives a row of logits, one for each
-# label. A loss needs to know nothing else about the model. Therefore you can exchange the loss and leave all the rest as
-# it is:
+# The model is the encoder with one linear layer on top. At every position this layer gives a row of logits, one for
+# each label. A loss needs to know nothing else about the model. Therefore you can exchange the loss and leave all the
+# rest as it is:
 
 # %%
 import torch
@@ -405,8 +407,8 @@ for name in experiment.losses:
 # %% [markdown]
 # Before training the model guesses, so cross entropy is close to the logarithm of the number of labels. The two dice
 # losses work at set level: the whole batch is one set, and each label is compared with all the others. In both the
-# denominators are squared. For dice loss [Eq. 8](eq-8) prints it so. For self-adjusting dice it is a choice of this book,
-# because [Eq. 12](eq-12) has a linear denominator. Section 9.9 shows you what that choice changes.
+# denominators are squared. For dice loss [Eq. 8](eq-8) prints it so. For self-adjusting dice it is a choice of this
+# book, because [Eq. 12](eq-12) has a linear denominator. Section 9.9 shows you what that choice changes.
 
 # %% [markdown]
 # ### 9.5 Training
@@ -467,7 +469,8 @@ def validation_f1(model):
 
 
 # %% [markdown]
-# The learning rate rises during the first tenth of the steps and then falls to zero. We keep the weights of the best pass.
+# The learning rate rises during the first tenth of the steps and then falls to zero. We keep the weights of the best
+# pass.
 
 # %%
 def set_up(model, steps):
@@ -537,18 +540,19 @@ plt.show()
 
 
 # %% [markdown]
-# Compare the dashed curves with the full ones. From a bias of 0, cross entropy finds no entity in the first pass, because
-# it learns first that most words are `O`. From the log prior it finds some at once, and it ends more than five points
-# higher. Self-adjusting dice finds some in the first pass from either start, and it gains less from the log prior.
+# Compare the dashed curves with the full ones. From a bias of 0, cross entropy finds no entity in the first pass,
+# because it learns first that most words are `O`. From the log prior it finds some at once, and it ends more than
+# five points higher. Self-adjusting dice finds some in the first pass from either start, and it gains less from the
+# log prior.
 #
-# What follows for you? If you compared the two losses from a bias of 0, you would mostly compare their starts. Therefore
-# we give every loss of this chapter the log prior (the parameter `start`).
+# What follows for you? If you compared the two losses from a bias of 0, you would mostly compare their starts.
+# Therefore we give every loss of this chapter the log prior (the parameter `start`).
 
 # %% [markdown]
-# In your own work you need not write this loop. The library's `train` takes the same steps with `transformers.Trainer`. It also continues
-# a run that was interrupted, sorts sentences by length, and uses a GPU with half precision. If a step is divided into
-# smaller batches, it keeps the loss exact. It warns you when a model puts everything into one class. The test
-# sentences are predicted only once, at the end.
+# In your own work you need not write this loop. The library's `train` takes the same steps with
+# `transformers.Trainer`. It also continues a run that was interrupted, sorts sentences by length, and uses a GPU with
+# half precision. If a step is divided into smaller batches, it keeps the loss exact. It warns you when a model puts
+# everything into one class. The test sentences are predicted only once, at the end.
 
 # %%
 def new_tagger():
@@ -614,13 +618,14 @@ scored["validation f1"] = pd.Series(validated)
 scored.round(1).astype(object).fillna("")
 
 # %% [markdown]
-# Papers usually print the rows `argmax`. The rows `tuned` are the same models with a tuned threshold. Why do we show both?
-# Suppose that cross entropy with a tuned threshold reached a dice loss: then that loss would only have moved the threshold.
-# This does not happen here. Tuning moves no row by more than two points, and both dice losses stay a few points above
-# cross entropy.
+# Papers usually print the rows `argmax`. The rows `tuned` are the same models with a tuned threshold. Why do we show
+# both? Suppose that cross entropy with a tuned threshold reached a dice loss: then that loss would only have moved
+# the threshold. This does not happen here. Tuning moves no row by more than two points, and both dice losses stay a
+# few points above cross entropy.
 #
-# Does dice learn more, then? Before you conclude that, look at two things that this table lacks. The first is a baseline
-# that learns nothing: a dictionary of all entities in the training sentences, which marks each of them wherever it occurs.
+# Does dice learn more, then? Before you conclude that, look at two things that this table lacks. The first is a
+# baseline that learns nothing: a dictionary of all entities in the training sentences, which marks each of them
+# wherever it occurs.
 
 # %% tags=["hide-input"]
 from dicelab.fit.floors import entities_by_dictionary
@@ -668,8 +673,8 @@ plt.show()
 # %% [markdown]
 # ### 9.7 Errors
 #
-# A score tells you how many entities are wrong, but not what is wrong with them. To find out, we compare each gold entity
-# with the predicted entities that share a word with it:
+# A score tells you how many entities are wrong, but not what is wrong with them. To find out, we compare each gold
+# entity with the predicted entities that share a word with it:
 
 # %%
 first, last = experiment.losses[0], experiment.losses[-1]
@@ -708,8 +713,8 @@ pd.DataFrame(errors).T
 # %% [markdown]
 # #### Sentences of your own
 #
-# How would you tag a new sentence? Split it into words, give its sub-words to the model, and read the tag of each word at
-# its first sub-word, with the tuned bias of `O`:
+# How would you tag a new sentence? Split it into words, give its sub-words to the model, and read the tag of each
+# word at its first sub-word, with the tuned bias of `O`:
 
 # %%
 def tag(tokens, name):
@@ -752,8 +757,9 @@ for row in own[:3]:
 
 
 # %% [markdown]
-# With the parameters as printed, the tagger was trained on made-up sentences and has met almost none of these words. You
-# find what the tagger of the real run makes of the same sentences at the [top of the chapter](a-tagger-that-works).
+# With the parameters as printed, the tagger was trained on made-up sentences and has met almost none of these words.
+# You find what the tagger of the real run makes of the same sentences at the [top of the
+# chapter](a-tagger-that-works).
 #
 # #### Errors that one loss makes and the other does not
 #
@@ -793,9 +799,9 @@ kinds = sorted(set().union(*types))
 print(kinds[0], "→", query(kinds[0], language))
 
 # %% [markdown]
-# For every word the model makes two decisions: does an entity of that type *start* here, and does one *end* here? For each
-# pair of a likely start and a likely end it makes a third one: do the two *match*? Each of these decisions has a binary
-# loss, and we train on the sum. A real encoder reads the question itself. The tiny encoder, which has never
+# For every word the model makes two decisions: does an entity of that type *start* here, and does one *end* here? For
+# each pair of a likely start and a likely end it makes a third one: do the two *match*? Each of these decisions has a
+# binary loss, and we train on the sum. A real encoder reads the question itself. The tiny encoder, which has never
 # seen a question, gets the name of the type instead.
 
 # %%
@@ -859,9 +865,9 @@ print(
 # %% [markdown]
 # #### Training the reader
 #
-# We train the first and the last of the losses in their binary forms, from the same start. A model that finds nothing at a
-# probability of one half may still rank the candidates well. Therefore we judge each epoch at its best threshold.
-# Thresholds are log-odds here: 0 is a probability of one half, and −6 is one of a quarter of a percent.
+# We train the first and the last of the losses in their binary forms, from the same start. A model that finds nothing
+# at a probability of one half may still rank the candidates well. Therefore we judge each epoch at its best
+# threshold. Thresholds are log-odds here: 0 is a probability of one half, and −6 is one of a quarter of a percent.
 
 # %%
 def reader_scores(outputs, split, threshold):
@@ -935,16 +941,17 @@ both.astype(object).fillna("")
 # %% [markdown]
 # ## On real text
 #
-# Made-up sentences have shown you how a tagger works. They could not tell you which loss finds more entities.
-# For that we need real text, several seeds, and a fair choice of the learning rate. All that follows is drawn from records in
-# `results/`.
+# Made-up sentences have shown you how a tagger works. They could not tell you which loss finds more entities. For
+# that we need real text, several seeds, and a fair choice of the learning rate. All that follows is drawn from
+# records in `results/`.
 #
 # ### 9.9 Which losses train at the first try?
 #
-# You have a script that trains with cross entropy, and you exchange the loss. Does it still train? `studies/first_try.py`
-# tries this. It trains a pretrained encoder on a part of a real corpus for a few passes, with the learning rate that suits
-# cross entropy, and tunes nothing. The table has some of its rows. It gives F1 of entities on validation and, for WNUT 2017,
-# how many tags are right, in percent. Each cell has the mean over seeds, their range, and after × their number.
+# You have a script that trains with cross entropy, and you exchange the loss. Does it still train?
+# `studies/first_try.py` tries this. It trains a pretrained encoder on a part of a real corpus for a few passes, with
+# the learning rate that suits cross entropy, and tunes nothing. The table has some of its rows. It gives F1 of
+# entities on validation and, for WNUT 2017, how many tags are right, in percent. Each cell has the mean over seeds,
+# their range, and after × their number.
 
 # %% tags=["hide-input"]
 def setup(parameters):
@@ -1005,19 +1012,19 @@ cells.rename(index=named).fillna("")
 # %% [markdown]
 # With linear denominators and γ = 1, dice and Tversky find no entity on WNUT 2017, after any of the passes. With
 # squared denominators they do, and so does cross entropy. Why? Suppose that γ is large beside the few gold words of a
-# class in a batch. Then a linear denominator punishes a class for all the probability that it gets. A squared denominator
-# hardly punishes small probabilities. [Section 16.14](16_why_it_does_not_optimise.ipynb) derives this. A γ of 0.0001
-# repairs the linear form, too.
+# class in a batch. Then a linear denominator punishes a class for all the probability that it gets. A squared
+# denominator hardly punishes small probabilities. [Section 16.14](16_why_it_does_not_optimise.ipynb) derives this. A
+# γ of 0.0001 repairs the linear form, too.
 #
 # However, what looks like a repair need not be one. Leave `O` out of the mean over classes, and also the classes that
-# a batch lacks: then linear dice trains with two seeds of three. With the third its F1 looks no worse, on either corpus, and
-# nine tags in ten or more are wrong. The other changes that we tried were a higher learning rate, other batches, a bias
-# of `O`, and a warm start of one pass. None of them repairs more than one seed of three.
+# a batch lacks: then linear dice trains with two seeds of three. With the third its F1 looks no worse, on either
+# corpus, and nine tags in ten or more are wrong. The other changes that we tried were a higher learning rate, other
+# batches, a bias of `O`, and a warm start of one pass. None of them repairs more than one seed of three.
 #
-# What follows for you? Keep the defaults: the library squares the denominators and skips the classes that a batch lacks.
-# We checked them on five corpora: these two, English parts of speech, MRPC and SQuAD. No default costs five points against
-# cross entropy with any seed. To see the collapse yourself, run this chapter's small encoder with
-# `-p loss dsc -y "{loss_options: {dsc: {squared: false}}}"`.
+# What follows for you? Keep the defaults: the library squares the denominators and skips the classes that a batch
+# lacks. We checked them on five corpora: these two, English parts of speech, MRPC and SQuAD. No default costs five
+# points against cross entropy with any seed. To see the collapse yourself, run this chapter's small encoder with `-p
+# loss dsc -y "{loss_options: {dsc: {squared: false}}}"`.
 
 # %% tags=["remove-cell"]
 kept = tried.set_index(["corpus", "setup", "seed"])["f1"].sort_index()
@@ -1038,10 +1045,10 @@ gaps = {
 # %% [markdown]
 # ### 9.10 WNUT 2017, a small encoder, several seeds
 #
-# The table above says which losses train. It does not say which of them is best, because a seed can move a score by more
-# than a loss does. By how much? WNUT 2017 {cite}`derczynski2017wnut` has tweets, forum posts and comments, and hardly an
-# entity of its test split occurs in training. We trained the tagger of this chapter with MiniLM on 1,700 of the training
-# sentences, with seven losses and three seeds each. Within a row only the seed differs:
+# The table above says which losses train. It does not say which of them is best, because a seed can move a score by
+# more than a loss does. By how much? WNUT 2017 {cite}`derczynski2017wnut` has tweets, forum posts and comments, and
+# hardly an entity of its test split occurs in training. We trained the tagger of this chapter with MiniLM on 1,700 of
+# the training sentences, with seven losses and three seeds each. Within a row only the seed differs:
 
 # %% tags=["remove-cell"]
 records = [r for r in runs.kept_records("wnut17") if r["chapter"] == "09_named_entities"]
@@ -1085,21 +1092,21 @@ plt.show()
 
 
 # %% [markdown]
-# We expected that dice would be ahead at argmax at least, since it is made for F1. It is not. From a bias near 0, all 16
-# intervals include 0, and no mean is further from 0 than a point and a half. From the log prior, one of 16 excludes 0:
-# on literature, with tuned thresholds, dice is 2.5 points lower. Do not read much into it, because of the figure's 32
-# intervals one or two are expected to exclude 0 by chance alone.
+# We expected that dice would be ahead at argmax at least, since it is made for F1. It is not. From a bias near 0, all
+# 16 intervals include 0, and no mean is further from 0 than a point and a half. From the log prior, one of 16
+# excludes 0: on literature, with tuned thresholds, dice is 2.5 points lower. Do not read much into it, because of the
+# figure's 32 intervals one or two are expected to exclude 0 by chance alone.
 #
-# What follows for you? Once each loss has its own learning rate, and cross entropy starts at the log prior, we cannot tell
-# which of the two finds more entities. If you want a higher F1, there may be a cheaper way than another loss.
+# What follows for you? Once each loss has its own learning rate, and cross entropy starts at the log prior, we cannot
+# tell which of the two finds more entities. If you want a higher F1, there may be a cheaper way than another loss.
 
 # %% [markdown]
 # ### 9.12 The same logits, decoded otherwise
 #
-# One such way starts after training: the same logits can be decoded in another way. You have met the bias of `O`; two other
-# decoders also leave the model as it is. We begin with *valid*. Among all sequences of tags in which every `I-` continues an
-# entity of its type, it takes the best one. Viterbi's algorithm finds it, without transition weights (in the
-# library `tagging.decode(..., valid=True)`):
+# One such way starts after training: the same logits can be decoded in another way. You have met the bias of `O`; two
+# other decoders also leave the model as it is. We begin with *valid*. Among all sequences of tags in which every `I-`
+# continues an entity of its type, it takes the best one. Viterbi's algorithm finds it, without transition weights (in
+# the library `tagging.decode(..., valid=True)`):
 
 # %%
 def viterbi(scores, labels):
@@ -1118,10 +1125,10 @@ def viterbi(scores, labels):
 
 
 # %% [markdown]
-# The other decoder, *confidence*, starts from *valid* with a bias that calls too many words entities. It then keeps an
-# entity only if the mean log-probability of its tags is above a threshold. What does each decoder add?
-# `studies/decoding.py` decodes the logits of heads on a frozen encoder, ten draws for each loss, with biases and thresholds
-# from validation. The table has the test F1 of argmax, and what the others add to it:
+# The other decoder, *confidence*, starts from *valid* with a bias that calls too many words entities. It then keeps
+# an entity only if the mean log-probability of its tags is above a threshold. What does each decoder add?
+# `studies/decoding.py` decodes the logits of heads on a frozen encoder, ten draws for each loss, with biases and
+# thresholds from validation. The table has the test F1 of argmax, and what the others add to it:
 
 # %% tags=["hide-input"]
 decodings = runs.kept_records("decoding")
@@ -1159,10 +1166,10 @@ pd.Series(
 ).unstack()[list(DECODERS)].loc[decoded_corpora]
 
 # %% [markdown]
-# *Valid* has nothing to tune, and it is ahead of argmax with both losses, on all three corpora and with every
-# draw. It gains less than a point on WNUT 2017, six on CrossNER, and four to five on Wikigold. Why so much? A head that sees
-# one word at a time contradicts itself. For example, for a hundred entities that argmax finds on CrossNER, there are
-# some forty `I-` tags that continue nothing.
+# *Valid* has nothing to tune, and it is ahead of argmax with both losses, on all three corpora and with every draw.
+# It gains less than a point on WNUT 2017, six on CrossNER, and four to five on Wikigold. Why so much? A head that
+# sees one word at a time contradicts itself. For example, for a hundred entities that argmax finds on CrossNER, there
+# are some forty `I-` tags that continue nothing.
 #
 # The bias of `O` and *confidence* add a point and a half at most, and not everywhere. What a decoder adds to
 # the two losses differs by a point at most. So use *valid* with any loss. One caution remains: these records do not say
@@ -1171,8 +1178,8 @@ pd.Series(
 # %% [markdown]
 # ### 9.13 The paper
 #
-# How does all this compare with what the paper prints? Its Table 5 uses a larger encoder, and the reader in the place of
-# the tagger. For CoNLL 2003 {cite}`tjongkimsang2003conll` it has these rows:
+# How does all this compare with what the paper prints? Its Table 5 uses a larger encoder, and the reader in the place
+# of the tagger. For CoNLL 2003 {cite}`tjongkimsang2003conll` it has these rows:
 
 # %% tags=["nbval-check-output"]
 for row in paper.table(5).rows:
@@ -1186,9 +1193,9 @@ for row in paper.table(5).rows:
 # gains are larger. However, the table does not tell you how many seeds were run, or how the threshold was chosen.
 
 # %% [markdown]
-# None of our runs above has this setting. If you have a GPU, `make reproduce TABLE=5 PROFILE=paper` makes the rows over
-# seeds, at argmax and with tuned thresholds. [From here to the paper](../docs/from_here_to_the_paper.md) tells you how many
-# hours that takes.
+# None of our runs above has this setting. If you have a GPU, `make reproduce TABLE=5 PROFILE=paper` makes the rows
+# over seeds, at argmax and with tuned thresholds. [From here to the paper](../docs/from_here_to_the_paper.md) tells
+# you how many hours that takes.
 
 # %% [markdown]
 # ## Summary
@@ -1266,7 +1273,8 @@ print(f"{last} minus {first}: 95% of the draws between {low:+.1f} and {high:+.1f
 # %% [markdown]
 # ## The record
 #
-# If you set `output_dir`, the last cell writes one JSON file for each loss. It says what this run was and what came of it.
+# If you set `output_dir`, the last cell writes one JSON file for each loss. It says what this run was and what came
+# of it.
 
 # %%
 for name, result in trained.items():

@@ -15,9 +15,9 @@
 #
 # "How old is he?" and "What is his age?" Do two such sentences say the same? You may know the task from a forum that
 # looks for duplicates of your question. Here a positive has a few negatives, not hundreds. Does a loss made for F1
-# still help? On three of four real corpora dice scores five to eight points of F1 above cross entropy at argmax.
-# It does so from an output bias near 0 and from the log prior alike. However, once you tune both thresholds, every interval includes 0, and
-# we cannot tell which loss is better.
+# still help? On three of four real corpora dice scores five to eight points of F1 above cross entropy at argmax. It
+# does so from an output bias near 0 and from the log prior alike. However, once you tune both thresholds, every
+# interval includes 0, and we cannot tell which loss is better.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -110,7 +110,8 @@ draw_differences()
 
 
 # %% [markdown]
-# Section 11.9 explains this figure. Before that, we look at one model, and at how far you get without a loss made for F1.
+# Section 11.9 explains this figure. Before that, we look at one model, and at how far you get without a loss made for
+# F1.
 
 # %% [markdown]
 # (a-model-of-paraphrases)=
@@ -118,9 +119,9 @@ draw_differences()
 #
 # What does a model of this chapter get right, and what wrong? We gave the cells below, from section 11.1 to 11.7, a
 # real corpus and a pretrained encoder: questions from Quora, in a part of QQP where half of the pairs are duplicates
-# {cite}`wang2017bilateral`, and MiniLM, whose six layers are all trained. (With the parameters as they are printed in 11.1, the same cells
-# train in a minute on made-up sentences.) The result of the run is kept as a record, without
-# the text of the corpus. Everything in this section is drawn from that record. `make real CHAPTER=11` runs it again.
+# {cite}`wang2017bilateral`, and MiniLM, whose six layers are all trained. (With the parameters as they are printed in
+# 11.1, the same cells train in a minute on made-up sentences.) The result of the run is kept as a record, without the
+# text of the corpus. Everything in this section is drawn from that record. `make real CHAPTER=11` runs it again.
 
 # %% tags=["hide-input"]
 def real_run():
@@ -153,12 +154,14 @@ real_runs.score_table(
 )
 
 # %% [markdown]
-# Read the table from the top. "Always yes" already has an F1 of 66.7, because half of the pairs are positive. Counting
-# shared words brings it to 75.1. So of the 83.0 points that the trained model has, most can be had without training.
-# We cannot tell which of the two losses is better: they differ by a tenth of a point, and their intervals are alike. With as
-# many positives as negatives, the tuned threshold lies near one half, and tuning changes nothing either.
+# Read the table from the top. "Always yes" already has an F1 of 66.7, because half of the pairs are positive.
+# Counting shared words brings it to 75.1. So of the 83.0 points that the trained model has, most can be had without
+# training. We cannot tell which of the two losses is better: they differ by a tenth of a point, and their intervals
+# are alike. With as many positives as negatives, the tuned threshold lies near one half, and tuning changes nothing
+# either.
 #
-# Which pairs does the model with cross entropy get wrong? We sort its test pairs by how many words the two questions share:
+# Which pairs does the model with cross entropy get wrong? We sort its test pairs by how many words the two questions
+# share:
 
 # %% tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
@@ -214,20 +217,20 @@ own_pairs(real_run())
 
 # %% [markdown]
 # Only half of the answers are right. The model finds that *population* and *how many people live* go together, which
-# no count of words would. However, it is easily misled. It takes the train from Lyon for the one to Lyon, rain water for
-# sea water, and keeping basil for drying it, each with a probability above 0.9. How can an F1 of 83 on the test set go with
-# six answers of twelve here? The test set has few pairs that were made to mislead. If your data has many, write some
-# of your own and look.
+# no count of words would. However, it is easily misled. It takes the train from Lyon for the one to Lyon, rain water
+# for sea water, and keeping basil for drying it, each with a probability above 0.9. How can an F1 of 83 on the test
+# set go with six answers of twelve here? The test set has few pairs that were made to mislead. If your data has many,
+# write some of your own and look.
 #
-# To try two questions of your own, type `dicebook try 11 "..." "..."`. A smaller model, a linear one on the frozen MiniLM,
-# answers in seconds.
+# To try two questions of your own, type `dicebook try 11 "..." "..."`. A smaller model, a linear one on the frozen
+# MiniLM, answers in seconds.
 
 # %% [markdown]
 # ## The mechanics
 #
-# How is such a model made, and how do you judge it? In this part we build one step by step. So that you can run every cell
-# in a minute or two, the pairs are made up and the encoder starts from nothing. Therefore this part shows you how things
-# work, but it cannot tell you which loss is best.
+# How is such a model made, and how do you judge it? In this part we build one step by step. So that you can run every
+# cell in a minute or two, the pairs are made up and the encoder starts from nothing. Therefore this part shows you
+# how things work, but it cannot tell you which loss is best.
 #
 # ### 11.1 The parameters
 #
@@ -297,9 +300,9 @@ print(f"{count.ratio:.2f} negatives for each positive")
 
 
 # %% [markdown]
-# The score is the F1 of the positive pairs. How high is it before we train anything? Three answers need no model: always
-# no, always yes, and yes with the probability that the training pairs suggest. A fourth answer counts shared words and
-# says yes if there are many of them. How many are enough, we choose on the validation pairs.
+# The score is the F1 of the positive pairs. How high is it before we train anything? Three answers need no model:
+# always no, always yes, and yes with the probability that the training pairs suggest. A fourth answer counts shared
+# words and says yes if there are many of them. How many are enough, we choose on the validation pairs.
 
 # %%
 def shared_words(rows):
@@ -337,9 +340,9 @@ pd.DataFrame(free).T.round(1)
 #
 # $$ F_1(\text{always yes}) = \frac{2\pi}{1 + \pi} \tag{11.1} $$
 #
-# In words: double the share of positives, and divide by one plus that share. The more positives there are, the higher is
-# this F1. For example, in MRPC two pairs of three are paraphrases, so you have an F1 of 80 there without looking at a
-# single sentence. Put this number beside every F1 that you read or report.
+# In words: double the share of positives, and divide by one plus that share. The more positives there are, the higher
+# is this F1. For example, in MRPC two pairs of three are paraphrases, so you have an F1 of 80 there without looking
+# at a single sentence. Put this number beside every F1 that you read or report.
 
 # %% tags=["hide-input", "nbval-check-output"]
 for name, positives in {"QQP": 0.37, "MRPC": 0.67}.items():
@@ -349,8 +352,8 @@ for name, positives in {"QQP": 0.37, "MRPC": 0.67}.items():
 # %% [markdown]
 # ### 11.3 The model
 #
-# How does an encoder read a pair? We put both sentences into one sequence. One linear layer on top of its first position
-# then gives two logits for the pair:
+# How does an encoder read a pair? We put both sentences into one sequence. One linear layer on top of its first
+# position then gives two logits for the pair:
 
 # %%
 rows = corpus_of_pairs["train"]
@@ -376,15 +379,15 @@ for name in experiment.losses:
 
 # %% [markdown]
 # A set-level loss needs a set, and the set is the batch. If you tag words, a batch of sentences has hundreds of
-# decisions. Here a batch has 32 pairs and therefore 32 decisions, a small and noisy sample of F1 (exercise 4). There is a
-# second difference: the dice losses average over both classes, but the score is about the positives alone. The option
-# `classes` would change that.
+# decisions. Here a batch has 32 pairs and therefore 32 decisions, a small and noisy sample of F1 (exercise 4). There
+# is a second difference: the dice losses average over both classes, but the score is about the positives alone. The
+# option `classes` would change that.
 
 # %% [markdown]
 # ### 11.4 Training
 #
-# `train` is the `Trainer` of transformers with a loss of this book. Before the first step it sets the bias of the output
-# layer to the log prior, which it takes from `counts`. If you want to see the loop written out, look at
+# `train` is the `Trainer` of transformers with a loss of this book. Before the first step it sets the bias of the
+# output layer to the log prior, which it takes from `counts`. If you want to see the loop written out, look at
 # [section 9.5](09_named_entities.ipynb).
 
 # %%
@@ -453,13 +456,14 @@ scores = scores.assign(**{"validation f1": pd.DataFrame(validated).loc["f1"].rou
 scores.astype(object).fillna("")
 
 # %% [markdown]
-# Compare `tuned` with `tuned`. The threshold is then the best for both, so a difference that is left comes from what the
-# models learned. But do not read too much into it: one pair of these 400 more or less moves F1 by about 0.3 points.
+# Compare `tuned` with `tuned`. The threshold is then the best for both, so a difference that is left comes from what
+# the models learned. But do not read too much into it: one pair of these 400 more or less moves F1 by about 0.3
+# points.
 #
 # #### Precision against recall
 #
-# Does one of the models rank the pairs better, whatever the threshold? To see this, we draw precision against recall for all thresholds at
-# once:
+# Does one of the models rank the pairs better, whatever the threshold? To see this, we draw precision against recall
+# for all thresholds at once:
 
 # %% mystnb={"figure": {"caption": "Figure 11.5. Each curve is one model under all thresholds, on the validation split. Grey: always yes at any recall."}, "image": {"alt": "Precision against recall for three models, falling from the top left to the grey line at the lower right, the share of the positives. The curves cross."}} tags=["hide-input"]
 labels = np.array(splits["validation"]["label"])
@@ -484,8 +488,8 @@ plt.show()
 # ### 11.6 How sure are they?
 #
 # You may need more than a yes or a no: how likely is it that two sentences say the same? We check whether the
-# probabilities are true. For this we sort the test pairs by predicted probability into ten equal groups, and compute the
-# share of positives in each group:
+# probabilities are true. For this we sort the test pairs by predicted probability into ten equal groups, and compute
+# the share of positives in each group:
 
 # %%
 def reliability(p, truth, groups=10):
@@ -522,17 +526,17 @@ plt.legend(title="loss")
 plt.show()
 
 # %% [markdown]
-# The grey line is where the probabilities are true: of the pairs to which a model on this line gives 0.7, seven in ten are
-# positive. The calibration error is the mean distance from the line, in percent. All three models are far too sure. Why? After
-# twelve passes over 1,200 pairs the training loss of cross entropy is below 0.05: the model is sure of nearly
-# every training pair, and it remains sure on new ones.
+# The grey line is where the probabilities are true: of the pairs to which a model on this line gives 0.7, seven in
+# ten are positive. The calibration error is the mean distance from the line, in percent. All three models are far too
+# sure. Why? After twelve passes over 1,200 pairs the training loss of cross entropy is below 0.05: the model is sure
+# of nearly every training pair, and it remains sure on new ones.
 
 # %% [markdown]
 # ### 11.7 Errors
 #
 # Which pairs does the first model get wrong, with its tuned threshold? We sort the test pairs into three equal groups
-# by how many words their two sentences share. An error is of one of two kinds: a positive pair is *missed*, or a negative
-# one is *taken for one*.
+# by how many words their two sentences share. An error is of one of two kinds: a positive pair is *missed*, or a
+# negative one is *taken for one*.
 
 # %%
 first, last = experiment.losses[0], experiment.losses[-1]
@@ -572,8 +576,8 @@ pd.DataFrame(corpus_of_pairs["test"].select(worst)).assign(
 # %% [markdown]
 # #### Pairs of your own
 #
-# What does the model say about two sentences of your own? To find out, we need the sub-words of the pair, the model, and
-# the tuned threshold:
+# What does the model say about two sentences of your own? To find out, we need the sub-words of the pair, the model,
+# and the tuned threshold:
 
 # %%
 def probability(one, two, name):
@@ -612,13 +616,13 @@ agreed = sum((row["p"] > cut_off) == row["gold"] for row in own)
 print(f"{agreed} of {len(own)} are right, above {cut_off:.2f} is a yes")
 
 # %% [markdown]
-# With the parameters as printed, the model was trained on made-up sentences and has met few of these words. You find what
-# the model of the real run makes of them at the [top of the chapter](a-model-of-paraphrases).
+# With the parameters as printed, the model was trained on made-up sentences and has met few of these words. You find
+# what the model of the real run makes of them at the [top of the chapter](a-model-of-paraphrases).
 #
 # #### Errors that one loss makes and the other does not
 #
-# Two losses with similar scores need not make the same errors. Let us count the pairs on which the first and the last loss
-# disagree:
+# Two losses with similar scores need not make the same errors. Let us count the pairs on which the first and the last
+# loss disagree:
 
 # %% tags=["hide-input"]
 says = {name: pairs.decode(trained[name].logits["test"]) for name in (first, last)}
@@ -633,9 +637,9 @@ shown = [
 pd.DataFrame(shown, columns=["sentence 1", "sentence 2", "gold", first, last])
 
 # %% [markdown]
-# Is one of the two better? Only the pairs on which they disagree can tell us. If both losses were equally good, each such
-# pair would be the toss of a fair coin. Therefore we compute how probable an outcome like ours would be with a fair coin.
-# This is the sign test; for classifiers it is known as McNemar's test.
+# Is one of the two better? Only the pairs on which they disagree can tell us. If both losses were equally good, each
+# such pair would be the toss of a fair coin. Therefore we compute how probable an outcome like ours would be with a
+# fair coin. This is the sign test; for classifiers it is known as McNemar's test.
 
 # %%
 if len(differ):
@@ -645,15 +649,15 @@ if len(differ):
 # %% [markdown]
 # ## On real text
 #
-# Made-up pairs have shown you how to train and judge a model. They could not tell you which loss finds more paraphrases.
-# For that we need real text and several seeds. All that follows is drawn from records in `results/`; nothing of it is
-# computed on this page.
+# Made-up pairs have shown you how to train and judge a model. They could not tell you which loss finds more
+# paraphrases. For that we need real text and several seeds. All that follows is drawn from records in `results/`;
+# nothing of it is computed on this page.
 #
 # ### 11.8 MRPC, where the positives are the majority
 #
-# The Microsoft Research Paraphrase Corpus {cite}`dolan2005mrpc` pairs sentences of news. The records have three seeds of
-# seven settings. All layers of MiniLM were trained for three passes on 2,000 of the training pairs, with one learning rate
-# for all. The table has F1 on the test set, mean and 95% interval over seeds:
+# The Microsoft Research Paraphrase Corpus {cite}`dolan2005mrpc` pairs sentences of news. The records have three seeds
+# of seven settings. All layers of MiniLM were trained for three passes on 2,000 of the training pairs, with one
+# learning rate for all. The table has F1 on the test set, mean and 95% interval over seeds:
 
 # %% tags=["remove-cell"]
 try:
@@ -674,23 +678,23 @@ for split in ("test", "test_tuned") if comparable else ():
 pd.DataFrame(rows).T
 
 # %% [markdown]
-# How far apart are the losses? Cross entropy, focal loss, dice and both exponents of self-adjusting dice lie within half a
-# point of each other and about three points above "always yes". The intervals of their differences from cross entropy reach
-# a point and more to both sides. Therefore these runs exclude a difference larger than three points. A gain as small as the
-# paper's could hide in them.
+# How far apart are the losses? Cross entropy, focal loss, dice and both exponents of self-adjusting dice lie within
+# half a point of each other and about three points above "always yes". The intervals of their differences from cross
+# entropy reach a point and more to both sides. Therefore these runs exclude a difference larger than three points. A
+# gain as small as the paper's could hide in them.
 #
-# Two losses are different. Tversky with linear denominators is behind, at the level of "always yes". Weighted cross entropy
-# has that level at argmax, too, though its interval includes 0. Why? The positives are the majority here, so
-# [Eq. 2](eq-2) gives them the lower weight. A tuned threshold brings back half of what was lost. Would dice gain more if the
-# positives were rarer?
+# Two losses are different. Tversky with linear denominators is behind, at the level of "always yes". Weighted cross
+# entropy has that level at argmax, too, though its interval includes 0. Why? The positives are the majority here, so
+# [Eq. 2](eq-2) gives them the lower weight. A tuned threshold brings back half of what was lost. Would dice gain more
+# if the positives were rarer?
 
 # %% [markdown]
 # ### 11.9 Pairs whose positives are rarer
 #
 # The controlled study of [chapter 17](17_when_does_dice_help.ipynb) tries this, and [Figure 11.1](fig-11-1) shows its
-# differences. It trains a head on a frozen encoder, and each loss has several searches of its own. On MRPC the positives
-# are now the pairs that are *no* paraphrase, about a third. On QQP we remove duplicates from the training questions until
-# 30%, 10% or 2% of the pairs are positive; in the test it is always 10%.
+# differences. It trains a head on a frozen encoder, and each loss has several searches of its own. On MRPC the
+# positives are now the pairs that are *no* paraphrase, about a third. On QQP we remove duplicates from the training
+# questions until 30%, 10% or 2% of the pairs are positive; in the test it is always 10%.
 #
 # The table has the mean F1 on the test set. It compares cross entropy from the log prior (`ce_start`), class weights
 # (`wce`), and dice from a bias near 0 and from the log prior. The baseline is "always yes":
@@ -711,7 +715,8 @@ pd.DataFrame(mean_f1).rename(columns=titles())
 # without one: it gives cross entropy an F1 of 39.5. And once both thresholds are tuned, all eight
 # intervals of dice include 0.
 #
-# What follows for you? If you can tune a threshold, do that first. If you cannot, class weights or dice are worth a try.
+# What follows for you? If you can tune a threshold, do that first. If you cannot, class weights or dice are worth a
+# try.
 
 # %% [markdown]
 # ### 11.10 The paper's Table 7
@@ -728,8 +733,8 @@ for row in paper.table(7).rows:
 pd.DataFrame(printed).T
 
 # %% [markdown]
-# The printed gains run from 0.05 to 0.92 points. Are they more than chance? MRPC has 1,725 test pairs, about 1,147 of them
-# paraphrases. To see how far F1 moves if the test pairs are drawn again, we take a classifier with the F1 of the
+# The printed gains run from 0.05 to 0.92 points. Are they more than chance? MRPC has 1,725 test pairs, about 1,147 of
+# them paraphrases. To see how far F1 moves if the test pairs are drawn again, we take a classifier with the F1 of the
 # first row, and draw:
 
 # %% tags=["hide-input", "nbval-check-output"]
@@ -743,9 +748,9 @@ low, high = np.quantile(f1, [0.025, 0.975])
 print(f"F1 {f1.mean():.1f}, 95% of the draws from {low:.1f} to {high:.1f}")
 
 # %% [markdown]
-# The draws spread over nearly three points. You can compare two classifiers more sharply if both are scored on the *same*
-# pairs. Still, with one run each this corpus cannot show a gain of a tenth of a point. In addition, the F1 values of the
-# baselines are, digit for digit, *accuracies* published elsewhere ([section 15.8](15_audit.ipynb)).
+# The draws spread over nearly three points. You can compare two classifiers more sharply if both are scored on the
+# *same* pairs. Still, with one run each this corpus cannot show a gain of a tenth of a point. In addition, the F1
+# values of the baselines are, digit for digit, *accuracies* published elsewhere ([section 15.8](15_audit.ipynb)).
 #
 # If you have a GPU, `make reproduce TABLE=7 PROFILE=paper` trains the paper's encoders, on all of QQP as well.
 # [From here to the paper](../docs/from_here_to_the_paper.md) tells you how many hours that takes.

@@ -17,10 +17,10 @@
 # dice gain more on the second? The paper says so. In this chapter we take one corpus, vary how imbalanced it is, and
 # leave everything else as it was.
 #
-# The answer has two parts. If you decide at argmax, dice is ahead where there are thirty negatives for each positive, by
-# 7 to 12 points of F1. At ten negatives or fewer our five draws show no gain, although a finer experiment sees 5 points
-# at nine. If you tune the threshold, however, we see no gain of dice at any ratio. So before you try another loss,
-# look at the threshold.
+# The answer has two parts. If you decide at argmax, dice is ahead where there are thirty negatives for each positive,
+# by 7 to 12 points of F1. At ten negatives or fewer our five draws show no gain, although a finer experiment sees 5
+# points at nine. If you tune the threshold, however, we see no gain of dice at any ratio. So before you try another
+# loss, look at the threshold.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -160,10 +160,10 @@ draw_gains(gains_of_dice(runs.kept_records("balance")))
 # ## The same model twice
 #
 # We gave the cells of sections 12.1 to 12.3 a real corpus and a pretrained encoder: the questions from Quora of
-# [chapter 11](11_paraphrases.ipynb), and MiniLM, whose six layers are all trained. Both training sets have 880 pairs. In
-# the first, one pair in two is a duplicate; in the second, one in thirty-one. The test set is the same for both, and half
-# of its pairs are duplicates. The result of the run is kept as a record, without the text of the corpus. `make real
-# CHAPTER=12` runs it again.
+# [chapter 11](11_paraphrases.ipynb), and MiniLM, whose six layers are all trained. Both training sets have 880 pairs.
+# In the first, one pair in two is a duplicate; in the second, one in thirty-one. The test set is the same for both,
+# and half of its pairs are duplicates. The result of the run is kept as a record, without the text of the corpus.
+# `make real CHAPTER=12` runs it again.
 
 # %% tags=["hide-input"]
 def real_run():
@@ -193,22 +193,22 @@ print(f"always yes: F1 {real_run()['data']['always yes']:.1f}")
 real_scores(real_run())
 
 # %% [markdown]
-# With as many negatives as positives, the way to decide changes little. Now look at the rows with thirty negatives. At
-# argmax, cross entropy has an F1 of 22.0, because it calls only 156 of the 2,000 test pairs positive, although half of them
-# are. Dice does the same. A tuned threshold brings both models back to 69 and 68. However, "always yes" has 66.7, so there
-# was not much to bring back: 28 duplicates have taught this model little.
+# With as many negatives as positives, the way to decide changes little. Now look at the rows with thirty negatives.
+# At argmax, cross entropy has an F1 of 22.0, because it calls only 156 of the 2,000 test pairs positive, although
+# half of them are. Dice does the same. A tuned threshold brings both models back to 69 and 68. However, "always yes"
+# has 66.7, so there was not much to bring back: 28 duplicates have taught this model little.
 #
 # In other words, imbalance did two things here. It moved the threshold, and this can be undone. It also left few
 # positives to learn from, and this cannot. In neither did the loss make a difference that one run could show.
 #
-# The *shifted* threshold knows the two ratios and needs no tuning. It helps, but it helps less than tuning does. Why? After
-# six passes over so few pairs the probabilities are too extreme for Bayes' rule.
+# The *shifted* threshold knows the two ratios and needs no tuning. It helps, but it helps less than tuning does. Why?
+# After six passes over so few pairs the probabilities are too extreme for Bayes' rule.
 #
 # ## The mechanics
 #
-# How do you vary imbalance and nothing else? In this part we build the training sets step by step. So that you can run every
-# cell in a few minutes, the pairs are made up and the encoder starts from nothing. Therefore this part shows you how
-# things work, but it cannot tell you which loss is best.
+# How do you vary imbalance and nothing else? In this part we build the training sets step by step. So that you can
+# run every cell in a few minutes, the pairs are made up and the encoder starts from nothing. Therefore this part
+# shows you how things work, but it cannot tell you which loss is best.
 #
 # ### 12.1 The parameters
 #
@@ -257,8 +257,8 @@ print(f"{len(ratios)} degrees, {len(experiment.losses)} losses, on {experiment.c
 # %% [markdown]
 # ### 12.2 Training sets of one size
 #
-# We want training sets that differ in their ratio and have the same size. `corpora.rebalance` makes them: it leaves rows
-# out until the ratio is right, and then draws as many of the remaining rows as we want. Validation and test
+# We want training sets that differ in their ratio and have the same size. `corpora.rebalance` makes them: it leaves
+# rows out until the ratio is right, and then draws as many of the remaining rows as we want. Validation and test
 # remain as they are. The model and its training are those of [chapter 11](11_paraphrases.ipynb), once for each set.
 
 # %%
@@ -354,9 +354,9 @@ f1.round(1)
 
 # %% [markdown]
 # With one positive in thirteen the model says no to nearly everything at argmax. With a tuned threshold it is only
-# where "always yes" is: on these made-up pairs, 62 positives teach it nothing. Is it the ratio that does the harm? We cannot
-# know, because two things differ between the rows: the ratio, and the number of positives, which falls from 400 to 62.
-# Section 12.5 separates the two.
+# where "always yes" is: on these made-up pairs, 62 positives teach it nothing. Is it the ratio that does the harm? We
+# cannot know, because two things differ between the rows: the ratio, and the number of positives, which falls from
+# 400 to 62. Section 12.5 separates the two.
 
 # %% [markdown]
 # ## On real text
@@ -389,10 +389,10 @@ sets["dsc minus ce"] = (sets["dsc"] - sets["ce"]).round(2)
 sets.rename(columns={**runs.LOSS_NAMES, "dsc minus ce": "its gain over cross entropy"})
 
 # %% [markdown]
-# The paper says that DSC "helps more on more imbalanced datasets". Is it so? Over dice loss its gain is indeed largest on the
-# most imbalanced set. Over cross entropy, however, it is 0.70 there. The largest gain over cross entropy, 1.07, is on one
-# of the three balanced sets, and that is the smallest set of all. So there is no clear order by imbalance in these gains.
-# There is one by size, as far as five sets can show any:
+# The paper says that DSC "helps more on more imbalanced datasets". Is it so? Over dice loss its gain is indeed
+# largest on the most imbalanced set. Over cross entropy, however, it is 0.70 there. The largest gain over cross
+# entropy, 1.07, is on one of the three balanced sets, and that is the smallest set of all. So there is no clear order
+# by imbalance in these gains. There is one by size, as far as five sets can show any:
 
 # %% tags=["hide-input", "nbval-check-output"]
 imbalance = [abs(stated[name][1] - 0.5) for name in sets.index]
@@ -403,22 +403,23 @@ for what, values in orders.items():
     print(f"gain of DSC against {what}: rank correlation {tau.statistic:+.2f}")
 
 # %% [markdown]
-# Five sets cannot prove that there is an order, or that there is none. This design could not do it with more sets either:
-# if size and ratio change together, an effect of one looks like an effect of the other. How would you separate them? (To
-# make such sets from any corpus of pairs, use `dicebook data augment_pairs`.)
+# Five sets cannot prove that there is an order, or that there is none. This design could not do it with more sets
+# either: if size and ratio change together, an effect of one looks like an effect of the other. How would you
+# separate them? (To make such sets from any corpus of pairs, use `dicebook data augment_pairs`.)
 
 # %% [markdown]
 # ### 12.5 One thing at a time
 #
-# We change one thing and keep another one fixed, in two designs. *Added negatives* has eighty positives in every training
-# set, and 1, 3, 10 or 30 negatives for each of them. *Fixed size* has 880 examples in every training set, at the same
-# ratios. At a ratio of ten the two designs coincide. The corpora are QQP and SST-2 {cite}`socher2013sst`, a task of
-# single sentences. Validation and test are the same for every set of a seed, and in both one example in ten is positive.
+# We change one thing and keep another one fixed, in two designs. *Added negatives* has eighty positives in every
+# training set, and 1, 3, 10 or 30 negatives for each of them. *Fixed size* has 880 examples in every training set, at
+# the same ratios. At a ratio of ten the two designs coincide. The corpora are QQP and SST-2 {cite}`socher2013sst`, a
+# task of single sentences. Validation and test are the same for every set of a seed, and in both one example in ten
+# is positive.
 #
-# As in the study of [chapter 17](17_when_does_dice_help.ipynb) the encoder is frozen, and we train a small head. For each
-# set, loss and seed we choose the learning rate and the number of steps on validation, once for argmax and once for a
-# tuned threshold. Five seeds draw the training sets anew (`studies/balance.py`, some minutes). These are the pairs
-# of each training set:
+# As in the study of [chapter 17](17_when_does_dice_help.ipynb) the encoder is frozen, and we train a small head. For
+# each set, loss and seed we choose the learning rate and the number of steps on validation, once for argmax and once
+# for a tuned threshold. Five seeds draw the training sets anew (`studies/balance.py`, some minutes). These are the
+# pairs of each training set:
 
 # %% tags=["hide-input"]
 kept = runs.kept_records("balance")
@@ -441,10 +442,10 @@ names = {"qqp": "QQP", "sst2": "SST-2"}
 pd.Series({(names[c], *key): str(found) for (c, *key), found in gain.items()}).unstack()
 
 # %% [markdown]
-# Let us read argmax first. At one, three and ten negatives for each positive we see no gain: all ten intervals reach to
-# zero or below it. However, they are wide. At ten to one both reach above four points, so a gain could hide there. A finer
-# experiment does find one. With five searches for each loss and nine negatives for each positive, dice from a bias near 0
-# is 5.1 points ahead of cross entropy from the log prior on QQP ([section 11.9](11_paraphrases.ipynb)).
+# Let us read argmax first. At one, three and ten negatives for each positive we see no gain: all ten intervals reach
+# to zero or below it. However, they are wide. At ten to one both reach above four points, so a gain could hide there.
+# A finer experiment does find one. With five searches for each loss and nine negatives for each positive, dice from a
+# bias near 0 is 5.1 points ahead of cross entropy from the log prior on QQP ([section 11.9](11_paraphrases.ipynb)).
 #
 # At thirty negatives dice is ahead in all four panels, by 7 to 12 points. In three of them the interval excludes zero; on SST-2
 # with added negatives it is too wide. What causes this gain? It is not the number of positives, because we see it
@@ -453,15 +454,15 @@ pd.Series({(names[c], *key): str(found) for (c, *key), found in gain.items()}).u
 # ([section 17.3](17_when_does_dice_help.ipynb)). These sets cannot separate the two causes.
 #
 # With the threshold tuned we see no gain: all fourteen intervals include 0, and no mean is above 2.4 points. The
-# intervals reach two to nine points to each side, so a gain of a point or two could hide in them. A gain of twelve could
-# not. Therefore most of what dice gains at thirty to one is its threshold. Tune the threshold, and you have
+# intervals reach two to nine points to each side, so a gain of a point or two could hide in them. A gain of twelve
+# could not. Therefore most of what dice gains at thirty to one is its threshold. Tune the threshold, and you have
 # most of this gain with cross entropy, too.
 
 # %% [markdown]
 # ### 12.6 What falls, and why
 #
-# So far we have looked at differences. But what does imbalance do to the score itself? Here is the F1 of cross entropy in
-# both designs: at argmax, at the tuned threshold, and at the shifted one of section 12.2.
+# So far we have looked at differences. But what does imbalance do to the score itself? Here is the F1 of cross
+# entropy in both designs: at argmax, at the tuned threshold, and at the shifted one of section 12.2.
 
 # %% mystnb={"figure": {"caption": "Figure 12.2. F1 of cross entropy on the test sets, means over five seeds, by the negatives for each positive in training. Grey: always yes.", "name": "fig-12-2"}, "image": {"alt": "Four panels. Added negatives, left: the tuned line rises with the number of negatives, for SST-2 from 34 to 52; argmax rises to 3 or 10 negatives and falls to 20 and 29 at 30. Fixed size, right: the tuned line falls, for QQP from 44 to 35; argmax falls more steeply, to 21 and 25. The shifted line lies near the tuned one. The grey line lies at 18."}} tags=["hide-input"]
 level = {}
@@ -494,25 +495,26 @@ by_design = {(titles[name], design): str(found) for (name, design), found in cha
 pd.Series(by_design).unstack()
 
 # %% [markdown]
-# Look at the left panels first. The number of positives remains the same, and we add negatives. On SST-2 the tuned model gains
-# by that: its F1 rises from 34 to 52. On QQP the interval includes 0, so we cannot tell. In the right panels the size
-# of the set remains the same, and the positives become fewer, from 440 to 28. On QQP the tuned model loses by that: its F1
-# falls from 44 to 35. On SST-2 the interval includes 0 again.
+# Look at the left panels first. The number of positives remains the same, and we add negatives. On SST-2 the tuned
+# model gains by that: its F1 rises from 34 to 52. On QQP the interval includes 0, so we cannot tell. In the right
+# panels the size of the set remains the same, and the positives become fewer, from 440 to 28. On QQP the tuned model
+# loses by that: its F1 falls from 44 to 35. On SST-2 the interval includes 0 again.
 #
-# In other words, we see each half on one corpus of two: few positives hurt, on QQP, and more negatives help, on SST-2. On
-# neither corpus did added negatives lower a tuned F1 by an amount that we could measure.
+# In other words, we see each half on one corpus of two: few positives hurt, on QQP, and more negatives help, on
+# SST-2. On neither corpus did added negatives lower a tuned F1 by an amount that we could measure.
 #
 # At argmax both designs fall at thirty to one, to between 20 and 29. Here the reason is the threshold. The shifted
-# threshold knows only two ratios, and yet at thirty to one it gives back 13 to 17 points. What follows for you? Before you
-# throw negatives away to balance a corpus, move the threshold.
+# threshold knows only two ratios, and yet at thirty to one it gives back 13 to 17 points. What follows for you?
+# Before you throw negatives away to balance a corpus, move the threshold.
 
 # %% [markdown]
 # ### 12.7 What a GPU run would add
 #
-# All this was seen with a frozen encoder. If you have a GPU, you can train all layers on the whole of QQP, in the paper's
-# five sets and in these two designs. The gains to look for are those of section 12.4, about a point or half of one, and
-# with five seeds a point is about what you could see. `make reproduce TABLE=8 PROFILE=paper` makes the rows of the five
-# sets. [From here to the paper](../docs/from_here_to_the_paper.md) tells you how many hours that takes.
+# All this was seen with a frozen encoder. If you have a GPU, you can train all layers on the whole of QQP, in the
+# paper's five sets and in these two designs. The gains to look for are those of section 12.4, about a point or half
+# of one, and with five seeds a point is about what you could see. `make reproduce TABLE=8 PROFILE=paper` makes the
+# rows of the five sets. [From here to the paper](../docs/from_here_to_the_paper.md) tells you how many hours that
+# takes.
 
 # %% [markdown]
 # ## Summary
@@ -544,7 +546,8 @@ print("logarithm by the difference of the logarithms:")
 print({f"ratio {r:g}": round(shift(1 / (1 + r), gold.mean()), 2) for r in ratios})
 
 # %% [markdown]
-# **3.** Is the shifted threshold as good as the tuned one in the table of section 12.3? Give a reason why it may not be.
+# **3.** Is the shifted threshold as good as the tuned one in the table of section 12.3? Give a reason why it may not
+# be.
 
 # %% tags=["solution", "hide-cell"]
 for ratio in ratios:
@@ -561,8 +564,9 @@ share = 1 / (1 + max(ratios))
 print(f"mean {32 * share:.1f}, none in {100 * (1 - share) ** 32:.0f}% of the batches")
 
 # %% [markdown]
-# **5 (a project).** Separate the two effects for the made-up pairs as well: keep the 62 positives of the most imbalanced
-# set and take away its negatives, so that 124 pairs at one to one are left. How do the two sets compare, with five seeds?
+# **5 (a project).** Separate the two effects for the made-up pairs as well: keep the 62 positives of the most
+# imbalanced set and take away its negatives, so that 124 pairs at one to one are left. How do the two sets compare,
+# with five seeds?
 
 # %% tags=["solution", "hide-cell"]
 positives = sum(pool["label"])

@@ -13,9 +13,9 @@
 # %% [markdown]
 # # 13 Accuracy-oriented tasks
 #
-# So far the score was F1, and a dice loss is made for F1. But what if your classes are about equally frequent, and your
-# score is accuracy, as in most work on sentiment? The paper tries this, too, and concludes that its losses should not be
-# used there. Does the warning hold, and how large is the harm?
+# So far the score was F1, and a dice loss is made for F1. But what if your classes are about equally frequent, and
+# your score is accuracy, as in most work on sentiment? The paper tries this, too, and concludes that its losses
+# should not be used there. Does the warning hold, and how large is the harm?
 #
 # On real text we find that the warning holds, and that the harm is small. With two classes we saw no difference larger than
 # 0.6 points. With five classes a dice loss costs nearly a point.
@@ -109,18 +109,19 @@ draw_accuracy()
 
 
 # %% [markdown]
-# Section 13.4 explains this figure. Before that, we look at one model, and then at the reason why accuracy and F1 may need
-# different losses.
+# Section 13.4 explains this figure. Before that, we look at one model, and then at the reason why accuracy and F1 may
+# need different losses.
 
 # %% [markdown]
 # (a-model-of-sentiment)=
 # ## A model that works
 #
-# What does a classifier of this chapter get right, and what wrong? We gave the cells of sections 13.1 and 13.3 a real corpus
-# and a pretrained encoder: the sentences of film reviews of SST-2 {cite}`socher2013sst`, and MiniLM, whose six layers
-# are all trained. (With the parameters as they are printed in 13.1, the same cells train in a minute on made-up
-# sentences.) The result of the run is kept as a record, without
-# the text of the corpus. Everything in this section is drawn from that record. `make real CHAPTER=13` runs it again. The CPU core was busy with other work, so your run will need less time.
+# What does a classifier of this chapter get right, and what wrong? We gave the cells of sections 13.1 and 13.3 a real
+# corpus and a pretrained encoder: the sentences of film reviews of SST-2 {cite}`socher2013sst`, and MiniLM, whose six
+# layers are all trained. (With the parameters as they are printed in 13.1, the same cells train in a minute on
+# made-up sentences.) The result of the run is kept as a record, without the text of the corpus. Everything in this
+# section is drawn from that record. `make real CHAPTER=13` runs it again. The CPU core was busy with other work, so
+# your run will need less time.
 
 # %% tags=["hide-input"]
 def real_run():
@@ -154,20 +155,23 @@ real_runs.score_table(
 )
 
 # %% [markdown]
-# The bag of words already has an accuracy of 81.4, and it took a second to train. MiniLM with cross entropy has 88.3, seven
-# points more. Dice over both classes is 0.4 points lower, which is eight sentences of 1,821. This is one seed of each, and
-# the intervals overlap, so we cannot tell which is better. [Figure 13.1](fig-13-1) compares the losses with ten seeds.
+# The bag of words already has an accuracy of 81.4, and it took a second to train. MiniLM with cross entropy has 88.3,
+# seven points more. Dice over both classes is 0.4 points lower, which is eight sentences of 1,821. This is one seed
+# of each, and the intervals overlap, so we cannot tell which is better. [Figure 13.1](fig-13-1) compares the losses
+# with ten seeds.
 #
-# Which sentences does the model get wrong? A bag of words knows that *good* is praise, but it cannot know what *not* does to
-# it. So we count errors among the sentences that have *not*, *never*, *but* or another such word, and among the others:
+# Which sentences does the model get wrong? A bag of words knows that *good* is praise, but it cannot know what *not*
+# does to it. So we count errors among the sentences that have *not*, *never*, *but* or another such word, and among
+# the others:
 
 # %% tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
 
 
 # %% [markdown]
-# Sentences with such a word are harder for both. The model makes a third fewer errors than the bag of words on them, and 38%
-# fewer on the others. Therefore it has not learned negation in particular. It knows more words, and it knows them better.
+# Sentences with such a word are harder for both. The model makes a third fewer errors than the bag of words on them,
+# and 38% fewer on the others. Therefore it has not learned negation in particular. It knows more words, and it knows
+# them better.
 #
 # Twelve sentences of our own show the same. Most of them need more than a sum of good and bad words:
 
@@ -189,12 +193,12 @@ def own_sentences(page):
 own_sentences(real_run())
 
 # %% [markdown]
-# The model gets half of them right. *Not a single dull minute* is blame for this model, because *dull* is there, and *beautiful
-# pictures of people I could not care about* is praise. Note how sure it is: in each of its six errors, the wrong class has a
-# probability above 0.85. An accuracy of 88% on the test set does not tell you this.
+# The model gets half of them right. *Not a single dull minute* is blame for this model, because *dull* is there, and
+# *beautiful pictures of people I could not care about* is praise. Note how sure it is: in each of its six errors, the
+# wrong class has a probability above 0.85. An accuracy of 88% on the test set does not tell you this.
 #
-# To try a sentence of your own, type `dicebook try 13 "..."`. A smaller model, a linear one on the frozen MiniLM, answers
-# in seconds.
+# To try a sentence of your own, type `dicebook try 13 "..."`. A smaller model, a linear one on the frozen MiniLM,
+# answers in seconds.
 #
 # ## The mechanics
 #
@@ -245,13 +249,13 @@ print(f"{len(experiment.losses)} losses, {seeds} seeds, on {experiment.corpus}")
 # %% [markdown]
 # ### 13.2 Where accuracy and F1 want different decisions
 #
-# Suppose that you can trust a model's probabilities: of the sentences with $p = 0.7$, seven in ten are positive. At which
-# threshold should you say yes? For accuracy the best threshold is always one half, because above it a yes is more often
-# right than wrong. For F1 it is half of the best F1 that can be reached {cite}`lipton2014thresholding`. No F1 is higher
-# than one, so this threshold is one half at most, and usually it is lower.
+# Suppose that you can trust a model's probabilities: of the sentences with $p = 0.7$, seven in ten are positive. At
+# which threshold should you say yes? For accuracy the best threshold is always one half, because above it a yes is
+# more often right than wrong. For F1 it is half of the best F1 that can be reached {cite}`lipton2014thresholding`. No
+# F1 is higher than one, so this threshold is one half at most, and usually it is lower.
 #
-# How much do the two differ? Let us take calibrated probabilities, drawn from a Beta distribution with 40% positives, and
-# compute the expected scores at every threshold.
+# How much do the two differ? Let us take calibrated probabilities, drawn from a Beta distribution with 40% positives,
+# and compute the expected scores at every threshold.
 
 # %% tags=["hide-input"]
 p = np.sort(stats.beta(0.8, 1.2).ppf((np.arange(20_000) + 0.5) / 20_000))[::-1]
@@ -293,8 +297,8 @@ plt.show()
 # %% [markdown]
 # ### 13.3 A training for accuracy
 #
-# So that you can train in a minute, the sentences here are made up. Therefore this section shows you how things work, but
-# it cannot tell you which loss is best. No sentence of validation or test occurs in the training sentences.
+# So that you can train in a minute, the sentences here are made up. Therefore this section shows you how things work,
+# but it cannot tell you which loss is best. No sentence of validation or test occurs in the training sentences.
 
 # %% tags=["nbval-check-output"]
 whole = corpora.load(experiment.corpus, task="sentences")
@@ -310,8 +314,8 @@ print(f"training sentences by class: {by_class}")
 pd.DataFrame(sentences["train"].select(range(3)))
 
 # %% [markdown]
-# As always, we need baselines. A model has to beat two of them. The first gives all sentences the larger class. The second
-# is a bag of words: it sees the words and pairs of neighbours, but no order beyond them.
+# As always, we need baselines. A model has to beat two of them. The first gives all sentences the larger class. The
+# second is a bag of words: it sees the words and pairs of neighbours, but no order beyond them.
 
 # %%
 bag_of_words = make_pipeline(
@@ -328,10 +332,10 @@ baselines = {
 pd.DataFrame(baselines).T.round(1)
 
 # %% [markdown]
-# The model is the classifier of [chapter 11](11_paraphrases.ipynb), with one sentence in the place of two. We keep the pass
-# with the best *accuracy* on the validation sentences. Be careful with that rule if one of your classes is rare: the most
-# accurate pass may be the one that never finds it. In this case, `-p choose_by f1_tuned` keeps the pass with the best tuned
-# F1 of class 1 instead.
+# The model is the classifier of [chapter 11](11_paraphrases.ipynb), with one sentence in the place of two. We keep
+# the pass with the best *accuracy* on the validation sentences. Be careful with that rule if one of your classes is
+# rare: the most accurate pass may be the one that never finds it. In this case, `-p choose_by f1_tuned` keeps the
+# pass with the best tuned F1 of class 1 instead.
 
 # %%
 tokenizer = load_tokenizer(encoder, texts, max_length=max_length)
@@ -414,9 +418,9 @@ table = {
 pd.DataFrame(table).T.round(1)
 
 # %% [markdown]
-# Which sentences does the first model get wrong? Here we repeat the count from the top of the chapter. Some sentences have
-# a word that reverses the rest or contrasts with it, for example *not* or *but*. We count the errors of the model and of
-# the bag of words on them, and on the others:
+# Which sentences does the first model get wrong? Here we repeat the count from the top of the chapter. Some sentences
+# have a word that reverses the rest or contrasts with it, for example *not* or *but*. We count the errors of the
+# model and of the bag of words on them, and on the others:
 
 # %%
 first = experiment.losses[0]
@@ -477,8 +481,8 @@ agreed = sum((row["p"] > 0.5) == row["gold"] for row in own)
 print(f"{agreed} of {len(own)} are right")
 
 # %% [markdown]
-# With the parameters as printed, the model was trained on made-up sentences and has met few of these words. You find what
-# the model of the real run makes of them at the [top of the chapter](a-model-of-sentiment).
+# With the parameters as printed, the model was trained on made-up sentences and has met few of these words. You find
+# what the model of the real run makes of them at the [top of the chapter](a-model-of-sentiment).
 #
 # #### The pull of a loss
 #
@@ -517,10 +521,10 @@ plt.show()
 # SST-2 the task is to say good or bad, in SST-5 to name the degree. The two classes of SST-2 are nearly balanced. Those
 # of SST-5 are not: the largest has about twice as many sentences as the smallest.
 #
-# We train a small head on a frozen encoder (`studies/accuracy.py`). Each loss has a learning rate and a number of steps of
-# its own, chosen by *accuracy* on validation, and ten seeds draw the training sentences anew. Dice and self-adjusting dice
-# are squared and over all classes. On SST-2 we add dice of the positive class alone. The table has 95% intervals in
-# brackets; [Figure 13.1](fig-13-1) shows the differences.
+# We train a small head on a frozen encoder (`studies/accuracy.py`). Each loss has a learning rate and a number of
+# steps of its own, chosen by *accuracy* on validation, and ten seeds draw the training sentences anew. Dice and
+# self-adjusting dice are squared and over all classes. On SST-2 we add dice of the positive class alone. The table
+# has 95% intervals in brackets; [Figure 13.1](fig-13-1) shows the differences.
 
 # %% tags=["hide-input"]
 over = over_seeds()
@@ -535,17 +539,19 @@ for title, found in over.items():
 pd.DataFrame(rows).T
 
 # %% [markdown]
-# We expect little harm on SST-2, where two classes are nearly balanced, and that is what we see. We cannot distinguish dice
-# over both classes and self-adjusting dice from cross entropy: no difference larger than 0.6 points was seen. Dice of the
-# positives alone is half a point lower, and its interval just reaches zero. This is the order that section 13.2 predicts.
+# We expect little harm on SST-2, where two classes are nearly balanced, and that is what we see. We cannot
+# distinguish dice over both classes and self-adjusting dice from cross entropy: no difference larger than 0.6 points
+# was seen. Dice of the positives alone is half a point lower, and its interval just reaches zero. This is the order
+# that section 13.2 predicts.
 #
-# On SST-5 the picture is another one. Dice and self-adjusting dice are lower than cross entropy, by 0.8 and 0.9 points, and
-# both intervals exclude zero. Of the ten seeds nine or ten show it, for either loss. Focal loss is level.
+# On SST-5 the picture is another one. Dice and self-adjusting dice are lower than cross entropy, by 0.8 and 0.9
+# points, and both intervals exclude zero. Of the ten seeds nine or ten show it, for either loss. Focal loss is level.
 #
 # Why do the dice losses lose here? Two reasons are possible. First, a dice loss averaged over the classes is a soft
-# macro F1, which gives a small class as much weight as a large one, while accuracy does not. Second, a dice loss hardly
-# moves the sentences that are surely wrong, as Figure 13.4 shows. Our records have accuracy alone and no macro F1, so
-# they cannot say which reason it is. For you it follows that if accuracy is your score, cross entropy is the safe choice.
+# macro F1, which gives a small class as much weight as a large one, while accuracy does not. Second, a dice loss
+# hardly moves the sentences that are surely wrong, as Figure 13.4 shows. Our records have accuracy alone and no macro
+# F1, so they cannot say which reason it is. For you it follows that if accuracy is your score, cross entropy is the
+# safe choice.
 
 # %% [markdown]
 # ### 13.5 The same sentences with rare positives
@@ -608,10 +614,10 @@ pd.DataFrame(rows, columns=[*columns, "fewer right than cross entropy"])
 # %% [markdown]
 # ### 13.7 What a GPU run would add
 #
-# Our encoder is frozen. It reaches 83% on SST-2 and 44% on SST-5; the paper's reach 95 and 56. Perhaps the losses come
-# closer to one another when fewer sentences are left to get wrong. If you have a GPU, you can find out by training all layers:
-# `make reproduce TABLE=9 PROFILE=paper`. [From here to the paper](../docs/from_here_to_the_paper.md) tells you how many
-# hours that takes.
+# Our encoder is frozen. It reaches 83% on SST-2 and 44% on SST-5; the paper's reach 95 and 56. Perhaps the losses
+# come closer to one another when fewer sentences are left to get wrong. If you have a GPU, you can find out by
+# training all layers: `make reproduce TABLE=9 PROFILE=paper`. [From here to the
+# paper](../docs/from_here_to_the_paper.md) tells you how many hours that takes.
 
 # %% [markdown]
 # ## Summary
