@@ -121,8 +121,8 @@ draw_found()
 
 # %% [markdown]
 # How do you read Figure 9.1? A tagger that says `O` to every word is right for 93% of the words, and its F1 is 0,
-# because it finds no entity. Cross entropy and dice have three times the F1 of a dictionary, and they lie close
-# together.
+# because it finds no entity. Cross entropy and dice have three times the F1 of a dictionary, which gives each
+# word the tag that it has most often in training. The two losses lie close together.
 
 # %% [markdown]
 # (a-tagger-that-works)=
@@ -167,8 +167,9 @@ real_runs.score_table(
 )
 
 # %% [markdown]
-# The first two rows tell you how hard this corpus is. It was made of names that are new, so a dictionary of the
-# training entities finds nothing at all: letter for letter, not one of them occurs in the test sentences. The tagger
+# The first two rows tell you how hard this corpus is. It was made of names that are new, so a dictionary of
+# the training entities finds nothing at all: letter for letter, not one of them occurs in the test sentences. (The
+# dictionary of Figure 9.1 looks up single words, and therefore finds a few.) The tagger
 # with cross entropy and a tuned threshold has an F1 of 43.6. Its precision is higher than its recall: about half of
 # what it finds is right, and it finds a little more than a third of what is there. Dice is three points lower here,
 # but this is one seed of each and one learning rate, and the intervals overlap. [Section 9.11](fig-9-5) compares the
@@ -329,8 +330,8 @@ majority = tagging.score(gold, nothing)
 print({name: round(value, 1) for name, value in majority.items()})
 
 # %% [markdown]
-# Its accuracy is high, and it finds no entity. This is why you should judge a tagger by F1 over entities, and not by
-# the share of its words that are right.
+# Its accuracy is high, and it finds no entity. This is why you should judge a tagger by F1 over entities, and not
+# only by the share of its words that are right.
 
 # %% [markdown]
 # ### 9.3 Words to sub-words
@@ -540,7 +541,7 @@ plt.show()
 
 
 # %% [markdown]
-# Compare the dashed curves with the full ones. From a bias of 0, cross entropy finds no entity in the first pass,
+# Compare the dashed curves with the solid ones. From a bias of 0, cross entropy finds no entity in the first pass,
 # because it learns first that most words are `O`. From the log prior it finds some at once, and it ends more than
 # five points higher. Self-adjusting dice finds some in the first pass from either start, and it gains less from the
 # log prior.
@@ -1094,8 +1095,8 @@ plt.show()
 # %% [markdown]
 # We expected that dice would be ahead at argmax at least, since it is made for F1. It is not. From a bias near 0, all
 # 16 intervals include 0, and no mean is further from 0 than a point and a half. From the log prior, one of 16
-# excludes 0: on literature, with tuned thresholds, dice is 2.5 points lower. Do not read much into it, because of the
-# figure's 32 intervals one or two are expected to exclude 0 by chance alone.
+# excludes 0: on literature, with tuned thresholds, dice is 2.5 points lower. Do not read much into it: among the
+# figure's 32 intervals, one or two are expected to exclude 0 by chance alone.
 #
 # What follows for you? Once each loss has its own learning rate, and cross entropy starts at the log prior, we cannot
 # tell which of the two finds more entities. If you want a higher F1, there may be a cheaper way than another loss.

@@ -487,7 +487,7 @@ plt.show()
 # %% [markdown]
 # ### 11.6 How sure are they?
 #
-# You may need more than a yes or a no: how likely is it that two sentences say the same? We check whether the
+# You may need more than a decision: how likely is it that two sentences say the same? We check whether the
 # probabilities are true. For this we sort the test pairs by predicted probability into ten equal groups, and compute
 # the share of positives in each group:
 
