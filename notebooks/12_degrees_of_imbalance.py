@@ -307,8 +307,8 @@ def fit(one, encoded):
 
 
 # %% [markdown]
-# We train each loss on each set, and let each model decide in three ways. You know `argmax` and `tuned` from chapter 11.
-# The third way, `shifted`, needs no tuning. Suppose that you know the share of positives in training and the share where
+# We train each loss on each set, and let each model decide in three ways. You know `argmax` and `tuned` from
+# chapter 11. The third way, `shifted`, needs no tuning. Suppose that you know the share of positives in training and the share where
 # the model is used. If the two differ, Bayes' rule tells you what to add to the log-odds (exercise 2).
 
 # %%

@@ -486,9 +486,9 @@ print(f"{agreed} of {len(own)} are right")
 #
 # #### The pull of a loss
 #
-# Where do the losses differ, if their scores are so close? We can see it without training. Take one sentence and the
-# logit of its right label. We call minus the gradient by this logit the *pull* of the loss: how hard it moves the
-# sentence towards the right label. To compare the losses, we draw each pull as a share of its largest value.
+# A score does not show you how a loss treats a single sentence. We can see that without training. Take one sentence
+# and the logit of its right label. We call minus the gradient by this logit the *pull* of the loss: how hard it moves
+# the sentence towards the right label. To compare the losses, we draw each pull as a share of its largest value.
 
 # %% mystnb={"figure": {"caption": "Figure 13.4. The pull of each loss towards the right label, as a share of its largest, with two classes of equal size."}, "image": {"alt": "Pull against the probability of the right label. Cross entropy falls on a line from 1 at 0 to 0 at 1. Dice loss is a hill from 0 over 1 at 0.4 to 0. Self-adjusting dice is the same hill, but it begins at -0.06 and ends at -0.18."}} tags=["hide-input"]
 margin = torch.linspace(-7, 7, 701)
@@ -505,10 +505,10 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# Cross entropy pulls hardest where the model is sure and wrong. A dice loss pulls hardest near 0.4. Where the model is
-# sure, it hardly pulls at all, whether the model is wrong or right. In other words, it gives up the sentences that are
-# surely wrong. Self-adjusting dice even goes below zero at both ends, beyond the turning point of
-# [chapter 06](06_self_adjusting_dice.ipynb). Does this matter for real sentences?
+# Cross entropy pulls hardest where the model is sure and wrong. A dice loss pulls hardest near 0.4. Where the model
+# is sure, it hardly pulls at all, whether the model is wrong or right. In other words, it gives up the sentences on
+# which the model is sure and wrong. Self-adjusting dice even goes below zero at both ends, beyond the turning point
+# of [chapter 06](06_self_adjusting_dice.ipynb). Does this matter for real sentences?
 
 # %% [markdown]
 # ## On real text
@@ -549,9 +549,9 @@ pd.DataFrame(rows).T
 #
 # Why do the dice losses lose here? Two reasons are possible. First, a dice loss averaged over the classes is a soft
 # macro F1, which gives a small class as much weight as a large one, while accuracy does not. Second, a dice loss
-# hardly moves the sentences that are surely wrong, as Figure 13.4 shows. Our records have accuracy alone and no macro
-# F1, so they cannot say which reason it is. For you it follows that if accuracy is your score, cross entropy is the
-# safe choice.
+# hardly moves the sentences on which the model is sure and wrong, as Figure 13.4 shows. Our records have accuracy
+# alone and no macro F1, so they cannot say which reason it is. For you it follows that if accuracy is your score,
+# cross entropy is the safe choice.
 
 # %% [markdown]
 # ### 13.5 The same sentences with rare positives
@@ -625,7 +625,8 @@ pd.DataFrame(rows, columns=[*columns, "fewer right than cross entropy"])
 # - With calibrated probabilities, the best threshold for accuracy is one half. For F1 it is half of the best F1, which is
 #   lower.
 # - A dice loss averaged over both classes is a soft macro F1, and the best decisions for that are nearly those for accuracy.
-# - On *real* text, with ten seeds, we saw no difference larger than 0.6 points on SST-2. On the five classes of SST-5 the dice
+# - On *real* text, with ten seeds, cross entropy and dice losses over both classes differ on
+#   SST-2 by no more than 0.6 points. On the five classes of SST-5 the dice
 #   losses cost 0.8 and 0.9 points.
 # - With rare positives, models of the same accuracy have very different F1.
 # - In the paper's Table 9 the losses differ by one to twenty-one sentences, which is within the uncertainty of its test sets.
