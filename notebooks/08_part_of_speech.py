@@ -13,9 +13,11 @@
 # %% [markdown]
 # # 08 Parts of speech
 #
-# In part-of-speech tagging every word is something, so there is no heap of negatives. What is imbalanced
-# are the tags among each other, and the usual score hides the rare ones. In F1 over six rare tags of English
-# taken together, we cannot tell which of dice and cross entropy is better: they differ by less than a point.
+# You know from school that a word can be a noun, a verb, or a conjunction. A tagger has to say which, for every word
+# of a text. Here every word belongs to some class, so there is no large class of negatives. What is imbalanced are
+# the tags among each other: nouns are everywhere, interjections are few, and the usual score hardly sees whether your
+# tagger finds them. Does another loss find more of them? In F1 over six rare tags of English taken together, we
+# cannot tell which of dice and cross entropy is better: they differ by less than a point.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -25,7 +27,8 @@
 #   {cite}`devlin2019bert`.
 # - **You will be able to** train a part-of-speech tagger with any loss of this book, score it by
 #   word or by span, and see what a loss does to the rare tags that the usual score hides.
-# - **Time** about two minutes on a CPU core as it stands. A real encoder on a real treebank wants a GPU.
+# - **Time** about two minutes on a CPU core with the parameters as printed. For a real encoder on a real treebank you
+#   want a GPU.
 #
 # </details>
 
@@ -71,7 +74,7 @@ def rare_tags():
     return searched.read_tasks(runs.kept_folder() / "evidence_2")["ud_rare_tags"]
 
 
-# %% mystnb={"figure": {"caption": "Figure 8.1. Six rare tags of UD English against all others: F1 on the test set, a head on a frozen encoder. Circles are argmax, diamonds a tuned threshold. Section 8.10 says more.", "name": "fig-8-1"}, "image": {"alt": "Six rows. A dictionary has 71. Cross entropy, class weights, logit adjustment and dice, from a bias near 0 and from the log prior, all lie on one another at about 90, at argmax and tuned."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 8.1. Six rare tags of UD English against all others: F1 on the test set, a head on a frozen encoder. A circle is argmax, a diamond is a tuned threshold. Section 8.10 explains the experiment.", "name": "fig-8-1"}, "image": {"alt": "Six rows. A dictionary has 71. Cross entropy, class weights, logit adjustment and dice, from a bias near 0 and from the log prior, all lie on one another at about 90, at argmax and tuned."}} tags=["hide-input"]
 def draw_rare_tags():
     records = rare_tags()
     task = next(r for r in records if r["kind"] == "task")
@@ -98,18 +101,18 @@ draw_rare_tags()
 
 
 # %% [markdown]
-# Every loss learns far more than a dictionary knows, and all of them end at the same place.
+# In Figure 8.1 every loss learns far more than a dictionary knows, and all of them end at the same place.
 
 # %% [markdown]
 # (a-part-of-speech-tagger-that-works)=
 # ## A tagger that works
 #
 # Let us first see what a tagger of this chapter can do. We gave the cells of sections 8.1 to 8.9 a real corpus and a
-# pretrained encoder: the English Web Treebank {cite}`silveira2014ewt`, whose weblogs, emails and reviews carry the tags of the Penn
-# Treebank, and MiniLM, whose six layers are all trained. (With the parameters as they are printed in 8.1, the same
-# cells train in a minute on made-up Chinese sentences.) What came of the run is kept as a record, without the corpus's
-# text, and everything in this section is drawn from it. `make real CHAPTER=08` runs it again. Its core was busy with other work,
-# so yours will need less time.
+# pretrained encoder: the English Web Treebank {cite}`silveira2014ewt`, whose weblogs, emails and reviews carry the
+# tags of the Penn Treebank, and MiniLM, whose six layers are all trained. (With the parameters as they are printed in
+# 8.1, the same cells train in a minute on made-up Chinese sentences.) The result of the run is kept as a record,
+# without the text of the corpus. Everything in this section is drawn from that record. `make real CHAPTER=08` runs it
+# again. The CPU core was busy with other work, so your run will need less time.
 
 # %% tags=["hide-input"]
 def real_run():
@@ -129,8 +132,8 @@ real_runs.describe(real_run(), "dl")
 real_runs.learning_curves(real_run(), "macro_f1", label="macro F1, %")
 
 # %% [markdown]
-# The scores on the test sentences, with a 95% interval from draws of these sentences. F1 over all words is here the same as accuracy;
-# the macro average counts each of the 49 tags once:
+# These are the scores on the test sentences, with a 95% interval from draws of these sentences. F1 over all
+# words is here the same as accuracy. The macro average counts each of the 49 tags once:
 
 # %% tags=["hide-input"]
 real_runs.score_table(
@@ -143,15 +146,17 @@ real_runs.score_table(
 )
 
 # %% [markdown]
-# To give each word the tag that it has most often in training, and a new word the most frequent tag of all, makes 83.8% of the
-# tags right. The tagger with cross entropy has 94.3. Dice is one point lower here, and the intervals do not overlap. But an interval from
-# draws of sentences does not know what another seed or another learning rate would do, and we have one of each.
+# We begin with the simplest tagger. It gives each word the tag that the word has most often in training, and it gives
+# a new word the most frequent tag of all. This makes 83.8% of the tags right. The tagger with cross entropy has 94.3.
+# Dice is one point lower here, and the intervals do not overlap. However, these intervals come from draws of
+# sentences. They do not show you what another seed or another learning rate would do, and we have one of each.
 #
-# The two averages tell different stories. With cross entropy, 94 words in a hundred are right, yet the mean F1 of the tags is 74.3,
-# because many of the 49 tags are rare and are hardly found. If we tune how much the logits favour rare tags (section 8.7), the macro F1
-# rises by five points to 79.5, and F1 falls by half a point. So decide first which of the two you want.
+# The two averages tell different stories. With cross entropy, 94 words in a hundred are right. Yet the mean F1 of
+# the tags is 74.3, because many of the 49 tags are rare and are hardly found. Suppose that we tune how much the logits favour rare tags
+# (section 8.7). Then the macro F1 rises by five points to 79.5, and F1 falls by half a point. So decide first which of
+# the two you want.
 #
-# Which tags does the tagger with cross entropy take for one another most often, and does it know new words?
+# Which tags does the tagger with cross entropy confuse most often, and does it know new words?
 
 # %% tags=["hide-input"]
 _columns = ["gold", "predicted", "words"]
@@ -164,11 +169,12 @@ for _group, _n in real_run()["novelty"].items():
 
 
 # %% [markdown]
-# The most frequent confusion, in both directions, is that of names (`NNP`) with common nouns (`NN`). This encoder puts all
-# letters into lower case, so it does not see the sign that a reader would use. Words that it has met in training it gets
-# right in 96 of a hundred cases, and new words in 78.
+# The most frequent confusion, in both directions, is that of names (`NNP`) with common nouns (`NN`). This encoder
+# puts all letters into lower case, so it does not see the sign that a reader would use. Of the words that it has met
+# in training it gets 96 in a hundred right, and of the new words 78.
 #
-# Finally, ten sentences of our own, some of which are known to mislead. A tag in brackets is what the tagger said in the place of ours:
+# Finally, here are ten sentences of our own, some of which are known to mislead. A tag in brackets is what the tagger
+# said instead of our tag:
 
 # %% tags=["hide-input"]
 def own_sentences(page):
@@ -188,21 +194,23 @@ def own_sentences(page):
 own_sentences(real_run())
 
 # %% [markdown]
-# *Can you open a can?* and *record a new record* are no problem: the tagger reads the neighbours of a word. *Flies* is a verb
-# for it, as it should be. But *the old man the boats* misleads it as it misleads a human reader, *duck* stays a noun after
-# *her*, and a town that nobody has heard of becomes a verb after *to*.
+# *Can you open a can?* and *record a new record* are no problem, because the tagger reads the neighbours of a word.
+# It recognises *flies* as a verb, too. But *the old man the boats* misleads it as it misleads a human reader. *Duck*
+# remains a noun after *her*, and a town that nobody has heard of becomes a verb after *to*.
 #
-# To try a sentence of your own, type `dicebook try 08 "..."`: a smaller model, a linear one on the frozen MiniLM, answers in seconds.
-# [Chapter 09](09_named_entities.ipynb) looks for names.
+# To try a sentence of your own, type `dicebook try 08 "..."`. A smaller model, a linear one on the frozen MiniLM,
+# answers in seconds.
 #
 # ## The mechanics
 #
-# The sentences are made up and the encoder starts from nothing: this part ranks nothing. Its steps are
-# those of all experiment chapters.
+# How is such a tagger made? In this part we build one step by step, and the steps are the same in all chapters with
+# experiments. So that you can run every cell in a minute or two, the sentences are made up and the encoder starts from
+# nothing. Therefore this part shows you how things work, but it cannot tell you which loss is best.
 #
 # ### 8.1 The parameters
 #
-# The next cell holds all that can be changed; `papermill` overwrites it from the command line:
+# The next cell holds everything that you can change. You can also change it from the command line, with `papermill`.
+# For example, this command takes a real corpus and a real encoder:
 #
 # ```bash
 # papermill notebooks/08_part_of_speech.ipynb out.ipynb -p corpus ud_zh \
@@ -232,7 +240,7 @@ tensorboard: bool = False  # curves into output_dir
 output_dir: str = ""  # checkpoints, records; "" keeps nothing
 
 # %% [markdown]
-# A misspelt name or an impossible value ends here, before anything is loaded.
+# If you misspell a name or give an impossible value, the chapter ends here, before anything is loaded.
 
 # %%
 experiment = Experiment.from_namespace(globals())
@@ -253,17 +261,18 @@ as_printed = replace(experiment, output_dir="") == printed
 # %% [markdown]
 # ### 8.2 From a sentence to a score, in two languages
 #
-# In English the words are given, and each gets one tag, here of Universal Dependencies
-# {cite}`silveira2014ewt`.
+# In English the words are given, and each word gets one tag. The tags of this example are those of Universal
+# Dependencies {cite}`silveira2014ewt`:
 
 # %%
 english = corpora.load("embedded-pos-en", task="tagging")["train"][5]
 pd.DataFrame([english["tags"]], columns=english["tokens"], index=["tag"])
 
 # %% [markdown]
-# There are as many predictions as truths, so precision, recall, F1 and accuracy are one number. Chinese is
-# written without spaces, and where a word ends has to be found out as well: every character gets a joint
-# label, `B-NOUN` if a noun begins there and `I-NOUN` if one goes on.
+# The tagger predicts exactly one tag for each word. Therefore precision, recall, F1 and accuracy are one number.
+# Chinese is different: it is written without spaces, so a tagger also has to find where a word ends. We solve both
+# tasks at once with joint labels, one for each character. For example, `B-NOUN` begins a noun and `I-NOUN` continues
+# it:
 
 # %%
 chinese = corpora.load("embedded-pos-zh", task="tagging")
@@ -273,9 +282,9 @@ labels, characters = example["tags"][:9], example["tokens"][:9]
 pd.DataFrame([labels], columns=characters, index=["label"])
 
 # %% [markdown]
-# A word is now a span. It counts as found if its first character, its last one and its tag are
-# right, so precision and recall part. This chapter tags by character where most characters are
-# Chinese, else by word.
+# A word is now a span. It counts as found if its first character, its last character and its tag are all right. A
+# tagger may now predict more words than there are, or fewer, so precision and recall differ. This chapter tags by
+# character if most characters of the corpus are Chinese, and otherwise by word.
 
 # %% tags=["hide-input"]
 words = sample(corpora.load(experiment.corpus, task="tagging"), experiment)
@@ -289,7 +298,8 @@ print(f"{experiment.corpus}: {'joint labels by character' if joint else 'one tag
 # %% [markdown]
 # ### 8.3 What is imbalanced here?
 #
-# A dice loss takes one tag against the rest, then the mean over tags. Seen so, all other tags are negatives:
+# No class of this task is called negative. However, a dice loss looks at one tag after the other, and then takes the
+# mean over the tags. While it looks at one tag, all words with other tags are negatives. How many are they?
 
 # %% tags=["nbval-check-output"]
 frequency = Counter(tag for tags in words["train"]["tags"] for tag in tags)
@@ -307,14 +317,16 @@ print(f"{most} is {times:.0f} times as frequent as {least}")
 
 
 # %% [markdown]
-# A quarter of the words are nouns, and no class is larger; three tags have about a hundred or more
-# negatives for each positive. That matters to a score only if the score asks for the rare tags.
+# A quarter of the words are nouns, and no class is larger; three tags have about a hundred or more negatives for each
+# positive. Seen tag by tag, this task is imbalanced. Does that matter? It depends on your score: you will notice
+# only if your score looks at each tag.
 
 # %% [markdown]
 # ### 8.4 Two averages
 #
-# The paper reports the *micro* average: all words in one pot. The *macro* average is the mean of the
-# tags' F1s: there a conjunction counts as much as a noun.
+# There are two ways to make one number out of many tags. The *micro* average counts all words together, so a frequent
+# tag counts more than a rare one. The *macro* average is the mean of the F1s of the tags, so a conjunction counts as
+# much as a noun. The paper reports the micro average. We compute both:
 
 # %%
 def found_words(tags):
@@ -353,8 +365,9 @@ def score(gold, predicted):
 
 
 # %% [markdown]
-# Two baselines that never look at a neighbour: the tag that a token has most often in training, and,
-# for Chinese, the longest known word that begins where the last one ended, with its commonest tag.
+# A score means little before you know what can be had without learning. So we add two baselines that never look at a
+# neighbour. The first gives a token the tag that it has most often in training. The second, for Chinese, takes the
+# longest known word that begins where the last one ended, and gives it its most frequent tag.
 
 # %% tags=["nbval-check-output", "hide-input"]
 by_token = defaultdict(Counter)
@@ -399,7 +412,7 @@ pd.DataFrame(baselines).T.round(1)
 # %% [markdown]
 # ### 8.5 The model and its losses
 #
-# An encoder, one linear layer on top, a row of logits for every token.
+# The model is an encoder with one linear layer on top, which gives a row of logits for every token:
 
 # %%
 texts = (" ".join(tokens) for tokens in tagged["train"]["tokens"])
@@ -423,18 +436,20 @@ print("", *(textwrap.fill(f"warning: {w.message}", 88) for w in warned), sep="\n
 
 
 # %% [markdown]
-# DL and DSC have squared denominators, the default of this book. The Tversky loss is asked for the
-# *linear* one that the paper prints; with both weights at one half it is then the linear dice loss
-# ([chapter 05](05_tversky.ipynb)). It is here as a warning, as the library says.
+# DL and DSC have squared denominators, the default of this book. We give the Tversky loss (`tl`) the *linear* denominator
+# that the paper prints. Because both its weights are one half, it is then the linear dice loss
+# ([chapter 05](05_tversky.ipynb)). We include it as a warning, and the library prints one, too.
 
 # %% [markdown]
 # ### 8.6 Training
 #
-# In all experiment chapters only the loss differs: every loss starts from the same weights, sees the same
-# batches in the same order, and has the same learning rate, which rises for a tenth of the steps and falls
-# to zero; gradients are clipped at norm 1. After each pass the validation split is scored and the best
-# epoch kept, here by micro F1. The test split is predicted once, at the end. With `output_dir` set, a
-# killed run goes on where it stopped, and the last cell writes a record. [Chapter 09](09_named_entities.ipynb) looks inside the loop.
+# In all chapters with experiments only the loss differs. Every loss starts from the same weights and sees the same
+# batches in the same order. The learning rate is the same as well: it rises for a tenth of the steps and then falls
+# to zero. Gradients are clipped at norm 1. After each pass we score the validation split, and we keep the best epoch,
+# here by micro F1. The test split is predicted only once, at the end.
+#
+# If you set `output_dir`, a run that was interrupted continues where it stopped, and the last cell writes a record. In
+# [chapter 09](09_named_entities.ipynb) you can look inside the loop.
 
 # %%
 def evaluate(logits, split):
@@ -463,7 +478,7 @@ for name in experiment.losses:
         evaluate=evaluate,
     )
 
-# %% mystnb={"figure": {"caption": "Figure 8.3. F1 on the validation split after each pass, micro above macro."}, "image": {"alt": "Two panels of six curves over twelve epochs. Above, micro F1: the cross entropies and focal loss rise together to above 90, the two squared dice losses to a few points below, linear Tversky stays near 60. Below, macro F1: five curves end above 90, linear Tversky near 30."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 8.3. F1 on the validation split after each pass. Above: micro F1. Below: macro F1."}, "image": {"alt": "Two panels of six curves over twelve epochs. Above, micro F1: the cross entropies and focal loss rise together to above 90, the two squared dice losses to a few points below, linear Tversky stays near 60. Below, macro F1: five curves end above 90, linear Tversky near 30."}} tags=["hide-input"]
 fig, axes = plt.subplots(2, 1, figsize=(5.6, 6), sharex=True, sharey=True)
 for ax, metric, title in zip(axes, ("f1", "macro_f1"), ("micro", "macro"), strict=True):
     for name, result in trained.items():
@@ -478,15 +493,17 @@ plt.show()
 
 
 # %% [markdown]
-# The linear loss, `tl`, is behind. Its macro average lies far below its micro average: it has learned frequent
-# tags.
+# The linear loss, `tl`, is far behind. Look at the distance between its two averages: its macro average lies far
+# below its micro average. In other words, it has learned the frequent tags and not the others.
 
 # %% [markdown]
 # ### 8.7 Scores, and a baseline that must not be missing
 #
-# Here there are as many thresholds as tags. One number can move them all: take τ times the logarithm
-# of a label's share from its logit {cite}`menon2021logit`. The larger τ, the more often rare tags win.
-# τ is tuned on the validation split for the macro average, for every loss alike.
+# With two classes, you can move one threshold after training. Here there are as many thresholds as tags. How could we
+# tune them all with one number? We want a number that favours rare tags, the more the rarer they are. So we subtract
+# τ times the logarithm of a label's share from its logit {cite}`menon2021logit`. This logarithm is most negative for
+# the rarest labels. Therefore the larger τ is, the more often rare tags win. We tune τ on the validation split for
+# the macro average, for every loss alike.
 
 # %%
 def adjusted(logits, split, tau):
@@ -511,14 +528,15 @@ for name, result in trained.items():
 pd.DataFrame(table).T.round(1).astype(object).fillna("")
 
 # %% [markdown]
-# Tuning τ moves the healthy models by a point or less; it does not bring back what `tl` has lost.
+# Tuning τ moves the healthy models by a point or less; it does not bring back what `tl` has lost. In other
+# words, a moved threshold cannot give you a tag that the model has not learned. Which tags are these?
 
 # %% [markdown]
 # ### 8.8 A score for each tag
 #
-# In brackets, words in training and in test:
+# To see this, we draw F1 tag by tag. The numbers in brackets are the words of the tag in training and in test:
 
-# %% mystnb={"figure": {"caption": "Figure 8.4. F1 of each tag on the test split, frequent tags on top. In brackets, words in training and in test."}, "image": {"alt": "A row for each of fifteen tags, a mark for each of four losses. The marks of cross entropy, weighted cross entropy and DSC lie above 70 in all rows, most above 85, lowest at names, where DSC is eight points below cross entropy. Linear Tversky lies between 60 and 100 in the frequent rows and at zero in most rows of the rarer half."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 8.4. F1 of each tag on the test split, with the frequent tags on top. The numbers in brackets are its words in training and in test."}, "image": {"alt": "A row for each of fifteen tags, a mark for each of four losses. The marks of cross entropy, weighted cross entropy and DSC lie above 70 in all rows, most above 85, lowest at names, where DSC is eight points below cross entropy. Linear Tversky lies between 60 and 100 in the frequent rows and at zero in most rows of the rarer half."}} tags=["hide-input"]
 show = [name for name in ("ce", "wce", "dsc", "tl") if name in trained] or experiment.losses
 f1 = pd.DataFrame(
     {name: per_tag(gold, adjusted(trained[name].logits["test"], test, 0.0))["F1"] for name in show}
@@ -541,13 +559,15 @@ halves = {"frequent half": f1[:half].mean(), "rare half": f1[half:].mean()}
 pd.DataFrame(halves).T.round(1)
 
 # %% [markdown]
-# The triangles of `tl` lie at zero for most of the rarer tags, the collapse of [chapter 04](04_dice_loss.ipynb).
+# The triangles of `tl` lie at zero for most of the rarer tags. This is the collapse that you have met in
+# [chapter 04](04_dice_loss.ipynb).
 
 # %% [markdown]
 # ### 8.9 Errors
 #
-# Which tags does the first model take for one another, and does it know a word that it has not met in training? In
-# Chinese a token is a character, and its label also says where a word begins.
+# The other losses make errors, too. Which tags does the first model confuse with one another, and what does it do
+# with a word that it has not met in training? In Chinese a token is a character, and its label also says where a word
+# begins.
 
 # %%
 first = experiment.losses[0]
@@ -581,6 +601,8 @@ pd.DataFrame(novelty).T
 
 # %% [markdown]
 # #### Sentences of your own
+#
+# What does the tagger say about a sentence that you wrote yourself? Give the sentence to this function:
 
 # %%
 def tag(tokens, name):
@@ -636,16 +658,20 @@ print(f"{right} of {tokens} tokens are right")
 # %% [markdown]
 # ## On real text
 #
-# All that follows is drawn from records in `results/`.
+# So far the sentences were made up. Is there a difference between dice and cross entropy on real text? All that
+# follows is drawn from records in `results/`.
 
 # %% [markdown]
 # ### 8.10 Six rare tags of English
 #
-# In one task of the controlled study ([chapter 17](17_when_does_dice_help.ipynb)) six rare tags of the English
-# treebank {cite}`silveira2014ewt` are to be found, about one word in thirteen, and all others are `O`. The
-# encoder is pretrained and frozen, a head is trained, and each loss has several searches of its own. The table
-# has F1 over the six tags, and what dice has minus cross entropy from the log prior (`ce_start`), once from a bias
-# near 0 and once from the log prior. The baseline is a dictionary.
+# We begin with rare tags, because there a loss made for F1 should help most. In one task of the controlled study
+# ([chapter 17](17_when_does_dice_help.ipynb)) the tagger has to find six rare tags of the English treebank
+# {cite}`silveira2014ewt`, about one word in thirteen. All other tags become `O`. The encoder is pretrained and frozen, we
+# train a head on it, and each loss has several searches of its own.
+#
+# The table has F1 over the six tags. It also has the F1 of dice minus that of cross entropy from the log prior
+# (`ce_start`). Dice is there twice: once from a bias near 0 and once from the log prior. The baseline is a
+# dictionary.
 
 # %% tags=["hide-input"]
 row = searched.compared(rare_tags(), ["ce_start", "dice", "dice_start"])
@@ -656,15 +682,16 @@ for how in ("argmax", "tuned"):
 pd.DataFrame({"UD, rare tags": row})
 
 # %% [markdown]
-# All F1 are near 90, and the dictionary has 71 ([Figure 8.1](fig-8-1)). Dice from a bias near 0 differs from cross
-# entropy by less than half a point, at argmax and tuned, and both intervals include 0. So where every word has a
-# class and the encoder knows the language, the loss changes little: these tags are rare, but they are not hard.
+# All F1 are near 90, and the dictionary has 71 ([Figure 8.1](fig-8-1)). We might have expected that dice finds more
+# of the rare tags. However, dice from a bias near 0 differs from cross entropy by less than half a point, at argmax
+# and with tuned thresholds, and both intervals include 0. Why? These tags are rare, but they are not hard. What
+# follows for you? If every word has a class and the encoder knows the language, the loss changes little.
 
 # %% [markdown]
-# ### 8.11 Tables 3 and 4 of the paper, and what a GPU run would add
+# ### 8.11 Tables 3 and 4 of the paper
 #
-# Table 3 is Chinese, Table 4 English. F1 of the tagger with cross entropy, and the printed gains of
-# the three losses over it.
+# The paper, however, reports gains. Its Table 3 is about Chinese and its Table 4 about English. Here you see the F1
+# of its tagger with cross entropy, and the printed gains of the three losses over it:
 
 # %% tags=["hide-input", "nbval-check-output"]
 printed = {}
@@ -676,39 +703,39 @@ for number in (3, 4):
 pd.DataFrame(printed).T
 
 # %% [markdown]
-# In Chinese the dice losses gain up to two points, in English half a point or less. DSC is first in
-# all five rows. What the paper leaves open:
+# In Chinese the dice losses gain up to two points, in English half a point or less. DSC is first in all five rows.
+# Before you rely on these gains, note three questions that the paper leaves open:
 #
 # - **Were the words given?** Joint-POS, its first baseline, finds words and tags together. If the tagger
-#   got the gold words, the two are not comparable. Here the words are found.
-# - **What is a span in English?** With one tag a word, precision equals recall. Table 4 prints two
+#   got the gold words, the two cannot be compared. In this chapter the words are found.
+# - **What is a span in English?** With one tag for each word, precision equals recall. Table 4 prints two different
 #   numbers ([chapter 15](15_audit.ipynb)).
-# - **How many seeds, and which tags gained?** Only micro F1 is reported. Whether rare tags profit is not shown.
+# - **How many seeds, and which tags gained?** The paper reports only micro F1, so you cannot see whether rare tags gain.
 #
-# This chapter's model was also trained from nothing on UD 1.4 for Chinese, four epochs with seven losses and
-# three seeds each ([The records](../docs/records.md)). A dictionary, the longest match of section 8.4, is fifteen
-# points ahead of every model, so these runs rank little. In them cross entropy leads the dice losses by about
-# one point, and the intervals of these differences stay clear of zero.
+# We also trained this chapter's model from nothing on UD 1.4 for Chinese, four epochs with seven losses and three
+# seeds each ([The records](../docs/records.md)). A dictionary, the longest match of section 8.4, is fifteen points
+# ahead of every model. Therefore these runs say little about which loss is better. In them cross entropy leads the
+# dice losses by about one point, and the intervals of these differences exclude 0.
 #
-# `make reproduce TABLE=3 PROFILE=paper` makes the rows with a Chinese BERT, all layers trained, `TABLE=4`
-# the English ones ([From here to the paper](../docs/from_here_to_the_paper.md) has the hours).
+# If you have a GPU, `make reproduce TABLE=3 PROFILE=paper` makes the rows with a Chinese BERT whose layers are all
+# trained, and `TABLE=4` makes the English ones. [From here to the paper](../docs/from_here_to_the_paper.md) tells you
+# how many hours that takes.
 
 # %% [markdown]
 # ## Summary
 #
-# - *Made-up and real*: part-of-speech tagging has no negative class. Its imbalance is between tags, and
-#   micro F1 hardly sees it; report macro F1 or F1 by tag beside it.
-# - By word, precision, recall, F1 and accuracy are one number. By character, segmentation and tags
-#   are one task, and words are spans.
-# - *Real* text, each loss with its own searches: in F1 over six rare tags of English together, squared dice and
-#   cross entropy differ by less than a point, and we cannot tell which is better.
-# - *Made-up* text, one seed: a linear dice loss gives up most of the rarer tags.
-# - Taking τ log-shares from the logits is the threshold baseline for many classes.
+# - Part-of-speech tagging has no negative class. Its imbalance is between the tags, and micro F1 hardly sees it, so report
+#   macro F1 or F1 by tag beside it.
+# - If words are given, precision, recall, F1 and accuracy are one number; if they have to be found, words are spans.
+# - On six rare tags in *real* English text, dice and cross entropy differ by less than a point, and we cannot tell which
+#   is better.
+# - A linear dice loss gives up most of the rarer tags (*made-up* text, one seed), so use the squared form.
+# - To move all thresholds at once, subtract τ times the log-shares from the logits and tune τ.
 #
 # ## Exercises
 #
-# **1.** A tagger calls every word by its right tag except that it calls all words of the rarest tag
-# by the most frequent one. What are its micro and its macro F1 on the words of the test split? Say
+# **1.** A tagger gives every word its right tag, with one exception: it gives all words of the rarest tag
+# the most frequent one. What are its micro and its macro F1 on the words of the test split? Say
 # which falls more before you compute them.
 
 # %% tags=["solution", "hide-cell"]
@@ -733,9 +760,9 @@ of_last = Counter((g, p) for _, g, p in tokens_of(predicted[last]) if g != p)
 pd.DataFrame([(*pair, n) for pair, n in of_last.most_common(5)], columns=columns)
 
 # %% [markdown]
-# **4.** Suppose that only the tags are asked for, and the boundaries of words are free of charge.
-# Score the joint labels as one tag a character, without `B-` and `I-`. By how much does that raise
-# F1, and what does this say about comparing two papers?
+# **4.** Suppose that only the tags count, and that a wrong boundary of a word costs nothing.
+# Score the joint labels as one tag for each character, without `B-` and `I-`. By how much does that raise
+# F1, and what does this tell you about comparing two papers?
 
 # %% tags=["solution", "hide-cell"]
 bare = [
@@ -746,8 +773,8 @@ print(f"by span {score(gold, predicted[first])['f1']:.1f}", end=", ")
 print(f"by token {tagging.score_words(*bare)['f1']:.1f}")
 
 # %% [markdown]
-# **5.** Is the difference in macro F1 between cross entropy and DSC more than chance in
-# the choice of test sentences? Draw the test split five hundred times with replacement.
+# **5.** Could the difference in macro F1 between cross entropy and DSC be due to the choice of test sentences alone?
+# Draw the test split five hundred times with replacement.
 
 # %% tags=["solution", "hide-cell"]
 tags_seen = sorted(n_test.index)
@@ -768,10 +795,9 @@ low, high = np.quantile(macro[1] - macro[0], [0.025, 0.975])
 print(f"{last} minus {first}: 95% of the draws between {low:+.1f} and {high:+.1f} points")
 
 # %% [markdown]
-# **6 (small research).** Make the rare tags rarer with `corpora.rebalance`, to forty other words
-# for each word of theirs. How many have they left, and does weighted cross entropy help them then?
-# Write the corpus to a file, run this chapter on it with five seeds, and compare macro F1 with
-# `runs.paired_test`.
+# **6 (small research).** Make the rare tags rarer with `corpora.rebalance`, so that there are forty other words for
+# each word of theirs. How many words are left of each rare tag, and does weighted cross entropy help these tags then?
+# Write the corpus to a file, run this chapter on it with five seeds, and compare macro F1 with `runs.paired_test`.
 
 # %% tags=["solution", "hide-cell"]
 from dicelab import corpora

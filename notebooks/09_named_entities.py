@@ -13,19 +13,21 @@
 # %% [markdown]
 # # 09 Named entities
 #
-# Most words of a text name nothing. A tagger that has learned only this is right nine times out of ten, and
-# useless. This chapter asks which of four losses finds the entities: with one tagger, all else equal, and
-# with the model of the paper's Table 5, which asks one question for each type of entity.
+# Suppose that you have trained a tagger to find the names in a text. It is right for nine words in ten, and it finds
+# nothing: most words of a text name nothing, and it has learned only that. Would another loss have found the names?
+# In this chapter we train one tagger with four losses, all else equal. Then we do the same with the model of the
+# paper's Table 5, which reads a sentence together with a question about one type of entity. To say it at once: on real
+# text, with a search of settings for each loss, we cannot tell whether dice or cross entropy finds more entities.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
 # - **For** readers who train taggers and wonder whether another loss would find more entities.
 # - **You need** the losses of [chapter 07](07_all_losses.ipynb); some acquaintance with BERT
 #   {cite}`devlin2019bert`.
-# - **You will be able to** train a tagger, or a model that finds entities by asking for them, with any loss
+# - **You will be able to** train a tagger, or a model that finds entities as answers to questions, with any loss
 #   of this book; tune its threshold, and compare losses fairly.
-# - **Time** about three minutes on a CPU core as it stands. With a real encoder and corpus, half an hour on
-#   two CPU cores or a few minutes on a GPU.
+# - **Time** about three minutes on a CPU core with the parameters as printed. With a real encoder and corpus, half an
+#   hour on two CPU cores or a few minutes on a GPU.
 #
 # </details>
 
@@ -90,7 +92,7 @@ def on_wnut17():
     return 100 * (1 - test["positive"] / test["rows"]), task["baseline"], f1
 
 
-# %% mystnb={"figure": {"caption": "Figure 9.1. WNUT 2017, real text. F1 of entities on the test set: circles at argmax, diamonds with a tuned threshold; the losses are means over searches (section 9.11). Grey: how many words are O.", "name": "fig-9-1"}, "image": {"alt": "Five rows. A tagger that says O to every word has its cross at 93% and its circle at 0. A dictionary has 12. Cross entropy and dice, from a bias near 0 and from the log prior, all have their two marks close together, between 36 and 39."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 9.1. WNUT 2017, real text. F1 of entities on the test set: circles at argmax, diamonds with a tuned threshold. The losses are means over searches (section 9.11). The grey cross shows how many words are O.", "name": "fig-9-1"}, "image": {"alt": "Five rows. A tagger that says O to every word has its cross at 93% and its circle at 0. A dictionary has 12. Cross entropy and dice, from a bias near 0 and from the log prior, all have their two marks close together, between 36 and 39."}} tags=["hide-input"]
 def draw_found():
     outside, dictionary, f1 = on_wnut17()
     _, ax = plt.subplots(figsize=(5.6, 2.5))
@@ -118,8 +120,9 @@ draw_found()
 
 
 # %% [markdown]
-# `O` is right for 93% of the words and finds no entity. Cross entropy and dice have three times the F1 of a dictionary,
-# and they lie close together.
+# How do you read Figure 9.1? A tagger that says `O` to every word is right for 93% of the words, and its F1 is 0,
+# because it finds no entity. Cross entropy and dice have three times the F1 of a dictionary, which gives each
+# word the tag that it has most often in training. The two losses lie close together.
 
 # %% [markdown]
 # (a-tagger-that-works)=
@@ -128,9 +131,9 @@ draw_found()
 # Let us first see what a tagger of this chapter can do. We gave the cells below, from section 9.1 to 9.7, a real
 # corpus and a pretrained encoder: WNUT 2017 {cite}`derczynski2017wnut`, which has tweets, forum posts and comments,
 # and MiniLM, whose six layers are all trained. (With the parameters as they are printed in 9.1, the same cells
-# train in a minute on made-up sentences.) What came of the real run is kept as a record, without the corpus's
-# text, and everything in this section is drawn from it. `make real CHAPTER=09` runs it again.
-# Its core was busy with other work, so yours will need less time.
+# train in a minute on made-up sentences.) The result of the real run is kept as a record, without
+# the text of the corpus. Everything in this section is drawn from that record. `make real CHAPTER=09` runs it again.
+# The CPU core was busy with other work, so your run will need less time.
 
 # %% tags=["hide-input"]
 def real_run():
@@ -153,7 +156,7 @@ real_runs.describe(real_run(), "ce")
 real_runs.learning_curves(real_run())
 
 # %% [markdown]
-# The scores on the test sentences, with a 95% interval from draws of these sentences:
+# These are the scores on the test sentences, with a 95% interval from draws of these sentences:
 
 # %% tags=["hide-input"]
 real_runs.score_table(
@@ -164,15 +167,17 @@ real_runs.score_table(
 )
 
 # %% [markdown]
-# The first two rows tell you how hard this corpus is. It was made of names that are new, so a dictionary of the
-# training entities finds nothing at all: letter for letter, not one of them occurs in the test sentences. The tagger with cross entropy and
-# a tuned threshold has an F1 of 43.6. Its precision is higher than its recall: about half of what it finds is right, and
-# it finds a little more than a third of what is there. Dice is three points lower here, but this is one seed of each
-# and one learning rate, and the intervals overlap. [Section 9.11](fig-9-5) compares the two losses properly.
+# The first two rows tell you how hard this corpus is. It was made of names that are new, so a dictionary of
+# the training entities finds nothing at all: letter for letter, not one of them occurs in the test sentences. (The
+# dictionary of Figure 9.1 looks up single words, and therefore finds a few.) The tagger
+# with cross entropy and a tuned threshold has an F1 of 43.6. Its precision is higher than its recall: about half of
+# what it finds is right, and it finds a little more than a third of what is there. Dice is three points lower here,
+# but this is one seed of each and one learning rate, and the intervals overlap. [Section 9.11](fig-9-5) compares the
+# two losses properly.
 #
 # Which errors remain? For each type of entity the table counts what the tagger with cross entropy and a tuned
-# threshold did. An entity has a *wrong boundary* if the tagger found a part of it, or more than it; it is *missed* if
-# the tagger found none of its words; and it is *invented* if no word of it belongs to a gold entity.
+# threshold did. An entity has a *wrong boundary* if the tagger found a part of it, or more than it. It is *missed* if
+# the tagger found none of its words. It is *invented* if no word of it belongs to a gold entity.
 
 # %% tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
@@ -193,7 +198,7 @@ for _group, _n in real_run()["novelty"].items():
 # training (in any case), it finds 21 of 24. Of the others it finds 36%, and these it can know only from their context
 # and from what the encoder has learned before.
 #
-# Finally, a dozen sentences that we wrote ourselves. The brackets hold what the tagger found:
+# Finally, a dozen sentences that we wrote ourselves. The brackets show what the tagger found:
 
 # %% tags=["hide-input"]
 def own_sentences(page):
@@ -208,19 +213,24 @@ def own_sentences(page):
 own_sentences(real_run())
 
 # %% [markdown]
-# Places and persons are safe, also those that we invented. The two sentences that name nothing stay empty, although
-# one of them has two names of months. The made-up titles and bands are missed, as the table above lets us expect, and
-# *Apple* becomes a product beside the *iPod*. To try a sentence of your own, type `dicebook try 09 "..."`: a smaller
-# model, a linear one on the frozen MiniLM, answers in seconds. [Chapter 22](22_your_own_data.ipynb) trains and keeps such a model on a file of your own.
+# The tagger finds places and persons, also those that we invented. The two sentences that name nothing stay empty,
+# although one of them has two names of months. The made-up titles and bands are missed, as the table above lets us
+# expect, and *Apple* becomes a product beside the *iPod*.
+#
+# To try a sentence of your own, type `dicebook try 09 "..."`. A smaller model, a linear one on the frozen MiniLM,
+# answers in seconds. [Chapter 22](22_your_own_data.ipynb) trains and keeps such a model on a file of your own.
 
 # %% [markdown]
 # ## The mechanics
 #
-# The sentences are made up and the encoder starts from nothing: this part ranks nothing.
+# How is such a tagger made, and where does the loss enter? In this part we build one step by step. So that you can
+# run every cell in a few minutes, the sentences are made up and the encoder starts from nothing. Therefore this part
+# shows you how things work, but it cannot tell you which loss is best. Real text follows in the second half.
 #
 # ### 9.1 The parameters
 #
-# As in [section 8.1](08_part_of_speech.ipynb). For a real corpus and encoder:
+# The next cell holds everything that you can change, as in [section 8.1](08_part_of_speech.ipynb). For example, this
+# command runs the chapter with a real corpus and a real encoder:
 #
 # ```bash
 # papermill notebooks/09_named_entities.ipynb out.ipynb -p corpus wnut17 \
@@ -250,7 +260,7 @@ reader_epochs: int = 6  # passes of the reader of 9.8; 0 leaves it out
 language: str = "auto"  # of its questions: "auto", "en" or "zh"
 
 # %% [markdown]
-# The last two parameters are this chapter's own.
+# The last two parameters belong to this chapter alone: they concern the reader of section 9.8.
 
 # %%
 experiment = Experiment.from_namespace(
@@ -277,8 +287,9 @@ as_printed = replace(experiment, output_dir="") == printed and reader_epochs == 
 # %% [markdown]
 # ### 9.2 From a sentence to a score
 #
-# A corpus of entities is a list of sentences whose words carry tags. In the scheme IOB2, `B-PER` begins a
-# person, `I-PER` continues it, and `O` is outside of every entity.
+# What does the tagger learn from? A corpus of entities is a list of sentences in which every word carries a tag. In the
+# scheme IOB2, `B-PER` begins a person, `I-PER` continues it, and `O` means that the word is outside of every entity.
+# For example:
 
 # %%
 whole = corpora.load(experiment.corpus, task="tagging")
@@ -292,7 +303,7 @@ example = entities["train"][int(np.argmax(np.array(lengths) >= 8))]
 pd.DataFrame([example["tags"]], columns=example["tokens"], index=["tag"])
 
 # %% [markdown]
-# In the training sentences one tag holds most of the words:
+# In the training sentences most words carry one and the same tag, `O`:
 
 # %% tags=["nbval-check-output"]
 count = corpora.imbalance(entities, task="tagging")
@@ -307,9 +318,10 @@ print(
 )
 
 # %% [markdown]
-# The score looks at whole entities. An entity is found if its first word, its last word and its type are
-# right; anything less counts as two errors, a missed entity and an invented one. Precision, recall and F1
-# count entities. The tagger that says `O` to everything scores this on the test sentences:
+# The score looks at whole entities. A predicted entity is right if its first word, its last word and its type are all
+# right. If any of the three is wrong, we count two errors: one gold entity is missed, and one entity is invented.
+# Precision, recall and F1 count entities in this way. What does the tagger score that says `O` to every word of the
+# test sentences?
 
 # %% tags=["nbval-check-output"]
 gold = entities["test"]["tags"]
@@ -318,13 +330,15 @@ majority = tagging.score(gold, nothing)
 print({name: round(value, 1) for name, value in majority.items()})
 
 # %% [markdown]
-# Its accuracy is high, and it finds no entity.
+# Its accuracy is high, and it finds no entity. This is why you should judge a tagger by F1 over entities, and not
+# only by the share of its words that are right.
 
 # %% [markdown]
 # ### 9.3 Words to sub-words
 #
-# An encoder reads sub-words. The first sub-word of a word carries the word's tag; the others, and
-# the special tokens, get the label −100, which every loss of `dicebook` leaves out.
+# Our tags belong to words, but an encoder reads sub-words. Which of them gets the tag? We give it to the first sub-word
+# of each word. The other sub-words and the special tokens get the label −100, and every loss of `dicebook` leaves out
+# positions with this label.
 
 # %%
 texts = (" ".join(tokens) for tokens in entities["train"]["tokens"])
@@ -336,7 +350,7 @@ pd.DataFrame({"sub-word": pieces, "label": row["labels"]})[:12].T
 
 
 # %% [markdown]
-# `tagging.encode` does that for a corpus; this is its loop for one sentence:
+# `tagging.encode` does this for a whole corpus. For one sentence, you can write the loop yourself:
 
 # %%
 def align(tokens, tags):
@@ -364,8 +378,9 @@ print(f"words cut off at {experiment.max_length} sub-words: {encoded.cut}")
 # %% [markdown]
 # ### 9.4 The model and its losses
 #
-# The model is the encoder with one linear layer on top: a row of logits, one for each label, at every
-# position. A loss needs to know only the shapes of logits and labels.
+# The model is the encoder with one linear layer on top. At every position this layer gives a row of logits, one for
+# each label. A loss needs to know nothing else about the model. Therefore you can exchange the loss and leave all the
+# rest as it is:
 
 # %%
 import torch
@@ -379,7 +394,7 @@ logits = model(**inputs).logits
 print("logits", list(logits.shape), " labels", list(batch["labels"].shape))
 
 # %% [markdown]
-# Weighted cross entropy, if asked for, takes its weights from the counts of the training split
+# If you add weighted cross entropy to the losses, its weights come from the counts of the training split
 # ([Eq. 2](eq-2)).
 
 # %%
@@ -391,15 +406,16 @@ for name in experiment.losses:
 
 
 # %% [markdown]
-# Before training, cross entropy stands near the logarithm of the number of labels. The two dice losses count
-# at set level: the batch is one set, and each label is compared with the rest. Both have squared
-# denominators: DL as in [Eq. 8](eq-8), DSC by a choice of this book, since [Eq. 12](eq-12) has a linear one.
+# Before training the model guesses, so cross entropy is close to the logarithm of the number of labels. The two dice
+# losses work at set level: the whole batch is one set, and each label is compared with all the others. In both the
+# denominators are squared. For dice loss [Eq. 8](eq-8) prints it so. For self-adjusting dice it is a choice of this
+# book, because [Eq. 12](eq-12) has a linear denominator. Section 9.9 shows you what that choice changes.
 
 # %% [markdown]
 # ### 9.5 Training
 #
-# Here is the training loop in plain PyTorch; only the schedule of the learning rate is from `transformers`.
-# A batch is padded to its longest sentence, and the padding gets the label −100.
+# Now we train. Here is the whole training loop in plain PyTorch; only the schedule of the learning rate comes from
+# `transformers`. We pad each batch to its longest sentence, and the padding gets the label −100, so no loss sees it.
 
 # %%
 def padded(lists, fill):
@@ -420,7 +436,7 @@ def padded_batches(rows, size, generator=None):
 
 
 # %% [markdown]
-# A step computes the loss of a batch and its gradient, clips the gradient at norm 1, and moves the weights.
+# In each step we compute the loss of a batch and its gradient, clip the gradient at norm 1, and update the weights.
 
 # %%
 def step(model, loss, batch, optimizer, schedule):
@@ -435,7 +451,7 @@ def step(model, loss, batch, optimizer, schedule):
 
 
 # %% [markdown]
-# After each pass the validation sentences are scored.
+# After each pass we score the validation sentences.
 
 # %%
 def validation_f1(model):
@@ -454,7 +470,8 @@ def validation_f1(model):
 
 
 # %% [markdown]
-# The learning rate rises for a tenth of the steps and falls to zero. The weights of the best pass are kept.
+# The learning rate rises during the first tenth of the steps and then falls to zero. We keep the weights of the best
+# pass.
 
 # %%
 def set_up(model, steps):
@@ -509,10 +526,10 @@ for name in experiment.losses[:1] + experiment.losses[-1:]:
         print(f"{name:4} {start:6}", [round(f1) for f1 in after])
 
 # %% [markdown]
-# The line with `start_at_prior` sets the output bias to the log prior of the tags ([section
-# 2.3](start-bias)). Without it the bias starts at 0. What does it change?
+# One line of this loop is easy to overlook. `start_at_prior` sets the output bias to the log prior of the tags
+# ([section 2.3](start-bias)); without it, the bias starts at 0. What does this line change?
 
-# %% mystnb={"figure": {"caption": "Figure 9.3. Two losses, each from two starts: F1 on the validation split after each pass. Dashed: the output bias starts at 0. Full: at the log prior."}, "image": {"alt": "Four curves over ten epochs. Cross entropy from a bias of 0 starts at 0 and ends lowest, near 34; from the log prior it starts at 15 and ends near 46. Self-adjusting dice starts near 15 from both and ends near 45 from 0 and near 51 from the log prior."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 9.3. Two losses, each from two starts: F1 on the validation split after each pass. Dashed lines: the output bias starts at 0. Solid lines: it starts at the log prior."}, "image": {"alt": "Four curves over ten epochs. Cross entropy from a bias of 0 starts at 0 and ends lowest, near 34; from the log prior it starts at 15 and ends near 46. Self-adjusting dice starts near 15 from both and ends near 45 from 0 and near 51 from the log prior."}} tags=["hide-input"]
 for (name, start), f1 in by_hand.items():
     dashes = "-" if start == "prior" else "--"
     style = {**figures.style(name), "linestyle": dashes}
@@ -524,15 +541,19 @@ plt.show()
 
 
 # %% [markdown]
-# From a bias of 0, cross entropy finds no entity in the first pass: it learns first that most words are `O`.
-# From the log prior it finds some at once, and it ends more than five points higher. Self-adjusting dice finds
-# some in the first pass from either start, and gains less from the log prior. A comparison of the two losses from a
-# bias of 0 would mostly compare their starts. So this chapter gives every loss the log prior (the parameter `start`).
+# Compare the dashed curves with the solid ones. From a bias of 0, cross entropy finds no entity in the first pass,
+# because it learns first that most words are `O`. From the log prior it finds some at once, and it ends more than
+# five points higher. Self-adjusting dice finds some in the first pass from either start, and it gains less from the
+# log prior.
+#
+# What follows for you? If you compared the two losses from a bias of 0, you would mostly compare their starts.
+# Therefore we give every loss of this chapter the log prior (the parameter `start`).
 
 # %% [markdown]
-# The library's `train` takes the same steps with `transformers.Trainer`. It also goes on after a kill, sorts
-# sentences by length, uses a GPU and half precision, keeps a loss exact when a step is divided into smaller
-# batches, and warns when a model calls everything one class. The test sentences are predicted once, at the end.
+# In your own work you need not write this loop. The library's `train` takes the same steps with
+# `transformers.Trainer`. It also continues a run that was interrupted, sorts sentences by length, and uses a GPU with
+# half precision. If a step is divided into smaller batches, it keeps the loss exact. It warns you when a model puts
+# everything into one class. The test sentences are predicted only once, at the end.
 
 # %%
 def new_tagger():
@@ -557,9 +578,10 @@ for name in experiment.losses:
 # %% [markdown]
 # ### 9.6 Scores, and a baseline that must not be missing
 #
-# A tagger says `O` where `O` has the largest logit, which need not be the best threshold for F1. A number
-# added to the logit of `O`, its bias, moves the threshold: below zero, more entities are predicted. The bias
-# is tuned on validation for every loss alike.
+# Our tagger says `O` wherever `O` has the largest logit. This rule need not be the best one for F1. We can change it
+# without training: add one number to the logit of `O`, the *bias of O*. A negative number makes `O` less likely, so
+# the tagger predicts more entities. In other words, this bias is the tagger's decision threshold. We tune it on the
+# validation sentences, for every loss alike.
 
 # %%
 test, validation = encoded.splits["test"], encoded.splits["validation"]
@@ -577,7 +599,7 @@ def best_bias(logits, split):
 
 
 # %% [markdown]
-# The library's `tune_outside_bias` does this and returns the scores at each candidate.
+# In the library, `tune_outside_bias` does this and also returns the score at each candidate.
 
 # %%
 curves, table = {}, {("majority", "argmax"): majority}
@@ -597,11 +619,14 @@ scored["validation f1"] = pd.Series(validated)
 scored.round(1).astype(object).fillna("")
 
 # %% [markdown]
-# Papers print the rows `argmax`; the rows `tuned` are the same models. If tuned cross entropy reached a dice
-# loss, that loss would only have moved the threshold. Here tuning moves no row by more than two points, and both
-# dice losses stay a few points above cross entropy. Before you conclude that dice learns more, look at two things
-# that this table lacks. The first is a baseline: a dictionary that calls every stretch of words
-# an entity that is one in the training sentences.
+# Papers usually print the rows `argmax`. The rows `tuned` are the same models with a tuned threshold. Why do we show
+# both? Suppose that cross entropy with a tuned threshold reached a dice loss: then that loss would only have moved
+# the threshold. This does not happen here. Tuning moves no row by more than two points, and both dice losses stay a
+# few points above cross entropy.
+#
+# Does dice learn more, then? Before you conclude that, look at two things that this table lacks. The first is a
+# baseline that learns nothing: a dictionary of all entities in the training sentences, which marks each of them
+# wherever it occurs.
 
 # %% tags=["hide-input"]
 from dicelab.fit.floors import entities_by_dictionary
@@ -611,19 +636,19 @@ by_dictionary = tagging.score(gold, looked_up)
 print(f"a dictionary of the training sentences: F1 {by_dictionary['f1']:.1f}")
 
 # %% [markdown]
-# The dictionary learns nothing and has an F1 of 38.0. All four taggers are above it, so they have learned more
-# than a list of names.
+# The dictionary has an F1 of 38.0. All four taggers are above it, so they have learned more than a list of names.
 #
-# The second is chance. These are made-up sentences, one seed and one learning rate. Run the chapter again with
-# `seed` 1 before you believe the order. [Section 17.4](17_when_does_dice_help.ipynb) trains both losses from
-# the log prior on two real corpora, with six draws of each, and there we cannot tell which of the two is better.
+# The second is chance. These are made-up sentences, one seed and one learning rate. Before you believe the order of the
+# rows, run the chapter again with `seed` 1. [Section 17.4](17_when_does_dice_help.ipynb) trains both losses
+# from the log prior on two real corpora, with six draws of each. There we cannot tell which of the two is better.
 
 # %% [markdown]
 # #### Precision against recall
 #
-# Two losses on the same curve would differ by their threshold alone.
+# So far we have looked at two thresholds of each model. What if we look at all of them? If two losses lay on the same
+# curve, they would differ by their threshold alone.
 
-# %% mystnb={"figure": {"caption": "Figure 9.4. One model a curve, under all thresholds of O; the marks are argmax."}, "image": {"alt": "Precision against recall on the validation split. The four curves rise together to a precision near 0.5 at a recall of 0.45. Cross entropy is highest at small recalls and ends first, before 0.5; focal loss and the two dice losses go on to recalls of 0.52 to 0.57."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 9.4. Each curve is one model under all thresholds of O. The mark on it is argmax."}, "image": {"alt": "Precision against recall on the validation split. The four curves rise together to a precision near 0.5 at a recall of 0.45. Cross entropy is highest at small recalls and ends first, before 0.5; focal loss and the two dice losses go on to recalls of 0.52 to 0.57."}} tags=["hide-input"]
 figures.precision_recall(
     {
         name: (
@@ -642,15 +667,15 @@ plt.legend(loc="upper right", title="loss", facecolor="white", framealpha=1, fra
 plt.show()
 
 # %% [markdown]
-# The curves are close. Cross entropy is the most precise at a recall of 0.3, and the two dice losses reach recalls
-# that it does not reach with any threshold. So the models differ in what they have learned, and not only in their
-# threshold. One seed cannot say whether that is due to the loss.
+# The curves are close, but they are not the same. Cross entropy is the most precise at a recall of 0.3. The two dice
+# losses, however, reach recalls that it does not reach with any threshold. Therefore the models differ in what they
+# have learned, and not only in their threshold. Whether that is due to the loss, one seed cannot tell you.
 
 # %% [markdown]
 # ### 9.7 Errors
 #
-# A score says how many entities are wrong, and not how. For that, compare each gold entity with the predicted
-# entities that share a word with it:
+# A score tells you how many entities are wrong, but not what is wrong with them. To find out, we compare each gold
+# entity with the predicted entities that share a word with it:
 
 # %%
 first, last = experiment.losses[0], experiment.losses[-1]
@@ -673,8 +698,8 @@ def error_of(entity, found):
 
 
 # %% [markdown]
-# `entity_errors.kinds_of_errors` does this for all sentences, and also counts what is invented. Here it looks at the
-# tuned threshold of the first loss:
+# In the library, `entity_errors.kinds_of_errors` does this for all sentences, and it also counts the invented entities.
+# Here are the errors of the first loss with its tuned threshold:
 
 # %%
 logits = trained[first].logits["test"]
@@ -689,8 +714,8 @@ pd.DataFrame(errors).T
 # %% [markdown]
 # #### Sentences of your own
 #
-# To tag a new sentence, split it into words, give its sub-words to the model, and read the tag of each word at its
-# first sub-word, with the tuned bias of `O`:
+# How would you tag a new sentence? Split it into words, give its sub-words to the model, and read the tag of each
+# word at its first sub-word, with the tuned bias of `O`:
 
 # %%
 def tag(tokens, name):
@@ -733,12 +758,14 @@ for row in own[:3]:
 
 
 # %% [markdown]
-# As printed here, a tagger from a made-up corpus has met almost none of these words. What the tagger of the real run
-# makes of the same sentences stands at the [top of the chapter](a-tagger-that-works).
+# With the parameters as printed, the tagger was trained on made-up sentences and has met almost none of these words.
+# You find what the tagger of the real run makes of the same sentences at the [top of the
+# chapter](a-tagger-that-works).
 #
 # #### Errors that one loss makes and the other does not
 #
-# In these test sentences the first and the last of the losses disagree, and one of them is right:
+# Two losses with similar scores need not make the same errors. In these test sentences the first and the last of the
+# losses disagree, and one of them is right:
 
 # %%
 def spans_in_words(tokens, tags):
@@ -761,8 +788,8 @@ pd.DataFrame(rows[:6], columns=["sentence", "gold", first, last])
 # %% [markdown]
 # ### 9.8 The same entities as answers
 #
-# The model of the paper's Table 5, BERT-MRC {cite}`li2020mrc`, is no tagger. It reads each sentence once for
-# every type, after a question such as this one:
+# A tagger is not the only way to find entities. The model of the paper's Table 5, BERT-MRC {cite}`li2020mrc`, treats
+# them as answers to questions. It reads each sentence once for every type, after a question such as this one:
 
 # %%
 types = [
@@ -773,10 +800,10 @@ kinds = sorted(set().union(*types))
 print(kinds[0], "→", query(kinds[0], language))
 
 # %% [markdown]
-# At every word it decides whether an entity of that type *starts* there and whether one *ends* there, and for
-# pairs of a likely start and a likely end whether they *match*. Each of these yes-or-no decisions has a
-# binary loss, and the sum is trained. A real encoder gets the questions; the tiny one, which has never read a
-# question, gets the name of the type.
+# For every word the model makes two decisions: does an entity of that type *start* here, and does one *end* here? For
+# each pair of a likely start and a likely end it makes a third one: do the two *match*? Each of these decisions has a
+# binary loss, and we train on the sum. A real encoder reads the question itself. The tiny encoder, which has never
+# seen a question, gets the name of the type instead.
 
 # %%
 if encoder == "tiny":
@@ -807,8 +834,8 @@ print(
 # %% [markdown]
 # #### Where the imbalance grows
 #
-# A question about persons in a sentence without a person has no answer, and all its decisions are negative.
-# The training sentences have, by type:
+# What happens if you put a question about persons to a sentence without a person? There is no answer, and all decisions
+# are negative. Let us count, for each type, what the training sentences have:
 
 # %% tags=["nbval-check-output"]
 grown = {}
@@ -831,16 +858,17 @@ print(
 
 
 # %% [markdown]
-# The reader is asked four times about every sentence, and three times out of four the right answer is
-# "nothing here". Only the first and the last word of a name are positive. So seven negatives to a positive
-# become more than fifty; eighteen types, as in OntoNotes 5, would make more.
+# The reader gets four questions about every sentence, and three times out of four the right answer is "nothing here".
+# In addition, only the first and the last word of a name are positive. Therefore seven negatives to a positive
+# become more than fifty. With eighteen types, as in OntoNotes 5, there would be even more. If dice loss helps where
+# positives are few, it should help here.
 
 # %% [markdown]
 # #### Training the reader
 #
-# The first and the last of the losses train, in their binary forms, from the same start. A model that finds
-# nothing at a probability of one half may still rank the candidates well, so each epoch is judged at its best
-# threshold. Thresholds are log-odds: 0 is a probability of one half, −6 one of a quarter of a percent.
+# We train the first and the last of the losses in their binary forms, from the same start. A model that finds nothing
+# at a probability of one half may still rank the candidates well. Therefore we judge each epoch at its best
+# threshold. Thresholds are log-odds here: 0 is a probability of one half, and −6 is one of a quarter of a percent.
 
 # %%
 def reader_scores(outputs, split, threshold):
@@ -903,23 +931,28 @@ both.astype(object).fillna("")
 
 
 # %% [markdown]
-# The reader's biases start at the log-odds of a start and of an end. From there cross entropy learns well, and
-# self-adjusting dice is more than five points lower, at a probability of one half and with a tuned threshold alike.
-# So the order of the tagger's rows turns round: one run on made-up text says little about which loss is better.
-# Tuning is worth more to both readers than to the taggers. The more imbalanced the decisions, the less a
-# comparison at one half says.
+# The biases of the reader start at the log-odds of a start and of an end. From there cross entropy learns well. Against
+# our expectation, self-adjusting dice is more than five points lower, at a probability of one half and with a tuned
+# threshold alike. With the tagger, cross entropy was the lower one. In other words, one run on made-up text says little
+# about which loss is better.
+#
+# Tuning is worth more to both readers than to the taggers. The lesson that remains is about the threshold: the
+# more imbalanced the decisions are, the less you learn from a comparison at one half.
 
 # %% [markdown]
 # ## On real text
 #
-# All that follows is drawn from records in `results/`.
+# Made-up sentences have shown you how a tagger works. They could not tell you which loss finds more entities. For
+# that we need real text, several seeds, and a fair choice of the learning rate. All that follows is drawn from
+# records in `results/`.
 #
 # ### 9.9 Which losses train at the first try?
 #
-# `studies/first_try.py` trains a pretrained encoder on a part of a real corpus for a few passes, with the
-# learning rate that suits cross entropy, and exchanges the loss; nothing is tuned. The table has some of its rows:
-# F1 of entities on validation, and for WNUT 2017 how many tags are right, in percent. Each cell is the mean over
-# seeds, their range, and after × their number.
+# You have a script that trains with cross entropy, and you exchange the loss. Does it still train?
+# `studies/first_try.py` tries this. It trains a pretrained encoder on a part of a real corpus for a few passes, with
+# the learning rate that suits cross entropy, and tunes nothing. The table has some of its rows. It gives F1 of
+# entities on validation and, for WNUT 2017, how many tags are right, in percent. Each cell has the mean over seeds,
+# their range, and after × their number.
 
 # %% tags=["hide-input"]
 def setup(parameters):
@@ -979,17 +1012,20 @@ cells.rename(index=named).fillna("")
 
 # %% [markdown]
 # With linear denominators and γ = 1, dice and Tversky find no entity on WNUT 2017, after any of the passes. With
-# squared denominators they do, and so does cross entropy. [Section 16.14](16_why_it_does_not_optimise.ipynb)
-# derives the reason: where γ is large beside the few gold words of a class in a batch, a linear denominator
-# charges a class for all probability that it gets, and a squared one almost nothing for small probabilities. A γ of
-# 0.0001 repairs the linear form, too. What looks like a repair need not be one: without `O` among the classes, and
-# without those that a batch lacks, linear dice trains with two seeds of three. With the third its F1 looks no worse,
-# on either corpus, and nine tags in ten or more are wrong. None of the other changes that we tried, a higher learning
-# rate, other batches, a bias of `O` or a warm start of one pass, repairs more than one seed of three.
+# squared denominators they do, and so does cross entropy. Why? Suppose that γ is large beside the few gold words of a
+# class in a batch. Then a linear denominator punishes a class for all the probability that it gets. A squared
+# denominator hardly punishes small probabilities. [Section 16.14](16_why_it_does_not_optimise.ipynb) derives this. A
+# γ of 0.0001 repairs the linear form, too.
 #
-# So the library squares by default, and skips the classes that a batch lacks. On five corpora, these two, English parts
-# of speech, MRPC and SQuAD, no default costs five points against cross entropy with any seed. The small encoder of this
-# chapter collapses with `-p loss dsc -y "{loss_options: {dsc: {squared: false}}}"`.
+# However, what looks like a repair need not be one. Leave `O` out of the mean over classes, and also the classes that
+# a batch lacks: then linear dice trains with two seeds of three. With the third its F1 looks no worse, on either
+# corpus, and nine tags in ten or more are wrong. The other changes that we tried were a higher learning rate, other
+# batches, a bias of `O`, and a warm start of one pass. None of them repairs more than one seed of three.
+#
+# What follows for you? Keep the defaults: the library squares the denominators and skips the classes that a batch
+# lacks. We checked them on five corpora: these two, English parts of speech, MRPC and SQuAD. No default costs five
+# points against cross entropy with any seed. To see the collapse yourself, run this chapter's small encoder with `-p
+# loss dsc -y "{loss_options: {dsc: {squared: false}}}"`.
 
 # %% tags=["remove-cell"]
 kept = tried.set_index(["corpus", "setup", "seed"])["f1"].sort_index()
@@ -1010,34 +1046,35 @@ gaps = {
 # %% [markdown]
 # ### 9.10 WNUT 2017, a small encoder, several seeds
 #
-# WNUT 2017 {cite}`derczynski2017wnut` has tweets, forum posts and comments, and hardly an entity of its test
-# split occurs in training. We trained the tagger of this chapter with MiniLM on 1,700 of the training sentences, with
-# seven losses and three seeds each. Within a row only the seed differs:
+# The table above says which losses train. It does not say which of them is best, because a seed can move a score by
+# more than a loss does. By how much? WNUT 2017 {cite}`derczynski2017wnut` has tweets, forum posts and comments, and
+# hardly an entity of its test split occurs in training. We trained the tagger of this chapter with MiniLM on 1,700 of
+# the training sentences, with seven losses and three seeds each. Within a row only the seed differs:
 
 # %% tags=["remove-cell"]
 records = [r for r in runs.kept_records("wnut17") if r["chapter"] == "09_named_entities"]
 groups = runs.comparable(records)
 common, largest = groups[0]
 
-# %% mystnb={"figure": {"caption": "Figure 9.5. WNUT 2017, 1,700 training sentences: test F1 of every seed at argmax, the mean with its 95% interval; below, F1 on the validation split after each pass.", "name": "fig-9-4"}, "image": {"alt": "Above, seven rows of three dots. Cross entropy, dice and self-adjusting dice with both exponents lie around one place, focal loss a little right of them, weighted cross entropy to the left, linear Tversky at zero. Below, validation F1 after each pass: all but linear Tversky rise steeply in the first passes and flatten together."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 9.5. WNUT 2017, 1,700 training sentences. Above: test F1 of every seed at argmax, and the mean with its 95% interval. Below: F1 on the validation split after each pass.", "name": "fig-9-4"}, "image": {"alt": "Above, seven rows of three dots. Cross entropy, dice and self-adjusting dice with both exponents lie around one place, focal loss a little right of them, weighted cross entropy to the left, linear Tversky at zero. Below, validation F1 after each pass: all but linear Tversky rise steeply in the first passes and flatten together."}} tags=["hide-input"]
 fig, axes = plt.subplots(2, 1, figsize=(5.6, 6.8))
 figures.seeds(largest, axes)
 plt.show()
 
 # %% [markdown]
-# From one seed to the next, F1 moves by up to five points, so three seeds cannot rank cross entropy, dice and
-# self-adjusting dice, whose means lie within a point of each other. Two things are clear all the same. Linear Tversky
-# finds no entity with any seed, whatever the threshold. And weighted cross entropy shows what a threshold does: at
+# From one seed to the next, F1 moves by up to five points. Therefore three seeds cannot rank cross entropy, dice and
+# self-adjusting dice, whose means lie within a point of each other. However, two things are clear. Linear Tversky
+# finds no entity with any seed, whatever the threshold. And weighted cross entropy shows you what a threshold does: at
 # argmax it is eight points below cross entropy, and with a tuned threshold it has the highest F1 of all.
 
 # %% [markdown]
 # ### 9.11 A search for each loss
 #
 # The runs above share one learning rate, which suits cross entropy. Would the answer change if each loss had its own?
-# The controlled study of [chapter 17](17_when_does_dice_help.ipynb) tries that. It trains a head on a frozen encoder;
-# for each loss, five searches of sixteen trials each choose the settings on validation, and the winner of each search
-# is trained four times on fresh draws. [Figure 9.6](fig-9-5) shows its eight tasks with entities, for squared dice
-# ([Eq. 8](eq-8)) from both starts.
+# The controlled study of [chapter 17](17_when_does_dice_help.ipynb) tries that, with a head on a frozen encoder.
+# Each loss gets five searches of sixteen trials each, which choose its settings on validation. The winner of
+# each search is then trained four times on fresh draws. [Figure 9.6](fig-9-5) shows the eight tasks with entities, for
+# squared dice ([Eq. 8](eq-8)) from both starts.
 
 # %% mystnb={"figure": {"caption": "Figure 9.6. F1 of dice minus F1 of cross entropy from the log prior, on the test sets of eight tasks with entities: means over searches with 95% intervals.", "name": "fig-9-5"}, "image": {"alt": "Eight rows with two circles and two diamonds each, hollow where dice starts near 0. Nearly all lie within two points of 0, and the intervals of the hollow marks all include it."}} tags=["hide-input"]
 gaps = {
@@ -1056,18 +1093,21 @@ plt.show()
 
 
 # %% [markdown]
-# We expected that dice would be ahead at argmax at least, since it is made for F1. It is not. From a bias near 0, all 16
-# intervals include 0, and no mean is further from 0 than a point and a half. From the log prior, one of 16 excludes 0:
-# on literature, with tuned thresholds, dice is 2.5 points lower. Of the figure's 32 intervals one or two are expected to
-# exclude 0 by chance alone. So once each loss has its own learning rate, and cross entropy starts at the log prior, we
-# cannot tell which of the two finds more entities.
+# We expected that dice would be ahead at argmax at least, since it is made for F1. It is not. From a bias near 0, all
+# 16 intervals include 0, and no mean is further from 0 than a point and a half. From the log prior, one of 16
+# excludes 0: on literature, with tuned thresholds, dice is 2.5 points lower. Do not read much into it: among the
+# figure's 32 intervals, one or two are expected to exclude 0 by chance alone.
+#
+# What follows for you? Once each loss has its own learning rate, and cross entropy starts at the log prior, we cannot
+# tell which of the two finds more entities. If you want a higher F1, there may be a cheaper way than another loss.
 
 # %% [markdown]
 # ### 9.12 The same logits, decoded otherwise
 #
-# Like a bias of `O`, two other decoders leave the model as it is. *Valid* takes the best sequence of tags in which every
-# `I-` continues an entity of its type, by Viterbi's algorithm without transition weights (in the library
-# `tagging.decode(..., valid=True)`):
+# One such way starts after training: the same logits can be decoded in another way. You have met the bias of `O`; two
+# other decoders also leave the model as it is. We begin with *valid*. Among all sequences of tags in which every `I-`
+# continues an entity of its type, it takes the best one. Viterbi's algorithm finds it, without transition weights (in
+# the library `tagging.decode(..., valid=True)`):
 
 # %%
 def viterbi(scores, labels):
@@ -1086,10 +1126,10 @@ def viterbi(scores, labels):
 
 
 # %% [markdown]
-# *Confidence* starts from *valid* with a bias that calls too many words, and keeps an entity if the mean
-# log-probability of its tags is above a threshold. `studies/decoding.py` decodes the logits of heads on a frozen encoder,
-# ten draws for each loss, with biases and thresholds from validation. The table has test F1 of argmax, and what the
-# others add to it:
+# The other decoder, *confidence*, starts from *valid* with a bias that calls too many words entities. It then keeps
+# an entity only if the mean log-probability of its tags is above a threshold. What does each decoder add?
+# `studies/decoding.py` decodes the logits of heads on a frozen encoder, ten draws for each loss, with biases and
+# thresholds from validation. The table has the test F1 of argmax, and what the others add to it:
 
 # %% tags=["hide-input"]
 decodings = runs.kept_records("decoding")
@@ -1127,18 +1167,20 @@ pd.Series(
 ).unstack()[list(DECODERS)].loc[decoded_corpora]
 
 # %% [markdown]
-# *Valid* has nothing to tune, and it is ahead of argmax with both losses, on all three corpora and with every
-# draw: by less than a point on WNUT 2017, by six on CrossNER, by four to five on Wikigold. A head that sees
-# one word at a time contradicts itself: on CrossNER, for a hundred entities that argmax calls, there are some
-# forty `I-` tags that continue nothing. The bias of `O` and *confidence* add a point and a half at most, and not
-# everywhere. What a decoder adds to the two losses differs by a point at most. These records do not say what remains
-# when the layers of the encoder are trained.
+# *Valid* has nothing to tune, and it is ahead of argmax with both losses, on all three corpora and with every draw.
+# It gains less than a point on WNUT 2017, six on CrossNER, and four to five on Wikigold. Why so much? A head that
+# sees one word at a time contradicts itself. For example, for a hundred entities that argmax finds on CrossNER, there
+# are some forty `I-` tags that continue nothing.
+#
+# The bias of `O` and *confidence* add a point and a half at most, and not everywhere. What a decoder adds to
+# the two losses differs by a point at most. So use *valid* with any loss. One caution remains: these records do not say
+# how much of the gain is left when the layers of the encoder are trained.
 
 # %% [markdown]
-# ### 9.13 The paper, and what a GPU run would add
+# ### 9.13 The paper
 #
-# For CoNLL 2003 {cite}`tjongkimsang2003conll`, with a larger encoder and the reader in the place of the
-# tagger, the paper's Table 5 prints:
+# How does all this compare with what the paper prints? Its Table 5 uses a larger encoder, and the reader in the place
+# of the tagger. For CoNLL 2003 {cite}`tjongkimsang2003conll` it has these rows:
 
 # %% tags=["nbval-check-output"]
 for row in paper.table(5).rows:
@@ -1149,33 +1191,29 @@ for row in paper.table(5).rows:
 # %% [markdown]
 # The gain printed for DSC over the first row is 0.29. It does not survive when [chapter 15](15_audit.ipynb)
 # recomputes that row's F1 from its own precision and recall. On the other three corpora of the table the
-# gains are larger. The table says nothing of seeds or thresholds.
+# gains are larger. However, the table does not tell you how many seeds were run, or how the threshold was chosen.
 
 # %% [markdown]
-# None of the runs above has this setting. `make reproduce TABLE=5 PROFILE=paper` makes the rows on a GPU,
-# over seeds, at argmax and tuned ([From here to the paper](../docs/from_here_to_the_paper.md) has the hours).
+# None of our runs above has this setting. If you have a GPU, `make reproduce TABLE=5 PROFILE=paper` makes the rows
+# over seeds, at argmax and with tuned thresholds. [From here to the paper](../docs/from_here_to_the_paper.md) tells
+# you how many hours that takes.
 
 # %% [markdown]
 # ## Summary
 #
-# - Accuracy rewards a tagger for saying `O`; F1 over entities does not. But F1 can look healthy while nearly
-#   all tags are wrong, so look at both.
-# - *Real* text, pretrained encoder: linear dice with γ = 1 finds no entity on WNUT 2017; squared dice trains
-#   at the first try.
-# - *Real* text, five searches for each loss: on eight tasks with entities we cannot tell dice from cross entropy, at
-#   argmax or with tuned thresholds.
-# - *Real* text, ten draws: a decoder of valid sequences adds half a point to six with either loss, without
-#   training or tuning.
-# - *Made-up* text, one seed, all from the log prior: the squared dice losses are a few points above cross entropy
-#   as taggers, and self-adjusting dice is below it as a reader. From a bias of 0, cross entropy loses its first
-#   passes.
-# - Cross entropy with a tuned threshold is the baseline that a new loss has to beat.
+# - Judge a tagger by F1 over entities and by the share of its tags that are right: either of the two alone can
+#   look healthy while the tagger is useless.
+# - Start every loss at the log prior and tune its threshold before you compare losses.
+# - On eight tasks of *real* text, with five searches for each loss, we cannot tell whether dice or cross entropy finds more
+#   entities.
+# - A linear dice loss with γ = 1 finds no entity on WNUT 2017, so use the squared form.
+# - A decoder of valid sequences adds half a point to six to either loss, without training or tuning.
 
 # %% [markdown]
 # ## Exercises
 #
 # **1.** A tagger finds the boundaries of all entities and gets every type wrong. What are its
-# accuracy and its F1 on the test split? Say it before you compute it.
+# accuracy and its F1 on the test split? Write down your guess before you compute it.
 
 # %% tags=["solution", "hide-cell"]
 kinds = sorted({tag[2:] for tags in gold for tag in tags if tag != "O"})
@@ -1184,7 +1222,7 @@ wrong = [[t if t == "O" else t[:2] + other[t[2:]] for t in tags] for tags in gol
 {name: round(value, 1) for name, value in tagging.score(gold, wrong).items()}
 
 # %% [markdown]
-# **2.** What happens to precision and recall when `O` is forbidden altogether?
+# **2.** What happens to precision and recall if you forbid `O` altogether?
 
 # %% tags=["solution", "hide-cell"]
 never = tagging.decode(trained[first].logits["test"], test, encoded.labels, outside_bias=-1e4)
@@ -1213,8 +1251,8 @@ weights = log_ratio_weights(torch.as_tensor(rare.counts()), K=1.0)
 pd.Series(weights.numpy().round(2), index=rare.labels)
 
 # %% [markdown]
-# **5.** Is the difference between the first and the last loss more than chance in the choice of
-# test sentences? Draw the test split a thousand times with replacement.
+# **5.** Could the difference between the first and the last loss be due to the choice of test sentences alone? Draw the
+# test split a thousand times with replacement.
 
 # %% tags=["solution", "hide-cell"]
 draw = np.random.default_rng(0).integers(len(gold), size=(1000, len(gold)))
@@ -1236,8 +1274,8 @@ print(f"{last} minus {first}: 95% of the draws between {low:+.1f} and {high:+.1f
 # %% [markdown]
 # ## The record
 #
-# The last cell leaves what this run was and what came of it, in one JSON file a loss, if
-# `output_dir` is set.
+# If you set `output_dir`, the last cell writes one JSON file for each loss. It says what this run was and what came
+# of it.
 
 # %%
 for name, result in trained.items():

@@ -13,18 +13,20 @@
 # %% [markdown]
 # # 11 Paraphrases
 #
-# Do two sentences say the same? In this task a positive has a few negatives, not hundreds. On three of four real
-# corpora dice scores five to eight points of F1 above cross entropy at argmax, whether its output bias starts near 0
-# or at the log prior. Once you tune both thresholds, every interval includes 0, and we cannot tell which loss is better.
+# "How old is he?" and "What is his age?" Do two such sentences say the same? You may know the task from a forum that
+# looks for duplicates of your question. Here a positive has a few negatives, not hundreds. Does a loss made for F1
+# still help? On three of four real corpora dice scores five to eight points of F1 above cross entropy at argmax. It
+# does so from an output bias near 0 and from the log prior alike. However, once you tune both thresholds, every
+# interval includes 0, and we cannot tell which loss is better.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
-# - **For** readers who classify pairs of texts, or anything else with one yes or no for an example.
+# - **For** readers who classify pairs of texts, or anything else with two classes.
 # - **You need** the losses of [chapter 07](07_all_losses.ipynb) and the tuned threshold of
 #   [chapter 02](02_cross_entropy.ipynb).
 # - **You will be able to** train a classifier of pairs with any loss of this book, see which F1
-#   comes for free, and tell a better model from a moved threshold.
-# - **Time** about a minute and a half on a CPU as it stands. With a real encoder, a loss on MRPC
+#   you get without training, and distinguish a better model from a moved threshold.
+# - **Time** about a minute and a half on a CPU with the parameters as printed. With a real encoder, a loss on MRPC
 #   takes ten minutes on a CPU core and one on a GPU.
 #
 # </details>
@@ -95,7 +97,7 @@ def differences(arms=("dice", "dice_start")):
     }
 
 
-# %% mystnb={"figure": {"caption": "Figure 11.1. F1 of dice over the positive class minus F1 of cross entropy from the log prior, on the test set: means over searches with 95% intervals. Section 11.9 says how they were trained.", "name": "fig-11-1"}, "image": {"alt": "Four rows, each with two circles for argmax and two diamonds for the tuned threshold, hollow where dice starts near 0. The hollow circles lie at 8 for QQP with 2% positives, at 5 for QQP with 10%, just below 0 for QQP with 30%, and at 5 for MRPC. All intervals of the diamonds include 0."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 11.1. F1 of dice over the positive class minus F1 of cross entropy from the log prior, on the test set: means over searches with 95% intervals. Section 11.9 explains how the models were trained.", "name": "fig-11-1"}, "image": {"alt": "Four rows, each with two circles for argmax and two diamonds for the tuned threshold, hollow where dice starts near 0. The hollow circles lie at 8 for QQP with 2% positives, at 5 for QQP with 10%, just below 0 for QQP with 30%, and at 5 for MRPC. All intervals of the diamonds include 0."}} tags=["hide-input"]
 def draw_differences():
     found = {titles()[task]: effects for task, effects in differences().items()}
     fig, ax = plt.subplots(figsize=(5.6, 4.2))
@@ -108,7 +110,8 @@ draw_differences()
 
 
 # %% [markdown]
-# Section 11.9 reads the picture. First we look at one model, and at what can be had without a loss made for F1.
+# Section 11.9 explains this figure. Before that, we look at one model, and at how far you get without a loss made for
+# F1.
 
 # %% [markdown]
 # (a-model-of-paraphrases)=
@@ -116,9 +119,9 @@ draw_differences()
 #
 # What does a model of this chapter get right, and what wrong? We gave the cells below, from section 11.1 to 11.7, a
 # real corpus and a pretrained encoder: questions from Quora, in a part of QQP where half of the pairs are duplicates
-# {cite}`wang2017bilateral`, and MiniLM, whose six layers are all trained. (With the parameters as they are printed in 11.1, the same cells
-# train in a minute on made-up sentences.) What came of the run is kept as a record, without the corpus's text, and
-# everything in this section is drawn from it. `make real CHAPTER=11` runs it again.
+# {cite}`wang2017bilateral`, and MiniLM, whose six layers are all trained. (With the parameters as they are printed in
+# 11.1, the same cells train in a minute on made-up sentences.) The result of the run is kept as a record, without the
+# text of the corpus. Everything in this section is drawn from that record. `make real CHAPTER=11` runs it again.
 
 # %% tags=["hide-input"]
 def real_run():
@@ -141,7 +144,7 @@ real_runs.describe(real_run(), "ce")
 real_runs.learning_curves(real_run())
 
 # %% [markdown]
-# The scores on the test pairs, with a 95% interval from draws of these pairs:
+# These are the scores on the test pairs, with a 95% interval from draws of these pairs:
 
 # %% tags=["hide-input"]
 real_runs.score_table(
@@ -151,12 +154,14 @@ real_runs.score_table(
 )
 
 # %% [markdown]
-# Read the table from the top. "Always yes" already has an F1 of 66.7, because half of the pairs are positive. Counting
-# shared words brings it to 75.1. So of the 83.0 points that the trained model has, most can be had without training.
-# We cannot tell which of the two losses is better: they differ by a tenth of a point, and their intervals are alike. With as
-# many positives as negatives, the tuned threshold lies near one half, and tuning changes nothing either.
+# Read the table from the top. "Always yes" already has an F1 of 66.7, because half of the pairs are positive.
+# Counting shared words brings it to 75.1. So of the 83.0 points that the trained model has, most can be had without
+# training. We cannot tell which of the two losses is better: they differ by a tenth of a point, and their intervals
+# are alike. With as many positives as negatives, the tuned threshold lies near one half, and tuning changes nothing
+# either.
 #
-# Which pairs does the model with cross entropy get wrong? Its test pairs, by how many words the two questions share:
+# Which pairs does the model with cross entropy get wrong? We sort its test pairs by how many words the two questions
+# share:
 
 # %% tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
@@ -164,7 +169,8 @@ pd.DataFrame(real_run()["errors"]).T
 
 # %% [markdown]
 # Where the questions share few words, the model misses more than a quarter of the duplicates. Where they share most,
-# it is the other way round: four in ten of the pairs that are no duplicates are taken for some. In other words, the
+# it is the other way round: the model takes four in ten of the
+# other pairs for duplicates. In other words, the
 # model has learned more than counting, but it still leans on shared words.
 #
 # Can you trust its probabilities? We sort the test pairs by predicted probability, into ten equal groups, and look at
@@ -177,7 +183,7 @@ def draw_reliability(groups):
     for name, (said, came) in groups.items():
         look = {**figures.style(name), "label": runs.LOSS_NAMES[name]}
         ax.plot(said, came, marker="o", markersize=4, **look)
-    ax.set(xlabel="predicted probability of a duplicate", ylabel="share that is one")
+    ax.set(xlabel="predicted probability of a duplicate", ylabel="share of duplicates")
     ax.legend()
     plt.show()
 
@@ -189,7 +195,7 @@ draw_reliability(real_run()["reliability"])
 # Both models are too sure of themselves. Of the pairs to which they give a probability near 0.8, about two in three are
 # duplicates. After three passes over five thousand pairs this is common, and exercise 5 shows the usual remedy.
 #
-# Finally, twelve pairs that we wrote ourselves. In half of them the second question only looks like the first:
+# Finally, here are twelve pairs that we wrote ourselves. In half of them the second question only looks like the first:
 
 # %% tags=["hide-input"]
 def own_pairs(page):
@@ -211,21 +217,25 @@ own_pairs(real_run())
 
 # %% [markdown]
 # Only half of the answers are right. The model finds that *population* and *how many people live* go together, which
-# no count of words would. But it says yes, with a probability above 0.9, to the train from Lyon and the one to Lyon, to rain water and sea water, and
-# to keeping basil and drying it. An F1 of 83 on the test set and six answers of twelve here are no contradiction: the
-# test set has few pairs that were made to mislead. If your data has many, write some of your own and look.
+# no count of words would. However, it is easily misled. It takes the train from Lyon for the one to Lyon, rain water
+# for sea water, and keeping basil for drying it, each with a probability above 0.9. How can an F1 of 83 on the test
+# set go with six answers of twelve here? The test set has few pairs that were made to mislead. If your data has many,
+# write some of your own and look.
 #
-# To try two questions of your own, type `dicebook try 11 "..." "..."`: a smaller model, a linear one on the frozen MiniLM, answers in
-# seconds.
+# To try two questions of your own, type `dicebook try 11 "..." "..."`. A smaller model, a linear one on the frozen
+# MiniLM, answers in seconds.
 
 # %% [markdown]
 # ## The mechanics
 #
-# The pairs are made up and the encoder starts from nothing: this part ranks nothing.
+# How is such a model made, and how do you judge it? In this part we build one step by step. So that you can run every
+# cell in a minute or two, the pairs are made up and the encoder starts from nothing. Therefore this part shows you
+# how things work, but it cannot tell you which loss is best.
 #
 # ### 11.1 The parameters
 #
-# As in [section 8.1](08_part_of_speech.ipynb). For a real corpus and encoder:
+# The next cell holds everything that you can change, as in [section 8.1](08_part_of_speech.ipynb). For example, this
+# command takes a real corpus and a real encoder:
 #
 # ```bash
 # papermill notebooks/11_paraphrases.ipynb out.ipynb -p corpus mrpc \
@@ -269,6 +279,8 @@ as_printed = replace(experiment, output_dir="") == printed
 
 # %% [markdown]
 # ### 11.2 From two sentences to a score
+#
+# An example is now a pair of sentences with a label. We look at two positive pairs and two negative ones:
 
 # %%
 every_pair = corpora.load(experiment.corpus, task="pairs")
@@ -278,7 +290,8 @@ of_each = [np.flatnonzero(labels == label)[:2] for label in (1, 0)]
 pd.DataFrame(corpus_of_pairs["train"].select(np.concatenate(of_each)))
 
 # %% [markdown]
-# A pair has the label 1 if its sentences say the same. Counting shared words is not enough here.
+# The label is 1 if the two sentences say the same. Compare the pairs: it is not enough to count
+# shared words. How many pairs of each kind are there?
 
 # %% tags=["hide-input", "nbval-check-output"]
 count = corpora.imbalance(corpus_of_pairs, task="pairs")
@@ -287,9 +300,9 @@ print(f"{count.ratio:.2f} negatives for each positive")
 
 
 # %% [markdown]
-# The score is the F1 of the positive pairs. Three answers need no model: always no, always yes, and
-# yes with the probability that the training pairs suggest. A fourth one counts shared words, and says yes where they
-# are many; how many is chosen on the validation pairs.
+# The score is the F1 of the positive pairs. How high is it before we train anything? Three answers need no model:
+# always no, always yes, and yes with the probability that the training pairs suggest. A fourth answer counts shared
+# words and says yes if there are many of them. How many are enough, we choose on the validation pairs.
 
 # %%
 def shared_words(rows):
@@ -322,12 +335,14 @@ pd.DataFrame(free).T.round(1)
 
 # %% [markdown]
 # (eq-11-1)=
-# "Always yes" has a recall of one and a precision of π, the share of positives. Its F1 is
+# "Always yes" does surprisingly well. Can we say in advance how well? Its recall is one, because it misses no positive. Its
+# precision is π, the share of positives, because it calls all pairs positive. F1 is their harmonic mean, so
 #
 # $$ F_1(\text{always yes}) = \frac{2\pi}{1 + \pi} \tag{11.1} $$
 #
-# Put that number beside every F1. It rises with π: in MRPC two pairs of three are paraphrases. An F1
-# of 80 there is what one has without looking.
+# In words: double the share of positives, and divide by one plus that share. The more positives there are, the higher
+# is this F1. For example, in MRPC two pairs of three are paraphrases, so you have an F1 of 80 there without looking
+# at a single sentence. Put this number beside every F1 that you read or report.
 
 # %% tags=["hide-input", "nbval-check-output"]
 for name, positives in {"QQP": 0.37, "MRPC": 0.67}.items():
@@ -337,8 +352,8 @@ for name, positives in {"QQP": 0.37, "MRPC": 0.67}.items():
 # %% [markdown]
 # ### 11.3 The model
 #
-# Both sentences stand in one sequence, and one linear layer on top of its first position gives two
-# logits for a pair.
+# How does an encoder read a pair? We put both sentences into one sequence. One linear layer on top of its first
+# position then gives two logits for the pair:
 
 # %%
 rows = corpus_of_pairs["train"]
@@ -363,15 +378,17 @@ for name in experiment.losses:
 
 
 # %% [markdown]
-# The set of a set-level loss is the batch. A batch of sentences holds hundreds of tokens; a batch
-# of pairs holds 32 decisions, a small and noisy sample of F1 (exercise 4). The dice losses also average
-# over both classes, while the score asks for the positives alone; the option `classes` would change that.
+# A set-level loss needs a set, and the set is the batch. If you tag words, a batch of sentences has hundreds of
+# decisions. Here a batch has 32 pairs and therefore 32 decisions, a small and noisy sample of F1 (exercise 4). There
+# is a second difference: the dice losses average over both classes, but the score is about the positives alone. The
+# option `classes` would change that.
 
 # %% [markdown]
 # ### 11.4 Training
 #
-# `train` is the `Trainer` of transformers with a loss of this book. It first sets the bias of the output layer to the
-# log prior, which it takes from `counts`. [Section 9.5](09_named_entities.ipynb) writes the same loop by hand.
+# `train` is the `Trainer` of transformers with a loss of this book. Before the first step it sets the bias of the
+# output layer to the log prior, which it takes from `counts`. If you want to see the loop written out, look at
+# [section 9.5](09_named_entities.ipynb).
 
 # %%
 def evaluate(logits, split):
@@ -394,7 +411,7 @@ for name in experiment.losses:
         evaluate=evaluate,
     )
 
-# %% mystnb={"figure": {"caption": "Figure 11.4. F1 of the positive pairs on the validation split after each pass. Grey: always yes."}, "image": {"alt": "Three curves over twelve epochs and a grey horizontal line at 54. All start at zero. After the second epoch the two dice losses are above the grey line and cross entropy is below it. At the end dice and self-adjusting dice are near 64, cross entropy is on the line."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 11.4. F1 of the positive pairs on the validation split after each pass. The grey line is always yes."}, "image": {"alt": "Three curves over twelve epochs and a grey horizontal line at 54. All start at zero. After the second epoch the two dice losses are above the grey line and cross entropy is below it. At the end dice and self-adjusting dice are near 64, cross entropy is on the line."}} tags=["hide-input"]
 for name, result in trained.items():
     steps = [entry["epoch"] for entry in result.history]
     f1 = [entry["validation_f1"] for entry in result.history]
@@ -407,13 +424,15 @@ plt.legend(title="loss")
 plt.show()
 
 # %% [markdown]
-# A model that stays on the grey line has learned no more than the share of the positives.
+# The grey line is "always yes". A model that remains on it has learned no more than the share of the positives. If
+# a curve leaves the line, is its model better, or only its threshold?
 
 # %% [markdown]
 # ### 11.5 Scores, and two baselines
 #
-# A pair is positive if its log-odds are above a threshold. `argmax` is the threshold 0; `tuned` is
-# the one with the best F1 on the validation pairs, for every loss alike.
+# Each model gives us log-odds for every pair, and we call a pair positive if they are above a threshold. Which one?
+# `argmax` uses the threshold 0. `tuned` uses the threshold that has the best F1 on the validation pairs. We tune it for
+# every loss alike:
 
 # %%
 splits = encoded.splits
@@ -437,10 +456,14 @@ scores = scores.assign(**{"validation f1": pd.DataFrame(validated).loc["f1"].rou
 scores.astype(object).fillna("")
 
 # %% [markdown]
-# Read `tuned` against `tuned`: what is left then is what the models learned differently. One pair of these 400
-# more or less moves F1 by about 0.3 points.
+# Compare `tuned` with `tuned`. The threshold is then the best for both, so a difference that is left comes from what
+# the models learned. But do not read too much into it: one pair of these 400 more or less moves F1 by about 0.3
+# points.
 #
 # #### Precision against recall
+#
+# Does one of the models rank the pairs better, whatever the threshold? To see this, we draw precision against recall
+# for all thresholds at once:
 
 # %% mystnb={"figure": {"caption": "Figure 11.5. Each curve is one model under all thresholds, on the validation split. Grey: always yes at any recall."}, "image": {"alt": "Precision against recall for three models, falling from the top left to the grey line at the lower right, the share of the positives. The curves cross."}} tags=["hide-input"]
 labels = np.array(splits["validation"]["label"])
@@ -458,14 +481,15 @@ plt.show()
 
 
 # %% [markdown]
-# Where a curve lies above another all along, that model ranks the pairs better; where they
-# cross, it depends on the threshold.
+# If a curve lies above another one everywhere, its model ranks the pairs better. If two curves cross, it depends on the
+# threshold which model is better.
 
 # %% [markdown]
 # ### 11.6 How sure are they?
 #
-# Take the test pairs in ten equal groups by predicted probability, and the share of each group that is
-# positive:
+# You may need more than a decision: how likely is it that two sentences say the same? We check whether the
+# probabilities are true. For this we sort the test pairs by predicted probability into ten equal groups, and compute
+# the share of positives in each group:
 
 # %%
 def reliability(p, truth, groups=10):
@@ -486,7 +510,7 @@ pd.DataFrame(
     {
         name: {
             "calibration error": 100 * reliable[name][2],
-            "pairs with p from .1 to .9": 100 * ((p > 0.1) & (p < 0.9)).mean(),
+            "pairs with p from 0.1 to 0.9": 100 * ((p > 0.1) & (p < 0.9)).mean(),
         }
         for name, p in probability.items()
     }
@@ -497,20 +521,22 @@ plt.plot([0, 1], [0, 1], color="#C4C4C4", linewidth=1)
 for name, (said, came, _) in reliable.items():
     plt.plot(said, came, marker="o", markersize=4, label=name, **figures.style(name))
 plt.xlabel("predicted probability of a paraphrase")
-plt.ylabel("share that is one")
+plt.ylabel("share of paraphrases")
 plt.legend(title="loss")
 plt.show()
 
 # %% [markdown]
-# On the grey line a prediction of 0.7 is right seven times in ten. The calibration error is the mean
-# distance from it, in percent. After twelve passes over 1,200 pairs the training loss of cross entropy is below 0.05, and all
-# three models are far too sure.
+# The grey line is where the probabilities are true: of the pairs to which a model on this line gives 0.7, seven in
+# ten are positive. The calibration error is the mean distance from the line, in percent. All three models are far too
+# sure. Why? After twelve passes over 1,200 pairs the training loss of cross entropy is below 0.05: the model is sure
+# of nearly every training pair, and it remains sure on new ones.
 
 # %% [markdown]
 # ### 11.7 Errors
 #
 # Which pairs does the first model get wrong, with its tuned threshold? We sort the test pairs into three equal groups
-# by how many words their two sentences share. A positive pair is *missed*, or a negative one is *taken for one*:
+# by how many words their two sentences share. An error is of one of two kinds: a positive pair is *missed*, or a
+# negative one is *taken for one*.
 
 # %%
 first, last = experiment.losses[0], experiment.losses[-1]
@@ -536,7 +562,7 @@ pd.DataFrame(errors).T
 
 # %% [markdown]
 # The pairs with the highest loss are those on which the model was sure and wrong. Read some of them before you change
-# a model: often the label is wrong, or arguable.
+# a model, because often the label is wrong, or arguable.
 
 # %%
 margin = pairs.margins(trained[first].logits["test"])
@@ -550,7 +576,8 @@ pd.DataFrame(corpus_of_pairs["test"].select(worst)).assign(
 # %% [markdown]
 # #### Pairs of your own
 #
-# For a new pair we need its sub-words, the model, and the tuned threshold:
+# What does the model say about two sentences of your own? To find out, we need the sub-words of the pair, the model,
+# and the tuned threshold:
 
 # %%
 def probability(one, two, name):
@@ -589,10 +616,13 @@ agreed = sum((row["p"] > cut_off) == row["gold"] for row in own)
 print(f"{agreed} of {len(own)} are right, above {cut_off:.2f} is a yes")
 
 # %% [markdown]
-# As printed here, the model comes from a made-up corpus and has met few of these words. What the model of the real run
-# makes of them stands at the [top of the chapter](a-model-of-paraphrases).
+# With the parameters as printed, the model was trained on made-up sentences and has met few of these words. You find
+# what the model of the real run makes of them at the [top of the chapter](a-model-of-paraphrases).
 #
 # #### Errors that one loss makes and the other does not
+#
+# Two losses with similar scores need not make the same errors. Let us count the pairs on which the first and the last
+# loss disagree:
 
 # %% tags=["hide-input"]
 says = {name: pairs.decode(trained[name].logits["test"]) for name in (first, last)}
@@ -607,8 +637,9 @@ shown = [
 pd.DataFrame(shown, columns=["sentence 1", "sentence 2", "gold", first, last])
 
 # %% [markdown]
-# Is one of the two better? Only the pairs on which they disagree can tell. If both were equally good,
-# each such pair would be a fair coin. This is the sign test, known for classifiers as McNemar's.
+# Is one of the two better? Only the pairs on which they disagree can tell us. If both losses were equally good, each
+# such pair would be the toss of a fair coin. Therefore we compute how probable an outcome like ours would be with a
+# fair coin. This is the sign test; for classifiers it is known as McNemar's test.
 
 # %%
 if len(differ):
@@ -618,13 +649,15 @@ if len(differ):
 # %% [markdown]
 # ## On real text
 #
-# All that follows is drawn from records in `results/`; nothing of it is computed on this page.
+# Made-up pairs have shown you how to train and judge a model. They could not tell you which loss finds more
+# paraphrases. For that we need real text and several seeds. All that follows is drawn from records in `results/`;
+# nothing of it is computed on this page.
 #
 # ### 11.8 MRPC, where the positives are the majority
 #
-# The Microsoft Research Paraphrase Corpus {cite}`dolan2005mrpc` pairs sentences of news. The records hold
-# three seeds of seven settings, all layers of MiniLM trained for three passes on 2,000 of the training
-# pairs, with one learning rate for all. F1 on the test set, mean and 95% interval over seeds:
+# The Microsoft Research Paraphrase Corpus {cite}`dolan2005mrpc` pairs sentences of news. The records have three seeds
+# of seven settings. All layers of MiniLM were trained for three passes on 2,000 of the training pairs, with one
+# learning rate for all. The table has F1 on the test set, mean and 95% interval over seeds:
 
 # %% tags=["remove-cell"]
 try:
@@ -645,22 +678,26 @@ for split in ("test", "test_tuned") if comparable else ():
 pd.DataFrame(rows).T
 
 # %% [markdown]
-# Cross entropy, focal loss, dice and both exponents of self-adjusting dice lie within half a point of each
-# other and about three points above "always yes". Their differences from cross entropy have intervals that
-# reach a point and more to both sides: no difference larger than three points was seen, and a gain as
-# small as the paper's could not have been. Tversky with linear denominators is behind, at the level of
-# "always yes". Weighted cross entropy has that level at argmax, too, though its interval includes 0: here the
-# positives are the majority, and [Eq. 2](eq-2) weighs them down. Its threshold brings back half of that.
+# How far apart are the losses? Cross entropy, focal loss, dice and both exponents of self-adjusting dice lie within
+# half a point of each other and about three points above "always yes". The intervals of their differences from cross
+# entropy reach a point and more to both sides. Therefore these runs exclude a difference larger than three points. A
+# gain as small as the paper's could hide in them.
+#
+# Two losses are different. Tversky with linear denominators is behind, at the level of "always yes". Weighted cross
+# entropy has that level at argmax, too, though its interval includes 0. Why? The positives are the majority here, so
+# [Eq. 2](eq-2) gives them the lower weight. A tuned threshold brings back half of what was lost. Would dice gain more
+# if the positives were rarer?
 
 # %% [markdown]
 # ### 11.9 Pairs whose positives are rarer
 #
-# [Figure 11.1](fig-11-1) comes from the controlled study of [chapter 17](17_when_does_dice_help.ipynb), where a
-# head is trained on a frozen encoder and each loss has several searches of its own. MRPC is turned round there:
-# its positives are the pairs that are *no* paraphrase. The duplicates among the questions of QQP are thinned
-# out to 30%, 10% and 2% of the training pairs, and in the test they are 10%. Mean F1 on the test set, with
-# cross entropy from the log prior (`ce_start`), with class weights (`wce`), and with dice from a bias near 0 and
-# from the log prior; the baseline is "always yes":
+# The controlled study of [chapter 17](17_when_does_dice_help.ipynb) tries this, and [Figure 11.1](fig-11-1) shows its
+# differences. It trains a head on a frozen encoder, and each loss has several searches of its own. On MRPC the
+# positives are now the pairs that are *no* paraphrase, about a third. On QQP we remove duplicates from the training
+# questions until 30%, 10% or 2% of the pairs are positive; in the test it is always 10%.
+#
+# The table has the mean F1 on the test set. It compares cross entropy from the log prior (`ce_start`), class weights
+# (`wce`), and dice from a bias near 0 and from the log prior. The baseline is "always yes":
 
 # %% tags=["hide-input"]
 beside = ("ce_start", "wce", "dice", "dice_start")
@@ -673,13 +710,18 @@ pd.DataFrame(mean_f1).rename(columns=titles())
 # points higher on MRPC and on QQP with 10%. From the log prior it is seven, five and six points higher, though with 2%
 # this interval just includes 0. With 30% there is no such gap from either start.
 #
-# However, dice is not the only way to close this gap. Class weights do it as well, and where positives are rarest they
+# However, dice is not the only way to close this gap. Class weights do it as well, and with 2% positives they
 # go further: their F1 at argmax is 41.7, and that of dice is 24.7. A tuned threshold also serves you better than dice
-# without one: with 2% positives, it gives cross entropy an F1 of 39.5. And once both thresholds are tuned, all eight
+# without one: it gives cross entropy an F1 of 39.5. And once both thresholds are tuned, all eight
 # intervals of dice include 0.
+#
+# What follows for you? If you can tune a threshold, do that first. If you cannot, class weights or dice are worth a
+# try.
 
 # %% [markdown]
-# ### 11.10 The paper's Table 7, and what a GPU run would add
+# ### 11.10 The paper's Table 7
+#
+# The paper trains larger encoders on all of MRPC and QQP, and it reports these gains:
 
 # %% tags=["hide-input", "nbval-check-output"]
 titled = {"mrpc": "MRPC", "qqp": "QQP"}
@@ -691,9 +733,9 @@ for row in paper.table(7).rows:
 pd.DataFrame(printed).T
 
 # %% [markdown]
-# The printed gains run from 0.05 to 0.92 points. MRPC has 1,725 test pairs, about 1,147 of them
-# paraphrases. How far does F1 move if the test pairs are drawn again? Take a classifier with the F1 of the
-# first row and draw.
+# The printed gains run from 0.05 to 0.92 points. Are they more than chance? MRPC has 1,725 test pairs, about 1,147 of
+# them paraphrases. To see how far F1 moves if the test pairs are drawn again, we take a classifier with the F1 of the
+# first row, and draw:
 
 # %% tags=["hide-input", "nbval-check-output"]
 draw = np.random.default_rng(0)
@@ -706,36 +748,34 @@ low, high = np.quantile(f1, [0.025, 0.975])
 print(f"F1 {f1.mean():.1f}, 95% of the draws from {low:.1f} to {high:.1f}")
 
 # %% [markdown]
-# The draws spread over nearly three points. Two classifiers on the *same* pairs are compared more sharply
-# than that, yet this corpus cannot show a gain of a tenth of a point from one run each. The baselines have the
-# digits of published *accuracies* ([section 15.8](15_audit.ipynb)).
+# The draws spread over nearly three points. You can compare two classifiers more sharply if both are scored on the
+# *same* pairs. Still, with one run each this corpus cannot show a gain of a tenth of a point. In addition, the F1
+# values of the baselines are, digit for digit, *accuracies* published elsewhere ([section 15.8](15_audit.ipynb)).
 #
-# A GPU would add the paper's encoders and all of QQP: `make reproduce TABLE=7 PROFILE=paper`
-# ([From here to the paper](../docs/from_here_to_the_paper.md) has the hours).
+# If you have a GPU, `make reproduce TABLE=7 PROFILE=paper` trains the paper's encoders, on all of QQP as well.
+# [From here to the paper](../docs/from_here_to_the_paper.md) tells you how many hours that takes.
 
 # %% [markdown]
 # ## Summary
 #
-# - *Proved*: "always yes" has an F1 of 2π/(1 + π). Put that number beside every score.
-# - *Real* text, each loss with its own searches: at argmax, dice from either start is five to eight points of F1 higher
-#   than cross entropy on three of four corpora, where the positives are rare or, as on MRPC, a third. Class weights are
-#   ahead as well. Once both thresholds are tuned, no interval excludes 0.
-# - *Real* text, three seeds: on MRPC as it is, with the positives in the majority, no difference larger
-#   than two points was seen between cross entropy and squared dice losses. A linear denominator ends at
-#   the level of "always yes".
-# - *Made-up* text, one seed: part of a loss's F1 is the threshold. Compare tuned with tuned.
+# - "Always yes" has an F1 of 2π/(1 + π). Put this number beside every score.
+# - Part of a loss's F1 is its threshold, so compare tuned with tuned.
+# - On *real* text with fewer positives than negatives, dice at argmax is five to eight points of F1 above cross entropy on
+#   three of four corpora. Class weights are ahead as well, and with tuned thresholds every interval includes 0.
+# - On MRPC as it is, with three seeds, a difference larger than two points between cross entropy and squared dice losses is
+#   excluded. A linear denominator ends at the level of "always yes".
 
 # %% [markdown]
 # ## Exercises
 #
-# **1.** What accuracy does "always yes" have on MRPC, and what accuracy "always no"? Which of the
-# two would an accuracy-minded model start from?
+# **1.** What accuracy does "always yes" have on MRPC, and what accuracy does "always no" have? With which of the
+# two would a model start that is trained for accuracy?
 
 # %% tags=["solution", "hide-cell"]
 print(f"always yes {100 * positives / n:.1f}, always no {100 * (1 - positives / n):.1f}")
 
 # %% [markdown]
-# **2.** Show Eq. 11.1 from the counts: with N examples and πN positives, what are TP, FP and FN of
+# **2.** Show Eq. 11.1 from the counts. With N examples and πN positives, what are TP, FP and FN of
 # "always yes"?
 
 # %% tags=["solution", "hide-cell"]
@@ -745,7 +785,7 @@ N, pi = sp.symbols("N pi", positive=True)
 sp.simplify(2 * pi * N / (2 * pi * N + (1 - pi) * N))
 
 # %% [markdown]
-# **3.** Swap the labels: score the *negative* pairs instead. Does the order of the losses stay?
+# **3.** Exchange the labels, and score the *negative* pairs instead. Does the order of the losses remain the same?
 
 # %% tags=["solution", "hide-cell"]
 swapped = {

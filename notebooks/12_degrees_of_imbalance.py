@@ -17,18 +17,18 @@
 # dice gain more on the second? The paper says so. In this chapter we take one corpus, vary how imbalanced it is, and
 # leave everything else as it was.
 #
-# The answer has two parts. If you decide at argmax, dice is ahead where there are thirty negatives for each positive, by
-# 7 to 12 points of F1. At ten negatives or fewer our five draws show no gain, although a finer experiment sees 5 points
-# at nine. If you tune the threshold, however, we see no gain of dice at any ratio. So before you ask for another loss,
-# look at the threshold.
+# The answer has two parts. If you decide at argmax, dice is ahead where there are thirty negatives for each positive,
+# by 7 to 12 points of F1. At ten negatives or fewer our five draws show no gain, although a finer experiment sees 5
+# points at nine. If you tune the threshold, however, we see no gain of dice at any ratio. So before you try another
+# loss, look at the threshold.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
-# - **For** readers who ask how imbalanced data must be before the loss matters.
+# - **For** readers who want to know how imbalanced data must be before the loss matters.
 # - **You need** [chapter 11](11_paraphrases.ipynb).
-# - **You will be able to** vary the ratio of a training set and the number of its positives apart,
-#   say which of the two a score suffers from, and see what a design that mixes them cannot tell.
-# - **Time** two to three minutes on a CPU as it stands. With a real encoder, a GPU takes some
+# - **You will be able to** vary the ratio of a training set and the number of its positives separately,
+#   say which of the two lowers a score, and see what an experiment that mixes them cannot tell you.
+# - **Time** two to three minutes on a CPU with the parameters as printed. With a real encoder, a GPU takes some
 #   ten minutes for each set and loss.
 #
 # </details>
@@ -125,7 +125,7 @@ def panels(height, ylabel, steps):
     return found
 
 
-# %% mystnb={"figure": {"caption": "Figure 12.1. What dice gains over cross entropy on the test sets, in points of F1, mean and 95% interval over five seeds, by the negatives for each positive in training. Left, eighty positives in every set; right, 880 examples in every set.", "name": "fig-12-1"}, "image": {"alt": "Four panels, QQP above SST-2, added negatives left, fixed size right. The line of the tuned thresholds stays near zero throughout. The line of argmax lies on it at 1, 3 and 10 negatives and is above it at 30: at 12 and 7 for QQP, at 7 and 7 for SST-2, with intervals of five to nine points to a side."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 12.1. What dice gains over cross entropy on the test sets, in points of F1, mean and 95% interval over five seeds, by the negatives for each positive in training. Left, eighty positives in every set; right, 880 examples in every set.", "name": "fig-12-1"}, "image": {"alt": "Four panels, QQP above SST-2, added negatives left, fixed size right. The line of the tuned thresholds stays near zero throughout. The line of argmax lies on it at 1, 3 and 10 negatives and is above it at 30: at 12 and 7 for QQP, at 7 and 7 for SST-2, with intervals of five to nine points to each side."}} tags=["hide-input"]
 def draw_gains(gain):
     steps = sorted({ratio for _, _, ratio, _ in gain})
     axes = panels(4.0, "gain of dice, points", steps)
@@ -153,17 +153,17 @@ draw_gains(gains_of_dice(runs.kept_records("balance")))
 
 
 # %% [markdown]
-# Section 12.5 reads the picture. First we look at two training sets and what becomes of a model on each.
+# Section 12.5 explains this figure. Before that, we look at two training sets and what becomes of a model on each.
 
 # %% [markdown]
 # (the-same-model-twice)=
 # ## The same model twice
 #
 # We gave the cells of sections 12.1 to 12.3 a real corpus and a pretrained encoder: the questions from Quora of
-# [chapter 11](11_paraphrases.ipynb), and MiniLM, whose six layers are all trained. Both training sets have 880 pairs. In
-# the first, one pair in two is a duplicate; in the second, one in thirty-one. The test set is the same for both, and half
-# of its pairs are duplicates. What came of the run is kept as a record, without the corpus's text. `make real
-# CHAPTER=12` runs it again.
+# [chapter 11](11_paraphrases.ipynb), and MiniLM, whose six layers are all trained. Both training sets have 880 pairs.
+# In the first, one pair in two is a duplicate; in the second, one in thirty-one. The test set is the same for both,
+# and half of its pairs are duplicates. The result of the run is kept as a record, without the text of the corpus.
+# `make real CHAPTER=12` runs it again.
 
 # %% tags=["hide-input"]
 def real_run():
@@ -193,23 +193,27 @@ print(f"always yes: F1 {real_run()['data']['always yes']:.1f}")
 real_scores(real_run())
 
 # %% [markdown]
-# With as many negatives as positives, the way to decide changes little. Now look at the rows with thirty negatives. At argmax, cross
-# entropy has an F1 of 22.0, because it calls only 156 of the 2,000 test pairs positive, where 1,000 are. Dice does the
-# same. A tuned threshold brings both models back to 69 and 68. However, "always yes" has 66.7, so there was not much to bring back: 28
-# duplicates have taught this model little.
+# With as many negatives as positives, the way to decide changes little. Now look at the rows with thirty negatives.
+# At argmax, cross entropy has an F1 of 22.0, because it calls only 156 of the 2,000 test pairs positive, although
+# half of them are. Dice does the same. A tuned threshold brings both models back to 69 and 68. However, "always yes"
+# has 66.7, so there was not much to bring back: 28 duplicates have taught this model little.
 #
-# In other words, imbalance did two things here. It moved the threshold, and this can be undone. It also left few positives to
-# learn from, and this cannot. In neither did the loss make a difference that one run could show. The shifted threshold, which knows the two ratios and
-# needs no tuning, helps, but less than the tuned one: after six passes over so few pairs the probabilities are too
-# extreme for Bayes' rule.
+# In other words, imbalance did two things here. It moved the threshold, and this can be undone. It also left few
+# positives to learn from, and this cannot. In neither did the loss make a difference that one run could show.
+#
+# The *shifted* threshold knows the two ratios and needs no tuning. It helps, but it helps less than tuning does. Why?
+# After six passes over so few pairs the probabilities are too extreme for Bayes' rule.
 #
 # ## The mechanics
 #
-# The pairs are made up and the encoder starts from nothing: this part ranks nothing.
+# How do you vary imbalance and nothing else? In this part we build the training sets step by step. So that you can
+# run every cell in a few minutes, the pairs are made up and the encoder starts from nothing. Therefore this part
+# shows you how things work, but it cannot tell you which loss is best.
 #
 # ### 12.1 The parameters
 #
-# As in [section 8.1](08_part_of_speech.ipynb). For a real corpus and encoder:
+# The next cell holds everything that you can change, as in [section 8.1](08_part_of_speech.ipynb). For example, this
+# command takes a real corpus and a real encoder:
 #
 # ```bash
 # papermill notebooks/12_degrees_of_imbalance.ipynb out.ipynb -p corpus qqp \
@@ -253,9 +257,9 @@ print(f"{len(ratios)} degrees, {len(experiment.losses)} losses, on {experiment.c
 # %% [markdown]
 # ### 12.2 Training sets of one size
 #
-# `corpora.rebalance` leaves rows out until there are so many negatives for each positive, and draws
-# a wanted number of what is left. Validation and test stay as they are. The model and its training are
-# those of [chapter 11](11_paraphrases.ipynb), once for each set.
+# We want training sets that differ in their ratio and have the same size. `corpora.rebalance` makes them: it leaves
+# rows out until the ratio is right, and then draws as many of the remaining rows as we want. Validation and test
+# remain as they are. The model and its training are those of [chapter 11](11_paraphrases.ipynb), once for each set.
 
 # %%
 every_pair = corpora.load(experiment.corpus, task="pairs")
@@ -303,9 +307,9 @@ def fit(one, encoded):
 
 
 # %% [markdown]
-# Each set trains with each loss, and each model decides in three ways. `argmax` and `tuned` are those of chapter 11.
-# `shifted` needs no tuning: if the share of positives in training is not that in use, Bayes' rule says by how much the
-# log-odds have to be moved (exercise 2).
+# We train each loss on each set, and let each model decide in three ways. You know `argmax` and `tuned` from
+# chapter 11. The third way, `shifted`, needs no tuning. Suppose that you know the share of positives in training and the share where
+# the model is used. If the two differ, Bayes' rule tells you what to add to the log-odds (exercise 2).
 
 # %%
 def shift(train_share, test_share):
@@ -340,6 +344,8 @@ for ratio in ratios:
 
 # %% [markdown]
 # ### 12.3 F1 along the ratio
+#
+# What does the ratio do to F1? Each row is one ratio, and each column a loss and a way to decide:
 
 # %% tags=["hide-input"]
 scores = pd.DataFrame(table).T
@@ -347,9 +353,10 @@ f1 = scores["f1"].unstack([1, 2])
 f1.round(1)
 
 # %% [markdown]
-# With one positive in thirteen the model says no to nearly everything at argmax, and with a tuned threshold it is
-# where "always yes" is: on these made-up pairs, 62 positives teach it nothing. Two things differ between the rows, the
-# ratio and the number of positives, which falls from 400 to 62. Section 12.5 separates the two.
+# With one positive in thirteen the model says no to nearly everything at argmax. With a tuned threshold it is only
+# where "always yes" is: on these made-up pairs, 62 positives teach it nothing. Is it the ratio that does the harm? We
+# cannot know, because two things differ between the rows: the ratio, and the number of positives, which falls from
+# 400 to 62. Section 12.5 separates the two.
 
 # %% [markdown]
 # ## On real text
@@ -359,10 +366,10 @@ f1.round(1)
 #
 # ### 12.4 The paper's five sets
 #
-# The paper starts from the training pairs of QQP. It adds positives made from templates by exchanging
-# entities, or negatives, or takes negatives away. Its section 5.1 states the sizes and the shares. The
-# table has 29% where the sizes rule out the stated 21%, and 50% where both 37% and 50% are stated
-# ([section 15.7](15_audit.ipynb)).
+# The paper also varies the imbalance of one corpus. It starts from the training pairs of QQP. For some sets it adds
+# positives, made from templates by exchanging entities. For others it adds negatives or takes them away. Its section
+# 5.1 states the sizes and the shares. Two of these statements do not fit, so our table has 29% where the sizes
+# rule out the stated 21%, and 50% where both 37% and 50% are stated ([section 15.7](15_audit.ipynb)).
 
 # %% tags=["hide-input", "nbval-check-output"]
 stated = {
@@ -382,10 +389,10 @@ sets["dsc minus ce"] = (sets["dsc"] - sets["ce"]).round(2)
 sets.rename(columns={**runs.LOSS_NAMES, "dsc minus ce": "its gain over cross entropy"})
 
 # %% [markdown]
-# The paper says that DSC "helps more on more imbalanced datasets". Over dice loss its gain is indeed largest,
-# 0.56, on the most imbalanced set. Over cross entropy it is 0.49 and 0.65 on two of the three balanced sets, and
-# 1.07, the largest, on the third, which is the smallest set; on the most imbalanced set it is 0.70. There is no
-# clear order by imbalance in these gains; there is one by size, as far as five sets can show any.
+# The paper says that DSC "helps more on more imbalanced datasets". Is it so? Over dice loss its gain is indeed
+# largest on the most imbalanced set. Over cross entropy, however, it is 0.70 there. The largest gain over cross
+# entropy, 1.07, is on one of the three balanced sets, and that is the smallest set of all. So there is no clear order
+# by imbalance in these gains. There is one by size, as far as five sets can show any:
 
 # %% tags=["hide-input", "nbval-check-output"]
 imbalance = [abs(stated[name][1] - 0.5) for name in sets.index]
@@ -396,22 +403,23 @@ for what, values in orders.items():
     print(f"gain of DSC against {what}: rank correlation {tau.statistic:+.2f}")
 
 # %% [markdown]
-# Five sets prove neither an order nor none, and this design could not: where size and ratio change
-# together, an effect of either looks like an effect of the other. (`dicebook data augment_pairs` makes
-# such sets for any corpus of pairs.)
+# Five sets cannot prove that there is an order, or that there is none. This design could not do it with more sets
+# either: if size and ratio change together, an effect of one looks like an effect of the other. How would you
+# separate them? (To make such sets from any corpus of pairs, use `dicebook data augment_pairs`.)
 
 # %% [markdown]
 # ### 12.5 One thing at a time
 #
-# Two designs take the two changes apart. *Added negatives*: eighty positives in every training set,
-# and 1, 3, 10 or 30 negatives for each of them. *Fixed size*: 880 examples in every training set, at
-# the same ratios. They meet at ten to one. The corpora are QQP and SST-2 {cite}`socher2013sst`, a task of
-# single sentences. Validation and test are the same for every set of a seed and hold one positive in ten.
+# We change one thing and keep another one fixed, in two designs. *Added negatives* has eighty positives in every
+# training set, and 1, 3, 10 or 30 negatives for each of them. *Fixed size* has 880 examples in every training set, at
+# the same ratios. At a ratio of ten the two designs coincide. The corpora are QQP and SST-2 {cite}`socher2013sst`, a
+# task of single sentences. Validation and test are the same for every set of a seed, and in both one example in ten
+# is positive.
 #
-# As in the study of [chapter 17](17_when_does_dice_help.ipynb) the encoder is frozen and a small head is trained. For each
-# set, loss and seed the learning rate and the number of steps are chosen on validation, for argmax and
-# for a tuned threshold apart. Five seeds draw the training sets anew (`studies/balance.py`, some minutes).
-# The pairs of each training set:
+# As in the study of [chapter 17](17_when_does_dice_help.ipynb) the encoder is frozen, and we train a small head. For
+# each set, loss and seed we choose the learning rate and the number of steps on validation, once for argmax and once
+# for a tuned threshold. Five seeds draw the training sets anew (`studies/balance.py`, some minutes). These are the
+# pairs of each training set:
 
 # %% tags=["hide-input"]
 kept = runs.kept_records("balance")
@@ -427,34 +435,34 @@ table_of_sets = {
 pd.DataFrame(table_of_sets).T
 
 # %% [markdown]
-# And the numbers of [Figure 12.1](fig-12-1), dice minus cross entropy:
+# And these are the numbers of [Figure 12.1](fig-12-1), dice minus cross entropy:
 
 # %% tags=["hide-input"]
 names = {"qqp": "QQP", "sst2": "SST-2"}
 pd.Series({(names[c], *key): str(found) for (c, *key), found in gain.items()}).unstack()
 
 # %% [markdown]
-# Let us read argmax first. At one, three and ten negatives for each positive we see no gain: all ten intervals reach to
-# zero or below it. However, they are wide. At ten to one that of QQP reaches up to 4.7 points, and that of SST-2 up to 6.8, so
-# a gain could hide there. A finer experiment does find one: with five searches for each loss and nine negatives for each
-# positive, dice from a bias near 0 is 5.1 points ahead of cross entropy from the log prior on QQP
-# ([section 11.9](11_paraphrases.ipynb)).
+# Let us read argmax first. At one, three and ten negatives for each positive we see no gain: all ten intervals reach
+# to zero or below it. However, they are wide. At ten to one both reach above four points, so a gain could hide there.
+# A finer experiment does find one. With five searches for each loss and nine negatives for each positive, dice from a
+# bias near 0 is 5.1 points ahead of cross entropy from the log prior on QQP ([section 11.9](11_paraphrases.ipynb)).
 #
 # At thirty negatives dice is ahead in all four panels, by 7 to 12 points. In three of them the interval excludes zero; on SST-2
 # with added negatives it is too wide. What causes this gain? It is not the number of positives, because we see it
-# with eighty of them and with twenty-eight. It may be the ratio. But it may also be that only at thirty to one training has fewer
-# positives than the test, where one in ten is positive ([section 17.3](17_when_does_dice_help.ipynb)). These sets cannot
-# separate the two causes.
+# with eighty of them and with twenty-eight. It may be the ratio. But there is another possible cause: only at thirty to one
+# are positives rarer in training than in the test, where one in ten is positive
+# ([section 17.3](17_when_does_dice_help.ipynb)). These sets cannot separate the two causes.
 #
-# With the threshold tuned we see no gain: all fourteen intervals include 0, and the means lie between −1.0 and 2.4
-# points. A gain of a point or two could hide in these intervals, which reach two to nine points to each side. A gain of twelve could not.
-# So most of what dice gains at thirty to one is its threshold.
+# With the threshold tuned we see no gain: all fourteen intervals include 0, and no mean is above 2.4 points. The
+# intervals reach two to nine points to each side, so a gain of a point or two could hide in them. A gain of twelve
+# could not. Therefore most of what dice gains at thirty to one is its threshold. Tune the threshold, and you have
+# most of this gain with cross entropy, too.
 
 # %% [markdown]
 # ### 12.6 What falls, and why
 #
-# So far we have looked at differences. Here is the score itself: F1 of cross entropy in both designs, at argmax, at the
-# tuned threshold, and at the shifted one of section 12.2.
+# So far we have looked at differences. But what does imbalance do to the score itself? Here is the F1 of cross
+# entropy in both designs: at argmax, at the tuned threshold, and at the shifted one of section 12.2.
 
 # %% mystnb={"figure": {"caption": "Figure 12.2. F1 of cross entropy on the test sets, means over five seeds, by the negatives for each positive in training. Grey: always yes.", "name": "fig-12-2"}, "image": {"alt": "Four panels. Added negatives, left: the tuned line rises with the number of negatives, for SST-2 from 34 to 52; argmax rises to 3 or 10 negatives and falls to 20 and 29 at 30. Fixed size, right: the tuned line falls, for QQP from 44 to 35; argmax falls more steeply, to 21 and 25. The shifted line lies near the tuned one. The grey line lies at 18."}} tags=["hide-input"]
 level = {}
@@ -474,8 +482,8 @@ plt.show()
 pd.DataFrame(level).T.round(1)
 
 # %% [markdown]
-# How sure is a rise or a fall? The tuned F1 of cross entropy at thirty to one minus that at one to one, over five
-# seeds, with the 95% interval:
+# How sure is a rise or a fall? We subtract the tuned F1 of cross entropy at one to one from that at thirty to one, over
+# five seeds, with the 95% interval:
 
 # %% tags=["hide-input"]
 titles = {"qqp": "QQP", "sst2": "SST-2"}
@@ -487,50 +495,49 @@ by_design = {(titles[name], design): str(found) for (name, design), found in cha
 pd.Series(by_design).unstack()
 
 # %% [markdown]
-# On the left the number of positives stays the same and negatives are added. A tuned model gains by that on SST-2,
-# where its F1 rises from 34 to 52. On QQP the interval includes 0, so we cannot tell. On the right the size of the
-# set stays the same, and the positives become fewer, from 440 to 28. A tuned model loses by that on QQP, where its
-# F1 falls from 44 to 35. On SST-2 the interval includes 0 again. So each half is seen on one corpus of two: few
-# positives hurt, on QQP, and more negatives help, on SST-2. On neither corpus did added negatives lower a tuned F1
-# by an amount that we could measure.
+# Look at the left panels first. The number of positives remains the same, and we add negatives. On SST-2 the tuned
+# model gains by that: its F1 rises from 34 to 52. On QQP the interval includes 0, so we cannot tell. In the right
+# panels the size of the set remains the same, and the positives become fewer, from 440 to 28. On QQP the tuned model
+# loses by that: its F1 falls from 44 to 35. On SST-2 the interval includes 0 again.
 #
-# At argmax both designs fall at thirty to one, to between 20 and 29. The reason is another one: the threshold. The shifted
-# threshold knows nothing but two ratios, and yet at thirty to one it gives back 13 to 17 points. So before you throw
-# negatives away to balance a corpus, move the threshold.
+# In other words, we see each half on one corpus of two: few positives hurt, on QQP, and more negatives help, on
+# SST-2. On neither corpus did added negatives lower a tuned F1 by an amount that we could measure.
+#
+# At argmax both designs fall at thirty to one, to between 20 and 29. Here the reason is the threshold. The shifted
+# threshold knows only two ratios, and yet at thirty to one it gives back 13 to 17 points. What follows for you?
+# Before you throw negatives away to balance a corpus, move the threshold.
 
 # %% [markdown]
 # ### 12.7 What a GPU run would add
 #
-# All layers trained, on the whole of QQP, in the paper's five sets and in these two designs. The gains to
-# look for are those of section 12.4, 0.5 to 1.1 points; with five seeds a point is about what one could see.
-# `make reproduce TABLE=8 PROFILE=paper` makes the five sets' rows
-# ([From here to the paper](../docs/from_here_to_the_paper.md) has the hours).
+# All this was seen with a frozen encoder. If you have a GPU, you can train all layers on the whole of QQP, in the
+# paper's five sets and in these two designs. The gains to look for are those of section 12.4, about a point or half
+# of one, and with five seeds a point is about what you could see. `make reproduce TABLE=8 PROFILE=paper` makes the
+# rows of the five sets. [From here to the paper](../docs/from_here_to_the_paper.md) tells you how many hours that
+# takes.
 
 # %% [markdown]
 # ## Summary
 #
-# - *Printed* numbers (QQP): the gains in Table 8 are not ordered by imbalance. But ratio and size change together
-#   there, and five sets could not show much of an order.
-# - *Real* text, five seeds: at argmax, dice is 7 to 12 points ahead at thirty negatives for each positive. At ten or
-#   fewer these seeds show no gain, although a finer experiment has 5.1 points at nine. With tuned thresholds all
-#   intervals include 0.
-# - *Real* text, five seeds, the threshold of cross entropy tuned: more negatives raise its F1 by 17.5 points on SST-2,
-#   where thirty take the place of one beside eighty positives. Fewer positives lower it by 8.9 points on QQP,
-#   where 28 take the place of 440. On the other corpus of each pair the interval includes 0.
-# - *Proved* (exercise 2): if the share of positives in use is not that of training, the log-odds move by a known
-#   amount. On *real* text, this amount alone gave back most of what argmax lost.
+# - Imbalance does two things: it moves the threshold, which you can undo, and it often leaves few positives, which you
+#   cannot.
+# - On *real* text, with five seeds, dice at argmax is 7 to 12 points ahead at thirty negatives for each positive. With tuned
+#   thresholds we see no gain at any ratio.
+# - If you know the share of positives in training and in use, you know how to move the threshold (*proved* in exercise 2).
+# - Do not throw negatives away: on no corpus did added negatives measurably lower a tuned F1.
+# - The gains printed in the paper's Table 8 have no clear order by imbalance, because ratio and size change together there.
 
 # %% [markdown]
 # ## Exercises
 #
-# **1.** Compute from the table of section 12.4 how many positive pairs each of the five sets has.
+# **1.** From the table of section 12.4, compute how many positive pairs each of the five sets has.
 
 # %% tags=["solution", "hide-cell"]
 {name: round(n * share) for name, (n, share) in stated.items()}
 
 # %% [markdown]
 # **2.** A calibrated model was trained with a share of positives π and is used where the share is
-# π′. By how much do its log-odds have to be moved? Derive the two lines of `shift` in section 12.2.
+# π′. What do you have to add to its log-odds? Derive the two lines of `shift` in section 12.2.
 
 # %% tags=["solution", "hide-cell"]
 print("Bayes' rule: odds of the label = odds before any text is seen x a factor of the text.")
@@ -539,7 +546,8 @@ print("logarithm by the difference of the logarithms:")
 print({f"ratio {r:g}": round(shift(1 / (1 + r), gold.mean()), 2) for r in ratios})
 
 # %% [markdown]
-# **3.** Is the shifted threshold as good as the tuned one in the table of section 12.3? Give a reason why it may not be.
+# **3.** Is the shifted threshold as good as the tuned one in the table of section 12.3? Give a reason why it may not
+# be.
 
 # %% tags=["solution", "hide-cell"]
 for ratio in ratios:
@@ -548,16 +556,17 @@ for ratio in ratios:
 print("Bayes' rule wants calibrated probabilities, and the F1 is not best at one half.")
 
 # %% [markdown]
-# **4.** In a batch of 32 from the most imbalanced set, how many positives are there, and how often
-# is there none?
+# **4.** Draw a batch of 32 from the most imbalanced set. How many positives do you expect in it, and how often is there
+# none?
 
 # %% tags=["solution", "hide-cell"]
 share = 1 / (1 + max(ratios))
 print(f"mean {32 * share:.1f}, none in {100 * (1 - share) ** 32:.0f}% of the batches")
 
 # %% [markdown]
-# **5 (a project).** Do it for the made-up pairs as well: hold the 62 positives of the most imbalanced
-# set and take away its negatives, 124 pairs at one to one. How do the two sets compare, with five seeds?
+# **5 (a project).** Separate the two effects for the made-up pairs as well: keep the 62 positives of the most
+# imbalanced set and take away its negatives, so that 124 pairs at one to one are left. How do the two sets compare,
+# with five seeds?
 
 # %% tags=["solution", "hide-cell"]
 positives = sum(pool["label"])

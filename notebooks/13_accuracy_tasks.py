@@ -13,22 +13,21 @@
 # %% [markdown]
 # # 13 Accuracy-oriented tasks
 #
-# So far the score was F1, and a dice loss is made for F1. But what if your classes are about equally frequent, and your score is
-# accuracy, as in most work on sentiment? The paper tries this, too, and concludes that its losses should not be used
-# there.
+# So far the score was F1, and a dice loss is made for F1. But what if your classes are about equally frequent, and
+# your score is accuracy, as in most work on sentiment? The paper tries this, too, and concludes that its losses
+# should not be used there. Does the warning hold, and how large is the harm?
 #
-# On real text we find that the warning holds, and that the harm is small. With two classes no difference larger than
-# 0.6 points was seen. With five classes a dice loss costs nearly a point.
+# On real text we find that the warning holds, and that the harm is small. With two classes we saw no difference larger than
+# 0.6 points. With five classes a dice loss costs nearly a point.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
 # - **For** readers whose classes are balanced, or whose score is accuracy, and who wonder whether a
 #   dice loss would do harm.
 # - **You need** [chapter 11](11_paraphrases.ipynb).
-# - **You will be able to** say where accuracy and F1 want different decisions, how large the
-#   difference can be, what a dice loss costs on two real corpora, and how many test sentences a tenth
-#   of a point is.
-# - **Time** one to two minutes on a CPU as it stands; a loss on SST-2 takes ten minutes on a GPU.
+# - **You will be able to** say where accuracy and F1 need different decisions, and how large the difference can be. You
+#   will also know what a dice loss costs on two real corpora, and how many test sentences a tenth of a point is.
+# - **Time** one to two minutes on a CPU with the parameters as printed; a loss on SST-2 takes ten minutes on a GPU.
 #
 # </details>
 
@@ -110,18 +109,19 @@ draw_accuracy()
 
 
 # %% [markdown]
-# Section 13.4 reads the picture. First we look at one model, and then at the reason why accuracy and F1 may want
-# different losses.
+# Section 13.4 explains this figure. Before that, we look at one model, and then at the reason why accuracy and F1 may
+# need different losses.
 
 # %% [markdown]
 # (a-model-of-sentiment)=
 # ## A model that works
 #
-# What does a classifier of this chapter get right, and what wrong? We gave the cells of sections 13.1 and 13.3 a real corpus
-# and a pretrained encoder: the sentences of film reviews of SST-2 {cite}`socher2013sst`, and MiniLM, whose six layers
-# are all trained. (With the parameters as they are printed in 13.1, the same cells train in a minute on made-up
-# sentences.) What came of the run is kept as a record, without the corpus's text, and everything in this section is
-# drawn from it. `make real CHAPTER=13` runs it again. Its core was busy with other work, so yours will need less time.
+# What does a classifier of this chapter get right, and what wrong? We gave the cells of sections 13.1 and 13.3 a real
+# corpus and a pretrained encoder: the sentences of film reviews of SST-2 {cite}`socher2013sst`, and MiniLM, whose six
+# layers are all trained. (With the parameters as they are printed in 13.1, the same cells train in a minute on
+# made-up sentences.) The result of the run is kept as a record, without the text of the corpus. Everything in this
+# section is drawn from that record. `make real CHAPTER=13` runs it again. The CPU core was busy with other work, so
+# your run will need less time.
 
 # %% tags=["hide-input"]
 def real_run():
@@ -144,7 +144,7 @@ real_runs.describe(real_run(), "ce")
 real_runs.learning_curves(real_run(), "accuracy", label="accuracy, %")
 
 # %% [markdown]
-# The scores on the test sentences, with a 95% interval from draws of these sentences:
+# These are the scores on the test sentences, with a 95% interval from draws of these sentences:
 
 # %% tags=["hide-input"]
 real_runs.score_table(
@@ -155,22 +155,25 @@ real_runs.score_table(
 )
 
 # %% [markdown]
-# The bag of words already has an accuracy of 81.4. It took a second to train. MiniLM with cross entropy has 88.3, seven points
-# more. Dice over both classes is 0.4 points lower, which is eight sentences of 1,821. This is one seed of each, and the
-# intervals overlap, so we cannot tell which is better. [Figure 13.1](fig-13-1) compares the losses with ten seeds.
+# The bag of words already has an accuracy of 81.4, and it took a second to train. MiniLM with cross entropy has 88.3,
+# seven points more. Dice over both classes is 0.4 points lower, which is eight sentences of 1,821. This is one seed
+# of each, and the intervals overlap, so we cannot tell which is better. [Figure 13.1](fig-13-1) compares the losses
+# with ten seeds.
 #
-# Which sentences does the model get wrong? A bag of words knows that *good* is praise, but it cannot know what *not* does to
-# it. So we count errors among the sentences that have *not*, *never*, *but* or another such word, and among the others:
+# Which sentences does the model get wrong? A bag of words knows that *good* is praise, but it cannot know what *not*
+# does to it. So we count errors among the sentences that have *not*, *never*, *but* or another such word, and among
+# the others:
 
 # %% tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
 
 
 # %% [markdown]
-# Sentences with such a word are harder for both. The model makes a third fewer errors than the bag of words on them, and 38%
-# fewer on the others. So it has not learned negation in particular. It knows more words, and it knows them better.
+# Sentences with such a word are harder for both. The model makes a third fewer errors than the bag of words on them,
+# and 38% fewer on the others. Therefore it has not learned negation in particular. It knows more words, and it knows
+# them better.
 #
-# Twelve sentences of our own say the same. Most of them need more than a sum of good and bad words:
+# Twelve sentences of our own show the same. Most of them need more than a sum of good and bad words:
 
 # %% tags=["hide-input"]
 def own_sentences(page):
@@ -190,17 +193,22 @@ def own_sentences(page):
 own_sentences(real_run())
 
 # %% [markdown]
-# Half of them are right. *Not a single dull minute* is blame for this model, because *dull* is there, and *beautiful
-# pictures of people I could not care about* is praise. Note how sure it is: in each of its six errors, the wrong class has a
-# probability above 0.85. An accuracy of 88% on the test set does not tell you this.
+# The model gets half of them right. *Not a single dull minute* is blame for this model, because *dull* is there, and
+# *beautiful pictures of people I could not care about* is praise. Note how sure it is: in each of its six errors, the
+# wrong class has a probability above 0.85. An accuracy of 88% on the test set does not tell you this.
 #
-# To try a sentence of your own, type `dicebook try 13 "..."`: a smaller model, a linear one on the frozen MiniLM, answers in seconds.
+# To try a sentence of your own, type `dicebook try 13 "..."`. A smaller model, a linear one on the frozen MiniLM,
+# answers in seconds.
 #
 # ## The mechanics
 #
+# When can a loss made for F1 hurt your accuracy at all? In this part we first answer that with a calculation, and then
+# train a small model, step by step.
+#
 # ### 13.1 The parameters
 #
-# As in [section 8.1](08_part_of_speech.ipynb). For a real corpus and encoder:
+# The next cell holds everything that you can change, as in [section 8.1](08_part_of_speech.ipynb). For example, this
+# command takes a real corpus and a real encoder:
 #
 # ```bash
 # papermill notebooks/13_accuracy_tasks.ipynb out.ipynb -p corpus sst2 \
@@ -241,10 +249,13 @@ print(f"{len(experiment.losses)} losses, {seeds} seeds, on {experiment.corpus}")
 # %% [markdown]
 # ### 13.2 Where accuracy and F1 want different decisions
 #
-# Suppose a model's probabilities are right: of the sentences with $p = 0.7$, seven in ten are
-# positive. For accuracy the best threshold is one half, always. For F1 it is half of the best F1 that can
-# be reached {cite}`lipton2014thresholding`, which is less. Here are calibrated probabilities, drawn from a
-# Beta distribution with 40% positives, and the expected scores at every threshold.
+# Suppose that you can trust a model's probabilities: of the sentences with $p = 0.7$, seven in ten are positive. At
+# which threshold should you say yes? For accuracy the best threshold is always one half, because above it a yes is
+# more often right than wrong. For F1 it is half of the best F1 that can be reached {cite}`lipton2014thresholding`. No
+# F1 is higher than one, so this threshold is one half at most, and usually it is lower.
+#
+# How much do the two differ? Let us take calibrated probabilities, drawn from a Beta distribution with 40% positives,
+# and compute the expected scores at every threshold.
 
 # %% tags=["hide-input"]
 p = np.sort(stats.beta(0.8, 1.2).ppf((np.arange(20_000) + 0.5) / 20_000))[::-1]
@@ -264,7 +275,7 @@ for name, values in scores.items():
 print(f"half of the best F1: {f1.max() / 2:.3f}")
 print(f"accuracy at the threshold of F1: {accuracy[f1.argmax()]:.3f}")
 
-# %% mystnb={"figure": {"caption": "Figure 13.3. Expected scores of calibrated probabilities at every threshold. A dot is the best."}, "image": {"alt": "Three curves over the threshold from 0 to 1. Accuracy is best, 0.76, at 0.5. F1 is best, 0.71, at 0.36 and falls steeply above 0.6. Macro F1 is best, 0.75, at 0.45 and close to accuracy up to there."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 13.3. Expected scores of calibrated probabilities at every threshold. The dot on each curve is its best threshold."}, "image": {"alt": "Three curves over the threshold from 0 to 1. Accuracy is best, 0.76, at 0.5. F1 is best, 0.71, at 0.36 and falls steeply above 0.6. Macro F1 is best, 0.75, at 0.45 and close to accuracy up to there."}} tags=["hide-input"]
 for name, values in scores.items():
     (line,) = plt.plot(p, values, label=name)
     plt.plot(p[values.argmax()], values.max(), "o", color=line.get_color())
@@ -280,13 +291,14 @@ plt.show()
 #
 # Which of these scores does a dice loss resemble? `DiceLoss` on two logits compares each class with the rest and
 # averages, so it is a soft *macro* F1. Therefore it has little reason to hurt accuracy. Only `BinaryDiceLoss`, or
-# `classes=[1]`, is a soft F1 of the positives.
+# `classes=[1]`, is a soft F1 of the positives. Section 13.4 will show whether that comes true on real
+# text.
 
 # %% [markdown]
 # ### 13.3 A training for accuracy
 #
-# The sentences are made up and rank nothing. None of the validation and test sentences stands in the training
-# sentences.
+# So that you can train in a minute, the sentences here are made up. Therefore this section shows you how things work,
+# but it cannot tell you which loss is best. No sentence of validation or test occurs in the training sentences.
 
 # %% tags=["nbval-check-output"]
 whole = corpora.load(experiment.corpus, task="sentences")
@@ -302,8 +314,8 @@ print(f"training sentences by class: {by_class}")
 pd.DataFrame(sentences["train"].select(range(3)))
 
 # %% [markdown]
-# A model has to beat two baselines: the larger class for all, and a bag of words, which sees the words and their
-# neighbours but no order beyond them.
+# As always, we need baselines. A model has to beat two of them. The first gives all sentences the larger class. The
+# second is a bag of words: it sees the words and pairs of neighbours, but no order beyond them.
 
 # %%
 bag_of_words = make_pipeline(
@@ -320,10 +332,10 @@ baselines = {
 pd.DataFrame(baselines).T.round(1)
 
 # %% [markdown]
-# The model is the classifier of [chapter 11](11_paraphrases.ipynb) with one sentence in the place
-# of two. The pass with the best *accuracy* on the validation sentences is kept. Where a class is
-# rare, the pass that never finds it may be the most accurate one: then keep the best tuned F1 of class 1 by
-# `-p choose_by f1_tuned`.
+# The model is the classifier of [chapter 11](11_paraphrases.ipynb), with one sentence in the place of two. We keep
+# the pass with the best *accuracy* on the validation sentences. Be careful with that rule if one of your classes is
+# rare: the most accurate pass may be the one that never finds it. In this case, `-p choose_by f1_tuned` keeps the
+# pass with the best tuned F1 of class 1 instead.
 
 # %%
 tokenizer = load_tokenizer(encoder, texts, max_length=max_length)
@@ -406,9 +418,9 @@ table = {
 pd.DataFrame(table).T.round(1)
 
 # %% [markdown]
-# Which sentences does the first model get wrong? A bag of words knows that *good* is praise; it cannot know what
-# *not* does to it. So we count the errors of both among the sentences with a word that turns the rest round or sets it
-# against something, and among the others:
+# Which sentences does the first model get wrong? Here we repeat the count from the top of the chapter. Some sentences
+# have a word that reverses the rest or contrasts with it, for example *not* or *but*. We count the errors of the
+# model and of the bag of words on them, and on the others:
 
 # %%
 first = experiment.losses[0]
@@ -429,6 +441,8 @@ pd.DataFrame(errors).T
 
 # %% [markdown]
 # #### Sentences of your own
+#
+# What does the model say about a sentence that you wrote yourself?
 
 # %%
 def probability(text, name):
@@ -467,15 +481,16 @@ agreed = sum((row["p"] > 0.5) == row["gold"] for row in own)
 print(f"{agreed} of {len(own)} are right")
 
 # %% [markdown]
-# As printed here, the model comes from made-up sentences and has met few of these words. What the model of the real run
-# makes of them stands at the [top of the chapter](a-model-of-sentiment).
+# With the parameters as printed, the model was trained on made-up sentences and has met few of these words. You find
+# what the model of the real run makes of them at the [top of the chapter](a-model-of-sentiment).
 #
 # #### The pull of a loss
 #
-# How hard each loss pulls a sentence towards its right label can be compared without training: minus the
-# gradient by the logit of that label, as a share of the loss's largest.
+# A score does not show you how a loss treats a single sentence. We can see that without training. Take one sentence
+# and the logit of its right label. We call minus the gradient by this logit the *pull* of the loss: how hard it moves
+# the sentence towards the right label. To compare the losses, we draw each pull as a share of its largest value.
 
-# %% mystnb={"figure": {"caption": "Figure 13.4. The pull of each loss towards the right label, as a share of its largest, with two classes of equal size."}, "image": {"alt": "Pull against the probability of the right label. Cross entropy falls on a line from 1 at 0 to 0 at 1. dl is a hill from 0 over 1 at 0.4 to 0. dsc is the same hill, but begins at -0.06 and ends at -0.18."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 13.4. The pull of each loss towards the right label, as a share of its largest, with two classes of equal size."}, "image": {"alt": "Pull against the probability of the right label. Cross entropy falls on a line from 1 at 0 to 0 at 1. Dice loss is a hill from 0 over 1 at 0.4 to 0. Self-adjusting dice is the same hill, but it begins at -0.06 and ends at -0.18."}} tags=["hide-input"]
 margin = torch.linspace(-7, 7, 701)
 both = torch.stack([-margin, margin], dim=-1) / 2
 for name in experiment.losses:
@@ -490,24 +505,26 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# Cross entropy pulls hardest where the model is sure and wrong. A dice loss pulls hardest near 0.4. Where the model is
-# sure, it hardly pulls at all, whether the model is wrong or right. Self-adjusting dice even dips below zero at both
-# ends, beyond the turning point of [chapter 06](06_self_adjusting_dice.ipynb).
+# Cross entropy pulls hardest where the model is sure and wrong. A dice loss pulls hardest near 0.4. Where the model
+# is sure, it hardly pulls at all, whether the model is wrong or right. In other words, it gives up the sentences on
+# which the model is sure and wrong. Self-adjusting dice even goes below zero at both ends, beyond the turning point
+# of [chapter 06](06_self_adjusting_dice.ipynb). Does this matter for real sentences?
 
 # %% [markdown]
 # ## On real text
 #
-# What follows is drawn from the paper's table and from records in `results/`.
+# What follows is drawn from the paper's table and from records in `results/`. You need not train anything.
 #
 # ### 13.4 SST-2 and SST-5 as they come
 #
-# The Stanford Sentiment Treebank {cite}`socher2013sst` has sentences of film reviews with five degrees
-# of judgement. SST-2 asks for good or bad, SST-5 for the degree. The two classes of
-# SST-2 are nearly balanced. Those of SST-5 are less so: the largest has about twice as many sentences as the smallest. An
-# encoder is frozen and a small head is trained, each loss with learning rate and steps of its own, chosen
-# by *accuracy* on validation; ten seeds draw the training sentences anew (`studies/accuracy.py`). Dice and
-# self-adjusting dice are squared and over all classes; on SST-2 there is also dice of the positive class
-# alone. In brackets, 95% intervals; [Figure 13.1](fig-13-1) shows the differences.
+# The Stanford Sentiment Treebank {cite}`socher2013sst` has sentences of film reviews with five degrees of judgement. In
+# SST-2 the task is to say good or bad, in SST-5 to name the degree. The two classes of SST-2 are nearly balanced. Those
+# of SST-5 are not: the largest has about twice as many sentences as the smallest.
+#
+# We train a small head on a frozen encoder (`studies/accuracy.py`). Each loss has a learning rate and a number of
+# steps of its own, chosen by *accuracy* on validation, and ten seeds draw the training sentences anew. Dice and
+# self-adjusting dice are squared and over all classes. On SST-2 we add dice of the positive class alone. The table
+# has 95% intervals in brackets; [Figure 13.1](fig-13-1) shows the differences.
 
 # %% tags=["hide-input"]
 over = over_seeds()
@@ -522,23 +539,29 @@ for title, found in over.items():
 pd.DataFrame(rows).T
 
 # %% [markdown]
-# We expect little harm on SST-2, where two classes are nearly balanced, and that is what we see. We cannot distinguish dice over both classes
-# and self-adjusting dice from cross entropy: no difference larger than 0.6 points was seen. Dice of the positives
-# alone is half a point lower, and its interval just reaches zero. This is the order that section 13.2 predicts.
+# We expect little harm on SST-2, where two classes are nearly balanced, and that is what we see. We cannot
+# distinguish dice over both classes and self-adjusting dice from cross entropy: no difference larger than 0.6 points
+# was seen. Dice of the positives alone is half a point lower, and its interval just reaches zero. This is the order
+# that section 13.2 predicts.
 #
-# On SST-5 dice and self-adjusting dice are lower than cross entropy, by 0.8 and 0.9 points, and both intervals exclude
-# zero. Of the ten seeds nine or ten say so, for either loss. Focal loss is level. Why do the dice losses lose here? Two reasons
-# are possible. First, a dice loss averaged over the classes is a soft macro F1, which gives a small class as much weight
-# as a large one, while accuracy does not. Second, a dice loss hardly moves the sentences that it has surely wrong, as
-# Figure 13.4 shows. Our records have accuracy alone and no macro F1, so they cannot say which reason it is.
+# On SST-5 the picture is another one. Dice and self-adjusting dice are lower than cross entropy, by 0.8 and 0.9
+# points, and both intervals exclude zero. Of the ten seeds nine or ten show it, for either loss. Focal loss is level.
+#
+# Why do the dice losses lose here? Two reasons are possible. First, a dice loss averaged over the classes is a soft
+# macro F1, which gives a small class as much weight as a large one, while accuracy does not. Second, a dice loss
+# hardly moves the sentences on which the model is sure and wrong, as Figure 13.4 shows. Our records have accuracy
+# alone and no macro F1, so they cannot say which reason it is. For you it follows that if accuracy is your score,
+# cross entropy is the safe choice.
 
 # %% [markdown]
 # ### 13.5 The same sentences with rare positives
 #
-# The controlled study ([chapter 17](17_when_does_dice_help.ipynb)) thins out the positives of SST-2 in training to
-# 30%, 10% and 2%, tests with 10%, and scores F1. Here are the accuracy and the F1 at argmax of its models, which
-# were *chosen by F1*: cross entropy from the log prior (`ce_start`), class weights (`wce`), and dice from a bias near
-# 0 and from the log prior.
+# Accuracy is the usual score where classes are balanced. What does it tell you where they are not? The controlled study
+# ([chapter 17](17_when_does_dice_help.ipynb)) removes positives of SST-2 from training until 30%, 10% or 2% of the sentences
+# are positive, and tests with 10%. Its models were *chosen by F1*.
+#
+# Here are their accuracy and their F1 at argmax: for cross entropy from the log prior (`ce_start`), for class weights
+# (`wce`), and for dice from a bias near 0 and from the log prior.
 
 # %% tags=["hide-input"]
 study = searched.read_tasks(runs.kept_folder() / "evidence_2")
@@ -560,11 +583,14 @@ told.sort_index(key=lambda names: names.str[0], kind="stable").round(1)
 # %% [markdown]
 # "Always no" has an accuracy of 90.0 and an F1 of 0. With 2% positives in training, all four models have an accuracy
 # of about 91, within two tenths of a point of each other. Their F1, however, is not alike at all: cross entropy has
-# 31.3, and class weights have 51.7. In accuracy every model of the table stays within three points of "always no". So
-# where positives are rare, accuracy hardly sees what F1 is about.
+# 31.3, and class weights have 51.7. In accuracy every model of the table is within three points of "always no". What
+# follows for you? With rare positives accuracy barely reacts to errors on them, so do not compare models by it.
 
 # %% [markdown]
 # ### 13.6 The paper's Table 9, in sentences
+#
+# Now you can read the paper's own table. It prints accuracies in percent. We add how uncertain each of them is, and
+# how many sentences fewer than with cross entropy are right:
 
 # %% tags=["hide-input", "nbval-check-output"]
 sizes = {"sst2": 1821, "sst5": 2210}
@@ -582,32 +608,33 @@ pd.DataFrame(rows, columns=[*columns, "fewer right than cross entropy"])
 # %% [markdown]
 # How many sentences do these differences come to? On SST-2 self-adjusting dice gets one sentence fewer right than cross
 # entropy, and dice loss ten of 1,821. On SST-5 it is eight and twenty-one of 2,210. A test set of that size leaves an
-# accuracy uncertain by one point and by two. So the table by itself shows no difference, although its signs on SST-5
-# are those of our records above.
+# accuracy uncertain by one point on SST-2 and by two on SST-5. So the table by itself shows no difference, although its
+# signs on SST-5 are those of our records above.
 
 # %% [markdown]
 # ### 13.7 What a GPU run would add
 #
-# A frozen encoder reaches 83% on SST-2 and 44% on SST-5; the paper's reach 95 and 56. Whether the
-# distance between the losses shrinks when there is less left to get wrong, all layers trained would
-# tell: `make reproduce TABLE=9 PROFILE=paper`
-# ([From here to the paper](../docs/from_here_to_the_paper.md) has the hours).
+# Our encoder is frozen. It reaches 83% on SST-2 and 44% on SST-5; the paper's reach 95 and 56. Perhaps the losses
+# come closer to one another when fewer sentences are left to get wrong. If you have a GPU, you can find out by
+# training all layers: `make reproduce TABLE=9 PROFILE=paper`. [From here to the
+# paper](../docs/from_here_to_the_paper.md) tells you how many hours that takes.
 
 # %% [markdown]
 # ## Summary
 #
-# - *Proved*: on calibrated probabilities the best threshold for accuracy is one half. For F1 it is half of the best
-#   F1, which is lower. A dice loss averaged over both classes is a soft macro F1, and the best decisions for that are nearly those for accuracy.
-# - *Real* text, ten seeds: on SST-2 no difference larger than 0.6 points was seen between cross entropy and a dice loss
-#   over both classes. On SST-5 dice and self-adjusting dice are 0.8 and 0.9 points lower.
-# - *Real* text, five searches: with rare positives, models of the same accuracy have very different F1.
-# - *Printed* numbers: in Table 9 the losses differ by one to twenty-one sentences. Its test sets leave each accuracy
-#   uncertain by one or two points.
+# - With calibrated probabilities, the best threshold for accuracy is one half. For F1 it is half of the best F1, which is
+#   lower.
+# - A dice loss averaged over both classes is a soft macro F1, and the best decisions for that are nearly those for accuracy.
+# - On *real* text, with ten seeds, cross entropy and dice losses over both classes differ on
+#   SST-2 by no more than 0.6 points. On the five classes of SST-5 the dice
+#   losses cost 0.8 and 0.9 points.
+# - With rare positives, models of the same accuracy have very different F1.
+# - In the paper's Table 9 the losses differ by one to twenty-one sentences, which is within the uncertainty of its test sets.
 
 # %% [markdown]
 # ## Exercises
 #
-# **1.** With balanced classes and a perfect model, at which threshold is F1 best, and accuracy?
+# **1.** With balanced classes and a perfect model, which threshold is the best for F1, and which for accuracy?
 
 # %% tags=["solution", "hide-cell"]
 print("Any threshold between 0 and 1: both are perfect. Half of the best F1 is one half.")
@@ -626,7 +653,7 @@ print(f"F1 is best at {q[at]:.2f}, with accuracy {rare_accuracy[at]:.4f}")
 print(f"the best accuracy is {rare_accuracy.max():.4f}")
 
 # %% [markdown]
-# **3.** How many test sentences does it take to tell 94.9% from 94.84% with two independent test
+# **3.** How many test sentences do you need to distinguish 94.9% from 94.84% with two independent test
 # sets, at 5% significance and a power of 80%?
 
 # %% tags=["solution", "hide-cell"]

@@ -12,13 +12,13 @@ claim(
     all(abs(f1_at[f"1, {n}", "tuned"] - f1_at[f"1, {n}", "argmax"]) < 1 for n in ("ce", "dl")),
 )
 claim(
-    "cross entropy has an F1 of 22.0, because it calls only 156 of the 2,000 test pairs positive, where 1,000 are",
+    "cross entropy has an F1 of 22.0, because it calls only 156 of the 2,000 test pairs positive, although half of them are",
     {
         "22.0": f1_at["30, ce", "argmax"],
         "156": row_of["30, ce", "argmax"]["positive"],
         "2,000": page["data"]["test"],
-        "1,000": page["data"]["positive in test"],
     },
+    2 * page["data"]["positive in test"] == page["data"]["test"],
 )
 claim(
     "Dice does the same",
@@ -71,20 +71,16 @@ if (experiment.corpus, ratios, experiment.losses, seed, epochs) == (
 # %% 12.4
 gains_printed = sets["dsc minus ce"]
 claim(
-    "Over cross entropy it is 0.49 and 0.65 on two of the three balanced sets, and 1.07, the largest, on the third",
-    {
-        "0.49": gains_printed["+ positive & negative"],
-        "0.65": gains_printed["+ positive"],
-        "1.07": gains_printed["- negative"],
-    },
+    "The largest gain over cross entropy, 1.07, is on one of the three balanced sets",
+    {"1.07": gains_printed["- negative"]},
+    sum(share == 0.5 for _, share in stated.values()) == 3,
     gains_printed.idxmax() == "- negative",
 )
 claim("which is the smallest set", min(stated, key=stated.get) == "- negative")
-claim("on the most imbalanced set it is 0.70", {"0.70": gains_printed["+ negative"]})
+claim("Over cross entropy, however, it is 0.70 there", {"0.70": gains_printed["+ negative"]})
 over_dl = sets["dsc"] - sets["dl"]
 claim(
-    "Over dice loss its gain is indeed largest, 0.56, on the most imbalanced set",
-    {"0.56": over_dl["+ negative"]},
+    "Over dice loss its gain is indeed largest on the most imbalanced set",
     over_dl.idxmax() == "+ negative" == max(stated, key=lambda s: abs(stated[s][1] - 0.5)),
 )
 by_balance, by_size = (
@@ -108,9 +104,8 @@ if all(g.n == 5 for g in gain.values()):
         all(g.low <= 0 for g in below),
     )
     claim(
-        "at ten to one that of QQP reaches 4.7 points, that of SST-2 6.8",
-        {"4.7": gain["qqp", "fixed size", 10, "argmax"].high},
-        {"6.8": gain["sst2", "fixed size", 10, "argmax"].high},
+        "At ten to one both reach above four points",
+        all(gain[corpus, "fixed size", 10, "argmax"].high > 4 for corpus in ("qqp", "sst2")),
     )
     of_qqp = searched.read_tasks(runs.kept_folder() / "evidence_2")["qqp_10"]
     finer = searched.minus_start(of_qqp, "dice", "argmax")
@@ -148,8 +143,8 @@ if all(g.n == 5 for g in gain.values()):
         all(g.low < 0 < g.high for g in tuned),
     )
     claim(
-        "the means lie between −1.0 and 2.4 points",
-        {"−1.0": min(g.mean for g in tuned), "2.4": max(g.mean for g in tuned)},
+        "no mean is above 2.4 points",
+        {"2.4": max(g.mean for g in tuned)},
     )
     half = [g.high - g.mean for g in tuned]
     claim("two to nine points to a side", min(half) > 1.4, max(half) < 9)
@@ -189,8 +184,6 @@ if all(g.n == 5 for g in gain.values()):
         change["sst2", "added negatives"].low > 0,
         change["qqp", "fixed size"].high < 0,
     )
-    claim("by 17.5 points on SST-2", {"17.5": change["sst2", "added negatives"].mean})
-    claim("by 8.9 points on QQP", {"8.9": -change["qqp", "fixed size"].mean})
     back = [
         level[c, d, "shifted"][30] - level[c, d, "argmax"][30]
         for c in ("qqp", "sst2")
