@@ -112,7 +112,6 @@ def draw_readers():
 
 draw_readers()
 
-
 # %% [markdown]
 # Compare two rows of the figure: decisions with cross entropy whose output bias starts near 0, and the same
 # with its bias at the log prior. The loss, the data and the number of steps are the same, and yet, with tuned

@@ -80,110 +80,10 @@ ax.set(yscale="log", ylabel="comments")
 ax.tick_params(axis="x", rotation=90)
 plt.show()
 
-
 # %% [markdown]
 # The figure counts the labels of GoEmotions {cite}`demszky2020`, a corpus of comments with 27 emotions and "neutral". A
 # third of the comments are neutral. At the other end, 77 of 43,410 show grief, which makes 563 negatives for each
 # positive. Five of the 28 labels (orange) have fewer than one comment in a hundred.
-
-# %% [markdown]
-# (a-model-of-emotions)=
-# ## A model that works
-#
-# What can a model with 28 labels do, and where does it fail? We gave the cells of section 21.8 this corpus and a pretrained
-# encoder, MiniLM, whose six layers are all trained: once with cross entropy and once with macro dice, each from the log
-# prior. (With the parameters as they are printed in 21.1, the same cells train in a minute on made-up letters.) What came
-# of the run is kept as a record, without the corpus's text, and everything in this section is drawn from it.
-# `make real CHAPTER=21` runs it again.
-
-# %% tags=["hide-input"]
-def real_run():
-    """What the run on a real corpus left."""
-    return runs.kept_page("21_many_labels")
-
-
-def print_counts(page):
-    data = page["data"]
-    print(f"{data['train']:,} training comments, {data['test']:,} test comments")
-
-
-print_counts(real_run())
-real_runs.describe(real_run(), "ce")
-
-# %% mystnb={"figure": {"caption": "Figure 21.2. GoEmotions, the real run: macro F1 on the validation comments after each pass, with a threshold for each label tuned on these same comments.", "name": "fig-21-real"}, "image": {"alt": "@@ALT1@@"}} tags=["hide-input"]
-real_runs.learning_curves(real_run(), "macro_f1", label="macro F1, %")
-
-# %% [markdown]
-# The scores on the test comments follow, with a 95% interval from draws of these comments. The bag of words is one logistic
-# regression for each label:
-
-# %% tags=["hide-input"]
-MODELS = {"commonest": "the commonest label for all", "words": "bag of words"}
-real_runs.score_table(
-    real_run(),
-    {"macro_f1": "macro F1", "f1": "micro F1"},
-    MODELS,
-    interval_of="macro F1",
-)
-
-
-# %% [markdown]
-# @@SCORES@@
-#
-# Which labels does the model find? [Figure 21.3](fig-21-each) shows the F1 of each label against the number of its training
-# comments.
-
-# %% mystnb={"figure": {"caption": "Figure 21.3. The real run: F1 of each label on the test comments, with a threshold of its own, by the number of training comments that have the label.", "name": "fig-21-each"}, "image": {"alt": "@@ALT2@@"}} tags=["hide-input"]
-def draw_each(page):
-    each = pd.DataFrame(page["each"]).set_index(["model", "label"])
-    _, ax = plt.subplots(figsize=(6.4, 3.6))
-    for name in ("ce", "dl"):
-        found = each.loc[name]
-        look = {"color": figures.style(name)["color"], "label": runs.LOSS_NAMES[name]}
-        ax.scatter(found["train"], found["f1"], s=16, **look)
-    for name in ("gratitude", "love", "neutral", "realization", "pride", "grief"):
-        x, y = each.loc[("ce", name), ["train", "f1"]]
-        ax.annotate(name, (x, y), (0, 6), textcoords="offset points", fontsize="small")
-    ax.set(xscale="log", xlabel="training comments with the label", ylabel="F1, %")
-    ax.legend()
-    plt.show()
-
-
-draw_each(real_run())
-
-# %% [markdown]
-# @@EACH@@
-#
-# What does it say in place of a label that it misses? The table shows the labels that are most often missed, and what was
-# given to these comments in their place:
-
-# %% tags=["hide-input"]
-pd.DataFrame(real_run()["errors"]).set_index("label")
-
-
-# %% [markdown]
-# @@ERRORS@@
-#
-# Finally, twelve comments that we wrote ourselves, with the labels that we meant:
-
-# %% tags=["hide-input"]
-def own_comments(page):
-    rows = [
-        {
-            "comment": row["text"],
-            "we meant": ", ".join(row["gold"]),
-            "cross entropy": ", ".join(row["ce"]) or "–",
-            "dice": ", ".join(row["dl"]) or "–",
-        }
-        for row in page["own"]
-    ]
-    return pd.DataFrame(rows).style.hide(axis="index")
-
-
-own_comments(real_run())
-
-# %% [markdown]
-# @@OWN@@
 
 # %% [markdown]
 # ## 21.1 The parameters
@@ -428,7 +328,7 @@ for n in (2, 5, 11, 25, 50, len(yes)):
 found = pd.DataFrame(rows, columns=["positives", "promised", "test"])
 overfit = found.groupby("positives")
 
-# %% mystnb={"figure": {"caption": "Figure 21.4. F1 of one topic, by the number of positives that its threshold is tuned on: what the part of the validation split promises, and what the test split gives. Means over 100 parts. Nine tenths of the test scores lie in the band.", "name": "fig-21-4"}, "image": {"alt": "Two curves over the number of positives from 2 to about 100. The promised F1 falls from 80 to 70; the test F1 rises from 62 to 66, in a band that is 23 points wide at two positives and narrow at the right."}} tags=["hide-input"]
+# %% mystnb={"figure": {"caption": "Figure 21.2. F1 of one topic, by the number of positives that its threshold is tuned on: what the part of the validation split promises, and what the test split gives. Means over 100 parts. Nine tenths of the test scores lie in the band.", "name": "fig-21-2"}, "image": {"alt": "Two curves over the number of positives from 2 to about 100. The promised F1 falls from 80 to 70; the test F1 rises from 62 to 66, in a band that is 23 points wide at two positives and narrow at the right."}} tags=["hide-input"]
 mean, low, high = overfit.mean(), overfit.quantile(0.05), overfit.quantile(0.95)
 fig, ax = plt.subplots(figsize=(6, 3.3))
 ax.plot(mean.index, mean["promised"], "o-", label="promised by the part")
@@ -758,8 +658,8 @@ for row in own[:3]:
 
 
 # %% [markdown]
-# The encoder of this page was trained on letters to a town hall. So it can only answer with topics, and knows
-# no feelings. [The table above](a-model-of-emotions) has the answers of the real run.
+# An encoder that was trained on letters to a town hall has topics for these sentences, and no feelings. For feelings, run the chapter with
+# `-p corpus goemotions -p encoder minilm`. Or ask a smaller model at once, a linear one on the frozen MiniLM: `dicebook try 21 "..."`.
 
 # %% tags=["remove-cell"]
 def interval_of_macro(found):

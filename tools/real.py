@@ -78,24 +78,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "learning_rate": 5e-5,
         "max_length": 64,
     },
-    "20_spans": {
-        "corpus": "wnut17",
-        "encoder": "minilm",
-        "only": "cross entropy;cross entropy, prior;dice, set",
-        "steps": 639,
-        "batch_size": 16,
-        "learning_rate": 1e-4,
-        "max_length": 128,
-    },
-    "21_many_labels": {
-        "corpus": "goemotions",
-        "encoder": "minilm",
-        "epochs": 3,
-        "batch_size": 32,
-        "train_size": 12000,
-        "encoder_rate": 1e-4,
-        "max_length": 48,
-    },
 }
 # The embedded corpus on which the first steps of a chapter's system are repeated.
 STEPS_ON = {

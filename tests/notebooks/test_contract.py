@@ -177,7 +177,7 @@ def test_chinese_entities_are_asked_for_in_chinese(
     own = tmp_path / "own.conll"
     rows = [(c, "B-PER" if c == "小" else "I-PER" if c == "明" else "O") for c in "昨天小明来了"]
     lines = "".join(f"{character}\t{tag}\n" for character, tag in rows)
-    own.write_text(f"{lines}\n" * 30, encoding="utf-8")
+    own.write_text("".join(f"{lines}{n}\tO\n\n" for n in range(30)), encoding="utf-8")
     question = query("PER", "zh")
     encoder = save_backbone("bert", ["昨天小明来了", question], tmp_path / "encoder")
     short = {**SHORTEST, "reader_epochs": 1, "encoder": encoder, "corpus": str(own)}
