@@ -284,7 +284,7 @@ for name, column in zip(("start", "end"), labels_of(row).T, strict=True):
 
 # %%
 negative, positive = encoded.counts()
-print(f"{negative:,} positions where the answer is no, {positive:,} where it is yes")
+print(f"{negative:,} positions with the answer no, {positive:,} with yes")
 print(f"{negative / positive:.0f} negatives for each positive")
 
 # %% [markdown]

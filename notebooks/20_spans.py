@@ -359,8 +359,8 @@ remedies = {
 }
 chosen = only.split(";") if only else list(remedies)
 if unknown := set(chosen) - set(remedies):
-    expected = "; ".join(remedies)
-    raise ParameterError(f"parameter 'only': expected some of {expected}, got {unknown}")
+    expected = f"expected some of {'; '.join(remedies)}, got {unknown}"
+    raise ParameterError(f"parameter 'only': {expected}")
 remedies = {name: remedies[name] for name in chosen}
 collate = spans.collator(tokenizer, len(encoded.types), encoded.max_width)
 rows = list(encoded.splits["train"])
@@ -427,16 +427,17 @@ def train(loss, bias, seed):
 # %%
 def decide(model):
     """The thresholds of the three ways, and the test split's logits."""
-    x_validation, x_test = (logits_of(model, part) for part in ("validation", "test"))
+    x_validation = logits_of(model, "validation")
+    x_test = logits_of(model, "test")
     inside = []
     for x, tags in zip(x_test, encoded.splits["test"]["tags"], strict=True):
         there = torch.ones(1, len(tags), dtype=torch.bool)
         mask = spans.span_mask(there, encoded.max_width)[0]
         inside.append(x[: len(tags)][mask].ravel())
-    validation = encoded.splits["validation"]
+    validation, types = encoded.splits["validation"], encoded.types
     cuts = {
         "one half": 0.0,
-        "tuned": spans.tune_threshold(x_validation, validation, encoded.types),
+        "tuned": spans.tune_threshold(x_validation, validation, types),
         "plug-in": thresholds.plug_in(np.concatenate(inside)),
     }
     return cuts, x_test
@@ -451,9 +452,10 @@ for name, (loss, bias) in remedies.items():
         model, curve = train(loss, bias, seed)
         seconds = time.perf_counter() - begun
         cuts, logits = decide(model)
-        scored = {way: f1_of(logits, "test", cut) for way, cut in cuts.items()}
+        scored = {w: f1_of(logits, "test", cut) for w, cut in cuts.items()}
         f1.append({way: score["f1"] for way, score in scored.items()})
-    trained[name] = model, curve, cuts, logits, scored, seconds  # of the last seed
+    # Of the last seed.
+    trained[name] = model, curve, cuts, logits, scored, seconds
     results[name] = pd.DataFrame(f1).mean().to_dict()
     print(f"{name}: {results[name]['tuned']:.1f} tuned", flush=True)
 pd.DataFrame(results).T.round(1)
@@ -474,20 +476,24 @@ def as_tags(found, length):
     tags = ["O"] * length
     for span in found:
         tags[span.start] = f"B-{span.type}"
-        tags[span.start + 1 : span.end] = [f"I-{span.type}"] * (span.end - span.start - 1)
+        for place in range(span.start + 1, span.end):
+            tags[place] = f"I-{span.type}"
     return tags
 
 
 def tags_of(logits, split, cut):
     """The tags of all sentences of a split."""
     found = spans.decode(logits, split, encoded.types, threshold=cut)
-    return [as_tags(each, len(row)) for each, row in zip(found, split["tokens"], strict=True)]
+    rows = zip(found, split["tokens"], strict=True)
+    return [as_tags(each, len(tokens)) for each, tokens in rows]
 
 
-shown = "cross entropy, prior" if "cross entropy, prior" in trained else chosen[0]
+shown = "cross entropy, prior"
+shown = shown if shown in trained else chosen[0]
 model, _, cuts, logits, _, _ = trained[shown]
 test = encoded.splits["test"]
-errors = entity_errors.kinds_of_errors(test["tags"], tags_of(logits, test, cuts["tuned"]))
+found = tags_of(logits, test, cuts["tuned"])
+errors = entity_errors.kinds_of_errors(test["tags"], found)
 pd.DataFrame(errors).T
 
 # %% [markdown]
@@ -516,9 +522,10 @@ mine = {"tokens": tokens, "tags": [["O"] * len(words) for words in tokens]}
 splits = DatasetDict(train=data["train"], own=Dataset.from_dict(mine))
 read = spans.encode(splits, tokenizer, max_length=max_length).splits["own"]
 x = outputs_of(model, list(read), collate, ["logits"], batch_size)[0]
+of_own = tags_of(x, read, cuts["tuned"])
 own = [
     {"gold": line, "found": entity_errors.marked(words, tags)}
-    for line, words, tags in zip(lines, tokens, tags_of(x, read, cuts["tuned"]), strict=True)
+    for line, words, tags in zip(lines, tokens, of_own, strict=True)
 ]
 for row in own[:3]:
     print(row["found"])

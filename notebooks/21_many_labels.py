@@ -368,7 +368,7 @@ for name in ("cross entropy, prior", "weighted", "focal", "dice, macro"):
     bins = pd.cut(p, edges, include_lowest=True)
     told[name] = 100 * there.groupby(bins, observed=False).mean()
 reliable = pd.DataFrame(told)
-reliable.round(1).rename_axis("probability that the model gives; labels there, in percent")
+reliable.round(1).rename_axis("probability given; labels there, %")
 
 # %% [markdown]
 # Where cross entropy says 0.1 to 0.3 or 0.3 to 0.6, about so many labels are there. Where the weighted loss
@@ -524,11 +524,15 @@ experiment = Experiment(
     precision=precision,
     output_dir=output_dir,
 )
+
+# %%
 rows = sample(data, experiment)
 texts = rows["train"]["sentence"]
 pieces = load_tokenizer(encoder, texts, max_length=max_length)
 whole = labels.encode(rows, pieces, max_length=max_length)
 with_label = whole.counts()
+without = len(texts) - with_label
+of_each_label = np.stack([without, with_label], axis=1)
 losses = {"ce": make_loss("binary_ce"), "dl": MultiLabelDiceLoss()}
 
 
@@ -548,7 +552,7 @@ for name, loss in losses.items():
     encoders[name] = trainer.train(
         replace(experiment, loss=name, output_dir=folder),
         build_model=lambda: labels.model(encoder, pieces, whole.labels),
-        counts=np.stack([len(texts) - with_label, with_label], axis=1).tolist(),
+        counts=of_each_label.tolist(),
         splits=whole.splits,
         collator=labels.collator(pieces),
         tokenizer=pieces,
@@ -564,13 +568,17 @@ for name, loss in losses.items():
 # %%
 of_words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2)
 by_word = OneVsRestClassifier(LogisticRegression(C=10, max_iter=1000))
-targets = {split: np.array(part["labels"][:]) for split, part in whole.splits.items()}
+targets = {
+    name: np.array(split["labels"][:])  # 0 or 1 for each label
+    for name, split in whole.splits.items()
+}
 by_word.fit(of_words.fit_transform(texts), targets["train"])
 
 
 def of_bag(split):
     """The bag's log-odds of each label."""
-    return by_word.decision_function(of_words.transform(rows[split]["sentence"]))
+    vectors = of_words.transform(rows[split]["sentence"])
+    return by_word.decision_function(vectors)
 
 
 said = {"words": {part: of_bag(part) for part in ("validation", "test")}}
@@ -588,10 +596,14 @@ for name, logits in said.items():
         ("one threshold", labels.tune_threshold(*validation)),
         ("one a label", own_thresholds[name]),
     ):
-        found = labels.decode(logits["test"], whole.labels, threshold=threshold)
+        x = logits["test"]
+        found = labels.decode(x, whole.labels, threshold=threshold)
         decided[name, how] = found
 names = whole.splits["test"]["names"][:]
-table = {key: labels.score(names, found, whole.labels) for key, found in decided.items()}
+table = {
+    key: labels.score(names, found, whole.labels)  # in percent
+    for key, found in decided.items()
+}
 shown = {"macro_f1": "macro F1", "f1": "micro F1"}
 pd.DataFrame(table).T[list(shown)].rename(columns=shown).round(1)
 
@@ -599,18 +611,18 @@ pd.DataFrame(table).T[list(shown)].rename(columns=shown).round(1)
 # A score does not say what goes wrong. Which labels are missed most, and what is given in their place?
 
 # %%
-found, errors = decided["ce", "one a label"], []
+errors = []
+pairs = list(zip(names, decided["ce", "one a label"], strict=True))
 for label in whole.labels:
-    missed = [i for i, gold in enumerate(names) if label in gold and label not in found[i]]
-    instead = pd.Series([other for i in missed for other in found[i] or ["nothing"]])
+    missed = [s for g, s in pairs if label in g and label not in s]
+    instead = [other for s in missed for other in s or ["nothing"]]
+    most = pd.Series(instead).value_counts().head(3).items()
     errors.append(
         {
             "label": label,
             "test comments": sum(label in gold for gold in names),
             "missed": len(missed),
-            "given instead": ", ".join(
-                f"{other} ({n})" for other, n in instead.value_counts().head(3).items()
-            ),
+            "given instead": ", ".join(f"{name} ({n})" for name, n in most),
         }
     )
 errors = sorted(errors, key=lambda row: -row["missed"])[:8]
@@ -626,11 +638,13 @@ pd.DataFrame(errors[:3])
 # %%
 def label_of(name, text):
     """The labels that a trained encoder gives to a text."""
-    coded = pieces(text, truncation=True, max_length=max_length, return_tensors="pt")
+    room = {"truncation": True, "max_length": max_length}
+    coded = pieces(text, return_tensors="pt", **room)
     model = encoders[name].model.eval()
     with torch.no_grad():
-        logits = model(**coded.to(model.device)).logits.float().cpu().numpy()
-    return labels.decode(logits, whole.labels, threshold=own_thresholds[name])[0]
+        x = model(**coded.to(model.device)).logits.float().cpu().numpy()
+    own = own_thresholds[name]
+    return labels.decode(x, whole.labels, threshold=own)[0]
 
 
 # %%
