@@ -630,7 +630,7 @@ pd.DataFrame(errors[:3])
 
 
 # %% [markdown]
-# #### Sentences of your own
+# ### Sentences of your own
 #
 # Finally, you can try sentences of your own. The model encodes a sentence, and gives each label whose log-odds exceed its
 # threshold:
