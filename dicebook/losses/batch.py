@@ -88,6 +88,11 @@ class Rows(NamedTuple):
     shape: torch.Size
     ignore_index: int
 
+    @property
+    def gold(self) -> Tensor:
+        """The labels as indices that exist: 0 where an example is dropped. ``[N]`` int64."""
+        return self.labels if self.dropped is None else self.labels.masked_fill(self.dropped, 0)
+
     def minus_gold(self, numbers: Tensor, weight: Tensor | None = None) -> Tensor:
         """Of ``[N, C]`` minus the number of each example's class, ``[N]``; 0 where it is dropped.
 

@@ -283,7 +283,7 @@ def focal(
     check_options(gamma=gamma, reduction=reduction)
     rows = batches.rows(input, target, mask, sample_weight, ignore_index)
     x, a = rows.logits, _of_classes(weight, rows.logits)
-    gold = rows.labels if rows.dropped is None else rows.labels.masked_fill(rows.dropped, 0)
+    gold = rows.gold
     # In a row that is dropped this is as low as a number gets, and its loss 0.
     loss = equations.focal(equations.margins_against(x, gold, rows.minus_gold(x)), gamma)
     loss = loss if a is None else loss * a[gold]

@@ -261,7 +261,7 @@ def of_examples(
 
 def of_rows(rows: Rows, alpha: float, squared: bool, *, unsure: bool = True) -> DiceStatistics:
     """As `of_examples` and its `sum`, ``[C]``, where each example has one label, on a CPU."""
-    x, labels, weight = rows.logits, rows.labels, rows.weight
+    x, labels, weight = rows.logits, rows.gold, rows.weight
     classes = x.shape[-1]
     dim = 0 if classes < equations.MANY else 1  # of the classes, in memory as in the shape
     if dim == 0:
@@ -274,7 +274,6 @@ def of_rows(rows: Rows, alpha: float, squared: bool, *, unsure: bool = True) -> 
         near = x.numel() > 0 and float(x.detach().amax() - x.detach().amin()) < 60
         q = equations.self_adjusted_of_classes(x, alpha, near=near)
     if rows.dropped is not None:
-        labels = labels.masked_fill(rows.dropped, 0)
         q = q.masked_fill(rows.dropped.unsqueeze(dim), 0.0)
         weight = ~rows.dropped if weight is None else weight
     right = q.gather(dim, labels.unsqueeze(dim)).squeeze(dim)
