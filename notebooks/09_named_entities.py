@@ -732,20 +732,7 @@ def tag(tokens, name):
 
 
 # %% tags=["hide-input"]
-OWN_SENTENCES = """
-[Nora Achterberg | person] posted a photo from the harbour of [Valparaíso | location]
-just watched [The Quiet Orchard | creative-work] with [Tomas | person] and cried twice
-my [Galaxy S9 | product] died halfway up [Ben Nevis | location]
-[Lumen Robotics | corporation] is hiring in [Leeds | location] again
-going to see [The Paper Lanterns | group] in [Austin | location] on friday
-anyone else think [Netflix | corporation] ruined [The Glass Harbour | creative-work] ?
-Dr. [Imani Okonjo | person] will speak about soil at noon
-rain again , no bus , and the coffee machine is broken
-the may exam was harder than the march one
-selling two tickets for [FC Northbridge | group] , dm me
-[Siobhan | person] left her [Kindle | product] on the train to [Galway | location]
-is [Apple | corporation] still making the [iPod | product] ?
-"""
+OWN_SENTENCES = entity_errors.OWN_SENTENCES
 
 # %%
 own = []

@@ -8,6 +8,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dicelab.corpora.tags import Span, spans
 
 KINDS = ("right", "wrong type", "wrong boundary", "missed", "invented")
+#: The sentences of our own that chapters 09 and 20 tag, as `marked` writes them.
+OWN_SENTENCES = """
+[Nora Achterberg | person] posted a photo from the harbour of [Valparaíso | location]
+just watched [The Quiet Orchard | creative-work] with [Tomas | person] and cried twice
+my [Galaxy S9 | product] died halfway up [Ben Nevis | location]
+[Lumen Robotics | corporation] is hiring in [Leeds | location] again
+going to see [The Paper Lanterns | group] in [Austin | location] on friday
+anyone else think [Netflix | corporation] ruined [The Glass Harbour | creative-work] ?
+Dr. [Imani Okonjo | person] will speak about soil at noon
+rain again , no bus , and the coffee machine is broken
+the may exam was harder than the march one
+selling two tickets for [FC Northbridge | group] , dm me
+[Siobhan | person] left her [Kindle | product] on the train to [Galway | location]
+is [Apple | corporation] still making the [iPod | product] ?
+"""
 
 
 def kinds_of_errors(
