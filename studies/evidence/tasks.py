@@ -380,9 +380,3 @@ def _extract(folder: Path, kind: str, rows: Sequence[Row], name: str) -> np.ndar
     width = u.shape[1] // 4
     u, v = u[:, -width:].astype(np.float32), v[:, -width:].astype(np.float32)
     return np.concatenate([u, v, abs(u - v), u * v], axis=1).astype(np.float16)
-
-
-def extract_all(names: Iterable[str] = TASKS) -> None:
-    """Fill the cache."""
-    for name in names:
-        load(name)
