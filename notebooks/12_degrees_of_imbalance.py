@@ -516,7 +516,7 @@ pd.Series(by_design).unstack()
 # ### 12.7 The five sets with all layers trained
 #
 # Sections 12.5 and 12.6 had a frozen encoder. If you have a GPU, you can train all layers on the whole of QQP, in
-# the paper's five sets and in these two designs. The gains that the paper prints in section 12.4 are between half a
+# the paper's five sets and in these two designs. In the paper's table of section 12.4, the gains are between half a
 # point and one point. With five seeds, a point is about the smallest gain that you could see.
 # `make reproduce TABLE=8 PROFILE=paper` makes the rows of the five sets.
 # [From here to the paper](../docs/from_here_to_the_paper.md) tells you how many hours that takes.
