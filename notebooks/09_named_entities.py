@@ -1068,10 +1068,11 @@ plt.show()
 # ### 9.11 A search for each loss
 #
 # The runs above share one learning rate, which suits cross entropy. Would the answer change if each loss had its
-# own? The controlled study of [chapter 17](17_when_does_dice_help.ipynb) tries that. It trains only a layer (the
-# *head*) on top of a frozen encoder. Each loss gets five searches of sixteen trials each, which choose its settings
-# on validation. The winner of each search is then trained four times on fresh draws of the data.
-# [Figure 9.6](fig-9-5) shows the eight tasks with entities, for squared dice ([Eq. 8](eq-8)) from both starts.
+# own? The controlled study of [chapter 17](17_when_does_dice_help.ipynb) tries that. It trains only a small network
+# with one hidden layer, the *head*, on top of a frozen encoder. Each loss gets five searches of sixteen trials
+# each, which choose its settings on validation. The winner of each search is then trained four times on fresh draws
+# of the data. [Figure 9.6](fig-9-5) shows the eight tasks with entities, for squared dice ([Eq. 8](eq-8)) from both
+# starts.
 
 # %% mystnb={"code_prompt_show": "Code of Figure 9.6", "figure": {"caption": "Figure 9.6. F1 of dice minus F1 of cross entropy from the log prior, on the test sets of eight tasks with entities: means over searches with 95% intervals.", "name": "fig-9-5"}, "image": {"alt": "Eight rows with two circles and two diamonds each, hollow where dice starts near 0. Nearly all lie within two points of 0, and the intervals of the hollow marks all include it."}} tags=["hide-input"]
 gaps = {

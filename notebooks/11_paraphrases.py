@@ -695,10 +695,10 @@ pd.DataFrame(rows).T
 # ### 11.9 Pairs whose positives are rarer
 #
 # The controlled study of [chapter 17](17_when_does_dice_help.ipynb) tries this, and [Figure 11.1](fig-11-1) shows
-# its differences. The study trains only a layer on top of a frozen encoder, and searches the settings of each loss
-# several times. It has four tasks from two corpora. On MRPC the positives are now the pairs that are *no*
-# paraphrase, about a third. On QQP we remove duplicates from the training pairs until 30%, 10% or 2% of them are
-# positive. The test set of QQP always has 10%.
+# its differences. The study trains only a small head with one hidden layer on top of a frozen encoder, and searches
+# the settings of each loss several times. It has four tasks from two corpora. On MRPC the positives are now the
+# pairs that are *no* paraphrase, about a third. On QQP we remove duplicates from the training pairs until 30%, 10%
+# or 2% of them are positive. The test set of QQP always has 10%.
 #
 # The table has the mean F1 on the test set. It compares cross entropy from the log prior (`ce_start`), class weights
 # (`wce`), and dice from a bias near 0 and from the log prior. The baseline is "always yes":

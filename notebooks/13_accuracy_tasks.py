@@ -17,9 +17,9 @@
 # your score is accuracy, as in most work on sentiment? The paper tries this, too, and concludes that its losses
 # should not be used there. Does the warning hold, and how large is the harm?
 #
-# On real text we find that the warning holds, and that the harm is small. With two classes we cannot tell a dice
-# loss over both of them from cross entropy: the intervals exclude a difference larger than 0.6 points. With five
-# classes a dice loss costs nearly a point.
+# On real text we find that the warning holds, and that the harm is small. With two classes we cannot distinguish a
+# dice loss over both of them from cross entropy: the intervals exclude a difference larger than 0.6 points. With
+# five classes a dice loss costs nearly a point.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -526,11 +526,11 @@ plt.show()
 # SST-2 the task is to say good or bad, in SST-5 to name the degree. The two classes of SST-2 are nearly balanced. Those
 # of SST-5 are not: the largest has about twice as many sentences as the smallest.
 #
-# We train only a small layer on top of a frozen encoder (`studies/accuracy.py`). Each loss has a learning rate and
-# a number of steps of its own, chosen by *accuracy* on validation, and each of ten seeds draws its own training
-# sentences. Dice and self-adjusting dice have squared denominators and average over all classes. On SST-2 we add
-# dice of the positive class alone. The table has 95% intervals in brackets, and in the column *p* the p-value of a
-# permutation test of the differences. [Figure 13.1](fig-13-1) shows the differences.
+# We train only a small head with one hidden layer on top of a frozen encoder (`studies/accuracy.py`). Each loss has
+# a learning rate and a number of steps of its own, chosen by *accuracy* on validation, and each of ten seeds draws
+# its own training sentences. Dice and self-adjusting dice have squared denominators and average over all classes.
+# On SST-2 we add dice of the positive class alone. The table has 95% intervals in brackets, and in the column *p*
+# the p-value of a permutation test of the differences. [Figure 13.1](fig-13-1) shows the differences.
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 over = over_seeds()
@@ -633,9 +633,9 @@ pd.DataFrame(rows, columns=[*columns, "fewer right than cross entropy"])
 #   which is usually lower.
 # - A dice loss averaged over both classes is a soft macro F1, and the best decisions for that are nearly those for
 #   accuracy.
-# - On *real* text, with ten seeds, we cannot tell cross entropy from dice losses over both classes on SST-2: the
-#   intervals exclude a difference larger than 0.6 points. On the five classes of SST-5 the dice losses cost 0.8 and
-#   0.9 points.
+# - On *real* text, with ten seeds, we cannot distinguish dice losses over both classes from cross entropy on SST-2:
+#   the intervals exclude a difference larger than 0.6 points. On the five classes of SST-5 the dice losses cost 0.8
+#   and 0.9 points.
 # - With rare positives, models of the same accuracy have very different F1.
 # - In the paper's Table 9 the losses differ by one to twenty-one sentences, which is within the uncertainty of its
 #   test sets.
