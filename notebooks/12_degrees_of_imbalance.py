@@ -322,7 +322,7 @@ def shift(train_share, test_share):
     return float(np.log(odds[1] / odds[0]))
 
 
-# %% tags=["hide-output"]
+# %% mystnb={"code_prompt_show": "Scores of each pass"} tags=["hide-output"]
 trained, table, predicted = {}, {}, {}
 for ratio in ratios:
     rows = DatasetDict({**splits, "train": drawn(ratio)})
@@ -483,7 +483,7 @@ axes["qqp", "added negatives"].set_ylim(bottom=0)  # of all panels, once all are
 axes["qqp", "added negatives"].legend()
 plt.show()
 
-# %% tags=["hide-cell"]
+# %% mystnb={"code_prompt_show": "Code and table of Figure 12.2"} tags=["hide-cell"]
 pd.DataFrame(level).T.round(1)
 
 # %% [markdown]
