@@ -262,8 +262,9 @@ reader_epochs: int = 6  # passes of the reader of 9.8; 0 leaves it out
 language: str = "auto"  # of its questions: "auto", "en" or "zh"
 
 # %% [markdown]
-# The last two parameters belong to this chapter alone. They are about the *reader*, the model of section 9.8 that
-# finds entities by questions.
+# The losses are cross entropy (`ce`), focal loss (`fl`), dice loss (`dl`) and self-adjusting dice (`dsc`). The last
+# two parameters belong to this chapter alone. They are about the *reader*, the model of section 9.8 that finds
+# entities by questions.
 
 # %%
 experiment = Experiment.from_namespace(
@@ -1177,7 +1178,7 @@ pd.Series(
 # are trained.
 
 # %% [markdown]
-# ### 9.13 The paper
+# ### 9.13 Table 5 of the paper
 #
 # How does all this compare with what the paper prints? Its Table 5 uses a larger encoder, and the reader in the place
 # of the tagger. For CoNLL 2003 {cite}`tjongkimsang2003conll` it has these rows:

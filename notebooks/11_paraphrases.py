@@ -234,8 +234,9 @@ own_pairs(real_run())
 #
 # ### 11.1 The parameters
 #
-# The next cell holds everything that you can change, as in [section 8.1](08_part_of_speech.ipynb). For example, this
-# command takes a real corpus and a real encoder:
+# The next cell holds everything that you can change, as in [section 8.1](08_part_of_speech.ipynb). The losses are
+# cross entropy (`ce`), dice loss (`dl`) and self-adjusting dice (`dsc`). For example, this command takes a real
+# corpus and a real encoder:
 #
 # ```bash
 # papermill notebooks/11_paraphrases.ipynb out.ipynb -p corpus mrpc \
@@ -486,7 +487,7 @@ plt.show()
 # threshold which model is better.
 
 # %% [markdown]
-# ### 11.6 How sure are they?
+# ### 11.6 How sure are the models?
 #
 # You may need more than a decision: how likely is it that two sentences say the same? We check whether the
 # probabilities are true. For this we sort the test pairs by predicted probability into ten equal groups, and compute
@@ -529,9 +530,9 @@ plt.show()
 # %% [markdown]
 # The grey line is where the probabilities are true: of the pairs to which a model on this line gives 0.7, seven in
 # ten are positive. The calibration error in the table is the mean distance from this line, in percentage points.
-# The column beside it says in how many percent of the pairs a model is unsure. All three models are far too sure.
-# Why? After twelve passes over 1,200 pairs the training loss of cross entropy is below 0.05: the model is sure of
-# nearly every training pair, and it remains sure on new ones.
+# The column beside it says for how many percent of the pairs a model is unsure, with a probability between 0.1 and
+# 0.9. All three models are far too sure. Why? After twelve passes over 1,200 pairs the training loss of cross
+# entropy is below 0.05: the model is sure of nearly every training pair, and it remains sure on new ones.
 
 # %% [markdown]
 # ### 11.7 Errors
@@ -696,9 +697,9 @@ pd.DataFrame(rows).T
 #
 # The controlled study of [chapter 17](17_when_does_dice_help.ipynb) tries this, and [Figure 11.1](fig-11-1) shows
 # its differences. The study trains only a small head with one hidden layer on top of a frozen encoder, and searches
-# the settings of each loss several times. It has four tasks from two corpora. On MRPC the positives are now the
-# pairs that are *no* paraphrase, about a third. On QQP we remove duplicates from the training pairs until 30%, 10%
-# or 2% of them are positive. The test set of QQP always has 10%.
+# the settings of each loss several times. Four of its tasks are about pairs, from two corpora. On MRPC the
+# positives are now the pairs that are *no* paraphrase, about a third. On QQP we remove duplicates from the training
+# pairs until 30%, 10% or 2% of them are positive. The test set of QQP always has 10%.
 #
 # The table has the mean F1 on the test set. It compares cross entropy from the log prior (`ce_start`), class weights
 # (`wce`), and dice from a bias near 0 and from the log prior. The baseline is "always yes":
