@@ -548,7 +548,7 @@ pd.DataFrame(rows).T
 # We expect little harm on SST-2, where two classes are nearly balanced, and that is what we see. We cannot
 # distinguish dice over both classes and self-adjusting dice from cross entropy: their intervals exclude a
 # difference larger than 0.6 points. Dice of the positives alone is half a point lower, and its interval just
-# includes zero. This is the order that section 13.2 predicts.
+# includes zero. The means have the order that section 13.2 predicts.
 #
 # On SST-5 the result is different. Dice and self-adjusting dice are lower than cross entropy, by 0.8 and 0.9
 # points, and both intervals exclude zero. Of the ten seeds nine or ten show it, for either loss. Focal loss is
