@@ -634,7 +634,7 @@ scored.round(1).astype(object).fillna("")
 # better baseline than `O` everywhere: a dictionary of all entities in the training sentences, which marks each of
 # them wherever it occurs.
 
-# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 from dicelab.fit.floors import entities_by_dictionary
 
 looked_up = entities_by_dictionary(entities["train"], test)
