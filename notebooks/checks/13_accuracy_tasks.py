@@ -76,19 +76,19 @@ if len(kept) == 90:
     two, five = over["SST-2"], over["SST-5"]
     level = [two[n].gain for n in both_dice]
     claim(
-        "with two classes no difference larger than 0.6 points was seen, with five a dice loss costs "
-        "nearly a point",
+        "the intervals exclude a difference larger than 0.6 points. With five classes a dice loss "
+        "costs nearly a point",
         {"0.6": max(max(-g.low, g.high) for g in level)},
         all(-1 < five[n].gain.mean < -0.75 for n in both_dice),
     )
     claim(
-        "no difference larger than 0.6 points was seen",
+        "their intervals exclude a difference larger than 0.6 points",
         {"0.6": max(max(-g.low, g.high) for g in level)},
         all(g.low < 0 < g.high for g in level),
     )
     alone = two["dice, positives alone"].gain
     claim(
-        "Dice of the positives alone is half a point lower, and its interval just reaches zero",
+        "Dice of the positives alone is half a point lower, and its interval just includes zero",
         abs(alone.mean + 0.5) < 0.1,
         0 < alone.high < 0.2,
     )
