@@ -319,8 +319,8 @@ as_text = {key: f"{e.mean:+.2f} [{e.low:+.2f}, {e.high:+.2f}]" for key, e in ext
 pd.Series(as_text).unstack()[["tuned", "argmax"]]
 
 # %% [markdown]
-# With tuned thresholds both intervals include zero, so we still cannot tell dice from cross entropy. At
-# argmax both forms are ahead, by 2.0 and by 3.1 points. These intervals are not corrected for the number of
+# With tuned thresholds both intervals include zero, so we still cannot tell which loss is better. At argmax
+# both forms are ahead, by 2.0 and by 3.1 points. These intervals are not corrected for the number of
 # questions. Dice over the positive class gains about as much when it starts near 0. So on a frozen encoder
 # the start changes little for dice, too.
 #

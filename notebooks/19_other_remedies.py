@@ -624,15 +624,17 @@ pd.DataFrame(rows).T
 # %% [markdown]
 # ## Summary
 #
-# - *Proved*: a loss of single examples has a built-in threshold, [Eq. 19.1](eq-19-1). A symmetric loss, such as cross entropy, focal or poly
-#   loss, has it at one half.
-# - *Proved*: logit adjustment is cross entropy with a prior bias and a shifted threshold ([Eq. 19.2](eq-19-2)). For F1, τ is a threshold to tune.
-#   Class-balanced weights and negative sampling are weights.
-# - *Made-up data*: if the model is right, a tuned threshold is as good as any remedy. If it is wrong, weights and dice also find a better model.
-# - *Real text*, twenty-seven tasks, equal searches: at argmax logit adjustment, class weights and Tversky loss gain most, above all
-#   where positives are rarer in training than in use.
-# - *Real text*, thresholds tuned: no remedy differs measurably from cross entropy, and focal loss, self-adjusting dice and Tversky loss
-#   are no exception.
+# - *Proved*: a loss of single examples has a built-in threshold, [Eq. 19.1](eq-19-1). A symmetric loss, such
+#   as cross entropy, focal or poly loss, has it at one half.
+# - *Proved*: logit adjustment is cross entropy with a prior bias and a shifted threshold
+#   ([Eq. 19.2](eq-19-2)). For F1, τ is a threshold to tune. Class-balanced weights and negative sampling are
+#   weights.
+# - *Made-up data*: if the model is right, a tuned threshold is as good as any remedy. If it is wrong, weights
+#   and dice also find a better model.
+# - *Real text*, twenty-seven tasks, equal searches: at argmax logit adjustment, class weights and Tversky
+#   loss gain most, above all where positives are rarer in training than in use.
+# - *Real text*, thresholds tuned: no remedy differs measurably from cross entropy.
+# - *For you*: tune the threshold of cross entropy before you try any of these remedies.
 #
 # ## Exercises
 #
