@@ -944,8 +944,8 @@ both.astype(object).fillna("")
 # ### 9.9 Which losses train at the first try?
 #
 # You have a script that trains with cross entropy, and you exchange the loss. Does it still train?
-# `studies/first_try.py` tries this. It trains a pretrained encoder on a part of a real corpus for a few passes,
-# with the learning rate that suits cross entropy, and tunes nothing. The table has some of its rows. It gives F1 of
+# We tried this. The runs (`results/first_try.jsonl`) train a pretrained encoder on a part of a real corpus for a few passes,
+# with the learning rate that suits cross entropy, and tune nothing. The table has some of its rows. It gives F1 of
 # entities on validation and, for WNUT 2017, how many tags are right, in percent. Each cell has the mean over seeds,
 # their range, and after × the number of seeds.
 
@@ -1128,8 +1128,8 @@ def viterbi(scores, labels):
 # %% [markdown]
 # The other decoder, *confidence*, starts from *valid*, with a bias of `O` at which the tagger predicts too many
 # entities. It then keeps an entity only if the mean log-probability of its tags is above a threshold. What does
-# each decoder add? `studies/decoding.py` decodes the logits of heads on a frozen encoder, ten draws for each loss,
-# with biases and thresholds from validation. The table has the test F1 of argmax, and what the others add to it:
+# each decoder add? We decoded the logits of heads on a frozen encoder, ten draws for each loss, with biases
+# and thresholds from validation. The table has the test F1 of argmax, and what the others add to it:
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 decodings = runs.kept_records("decoding")

@@ -424,7 +424,7 @@ for what, values in orders.items():
 # As in the study of [chapter 17](17_when_does_dice_help.ipynb) the encoder is frozen, and we train only a small
 # network with one hidden layer, the *head*, on top of it. For each set, loss and seed we choose the learning rate
 # and the number of steps on validation, once for argmax and once for a tuned threshold. Each of five seeds draws
-# its own training sets (`studies/balance.py`, some minutes). These are the examples of each training set:
+# its own training sets. These are the examples of each training set:
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 kept = runs.kept_records("balance")

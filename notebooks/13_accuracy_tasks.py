@@ -526,7 +526,7 @@ plt.show()
 # SST-2 the task is to say good or bad, in SST-5 to name the degree. The two classes of SST-2 are nearly balanced. Those
 # of SST-5 are not: the largest has about twice as many sentences as the smallest.
 #
-# We train only a small head with one hidden layer on top of a frozen encoder (`studies/accuracy.py`). Each loss has
+# We train only a small head with one hidden layer on top of a frozen encoder. Each loss has
 # a learning rate and a number of steps of its own, chosen by *accuracy* on validation, and each of ten seeds draws
 # its own training sentences. Dice and self-adjusting dice have squared denominators and average over all classes.
 # On SST-2 we add dice of the positive class alone. The table has 95% intervals in brackets, and in the column *p*
