@@ -314,7 +314,7 @@ frequency = Counter(tag for tags in words["train"]["tags"] for tag in tags)
 count = pd.Series(dict(frequency.most_common()), name="words").to_frame()
 total = count["words"].sum()
 count["share, %"] = (100 * count["words"] / total).round(1)
-count["negatives a positive"] = (total / count["words"] - 1).round(1)
+count["negatives per positive"] = (total / count["words"] - 1).round(1)
 count
 
 # %% tags=["nbval-check-output"]
@@ -522,14 +522,14 @@ plt.show()
 
 # %%
 def adjusted(logits, split, tau):
-    """Tags of logits less τ times the logarithm of the labels' shares."""
+    """Tags of logits minus τ times the log of the labels' shares."""
     prior = np.log(np.maximum(counts, 1) / counts.sum())
     return tagging.decode(logits - tau * prior, split, encoded.labels)
 
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 test, validation = encoded.splits["test"], encoded.splits["validation"]
-gold = test["tags"]  # by row: a sentence that is cut in windows has several
+gold = test["tags"]  # by row: a sentence that is split into windows has several
 table = {("baseline", name): found for name, found in baselines.items()}
 for name, result in trained.items():
     found = {
@@ -691,16 +691,17 @@ print(f"{right} of {tokens} tokens are right")
 # encoder is pretrained and frozen. On top of it we train only a small network with one hidden layer, the *head*,
 # and we search the settings of each loss several times.
 #
-# The table has F1 over the six tags. It also has the F1 of dice minus that of cross entropy whose output bias
-# starts at the log prior (`ce_start`). Dice is there twice: once from a bias near 0 (`dice`) and once from the log
-# prior (`dice_start`). The baseline is the dictionary of Figure 8.1.
+# The table has F1 over the six tags. It also has the F1 of dice minus that of cross entropy (CE) whose output bias
+# starts at the log prior. Dice is there twice: once from a bias near 0 and once from the log prior. The baseline is
+# the dictionary of Figure 8.1.
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 row = searched.compared(rare_tags(), ["ce_start", "dice", "dice_start"])
 for how in ("argmax", "tuned"):
     for arm in ("dice", "dice_start"):
         if difference := searched.minus_start(rare_tags(), arm, how):
-            row[f"{arm} minus ce_start, {how}"] = str(difference)
+            name = searched.ARM_NAMES[arm]
+            row[f"{name}, minus CE, {how}"] = str(difference)
 pd.DataFrame({"UD, rare tags": row})
 
 # %% [markdown]

@@ -847,7 +847,7 @@ pd.DataFrame(grown).T.round(1)
 # %%
 negative, positive = asked.counts()
 print(
-    f"tagger: {count.ratio:.1f} negatives a positive;",
+    f"tagger: {count.ratio:.1f} negatives per positive;",
     f"starts and ends: {negative / positive:.1f}",
 )
 

@@ -888,7 +888,7 @@ page = real_runs.keep(
     experiment,
     data={
         **{split: len(rows) for split, rows in questions.items()},
-        "negatives a positive": negative / positive,
+        "negatives per positive": negative / positive,
     },
     results=trained,
     scores=[

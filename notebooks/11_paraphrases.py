@@ -616,7 +616,7 @@ for line in OWN_PAIRS.strip().splitlines():
     p = probability(one, two, first)
     own.append({"one": one, "two": two, "gold": int(label), "p": p})
 agreed = sum((row["p"] > cut_off) == row["gold"] for row in own)
-print(f"{agreed} of {len(own)} are right, above {cut_off:.2f} is a yes")
+print(f"{agreed} of {len(own)} are right; a score above {cut_off:.2f} means yes")
 
 # %% [markdown]
 # With the parameters as printed, the model was trained on made-up sentences and has met few of these words. You find
@@ -701,8 +701,8 @@ pd.DataFrame(rows).T
 # positives are now the pairs that are *no* paraphrase, about a third. On QQP we remove duplicates from the training
 # pairs until 30%, 10% or 2% of them are positive. The test set of QQP always has 10%.
 #
-# The table has the mean F1 on the test set. It compares cross entropy from the log prior (`ce_start`), class weights
-# (`wce`), and dice from a bias near 0 and from the log prior. The baseline is "always yes":
+# The table has the mean F1 on the test set. It compares cross entropy from the log prior, class weights, and dice
+# from a bias near 0 and from the log prior. The baseline is "always yes":
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 beside = ("ce_start", "wce", "dice", "dice_start")
@@ -746,7 +746,7 @@ pd.DataFrame(printed).T
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input", "nbval-check-output"]
 draw = np.random.default_rng(0)
 n, positives = 1725, 1147
-tp, fp = round(0.88 * positives), round(0.12 * positives)  # both .88
+tp, fp = round(0.88 * positives), round(0.12 * positives)  # P and R are 0.88
 shares = [tp / n, fp / n, (positives - tp) / n, 1 - (positives + fp) / n]
 parts = draw.multinomial(n, shares, 4000)
 f1 = 200 * parts[:, 0] / (2 * parts[:, 0] + parts[:, 1] + parts[:, 2])

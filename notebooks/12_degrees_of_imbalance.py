@@ -242,7 +242,7 @@ device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto", "fp32", "bf16" or "fp16"
 tensorboard: bool = False  # curves into output_dir
 output_dir: str = ""  # checkpoints, records; "" keeps nothing
-degrees: str = "1,12"  # negatives a positive, one set each
+degrees: str = "1,12"  # negatives per positive, one set each
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 experiment = Experiment.from_namespace(globals(), also=["degrees"])
@@ -547,7 +547,7 @@ pd.Series(by_design).unstack()
 # π′. What do you have to add to its log-odds? Derive the two lines of `shift` in section 12.2.
 
 # %% mystnb={"code_prompt_show": "Solution 12.2"} tags=["solution", "hide-cell"]
-print("Bayes' rule: odds of the label = odds before any text is seen x a factor of the text.")
+print("Bayes' rule: odds given the text = prior odds x likelihood ratio of the text.")
 print("The text's factor stays. So the odds change by π'/(1-π') over π/(1-π), and their")
 print("logarithm by the difference of the logarithms:")
 print({f"ratio {r:g}": round(shift(1 / (1 + r), gold.mean()), 2) for r in ratios})
@@ -560,7 +560,7 @@ print({f"ratio {r:g}": round(shift(1 / (1 + r), gold.mean()), 2) for r in ratios
 for ratio in ratios:
     of_way = {how: table[ratio, experiment.losses[0], how]["f1"] for how in ("tuned", "shifted")}
     print(f"ratio {ratio:g}:", {how: round(f1, 1) for how, f1 in of_way.items()})
-print("Bayes' rule wants calibrated probabilities, and the F1 is not best at one half.")
+print("This needs calibrated probabilities, and F1 is not best at one half.")
 
 # %% [markdown]
 # **4.** Draw a batch of 32 from the most imbalanced set. How many positives do you expect in it, and how often is there

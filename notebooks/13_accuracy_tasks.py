@@ -567,8 +567,8 @@ pd.DataFrame(rows).T
 # ([chapter 17](17_when_does_dice_help.ipynb)) removes positives of SST-2 from training until 30%, 10% or 2% of the sentences
 # are positive, and tests with 10%. Its models were *chosen by F1*.
 #
-# Here are their accuracy and their F1 at argmax: for cross entropy from the log prior (`ce_start`), for class weights
-# (`wce`), and for dice from a bias near 0 and from the log prior.
+# Here are their accuracy and their F1 at argmax: for cross entropy from the log prior, for class weights, and for
+# dice from a bias near 0 and from the log prior.
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 study = searched.read_tasks(runs.kept_folder() / "evidence_2")
@@ -578,14 +578,14 @@ for level in levels:
     size = next(r["sizes"]["test"] for r in study[level] if r["kind"] == "task")
     n, row = size["rows"], rare.setdefault(level, {})
     row["accuracy, always no"] = 100 * (1 - size["positive"] / n)
-    for arm in ("ce_start", "wce", "dice", "dice_start"):
+    for arm, name in searched.ARM_NAMES.items():
         finals = searched.finals_of(study[level], arm, "argmax")
         tests = [r["test"]["argmax"] for r in finals]
         wrong = [t["predicted"] + t["gold"] - 2 * t["found"] for t in tests]
-        row[f"accuracy, {arm}"] = 100 * (1 - np.mean(wrong) / n)
-        row[f"F1, {arm}"] = np.mean([t["f1"] for t in tests])
-told = pd.DataFrame(rare).rename(columns=lambda level: f"{int(level[-2:])}% positives")
-told.sort_index(key=lambda names: names.str[0], kind="stable").round(1)
+        row[f"accuracy, {name}"] = 100 * (1 - np.mean(wrong) / n)
+        row[f"F1, {name}"] = np.mean([t["f1"] for t in tests])
+by_level = pd.DataFrame(rare).rename(columns=lambda level: f"{int(level[-2:])}% positives")
+by_level.sort_index(key=lambda names: names.str[0], kind="stable").round(1)
 
 # %% [markdown]
 # "Always no" has an accuracy of 90.0 and an F1 of 0. With 2% positives in training, all four models have an accuracy

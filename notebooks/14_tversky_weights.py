@@ -128,12 +128,12 @@ print(f"{len(prices)} pairs of weights, {seeds} seeds, on {experiment.corpus}")
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 gold = torch.tensor([1, 1, 1, 0, 0, 0, 0, 0, 0, 0])
 right = torch.where(gold == 1, 20.0, -20.0)
-said_too_much, missed_one = right.clone(), right.clone()
-said_too_much[9], missed_one[0] = 20.0, -20.0
+one_too_many, missed_one = right.clone(), right.clone()
+one_too_many[9], missed_one[0] = 20.0, -20.0
 rows = {}
 for a in prices:
     criterion = BinaryTverskyLoss(squared=False, fp_weight=a, fn_weight=1 - a, smooth=0.0)
-    rows[a] = [criterion(x, gold).item() for x in (said_too_much, missed_one)]
+    rows[a] = [criterion(x, gold).item() for x in (one_too_many, missed_one)]
 rows = pd.DataFrame(rows, ["a false positive costs", "a false negative costs"]).T
 rows["b of F_b"] = [((1 - a) / a) ** 0.5 for a in prices]
 rows.rename_axis("alpha").round(2)
@@ -351,7 +351,7 @@ pd.DataFrame(mean).T.rename_axis("alpha").round(1)
 study = searched.read_tasks(runs.kept_folder() / "evidence_2")
 overall = {}
 for how in ("argmax", "tuned"):
-    pooled = searched.less_start(study, "tversky_start", how)
+    pooled = searched.pooled_minus_start(study, "tversky_start", how)
     parts = {**pooled.strata, "all": pooled.over_all}
     overall[how] = {
         name: f"{e.mean:+.1f} [{e.low:+.1f}, {e.high:+.1f}]" for name, e in parts.items()

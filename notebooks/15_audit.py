@@ -289,7 +289,7 @@ display(Math(rf"\nabla^2 H = {sp.latex(hessian)}, \quad \det = {det}"))
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 above = [row for row in off if row.f1 > recomputed(row)[0]]
-print(f"{len(above)} of {len(off)} are above: no mean over runs does that. The others:")
+print(f"{len(above)} of {len(off)} are above: no mean over runs can do that. The others:")
 for row in off:
     gap = recomputed(row)[0] - row.f1
     if gap > 0:
@@ -557,7 +557,7 @@ print(
 print(
     f"+ negative: {100 * low / total:.1f}% to {100 * high / total:.1f}% positive; the text says 21%"
 )
-print(f"− negative: 269,165 / 2 = {269_165 // 2:,} positives: inside of the first interval")
+print(f"− negative: 269,165 / 2 = {269_165 // 2:,} positives: within the first interval")
 
 # %% [markdown]
 # The sizes fit each other. A balanced set that adds positives is twice as large as the negatives of the
@@ -902,7 +902,7 @@ print(*check([("BERT-MRC", 92.33, 94.61, 93.04), ("DSC", 93.41, 93.25, 93.33)]),
 p, r = 93 + rng.standard_normal((2, 20_000, 5))
 gap = f1_of(p.mean(1), r.mean(1)) - f1_of(p, r).mean(1)
 predicted = (p - r).var(1) / (2 * (p + r).mean(1))
-print(f"mean gap {gap.mean():.4f}, Eq. 15.3 {predicted.mean():.4f}: invisible in print")
+print(f"mean gap {gap.mean():.4f}, Eq. 15.3 {predicted.mean():.4f}: lost in rounding")
 
 # %% [markdown]
 # **Exercise 15.5 (which digit?).** In the row of BERT-MRC on CoNLL 2003, you may change a single digit of P, R or F1. Which

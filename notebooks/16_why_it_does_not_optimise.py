@@ -949,7 +949,7 @@ for N in (2048, 65_536):
     xN, yN = tagger_batch(N)
     size = gradient(mixed_dice, xN, yN).abs().median()
     print(f"N {N:6,}: median |gradient| of a logit {size:.1e}")
-print("It falls with N squared; a weight adds N of them up, so 1/N is left over for Adam to see.")
+print("It falls with N squared; each weight sums N of them, so Adam sees a gradient of order 1/N.")
 
 
 # %% [markdown]

@@ -255,7 +255,7 @@ fig, axes = plt.subplots(1, 2, figsize=(7, 3.6), sharey=True)
 for ax, how in zip(axes, ("argmax", "tuned"), strict=True):
     groups = {name: {} for name in (*strata, "over all")}
     for arm, name in LOSSES.items():
-        means = searched.less_start(tasks, arm, how)
+        means = searched.pooled_minus_start(tasks, arm, how)
         for stratum in strata:
             groups[stratum][name] = means.strata[stratum]
         groups["over all"][name] = means.over_all
@@ -308,7 +308,7 @@ pd.DataFrame(
 
 # %% mystnb={"code_prompt_show": "Code of this table", "figure": {"caption": "Dice from the log prior minus cross entropy from the log prior: means over tasks, in points of F1, with 95% intervals."}} tags=["hide-input"]
 extension = {
-    (name, how): searched.less_start(tasks, arm, how).over_all
+    (name, how): searched.pooled_minus_start(tasks, arm, how).over_all
     for name, arm in {
         "dice, all tasks": "dice_start",
         "DiceLoss(), tasks with two classes": "dice_both",

@@ -155,14 +155,14 @@ draw_remedies()
 
 # %%
 def built_in_threshold(loss):
-    """Eq. 19.1 for a loss of logits and labels, one value an example."""
+    """Eq. 19.1 for a loss of logits and labels, one value for each example."""
     m = torch.zeros(2, requires_grad=True)
     total = loss(m, torch.tensor([1.0, 0.0])).sum()
     positive, negative = torch.autograd.grad(total, m)[0]
     return (negative / (negative - positive)).item()
 
 
-def asked_threshold(loss):
+def threshold_on_request(loss):
     """The lowest η of a grid whose group costs least at a logit above 0."""
     eta = torch.linspace(0.0025, 0.9975, 200)
     m = torch.linspace(-9, 9, 1801)
@@ -181,7 +181,7 @@ symmetric = {"cross entropy": cross_entropy}
 for gamma in (1.0, 2.0, 5.0):
     focal = make_loss("binary_fl", gamma=gamma, reduction="none")
     symmetric[f"focal, γ = {gamma:g}"] = focal
-ways = built_in_threshold, asked_threshold
+ways = built_in_threshold, threshold_on_request
 both = {n: [way(loss) for way in ways] for n, loss in symmetric.items()}
 pd.DataFrame(both, ["Eq. 19.1", "on a grid"]).T.round(3)
 
@@ -500,7 +500,7 @@ for r in (1, 3, 6.7, 12, 19):
         scores.append([f1_score(m > at, b_test) for at in thresholds])
     rows[r] = [k, k / (1 + k), *torch.tensor(scores).mean(0).tolist()]
 columns = ["k", "threshold", "F1 at m > 0", "F1 at m > −log k"]
-sampling = pd.DataFrame(rows, columns).T.rename_axis("negatives a positive")
+sampling = pd.DataFrame(rows, columns).T.rename_axis("negatives per positive")
 sampling.round(3)
 
 # %% [markdown]
@@ -643,7 +643,7 @@ pd.DataFrame(rows).T
 
 # %% mystnb={"code_prompt_show": "Solution 19.1"} tags=["solution", "hide-cell"]
 tau = math.log(0.2 / 0.8) / math.log(0.02 / 0.98)
-print(f"τ = {tau:.2f}; ratio {0.8 / 0.2:.0f} : 1; k = .25, so {0.25 * 49:.1f} negatives a positive")
+print(f"τ = {tau:.2f}; ratio {0.8 / 0.2:.0f} : 1; k = 0.25, so {0.25 * 49:.1f} negatives per positive")
 assert abs(1 / (1 + math.exp(-tau * math.log(0.02 / 0.98))) - 0.2) < 1e-12
 
 # %% [markdown]
@@ -651,7 +651,7 @@ assert abs(1 / (1 + math.exp(-tau * math.log(0.02 / 0.98))) - 0.2) < 1e-12
 # prove that the threshold lies between one third and one half if $\Delta_1 \ge \Delta_0 \ge 0$.
 
 # %% mystnb={"code_prompt_show": "Solution 19.2"} tags=["solution", "hide-cell"]
-# L1'(0) = −σ(Δ₁), L0'(0) = σ(Δ₀): put them in. With a = σ(Δ₀) and b = σ(Δ₁), ½ ≤ a ≤ b < 1, the
+# L1'(0) = −σ(Δ₁), L0'(0) = σ(Δ₀): substitute them. With a = σ(Δ₀) and b = σ(Δ₁), ½ ≤ a ≤ b < 1, the
 # threshold is a/(a + b) ≤ ½ since a ≤ b; and a/(a + b) > a/(a + 1) ≥ (½)/(3/2) = 1/3, for a/(a + 1) grows.
 M, d1, d0 = sp.symbols("m Delta_1 Delta_0", real=True)
 slope_1 = sp.diff(sp.log(1 + sp.exp(-(M - d1))), M).subs(M, 0)
@@ -719,7 +719,7 @@ for share in (0.01, 0.05, 0.2):
     g = interval([u["tuned"] - v["tuned"] for u, v in zip(ours, theirs, strict=True)])
     print(f"{share:.0%}: {g.mean:+.3f} [{g.low:+.3f}, {g.high:+.3f}]")
     assert g.low < 0 < g.high
-# Verdict: no interval excludes 0; no difference larger than .024 was seen at any share.
+# Verdict: no interval excludes 0; at no share is the difference larger than 0.024.
 
 # %% [markdown]
 # ## Further reading

@@ -131,12 +131,12 @@ def of_accuracy() -> list[str]:
 
 def of_threshold() -> list[str]:
     arms = ("dice", "dice_start", "wce", "logit_adjustment", *LATER)
-    return [told(searched.less_start(tasks(), arm, "tuned").over_all) for arm in arms]
+    return [told(searched.pooled_minus_start(tasks(), arm, "tuned").over_all) for arm in arms]
 
 
 def of_argmax() -> list[str]:
     heads = [
-        told(searched.less_start(tasks(), arm, "argmax").strata[stratum])
+        told(searched.pooled_minus_start(tasks(), arm, "argmax").strata[stratum])
         for arm in ("dice", "wce", "logit_adjustment", *LATER)
         for stratum in STRATA
     ]
@@ -246,7 +246,7 @@ def test_how_well_fit_chooses() -> None:
 
 def test_with_a_tuned_threshold_no_gain_was_measurable() -> None:
     for arm in ("dice", "dice_start", "wce", "logit_adjustment", *LATER):
-        mean = searched.less_start(tasks(), arm, "tuned").over_all
+        mean = searched.pooled_minus_start(tasks(), arm, "tuned").over_all
         assert mean.low < 0 < mean.high
     effects = searched.effects_of(tasks(), searched.PRIMARY)
     least, most = (f(e.mean for e in effects) for f in (min, max))
@@ -257,19 +257,19 @@ def test_with_a_tuned_threshold_no_gain_was_measurable() -> None:
 
 
 def test_what_helps_at_argmax() -> None:
-    means = {a: searched.less_start(tasks(), a, "argmax") for a in ("dice", "wce")}
-    means["logit_adjustment"] = searched.less_start(tasks(), "logit_adjustment", "argmax")
+    means = {a: searched.pooled_minus_start(tasks(), a, "argmax") for a in ("dice", "wce")}
+    means["logit_adjustment"] = searched.pooled_minus_start(tasks(), "logit_adjustment", "argmax")
     for mean in means.values():
         assert mean.strata["tags"].low < 0 < mean.strata["tags"].high
     for stratum in ("yes or no", "rare"):
         assert means["wce"].strata[stratum].mean > means["dice"].strata[stratum].mean > 0
-    focal, _, tversky = (searched.less_start(tasks(), arm, "argmax") for arm in LATER)
+    focal, _, tversky = (searched.pooled_minus_start(tasks(), arm, "argmax") for arm in LATER)
     assert focal.over_all.low < 0 < focal.over_all.high
     for stratum in ("yes or no", "rare"):
         dice, weights = means["dice"].strata[stratum], means["wce"].strata[stratum]
         assert dice.mean < tversky.strata[stratum].mean < weights.mean
     for arm in LATER:
-        tags = searched.less_start(tasks(), arm, "argmax").strata["tags"]
+        tags = searched.pooled_minus_start(tasks(), arm, "argmax").strata["tags"]
         assert tags.low < 0 < tags.high
     family = searched.secondary(tasks())
     name = searched.AT_ARGMAX.name

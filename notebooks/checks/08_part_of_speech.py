@@ -55,7 +55,7 @@ if as_printed:
     )
     claim(
         "three tags have about a hundred or more negatives for each positive",
-        (count["negatives a positive"] > 95).sum() == 3,
+        (count["negatives per positive"] > 95).sum() == 3,
     )
 
 # %% 8.4

@@ -47,7 +47,9 @@ if as_given:
     )
 
 # %% 14.5
-found = {how: searched.less_start(study, "tversky_start", how) for how in ("argmax", "tuned")}
+found = {
+    how: searched.pooled_minus_start(study, "tversky_start", how) for how in ("argmax", "tuned")
+}
 claim(
     "At argmax Tversky loss is 3.3 points higher",
     {"3.3": found["argmax"].over_all.mean},

@@ -67,7 +67,7 @@ if stands:
         all(p > 0.05 for _, p in at.values()),
     )
     weights, adjusted = (
-        searched.less_start(tasks, arm, "argmax") for arm in ("wce", "logit_adjustment")
+        searched.pooled_minus_start(tasks, arm, "argmax") for arm in ("wce", "logit_adjustment")
     )
     claim(
         "each is between five and seven points higher than cross entropy",
@@ -93,7 +93,7 @@ if stands:
         on["logit_adjustment", "argmax"] > 40,
         {"40": on["ce_start", "tuned"]},
     )
-    tuned = {arm: searched.less_start(tasks, arm, "tuned").over_all for arm in LOSSES}
+    tuned = {arm: searched.pooled_minus_start(tasks, arm, "tuned").over_all for arm in LOSSES}
     claim(
         "Over all tasks, weights and logit adjustment are 0.2 points higher, and both intervals include zero",
         {"0.2": tuned["wce"].mean},
@@ -124,7 +124,7 @@ if stands:
     )
     claim(
         "Dice over the positive class gains about as much when it starts near 0",
-        abs(one.mean - searched.less_start(tasks, "dice", "argmax").over_all.mean) < 0.5,
+        abs(one.mean - searched.pooled_minus_start(tasks, "dice", "argmax").over_all.mean) < 0.5,
     )
     extended = searched.Contrast(("dice_start", "tuned"), ("ce_start", "tuned"))
     claim(

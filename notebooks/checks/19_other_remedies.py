@@ -48,7 +48,7 @@ for largest, (d1, d0, threshold) in rows.items():
         rest = symmetric_margin(m - (d1 - d0) / 2, label, (d1 + d0) / 2)
         torch.testing.assert_close(ldam(m, label, largest), rest)  # Eq. 19.6
     assert abs(threshold - built_in_threshold(partial(ldam, largest=largest))) < 1e-9
-    assert abs(threshold - asked_threshold(partial(ldam, largest=largest))) < 0.01
+    assert abs(threshold - threshold_on_request(partial(ldam, largest=largest))) < 0.01
 claim(
     "With the usual largest margin of 0.5 the threshold is 0.473",
     {"0.5": margins["Δ₁"].iloc[0], "0.473": margins["Eq. 19.7"].iloc[0]},
@@ -68,7 +68,7 @@ usual = asl["δ = 0.05"]["γ₊ 0, γ₋ 4"]
 claim(
     "With its usual settings, γ₋ = 4 and δ = 0.05, the threshold is at 0.128",
     {"0.128": usual},
-    abs(usual - asked_threshold(asymmetric)) < 0.01,
+    abs(usual - threshold_on_request(asymmetric)) < 0.01,
 )
 claim(
     "At 1% the best threshold is near that of the asymmetric loss, which is ahead of cross entropy. At 20% the asymmetric loss is behind",

@@ -294,7 +294,7 @@ def draw(data: Data, task: Task, seed: int) -> tuple[np.ndarray, np.ndarray, np.
 def _at_share(
     rows: np.ndarray, labels: np.ndarray, share: float | None, rng: np.random.Generator
 ) -> np.ndarray:
-    """A subset with that share of positives; of the same size for every share up to .3."""
+    """A subset with that share of positives; of the same size for every share up to 0.3."""
     if share is None:
         return rows
     positive, negative = rows[labels[rows] > 0], rows[labels[rows] == 0]
