@@ -10,10 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dicelab.corpora.classes import MOST_LABELS
-from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.registry import split_of
-from dicelab.corpora.tables import (
+from dicelab.corpora.cells import (
     LABELS,
     LOOK,
     PAIRS,
@@ -25,6 +22,9 @@ from dicelab.corpora.tables import (
     label_of,
     short,
 )
+from dicelab.corpora.classes import MOST_LABELS
+from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.registry import split_of
 
 #: Between several labels in one cell.
 SEPARATORS = ("|", ";", ",", "#")

@@ -11,10 +11,11 @@ from typing import Any, Literal
 
 from datasets import Dataset
 
+from dicelab.corpora.cells import Table, short, text_of
 from dicelab.corpora.columns import plain
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.forms import to_dataset
-from dicelab.corpora.tables import Table, read_table, short, text_of
+from dicelab.corpora.tables import read_table
 
 #: column -> the names under which corpora keep it, in lower case.
 PAIRS = {

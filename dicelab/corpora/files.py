@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from dicelab.corpora import shapes
+from dicelab.corpora.cells import Table, is_missing, short, text_of
 from dicelab.corpora.classes import MOST_LABELS
 from dicelab.corpora.columns import Asked, Columns, by_split, choose, label_reader
 from dicelab.corpora.conll import read_parallel
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.registry import BESIDE, split_of
-from dicelab.corpora.tables import Table, is_missing, of_dataset, short, text_of
+from dicelab.corpora.tables import of_dataset
 from dicelab.corpora.text import plain_name
 from dicelab.corpora.trees import is_tree_file, read_trees
 

@@ -13,21 +13,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dicelab.corpora.columns import Asked, parsed
-from dicelab.corpora.conll import UNIVERSAL_NER, fields_of, layout_of, read_conll
-from dicelab.corpora.conllu import read_conllu
-from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.registry import split_of
-from dicelab.corpora.tables import (
+from dicelab.corpora.cells import (
     LOOK,
     OF_ROWS,
     TEXTS,
     Table,
     is_missing,
     label_of,
-    read_table,
     short,
 )
+from dicelab.corpora.columns import Asked, parsed
+from dicelab.corpora.conll import UNIVERSAL_NER, fields_of, layout_of, read_conll
+from dicelab.corpora.conllu import read_conllu
+from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.registry import split_of
+from dicelab.corpora.tables import read_table
 from dicelab.corpora.tags import looks_tagged, respelt, scheme_of, to_iob2
 from dicelab.corpora.text import (
     WORD,

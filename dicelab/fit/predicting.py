@@ -19,6 +19,7 @@ from transformers import (
     AutoTokenizer,
 )
 
+from dicelab.corpora.cells import OF_ROWS, Table, text_of
 from dicelab.corpora.columns import Asked, choose, parsed
 from dicelab.corpora.conll import fields_of, layout_of
 from dicelab.corpora.errors import CorpusError
@@ -30,7 +31,7 @@ from dicelab.corpora.shapes import (
     read_tagged,
     tagging_form,
 )
-from dicelab.corpora.tables import OF_ROWS, Table, read_table, text_of
+from dicelab.corpora.tables import read_table
 from dicelab.corpora.text import plain_name, read_lines
 from dicelab.fit.keeping import INFO
 from dicelab.fit.linear import Linear

@@ -1,0 +1,132 @@
+"""A table as it was read, the usual names of its columns, and its cells as texts and labels."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.text import odd_character
+
+TEXTS = (
+    *("text", "sentence", "review", "comment", "content", "message", "tweet", "body", "document"),
+    *("utterance", "question", "headline", "title", "abstract", "description", "comment_text"),
+    *("tweet_text", "review_text", "sms", "input"),
+)
+PAIRS = (
+    *(("sentence1", "sentence2"), ("#1 string", "#2 string"), ("question1", "question2")),
+    *(("text1", "text2"), ("text_a", "text_b"), ("premise", "hypothesis"), ("query", "passage")),
+    *(("question", "answer"), ("question", "sentence")),
+)
+LABELS = (
+    *("label", "labels", "class", "category", "target", "sentiment", "polarity", "intent"),
+    *("quality", "is_duplicate", "gold_label", "emotion", "topic", "rating", "stars", "choice"),
+    *("choices", "tags", "topics", "genre"),
+)
+SPLIT_COLUMNS = ("split", "set", "subset", "partition", "ml_use", "dataset", "usage")
+#: Rows by which a file is judged.
+LOOK = 2000
+JSON = (".json", ".jsonl", ".ndjson")
+#: Endings of files that hold rows with names and never a token a line.
+OF_ROWS = (*JSON, ".parquet", ".xlsx")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as it was read.
+
+    Attributes:
+        path: its file, for messages.
+        names: of the columns; ``"1"``, ``"2"``, ... where there is no header.
+        rows: the line of each row, from 1, and its values.
+        bad: what was wrong with other rows, as messages with file and line.
+        form: what was decided about the file: encoding, form, header.
+        header: whether the names come from the file.
+        objects: whether values have types, as those of JSON and parquet do.
+        first: the line of the header, or of the first row.
+        tagged: whether the columns are ``tokens`` and ``tags`` in IOB2, or plain tags.
+    """
+
+    path: str
+    names: list[str]
+    rows: list[tuple[int, list[Any]]]
+    bad: list[str] = field(default_factory=list)
+    form: str = ""
+    header: bool = True
+    objects: bool = False
+    first: int = 1
+    tagged: bool = False
+
+    def column(self, name: str) -> list[Any]:
+        """The values of a column."""
+        place = self.names.index(name)
+        return [row[place] for _, row in self.rows]
+
+    def error(self, line: int, problem: str) -> CorpusError:
+        """An error about one of its rows."""
+        return CorpusError.at(self.path, line, problem)
+
+
+def no_twins(path: Path, line: int, names: Sequence[str]) -> None:
+    """Refuse two columns of one name."""
+    twins = [name for name, count in Counter(names).items() if count > 1 and name]
+    if twins:
+        raise CorpusError.at(
+            path, line, f"expected one column {twins[0]!r}, got two of that name; rename one"
+        )
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell is a number."""
+    return re.fullmatch(r"\s*[-+]?\d+([.,]\d+)?(e[-+]?\d+)?\s*", text, re.IGNORECASE) is not None
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell holds nothing."""
+    if isinstance(value, str):
+        return value.strip().lower() in ("", "nan")
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def text_of(table: Table, line: int, value: Any, column: str, *, empty: bool = False) -> str:
+    """A cell as a text.
+
+    Raises:
+        CorpusError: it is empty, unless that is allowed, missing or no text.
+    """
+    if isinstance(value, str) and (value.strip() or empty):
+        if odd := odd_character(value):
+            raise table.error(line, f"expected text in column {column!r}, got {odd}")
+        return value
+    if empty and is_missing(value):
+        return ""
+    got = "none" if is_missing(value) else short(repr(value))
+    raise table.error(line, f"expected text in column {column!r}, got {got}")
+
+
+def label_of(table: Table, line: int, value: Any, column: str) -> str:
+    """A cell as a label: a text, a whole number or yes or no.
+
+    Raises:
+        CorpusError: it is empty, missing or anything else.
+    """
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        value = int(value)
+    if isinstance(value, bool | int):
+        return str(value).lower()
+    if isinstance(value, str) and not is_missing(value):
+        if odd := odd_character(value):
+            raise table.error(line, f"expected a label in column {column!r}, got {odd}")
+        return value.strip()
+    got = "none" if is_missing(value) else short(repr(value))
+    raise table.error(line, f"expected a label in column {column!r}, got {got}")
+
+
+def short(text: str, most: int = 80) -> str:
+    """A text for a message, without its end if it is long."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
