@@ -289,13 +289,13 @@ def _note_odd(data: Data, key: Callable[[dict[str, Any]], str]) -> None:
     texts = {name: [key(row) for row in data.splits[name]] for name in SPLITS}
     twice = len(texts["train"]) - len(set(texts["train"]))
     if twice:
-        data.notes.append(f"{twice} rows of train repeat another one.")
+        data.notes.append(f"{twice} of {len(texts['train'])} rows of train are duplicates.")
     for first, second in (("train", "test"), ("train", "validation"), ("validation", "test")):
         known = set(texts[first])
         both = sum(text in known for text in texts[second])
         if both:
             data.notes.append(
-                f"{both} of {len(texts[second])} rows of {second} stand in {first}, too: scores on "
+                f"{both} of {len(texts[second])} rows of {second} also occur in {first}; scores on "
                 "them say little about new text."
             )
     counts = class_counts(data)

@@ -27,9 +27,11 @@ def about(result: FitResult) -> list[str]:
         *data.seen,
         f"{source_name(result)}: {what.get(data.task, data.task)}, {sizes}.",
         f"Classes in train: {shown}{more}.",
-        f"Encoder {result.encoder}, at most {result.max_length} sub-words a row; cut: "
+        f"Encoder {result.encoder}, which reads at most {result.max_length} sub-words of a row. "
+        + ("Words" if isinstance(problem, Tagging) else "Rows")
+        + " that this cut: "
         + ", ".join(f"{n} in {name}" for name, n in result.cut.items())
-        + (" (words)." if isinstance(problem, Tagging) else " (rows)."),
+        + ".",
         *data.notes,
     ]
     if data.binary:
