@@ -55,7 +55,7 @@ SETUPS: dict[str, tuple[str, dict[str, Any]]] = {
     "dl, smooth 1e-4": ("dl", {**DICE, "smooth": 1e-4}),
     "dl, linear, smooth 1e-4": ("dl", {**DICE, "squared": False, "smooth": 1e-4}),
     "dsc": ("dsc", {**DICE, "alpha": 0.1}),
-    "tl .3/.7": ("tl", {**DICE, "fp_weight": 0.3, "fn_weight": 0.7}),
+    "tl 0.3/0.7": ("tl", {**DICE, "fp_weight": 0.3, "fn_weight": 0.7}),
 }
 Scored = Callable[[str, str], dict[str, float]]  # from a part and a way of deciding to scores
 GUIDE = {"tuned": "ce", "argmax": "dl"}

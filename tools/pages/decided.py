@@ -16,7 +16,7 @@ LOSSES = {
     "pos_weight": "weighted cross entropy",
     "logit_adjustment": "logit adjustment",
     "focal": "focal",
-    "focal_25": "focal, γ 2, weight .25 of the positives",
+    "focal_25": "focal, γ 2, weight 0.25 of the positives",
     "dice_element": "dice, element by element",
     "dice_element_warm": "dice, element by element, after cross entropy",
     "dice_set": "dice of the set",

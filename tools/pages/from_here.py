@@ -46,7 +46,7 @@ DIFFERS = {
     9: "The text says BERT-large. Sentences, not GLUE's phrases. No script was released.",
     10: "The losses are Tversky's at nine weights, beside cross entropy, which the paper does not "
     "print. The models are not named: for OntoNotes 4.0 BERT-MRC, for Quoref BERT, whose numbers "
-    "at .5 are those of Tables 5 and 6.",
+    "at 0.5 are those of Tables 5 and 6.",
 }
 INTRO = """\
 # From here to the paper

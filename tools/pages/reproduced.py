@@ -28,7 +28,7 @@ Each table below was made by `make reproduce`, see [](reproduce.md);
 `results/reproduced/`.
 
 Scores are in percent, on the test split: the mean over seeds, of the score that counts with its 95%
-interval. *Less ce* is the difference from cross entropy on the same seeds, in points. *Tuned* has
+interval. *Minus ce* is the difference from cross entropy on the same seeds, in points. *Tuned* has
 its threshold, or the bias of the tag `O`, chosen on the validation split. *Conlleval F1* counts a
 tagger's entities as the CoNLL script does, by which most papers report; F1 is of strict IOB2. The
 columns *paper* are what the paper prints for the corpus of its own and a far larger encoder, and
