@@ -229,7 +229,7 @@ def test_moving_a_figure_changes_it(
 def test_a_click_on_the_map_shows_the_run(page: Page) -> None:
     page.locator('[data-cell="0,3"]').click()
     says = page.locator("[data-play=starts] .play-says")
-    expect(says).to_contain_text("α = 1, start 0.2, above −ln α = 0.00: after 120 steps the test F1")
+    expect(says).to_contain_text("α = 1, start 0.2, above −ln α = 0.00: after 120 steps the test")
     expect(page.locator("#play-starts-row")).to_have_value("0")
 
 
