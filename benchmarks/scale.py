@@ -22,11 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from losses import naive
 from torch.utils.data import DataLoader
 from transformers.trainer_pt_utils import LengthGroupedSampler
 
-from dicebook.losses import functional, make_loss
+from dicebook import make_loss
 from dicelab.atomic import write_json
 from dicelab.corpora import load
 from dicelab.records import runs
@@ -56,24 +55,6 @@ def ratios(taken: dict[str, list[float]]) -> dict[str, list[float]]:
         of_rounds = [a / b for a, b in zip(values, first, strict=True)]
         found[name] = [statistics.median(of_rounds), min(of_rounds), max(of_rounds)]
     return found
-
-
-def losses(rounds: int) -> dict[str, Any]:
-    """A loss as written down and this package's, plain and compiled."""
-
-    def ours(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        return functional.dice(x, y, alpha=0.1)
-
-    x, y = torch.randn(65_536, 9, requires_grad=True), torch.randint(9, (65_536,))
-    kinds: dict[str, Any] = {"as written down": naive, "this package": ours}
-    seconds = {}
-    for name, loss in list(kinds.items()):
-        started = time.perf_counter()
-        kinds[f"{name}, compiled"] = torch.compile(loss)
-        kinds[f"{name}, compiled"](x, y).backward()
-        seconds[name] = time.perf_counter() - started
-    calls = {name: lambda loss=loss: loss(x, y).backward() for name, loss in kinds.items()}
-    return {"seconds to compile": seconds, "time": ratios(in_turn(calls, rounds))}
 
 
 def batches(
@@ -170,7 +151,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--steps", type=int, default=3, help="training steps of each in a round")
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--only", choices=("losses", "training", "overhead"), help="measure a part")
+    parser.add_argument("--only", choices=("training", "overhead"), help="measure a part")
     given = parser.parse_args()
     torch.set_num_threads(1)
     found: dict[str, Any] = {
@@ -182,8 +163,6 @@ def main() -> None:
     }
     if given.only and given.out and given.out.exists():  # the rest stays as it was measured
         found |= json.loads(given.out.read_text(encoding="utf-8"))
-    if given.only in (None, "losses"):
-        found["losses"] = losses(5 * given.rounds)
     if given.only in (None, "training"):
         found["training"] = training(given.corpus, given.encoder, given.rounds, given.steps)
     if given.only in (None, "overhead"):

@@ -2,8 +2,8 @@
 
 A file in ``notebooks/checks`` repeats the words of a chapter and holds them against values::
 
-    claim("Half of .521 is .261, and the best cut is .260",
-          {".521": best_f1, ".261": best_f1 / 2, ".260": cut})
+    claim("Half of 0.521 is 0.261, and the best threshold is 0.260",
+          {"0.521": best_f1, "0.261": best_f1 / 2, "0.260": threshold})
     claim("the gain is above zero", gain.low > 0)
 
 A test finds the numbers of the words in the chapter's text.
@@ -23,8 +23,8 @@ def claim(words: str, *evidence: object) -> None:
         words: The words as they stand in the text; line breaks may differ.
         *evidence: What must be true: conditions (a bool of Python, NumPy or torch), and mappings,
             none of them empty, from a number as the words print it to the value that was computed.
-            A value must round to its number: ".52" stands for .515 to .525, "85%" for .845 to .855,
-            "1,563" for 1563; "−" is a minus.
+            A value must round to its number: "0.52" stands for 0.515 to 0.525, "85%" for 0.845 to
+            0.855, "1,563" for 1563; "−" is a minus.
 
     Raises:
         AssertionError: Some evidence does not hold. The message quotes the words, what they print
@@ -73,7 +73,7 @@ def each(printed: str, computed: Iterable[float]) -> list[dict[str, float]]:
     """Every number of some words beside its value, as evidence for ``claim``.
 
     Args:
-        printed: The words, such as ``"−.2 [−.7, .4]"``.
+        printed: The words, such as ``"−0.2 [−0.7, 0.4]"``.
         computed: The values, in the order of the numbers.
 
     Raises:
@@ -84,7 +84,7 @@ def each(printed: str, computed: Iterable[float]) -> list[dict[str, float]]:
 
 
 def _rounds_to(value: float, printed: Any, words: str) -> bool:
-    whole = rf"(?<![\d.,−]){re.escape(str(printed))}(?![.,]?\d)"  # .52 does not stand in −.521
+    whole = rf"(?<![\d.,−]){re.escape(str(printed))}(?![.,]?\d)"  # 0.52 does not stand in −0.521
     if not isinstance(printed, str) or not re.search(whole, words):
         raise ValueError(f"{printed!r} does not stand in “{words}”")
     digits = printed.replace("−", "-").replace(",", "").removesuffix("%")

@@ -28,7 +28,7 @@ def imbalanced_blobs(
         n: Number of examples.
         positive: Share of positive examples, in (0, 1); the count is rounded to at least 1.
         separation: Distance between the two centres, in standard deviations. At 2 and 5%
-            positives the blobs overlap and no classifier does better than an F1 of about .5.
+            positives the blobs overlap and no classifier does better than an F1 of about 0.5.
         seed: Seed of the draw.
 
     Returns:
@@ -269,9 +269,9 @@ def train_from_starts(
 
     Returns:
         (name, bias) → one row a seed, each with "precision", "recall" and "f1" (of the test set at
-        probability .5), "tuned" (test F1 at the threshold tuned on the training set), "threshold"
+        probability 0.5), "tuned" (test F1 at the threshold tuned on the training set), "threshold"
         (that threshold, a probability) and "predicted" (share of the test set called positive at
-        .5).
+        0.5).
     """
     seeds, biases = list(seeds), list(biases)
     draw = partial(blobs, n, positive=positive, separation=separation)

@@ -153,8 +153,8 @@ table
 
 
 # %% [markdown]
-# The imbalance depends on the task more than on the corpus. In reading there are fifty to a hundred and forty
-# negatives for each positive. In the recognition of entities there are five to nineteen. MRPC
+# The imbalance depends on the task more than on the corpus. In reading there are about sixty to a hundred and
+# forty negatives for each positive. In the recognition of entities there are five to nineteen. MRPC
 # {cite}`dolan2005mrpc` has pairs of sentences that may be paraphrases, and there the *positives* are the
 # majority. One printed ratio is wrong: for SQuAD 1.1 we count 58.88 negatives for each positive, where the
 # table prints 55.9 (exercise 1.3). Nothing in the paper depends on it.
@@ -341,9 +341,9 @@ pd.DataFrame(ratio_of, index=names).T.round(2)
 # 1.1. It follows that the first steps of training go mostly into lowering all probabilities, until the model
 # has learned how rare positives are. At that point both sides are equal, as the second column shows.
 #
-# Imbalance thus does two things. It uses up the first steps of training; and it leaves most probabilities of
-# positives below 0.5, so that the usual threshold misses them. Chapter 02 repairs both, with a better start and
-# a tuned threshold, before any other loss comes into play.
+# Imbalance thus does two things. It uses up the first steps of training, and it leaves the probabilities of
+# many positives below 0.5, so that the usual threshold misses them. Chapter 02 repairs both, with a better
+# start and a tuned threshold, before any other loss comes into play.
 
 # %% [markdown]
 # ## Summary

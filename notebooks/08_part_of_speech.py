@@ -13,11 +13,12 @@
 # %% [markdown]
 # # 08 Parts of speech
 #
-# You know from school that a word can be a noun, a verb, or a conjunction. A tagger has to say which, for every word
-# of a text. Here every word belongs to some class, so there is no large class of negatives. What is imbalanced are
-# the tags among each other: nouns are everywhere, interjections are few, and the usual score hardly sees whether your
-# tagger finds them. Does another loss find more of them? In F1 over six rare tags of English taken together, we
-# cannot tell which of dice and cross entropy is better: they differ by less than a point.
+# You know from school that a word can be a noun, a verb, or a conjunction. A tagger has to say which, for every
+# word of a text. Every word belongs to some class, so there is no large class of negatives. The imbalance is
+# between the tags: nouns are everywhere, interjections are few, and the share of words that are right hardly
+# changes if your tagger misses every interjection. Does another loss find more of the rare tags? We measured F1
+# over six rare tags of English together. Dice and cross entropy differ by less than a point there, and we cannot
+# tell which of them is better.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -44,7 +45,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import textwrap
 import warnings
 from collections import Counter, defaultdict
@@ -74,7 +75,7 @@ def rare_tags():
     return searched.read_tasks(runs.kept_folder() / "evidence_2")["ud_rare_tags"]
 
 
-# %% mystnb={"figure": {"caption": "Figure 8.1. Six rare tags of UD English against all others: F1 on the test set, a head on a frozen encoder. A circle is argmax, a diamond is a tuned threshold. Section 8.10 explains the experiment.", "name": "fig-8-1"}, "image": {"alt": "Six rows. A dictionary has 71. Cross entropy, class weights, logit adjustment and dice, from a bias near 0 and from the log prior, all lie on one another at about 90, at argmax and tuned."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 8.1", "figure": {"caption": "Figure 8.1. Six rare tags of UD English against all others: F1 on the test set. The encoder is frozen, and only a small head on top of it is trained. A circle is the most probable class (argmax), a diamond is a tuned threshold. Section 8.10 explains the experiment.", "name": "fig-8-1"}, "image": {"alt": "Six rows. A dictionary has 71. Cross entropy, class weights, logit adjustment and dice, from a bias near 0 and from the log prior, lie on top of each other at about 90, at argmax and with a tuned threshold."}} tags=["hide-input"]
 def draw_rare_tags():
     records = rare_tags()
     task = next(r for r in records if r["kind"] == "task")
@@ -101,20 +102,22 @@ draw_rare_tags()
 
 
 # %% [markdown]
-# In Figure 8.1 every loss learns far more than a dictionary knows, and all of them end at the same place.
+# The dictionary in Figure 8.1 gives each word the tag that it has most often in training. Every loss is far above
+# it, and all losses end near the same F1.
 
 # %% [markdown]
 # (a-part-of-speech-tagger-that-works)=
 # ## A tagger that works
 #
-# Let us first see what a tagger of this chapter can do. We gave the cells of sections 8.1 to 8.9 a real corpus and a
-# pretrained encoder: the English Web Treebank {cite}`silveira2014ewt`, whose weblogs, emails and reviews carry the
-# tags of the Penn Treebank, and MiniLM, whose six layers are all trained. (With the parameters as they are printed in
-# 8.1, the same cells train in a minute on made-up Chinese sentences.) The result of the run is kept as a record,
-# without the text of the corpus. Everything in this section is drawn from that record. `make real CHAPTER=08` runs it
-# again. The CPU core was busy with other work, so your run will need less time.
+# Let us first see what a tagger of this chapter can do. We gave the cells of sections 8.1 to 8.9 a real corpus and
+# a pretrained encoder: the English Web Treebank {cite}`silveira2014ewt`, whose weblogs, emails and reviews carry
+# the tags of the Penn Treebank, and MiniLM, whose six layers are all trained. (With the parameters that are printed
+# in section 8.1, the same cells train in a minute on made-up Chinese sentences.) The result of the run is kept as a
+# record, without the text of the corpus. Everything in this section is drawn from that record.
+# `make real CHAPTER=08` runs it again. The time below was taken on a CPU core that was busy with other work, so
+# your run will need less.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def real_run():
     """What the run on a real corpus left."""
     return runs.kept_page("08_part_of_speech")
@@ -128,14 +131,15 @@ def print_counts(page):
 print_counts(real_run())
 real_runs.describe(real_run(), "dl")
 
-# %% mystnb={"figure": {"caption": "Figure 8.2. UD English EWT, the real run: macro F1, the mean over the tags, on the validation sentences after each pass.", "name": "fig-8-real"}, "image": {"alt": "Two lines from the first to the second pass. Cross entropy rises from 67 to 72, dice from 59 to 68."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 8.2", "figure": {"caption": "Figure 8.2. UD English EWT, the real run: macro F1, the mean over the tags, on the validation sentences after each pass.", "name": "fig-8-real"}, "image": {"alt": "Two lines from the first to the second pass. Cross entropy rises from 67 to 72, dice from 59 to 68."}} tags=["hide-input"]
 real_runs.learning_curves(real_run(), "macro_f1", label="macro F1, %")
 
 # %% [markdown]
-# These are the scores on the test sentences, with a 95% interval from draws of these sentences. F1 over all
-# words is here the same as accuracy. The macro average counts each of the 49 tags once:
+# These are the scores on the test sentences, with a 95% interval from draws of these sentences. F1 over all words
+# is here the same as accuracy. The macro average is the mean F1 of the 49 tags. In the rows *tuned* the logits are
+# shifted, tag by tag, for the best macro F1 on the validation sentences, as section 8.7 explains:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 real_runs.score_table(
     real_run(),
     {"f1": "F1", "macro_f1": "macro F1"},
@@ -146,23 +150,24 @@ real_runs.score_table(
 )
 
 # %% [markdown]
-# We begin with the simplest tagger. It gives each word the tag that the word has most often in training, and it gives
-# a new word the most frequent tag of all. This makes 83.8% of the tags right. The tagger with cross entropy has 94.3.
-# Dice is one point lower here, and the intervals do not overlap. However, these intervals come from draws of
-# sentences. They do not show you what another seed or another learning rate would do, and we have one of each.
+# We begin with the simplest tagger. It gives each word the tag that the word has most often in training, and it
+# gives a new word the most frequent tag of all. In this way, 83.8% of the tags are right. The tagger with cross
+# entropy has 94.3%. Dice is one point lower here, and the intervals do not overlap. However, these intervals come
+# from draws of sentences. They do not show you what another seed or another learning rate would do, and here we
+# have only one seed and one learning rate.
 #
 # The two averages tell different stories. With cross entropy, 94 words in a hundred are right. Yet the mean F1 of
-# the tags is 74.3, because many of the 49 tags are rare and are hardly found. Suppose that we tune how much the logits favour rare tags
-# (section 8.7). Then the macro F1 rises by five points to 79.5, and F1 falls by half a point. So decide first which of
-# the two you want.
+# the 49 tags is 74.3, because a rare tag, which the tagger finds less well, counts as much as a frequent one. If we
+# tune how much the logits favour rare tags, macro F1 rises by five points to 79.5, and F1 falls by half a point. So
+# decide first which of the two scores you want.
 #
 # Which tags does the tagger with cross entropy confuse most often, and does it know new words?
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 _columns = ["gold", "predicted", "words"]
 pd.DataFrame(real_run()["confused"], columns=_columns).head(6)
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 for _group, _n in real_run()["novelty"].items():
     _share = f"{100 * _n['right'] / _n['tokens']:.0f}%"
     print(f"{_group:15}: {_n['right']:,} of {_n['tokens']:,} words are right, {_share}")
@@ -170,13 +175,13 @@ for _group, _n in real_run()["novelty"].items():
 
 # %% [markdown]
 # The most frequent confusion, in both directions, is that of names (`NNP`) with common nouns (`NN`). This encoder
-# puts all letters into lower case, so it does not see the sign that a reader would use. Of the words that it has met
-# in training it gets 96 in a hundred right, and of the new words 78.
+# puts all letters into lower case, so it does not see that a name begins with a capital letter. The tagger gets 96
+# in a hundred words right if it has met them in training, and 78 if they are new.
 #
-# Finally, here are ten sentences of our own, some of which are known to mislead. A tag in brackets is what the tagger
-# said instead of our tag:
+# Finally, here are ten sentences of our own. Some of them are known to mislead readers. A tag in brackets is what
+# the tagger said instead of our tag:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def own_sentences(page):
     def word(token, gold, tag):
         return f"{token}/{gold}" if gold == tag else f"{token}/{gold} [{tag}]"
@@ -195,8 +200,9 @@ own_sentences(real_run())
 
 # %% [markdown]
 # *Can you open a can?* and *record a new record* are no problem, because the tagger reads the neighbours of a word.
-# It recognises *flies* as a verb, too. But *the old man the boats* misleads it as it misleads a human reader. *Duck*
-# remains a noun after *her*, and a town that nobody has heard of becomes a verb after *to*.
+# It recognises *flies* as a verb, too. But *the old man the boats* misleads it, as it misleads a human reader: here
+# *man* is a verb, and the sentence says that the old work on the boats. In *they watched her duck* the tagger takes
+# the verb *duck* for a noun. *Tarrow*, a town that we invented, becomes a verb after *to*.
 #
 # To try a sentence of your own, type `dicebook try 08 "..."`. A smaller model, a linear one on the frozen MiniLM,
 # answers in seconds.
@@ -204,8 +210,8 @@ own_sentences(real_run())
 # ## The mechanics
 #
 # How is such a tagger made? In this part we build one step by step, and the steps are the same in all chapters with
-# experiments. So that you can run every cell in a minute or two, the sentences are made up and the encoder starts from
-# nothing. Therefore this part shows you how things work, but it cannot tell you which loss is best.
+# experiments. So that you can run every cell in a minute or two, the sentences are made up and the encoder starts
+# from random weights. Therefore this part shows you how things work, but it cannot tell you which loss is best.
 #
 # ### 8.1 The parameters
 #
@@ -269,10 +275,11 @@ english = corpora.load("embedded-pos-en", task="tagging")["train"][5]
 pd.DataFrame([english["tags"]], columns=english["tokens"], index=["tag"])
 
 # %% [markdown]
-# The tagger predicts exactly one tag for each word. Therefore precision, recall, F1 and accuracy are one number.
-# Chinese is different: it is written without spaces, so a tagger also has to find where a word ends. We solve both
-# tasks at once with joint labels, one for each character. For example, `B-NOUN` begins a noun and `I-NOUN` continues
-# it:
+# The tagger predicts exactly one tag for each word. A wrong tag is therefore two errors at once: a false positive
+# for the tag that was predicted, and a false negative for the correct tag. Over all tags there are as many errors
+# of each kind, so precision, recall, F1 and accuracy are one number. Chinese is different: it is written without
+# spaces, so a tagger also has to find where a word ends. We solve both tasks at once with joint labels, one for
+# each character. For example, `B-NOUN` begins a noun and `I-NOUN` continues it:
 
 # %%
 chinese = corpora.load("embedded-pos-zh", task="tagging")
@@ -282,11 +289,11 @@ labels, characters = example["tags"][:9], example["tokens"][:9]
 pd.DataFrame([labels], columns=characters, index=["label"])
 
 # %% [markdown]
-# A word is now a span. It counts as found if its first character, its last character and its tag are all right. A
-# tagger may now predict more words than there are, or fewer, so precision and recall differ. This chapter tags by
-# character if most characters of the corpus are Chinese, and otherwise by word.
+# In Chinese a word is therefore a span. It counts as found if its first character, its last character and its tag
+# are all right. A tagger may now predict more words than there are, or fewer, so precision and recall differ. This
+# chapter tags by character if most characters of the corpus are Chinese, and otherwise by word.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 words = sample(corpora.load(experiment.corpus, task="tagging"), experiment)
 training_text = "".join(word for row in words["train"]["tokens"] for word in row)
 joint = 2 * sum("\u4e00" <= c <= "\u9fff" for c in training_text) > len(training_text)
@@ -298,15 +305,16 @@ print(f"{experiment.corpus}: {'joint labels by character' if joint else 'one tag
 # %% [markdown]
 # ### 8.3 What is imbalanced here?
 #
-# No class of this task is called negative. However, a dice loss looks at one tag after the other, and then takes the
-# mean over the tags. While it looks at one tag, all words with other tags are negatives. How many are they?
+# No class of this task is called negative. However, a dice loss looks at one tag after the other, and then takes
+# the mean over the tags. While it looks at one tag, all words with other tags are negatives. How many such
+# negatives are there?
 
 # %% tags=["nbval-check-output"]
 frequency = Counter(tag for tags in words["train"]["tags"] for tag in tags)
 count = pd.Series(dict(frequency.most_common()), name="words").to_frame()
 total = count["words"].sum()
 count["share, %"] = (100 * count["words"] / total).round(1)
-count["negatives a positive"] = (total / count["words"] - 1).round(1)
+count["negatives per positive"] = (total / count["words"] - 1).round(1)
 count
 
 # %% tags=["nbval-check-output"]
@@ -317,9 +325,9 @@ print(f"{most} is {times:.0f} times as frequent as {least}")
 
 
 # %% [markdown]
-# A quarter of the words are nouns, and no class is larger; three tags have about a hundred or more negatives for each
-# positive. Seen tag by tag, this task is imbalanced. Does that matter? It depends on your score: you will notice
-# only if your score looks at each tag.
+# A quarter of the words are nouns, and no class is larger; three tags have about a hundred or more negatives for
+# each positive. Seen tag by tag, this task is imbalanced. Does that matter? It depends on your score: you will
+# notice it only if your score looks at each tag.
 
 # %% [markdown]
 # ### 8.4 Two averages
@@ -365,11 +373,12 @@ def score(gold, predicted):
 
 
 # %% [markdown]
-# A score means little before you know what can be had without learning. So we add two baselines that never look at a
-# neighbour. The first gives a token the tag that it has most often in training. The second, for Chinese, takes the
-# longest known word that begins where the last one ended, and gives it its most frequent tag.
+# You can judge a score only if you know what a simple rule reaches. So we add three baselines. The first gives
+# every token the most frequent label of all. The second gives a token the label that it has most often in training.
+# The third is for Chinese: it goes through the sentence from left to right, takes the longest word that it knows
+# from training, gives this word its most frequent tag, and goes on after the word.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["nbval-check-output", "hide-input"]
 by_token = defaultdict(Counter)
 for row in tagged["train"]:
     for token, tag in zip(row["tokens"], row["tags"], strict=True):
@@ -396,7 +405,7 @@ def longest_match(characters):
     return tags
 
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["nbval-check-output", "hide-input"]
 gold = tagged["test"]["tags"]
 guesses = {
     "most frequent of all": [[common] * len(tags) for tags in gold],
@@ -410,9 +419,14 @@ baselines = {name: score(gold, tags) for name, tags in guesses.items()}
 pd.DataFrame(baselines).T.round(1)
 
 # %% [markdown]
+# On the made-up sentences the longest match is the best of the three, in both averages. A trained tagger should be
+# better still.
+#
 # ### 8.5 The model and its losses
 #
-# The model is an encoder with one linear layer on top, which gives a row of logits for every token:
+# The model is an encoder with one linear layer on top, which gives a row of logits for every token. We train it
+# with cross entropy (`ce`), weighted cross entropy (`wce`), focal loss (`fl`), dice loss (`dl`), self-adjusting
+# dice (`dsc`) and Tversky loss (`tl`):
 
 # %%
 texts = (" ".join(tokens) for tokens in tagged["train"]["tokens"])
@@ -421,7 +435,7 @@ encoded = tagging.encode(tagged, tokenizer, max_length=max_length)
 print(f"{len(encoded.labels)} labels")
 print(f"cut at {max_length} sub-words: {encoded.cut}")
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 torch.manual_seed(experiment.seed)
 model = tagging.model(experiment.encoder, tokenizer, encoded.labels)
 batch = tagging.collator(tokenizer)([encoded.splits["train"][i] for i in range(4)])
@@ -436,17 +450,18 @@ print("", *(textwrap.fill(f"warning: {w.message}", 88) for w in warned), sep="\n
 
 
 # %% [markdown]
-# DL and DSC have squared denominators, the default of this book. We give the Tversky loss (`tl`) the *linear* denominator
-# that the paper prints. Because both its weights are one half, it is then the linear dice loss
-# ([chapter 05](05_tversky.ipynb)). We include it as a warning, and the library prints one, too.
+# Dice loss and self-adjusting dice have squared denominators, the default of this book. We give the Tversky loss
+# the *linear* denominator that the paper prints. Because both of its weights are one half, it is then the linear
+# dice loss ([chapter 05](05_tversky.ipynb)). We include it to show you how it fails, and the library warns of it,
+# too.
 
 # %% [markdown]
 # ### 8.6 Training
 #
-# In all chapters with experiments only the loss differs. Every loss starts from the same weights and sees the same
-# batches in the same order. The learning rate is the same as well: it rises for a tenth of the steps and then falls
-# to zero. Gradients are clipped at norm 1. After each pass we score the validation split, and we keep the best epoch,
-# here by micro F1. The test split is predicted only once, at the end.
+# Only the loss differs between the runs. Every loss starts from the same weights and sees the same batches in the
+# same order. The learning rate is the same as well: it rises for a tenth of the steps and then falls to zero.
+# Gradients are clipped at norm 1. After each pass we score the validation split, and we keep the best epoch, here
+# by micro F1. The test split is predicted only once, at the end.
 #
 # If you set `output_dir`, a run that was interrupted continues where it stopped, and the last cell writes a record. In
 # [chapter 09](09_named_entities.ipynb) you can look inside the loop.
@@ -478,7 +493,7 @@ for name in experiment.losses:
         evaluate=evaluate,
     )
 
-# %% mystnb={"figure": {"caption": "Figure 8.3. F1 on the validation split after each pass. Above: micro F1. Below: macro F1."}, "image": {"alt": "Two panels of six curves over twelve epochs. Above, micro F1: the cross entropies and focal loss rise together to above 90, the two squared dice losses to a few points below, linear Tversky stays near 60. Below, macro F1: five curves end above 90, linear Tversky near 30."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 8.3", "figure": {"caption": "Figure 8.3. F1 on the validation split after each pass. Above: micro F1. Below: macro F1."}, "image": {"alt": "Two panels of six curves over twelve epochs. Above, micro F1: the cross entropies and focal loss rise together to above 90, the two squared dice losses to a few points below, linear Tversky stays near 60. Below, macro F1: five curves end above 90, linear Tversky near 30."}} tags=["hide-input"]
 fig, axes = plt.subplots(2, 1, figsize=(5.6, 6), sharex=True, sharey=True)
 for ax, metric, title in zip(axes, ("f1", "macro_f1"), ("micro", "macro"), strict=True):
     for name, result in trained.items():
@@ -493,28 +508,28 @@ plt.show()
 
 
 # %% [markdown]
-# The linear loss, `tl`, is far behind. Look at the distance between its two averages: its macro average lies far
-# below its micro average. In other words, it has learned the frequent tags and not the others.
+# The linear loss, `tl`, is far behind. Compare its two averages: its macro average lies far below its micro
+# average. In other words, it has learned the frequent tags and not the others.
 
 # %% [markdown]
-# ### 8.7 Scores, and a baseline that must not be missing
+# ### 8.7 One number that moves all thresholds
 #
-# With two classes, you can move one threshold after training. Here there are as many thresholds as tags. How could we
-# tune them all with one number? We want a number that favours rare tags, the more the rarer they are. So we subtract
-# τ times the logarithm of a label's share from its logit {cite}`menon2021logit`. This logarithm is most negative for
-# the rarest labels. Therefore the larger τ is, the more often rare tags win. We tune τ on the validation split for
-# the macro average, for every loss alike.
+# With two classes, you can move one threshold after training. Here there are as many thresholds as tags. How could
+# we tune them all with one number? We want a number that favours rare tags, the more the rarer they are. So we
+# subtract τ times the logarithm of a label's share from its logit {cite}`menon2021logit`. This logarithm is most
+# negative for the rarest labels. Therefore the larger τ is, the more often rare tags win; a negative τ favours the
+# frequent tags. We tune τ on the validation split for the macro average, for every loss alike.
 
 # %%
 def adjusted(logits, split, tau):
-    """Tags of logits less τ times the logarithm of the labels' shares."""
+    """Tags of logits minus τ times the log of the labels' shares."""
     prior = np.log(np.maximum(counts, 1) / counts.sum())
     return tagging.decode(logits - tau * prior, split, encoded.labels)
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 test, validation = encoded.splits["test"], encoded.splits["validation"]
-gold = test["tags"]  # by row: a sentence that is cut in windows has several
+gold = test["tags"]  # by row: a sentence that is split into windows has several
 table = {("baseline", name): found for name, found in baselines.items()}
 for name, result in trained.items():
     found = {
@@ -528,15 +543,17 @@ for name, result in trained.items():
 pd.DataFrame(table).T.round(1).astype(object).fillna("")
 
 # %% [markdown]
-# Tuning τ moves the healthy models by a point or less; it does not bring back what `tl` has lost. In other
-# words, a moved threshold cannot give you a tag that the model has not learned. Which tags are these?
+# Tuning τ changes both averages of the other five models by a point or less, and it does not bring back what `tl`
+# has lost. In other words, a moved threshold cannot give you a tag that the model has not learned. Which tags has
+# `tl` not learned?
 
 # %% [markdown]
 # ### 8.8 A score for each tag
 #
-# To see this, we draw F1 tag by tag. The numbers in brackets are the words of the tag in training and in test:
+# To see this, we draw F1 tag by tag. The numbers in brackets say how many words have the tag in training and in
+# test:
 
-# %% mystnb={"figure": {"caption": "Figure 8.4. F1 of each tag on the test split, with the frequent tags on top. The numbers in brackets are its words in training and in test."}, "image": {"alt": "A row for each of fifteen tags, a mark for each of four losses. The marks of cross entropy, weighted cross entropy and DSC lie above 70 in all rows, most above 85, lowest at names, where DSC is eight points below cross entropy. Linear Tversky lies between 60 and 100 in the frequent rows and at zero in most rows of the rarer half."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 8.4", "figure": {"caption": "Figure 8.4. F1 of each tag on the test split, with the frequent tags on top. The numbers in brackets say how many words have the tag in training and in test."}, "image": {"alt": "A row for each of fifteen tags, a mark for each of four losses. The marks of cross entropy, weighted cross entropy and DSC lie above 70 in all rows, most above 85, lowest at names, where DSC is eight points below cross entropy. Linear Tversky lies between 60 and 100 in the frequent rows and at zero in most rows of the rarer half."}} tags=["hide-input"]
 show = [name for name in ("ce", "wce", "dsc", "tl") if name in trained] or experiment.losses
 f1 = pd.DataFrame(
     {name: per_tag(gold, adjusted(trained[name].logits["test"], test, 0.0))["F1"] for name in show}
@@ -560,14 +577,15 @@ pd.DataFrame(halves).T.round(1)
 
 # %% [markdown]
 # The triangles of `tl` lie at zero for most of the rarer tags. This is the collapse that you have met in
-# [chapter 04](04_dice_loss.ipynb).
+# [chapter 04](04_dice_loss.ipynb). The table has the mean F1 of the frequent and of the rarer half of the tags. In
+# these made-up sentences the rarer half is even the easier one for the other losses.
 
 # %% [markdown]
 # ### 8.9 Errors
 #
-# The other losses make errors, too. Which tags does the first model confuse with one another, and what does it do
-# with a word that it has not met in training? In Chinese a token is a character, and its label also says where a word
-# begins.
+# The other losses make errors, too. Which labels does cross entropy confuse most often, and how often is it right
+# for a token that it has not met in training? In Chinese a token is a character, and its label also says where a
+# word begins.
 
 # %%
 first = experiment.losses[0]
@@ -600,6 +618,8 @@ pd.DataFrame(novelty).T
 
 
 # %% [markdown]
+# Characters that are new to the tagger get the right label far less often than the others.
+#
 # #### Sentences of your own
 #
 # What does the tagger say about a sentence that you wrote yourself? Give the sentence to this function:
@@ -617,7 +637,7 @@ def tag(tokens, name):
     return [encoded.labels[i] for i in best]
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 OWN_SENTENCES = {
     "en": """
 The/DT old/JJ man/VBP the/DT boats/NNS ./.
@@ -658,42 +678,46 @@ print(f"{right} of {tokens} tokens are right")
 # %% [markdown]
 # ## On real text
 #
-# So far the sentences were made up. Is there a difference between dice and cross entropy on real text? All that
-# follows is drawn from records in `results/`.
+# The runs of the mechanics were on made-up sentences, and the first section had one run of each loss on real text.
+# Is there a difference between dice and cross entropy on real text if we train more often? All that follows is
+# drawn from records in `results/`.
 
 # %% [markdown]
 # ### 8.10 Six rare tags of English
 #
 # We begin with rare tags, because there a loss made for F1 should help most. In one task of the controlled study
 # ([chapter 17](17_when_does_dice_help.ipynb)) the tagger has to find six rare tags of the English treebank
-# {cite}`silveira2014ewt`, about one word in thirteen. All other tags become `O`. The encoder is pretrained and frozen, we
-# train a head on it, and each loss has several searches of its own.
+# {cite}`silveira2014ewt`. Together they cover about one word in thirteen, and all other tags become `O`. The
+# encoder is pretrained and frozen. On top of it we train only a small network with one hidden layer, the *head*,
+# and we search the settings of each loss several times.
 #
-# The table has F1 over the six tags. It also has the F1 of dice minus that of cross entropy from the log prior
-# (`ce_start`). Dice is there twice: once from a bias near 0 and once from the log prior. The baseline is a
-# dictionary.
+# The table has F1 over the six tags. It also has the F1 of dice minus that of cross entropy (CE) whose output bias
+# starts at the log prior. Dice is there twice: once from a bias near 0 and once from the log prior. The baseline is
+# the dictionary of Figure 8.1.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 row = searched.compared(rare_tags(), ["ce_start", "dice", "dice_start"])
 for how in ("argmax", "tuned"):
     for arm in ("dice", "dice_start"):
         if difference := searched.minus_start(rare_tags(), arm, how):
-            row[f"{arm} minus ce_start, {how}"] = str(difference)
+            name = searched.ARM_NAMES[arm]
+            row[f"{name}, minus CE, {how}"] = str(difference)
 pd.DataFrame({"UD, rare tags": row})
 
 # %% [markdown]
 # All F1 are near 90, and the dictionary has 71 ([Figure 8.1](fig-8-1)). We might have expected that dice finds more
 # of the rare tags. However, dice from a bias near 0 differs from cross entropy by less than half a point, at argmax
-# and with tuned thresholds, and both intervals include 0. Why? These tags are rare, but they are not hard. What
-# follows for you? If every word has a class and the encoder knows the language, the loss changes little.
+# and with tuned thresholds, and both intervals include 0. Why? With an F1 near 90 these tags are rare, but they are
+# not hard. What follows for you? If a frozen encoder already finds your rare tags, do not expect much from another
+# loss.
 
 # %% [markdown]
 # ### 8.11 Tables 3 and 4 of the paper
 #
-# The paper, however, reports gains. Its Table 3 is about Chinese and its Table 4 about English. Here you see the F1
-# of its tagger with cross entropy, and the printed gains of the three losses over it:
+# The paper reports gains. Its Table 3 is about Chinese and its Table 4 about English. Here you see the F1 of its
+# tagger with cross entropy, and the printed gains of the three losses over it:
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input", "nbval-check-output"]
 printed = {}
 for number in (3, 4):
     for row in paper.table(number).rows:
@@ -703,19 +727,20 @@ for number in (3, 4):
 pd.DataFrame(printed).T
 
 # %% [markdown]
-# In Chinese the dice losses gain up to two points, in English half a point or less. DSC is first in all five rows.
-# Before you rely on these gains, note three questions that the paper leaves open:
+# In Chinese the dice losses gain between 0.3 and 2.2 points, in English about half a point or less. DSC is first in
+# all five rows. Before you rely on these gains, note three questions that the paper leaves open:
 #
-# - **Were the words given?** Joint-POS, its first baseline, finds words and tags together. If the tagger
-#   got the gold words, the two cannot be compared. In this chapter the words are found.
-# - **What is a span in English?** With one tag for each word, precision equals recall. Table 4 prints two different
-#   numbers ([chapter 15](15_audit.ipynb)).
-# - **How many seeds, and which tags gained?** The paper reports only micro F1, so you cannot see whether rare tags gain.
+# - **Were the words given?** Joint-POS, its first baseline, finds words and tags together. If the paper's tagger
+#   got the gold words, the two cannot be compared. In this chapter the tagger has to find the words.
+# - **What is a span in English?** With one tag for each word, precision equals recall. Table 4 prints different
+#   numbers for the two ([chapter 15](15_audit.ipynb)).
+# - **How many seeds, and which tags gained?** The paper reports only micro F1, so you cannot see whether rare tags
+#   gain.
 #
-# We also trained this chapter's model from nothing on UD 1.4 for Chinese, four epochs with seven losses and three
-# seeds each ([The records](../docs/records.md)). A dictionary, the longest match of section 8.4, is fifteen points
-# ahead of every model. Therefore these runs say little about which loss is better. In them cross entropy leads the
-# dice losses by about one point, and the intervals of these differences exclude 0.
+# We also trained this chapter's model from random weights on UD 1.4 for Chinese, four epochs with seven losses and
+# three seeds each ([The records](../docs/records.md)). A dictionary, the longest match of section 8.4, is fifteen
+# points ahead of every model. Therefore these runs say little about which loss is better. In them cross entropy
+# leads the dice losses by about one point, and the intervals of these differences exclude 0.
 #
 # If you have a GPU, `make reproduce TABLE=3 PROFILE=paper` makes the rows with a Chinese BERT whose layers are all
 # trained, and `TABLE=4` makes the English ones. [From here to the paper](../docs/from_here_to_the_paper.md) tells you
@@ -724,21 +749,22 @@ pd.DataFrame(printed).T
 # %% [markdown]
 # ## Summary
 #
-# - Part-of-speech tagging has no negative class. Its imbalance is between the tags, and micro F1 hardly sees it, so report
-#   macro F1 or F1 by tag beside it.
-# - If words are given, precision, recall, F1 and accuracy are one number; if they have to be found, words are spans.
-# - On six rare tags in *real* English text, dice and cross entropy differ by less than a point, and we cannot tell which
-#   is better.
+# - Part-of-speech tagging has no negative class. Its imbalance is between the tags, and micro F1 hardly sees it, so
+#   report macro F1 or F1 by tag beside it.
+# - If words are given, precision, recall, F1 and accuracy are one number; if they have to be found, words are
+#   spans.
+# - On six rare tags in *real* English text, dice and cross entropy differ by less than a point, and we cannot tell
+#   which is better.
 # - A linear dice loss gives up most of the rarer tags (*made-up* text, one seed), so use the squared form.
-# - To move all thresholds at once, subtract τ times the log-shares from the logits and tune τ.
+# - To move all thresholds at once, subtract τ times the logarithm of each label's share from its logit, and tune τ.
 #
 # ## Exercises
 #
-# **1.** A tagger gives every word its right tag, with one exception: it gives all words of the rarest tag
-# the most frequent one. What are its micro and its macro F1 on the words of the test split? Say
-# which falls more before you compute them.
+# **1.** A tagger gives every word its right tag, with one exception: to all words of the rarest tag it gives the
+# most frequent tag. What are its micro and its macro F1 on the words of the test split? Say which falls more before
+# you compute them.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 8.1"} tags=["solution", "hide-cell"]
 truth_tags = words["test"]["tags"]
 lazy = [[most if tag == least else tag for tag in tags] for tags in truth_tags]
 {name: round(value, 2) for name, value in tagging.score_words(truth_tags, lazy).items()}
@@ -747,15 +773,16 @@ lazy = [[most if tag == least else tag for tag in tags] for tags in truth_tags]
 # **2.** Which weights does [Eq. 2](eq-2) give to the labels? By what factor does the rarest weigh
 # more than the most frequent?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 8.2"} tags=["solution", "hide-cell"]
 weights = pd.Series(log_ratio_weights(torch.as_tensor(counts), K=1.0).numpy(), encoded.labels)
 print(f"largest over smallest weight: {weights.max() / weights.min():.0f}")
 weights.sort_values().round(2).iloc[[0, 1, -2, -1]]
 
 # %% [markdown]
-# **3.** Which two tags does the last of the losses confuse most often on the test split? Are they those of section 8.9?
+# **3.** Which two labels does self-adjusting dice confuse most often on the test split? Are they those of section
+# 8.9?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 8.3"} tags=["solution", "hide-cell"]
 of_last = Counter((g, p) for _, g, p in tokens_of(predicted[last]) if g != p)
 pd.DataFrame([(*pair, n) for pair, n in of_last.most_common(5)], columns=columns)
 
@@ -764,7 +791,7 @@ pd.DataFrame([(*pair, n) for pair, n in of_last.most_common(5)], columns=columns
 # Score the joint labels as one tag for each character, without `B-` and `I-`. By how much does that raise
 # F1, and what does this tell you about comparing two papers?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 8.4"} tags=["solution", "hide-cell"]
 bare = [
     [[tag.removeprefix("B-").removeprefix("I-") for tag in tags] for tags in side]
     for side in (gold, predicted[first])
@@ -773,10 +800,10 @@ print(f"by span {score(gold, predicted[first])['f1']:.1f}", end=", ")
 print(f"by token {tagging.score_words(*bare)['f1']:.1f}")
 
 # %% [markdown]
-# **5.** Could the difference in macro F1 between cross entropy and DSC be due to the choice of test sentences alone?
-# Draw the test split five hundred times with replacement.
+# **5.** Could the difference in macro F1 between cross entropy and self-adjusting dice be due to the choice of test
+# sentences alone? Draw the test split five hundred times with replacement.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 8.5"} tags=["solution", "hide-cell"]
 tags_seen = sorted(n_test.index)
 counted = np.zeros((2, len(gold), len(tags_seen), 2))  # right words; predicted and gold words
 for side, name in enumerate((first, last)):
@@ -796,10 +823,10 @@ print(f"{last} minus {first}: 95% of the draws between {low:+.1f} and {high:+.1f
 
 # %% [markdown]
 # **6 (small research).** Make the rare tags rarer with `corpora.rebalance`, so that there are forty other words for
-# each word of theirs. How many words are left of each rare tag, and does weighted cross entropy help these tags then?
+# each word of theirs. How many words are left of each rare tag, and does weighted cross entropy help these tags?
 # Write the corpus to a file, run this chapter on it with five seeds, and compare macro F1 with `runs.paired_test`.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 8.6"} tags=["solution", "hide-cell"]
 from dicelab import corpora
 
 few = ("INTJ", "NUM", "PROPN")

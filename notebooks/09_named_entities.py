@@ -13,11 +13,12 @@
 # %% [markdown]
 # # 09 Named entities
 #
-# Suppose that you have trained a tagger to find the names in a text. It is right for nine words in ten, and it finds
-# nothing: most words of a text name nothing, and it has learned only that. Would another loss have found the names?
-# In this chapter we train one tagger with four losses, all else equal. Then we do the same with the model of the
-# paper's Table 5, which reads a sentence together with a question about one type of entity. To say it at once: on real
-# text, with a search of settings for each loss, we cannot tell whether dice or cross entropy finds more entities.
+# Suppose that you have trained a tagger to find the names in a text. It is right for nine words in ten, and it
+# finds nothing: most words of a text name nothing, and it has learned only that. Would another loss have found the
+# names? In this chapter we train one tagger with four losses, all else equal. Then we train the model of the
+# paper's Table 5, which reads a sentence together with a question about one type of entity. Here is the answer in
+# short: on real text, with a search of settings for each loss, we cannot tell whether dice or cross entropy finds
+# more entities.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -43,7 +44,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import re
 from copy import deepcopy
 from dataclasses import asdict, replace
@@ -92,7 +93,7 @@ def on_wnut17():
     return 100 * (1 - test["positive"] / test["rows"]), task["baseline"], f1
 
 
-# %% mystnb={"figure": {"caption": "Figure 9.1. WNUT 2017, real text. F1 of entities on the test set: circles at argmax, diamonds with a tuned threshold. The losses are means over searches (section 9.11). The grey cross shows how many words are O.", "name": "fig-9-1"}, "image": {"alt": "Five rows. A tagger that says O to every word has its cross at 93% and its circle at 0. A dictionary has 12. Cross entropy and dice, from a bias near 0 and from the log prior, all have their two marks close together, between 36 and 39."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 9.1", "figure": {"caption": "Figure 9.1. WNUT 2017, real text. F1 of entities on the test set: circles at argmax, diamonds with a tuned threshold. The F1 of a loss is a mean over searches (section 9.11). The grey cross is not an F1: it is the share of words that are O.", "name": "fig-9-1"}, "image": {"alt": "Five rows. A tagger that says O to every word has its cross at 93% and its circle at 0. A dictionary has 12. Cross entropy and dice, from a bias near 0 and from the log prior, all have their two marks close together, between 36 and 39."}} tags=["hide-input"]
 def draw_found():
     outside, dictionary, f1 = on_wnut17()
     _, ax = plt.subplots(figsize=(5.6, 2.5))
@@ -121,8 +122,8 @@ draw_found()
 
 # %% [markdown]
 # How do you read Figure 9.1? A tagger that says `O` to every word is right for 93% of the words, and its F1 is 0,
-# because it finds no entity. Cross entropy and dice have three times the F1 of a dictionary, which gives each
-# word the tag that it has most often in training. The two losses lie close together.
+# because it finds no entity. A dictionary gives each word the tag that it has most often in training. Cross entropy
+# and dice have three times its F1, and they lie close together.
 
 # %% [markdown]
 # (a-tagger-that-works)=
@@ -130,12 +131,12 @@ draw_found()
 #
 # Let us first see what a tagger of this chapter can do. We gave the cells below, from section 9.1 to 9.7, a real
 # corpus and a pretrained encoder: WNUT 2017 {cite}`derczynski2017wnut`, which has tweets, forum posts and comments,
-# and MiniLM, whose six layers are all trained. (With the parameters as they are printed in 9.1, the same cells
-# train in a minute on made-up sentences.) The result of the real run is kept as a record, without
-# the text of the corpus. Everything in this section is drawn from that record. `make real CHAPTER=09` runs it again.
-# The CPU core was busy with other work, so your run will need less time.
+# and MiniLM, whose six layers are all trained. (With the parameters that are printed in section 9.1, the same cells
+# train in a minute on made-up sentences.) The result of the real run is kept as a record, without the text of the
+# corpus. Everything in this section is drawn from that record. `make real CHAPTER=09` runs it again. The time below
+# was taken on a CPU core that was busy with other work, so your run will need less.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def real_run():
     """What the run on a real corpus left."""
     return runs.kept_page("09_named_entities")
@@ -152,13 +153,13 @@ def print_counts(page):
 print_counts(real_run())
 real_runs.describe(real_run(), "ce")
 
-# %% mystnb={"figure": {"caption": "Figure 9.2. WNUT 2017, the real run: F1 of entities on the validation sentences after each pass.", "name": "fig-9-real"}, "image": {"alt": "Two curves over four passes. Cross entropy rises from 43 to 57, steeply at first and then level. Dice starts higher, at 52, dips at the third pass and ends at 56."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 9.2", "figure": {"caption": "Figure 9.2. WNUT 2017, the real run: F1 of entities on the validation sentences after each pass.", "name": "fig-9-real"}, "image": {"alt": "Two curves over four passes. Cross entropy rises from 43 to 57, steeply at first and then level. Dice starts higher, at 52, dips at the third pass and ends at 56."}} tags=["hide-input"]
 real_runs.learning_curves(real_run())
 
 # %% [markdown]
 # These are the scores on the test sentences, with a 95% interval from draws of these sentences:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 real_runs.score_table(
     real_run(),
     {"precision": "precision", "recall": "recall", "f1": "F1"},
@@ -167,22 +168,22 @@ real_runs.score_table(
 )
 
 # %% [markdown]
-# The first two rows tell you how hard this corpus is. It was made of names that are new, so a dictionary of
-# the training entities finds nothing at all: letter for letter, not one of them occurs in the test sentences. (The
-# dictionary of Figure 9.1 looks up single words, and therefore finds a few.) The tagger
-# with cross entropy and a tuned threshold has an F1 of 43.6. Its precision is higher than its recall: about half of
-# what it finds is right, and it finds a little more than a third of what is there. Dice is three points lower here,
-# but this is one seed of each and one learning rate, and the intervals overlap. [Section 9.11](fig-9-5) compares the
+# The first two rows tell you how hard this corpus is. Its makers chose test sentences with new names, so a
+# dictionary of the training entities finds nothing at all: letter for letter, not one of them occurs in the test
+# sentences. (The dictionary of Figure 9.1 looks up single words, and therefore finds a few.) The tagger with cross
+# entropy and a tuned threshold has an F1 of 43.6. Its precision is higher than its recall: about half of what it
+# finds is right, and it finds a little more than a third of what is there. Dice is three points lower here, but
+# this is one seed of each and one learning rate, and the intervals overlap. [Section 9.11](fig-9-5) compares the
 # two losses properly.
 #
 # Which errors remain? For each type of entity the table counts what the tagger with cross entropy and a tuned
 # threshold did. An entity has a *wrong boundary* if the tagger found a part of it, or more than it. It is *missed* if
 # the tagger found none of its words. It is *invented* if no word of it belongs to a gold entity.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 for _group, _n in real_run()["novelty"].items():
     _share = f"{100 * _n['right'] / _n['gold']:.0f}%"
     print(f"{_group:6} in training: {_n['right']} of {_n['gold']} entities are found, {_share}")
@@ -190,17 +191,17 @@ for _group, _n in real_run()["novelty"].items():
 
 # %% [markdown]
 # Most errors are entities that the tagger does not see at all. It finds persons and locations best, which are
-# frequent in training and often have familiar words. For products, groups and creative works it misses more than half.
-# Where it does find the words of a product or a corporation, it often gives them another type: whether *Apple* names a
-# company or a thing is a question about the sentence, and not about the word.
+# frequent in training and often have familiar words. For products, groups and creative works it misses more than
+# half. Where it does find the words of a product or a corporation, it often gives them another type: only the
+# sentence can say whether *Apple* names a company or a thing.
 #
-# The last two lines explain the F1. Nearly all test entities are new to the tagger. Of the few that it has met in
-# training (in any case), it finds 21 of 24. Of the others it finds 36%, and these it can know only from their context
-# and from what the encoder has learned before.
+# The last two lines explain the F1. Nearly all test entities are new to the tagger. It has met 24 of them in
+# training, if we ignore upper and lower case, and it finds 21 of these 24. Of the others it finds 36%, and these it
+# can know only from their context and from what the encoder has learned before.
 #
-# Finally, a dozen sentences that we wrote ourselves. The brackets show what the tagger found:
+# Finally, here are a dozen sentences that we wrote ourselves. The brackets show what the tagger found:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def own_sentences(page):
     rows = [
         {"right": "✓" if row["tagged"] == row["gold"] else "", "tagged": row["tagged"]}
@@ -224,8 +225,9 @@ own_sentences(real_run())
 # ## The mechanics
 #
 # How is such a tagger made, and where does the loss enter? In this part we build one step by step. So that you can
-# run every cell in a few minutes, the sentences are made up and the encoder starts from nothing. Therefore this part
-# shows you how things work, but it cannot tell you which loss is best. Real text follows in the second half.
+# run every cell in a few minutes, the sentences are made up and the encoder starts from random weights. Therefore
+# this part shows you how things work, but it cannot tell you which loss is best. Real text follows in sections 9.9
+# to 9.12.
 #
 # ### 9.1 The parameters
 #
@@ -260,7 +262,9 @@ reader_epochs: int = 6  # passes of the reader of 9.8; 0 leaves it out
 language: str = "auto"  # of its questions: "auto", "en" or "zh"
 
 # %% [markdown]
-# The last two parameters belong to this chapter alone: they concern the reader of section 9.8.
+# The losses are cross entropy (`ce`), focal loss (`fl`), dice loss (`dl`) and self-adjusting dice (`dsc`). The last
+# two parameters belong to this chapter alone. They are about the *reader*, the model of section 9.8 that finds
+# entities by questions.
 
 # %%
 experiment = Experiment.from_namespace(
@@ -318,10 +322,11 @@ print(
 )
 
 # %% [markdown]
-# The score looks at whole entities. A predicted entity is right if its first word, its last word and its type are all
-# right. If any of the three is wrong, we count two errors: one gold entity is missed, and one entity is invented.
-# Precision, recall and F1 count entities in this way. What does the tagger score that says `O` to every word of the
-# test sentences?
+# The score looks at whole entities. A predicted entity is right if its first word, its last word and its type are
+# all right. If any of the three is wrong, we count two errors: one gold entity is missed, and one entity is
+# invented. Precision, recall and F1 count entities in this way. The library prints two scores of this kind. They
+# differ in an `I-` tag that continues nothing: in `f1`, our score, it begins no entity, and in `f1_conlleval`, the
+# score of many papers, it begins one. How does a tagger score that says `O` to every word of the test sentences?
 
 # %% tags=["nbval-check-output"]
 gold = entities["test"]["tags"]
@@ -406,10 +411,11 @@ for name in experiment.losses:
 
 
 # %% [markdown]
-# Before training the model guesses, so cross entropy is close to the logarithm of the number of labels. The two dice
-# losses work at set level: the whole batch is one set, and each label is compared with all the others. In both the
-# denominators are squared. For dice loss [Eq. 8](eq-8) prints it so. For self-adjusting dice it is a choice of this
-# book, because [Eq. 12](eq-12) has a linear denominator. Section 9.9 shows you what that choice changes.
+# Before training the model gives every label about the same probability, so cross entropy is close to the logarithm
+# of the number of labels. The two dice losses work at set level: the whole batch is one set, and each label is
+# compared with all the others. Both have squared denominators. [Eq. 8](eq-8) prints the dice loss in this form. For
+# self-adjusting dice it is a choice of this book, because [Eq. 12](eq-12) has a linear denominator. Section 9.9
+# shows what squared denominators change.
 
 # %% [markdown]
 # ### 9.5 Training
@@ -529,7 +535,7 @@ for name in experiment.losses[:1] + experiment.losses[-1:]:
 # One line of this loop is easy to overlook. `start_at_prior` sets the output bias to the log prior of the tags
 # ([section 2.3](start-bias)); without it, the bias starts at 0. What does this line change?
 
-# %% mystnb={"figure": {"caption": "Figure 9.3. Two losses, each from two starts: F1 on the validation split after each pass. Dashed lines: the output bias starts at 0. Solid lines: it starts at the log prior."}, "image": {"alt": "Four curves over ten epochs. Cross entropy from a bias of 0 starts at 0 and ends lowest, near 34; from the log prior it starts at 15 and ends near 46. Self-adjusting dice starts near 15 from both and ends near 45 from 0 and near 51 from the log prior."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 9.3", "figure": {"caption": "Figure 9.3. Two losses, each from two starts: F1 on the validation split after each pass. Dashed lines: the output bias starts at 0. Solid lines: it starts at the log prior."}, "image": {"alt": "Four curves over ten epochs. Cross entropy from a bias of 0 starts at 0 and ends lowest, near 34; from the log prior it starts at 15 and ends near 46. Self-adjusting dice starts near 15 from both and ends near 45 from 0 and near 51 from the log prior."}} tags=["hide-input"]
 for (name, start), f1 in by_hand.items():
     dashes = "-" if start == "prior" else "--"
     style = {**figures.style(name), "linestyle": dashes}
@@ -546,8 +552,8 @@ plt.show()
 # five points higher. Self-adjusting dice finds some in the first pass from either start, and it gains less from the
 # log prior.
 #
-# What follows for you? If you compared the two losses from a bias of 0, you would mostly compare their starts.
-# Therefore we give every loss of this chapter the log prior (the parameter `start`).
+# What follows for you? If you compared the two losses from a bias of 0, much of what you saw would come from the
+# start. Therefore we give every loss of this chapter the log prior (the parameter `start`).
 
 # %% [markdown]
 # In your own work you need not write this loop. The library's `train` takes the same steps with
@@ -619,16 +625,16 @@ scored["validation f1"] = pd.Series(validated)
 scored.round(1).astype(object).fillna("")
 
 # %% [markdown]
-# Papers usually print the rows `argmax`. The rows `tuned` are the same models with a tuned threshold. Why do we show
-# both? Suppose that cross entropy with a tuned threshold reached a dice loss: then that loss would only have moved
-# the threshold. This does not happen here. Tuning moves no row by more than two points, and both dice losses stay a
-# few points above cross entropy.
+# Papers usually print the rows `argmax`. The rows `tuned` are the same models with a tuned threshold. Why do we
+# show both? If cross entropy were as good as a dice loss once both thresholds are tuned, that dice loss would only
+# have moved the threshold. This does not happen here. Tuning moves no row by more than two points, and both dice
+# losses stay a few points above cross entropy.
 #
 # Does dice learn more, then? Before you conclude that, look at two things that this table lacks. The first is a
-# baseline that learns nothing: a dictionary of all entities in the training sentences, which marks each of them
-# wherever it occurs.
+# better baseline than `O` everywhere: a dictionary of all entities in the training sentences, which marks each of
+# them wherever it occurs.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 from dicelab.fit.floors import entities_by_dictionary
 
 looked_up = entities_by_dictionary(entities["train"], test)
@@ -638,9 +644,10 @@ print(f"a dictionary of the training sentences: F1 {by_dictionary['f1']:.1f}")
 # %% [markdown]
 # The dictionary has an F1 of 38.0. All four taggers are above it, so they have learned more than a list of names.
 #
-# The second is chance. These are made-up sentences, one seed and one learning rate. Before you believe the order of the
-# rows, run the chapter again with `seed` 1. [Section 17.4](17_when_does_dice_help.ipynb) trains both losses
-# from the log prior on two real corpora, with six draws of each. There we cannot tell which of the two is better.
+# The second is chance. The table has one seed and one learning rate, on made-up sentences. Before you believe the
+# order of the rows, run the chapter again with `seed` 1. [Section 17.4](17_when_does_dice_help.ipynb) trains cross
+# entropy and dice from the log prior on two real corpora of entities, with six draws of each. There we cannot tell
+# which of the two is better.
 
 # %% [markdown]
 # #### Precision against recall
@@ -648,7 +655,7 @@ print(f"a dictionary of the training sentences: F1 {by_dictionary['f1']:.1f}")
 # So far we have looked at two thresholds of each model. What if we look at all of them? If two losses lay on the same
 # curve, they would differ by their threshold alone.
 
-# %% mystnb={"figure": {"caption": "Figure 9.4. Each curve is one model under all thresholds of O. The mark on it is argmax."}, "image": {"alt": "Precision against recall on the validation split. The four curves rise together to a precision near 0.5 at a recall of 0.45. Cross entropy is highest at small recalls and ends first, before 0.5; focal loss and the two dice losses go on to recalls of 0.52 to 0.57."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 9.4", "figure": {"caption": "Figure 9.4. Each curve is one model under all thresholds of O. The mark on it is argmax."}, "image": {"alt": "Precision against recall on the validation split. The four curves rise together to a precision near 0.5 at a recall of 0.45. Cross entropy is highest at small recalls and ends first, before 0.5; focal loss and the two dice losses go on to recalls of 0.52 to 0.57."}} tags=["hide-input"]
 figures.precision_recall(
     {
         name: (
@@ -667,9 +674,10 @@ plt.legend(loc="upper right", title="loss", facecolor="white", framealpha=1, fra
 plt.show()
 
 # %% [markdown]
-# The curves are close, but they are not the same. Cross entropy is the most precise at a recall of 0.3. The two dice
-# losses, however, reach recalls that it does not reach with any threshold. Therefore the models differ in what they
-# have learned, and not only in their threshold. Whether that is due to the loss, one seed cannot tell you.
+# The curves are close, but they are not the same. Cross entropy is the most precise at a recall of 0.3. The two
+# dice losses, however, reach recalls that it does not reach with any threshold of `O`. Therefore the models differ
+# in what they have learned, and not only in their threshold. One seed cannot tell you whether that is due to the
+# loss.
 
 # %% [markdown]
 # ### 9.7 Errors
@@ -731,7 +739,7 @@ def tag(tokens, name):
     return [encoded.labels[i] for i in scores.argmax(-1)]
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 OWN_SENTENCES = entity_errors.OWN_SENTENCES
 
 # %%
@@ -839,7 +847,7 @@ pd.DataFrame(grown).T.round(1)
 # %%
 negative, positive = asked.counts()
 print(
-    f"tagger: {count.ratio:.1f} negatives a positive;",
+    f"tagger: {count.ratio:.1f} negatives per positive;",
     f"starts and ends: {negative / positive:.1f}",
 )
 
@@ -853,9 +861,9 @@ print(
 # %% [markdown]
 # #### Training the reader
 #
-# We train the first and the last of the losses in their binary forms, from the same start. A model that finds nothing
-# at a probability of one half may still rank the candidates well. Therefore we judge each epoch at its best
-# threshold. Thresholds are log-odds here: 0 is a probability of one half, and −6 is one of a quarter of a percent.
+# We train the first and the last of the losses in their binary forms, from the same start. A model that finds
+# nothing at a probability of one half may still rank the candidates well. Therefore we judge each epoch at its best
+# threshold. Thresholds are log-odds here: 0 is a probability of one half, and −3 is a probability of one in twenty.
 
 # %%
 def reader_scores(outputs, split, threshold):
@@ -918,30 +926,30 @@ both.astype(object).fillna("")
 
 
 # %% [markdown]
-# The biases of the reader start at the log-odds of a start and of an end. From there cross entropy learns well. Against
-# our expectation, self-adjusting dice is more than five points lower, at a probability of one half and with a tuned
-# threshold alike. With the tagger, cross entropy was the lower one. In other words, one run on made-up text says little
-# about which loss is better.
+# The reader starts at the log prior, too: its biases are the log-odds of the shares of starts and of ends. From
+# there cross entropy learns well. Against our expectation, self-adjusting dice is more than five points lower, at a
+# probability of one half (`argmax`) and with a tuned threshold alike. With the tagger, cross entropy was lower. So
+# one run on made-up text says little about which loss is better.
 #
-# Tuning is worth more to both readers than to the taggers. The lesson that remains is about the threshold: the
-# more imbalanced the decisions are, the less you learn from a comparison at one half.
+# Tuning gains more with both readers than with the taggers. What follows for you? Where decisions are this
+# imbalanced, tune the threshold before you compare losses.
 
 # %% [markdown]
 # ## On real text
 #
-# Made-up sentences have shown you how a tagger works. They could not tell you which loss finds more entities. For
-# that we need real text, several seeds, and a fair choice of the learning rate. All that follows is drawn from
-# records in `results/`.
+# Made-up sentences have shown you how a tagger works. They cannot tell you which loss finds more entities. For that
+# we need real text, several seeds, and a fair choice of the learning rate. All that follows is drawn from records
+# in `results/`.
 #
 # ### 9.9 Which losses train at the first try?
 #
 # You have a script that trains with cross entropy, and you exchange the loss. Does it still train?
-# `studies/first_try.py` tries this. It trains a pretrained encoder on a part of a real corpus for a few passes, with
-# the learning rate that suits cross entropy, and tunes nothing. The table has some of its rows. It gives F1 of
+# We tried this. The runs (`results/first_try.jsonl`) train a pretrained encoder on a part of a real corpus for a few passes,
+# with the learning rate that suits cross entropy, and tune nothing. The table has some of its rows. It gives F1 of
 # entities on validation and, for WNUT 2017, how many tags are right, in percent. Each cell has the mean over seeds,
-# their range, and after × their number.
+# their range, and after × the number of seeds.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def setup(parameters):
     """A run's loss and options, as a row of the table."""
     options, words = parameters["options"], [parameters["loss"]]
@@ -963,7 +971,7 @@ def setup(parameters):
 first_try = runs.kept_records("first_try")
 batches = {r["parameters"]["corpus"]: r["parameters"]["batch_size"] for r in reversed(first_try)}
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 tried = pd.DataFrame(
     {
         "corpus": r["parameters"]["corpus"],
@@ -978,7 +986,7 @@ by_setup = tried.groupby(["setup", "corpus"], sort=False)["f1"]
 real = ["wnut17", "crossner_ai", "ud_en_ewt", "mrpc", "squad11"]
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def spread(f1):
     """Mean, range and number of seeds."""
     low_to_high = f" [{f1.min():.1f}, {f1.max():.1f}]" if len(f1) > 1 else ""
@@ -999,20 +1007,22 @@ cells.rename(index=named).fillna("")
 
 # %% [markdown]
 # With linear denominators and γ = 1, dice and Tversky find no entity on WNUT 2017, after any of the passes. With
-# squared denominators they do, and so does cross entropy. Why? Suppose that γ is large beside the few gold words of a
-# class in a batch. Then a linear denominator punishes a class for all the probability that it gets. A squared
-# denominator hardly punishes small probabilities. [Section 16.14](16_why_it_does_not_optimise.ipynb) derives this. A
-# γ of 0.0001 repairs the linear form, too.
+# squared denominators they do, and so does cross entropy. Why? Suppose that γ is large compared with the few gold
+# words of a class in a batch. Then a linear denominator pushes down all probabilities of that class, small ones as
+# well. A squared denominator hardly pushes small probabilities. [Section 16.14](16_why_it_does_not_optimise.ipynb)
+# derives this. A γ of 0.0001 repairs the linear form, too.
 #
-# However, what looks like a repair need not be one. Leave `O` out of the mean over classes, and also the classes that
-# a batch lacks: then linear dice trains with two seeds of three. With the third its F1 looks no worse, on either
-# corpus, and nine tags in ten or more are wrong. The other changes that we tried were a higher learning rate, other
-# batches, a bias of `O`, and a warm start of one pass. None of them repairs more than one seed of three.
+# However, what looks like a repair need not be one. If you leave `O` out of the mean over classes, and also the
+# classes that a batch lacks, linear dice trains with two seeds of three. With the third seed its F1 looks no worse,
+# on either corpus, yet nine tags in ten or more are wrong. How can that be? Our F1 does not count an `I-` tag that
+# continues no entity. So a model can give such tags to the words that should be `O`, and F1 does not see it. The
+# other changes that we tried were a higher learning rate, other batches, a bias of `O`, and a warm start of one
+# pass. None of them repairs more than one seed of three.
 #
 # What follows for you? Keep the defaults: the library squares the denominators and skips the classes that a batch
-# lacks. We checked them on five corpora: these two, English parts of speech, MRPC and SQuAD. No default costs five
-# points against cross entropy with any seed. To see the collapse yourself, run this chapter's small encoder with `-p
-# loss dsc -y "{loss_options: {dsc: {squared: false}}}"`.
+# lacks. We checked them on five corpora: these two, English parts of speech, MRPC and SQuAD. With no seed was a
+# default loss as much as five points below cross entropy. To see the collapse yourself, run this chapter's small
+# encoder with `-p loss dsc -y "{loss_options: {dsc: {squared: false}}}"`.
 
 # %% tags=["remove-cell"]
 kept = tried.set_index(["corpus", "setup", "seed"])["f1"].sort_index()
@@ -1043,27 +1053,29 @@ records = [r for r in runs.kept_records("wnut17") if r["chapter"] == "09_named_e
 groups = runs.comparable(records)
 common, largest = groups[0]
 
-# %% mystnb={"figure": {"caption": "Figure 9.5. WNUT 2017, 1,700 training sentences. Above: test F1 of every seed at argmax, and the mean with its 95% interval. Below: F1 on the validation split after each pass.", "name": "fig-9-4"}, "image": {"alt": "Above, seven rows of three dots. Cross entropy, dice and self-adjusting dice with both exponents lie around one place, focal loss a little right of them, weighted cross entropy to the left, linear Tversky at zero. Below, validation F1 after each pass: all but linear Tversky rise steeply in the first passes and flatten together."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 9.5", "figure": {"caption": "Figure 9.5. WNUT 2017, 1,700 training sentences. Above: test F1 of every seed at argmax, and the mean with its 95% interval. Below: F1 on the validation split after each pass.", "name": "fig-9-4"}, "image": {"alt": "Above, seven rows of three dots. Cross entropy, dice and self-adjusting dice with both exponents lie around one place, focal loss a little right of them, weighted cross entropy to the left, linear Tversky at zero. Below, validation F1 after each pass: all but linear Tversky rise steeply in the first passes and flatten together."}} tags=["hide-input"]
 fig, axes = plt.subplots(2, 1, figsize=(5.6, 6.8))
 figures.seeds(largest, axes)
 plt.show()
 
 # %% [markdown]
-# From one seed to the next, F1 moves by up to five points. Therefore three seeds cannot rank cross entropy, dice and
-# self-adjusting dice, whose means lie within a point of each other. However, two things are clear. Linear Tversky
-# finds no entity with any seed, whatever the threshold. And weighted cross entropy shows you what a threshold does: at
-# argmax it is eight points below cross entropy, and with a tuned threshold it has the highest F1 of all.
+# From one seed to the next, F1 moves by up to five points. Therefore three seeds cannot rank cross entropy, dice
+# and self-adjusting dice, whose means lie within a point of each other. However, two things are clear. Linear
+# Tversky finds no entity with any seed, whatever the threshold. And weighted cross entropy shows you what a
+# threshold does: at argmax it is eight points below cross entropy, and with a tuned threshold, which the figure
+# does not show, it has the highest mean F1 of all.
 
 # %% [markdown]
 # ### 9.11 A search for each loss
 #
-# The runs above share one learning rate, which suits cross entropy. Would the answer change if each loss had its own?
-# The controlled study of [chapter 17](17_when_does_dice_help.ipynb) tries that, with a head on a frozen encoder.
-# Each loss gets five searches of sixteen trials each, which choose its settings on validation. The winner of
-# each search is then trained four times on fresh draws. [Figure 9.6](fig-9-5) shows the eight tasks with entities, for
-# squared dice ([Eq. 8](eq-8)) from both starts.
+# The runs above share one learning rate, which suits cross entropy. Would the answer change if each loss had its
+# own? The controlled study of [chapter 17](17_when_does_dice_help.ipynb) tries that. It trains only a small network
+# with one hidden layer, the *head*, on top of a frozen encoder. Each loss gets five searches of sixteen trials
+# each, which choose its settings on validation. The winner of each search is then trained four times on fresh draws
+# of the data. [Figure 9.6](fig-9-5) shows the eight tasks with entities, for squared dice ([Eq. 8](eq-8)) from both
+# starts.
 
-# %% mystnb={"figure": {"caption": "Figure 9.6. F1 of dice minus F1 of cross entropy from the log prior, on the test sets of eight tasks with entities: means over searches with 95% intervals.", "name": "fig-9-5"}, "image": {"alt": "Eight rows with two circles and two diamonds each, hollow where dice starts near 0. Nearly all lie within two points of 0, and the intervals of the hollow marks all include it."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 9.6", "figure": {"caption": "Figure 9.6. F1 of dice minus F1 of cross entropy from the log prior, on the test sets of eight tasks with entities: means over searches with 95% intervals.", "name": "fig-9-5"}, "image": {"alt": "Eight rows with two circles and two diamonds each, hollow where dice starts near 0. Nearly all lie within two points of 0, and the intervals of the hollow marks all include it."}} tags=["hide-input"]
 gaps = {
     name: {
         (arm, how): found
@@ -1080,21 +1092,22 @@ plt.show()
 
 
 # %% [markdown]
-# We expected that dice would be ahead at argmax at least, since it is made for F1. It is not. From a bias near 0, all
-# 16 intervals include 0, and no mean is further from 0 than a point and a half. From the log prior, one of 16
-# excludes 0: on literature, with tuned thresholds, dice is 2.5 points lower. Do not read much into it: among the
-# figure's 32 intervals, one or two are expected to exclude 0 by chance alone.
+# We expected that dice would be ahead at argmax at least, since it is made for F1. It is not. From a bias near 0,
+# all 16 intervals include 0, and no mean is further from 0 than a point and a half. From the log prior, one of 16
+# excludes 0: on the literature part of CrossNER, with tuned thresholds, dice is 2.5 points lower. Do not read much
+# into it: among the figure's 32 intervals, one or two are expected to exclude 0 by chance alone.
 #
 # What follows for you? Once each loss has its own learning rate, and cross entropy starts at the log prior, we cannot
 # tell which of the two finds more entities. If you want a higher F1, there may be a cheaper way than another loss.
 
 # %% [markdown]
-# ### 9.12 The same logits, decoded otherwise
+# ### 9.12 The same logits, decoded in another way
 #
-# One such way starts after training: the same logits can be decoded in another way. You have met the bias of `O`; two
-# other decoders also leave the model as it is. We begin with *valid*. Among all sequences of tags in which every `I-`
-# continues an entity of its type, it takes the best one. Viterbi's algorithm finds it, without transition weights (in
-# the library `tagging.decode(..., valid=True)`):
+# One cheaper way begins after training: a decoder turns the logits into tags, and you can change the decoder. You
+# have met the bias of `O`, and two other decoders also leave the model as it is. We begin with *valid*. Among all
+# sequences of tags in which every `I-` continues an entity of its type, it takes the sequence with the largest sum
+# of logits. Viterbi's algorithm finds this sequence, without transition weights (in the library
+# `tagging.decode(..., valid=True)`):
 
 # %%
 def viterbi(scores, labels):
@@ -1113,12 +1126,12 @@ def viterbi(scores, labels):
 
 
 # %% [markdown]
-# The other decoder, *confidence*, starts from *valid* with a bias that calls too many words entities. It then keeps
-# an entity only if the mean log-probability of its tags is above a threshold. What does each decoder add?
-# `studies/decoding.py` decodes the logits of heads on a frozen encoder, ten draws for each loss, with biases and
-# thresholds from validation. The table has the test F1 of argmax, and what the others add to it:
+# The other decoder, *confidence*, starts from *valid*, with a bias of `O` at which the tagger predicts too many
+# entities. It then keeps an entity only if the mean log-probability of its tags is above a threshold. What does
+# each decoder add? We decoded the logits of heads on a frozen encoder, ten draws for each loss, with biases
+# and thresholds from validation. The table has the test F1 of argmax, and what the others add to it:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 decodings = runs.kept_records("decoding")
 DECODERS = {
     "argmax": "test",
@@ -1136,7 +1149,7 @@ def of_draws(corpus, loss, way, metric="f1"):
     return np.array([r["metrics"][DECODERS[way]][metric] for r in kept_draws])
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 decoded_corpora = list(dict.fromkeys(r["parameters"]["corpus"] for r in decodings))
 added = {
     (corpus, loss, way): runs.interval(
@@ -1159,12 +1172,13 @@ pd.Series(
 # sees one word at a time contradicts itself. For example, for a hundred entities that argmax finds on CrossNER, there
 # are some forty `I-` tags that continue nothing.
 #
-# The bias of `O` and *confidence* add a point and a half at most, and not everywhere. What a decoder adds to
-# the two losses differs by a point at most. So use *valid* with any loss. One caution remains: these records do not say
-# how much of the gain is left when the layers of the encoder are trained.
+# On top of *valid*, the bias of `O` and *confidence* add a point and a half at most, and on Wikigold *confidence*
+# takes a point away. What a decoder adds differs between the two losses by a point at most. So use *valid* with any
+# loss. One caution remains: these records do not say how much of the gain is left when the layers of the encoder
+# are trained.
 
 # %% [markdown]
-# ### 9.13 The paper
+# ### 9.13 Table 5 of the paper
 #
 # How does all this compare with what the paper prints? Its Table 5 uses a larger encoder, and the reader in the place
 # of the tagger. For CoNLL 2003 {cite}`tjongkimsang2003conll` it has these rows:
@@ -1176,9 +1190,10 @@ for row in paper.table(5).rows:
         print(f"{row.model:14} P {p:.2f}  R {r:.2f}  F1 {f:.2f}")
 
 # %% [markdown]
-# The gain printed for DSC over the first row is 0.29. It does not survive when [chapter 15](15_audit.ipynb)
-# recomputes that row's F1 from its own precision and recall. On the other three corpora of the table the
-# gains are larger. However, the table does not tell you how many seeds were run, or how the threshold was chosen.
+# The gain printed for self-adjusting dice (DSC) over the first row is 0.29. It disappears when
+# [chapter 15](15_audit.ipynb) recomputes the F1 of the first row from the precision and recall of that row. On the
+# other three corpora of the table the gains are larger. However, the table does not tell you how many seeds were
+# run, or how the threshold was chosen.
 
 # %% [markdown]
 # None of our runs above has this setting. If you have a GPU, `make reproduce TABLE=5 PROFILE=paper` makes the rows
@@ -1188,13 +1203,14 @@ for row in paper.table(5).rows:
 # %% [markdown]
 # ## Summary
 #
-# - Judge a tagger by F1 over entities and by the share of its tags that are right: either of the two alone can
-#   look healthy while the tagger is useless.
-# - Start every loss at the log prior and tune its threshold before you compare losses.
-# - On eight tasks of *real* text, with five searches for each loss, we cannot tell whether dice or cross entropy finds more
-#   entities.
+# - Judge a tagger by F1 over entities and by the share of its tags that are right: either of the two alone can look
+#   healthy while the tagger is useless.
+# - Before you compare losses, give them the same start, such as the log prior, and tune the threshold of each.
+# - On eight tasks of *real* text, with five searches for each loss, we cannot tell whether dice or cross entropy
+#   finds more entities.
 # - A linear dice loss with γ = 1 finds no entity on WNUT 2017, so use the squared form.
-# - A decoder of valid sequences adds half a point to six to either loss, without training or tuning.
+# - A decoder of valid sequences adds between half a point and six points to either loss, without training or
+#   tuning.
 
 # %% [markdown]
 # ## Exercises
@@ -1202,7 +1218,7 @@ for row in paper.table(5).rows:
 # **1.** A tagger finds the boundaries of all entities and gets every type wrong. What are its
 # accuracy and its F1 on the test split? Write down your guess before you compute it.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 9.1"} tags=["solution", "hide-cell"]
 kinds = sorted({tag[2:] for tags in gold for tag in tags if tag != "O"})
 other = dict(zip(kinds, kinds[1:] + kinds[:1], strict=True))
 wrong = [[t if t == "O" else t[:2] + other[t[2:]] for t in tags] for tags in gold]
@@ -1211,15 +1227,15 @@ wrong = [[t if t == "O" else t[:2] + other[t[2:]] for t in tags] for tags in gol
 # %% [markdown]
 # **2.** What happens to precision and recall if you forbid `O` altogether?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 9.2"} tags=["solution", "hide-cell"]
 never = tagging.decode(trained[first].logits["test"], test, encoded.labels, outside_bias=-1e4)
 {name: round(value, 1) for name, value in tagging.score(gold, never).items()}
 
 # %% [markdown]
-# **3.** Some scorers let an entity begin with `I-`. Replace every `B-` of a prediction by `I-`,
-# and compare the strict score with a count of lenient spans.
+# **3.** Some scorers let an entity begin with `I-`. Replace every `B-` of a prediction by `I-`, and compare the
+# strict score with the number of entities that a lenient scorer finds.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 9.3"} tags=["solution", "hide-cell"]
 inside = [[t.replace("B-", "I-") for t in tags] for tags in predicted[last]]
 pairs = zip(inside, gold, strict=True)
 lenient = sum(len(set(corpora.spans(i)) & set(corpora.spans(g))) for i, g in pairs)
@@ -1227,10 +1243,10 @@ strict = tagging.score(gold, inside)
 print(f"strict recall {strict['recall']:.1f}, entities found by a lenient count: {lenient}")
 
 # %% [markdown]
-# **4.** Make an embedded corpus with twenty negatives for each positive. What weights does
-# [Eq. 2](eq-2) give to its labels, and which label gets the largest?
+# **4.** Use `corpora.rebalance` to drop sentences from the embedded corpus until it has twenty negatives for each
+# positive. What weights does [Eq. 2](eq-2) give to its labels, and which label gets the largest?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 9.4"} tags=["solution", "hide-cell"]
 english = corpora.load("embedded-entities-en", task="tagging")
 english["train"] = corpora.rebalance(english["train"], 20, task="tagging")
 rare = tagging.encode(english, tokenizer, max_length=64)
@@ -1241,7 +1257,7 @@ pd.Series(weights.numpy().round(2), index=rare.labels)
 # **5.** Could the difference between the first and the last loss be due to the choice of test sentences alone? Draw the
 # test split a thousand times with replacement.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 9.5"} tags=["solution", "hide-cell"]
 draw = np.random.default_rng(0).integers(len(gold), size=(1000, len(gold)))
 
 
@@ -1261,8 +1277,8 @@ print(f"{last} minus {first}: 95% of the draws between {low:+.1f} and {high:+.1f
 # %% [markdown]
 # ## The record
 #
-# If you set `output_dir`, the last cell writes one JSON file for each loss. It says what this run was and what came
-# of it.
+# If you set `output_dir`, the cells below write one JSON file for each loss, with the parameters and the scores of
+# the run.
 
 # %%
 for name, result in trained.items():

@@ -677,7 +677,7 @@ pd.DataFrame(rows[:6], columns=["question", "gold", first, f"decisions, {last}"]
 # ### 10.8 SQuAD 1.1: the choice beside the decisions
 #
 # A first look, on 4,000 questions of SQuAD 1.1 {cite}`rajpurkar2016squad`, has a small pretrained encoder, two passes and
-# one seed (`studies/reading.py`). The choice is ahead of the decisions with dice, by eight points of exact
+# one seed. The choice is ahead of the decisions with dice, by eight points of exact
 # match and ten of F1. All these questions have an answer, so no threshold plays a part. Is this the price of
 # decisions, or of the way they were trained?
 
@@ -888,7 +888,7 @@ page = real_runs.keep(
     experiment,
     data={
         **{split: len(rows) for split, rows in questions.items()},
-        "negatives a positive": negative / positive,
+        "negatives per positive": negative / positive,
     },
     results=trained,
     scores=[

@@ -13,11 +13,11 @@
 # %% [markdown]
 # # 11 Paraphrases
 #
-# "How old is he?" and "What is his age?" Do two such sentences say the same? You may know the task from a forum that
-# looks for duplicates of your question. Here a positive has a few negatives, not hundreds. Does a loss made for F1
-# still help? On three of four real corpora dice scores five to eight points of F1 above cross entropy at argmax. It
-# does so from an output bias near 0 and from the log prior alike. However, once you tune both thresholds, every
-# interval includes 0, and we cannot tell which loss is better.
+# "How old is he?" and "What is his age?" Do two such sentences say the same? You may know the task from a forum
+# that looks for duplicates of your question. Here a positive has a few negatives, not hundreds. Does a loss made
+# for F1 still help? On three of four tasks with real text, dice scores five to eight points of F1 above cross
+# entropy at argmax. It does so from an output bias near 0 and from the log prior alike. However, once you tune both
+# thresholds, every interval includes 0, and we cannot tell which loss is better.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -43,7 +43,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import re
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -97,7 +97,7 @@ def differences(arms=("dice", "dice_start")):
     }
 
 
-# %% mystnb={"figure": {"caption": "Figure 11.1. F1 of dice over the positive class minus F1 of cross entropy from the log prior, on the test set: means over searches with 95% intervals. Section 11.9 explains how the models were trained.", "name": "fig-11-1"}, "image": {"alt": "Four rows, each with two circles for argmax and two diamonds for the tuned threshold, hollow where dice starts near 0. The hollow circles lie at 8 for QQP with 2% positives, at 5 for QQP with 10%, just below 0 for QQP with 30%, and at 5 for MRPC. All intervals of the diamonds include 0."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 11.1", "figure": {"caption": "Figure 11.1. F1 of dice over the positive class minus F1 of cross entropy from the log prior, on the test set: means over searches with 95% intervals. Section 11.9 explains how the models were trained.", "name": "fig-11-1"}, "image": {"alt": "Four rows, each with two circles for argmax and two diamonds for the tuned threshold, hollow where dice starts near 0. The hollow circles lie at 8 for QQP with 2% positives, at 5 for QQP with 10%, just below 0 for QQP with 30%, and at 5 for MRPC. All intervals of the diamonds include 0."}} tags=["hide-input"]
 def draw_differences():
     found = {titles()[task]: effects for task, effects in differences().items()}
     fig, ax = plt.subplots(figsize=(5.6, 4.2))
@@ -110,20 +110,20 @@ draw_differences()
 
 
 # %% [markdown]
-# Section 11.9 explains this figure. Before that, we look at one model, and at how far you get without a loss made for
-# F1.
+# Section 11.9 explains this figure. Before that, we look at what a trained model can do.
 
 # %% [markdown]
 # (a-model-of-paraphrases)=
 # ## A model that works
 #
 # What does a model of this chapter get right, and what wrong? We gave the cells below, from section 11.1 to 11.7, a
-# real corpus and a pretrained encoder: questions from Quora, in a part of QQP where half of the pairs are duplicates
-# {cite}`wang2017bilateral`, and MiniLM, whose six layers are all trained. (With the parameters as they are printed in
-# 11.1, the same cells train in a minute on made-up sentences.) The result of the run is kept as a record, without the
-# text of the corpus. Everything in this section is drawn from that record. `make real CHAPTER=11` runs it again.
+# real corpus and a pretrained encoder: questions from Quora, in a part of QQP where half of the pairs are
+# duplicates {cite}`wang2017bilateral`, and MiniLM, whose six layers are all trained. (With the parameters that are
+# printed in section 11.1, the same cells train in a minute on made-up sentences.) The result of the run is kept as
+# a record, without the text of the corpus. Everything in this section is drawn from that record.
+# `make real CHAPTER=11` runs it again.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def real_run():
     """What the run on a real corpus left."""
     return runs.kept_page("11_paraphrases")
@@ -140,13 +140,13 @@ def print_counts(page):
 print_counts(real_run())
 real_runs.describe(real_run(), "ce")
 
-# %% mystnb={"figure": {"caption": "Figure 11.2. QQP, the real run: F1 of duplicates on the validation pairs after each pass.", "name": "fig-11-real"}, "image": {"alt": "Two curves over three passes that lie on one another. Both rise from 81 to 84."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 11.2", "figure": {"caption": "Figure 11.2. QQP, the real run: F1 of duplicates on the validation pairs after each pass.", "name": "fig-11-real"}, "image": {"alt": "Two curves over three passes that lie on one another. Both rise from 81 to 84."}} tags=["hide-input"]
 real_runs.learning_curves(real_run())
 
 # %% [markdown]
 # These are the scores on the test pairs, with a 95% interval from draws of these pairs:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 real_runs.score_table(
     real_run(),
     {"f1": "F1", "accuracy": "accuracy"},
@@ -154,29 +154,29 @@ real_runs.score_table(
 )
 
 # %% [markdown]
-# Read the table from the top. "Always yes" already has an F1 of 66.7, because half of the pairs are positive.
-# Counting shared words brings it to 75.1. So of the 83.0 points that the trained model has, most can be had without
-# training. We cannot tell which of the two losses is better: they differ by a tenth of a point, and their intervals
-# are alike. With as many positives as negatives, the tuned threshold lies near one half, and tuning changes nothing
-# either.
+# Read the table from the top. "Always yes" already has an F1 of 66.7, because half of the pairs are positive
+# ([Eq. 11.1](eq-11-1)). A count of shared words reaches 75.1. So of the 83.0 points that the trained model has, a
+# rule without training reaches most. We cannot tell which of the two losses is better: they differ by a tenth of a
+# point, and their intervals are alike. With as many positives as negatives, the tuned threshold lies near one half,
+# and tuning changes nothing either.
 #
-# Which pairs does the model with cross entropy get wrong? We sort its test pairs by how many words the two questions
-# share:
+# Which pairs does the model with cross entropy get wrong? We sort the test pairs by how many words the two
+# questions share. A duplicate is *missed* if the model says no, and another pair is *taken for one* if the model
+# says yes:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
 
 
 # %% [markdown]
-# Where the questions share few words, the model misses more than a quarter of the duplicates. Where they share most,
-# it is the other way round: the model takes four in ten of the
-# other pairs for duplicates. In other words, the
-# model has learned more than counting, but it still leans on shared words.
+# Where the questions share few words, the model misses more than a quarter of the duplicates. Where they share
+# most, it misses few, but it takes four in ten of the other pairs for duplicates. In other words, the model still
+# leans on shared words.
 #
 # Can you trust its probabilities? We sort the test pairs by predicted probability, into ten equal groups, and look at
 # the share of each group that is a duplicate:
 
-# %% mystnb={"figure": {"caption": "Figure 11.3. QQP, the real run: ten equal groups of test pairs by predicted probability, and the share of each that is a duplicate.", "name": "fig-11-reliable"}, "image": {"alt": "Predicted probability against the share of duplicates, with a grey diagonal. Both curves lie above the diagonal at the left, where a prediction of 0.1 comes true three times in ten, and below it at the right, where one of 0.8 comes true two times in three."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 11.3", "figure": {"caption": "Figure 11.3. QQP, the real run: ten equal groups of test pairs by predicted probability, and the share of each that is a duplicate.", "name": "fig-11-reliable"}, "image": {"alt": "Predicted probability against the share of duplicates, with a grey diagonal. Both curves lie above the diagonal at the left, where a prediction of 0.1 comes true three times in ten, and below it at the right, where one of 0.8 comes true two times in three."}} tags=["hide-input"]
 def draw_reliability(groups):
     _, ax = plt.subplots(figsize=(4.4, 3.4))
     ax.plot([0, 1], [0, 1], color="#C4C4C4", linewidth=1)
@@ -197,7 +197,7 @@ draw_reliability(real_run()["reliability"])
 #
 # Finally, here are twelve pairs that we wrote ourselves. In half of them the second question only looks like the first:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def own_pairs(page):
     says = {True: "yes", False: "no"}
     rows = [
@@ -216,11 +216,11 @@ def own_pairs(page):
 own_pairs(real_run())
 
 # %% [markdown]
-# Only half of the answers are right. The model finds that *population* and *how many people live* go together, which
-# no count of words would. However, it is easily misled. It takes the train from Lyon for the one to Lyon, rain water
-# for sea water, and keeping basil for drying it, each with a probability above 0.9. How can an F1 of 83 on the test
-# set go with six answers of twelve here? The test set has few pairs that were made to mislead. If your data has many,
-# write some of your own and look.
+# Only half of the answers are right. The model finds that *population* and *how many people live* go together,
+# which no count of words would. However, it is easily misled. It takes the train from Lyon to Geneva for the train
+# from Geneva to Lyon, rain water for sea water, and keeping basil for drying it, each with a probability above 0.9.
+# How can an F1 of 83 on the test set go with six right answers of twelve here? The test set has few pairs that were
+# made to mislead. If your data has many, write some of your own and look.
 #
 # To try two questions of your own, type `dicebook try 11 "..." "..."`. A smaller model, a linear one on the frozen
 # MiniLM, answers in seconds.
@@ -228,14 +228,15 @@ own_pairs(real_run())
 # %% [markdown]
 # ## The mechanics
 #
-# How is such a model made, and how do you judge it? In this part we build one step by step. So that you can run every
-# cell in a minute or two, the pairs are made up and the encoder starts from nothing. Therefore this part shows you
-# how things work, but it cannot tell you which loss is best.
+# How is such a model made, and how do you judge it? In this part we build one step by step. So that you can run
+# every cell in a minute or two, the pairs are made up and the encoder starts from random weights. Therefore this
+# part shows you how things work, but it cannot tell you which loss is best.
 #
 # ### 11.1 The parameters
 #
-# The next cell holds everything that you can change, as in [section 8.1](08_part_of_speech.ipynb). For example, this
-# command takes a real corpus and a real encoder:
+# The next cell holds everything that you can change, as in [section 8.1](08_part_of_speech.ipynb). The losses are
+# cross entropy (`ce`), dice loss (`dl`) and self-adjusting dice (`dsc`). For example, this command takes a real
+# corpus and a real encoder:
 #
 # ```bash
 # papermill notebooks/11_paraphrases.ipynb out.ipynb -p corpus mrpc \
@@ -262,7 +263,7 @@ precision: str = "auto"  # "auto", "fp32", "bf16" or "fp16"
 tensorboard: bool = False  # curves into output_dir
 output_dir: str = ""  # checkpoints, records; "" keeps nothing
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 experiment = Experiment.from_namespace(globals())
 print(f"{len(experiment.losses)} losses on {experiment.corpus}: {', '.join(experiment.losses)}")
 
@@ -293,16 +294,16 @@ pd.DataFrame(corpus_of_pairs["train"].select(np.concatenate(of_each)))
 # The label is 1 if the two sentences say the same. Compare the pairs: it is not enough to count
 # shared words. How many pairs of each kind are there?
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input", "nbval-check-output"]
 count = corpora.imbalance(corpus_of_pairs, task="pairs")
 print(f"{count.negative:,} negative pairs, {count.positive:,} positive pairs in train")
 print(f"{count.ratio:.2f} negatives for each positive")
 
 
 # %% [markdown]
-# The score is the F1 of the positive pairs. How high is it before we train anything? Three answers need no model:
-# always no, always yes, and yes with the probability that the training pairs suggest. A fourth answer counts shared
-# words and says yes if there are many of them. How many are enough, we choose on the validation pairs.
+# The score is the F1 of the positive pairs. How high is it before we train anything? Three rules do not look at the
+# pair: always no, always yes, and a coin that says yes as often as the training pairs are positive. A fourth rule
+# counts shared words and says yes if there are many of them. We choose on the validation pairs how many are enough.
 
 # %%
 def shared_words(rows):
@@ -344,7 +345,7 @@ pd.DataFrame(free).T.round(1)
 # is this F1. For example, in MRPC two pairs of three are paraphrases, so you have an F1 of 80 there without looking
 # at a single sentence. Put this number beside every F1 that you read or report.
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input", "nbval-check-output"]
 for name, positives in {"QQP": 0.37, "MRPC": 0.67}.items():
     always_yes = 200 * positives / (1 + positives)
     print(f"{name}: π = {positives:.2f}, always yes has F1 {always_yes:.1f}")
@@ -411,7 +412,7 @@ for name in experiment.losses:
         evaluate=evaluate,
     )
 
-# %% mystnb={"figure": {"caption": "Figure 11.4. F1 of the positive pairs on the validation split after each pass. The grey line is always yes."}, "image": {"alt": "Three curves over twelve epochs and a grey horizontal line at 54. All start at zero. After the second epoch the two dice losses are above the grey line and cross entropy is below it. At the end dice and self-adjusting dice are near 64, cross entropy is on the line."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 11.4", "figure": {"caption": "Figure 11.4. F1 of the positive pairs on the validation split after each pass. The grey line is always yes."}, "image": {"alt": "Three curves over twelve epochs and a grey horizontal line at 54. All start at zero. After the second epoch the two dice losses are above the grey line and cross entropy is below it. At the end dice and self-adjusting dice are near 64, cross entropy is on the line."}} tags=["hide-input"]
 for name, result in trained.items():
     steps = [entry["epoch"] for entry in result.history]
     f1 = [entry["validation_f1"] for entry in result.history]
@@ -424,8 +425,8 @@ plt.legend(title="loss")
 plt.show()
 
 # %% [markdown]
-# The grey line is "always yes". A model that remains on it has learned no more than the share of the positives. If
-# a curve leaves the line, is its model better, or only its threshold?
+# The grey line is "always yes". Where a curve is on this line, its F1 is no better than that of a rule which never
+# looks at the pair. If a curve rises above the line, is its model better, or only its threshold?
 
 # %% [markdown]
 # ### 11.5 Scores, and two baselines
@@ -450,22 +451,23 @@ for name, result in trained.items():
         chosen = pairs.decode(chosen_on, threshold=t)
         validated[name, how] = pairs.score(truth, chosen)
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 scores = pd.DataFrame(table).T.round(1)
 scores = scores.assign(**{"validation f1": pd.DataFrame(validated).loc["f1"].round(1)})
 scores.astype(object).fillna("")
 
 # %% [markdown]
-# Compare `tuned` with `tuned`. The threshold is then the best for both, so a difference that is left comes from what
-# the models learned. But do not read too much into it: one pair of these 400 more or less moves F1 by about 0.3
-# points.
+# Compare the rows `tuned` with each other. Each model then has its own best threshold, so a difference that is left
+# comes from what the models learned. But do not read too much into it: one pair of these 400 more or less moves F1
+# by about 0.3 points. Nor is the best threshold of a small validation split always the best on the test split, so a
+# row `tuned` can be lower than its row `argmax`.
 #
 # #### Precision against recall
 #
 # Does one of the models rank the pairs better, whatever the threshold? To see this, we draw precision against recall
 # for all thresholds at once:
 
-# %% mystnb={"figure": {"caption": "Figure 11.5. Each curve is one model under all thresholds, on the validation split. Grey: always yes at any recall."}, "image": {"alt": "Precision against recall for three models, falling from the top left to the grey line at the lower right, the share of the positives. The curves cross."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 11.5", "figure": {"caption": "Figure 11.5. Each curve is one model under all thresholds, on the validation split. Grey: always yes at any recall."}, "image": {"alt": "Precision against recall for three models, falling from the top left to the grey line at the lower right, the share of the positives. The curves cross."}} tags=["hide-input"]
 labels = np.array(splits["validation"]["label"])
 curves = {}
 for name, result in trained.items():
@@ -485,7 +487,7 @@ plt.show()
 # threshold which model is better.
 
 # %% [markdown]
-# ### 11.6 How sure are they?
+# ### 11.6 How sure are the models?
 #
 # You may need more than a decision: how likely is it that two sentences say the same? We check whether the
 # probabilities are true. For this we sort the test pairs by predicted probability into ten equal groups, and compute
@@ -501,7 +503,7 @@ def reliability(p, truth, groups=10):
     return said, came, float(sizes @ abs(said - came) / len(p))
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 probability = {
     name: special.expit(pairs.margins(result.logits["test"])) for name, result in trained.items()
 }
@@ -516,7 +518,7 @@ pd.DataFrame(
     }
 ).T.round(1)
 
-# %% mystnb={"figure": {"caption": "Figure 11.6. Ten equal groups of test pairs by predicted probability, and the share of each that is positive."}, "image": {"alt": "Predicted probability against the share of positives, with a grey diagonal. All three curves run flatter than the diagonal: where a model says nearly 0 the share is well above, where it says nearly 1 well below."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 11.6", "figure": {"caption": "Figure 11.6. Ten equal groups of test pairs by predicted probability, and the share of each that is positive."}, "image": {"alt": "Predicted probability against the share of positives, with a grey diagonal. All three curves run flatter than the diagonal: where a model says nearly 0 the share is well above, where it says nearly 1 well below."}} tags=["hide-input"]
 plt.plot([0, 1], [0, 1], color="#C4C4C4", linewidth=1)
 for name, (said, came, _) in reliable.items():
     plt.plot(said, came, marker="o", markersize=4, label=name, **figures.style(name))
@@ -527,16 +529,17 @@ plt.show()
 
 # %% [markdown]
 # The grey line is where the probabilities are true: of the pairs to which a model on this line gives 0.7, seven in
-# ten are positive. The calibration error is the mean distance from the line, in percent. All three models are far too
-# sure. Why? After twelve passes over 1,200 pairs the training loss of cross entropy is below 0.05: the model is sure
-# of nearly every training pair, and it remains sure on new ones.
+# ten are positive. The calibration error in the table is the mean distance from this line, in percentage points.
+# The column beside it says for how many percent of the pairs a model is unsure, with a probability between 0.1 and
+# 0.9. All three models are far too sure. Why? After twelve passes over 1,200 pairs the training loss of cross
+# entropy is below 0.05: the model is sure of nearly every training pair, and it remains sure on new ones.
 
 # %% [markdown]
 # ### 11.7 Errors
 #
-# Which pairs does the first model get wrong, with its tuned threshold? We sort the test pairs into three equal groups
-# by how many words their two sentences share. An error is of one of two kinds: a positive pair is *missed*, or a
-# negative one is *taken for one*.
+# Which pairs does the first model, that of cross entropy, get wrong with its tuned threshold? We sort the test
+# pairs into three equal groups by how many words their two sentences share. An error is of one of two kinds: a
+# positive pair is *missed*, or a negative one is *taken for one*.
 
 # %%
 first, last = experiment.losses[0], experiment.losses[-1]
@@ -561,8 +564,8 @@ errors = errors_by_overlap(predicted[first, "tuned"])
 pd.DataFrame(errors).T
 
 # %% [markdown]
-# The pairs with the highest loss are those on which the model was sure and wrong. Read some of them before you change
-# a model, because often the label is wrong, or arguable.
+# The pairs with the highest loss are those on which the model was sure and wrong. Read some of them before you
+# change a model, because in real corpora the label itself is often wrong or arguable.
 
 # %%
 margin = pairs.margins(trained[first].logits["test"])
@@ -589,7 +592,7 @@ def probability(one, two, name):
     return float(special.expit(pairs.margins(logits.float().cpu())[0]))
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 OWN_PAIRS = """
 1 | How do I keep basil alive in winter? | What is the best way to get a basil plant through the winter?
 0 | How do I keep basil alive in winter? | How do I dry basil for the winter?
@@ -613,7 +616,7 @@ for line in OWN_PAIRS.strip().splitlines():
     p = probability(one, two, first)
     own.append({"one": one, "two": two, "gold": int(label), "p": p})
 agreed = sum((row["p"] > cut_off) == row["gold"] for row in own)
-print(f"{agreed} of {len(own)} are right, above {cut_off:.2f} is a yes")
+print(f"{agreed} of {len(own)} are right; a score above {cut_off:.2f} means yes")
 
 # %% [markdown]
 # With the parameters as printed, the model was trained on made-up sentences and has met few of these words. You find
@@ -624,7 +627,7 @@ print(f"{agreed} of {len(own)} are right, above {cut_off:.2f} is a yes")
 # Two losses with similar scores need not make the same errors. Let us count the pairs on which the first and the last
 # loss disagree:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 says = {name: pairs.decode(trained[name].logits["test"]) for name in (first, last)}
 differ = np.flatnonzero(says[first] != says[last])
 right = {name: int((says[name][differ] == gold[differ]).sum()) for name in says}
@@ -637,9 +640,10 @@ shown = [
 pd.DataFrame(shown, columns=["sentence 1", "sentence 2", "gold", first, last])
 
 # %% [markdown]
-# Is one of the two better? Only the pairs on which they disagree can tell us. If both losses were equally good, each
-# such pair would be the toss of a fair coin. Therefore we compute how probable an outcome like ours would be with a
-# fair coin. This is the sign test; for classifiers it is known as McNemar's test.
+# Is one of the two better? Only the pairs on which they disagree can tell us. If both losses were equally good,
+# each such pair would be the toss of a fair coin. Therefore we compute how probable an outcome at least as uneven
+# as ours would be with a fair coin. This probability is the p-value. If it is large, we cannot tell which loss is
+# better. The test is the sign test, and for classifiers it is known as McNemar's test.
 
 # %%
 if len(differ):
@@ -649,15 +653,15 @@ if len(differ):
 # %% [markdown]
 # ## On real text
 #
-# Made-up pairs have shown you how to train and judge a model. They could not tell you which loss finds more
-# paraphrases. For that we need real text and several seeds. All that follows is drawn from records in `results/`;
-# nothing of it is computed on this page.
+# Made-up pairs have shown you how to train and judge a model. They cannot tell you which loss finds more
+# paraphrases. For that we need real text and several seeds. The runs that follow are kept as records in `results/`.
 #
 # ### 11.8 MRPC, where the positives are the majority
 #
-# The Microsoft Research Paraphrase Corpus {cite}`dolan2005mrpc` pairs sentences of news. The records have three seeds
-# of seven settings. All layers of MiniLM were trained for three passes on 2,000 of the training pairs, with one
-# learning rate for all. The table has F1 on the test set, mean and 95% interval over seeds:
+# The Microsoft Research Paraphrase Corpus {cite}`dolan2005mrpc` pairs sentences of news. We trained with seven
+# settings of the losses and three seeds each. All layers of MiniLM were trained for three passes on 2,000 of the
+# training pairs, with one learning rate for all. The table has F1 on the test set, mean and 95% interval over
+# seeds:
 
 # %% tags=["remove-cell"]
 try:
@@ -667,7 +671,7 @@ except FileNotFoundError:
 common, comparable = next(iter(runs.comparable(records)), ({}, []))
 loss_names = {runs.loss_label(r): runs.loss_name(r) for r in comparable}
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 rows = {}
 for split in ("test", "test_tuned") if comparable else ():
     how = "argmax" if split == "test" else "tuned"
@@ -683,36 +687,38 @@ pd.DataFrame(rows).T
 # entropy reach a point and more to both sides. Therefore these runs exclude a difference larger than three points. A
 # gain as small as the paper's could hide in them.
 #
-# Two losses are different. Tversky with linear denominators is behind, at the level of "always yes". Weighted cross
-# entropy has that level at argmax, too, though its interval includes 0. Why? The positives are the majority here, so
-# [Eq. 2](eq-2) gives them the lower weight. A tuned threshold brings back half of what was lost. Would dice gain more
-# if the positives were rarer?
+# Two losses are different. Tversky with linear denominators is behind, at the level of "always yes". At argmax,
+# weighted cross entropy has that level, too, though the interval of its difference includes 0. Why? The positives
+# are the majority here, so [Eq. 2](eq-2) gives them the lower weight, and the model calls fewer pairs positive. A
+# tuned threshold brings back about half of what was lost. Would dice gain more if the positives were rarer?
 
 # %% [markdown]
 # ### 11.9 Pairs whose positives are rarer
 #
-# The controlled study of [chapter 17](17_when_does_dice_help.ipynb) tries this, and [Figure 11.1](fig-11-1) shows its
-# differences. It trains a head on a frozen encoder, and each loss has several searches of its own. On MRPC the
+# The controlled study of [chapter 17](17_when_does_dice_help.ipynb) tries this, and [Figure 11.1](fig-11-1) shows
+# its differences. The study trains only a small head with one hidden layer on top of a frozen encoder, and searches
+# the settings of each loss several times. Four of its tasks are about pairs, from two corpora. On MRPC the
 # positives are now the pairs that are *no* paraphrase, about a third. On QQP we remove duplicates from the training
-# questions until 30%, 10% or 2% of the pairs are positive; in the test it is always 10%.
+# pairs until 30%, 10% or 2% of them are positive. The test set of QQP always has 10%.
 #
-# The table has the mean F1 on the test set. It compares cross entropy from the log prior (`ce_start`), class weights
-# (`wce`), and dice from a bias near 0 and from the log prior. The baseline is "always yes":
+# The table has the mean F1 on the test set. It compares cross entropy from the log prior, class weights, and dice
+# from a bias near 0 and from the log prior. The baseline is "always yes":
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 beside = ("ce_start", "wce", "dice", "dice_start")
 mean_f1 = {task: searched.compared(found, beside) for task, found in kept_tasks().items()}
 pd.DataFrame(mean_f1).rename(columns=titles())
 
 # %% [markdown]
-# We expect dice to be ahead at argmax, because cross entropy calls too few pairs positive when positives are rare. That
-# is what we see. From a bias near 0, dice is eight points higher where 2% of the training pairs are positive, and five
-# points higher on MRPC and on QQP with 10%. From the log prior it is seven, five and six points higher, though with 2%
-# this interval just includes 0. With 30% there is no such gap from either start.
+# We expect dice to be ahead at argmax, because cross entropy calls too few pairs positive when positives are rare.
+# That is what we see. From a bias near 0, dice is eight points higher where 2% of the training pairs are positive,
+# and five points higher on MRPC and on QQP with 10%. From the log prior, dice is seven points higher with 2%, five
+# on MRPC, and six on QQP with 10%, though with 2% the interval just includes 0. With 30% there is no such gap from
+# either start.
 #
-# However, dice is not the only way to close this gap. Class weights do it as well, and with 2% positives they
-# go further: their F1 at argmax is 41.7, and that of dice is 24.7. A tuned threshold also serves you better than dice
-# without one: it gives cross entropy an F1 of 39.5. And once both thresholds are tuned, all eight
+# However, dice is not the only way to close this gap. Class weights do it as well, and with 2% positives they gain
+# more: their F1 at argmax is 41.7, and that of dice is 24.7. A tuned threshold also gains more than dice without
+# one: with 2% positives, it gives cross entropy an F1 of 39.5. And once both thresholds are tuned, all eight
 # intervals of dice include 0.
 #
 # What follows for you? If you can tune a threshold, do that first. If you cannot, class weights or dice are worth a
@@ -723,7 +729,7 @@ pd.DataFrame(mean_f1).rename(columns=titles())
 #
 # The paper trains larger encoders on all of MRPC and QQP, and it reports these gains:
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input", "nbval-check-output"]
 titled = {"mrpc": "MRPC", "qqp": "QQP"}
 printed = {}
 for row in paper.table(7).rows:
@@ -733,14 +739,14 @@ for row in paper.table(7).rows:
 pd.DataFrame(printed).T
 
 # %% [markdown]
-# The printed gains run from 0.05 to 0.92 points. Are they more than chance? MRPC has 1,725 test pairs, about 1,147 of
-# them paraphrases. To see how far F1 moves if the test pairs are drawn again, we take a classifier with the F1 of the
-# first row, and draw:
+# The printed gains run from 0.05 to 0.92 points. Are they more than chance? MRPC has 1,725 test pairs, about 1,147
+# of them paraphrases. How far does F1 move if the test pairs are drawn again? We take a classifier whose precision
+# and recall are both 88%, so that it has the F1 of the first row, and draw its test pairs 4,000 times:
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input", "nbval-check-output"]
 draw = np.random.default_rng(0)
 n, positives = 1725, 1147
-tp, fp = round(0.88 * positives), round(0.12 * positives)  # both .88
+tp, fp = round(0.88 * positives), round(0.12 * positives)  # P and R are 0.88
 shares = [tp / n, fp / n, (positives - tp) / n, 1 - (positives + fp) / n]
 parts = draw.multinomial(n, shares, 4000)
 f1 = 200 * parts[:, 0] / (2 * parts[:, 0] + parts[:, 1] + parts[:, 2])
@@ -748,9 +754,10 @@ low, high = np.quantile(f1, [0.025, 0.975])
 print(f"F1 {f1.mean():.1f}, 95% of the draws from {low:.1f} to {high:.1f}")
 
 # %% [markdown]
-# The draws spread over nearly three points. You can compare two classifiers more sharply if both are scored on the
-# *same* pairs. Still, with one run each this corpus cannot show a gain of a tenth of a point. In addition, the F1
-# values of the baselines are, digit for digit, *accuracies* published elsewhere ([section 15.8](15_audit.ipynb)).
+# The draws spread over nearly three points. You can compare two classifiers more precisely if both are scored on
+# the *same* pairs. Still, with one run each this corpus cannot show a gain of a tenth of a point. In addition, the
+# F1 values of the baselines are, digit for digit, *accuracies* published elsewhere
+# ([section 15.8](15_audit.ipynb)).
 #
 # If you have a GPU, `make reproduce TABLE=7 PROFILE=paper` trains the paper's encoders, on all of QQP as well.
 # [From here to the paper](../docs/from_here_to_the_paper.md) tells you how many hours that takes.
@@ -759,35 +766,36 @@ print(f"F1 {f1.mean():.1f}, 95% of the draws from {low:.1f} to {high:.1f}")
 # ## Summary
 #
 # - "Always yes" has an F1 of 2π/(1 + π). Put this number beside every score.
-# - Part of a loss's F1 is its threshold, so compare tuned with tuned.
-# - On *real* text with fewer positives than negatives, dice at argmax is five to eight points of F1 above cross entropy on
-#   three of four corpora. Class weights are ahead as well, and with tuned thresholds every interval includes 0.
-# - On MRPC as it is, with three seeds, a difference larger than two points between cross entropy and squared dice losses is
-#   excluded. A linear denominator ends at the level of "always yes".
+# - The F1 of a model depends on its threshold, so compare losses with tuned thresholds.
+# - On *real* text with fewer positives than negatives, dice at argmax is five to eight points of F1 above cross
+#   entropy on three of four tasks. Class weights are ahead as well, and with tuned thresholds every interval
+#   includes 0.
+# - On MRPC as it is, the 95% intervals over three seeds exclude a difference larger than two points between cross
+#   entropy and squared dice losses. The linear Tversky loss ends at the level of "always yes".
 
 # %% [markdown]
 # ## Exercises
 #
-# **1.** What accuracy does "always yes" have on MRPC, and what accuracy does "always no" have? With which of the
-# two would a model start that is trained for accuracy?
+# **1.** What accuracy does "always yes" have on MRPC, and what accuracy does "always no" have? Which of the two
+# does a model resemble that starts at the log prior and has learned nothing yet?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 11.1"} tags=["solution", "hide-cell"]
 print(f"always yes {100 * positives / n:.1f}, always no {100 * (1 - positives / n):.1f}")
 
 # %% [markdown]
 # **2.** Show Eq. 11.1 from the counts. With N examples and πN positives, what are TP, FP and FN of
 # "always yes"?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 11.2"} tags=["solution", "hide-cell"]
 import sympy as sp
 
 N, pi = sp.symbols("N pi", positive=True)
 sp.simplify(2 * pi * N / (2 * pi * N + (1 - pi) * N))
 
 # %% [markdown]
-# **3.** Exchange the labels, and score the *negative* pairs instead. Does the order of the losses remain the same?
+# **3.** Exchange the labels, and score the *negative* pairs instead. Do the losses keep their order?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 11.3"} tags=["solution", "hide-cell"]
 swapped = {
     name: pairs.score(1 - gold, 1 - pairs.decode(result.logits["test"]))["f1"]
     for name, result in trained.items()
@@ -800,7 +808,7 @@ pd.DataFrame(
 # **4.** How noisy is F1 in a batch of 32? Take the first model, draw batches from the test pairs,
 # and look at the spread of their F1.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 11.4"} tags=["solution", "hide-cell"]
 batches = np.random.default_rng(0).integers(len(gold), size=(500, 32))
 of_batches = [pairs.score(gold[b], says[first][b])["f1"] for b in batches]
 print(f"standard deviation of a batch's F1: {np.std(of_batches):.1f} points")
@@ -809,7 +817,7 @@ print(f"standard deviation of a batch's F1: {np.std(of_batches):.1f} points")
 # **5.** (Research.) Temperature scaling divides the logits by a number chosen on the validation
 # split. Can it change F1 at argmax? Can it improve the calibration?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 11.5"} tags=["solution", "hide-cell"]
 from scipy.optimize import minimize_scalar
 
 

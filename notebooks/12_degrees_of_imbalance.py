@@ -13,9 +13,9 @@
 # %% [markdown]
 # # 12 Degrees of imbalance
 #
-# You have a corpus in which one pair in two is a duplicate, and you have another one in which it is one in thirty. Will
-# dice gain more on the second? The paper says so. In this chapter we take one corpus, vary how imbalanced it is, and
-# leave everything else as it was.
+# Suppose that you have two corpora of pairs. In the first, one pair in two is a duplicate, and in the second, one
+# in thirty. Will dice gain more on the second? The paper says so. In this chapter we take one corpus, vary how
+# imbalanced it is, and leave everything else as it was.
 #
 # The answer has two parts. If you decide at argmax, dice is ahead where there are thirty negatives for each positive,
 # by 7 to 12 points of F1. At ten negatives or fewer our five draws show no gain, although a finer experiment sees 5
@@ -45,7 +45,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -125,7 +125,7 @@ def panels(height, ylabel, steps):
     return found
 
 
-# %% mystnb={"figure": {"caption": "Figure 12.1. What dice gains over cross entropy on the test sets, in points of F1, mean and 95% interval over five seeds, by the negatives for each positive in training. Left, eighty positives in every set; right, 880 examples in every set.", "name": "fig-12-1"}, "image": {"alt": "Four panels, QQP above SST-2, added negatives left, fixed size right. The line of the tuned thresholds stays near zero throughout. The line of argmax lies on it at 1, 3 and 10 negatives and is above it at 30: at 12 and 7 for QQP, at 7 and 7 for SST-2, with intervals of five to nine points to each side."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 12.1", "figure": {"caption": "Figure 12.1. What dice gains over cross entropy on the test sets, in points of F1, mean and 95% interval over five seeds, by the number of negatives for each positive in training. Left, eighty positives in every set; right, 880 examples in every set.", "name": "fig-12-1"}, "image": {"alt": "Four panels, QQP above SST-2, added negatives left, fixed size right. The line of the tuned thresholds stays near zero throughout. The line of argmax lies on it at 1, 3 and 10 negatives and is above it at 30: at 12 and 7 for QQP, at 7 and 7 for SST-2, with intervals that reach between four and ten points to each side."}} tags=["hide-input"]
 def draw_gains(gain):
     steps = sorted({ratio for _, _, ratio, _ in gain})
     axes = panels(4.0, "gain of dice, points", steps)
@@ -153,19 +153,20 @@ draw_gains(gains_of_dice(runs.kept_records("balance")))
 
 
 # %% [markdown]
-# Section 12.5 explains this figure. Before that, we look at two training sets and what becomes of a model on each.
+# Section 12.5 explains this figure. Before that, we train the same model on two training sets.
 
 # %% [markdown]
 # (the-same-model-twice)=
 # ## The same model twice
 #
 # We gave the cells of sections 12.1 to 12.3 a real corpus and a pretrained encoder: the questions from Quora of
-# [chapter 11](11_paraphrases.ipynb), and MiniLM, whose six layers are all trained. Both training sets have 880 pairs.
-# In the first, one pair in two is a duplicate; in the second, one in thirty-one. The test set is the same for both,
-# and half of its pairs are duplicates. The result of the run is kept as a record, without the text of the corpus.
-# `make real CHAPTER=12` runs it again.
+# [chapter 11](11_paraphrases.ipynb), and MiniLM, whose six layers are all trained. Both training sets have 880
+# pairs. In the first, one pair in two is a duplicate; in the second, one in thirty-one. The test set is the same
+# for both, and half of its pairs are duplicates. Besides `argmax` and the tuned threshold you see a *shifted*
+# threshold, which section 12.2 computes from the shares of duplicates. The result of the run is kept as a record,
+# without the text of the corpus. `make real CHAPTER=12` runs it again.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def real_run():
     """What the run on a real corpus left."""
     return runs.kept_page("12_degrees_of_imbalance")
@@ -198,17 +199,19 @@ real_scores(real_run())
 # half of them are. Dice does the same. A tuned threshold brings both models back to 69 and 68. However, "always yes"
 # has 66.7, so there was not much to bring back: 28 duplicates have taught this model little.
 #
-# In other words, imbalance did two things here. It moved the threshold, and this can be undone. It also left few
-# positives to learn from, and this cannot. In neither did the loss make a difference that one run could show.
+# In other words, imbalance did two things here. It moved the best threshold, and you can undo this by tuning. It
+# also left few positives to learn from, and this you cannot undo. Did the loss matter? At argmax and with a tuned
+# threshold, the intervals of the two losses overlap.
 #
-# The *shifted* threshold knows the two ratios and needs no tuning. It helps, but it helps less than tuning does. Why?
-# After six passes over so few pairs the probabilities are too extreme for Bayes' rule.
+# The *shifted* threshold is computed from the two ratios and needs no tuning. It helps, but it helps less than
+# tuning does. One reason is that Bayes' rule needs calibrated probabilities. After six passes over so few pairs the
+# probabilities are too extreme for it.
 #
 # ## The mechanics
 #
 # How do you vary imbalance and nothing else? In this part we build the training sets step by step. So that you can
-# run every cell in a few minutes, the pairs are made up and the encoder starts from nothing. Therefore this part
-# shows you how things work, but it cannot tell you which loss is best.
+# run every cell in a few minutes, the pairs are made up and the encoder starts from random weights. Therefore this
+# part shows you how things work, but it cannot tell you which loss is best.
 #
 # ### 12.1 The parameters
 #
@@ -239,9 +242,9 @@ device: str = "auto"  # "auto", "cpu" or "cuda"
 precision: str = "auto"  # "auto", "fp32", "bf16" or "fp16"
 tensorboard: bool = False  # curves into output_dir
 output_dir: str = ""  # checkpoints, records; "" keeps nothing
-degrees: str = "1,12"  # negatives a positive, one set each
+degrees: str = "1,12"  # negatives per positive, one set each
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 experiment = Experiment.from_namespace(globals(), also=["degrees"])
 try:
     ratios = [float(part) for part in str(degrees).split(",")]
@@ -273,7 +276,7 @@ def drawn(ratio):
     return corpora.rebalance(pool, ratio, task="pairs", **options)
 
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input", "nbval-check-output"]
 for ratio in ratios:
     found = np.array(drawn(ratio)["label"])
     print(f"ratio {ratio:g}: {len(found)} pairs, {found.sum()} of them positive")
@@ -308,8 +311,9 @@ def fit(one, encoded):
 
 # %% [markdown]
 # We train each loss on each set, and let each model decide in three ways. You know `argmax` and `tuned` from
-# chapter 11. The third way, `shifted`, needs no tuning. Suppose that you know the share of positives in training and the share where
-# the model is used. If the two differ, Bayes' rule tells you what to add to the log-odds (exercise 2).
+# chapter 11. The third way, `shifted`, needs no tuning. Suppose that you know the share of positives in training
+# and the share where the model is used. If the two differ, Bayes' rule tells you what to add to the log-odds of
+# every pair: the log-odds of the share in use minus the log-odds of the share in training (exercise 2).
 
 # %%
 def shift(train_share, test_share):
@@ -318,7 +322,7 @@ def shift(train_share, test_share):
     return float(np.log(odds[1] / odds[0]))
 
 
-# %% tags=["hide-output"]
+# %% mystnb={"code_prompt_show": "Scores of each pass"} tags=["hide-output"]
 trained, table, predicted = {}, {}, {}
 for ratio in ratios:
     rows = DatasetDict({**splits, "train": drawn(ratio)})
@@ -343,20 +347,20 @@ for ratio in ratios:
         trained[ratio, name] = one, result
 
 # %% [markdown]
-# ### 12.3 F1 along the ratio
+# ### 12.3 F1 at each ratio
 #
 # What does the ratio do to F1? Each row is one ratio, and each column a loss and a way to decide:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 scores = pd.DataFrame(table).T
 f1 = scores["f1"].unstack([1, 2])
 f1.round(1)
 
 # %% [markdown]
-# With one positive in thirteen the model says no to nearly everything at argmax. With a tuned threshold it is only
-# where "always yes" is: on these made-up pairs, 62 positives teach it nothing. Is it the ratio that does the harm? We
-# cannot know, because two things differ between the rows: the ratio, and the number of positives, which falls from
-# 400 to 62. Section 12.5 separates the two.
+# With one positive in thirteen the model says no to nearly everything at argmax. With a tuned threshold its F1 is
+# only that of "always yes": from 62 positives it has learned little about these made-up pairs. Is it the ratio that
+# does the harm? We cannot know, because two things differ between the rows: the ratio, and the number of positives,
+# which falls from 400 to 62. Section 12.5 separates the two.
 
 # %% [markdown]
 # ## On real text
@@ -371,7 +375,7 @@ f1.round(1)
 # 5.1 states the sizes and the shares. Two of these statements do not fit, so our table has 29% where the sizes
 # rule out the stated 21%, and 50% where both 37% and 50% are stated ([section 15.7](15_audit.ipynb)).
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input", "nbval-check-output"]
 stated = {
     "original": (363_871, 0.37),
     "+ positive": (458_477, 0.50),
@@ -389,12 +393,13 @@ sets["dsc minus ce"] = (sets["dsc"] - sets["ce"]).round(2)
 sets.rename(columns={**runs.LOSS_NAMES, "dsc minus ce": "its gain over cross entropy"})
 
 # %% [markdown]
-# The paper says that DSC "helps more on more imbalanced datasets". Is it so? Over dice loss its gain is indeed
-# largest on the most imbalanced set. Over cross entropy, however, it is 0.70 there. The largest gain over cross
-# entropy, 1.07, is on one of the three balanced sets, and that is the smallest set of all. So there is no clear order
-# by imbalance in these gains. There is one by size, as far as five sets can show any:
+# The paper says that self-adjusting dice (DSC) "helps more on more imbalanced datasets". Is that so? Its gain over
+# dice loss is indeed largest on the most imbalanced set. Its gain over cross entropy, however, is 0.70 there. The
+# largest gain over cross entropy, 1.07, is on one of the three balanced sets, and that is the smallest set of all.
+# So there is no clear order by imbalance in these gains. There is an order by size, as far as five sets can show
+# one: the larger the set, the smaller the gain.
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input", "nbval-check-output"]
 imbalance = [abs(stated[name][1] - 0.5) for name in sets.index]
 numbers_of_pairs = [stated[name][0] for name in sets.index]
 orders = {"distance from balance": imbalance, "number of pairs": numbers_of_pairs}
@@ -410,18 +415,18 @@ for what, values in orders.items():
 # %% [markdown]
 # ### 12.5 One thing at a time
 #
-# We change one thing and keep another one fixed, in two designs. *Added negatives* has eighty positives in every
-# training set, and 1, 3, 10 or 30 negatives for each of them. *Fixed size* has 880 examples in every training set, at
-# the same ratios. At a ratio of ten the two designs coincide. The corpora are QQP and SST-2 {cite}`socher2013sst`, a
-# task of single sentences. Validation and test are the same for every set of a seed, and in both one example in ten
-# is positive.
+# We use two designs, and each of them keeps one thing fixed. *Added negatives* has eighty positives in every
+# training set, and 1, 3, 10 or 30 negatives for each of them. *Fixed size* has 880 examples in every training set,
+# at the same ratios. At a ratio of ten the two designs have the same sets. The corpora are QQP and SST-2
+# {cite}`socher2013sst`, a task of single sentences. Validation and test are the same for every set of a seed, and
+# in both one example in ten is positive.
 #
-# As in the study of [chapter 17](17_when_does_dice_help.ipynb) the encoder is frozen, and we train a small head. For
-# each set, loss and seed we choose the learning rate and the number of steps on validation, once for argmax and once
-# for a tuned threshold. Five seeds draw the training sets anew (`studies/balance.py`, some minutes). These are the
-# pairs of each training set:
+# As in the study of [chapter 17](17_when_does_dice_help.ipynb) the encoder is frozen, and we train only a small
+# network with one hidden layer, the *head*, on top of it. For each set, loss and seed we choose the learning rate
+# and the number of steps on validation, once for argmax and once for a tuned threshold. Each of five seeds draws
+# its own training sets. These are the examples of each training set:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 kept = runs.kept_records("balance")
 gain = gains_of_dice(kept)
 steps = sorted({r["parameters"]["ratio"] for r in kept})
@@ -437,7 +442,7 @@ pd.DataFrame(table_of_sets).T
 # %% [markdown]
 # And these are the numbers of [Figure 12.1](fig-12-1), dice minus cross entropy:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 names = {"qqp": "QQP", "sst2": "SST-2"}
 pd.Series({(names[c], *key): str(found) for (c, *key), found in gain.items()}).unstack()
 
@@ -447,24 +452,24 @@ pd.Series({(names[c], *key): str(found) for (c, *key), found in gain.items()}).u
 # A finer experiment does find one. With five searches for each loss and nine negatives for each positive, dice from a
 # bias near 0 is 5.1 points ahead of cross entropy from the log prior on QQP ([section 11.9](11_paraphrases.ipynb)).
 #
-# At thirty negatives dice is ahead in all four panels, by 7 to 12 points. In three of them the interval excludes zero; on SST-2
-# with added negatives it is too wide. What causes this gain? It is not the number of positives, because we see it
-# with eighty of them and with twenty-eight. It may be the ratio. But there is another possible cause: only at thirty to one
-# are positives rarer in training than in the test, where one in ten is positive
+# At thirty negatives dice is ahead in all four panels, by 7 to 12 points. In three of them the interval excludes
+# zero; on SST-2 with added negatives it is too wide. What causes this gain? It is not the number of positives,
+# because we see it with eighty of them and with twenty-eight. It may be the ratio. But there is another possible
+# cause: only at thirty to one are positives much rarer in training than in the test, where one in ten is positive
 # ([section 17.3](17_when_does_dice_help.ipynb)). These sets cannot separate the two causes.
 #
 # With the threshold tuned we see no gain: all fourteen intervals include 0, and no mean is above 2.4 points. The
 # intervals reach two to nine points to each side, so a gain of a point or two could hide in them. A gain of twelve
-# could not. Therefore most of what dice gains at thirty to one is its threshold. Tune the threshold, and you have
-# most of this gain with cross entropy, too.
+# could not. Therefore most of what dice gains at thirty to one comes from its threshold. If you tune the threshold,
+# you have most of this gain with cross entropy, too.
 
 # %% [markdown]
-# ### 12.6 What falls, and why
+# ### 12.6 What imbalance does to F1
 #
-# So far we have looked at differences. But what does imbalance do to the score itself? Here is the F1 of cross
-# entropy in both designs: at argmax, at the tuned threshold, and at the shifted one of section 12.2.
+# So far we have looked at differences. What does imbalance do to the score itself? Here is the F1 of cross entropy
+# in both designs: at argmax, at the tuned threshold, and at the shifted one of section 12.2.
 
-# %% mystnb={"figure": {"caption": "Figure 12.2. F1 of cross entropy on the test sets, means over five seeds, by the negatives for each positive in training. Grey: always yes.", "name": "fig-12-2"}, "image": {"alt": "Four panels. Added negatives, left: the tuned line rises with the number of negatives, for SST-2 from 34 to 52; argmax rises to 3 or 10 negatives and falls to 20 and 29 at 30. Fixed size, right: the tuned line falls, for QQP from 44 to 35; argmax falls more steeply, to 21 and 25. The shifted line lies near the tuned one. The grey line lies at 18."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 12.2", "figure": {"caption": "Figure 12.2. F1 of cross entropy on the test sets, means over five seeds, by the number of negatives for each positive in training. Grey: always yes.", "name": "fig-12-2"}, "image": {"alt": "Four panels. Added negatives, left: the tuned line rises with the number of negatives, for SST-2 from 34 to 52; argmax rises to 3 or 10 negatives and falls to 20 and 29 at 30. Fixed size, right: the tuned line falls, for QQP from 44 to 35; argmax falls more steeply, to 21 and 25. The shifted line lies near the tuned one. The grey line lies at 18."}} tags=["hide-input"]
 level = {}
 axes = panels(5.2, "F1 of cross entropy, %", steps)
 for (corpus_name, design), ax in axes.items():
@@ -478,14 +483,14 @@ axes["qqp", "added negatives"].set_ylim(bottom=0)  # of all panels, once all are
 axes["qqp", "added negatives"].legend()
 plt.show()
 
-# %% tags=["hide-cell"]
+# %% mystnb={"code_prompt_show": "Code and table of Figure 12.2"} tags=["hide-cell"]
 pd.DataFrame(level).T.round(1)
 
 # %% [markdown]
 # How sure is a rise or a fall? We subtract the tuned F1 of cross entropy at one to one from that at thirty to one, over
 # five seeds, with the 95% interval:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 titles = {"qqp": "QQP", "sst2": "SST-2"}
 change = {}
 for name, design in axes:
@@ -495,52 +500,54 @@ by_design = {(titles[name], design): str(found) for (name, design), found in cha
 pd.Series(by_design).unstack()
 
 # %% [markdown]
-# Look at the left panels first. The number of positives remains the same, and we add negatives. On SST-2 the tuned
-# model gains by that: its F1 rises from 34 to 52. On QQP the interval includes 0, so we cannot tell. In the right
-# panels the size of the set remains the same, and the positives become fewer, from 440 to 28. On QQP the tuned model
-# loses by that: its F1 falls from 44 to 35. On SST-2 the interval includes 0 again.
+# Look at the left panels first. The number of positives remains the same, and we add negatives. On SST-2 more
+# negatives help the tuned model: its F1 rises from 34 to 52. On QQP the interval includes 0, so we cannot tell. In
+# the right panels the size of the set remains the same, and the positives become fewer, from 440 to 28. On QQP this
+# hurts the tuned model: its F1 falls from 44 to 35. On SST-2 the interval includes 0 again.
 #
-# In other words, we see each half on one corpus of two: few positives hurt, on QQP, and more negatives help, on
-# SST-2. On neither corpus did added negatives lower a tuned F1 by an amount that we could measure.
+# In other words, each effect is visible on one of the two corpora: more negatives help on SST-2, and fewer
+# positives hurt on QQP. On neither corpus did added negatives lower a tuned F1 by an amount that we could measure.
 #
-# At argmax both designs fall at thirty to one, to between 20 and 29. Here the reason is the threshold. The shifted
-# threshold knows only two ratios, and yet at thirty to one it gives back 13 to 17 points. What follows for you?
-# Before you throw negatives away to balance a corpus, move the threshold.
+# At argmax F1 falls in both designs at thirty to one, to between 20 and 29. Here the reason is the threshold. The
+# shifted threshold uses nothing but the two ratios, and yet at thirty to one it brings back 13 to 17 points. What
+# follows for you? Before you throw negatives away to balance a corpus, move the threshold.
 
 # %% [markdown]
-# ### 12.7 What a GPU run would add
+# ### 12.7 The five sets with all layers trained
 #
-# All this was seen with a frozen encoder. If you have a GPU, you can train all layers on the whole of QQP, in the
-# paper's five sets and in these two designs. The gains to look for are those of section 12.4, about a point or half
-# of one, and with five seeds a point is about what you could see. `make reproduce TABLE=8 PROFILE=paper` makes the
-# rows of the five sets. [From here to the paper](../docs/from_here_to_the_paper.md) tells you how many hours that
-# takes.
+# Sections 12.5 and 12.6 had a frozen encoder. If you have a GPU, you can train all layers on the whole of QQP, in
+# the paper's five sets and in these two designs. In the paper's table of section 12.4, the gains are between half a
+# point and one point. With five seeds, a point is about the smallest gain that you could see.
+# `make reproduce TABLE=8 PROFILE=paper` makes the rows of the five sets.
+# [From here to the paper](../docs/from_here_to_the_paper.md) tells you how many hours that takes.
 
 # %% [markdown]
 # ## Summary
 #
-# - Imbalance does two things: it moves the threshold, which you can undo, and it often leaves few positives, which you
-#   cannot.
-# - On *real* text, with five seeds, dice at argmax is 7 to 12 points ahead at thirty negatives for each positive. With tuned
-#   thresholds we see no gain at any ratio.
-# - If you know the share of positives in training and in use, you know how to move the threshold (*proved* in exercise 2).
-# - Do not throw negatives away: on no corpus did added negatives measurably lower a tuned F1.
-# - The gains printed in the paper's Table 8 have no clear order by imbalance, because ratio and size change together there.
+# - Imbalance does two things: it moves the best threshold, which you can undo by tuning, and it often leaves few
+#   positives to learn from, which you cannot undo.
+# - On *real* text, with five seeds, dice at argmax is 7 to 12 points ahead at thirty negatives for each positive.
+#   With tuned thresholds we see no gain at any ratio.
+# - If you know the share of positives in training and in use, you know how to move the threshold of a calibrated
+#   model (*proved* in exercise 2).
+# - Do not throw negatives away: on neither corpus did added negatives measurably lower a tuned F1.
+# - The gains printed in the paper's Table 8 have no clear order by imbalance, because ratio and size change
+#   together there.
 
 # %% [markdown]
 # ## Exercises
 #
 # **1.** From the table of section 12.4, compute how many positive pairs each of the five sets has.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 12.1"} tags=["solution", "hide-cell"]
 {name: round(n * share) for name, (n, share) in stated.items()}
 
 # %% [markdown]
 # **2.** A calibrated model was trained with a share of positives π and is used where the share is
 # π′. What do you have to add to its log-odds? Derive the two lines of `shift` in section 12.2.
 
-# %% tags=["solution", "hide-cell"]
-print("Bayes' rule: odds of the label = odds before any text is seen x a factor of the text.")
+# %% mystnb={"code_prompt_show": "Solution 12.2"} tags=["solution", "hide-cell"]
+print("Bayes' rule: odds given the text = prior odds x likelihood ratio of the text.")
 print("The text's factor stays. So the odds change by π'/(1-π') over π/(1-π), and their")
 print("logarithm by the difference of the logarithms:")
 print({f"ratio {r:g}": round(shift(1 / (1 + r), gold.mean()), 2) for r in ratios})
@@ -549,17 +556,17 @@ print({f"ratio {r:g}": round(shift(1 / (1 + r), gold.mean()), 2) for r in ratios
 # **3.** Is the shifted threshold as good as the tuned one in the table of section 12.3? Give a reason why it may not
 # be.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 12.3"} tags=["solution", "hide-cell"]
 for ratio in ratios:
     of_way = {how: table[ratio, experiment.losses[0], how]["f1"] for how in ("tuned", "shifted")}
     print(f"ratio {ratio:g}:", {how: round(f1, 1) for how, f1 in of_way.items()})
-print("Bayes' rule wants calibrated probabilities, and the F1 is not best at one half.")
+print("This needs calibrated probabilities, and F1 is not best at one half.")
 
 # %% [markdown]
 # **4.** Draw a batch of 32 from the most imbalanced set. How many positives do you expect in it, and how often is there
 # none?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 12.4"} tags=["solution", "hide-cell"]
 share = 1 / (1 + max(ratios))
 print(f"mean {32 * share:.1f}, none in {100 * (1 - share) ** 32:.0f}% of the batches")
 
@@ -568,7 +575,7 @@ print(f"mean {32 * share:.1f}, none in {100 * (1 - share) ** 32:.0f}% of the bat
 # imbalanced set and take away its negatives, so that 124 pairs at one to one are left. How do the two sets compare,
 # with five seeds?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 12.5"} tags=["solution", "hide-cell"]
 positives = sum(pool["label"])
 size = min(124, 2 * positives, 2 * (len(pool) - positives))
 few = corpora.rebalance(pool, 1, task="pairs", size=size, seed=experiment.seed)

@@ -17,8 +17,9 @@
 # your score is accuracy, as in most work on sentiment? The paper tries this, too, and concludes that its losses
 # should not be used there. Does the warning hold, and how large is the harm?
 #
-# On real text we find that the warning holds, and that the harm is small. With two classes we saw no difference larger than
-# 0.6 points. With five classes a dice loss costs nearly a point.
+# On real text we find that the warning holds, and that the harm is small. With two classes we cannot distinguish a
+# dice loss over both of them from cross entropy: the intervals exclude a difference larger than 0.6 points. With
+# five classes a dice loss costs nearly a point.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -43,7 +44,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import re
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -88,7 +89,7 @@ def over_seeds():
     return over
 
 
-# %% mystnb={"figure": {"caption": "Figure 13.1. Accuracy minus that of cross entropy with the same seed, in points: ten seeds, the mean and its 95% interval.", "name": "fig-13-1"}, "image": {"alt": "Two panels. SST-2: four rows around zero, the intervals of focal loss, dice and self-adjusting dice within half a point of it, that of dice of the positives alone from -1.1 to +0.1. SST-5: focal loss around zero; dice and self-adjusting dice wholly left of zero, at -0.8 and -0.9."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 13.1", "figure": {"caption": "Figure 13.1. Accuracy minus that of cross entropy with the same seed, in points: ten seeds, the mean and its 95% interval.", "name": "fig-13-1"}, "image": {"alt": "Two panels. SST-2: four rows around zero, the intervals of focal loss, dice and self-adjusting dice within half a point of it, that of dice of the positives alone from -1.1 to +0.1. SST-5: focal loss around zero; dice and self-adjusting dice wholly left of zero, at -0.8 and -0.9."}} tags=["hide-input"]
 def draw_accuracy():
     _, axes = plt.subplots(2, 1, figsize=(5.6, 4.2), sharex=True)
     for ax, (title, found) in zip(axes, over_seeds().items(), strict=True):
@@ -116,14 +117,14 @@ draw_accuracy()
 # (a-model-of-sentiment)=
 # ## A model that works
 #
-# What does a classifier of this chapter get right, and what wrong? We gave the cells of sections 13.1 and 13.3 a real
-# corpus and a pretrained encoder: the sentences of film reviews of SST-2 {cite}`socher2013sst`, and MiniLM, whose six
-# layers are all trained. (With the parameters as they are printed in 13.1, the same cells train in a minute on
-# made-up sentences.) The result of the run is kept as a record, without the text of the corpus. Everything in this
-# section is drawn from that record. `make real CHAPTER=13` runs it again. The CPU core was busy with other work, so
-# your run will need less time.
+# What does a classifier of this chapter get right, and what wrong? We gave the cells of sections 13.1 and 13.3 a
+# real corpus and a pretrained encoder: the sentences of film reviews of SST-2 {cite}`socher2013sst`, and MiniLM,
+# whose six layers are all trained. (With the parameters that are printed in section 13.1, the same cells train in a
+# minute on made-up sentences.) The result of the run is kept as a record, without the text of the corpus.
+# Everything in this section is drawn from that record. `make real CHAPTER=13` runs it again. The time below was
+# taken on a CPU core that was busy with other work, so your run will need less.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def real_run():
     """What the run on a real corpus left."""
     return runs.kept_page("13_accuracy_tasks")
@@ -140,13 +141,13 @@ def print_counts(page):
 print_counts(real_run())
 real_runs.describe(real_run(), "ce")
 
-# %% mystnb={"figure": {"caption": "Figure 13.2. SST-2, the real run: accuracy on the validation sentences after each pass.", "name": "fig-13-real"}, "image": {"alt": "Two curves over three passes that lie close together. Both rise from 82 to 88 at the second pass and are level at the third."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 13.2", "figure": {"caption": "Figure 13.2. SST-2, the real run: accuracy on the validation sentences after each pass.", "name": "fig-13-real"}, "image": {"alt": "Two curves over three passes that lie close together. Both rise from 82 to 88 at the second pass and are level at the third."}} tags=["hide-input"]
 real_runs.learning_curves(real_run(), "accuracy", label="accuracy, %")
 
 # %% [markdown]
 # These are the scores on the test sentences, with a 95% interval from draws of these sentences:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 real_runs.score_table(
     real_run(),
     {"accuracy": "accuracy", "f1": "F1"},
@@ -155,27 +156,27 @@ real_runs.score_table(
 )
 
 # %% [markdown]
-# The bag of words already has an accuracy of 81.4, and it took a second to train. MiniLM with cross entropy has 88.3,
-# seven points more. Dice over both classes is 0.4 points lower, which is eight sentences of 1,821. This is one seed
-# of each, and the intervals overlap, so we cannot tell which is better. [Figure 13.1](fig-13-1) compares the losses
-# with ten seeds.
+# The bag of words is a linear model on the words and word pairs of a sentence. It trains in a second and already
+# has an accuracy of 81.4. MiniLM with cross entropy has 88.3, seven points more. Dice over both classes is 0.4
+# points lower, which is eight sentences of 1,821. This is one seed of each, and the intervals overlap, so we cannot
+# tell which is better. [Figure 13.1](fig-13-1) compares the losses with ten seeds.
 #
-# Which sentences does the model get wrong? A bag of words knows that *good* is praise, but it cannot know what *not*
-# does to it. So we count errors among the sentences that have *not*, *never*, *but* or another such word, and among
-# the others:
+# Which sentences does the model get wrong? A bag of words can learn that *good* is praise and that *not good* is
+# not, but it cannot learn what *not* does to a word further on. So we count errors among the sentences that have
+# *not*, *never*, *but* or another such word, and among the others:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
 
 
 # %% [markdown]
-# Sentences with such a word are harder for both. The model makes a third fewer errors than the bag of words on them,
-# and 38% fewer on the others. Therefore it has not learned negation in particular. It knows more words, and it knows
-# them better.
+# Sentences with such a word are harder for both. The model makes a third fewer errors than the bag of words on
+# them, and 38% fewer on the others. Its gain is no larger where such a word occurs, so we see no sign that it has
+# learned negation in particular.
 #
 # Twelve sentences of our own show the same. Most of them need more than a sum of good and bad words:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def own_sentences(page):
     says = {True: "praise", False: "blame"}
     rows = [
@@ -193,9 +194,9 @@ def own_sentences(page):
 own_sentences(real_run())
 
 # %% [markdown]
-# The model gets half of them right. *Not a single dull minute* is blame for this model, because *dull* is there, and
-# *beautiful pictures of people I could not care about* is praise. Note how sure it is: in each of its six errors, the
-# wrong class has a probability above 0.85. An accuracy of 88% on the test set does not tell you this.
+# The model gets half of them right. *Not a single dull minute* is blame for this model, perhaps because of *dull*,
+# and *beautiful pictures of people I could not care about* is praise. Note how sure it is: in each of its six
+# errors, the wrong class has a probability above 0.85. An accuracy of 88% on the test set does not tell you this.
 #
 # To try a sentence of your own, type `dicebook try 13 "..."`. A smaller model, a linear one on the frozen MiniLM,
 # answers in seconds.
@@ -237,7 +238,7 @@ output_dir: str = ""  # checkpoints, records; "" keeps nothing
 seeds: int = 1  # how many seeds, from `seed` on
 choose_by: str = "accuracy"  # keeps a pass; or "f1", "f1_tuned"
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 experiment = Experiment.from_namespace(globals(), also=["seeds", "choose_by"])
 if not isinstance(seeds, int) or seeds < 1:
     raise ParameterError(f"parameter 'seeds': expected 1 or more, got {seeds!r}")
@@ -257,7 +258,7 @@ print(f"{len(experiment.losses)} losses, {seeds} seeds, on {experiment.corpus}")
 # How much do the two differ? Let us take calibrated probabilities, drawn from a Beta distribution with 40% positives,
 # and compute the expected scores at every threshold.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 p = np.sort(stats.beta(0.8, 1.2).ppf((np.arange(20_000) + 0.5) / 20_000))[::-1]
 share = p.mean()
 tp = np.cumsum(p)  # expected true positives if the first k are called positive
@@ -269,13 +270,13 @@ f1_of_negatives = 2 * (len(p) - k - (positives - tp)) / (len(p) - k + len(p) - p
 macro = (f1 + f1_of_negatives) / 2
 scores = {"accuracy": accuracy, "F1": f1, "macro F1": macro}
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input", "nbval-check-output"]
 for name, values in scores.items():
     print(f"{name:9} best {values.max():.3f} at the threshold {p[values.argmax()]:.3f}")
 print(f"half of the best F1: {f1.max() / 2:.3f}")
 print(f"accuracy at the threshold of F1: {accuracy[f1.argmax()]:.3f}")
 
-# %% mystnb={"figure": {"caption": "Figure 13.3. Expected scores of calibrated probabilities at every threshold. The dot on each curve is its best threshold."}, "image": {"alt": "Three curves over the threshold from 0 to 1. Accuracy is best, 0.76, at 0.5. F1 is best, 0.71, at 0.36 and falls steeply above 0.6. Macro F1 is best, 0.75, at 0.45 and close to accuracy up to there."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 13.3", "figure": {"caption": "Figure 13.3. Expected scores of calibrated probabilities at every threshold. The dot on each curve is its best threshold."}, "image": {"alt": "Three curves over the threshold from 0 to 1. Accuracy is best, 0.76, at 0.5. F1 is best, 0.71, at 0.36 and falls steeply above 0.6. Macro F1 is best, 0.75, at 0.45 and close to accuracy up to there."}} tags=["hide-input"]
 for name, values in scores.items():
     (line,) = plt.plot(p, values, label=name)
     plt.plot(p[values.argmax()], values.max(), "o", color=line.get_color())
@@ -285,17 +286,16 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# The best threshold for F1 lies well below one half, and that for accuracy at one half. So a model that decides for F1
-# gives away about two points of accuracy. The macro-averaged F1, which is the mean of the F1 of both classes, is
-# between the two, and close to accuracy.
+# The best threshold for F1 lies well below one half, and that for accuracy at one half. So a model that decides for
+# F1 gives away about two points of accuracy. Macro F1 is the mean of the F1 of both classes. Its best threshold
+# lies between the other two, and its curve is close to that of accuracy around there.
 #
 # Which of these scores does a dice loss resemble? `DiceLoss` on two logits compares each class with the rest and
 # averages, so it is a soft *macro* F1. Therefore it has little reason to hurt accuracy. Only `BinaryDiceLoss`, or
-# `classes=[1]`, is a soft F1 of the positives. Section 13.4 will show whether that comes true on real
-# text.
+# `classes=[1]`, is a soft F1 of the positives. Section 13.4 will show whether this holds on real text.
 
 # %% [markdown]
-# ### 13.3 A training for accuracy
+# ### 13.3 Training for accuracy
 #
 # So that you can train in a minute, the sentences here are made up. Therefore this section shows you how things work,
 # but it cannot tell you which loss is best. No sentence of validation or test occurs in the training sentences.
@@ -314,8 +314,8 @@ print(f"training sentences by class: {by_class}")
 pd.DataFrame(sentences["train"].select(range(3)))
 
 # %% [markdown]
-# As always, we need baselines. A model has to beat two of them. The first gives all sentences the larger class. The
-# second is a bag of words: it sees the words and pairs of neighbours, but no order beyond them.
+# A model has to beat two baselines. The first gives all sentences the larger class. The second is the bag of words:
+# it sees the words and pairs of neighbours, but no order beyond them.
 
 # %%
 bag_of_words = make_pipeline(
@@ -334,8 +334,8 @@ pd.DataFrame(baselines).T.round(1)
 # %% [markdown]
 # The model is the classifier of [chapter 11](11_paraphrases.ipynb), with one sentence in the place of two. We keep
 # the pass with the best *accuracy* on the validation sentences. Be careful with that rule if one of your classes is
-# rare: the most accurate pass may be the one that never finds it. In this case, `-p choose_by f1_tuned` keeps the
-# pass with the best tuned F1 of class 1 instead.
+# rare: the most accurate pass may be a pass after which the model never finds this class. In this case,
+# `-p choose_by f1_tuned` keeps the pass with the best tuned F1 of class 1 instead.
 
 # %%
 tokenizer = load_tokenizer(encoder, texts, max_length=max_length)
@@ -359,7 +359,7 @@ def evaluate(logits, split):
     return scores
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 if choose_by == "f1_tuned" and len(encoded.labels) != 2:
     raise ParameterError(
         f"parameter 'choose_by': f1_tuned needs two classes, got {len(encoded.labels)}"
@@ -384,7 +384,7 @@ def fit(one):
     )
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def scored(result):
     """Test scores; of two classes also those of validation and test at the tuned threshold."""
     found = {"test": pairs.score(gold, pairs.decode(result.logits["test"]))}
@@ -398,7 +398,7 @@ def scored(result):
     return found
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 trained, results = {}, {}
 for name in experiment.losses:
     for number in range(experiment.seed, experiment.seed + seeds):
@@ -418,9 +418,12 @@ table = {
 pd.DataFrame(table).T.round(1)
 
 # %% [markdown]
-# Which sentences does the first model get wrong? Here we repeat the count from the top of the chapter. Some sentences
-# have a word that reverses the rest or contrasts with it, for example *not* or *but*. We count the errors of the
-# model and of the bag of words on them, and on the others:
+# The rows `test` decide at argmax. The rows `validation_tuned` and `test_tuned` use the threshold with the best F1
+# on validation, and their accuracy is lower, as section 13.2 predicts.
+#
+# Which sentences does the first model get wrong? Here we repeat the count from the top of the chapter. Some
+# sentences have a word that reverses the rest or contrasts with it, for example *not* or *but*. We count the errors
+# of the model and of the bag of words on them, and on the others:
 
 # %%
 first = experiment.losses[0]
@@ -454,7 +457,7 @@ def probability(text, name):
     return special.softmax(logits.float().cpu().numpy())
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 OWN_SENTENCES = """
 1 | a quiet film that stays with you for days
 0 | two hours that feel like four
@@ -487,10 +490,11 @@ print(f"{agreed} of {len(own)} are right")
 # #### The pull of a loss
 #
 # A score does not show you how a loss treats a single sentence. We can see that without training. Take one sentence
-# and the logit of its right label. We call minus the gradient by this logit the *pull* of the loss: how hard it moves
-# the sentence towards the right label. To compare the losses, we draw each pull as a share of its largest value.
+# and the logit of its right label. We call minus the gradient with respect to this logit the *pull* of the loss:
+# how hard it moves the sentence towards the right label. To compare the losses, we draw each pull as a share of its
+# largest value.
 
-# %% mystnb={"figure": {"caption": "Figure 13.4. The pull of each loss towards the right label, as a share of its largest, with two classes of equal size."}, "image": {"alt": "Pull against the probability of the right label. Cross entropy falls on a line from 1 at 0 to 0 at 1. Dice loss is a hill from 0 over 1 at 0.4 to 0. Self-adjusting dice is the same hill, but it begins at -0.06 and ends at -0.18."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 13.4", "figure": {"caption": "Figure 13.4. The pull of each loss towards the right label, as a share of its largest, with two classes of equal size."}, "image": {"alt": "Pull against the probability of the right label. Cross entropy falls on a line from 1 at 0 to 0 at 1. Dice loss is a hill from 0 over 1 at 0.4 to 0. Self-adjusting dice is the same hill, but it begins at -0.06 and ends at -0.18."}} tags=["hide-input"]
 margin = torch.linspace(-7, 7, 701)
 both = torch.stack([-margin, margin], dim=-1) / 2
 for name in experiment.losses:
@@ -505,15 +509,16 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# Cross entropy pulls hardest where the model is sure and wrong. A dice loss pulls hardest near 0.4. Where the model
-# is sure, it hardly pulls at all, whether the model is wrong or right. In other words, it gives up the sentences on
-# which the model is sure and wrong. Self-adjusting dice even goes below zero at both ends, beyond the turning point
-# of [chapter 06](06_self_adjusting_dice.ipynb). Does this matter for real sentences?
+# Cross entropy pulls hardest where the model is sure and wrong. A dice loss pulls hardest where the right label has
+# a probability near 0.4. Where the model is sure, a dice loss hardly pulls at all, whether the model is wrong or
+# right. In other words, it gives up the sentences on which the model is sure and wrong. The pull of self-adjusting
+# dice is even negative at both ends, beyond the turning point of [chapter 06](06_self_adjusting_dice.ipynb). Does
+# this matter for real sentences?
 
 # %% [markdown]
 # ## On real text
 #
-# What follows is drawn from the paper's table and from records in `results/`. You need not train anything.
+# What follows is drawn from the paper's table and from records in `results/`.
 #
 # ### 13.4 SST-2 and SST-5 as they come
 #
@@ -521,12 +526,13 @@ plt.show()
 # SST-2 the task is to say good or bad, in SST-5 to name the degree. The two classes of SST-2 are nearly balanced. Those
 # of SST-5 are not: the largest has about twice as many sentences as the smallest.
 #
-# We train a small head on a frozen encoder (`studies/accuracy.py`). Each loss has a learning rate and a number of
-# steps of its own, chosen by *accuracy* on validation, and ten seeds draw the training sentences anew. Dice and
-# self-adjusting dice are squared and over all classes. On SST-2 we add dice of the positive class alone. The table
-# has 95% intervals in brackets; [Figure 13.1](fig-13-1) shows the differences.
+# We train only a small head with one hidden layer on top of a frozen encoder. Each loss has
+# a learning rate and a number of steps of its own, chosen by *accuracy* on validation, and each of ten seeds draws
+# its own training sentences. Dice and self-adjusting dice have squared denominators and average over all classes.
+# On SST-2 we add dice of the positive class alone. The table has 95% intervals in brackets, and in the column *p*
+# the p-value of a permutation test of the differences. [Figure 13.1](fig-13-1) shows the differences.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 over = over_seeds()
 rows = {}
 for title, found in over.items():
@@ -540,17 +546,18 @@ pd.DataFrame(rows).T
 
 # %% [markdown]
 # We expect little harm on SST-2, where two classes are nearly balanced, and that is what we see. We cannot
-# distinguish dice over both classes and self-adjusting dice from cross entropy: no difference larger than 0.6 points
-# was seen. Dice of the positives alone is half a point lower, and its interval just reaches zero. This is the order
-# that section 13.2 predicts.
+# distinguish dice over both classes and self-adjusting dice from cross entropy: their intervals exclude a
+# difference larger than 0.6 points. Dice of the positives alone is half a point lower, and its interval just
+# includes zero. The means have the order that section 13.2 predicts.
 #
-# On SST-5 the picture is another one. Dice and self-adjusting dice are lower than cross entropy, by 0.8 and 0.9
-# points, and both intervals exclude zero. Of the ten seeds nine or ten show it, for either loss. Focal loss is level.
+# On SST-5 the result is different. Dice and self-adjusting dice are lower than cross entropy, by 0.8 and 0.9
+# points, and both intervals exclude zero. Of the ten seeds nine or ten show it, for either loss. Focal loss is
+# level.
 #
 # Why do the dice losses lose here? Two reasons are possible. First, a dice loss averaged over the classes is a soft
 # macro F1, which gives a small class as much weight as a large one, while accuracy does not. Second, a dice loss
 # hardly moves the sentences on which the model is sure and wrong, as Figure 13.4 shows. Our records have accuracy
-# alone and no macro F1, so they cannot say which reason it is. For you it follows that if accuracy is your score,
+# alone and no macro F1, so they cannot say which reason it is. What follows for you? If accuracy is your score,
 # cross entropy is the safe choice.
 
 # %% [markdown]
@@ -560,10 +567,10 @@ pd.DataFrame(rows).T
 # ([chapter 17](17_when_does_dice_help.ipynb)) removes positives of SST-2 from training until 30%, 10% or 2% of the sentences
 # are positive, and tests with 10%. Its models were *chosen by F1*.
 #
-# Here are their accuracy and their F1 at argmax: for cross entropy from the log prior (`ce_start`), for class weights
-# (`wce`), and for dice from a bias near 0 and from the log prior.
+# Here are their accuracy and their F1 at argmax: for cross entropy from the log prior, for class weights, and for
+# dice from a bias near 0 and from the log prior.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 study = searched.read_tasks(runs.kept_folder() / "evidence_2")
 levels = ("sst2_30", "sst2_10", "sst2_02")
 rare = {}
@@ -571,14 +578,14 @@ for level in levels:
     size = next(r["sizes"]["test"] for r in study[level] if r["kind"] == "task")
     n, row = size["rows"], rare.setdefault(level, {})
     row["accuracy, always no"] = 100 * (1 - size["positive"] / n)
-    for arm in ("ce_start", "wce", "dice", "dice_start"):
+    for arm, name in searched.ARM_NAMES.items():
         finals = searched.finals_of(study[level], arm, "argmax")
         tests = [r["test"]["argmax"] for r in finals]
         wrong = [t["predicted"] + t["gold"] - 2 * t["found"] for t in tests]
-        row[f"accuracy, {arm}"] = 100 * (1 - np.mean(wrong) / n)
-        row[f"F1, {arm}"] = np.mean([t["f1"] for t in tests])
-told = pd.DataFrame(rare).rename(columns=lambda level: f"{int(level[-2:])}% positives")
-told.sort_index(key=lambda names: names.str[0], kind="stable").round(1)
+        row[f"accuracy, {name}"] = 100 * (1 - np.mean(wrong) / n)
+        row[f"F1, {name}"] = np.mean([t["f1"] for t in tests])
+by_level = pd.DataFrame(rare).rename(columns=lambda level: f"{int(level[-2:])}% positives")
+by_level.sort_index(key=lambda names: names.str[0], kind="stable").round(1)
 
 # %% [markdown]
 # "Always no" has an accuracy of 90.0 and an F1 of 0. With 2% positives in training, all four models have an accuracy
@@ -592,7 +599,7 @@ told.sort_index(key=lambda names: names.str[0], kind="stable").round(1)
 # Now you can read the paper's own table. It prints accuracies in percent. We add how uncertain each of them is, and
 # how many sentences fewer than with cross entropy are right:
 
-# %% tags=["hide-input", "nbval-check-output"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input", "nbval-check-output"]
 sizes = {"sst2": 1821, "sst5": 2210}
 rows = []
 for row in paper.table(9).rows:
@@ -606,44 +613,46 @@ columns = ["corpus", "loss", "accuracy", "half of its 95% interval"]
 pd.DataFrame(rows, columns=[*columns, "fewer right than cross entropy"])
 
 # %% [markdown]
-# How many sentences do these differences come to? On SST-2 self-adjusting dice gets one sentence fewer right than cross
-# entropy, and dice loss ten of 1,821. On SST-5 it is eight and twenty-one of 2,210. A test set of that size leaves an
-# accuracy uncertain by one point on SST-2 and by two on SST-5. So the table by itself shows no difference, although its
-# signs on SST-5 are those of our records above.
+# How many sentences do these differences come to? On SST-2 self-adjusting dice gets one sentence fewer right than
+# cross entropy, and dice loss ten of 1,821. On SST-5 it is eight and twenty-one of 2,210. With test sets of these
+# sizes, an accuracy is uncertain by one point to each side on SST-2 and by two on SST-5. So the table by itself
+# shows no difference, although on SST-5 its signs are those of our records above.
 
 # %% [markdown]
-# ### 13.7 What a GPU run would add
+# ### 13.7 The same comparison with all layers trained
 #
-# Our encoder is frozen. It reaches 83% on SST-2 and 44% on SST-5; the paper's reach 95 and 56. Perhaps the losses
-# come closer to one another when fewer sentences are left to get wrong. If you have a GPU, you can find out by
-# training all layers: `make reproduce TABLE=9 PROFILE=paper`. [From here to the
-# paper](../docs/from_here_to_the_paper.md) tells you how many hours that takes.
+# Our encoder is frozen. It reaches 83% on SST-2 and 44% on SST-5; the paper's encoders reach 95 and 56. Perhaps the
+# losses come closer to one another if the model gets fewer sentences wrong. If you have a GPU, you can find out by
+# training all layers: `make reproduce TABLE=9 PROFILE=paper`.
+# [From here to the paper](../docs/from_here_to_the_paper.md) tells you how many hours that takes.
 
 # %% [markdown]
 # ## Summary
 #
-# - With calibrated probabilities, the best threshold for accuracy is one half. For F1 it is half of the best F1, which is
-#   lower.
-# - A dice loss averaged over both classes is a soft macro F1, and the best decisions for that are nearly those for accuracy.
-# - On *real* text, with ten seeds, cross entropy and dice losses over both classes differ on
-#   SST-2 by no more than 0.6 points. On the five classes of SST-5 the dice
-#   losses cost 0.8 and 0.9 points.
+# - With calibrated probabilities, the best threshold for accuracy is one half. For F1 it is half of the best F1,
+#   which is usually lower.
+# - A dice loss averaged over both classes is a soft macro F1, and the best decisions for that are nearly those for
+#   accuracy.
+# - On *real* text, with ten seeds, we cannot distinguish dice losses over both classes from cross entropy on SST-2:
+#   the intervals exclude a difference larger than 0.6 points. On the five classes of SST-5 the dice losses cost 0.8
+#   and 0.9 points.
 # - With rare positives, models of the same accuracy have very different F1.
-# - In the paper's Table 9 the losses differ by one to twenty-one sentences, which is within the uncertainty of its test sets.
+# - In the paper's Table 9 the losses differ by one to twenty-one sentences, which is within the uncertainty of its
+#   test sets.
 
 # %% [markdown]
 # ## Exercises
 #
 # **1.** With balanced classes and a perfect model, which threshold is the best for F1, and which for accuracy?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 13.1"} tags=["solution", "hide-cell"]
 print("Any threshold between 0 and 1: both are perfect. Half of the best F1 is one half.")
 
 # %% [markdown]
 # **2.** Make the positives rare (a share of 5%) in section 13.2. How far apart are the two
 # thresholds now, and what does the threshold of F1 cost in accuracy?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 13.2"} tags=["solution", "hide-cell"]
 q = np.sort(stats.beta(0.1, 1.9).ppf((np.arange(20_000) + 0.5) / 20_000))[::-1]
 hits, called = np.cumsum(q), np.arange(1, len(q) + 1)
 rare_f1 = 2 * hits / (called + q.sum())
@@ -656,7 +665,7 @@ print(f"the best accuracy is {rare_accuracy.max():.4f}")
 # **3.** How many test sentences do you need to distinguish 94.9% from 94.84% with two independent test
 # sets, at 5% significance and a power of 80%?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 13.3"} tags=["solution", "hide-cell"]
 a, b = 0.9490, 0.9484
 z = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
 needed = z**2 * (a * (1 - a) + b * (1 - b)) / (a - b) ** 2
@@ -666,7 +675,7 @@ print(f"about {needed / 1e6:.1f} million sentences each")
 # **4.** Show that `DiceLoss` on two logits is the mean of two binary dice losses, one for each
 # class.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 13.4"} tags=["solution", "hide-cell"]
 from dicebook import BinaryDiceLoss, DiceLoss
 
 x, y = torch.randn(50, 2), torch.randint(0, 2, (50,))
@@ -679,7 +688,7 @@ print(f"both {DiceLoss()(x, y).item():.3f}")
 # **5.** Do two losses with the same accuracy make the same errors? Count the test sentences on
 # which the first and the last loss disagree, with the first seed.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 13.5"} tags=["solution", "hide-cell"]
 one, two = (
     pairs.decode(trained[name, experiment.seed][1].logits["test"])
     for name in (experiment.losses[0], experiment.losses[-1])

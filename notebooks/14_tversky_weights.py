@@ -17,9 +17,11 @@
 # one price for a false positive, α, and another for a false negative, β. The paper tries nine pairs of prices and concludes that they
 # "play an important role".
 #
-# They do, but in a way that you may not expect. With the linear loss of the paper, the prices decide whether a class with few
-# examples is pushed up or down at the start of training, so they decide what can be learned at all. In this chapter we derive
-# when that happens, look at a form in which it does not, and ask what the paper's table over α can tell you.
+# They do, but in a way that you may not expect. With the linear loss of the paper, the prices decide whether a
+# class with few examples is pushed up or down at the start of training, so they decide what can be learned at all.
+# In this chapter we derive when that happens, look at a form in which it does not, and ask what the paper's table
+# over α can tell you. On real text the answer is short: once the threshold is tuned, we cannot distinguish Tversky
+# loss from cross entropy.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -27,7 +29,7 @@
 # - **You need** chapters [05](05_tversky.ipynb) and [09](09_named_entities.ipynb).
 # - **You will be able to** say which weights hold a class with few examples down, compare a weight with a moved
 #   threshold, and read a table over a hyperparameter.
-# - **Time** two to three minutes on a CPU as it stands. With a real encoder a GPU is advisable.
+# - **Time** two to three minutes on a CPU with the parameters as printed. With a real encoder a GPU is advisable.
 #
 # </details>
 
@@ -43,7 +45,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import copy
 import warnings
 from dataclasses import asdict, replace
@@ -96,7 +98,7 @@ alphas: str = "0.1,0.5,0.9"  # of a false positive; beta is 1 - alpha
 seeds: int = 2  # how many seeds, from `seed` on
 warm_up: int = 6  # passes with cross entropy before
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 experiment = Experiment.from_namespace(globals(), also=("alphas", "seeds", "warm_up"))
 try:
     prices = [float(part) for part in str(alphas).strip("()[]").split(",")]
@@ -119,28 +121,29 @@ print(f"{len(prices)} pairs of weights, {seeds} seeds, on {experiment.corpus}")
 # %% [markdown]
 # ### 14.2 Which weight is which?
 #
-# The two letters are easily confused, so we first check them. In [Eq. 9](eq-9), α multiplies the false positives and β the
-# false negatives. Take ten decisions, three of which should be positive, and make one error of each kind. For three values of
-# α the table shows what each error costs:
+# The two letters are easily confused, so we first check them. In [Eq. 9](eq-9), α multiplies the false positives
+# and β the false negatives. Take ten decisions, three of which should be positive, and make one error, of the first
+# or of the second kind. For three values of α the table shows what this error costs:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 gold = torch.tensor([1, 1, 1, 0, 0, 0, 0, 0, 0, 0])
 right = torch.where(gold == 1, 20.0, -20.0)
-said_too_much, missed_one = right.clone(), right.clone()
-said_too_much[9], missed_one[0] = 20.0, -20.0
+one_too_many, missed_one = right.clone(), right.clone()
+one_too_many[9], missed_one[0] = 20.0, -20.0
 rows = {}
 for a in prices:
     criterion = BinaryTverskyLoss(squared=False, fp_weight=a, fn_weight=1 - a, smooth=0.0)
-    rows[a] = [criterion(x, gold).item() for x in (said_too_much, missed_one)]
+    rows[a] = [criterion(x, gold).item() for x in (one_too_many, missed_one)]
 rows = pd.DataFrame(rows, ["a false positive costs", "a false negative costs"]).T
 rows["b of F_b"] = [((1 - a) / a) ** 0.5 for a in prices]
 rows.rename_axis("alpha").round(2)
 
 
 # %% [markdown]
-# With α = 0.1 a false positive is cheap and a missed entity is expensive, so the loss favours recall. With α = 0.9 it
-# favours precision. The last column names the score that the pair belongs to: the Tversky index is an $F_b$ with b² = β/α
-# ([Eq. 5.1](eq-5-1)). So far the weights are what they promise to be. The next section shows that they are also something else.
+# With α = 0.1 a false positive is cheap and a missed entity is expensive, so the loss favours recall. With α = 0.9
+# it favours precision. The last column names the score that the pair belongs to: the Tversky index is an $F_b$ with
+# b² = β/α ([Eq. 5.1](eq-5-1)). So far the weights do what they promise. The next section shows that they also do
+# something else.
 
 # %% [markdown]
 # ### 14.3 Two forms, and a third that goes wrong
@@ -153,7 +156,7 @@ rows.rename_axis("alpha").round(2)
 # (eq-14-1)=
 # **Linear.** What happens to a class that the model has not learned? Take a class with A gold words among n, and a model that gives it
 # the same small probability p everywhere ([section 16.14](16_why_it_does_not_optimise.ipynb) does the same for dice). With
-# α + β = 1 the loss of this class is
+# α + β = 1 and the smoothing term γ, the loss of this class is
 #
 # $$ 1 - \frac{Ap + γ}{αnp + βA + γ} $$
 #
@@ -166,7 +169,7 @@ rows.rename_axis("alpha").round(2)
 # the difference is positive, training pushes the class down. A smaller γ helps the class, and so does a larger β. Therefore β
 # is more than a price in the linear form: it decides which classes can be learned.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def slope_at_zero(A, n, a, **options):
     """Slope of one class's loss in a common small p, through the logits."""
     z = torch.full((n,), -16.0, dtype=torch.float64, requires_grad=True)
@@ -188,8 +191,8 @@ slopes.round(2)
 
 
 # %% [markdown]
-# In the table a class with few gold words has a positive slope in the linear form: it is pushed down. In the squared form every slope is
-# negative. The formula says why.
+# In the table a class with 15 gold words or fewer has a positive slope in the linear form: it is pushed down. In
+# the squared form every slope is negative. The formula of this form says why.
 #
 # **Squared errors.** A small p costs only $p^2$ for each word that is not gold, which is next to nothing. What is left at p = 0 is the
 # slope from the gold words:
@@ -199,17 +202,17 @@ slopes.round(2)
 # It is never positive, so no class starts by being pushed down. A small β only makes the pull up weaker.
 #
 # (eq-14-2)=
-# **Squared sums.** There is a tempting third form. One could square the sums in the denominator, as dice does: $\sum p^2 - \sum py$ for
-# the false positives and $\sum y^2 - \sum py$ for the false negatives. With α = β it is the same loss as before. But try other weights
-# on a model that gives p to each of A gold words and 0 to all others. For large A its loss is $1 - p / (αp^2 + β)$, and this is
-# least not at p = 1 but at
+# **Squared sums.** There is a tempting third form. One could square inside the sums of the denominator, as dice does: $\sum p^2 - \sum py$ for
+# the false positives and $\sum y^2 - \sum py$ for the false negatives. With α = β it is the same loss as with squared errors. But try
+# other weights on a model that gives p to each of A gold words and 0 to all others. For large A its loss is
+# $1 - p / (αp^2 + β)$. The derivative is zero where $αp^2 = β$, so the loss is lowest not at p = 1 but at
 #
 # $$ p^* = \sqrt{β / α} \tag{14.2} $$
 #
-# For α ≤ ½ the minimum is at 1 or beyond, and nothing goes wrong. For α > ½ it is below 1, so right answers are pushed **down** to p*.
-# You can recognise this form by the sign: the loss of a right answer is negative.
+# For α ≤ ½ the minimum is at 1 or beyond, and nothing goes wrong. For α > ½ it is below 1, so right answers are
+# pushed **down** to p*. You can recognise this form by the sign: the loss of right answers falls below zero.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def squared_sums(p, a, gamma=1.0):
     """The tempting form, for gold words only, all at probability p."""
     hit = p.sum()
@@ -235,18 +238,19 @@ turning = pd.DataFrame(turning, columns).T.rename_axis("α")
 turning.round(2)
 
 # %% [markdown]
-# With squared sums and α = 0.9 a right answer costs least at p = ⅓, where argmax says `O`. With squared errors it costs least
-# at 1 for every α. That is why the library squares the errors and not the sums. We can now train with it.
+# With squared sums and α = 0.9 a right answer costs least at p = ⅓, where argmax says `O`. With squared errors it
+# costs least at 1 for every α. That is why the library squares the errors. We can now train with this form.
 
 # %% [markdown]
-# ### 14.4 A training with weights
+# ### 14.4 Training with three pairs of weights
 #
-# The task is to find entities in Chinese, by character, on made-up sentences ([chapter 09](09_named_entities.ipynb)). These sentences
-# show that the code works, and they rank nothing. Every run begins with a few passes of cross entropy. From that model each pair
-# of weights goes on, and so does cross entropy itself, so that all of them have the same start. The form is the squared one.
-# For the linear one pass `-p loss_options '{"squared": false}'`.
+# The task is to find entities in Chinese, by character, on made-up sentences
+# ([chapter 09](09_named_entities.ipynb)). These sentences show you how the training works, but they cannot tell you
+# which weights are best. Every run begins with a few passes of cross entropy. From that model we train on with each
+# pair of weights, and also with cross entropy, so that all of them have the same start. The form is the squared
+# one. For the linear one pass `-p loss_options '{"squared": false}'`.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 entities = sample(corpora.load(experiment.corpus, task="tagging"), experiment)
 count = corpora.imbalance(entities, task="tagging")
 truth = entities["test"]["tags"]
@@ -254,7 +258,7 @@ majority = tagging.score(truth, [["O"] * len(tags) for tags in truth])
 print(f"{count.negative:,} negatives, {count.positive:,} positives: {count.ratio:.1f} to one")
 print("everything O:", {name: round(value, 1) for name, value in majority.items()})
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 texts = (" ".join(tokens) for tokens in entities["train"]["tokens"])
 tokenizer = load_tokenizer(experiment.encoder, texts, max_length=experiment.max_length)
 encoded = tagging.encode(entities, tokenizer, max_length=experiment.max_length)
@@ -267,7 +271,7 @@ def evaluate(logits, split, bias=0.0):
     return tagging.score(split["tags"], tags)
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def fit(loss_name, options, seed, passes, folder):
     """Train with one loss and one seed, from a new model or the warmed one."""
     where = experiment.output_dir and str(Path(experiment.output_dir) / folder / f"seed-{seed}")
@@ -291,7 +295,7 @@ def fit(loss_name, options, seed, passes, folder):
     )
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def weights_of(a):
     """The loss's options for one price."""
     # Every class counts in every batch, as in Equation 9; the library would skip the absent ones.
@@ -316,7 +320,7 @@ for s in range(experiment.seed, experiment.seed + seeds):
 # %% [markdown]
 # Precision, recall and F1 on the test split at argmax, as means over the seeds:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 scores = {key: evaluate(result.logits["test"], test) for key, result in trained.items()}
 all_seeds = sorted({s for _, s in trained})
 names = ("precision", "recall", "f1")
@@ -327,24 +331,27 @@ mean = {
 pd.DataFrame(mean).T.rename_axis("alpha").round(1)
 
 # %% [markdown]
-# In this run recall falls as a false positive costs more, which is what the weights promise. Note that F1 alone would hide this from
-# you, and F1 is the only score of the paper's table. If you choose a weight, look at precision and recall. But is it the weight that you need? The next
-# section asks that on real text.
+# In this run recall falls as a false positive costs more, which is what the weights promise. Precision should rise
+# in return. However, the table shows that it does not always do so. F1 alone would hide both from you, and F1 is
+# the only score of the paper's table. So if you choose a weight, look at precision and recall. But do you need a
+# weight at all? The next section asks that on real text.
 
 # %% [markdown]
 # ## On real text
 #
 # ### 14.5 A search for the weights
 #
-# The controlled study ([chapter 17](17_when_does_dice_help.ipynb)) trains heads on a frozen encoder for twenty-seven tasks. One of its losses is
-# the squared Tversky loss from the log prior. Each trial draws β between 0.3 and 0.9, with α = 1 − β, along with the learning rate. The
-# table has its test F1 minus that of cross entropy from the log prior, as a mean over tasks:
+# The controlled study ([chapter 17](17_when_does_dice_help.ipynb)) trains a small head on a frozen encoder for
+# twenty-seven tasks. One of its losses is the squared Tversky loss from the log prior. Each trial draws β between
+# 0.3 and 0.9, with α = 1 − β, along with the learning rate. The table has its test F1 minus that of cross entropy
+# from the log prior, as a mean over tasks. Its groups are tasks with *tags*, *yes or no* (two classes), and *rare*
+# (more than twenty negatives for each positive):
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 study = searched.read_tasks(runs.kept_folder() / "evidence_2")
 overall = {}
 for how in ("argmax", "tuned"):
-    pooled = searched.less_start(study, "tversky_start", how)
+    pooled = searched.pooled_minus_start(study, "tversky_start", how)
     parts = {**pooled.strata, "all": pooled.over_all}
     overall[how] = {
         name: f"{e.mean:+.1f} [{e.low:+.1f}, {e.high:+.1f}]" for name, e in parts.items()
@@ -352,25 +359,29 @@ for how in ("argmax", "tuned"):
 pd.DataFrame(overall)
 
 # %% [markdown]
-# At argmax Tversky loss is 3.3 points higher. On tags it gains nothing, and on the other tasks about five points. With tuned
-# thresholds we cannot tell it from cross entropy in any group of tasks. So on real text, too, the weights did what a threshold
-# does. There are only two searches of each task, and more than a third of the first ones chose the largest number of steps that
-# we allowed.
+# At argmax Tversky loss is 3.3 points higher. On tags it gains nothing, and on the other tasks about five points.
+# With tuned thresholds we cannot distinguish the two losses in any group of tasks. So on real text, too, the
+# weights did what a threshold does. Be careful, however: there are only two searches of each task, and more than a
+# third of the first ones chose the largest number of steps that we allowed. So longer training might change the
+# result.
 #
 # The paper's linear form was not part of this study. The next section says what we know of it.
 
 # %% [markdown]
-# ### 14.6 With all prices equal: linear against squared
+# ### 14.6 Linear against squared
 #
-# Does the argument of section 14.3 hold in practice? On 1,000 sentences of WNUT 2017 we trained two upper layers of an encoder without a
-# warm start. Linear Tversky with α at one half finds nothing, as linear dice does in
-# [section 16.14](16_why_it_does_not_optimise.ipynb). Squared Tversky, with α at 0.3 and at 0.5, reaches an F1 of 31 and more, which is
-# higher than cross entropy with each seed. So the library's default is the squared form.
+# Does the argument of section 14.3 hold in practice? On 1,000 sentences of WNUT 2017 we trained two upper layers of
+# an encoder without a warm start. Linear Tversky with α = 0.5 finds no entity, as linear dice does in
+# [section 16.14](16_why_it_does_not_optimise.ipynb). Squared Tversky with α = 0.3 and with α = 0.5 reaches an F1 of
+# 31 and more, which is higher than cross entropy with each seed. So the library's default is the squared form.
 
 # %% [markdown]
 # ### 14.7 Table 10 of the paper
+#
+# The paper trains with nine values of α, on Chinese entities (OntoNotes 4.0) and on questions about a text
+# (Quoref). It prints these F1 values:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["nbval-check-output", "hide-input"]
 printed = {
     title: {
         float(row.variant.split()[-1]): row.f1 for row in paper.table(10).rows if row.corpus == name
@@ -379,7 +390,7 @@ printed = {
 }
 pd.DataFrame(printed).rename_axis("alpha").T
 
-# %% mystnb={"figure": {"caption": "Figure 14.1. Table 10 as printed: F1 over \u03b1, one run a point."}, "image": {"alt": "Two panels. OntoNotes 4.0: about 80 to 81 at alpha 0.1 and 0.2, a plateau of 84.2 to 84.7 from 0.3 to 0.6, then 82 to 80. Quoref: 63 at 0.1 and 0.2, a peak of 68.4 at 0.4, falling to 64 at 0.8 and rising to 64.8 at 0.9."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 14.1", "figure": {"caption": "Figure 14.1. Table 10 as printed: F1 by \u03b1, one printed value for each point."}, "image": {"alt": "Two panels. OntoNotes 4.0: about 80 to 81 at alpha 0.1 and 0.2, a plateau of 84.2 to 84.7 from 0.3 to 0.6, then 82 to 80. Quoref: 63 at 0.1 and 0.2, a peak of 68.4 at 0.4, falling to 64 at 0.8 and rising to 64.8 at 0.9."}} tags=["hide-input"]
 fig, axes = plt.subplots(2, 1, figsize=(5.6, 5), sharex=True)
 for ax, (title, column) in zip(axes, printed.items(), strict=True):
     ax.plot(list(column), list(column.values()), marker="o", **figures.style("tl"))
@@ -392,10 +403,11 @@ plt.show()
 # 0.45 points of each other, and the highest, at 0.6, is ahead by 0.15. On Quoref the peak at 0.4 is 0.92 points above its neighbour
 # at 0.5. However, 0.9 is better than 0.8 by 0.71, where nobody would expect a rise.
 #
-# Each point is one run. So we need to know how far a single run moves. In the controlled study each search trains what it chose
-# four times, on fresh draws of the data. Within a search the F1 of cross entropy has these standard deviations:
+# The paper says nothing of several runs. So we need to know how far a single run moves. In the controlled study
+# each search trains what it chose four times, on fresh draws of the data. Within a search the F1 of cross entropy
+# has these standard deviations:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 spread = {}
 for task in ("wnut17", "wikigold", "uner_en_ewt"):
     of_search = {}
@@ -405,13 +417,15 @@ for task in ("wnut17", "wikigold", "uner_en_ewt"):
 print({task: f"{value:.1f}" for task, value in spread.items()})
 
 # %% [markdown]
-# They are more than a point, which is larger than the differences in the middle of the table (exercise 4). So the table does not
-# show which α is best there. [Section 15.9](15_audit.ipynb) compares its row of one half with Tables 5 and 6.
+# They are more than a point. The differences on OntoNotes from 0.3 to 0.6 are smaller (exercise 4). So the table
+# does not show which α is best there. [Section 15.9](15_audit.ipynb) compares its values at α = 0.5 with Tables 5
+# and 6.
 #
-# You can train the grid in small: `make reproduce TABLE=10 PROFILE=laptop` takes the squared form, 350 sentences of WNUT 2017 and
-# three seeds ([Reproduced](../docs/reproduced.md)). This is the mean test F1 by α, and that of cross entropy:
+# You can train the whole grid at a small scale: `make reproduce TABLE=10 PROFILE=laptop` takes the squared form,
+# 350 sentences of WNUT 2017 and three seeds ([Reproduced](../docs/reproduced.md)). This is the mean test F1 by α,
+# and that of cross entropy:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 small: dict[tuple[object, str], list[float]] = {}
 for record in runs.read_records(runs.kept_folder() / "reproduced" / "laptop" / "table10.jsonl"):
     price = record["parameters"]["loss_options"].get("fp_weight", "ce")
@@ -421,32 +435,36 @@ in_small = {key: np.mean(values) for key, values in small.items()}
 pd.Series(in_small).unstack(0).round(1)
 
 # %% [markdown]
-# At argmax the choice of α seems to decide everything. F1 goes down from 32.0 at 0.1 to 0 at 0.9, and cross entropy has 0.6. With a tuned
-# threshold, however, all of them lie between 26 and 31, and the seed alone moves each by five to eleven points. So here α did
-# the work of a threshold, and we saw no more than that. The best α was not in the middle.
+# At argmax the choice of α seems to decide everything. F1 goes down from 32.0 at 0.1 to 0 at 0.9, and cross entropy
+# has 0.6. With a tuned threshold, however, all of them lie between 26 and 31, and the seed alone moves each by five
+# to eleven points. So here α did the work of a threshold, and we saw no more than that. And at argmax the best α
+# was not in the middle, as in the paper, but 0.1.
 
 # %% [markdown]
 # ## Summary
 #
-# - *Proved*: α is the price of a false positive and β that of a false negative. With β = 1 − α the loss belongs to an $F_b$ with b² = β/α.
-# - *Proved*: linear Tversky pushes a class down at the start while αnγ > A(βA + γ). With squared errors no class is pushed down at the start.
+# - *Proved*: α is the price of a false positive and β that of a false negative. With β = 1 − α the loss belongs to
+#   an $F_b$ with b² = β/α.
+# - *Proved*: linear Tversky pushes a class down at the start while αnγ > A(βA + γ). With squared errors no class is
+#   pushed down at the start.
 # - *Proved*: if you square the sums and α > ½, right answers are pushed down to √(β/α).
+# - *Real text*: with tuned thresholds, we cannot distinguish squared Tversky from cross entropy over twenty-seven
+#   tasks.
 # - *Real text*, few runs: squared Tversky learned without a warm start where linear Tversky did not.
 # - *Printed numbers*: Table 10 does not show which α from 0.3 to 0.6 is best.
 #
 # ## Exercises
 #
-# **1.** A missed entity costs four times as much as an invented one. Which α, β and b?
+# **1.** A missed entity costs you four times as much as an invented one. Which α, β and b do you choose?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 14.1"} tags=["solution", "hide-cell"]
 a = 1 / (1 + 4)
 print(f"alpha {a:.1f}, beta {1 - a:.1f}, b {((1 - a) / a) ** 0.5:.0f}")
 
 # %% [markdown]
-# **2.** How many entities does each model predict, for each that there is? Which α comes nearest
-# to one?
+# **2.** How many entities does each model predict for each gold entity? With which α is this ratio nearest to one?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 14.2"} tags=["solution", "hide-cell"]
 said = {}
 for a in ("ce", *prices):
     tags = tagging.decode(trained[a, s].logits["test"], test, encoded.labels)
@@ -459,7 +477,7 @@ pd.Series(said).round(2)
 # 05](05_tversky.ipynb)). Does it change the gradient's direction, here for one positive and one
 # negative at p = 0.5 and γ = 1?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 14.3"} tags=["solution", "hide-cell"]
 for c in (1, 2):
     x = torch.zeros(2, requires_grad=True)
     BinaryTverskyLoss(squared=False, fp_weight=0.5 * c, fn_weight=0.5 * c)(
@@ -471,19 +489,19 @@ for c in (1, 2):
 # Only the length changes: by section 5.2 the odds 1/TI − 1 are multiplied by c and nothing else.
 
 # %% [markdown]
-# **4.** Suppose F1 on OntoNotes were truly the same for α = 0.3, 0.4, 0.5 and 0.6, and each run had a
-# standard deviation s. For which s is a range of 0.45 between the four what one expects?
+# **4.** Suppose F1 on OntoNotes were truly the same for α = 0.3, 0.4, 0.5 and 0.6, and each run had a standard
+# deviation s. For which s would you expect a range of 0.45 between the four?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 14.4"} tags=["solution", "hide-cell"]
 draws = np.random.default_rng(0).normal(size=(100_000, 4))
 expected = np.ptp(draws, axis=1).mean()
 print(f"the range of four is {expected:.2f} s on average: s = {0.45 / expected:.2f} points of F1")
 
 # %% [markdown]
-# **5.** For each seed, take the α with the best F1 on the *test* split and the one with the best
-# F1 on the *validation* split. How much higher does the first one's test F1 look?
+# **5.** For each seed, take the α with the best F1 on the *test* split and the α with the best F1 on the
+# *validation* split. How much higher is the test F1 of the first α?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 14.5"} tags=["solution", "hide-cell"]
 gain = []
 for s in all_seeds:
     on_test = max(scores[a, s]["f1"] for a in prices)
@@ -493,11 +511,11 @@ print("points of F1 won by looking at the test split, by seed:", np.round(gain, 
 # It can never be below zero. Where it is 0, both splits happened to choose the same alpha.
 
 # %% [markdown]
-# **6 (small research).** Which form wants more from a first step? Take one positive among twenty
-# negatives, all at log-odds −4, and compare the pull up on the positive with the push down on the
-# negatives, linear and squared. Then run the chapter with `{"squared": false}`.
+# **6 (small research).** Which form pulls a rare positive up at the first step? Take one positive among twenty
+# negatives, all at log-odds −4, and compare the pull up on the positive with the push down on the negatives, linear
+# and squared. Then run the chapter with `{"squared": false}`.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 14.6"} tags=["solution", "hide-cell"]
 y = torch.tensor([1] + [0] * 20)
 for a in (0.5, 0.9):
     pull = {}

@@ -18,9 +18,9 @@
 # itself, because F1 follows from precision and recall. A pocket calculator is enough.
 #
 # In this chapter we do this test for every table of the paper {cite}`li2020dice`. Fifty rows print all three
-# numbers, and fifteen of them contradict themselves. For some rows the error is larger than the gain that they
-# print. The errors favour no side, and most of the printed numbers are right. We ask what could explain the
-# fifteen rows, and what the conclusions look like if we correct them.
+# numbers, and fifteen of them contradict themselves. For some rows the error is larger than the gain that
+# they print. Some of the printed F1s are too high, others too low, and most rows agree with themselves. We
+# ask what could explain the fifteen rows, and which conclusions change if we correct them.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -44,7 +44,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import itertools
 
 import matplotlib.pyplot as plt
@@ -76,7 +76,7 @@ def beyond_rounding(row):
     return 0 if low <= most and least <= high else row.f1 - 2 * p * r / (p + r)
 
 
-# %% mystnb={"figure": {"caption": "Figure 15.1. The fifteen rows that do not agree: printed F1 minus that of P and R, in points.", "name": "fig-15-1"}, "image": {"alt": "Fifteen horizontal bars. Nine go to the right, up to +0.72 for focal loss on UD 1.4. Six go to the left: two of a hundredth, then OntoNotes 5 BERT-MRC -0.33, CoNLL 2003 BERT-MRC -0.42, DSC on tweets -0.62 and Glyce-BERT on OntoNotes 4 -1.01."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 15.1", "figure": {"caption": "Figure 15.1. The fifteen rows whose numbers do not agree: printed F1 minus the F1 of the printed P and R, in points.", "name": "fig-15-1"}, "image": {"alt": "Fifteen horizontal bars. Nine go to the right, up to +0.72 for focal loss on UD 1.4. Six go to the left: two by a hundredth, then OntoNotes 5 BERT-MRC -0.33, CoNLL 2003 BERT-MRC -0.42, DSC on tweets -0.62 and Glyce-BERT on OntoNotes 4 -1.01."}} tags=["hide-input"]
 full = [
     row
     for table in tables.values()
@@ -119,7 +119,7 @@ plt.show()
 #
 # To find the smallest and the largest possible F1, we ask how H changes when P or R grows. Its slopes are
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of these formulas"} tags=["hide-input"]
 P, R = sp.symbols("P R", positive=True)
 H = 2 * P * R / (P + R)
 slopes = [sp.factor(sp.diff(H, v)) for v in (P, R)]
@@ -132,9 +132,9 @@ Math(
 
 # %% [markdown]
 # (eq-15-2)=
-# Each slope is twice a square over a square, and therefore positive. So F1 is smallest when P and R are at the
-# lower ends of their intervals, and largest when both are at the upper ends. Let h be half a unit of the last
-# printed digit. A row is consistent if
+# Each slope is made of squares and a factor of two, and is therefore positive. So F1 is smallest when P and R
+# are at the lower ends of their intervals, and largest when both are at the upper ends. Let h be half a unit
+# of the last printed digit. A row is consistent if
 #
 # $$
 # \begin{aligned}
@@ -143,9 +143,9 @@ Math(
 # \end{aligned} \tag{15.2}
 # $$
 #
-# Read aloud: the first interval contains every F1 that the printed P and R allow, the second every F1 that
-# would be printed so. The row is consistent if the two intervals have a point in common. In code, with one row
-# of Table 5 as an example:
+# Read aloud: the first interval contains every F1 that the printed P and R allow. The second contains every
+# number that is printed as this F1. The row is consistent if the two intervals have a point in common. In
+# code, with one row of Table 5 as an example:
 
 # %%
 def f1_of(precision, recall):  # Eq. 15.1
@@ -171,8 +171,8 @@ allowed = np.round(recomputed(row)[1:], 3)
 print(f"P {row.precision}, R {row.recall}: F1 in {allowed}, print {row.f1}")
 
 # %% [markdown]
-# This row passes. You see how strict the test is: rounding leaves a window of about one hundredth of a point.
-# How many rows pass?
+# This row passes. The test is strict, because rounding leaves a window of only one hundredth of a point. How
+# many rows pass?
 #
 # ## 15.2 Fifty rows
 #
@@ -189,7 +189,7 @@ off = [row for row in complete if not consistent(row)]
 print(f"{len(complete)} rows print P, R and F1; {len(off)} do not agree")
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def line(row):
     numbers = {"P": row.precision, "R": row.recall, "F1 printed": row.f1}
     return {**numbers, "F1 of P, R": round(recomputed(row)[0], 2), "cites": row.source or ""}
@@ -200,11 +200,11 @@ pd.DataFrame([line(row) for row in off], index=[label(row) for row in off])
 # %% [markdown]
 # The list has the same fifteen rows as [Figure 15.1](fig-15-1). All eight BERT rows of Table 4 are there, and
 # seven of them have an F1 that is too high. Below them are five rows of Table 5, all of them baselines that
-# cite another work. For four of the fifteen you do not even need a calculator: a harmonic mean lies between its
-# two numbers, and their F1 does not.
+# cite another work. For four of the fifteen you do not even need a calculator: a harmonic mean lies between
+# its two numbers, and in these four rows the printed F1 does not.
 #
-# A contradiction says that one of three numbers is wrong. It does not say which one, or why. So let us go
-# through the possible reasons.
+# A contradiction says that at least one of the three numbers is wrong. It does not say which one, or why.
+# Next we go through the possible reasons.
 
 # %% tags=["remove-cell"]
 off_by = {label(row): row.f1 - recomputed(row)[0] for row in off}
@@ -242,8 +242,8 @@ claim(
 # We go from the most harmless explanation to the least harmless one, and ask each time how many rows it could
 # explain.
 #
-# **Truncation.** Perhaps the authors dropped digits instead of rounding them. A truncated number may be up to
-# 0.01 too low, so that the possible intervals are different ones:
+# **Truncation.** Perhaps the authors dropped digits instead of rounding them. Then a printed 92.33 was at
+# least 92.33 and below 92.34, and all intervals move up by half of that width:
 
 # %%
 def consistent_if_truncated(row):
@@ -256,12 +256,12 @@ explained = sum(consistent_if_truncated(row) for row in off)
 print(f"explained by truncation: {explained} of {len(off)}")
 
 # %% [markdown]
-# Truncation explains none.
+# Truncation explains none of the fifteen rows.
 #
 # **A mean over runs.** Perhaps each number is a mean over several runs. The mean of the F1s need not be the F1
 # of the mean P and the mean R. On which side does it lie? The answer is in the curvature of H:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of these formulas"} tags=["hide-input"]
 hessian = sp.simplify(sp.hessian(H, (P, R)))
 det = sp.simplify(hessian.det())
 display(Math(rf"\nabla^2 H = {sp.latex(hessian)}, \quad \det = {det}"))
@@ -269,9 +269,11 @@ display(Math(rf"\nabla^2 H = {sp.latex(hessian)}, \quad \det = {det}"))
 # %% [markdown]
 # (eq-15-3)=
 # The diagonal is negative and the determinant is zero, which means that H is concave: it bends downwards. For
-# such a function Jensen's inequality says that a mean of F1s lies **below** the F1 of the means, never above.
+# such a function Jensen's inequality says that a mean of F1s can lie **below** the F1 of the means, but never
+# above it.
 #
-# How far below? We write H by the sum $S = P + R$ and the difference $D = P - R$:
+# How far below? We write H in terms of the sum $S = P + R$ and the difference $D = P - R$. Because
+# $S^2 - D^2 = 4PR$,
 #
 # $$ H(P, R) = \frac{S}{2} - \frac{D^2}{2 S} $$
 #
@@ -281,12 +283,13 @@ display(Math(rf"\nabla^2 H = {sp.latex(hessian)}, \quad \det = {det}"))
 # $$ H(\bar P, \bar R) - \overline{\mathrm{F1}} \;\approx\; \frac{\mathrm{Var}(P - R)}{2\,(\bar P +
 # \bar R)} \tag{15.3} $$
 #
-# In other words, the gap grows with the spread of precision minus recall, and it is divided by a large number.
-# We solve this for the spread that each row would need:
+# In other words, the gap is the variance of precision minus recall, divided by twice the sum of their means.
+# With scores near 90 that divisor is about 360, so the gap is small. We solve the formula for the standard
+# deviation that each row would need:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 above = [row for row in off if row.f1 > recomputed(row)[0]]
-print(f"{len(above)} of {len(off)} are above: no mean over runs does that. The others:")
+print(f"{len(above)} of {len(off)} are above: no mean over runs can do that. The others:")
 for row in off:
     gap = recomputed(row)[0] - row.f1
     if gap > 0:
@@ -294,10 +297,10 @@ for row in off:
         print(f"  {label(row):34} {gap:.2f} below: P − R with standard deviation {spread:.1f}")
 
 # %% [markdown]
-# Nine of the fifteen lie above, where a mean never leads. Of the six below, two miss by a hundredth. For them
-# precision minus recall needs to spread by about 2 points over the runs, which is usual. For the other four it
-# would have to swing by 11 to 18 points, too much for runs of one model. A mean over runs could therefore
-# explain two rows, and thirteen remain.
+# In nine of the fifteen rows the printed F1 lies above that of P and R, which a mean over runs cannot cause.
+# Of the six below, two miss by a hundredth. For these two, precision minus recall needs a standard deviation
+# of about 2 points over the runs, which is plausible. For the other four it would have to be 11 to 18 points,
+# too much for runs of one model. A mean over runs could therefore explain two rows, and thirteen remain.
 
 # %% tags=["remove-cell"]
 wanted = {
@@ -316,12 +319,12 @@ claim(
 )
 
 # %% [markdown]
-# **A median over runs.** A median is another way to summarise runs, and its F1 may lie on either side. We
-# simulate it. Take five runs whose P and R scatter by one point around 93, either independently or in opposite
-# directions (a correlation of −0.8). For which share of such rows does the median F1 differ from the F1 of the
-# medians? The table has the share for three sizes of the difference:
+# **A median over runs.** A median is another way to summarise runs. The median F1 may lie on either side of
+# the F1 of the medians. We simulate it. Take five runs whose P and R scatter by one point around 93, either
+# independently or in opposite directions (a correlation of −0.8). For which share of such rows does the
+# median F1 differ from the F1 of the medians? The table has the share for three sizes of the difference:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 random = np.random.default_rng(1)
 medians, shares = {}, {}
 for name, correlation in (("independent", 0.0), ("opposed, −0.8", -0.8)):
@@ -335,10 +338,10 @@ for name, correlation in (("independent", 0.0), ("opposed, −0.8", -0.8)):
 pd.DataFrame(shares).T.map("{:.0%}".format)
 
 # %% [markdown]
-# Medians do more than you may expect. With one point of scatter, 59% of such rows would be off by more than a
-# tenth of a point, and in either direction. So medians could explain the seven rows that are off by 0.08 to
-# 0.25. They could hardly explain the longest bars of the figure. The paper does not say whether its numbers are
-# single runs, means or medians.
+# Medians do more than you may expect. With independent scatter of one point, 59% of such rows would be off by
+# more than a tenth of a point, and in either direction. So medians could explain the seven rows that are off
+# by 0.08 to 0.25. They could hardly explain the longest bars of the figure. The paper does not say whether
+# its numbers are single runs, means or medians.
 
 # %% tags=["remove-cell"]
 claim(
@@ -362,7 +365,7 @@ claim(
 # **An average over classes.** A macro average is a mean over classes instead of runs. The same inequality
 # holds, and again the mean lies below. We check it with random classes:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 rng = np.random.default_rng(0)
 p, r = rng.uniform(0.3, 1, (2, 100_000, 4))  # four classes, P and R of each
 slack = f1_of(p.mean(1), r.mean(1)) - f1_of(p, r).mean(1)
@@ -370,27 +373,33 @@ above_it = (slack < 0).sum()
 print(f"macro F1 above that of macro P and R: {above_it} of {len(slack):,} draws")
 
 # %% [markdown]
-# **Another definition of a span.** If you count spans in another way, precision, recall and F1 move together
-# and still fit. There is one exception: a TP that is counted twice, in the predictions and in the gold, as with
-# overlapping spans.
+# In none of the draws is the mean above. So the nine rows that lie above cannot be macro averages. The six
+# below could be, if precision minus recall differs enough from class to class.
 #
-# **The best of each.** If the best precision, the best recall and the best F1 come from different checkpoints,
-# they need not fit at all. The same is true for **a slip of the hand**. These two could explain every row, and
-# we cannot exclude them.
+# **Another definition of a span.** If you count spans in another way, precision, recall and F1 move together
+# and still fit. There is one exception. Where spans overlap, the number of correct predictions and the number
+# of gold spans that were found can differ. Then F1 need not follow from P and R.
+#
+# **The best of each.** Suppose that the best precision, the best recall and the best F1 come from different
+# checkpoints. Because H grows with P and with R, the best F1 is then at most the F1 of the best P and the
+# best R. So this could explain the six rows below, and none of the nine above.
+#
+# **A slip of the hand** could explain every row, and we cannot exclude it.
 #
 # **Somebody else's numbers.** Perhaps the authors copied a row from another paper, and the error with it. Eight
 # of the fifteen rows cite another work.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 cited = [row for row in off if row.source]
 print(f"{len(cited)} rows cite, {len(off) - len(cited)} are the paper's own:")
 print(", ".join(label(row) for row in off if not row.source))
 
 # %% [markdown]
-# Three of the eight cite Devlin et al., who report none of the corpora in question. There the citation is for
-# the method, and the numbers are the paper's own.
+# Three of the eight cite Devlin et al., who report none of the corpora in question. In these three rows the
+# citation is for the method, and the numbers are the paper's own.
 #
-# So no single explanation covers all rows. For Table 4, where most of them are, we can say a little more.
+# So apart from slips of the hand, no single explanation covers all fifteen rows. For Table 4, where most of
+# them are, we can say a little more.
 
 # %% tags=["remove-cell"]
 by_devlin = [row for row in cited if "Devlin" in row.source]
@@ -407,7 +416,7 @@ claim("Three of the eight cite Devlin et al.", len(by_devlin) == 3)
 # ones. This can happen if neighbours with the same tag are merged into one span. We corrupt a few tags at
 # random and count both ways:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def merged(tags):
     """Spans of equal neighbouring tags."""
     start, found = 0, set()
@@ -430,17 +439,17 @@ for name, a, b in (
 
 # %% [markdown]
 # Merging makes P and R differ, here by a few hundredths of a point. In Table 4 they differ by up to 2 points.
-# So merging could be a part of the story. It does not explain an F1 that differs from H, because after merging
-# the three numbers still fit.
+# So merging could explain why Table 4 prints three different numbers. It does not explain an F1 that differs
+# from H, because after merging the three numbers still fit.
 
 # %% [markdown]
 # ## 15.5 Ninety gains
 #
 # What most people quote is not a score but a gain. Each of the paper's own rows in Tables 3 to 8 prints its
-# gain over the baseline, and a gain is a difference of two printed scores. The difference of two rounded
-# numbers may miss the rounded difference by one unit. We allow for that:
+# gain over the baseline. This gain should be the difference of two printed scores. The difference of two
+# rounded numbers may miss the rounded difference by one unit. We allow for that:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 gains = [
     (row, cell, gain)
     for table in tables.values()
@@ -461,8 +470,8 @@ print(f"{len(gains)} gains, {len(inexact)} differ by a hundredth, {len(impossibl
 pd.DataFrame(inexact, columns=["row", "score", "baseline", "printed gain"]).set_index("row")
 
 # %% [markdown]
-# All ninety gains are possible, so scores and gains belong together. It also means that if a printed F1 is
-# wrong, its gain is wrong with it.
+# Three gains differ by a hundredth, which rounding explains. So all ninety gains follow from the printed
+# scores. It also means that if a printed F1 is wrong, its gain is wrong with it.
 #
 # Next we look at numbers that are not scores.
 
@@ -472,7 +481,7 @@ pd.DataFrame(inexact, columns=["row", "score", "baseline", "printed gain"]).set_
 # Table 1 prints how many negatives and positives each corpus has, coarsely rounded, and their ratio. Here a row
 # is consistent if some pair of counts within the rounding has the printed ratio:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 rows = {}
 for row in tables[1].rows:
     (n_low, n_high), (p_low, p_high) = row.bounds("negatives"), row.bounds("positives")
@@ -490,7 +499,7 @@ pd.DataFrame(rows, ["negatives", "positives", "ratio", "possible", "agrees"]).tr
 #
 # The text of the paper repeats some gains in its sentences. Do they agree with the tables?
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def score(number, corpus, model, cell="f1", variant=""):
     """A printed score."""
     found = [
@@ -517,7 +526,7 @@ said = [  # section, table, corpus, model, baseline, cell, what the text says
     ("4.4", 7, "qqp", "XLNet+DSC", "XLNet", "f1", 0.73),
 ]
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 title_of = {row.corpus: row.corpus_title for table in tables.values() for row in table.rows}
 for section, number, corpus, model, base, cell, repeated in said:
     gain = round(score(number, corpus, model, cell) - score(number, corpus, base, cell), 2)
@@ -527,16 +536,18 @@ for section, number, corpus, model, base, cell, repeated in said:
 print("gains printed for DSC on QQP:", *(r.printed["delta"] for r in tables[7].rows[11::4]))
 
 # %% [markdown]
-# Twelve of thirteen agree. The gain of 0.73 on QQP is nowhere in Table 7, whose two gains on QQP are printed in
-# the last line. Both of them are larger.
+# Twelve of thirteen agree. The gain of 0.73 on QQP is nowhere in Table 7. The last line shows the two gains
+# of DSC on QQP that the table prints, and both are larger.
 #
 # ## 15.7 Table 8: how imbalanced were the sets?
 #
 # For its question about imbalance the paper makes five training sets from QQP, and says how large each is and
-# which share of it is positive. The original has 363,871 pairs, of which 37% are positive. The set "+ negative"
-# only adds negatives, so the number of positives must stay the same. What does that say about its share?
+# which share of it is positive. The original has 363,871 pairs, of which 37% are positive. Two sets are
+# balanced: "+ positive" with 458,477 pairs and "− negative" with 269,165. The set "+ negative" has 458,477
+# pairs as well. It only adds negatives, so its number of positives must be that of the original. What does
+# that say about its share of positives?
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 n, total = 363_871, 458_477
 low, high = (round(n * share) for share in (0.365, 0.375))
 print(f"positives in the original: {low:,} to {high:,}")
@@ -546,13 +557,14 @@ print(
 print(
     f"+ negative: {100 * low / total:.1f}% to {100 * high / total:.1f}% positive; the text says 21%"
 )
-print(f"− negative: 269,165 / 2 = {269_165 // 2:,} positives: inside of the first interval")
+print(f"− negative: 269,165 / 2 = {269_165 // 2:,} positives: within the first interval")
 
 # %% [markdown]
-# The sizes fit each other: the larger set is twice the negatives, the smaller one twice the positives. The
-# share does not fit. The paper says that 21% of "+ negative" are positive, and it has to be about 29%. For 21%
-# one would have to drop more than a quarter of the positives. So if the sizes are right, the set was less
-# imbalanced than the paper says. [Section 12.4](12_degrees_of_imbalance.ipynb) reads Table 8.
+# The sizes fit each other. A balanced set that adds positives is twice as large as the negatives of the
+# original, and one that drops negatives is twice as large as its positives. The share does not fit. The paper
+# says that 21% of "+ negative" are positive, and it has to be about 29%. For 21% one would have to drop more
+# than a quarter of the positives. So if the sizes are right, "+ negative" was less imbalanced than the paper
+# says. [Section 12.4](12_degrees_of_imbalance.ipynb) reads Table 8.
 
 # %% tags=["remove-cell"]
 kept_positives = 0.37 * n
@@ -565,11 +577,11 @@ claim(
 # %% [markdown]
 # ## 15.8 What the corrections do, table by table
 #
-# Does any of this change a conclusion? In an inconsistent row either the F1 is right, and no conclusion
-# changes, or P and R are right, and F1 must be recomputed. We take the second case. Here is every gain of
-# Tables 3 to 5, *printed → computed* from P and R, and the best loss by each of them:
+# Does any of this change a conclusion? If the F1 of an inconsistent row is right, no conclusion changes. If
+# its P and R are right, its F1 must be recomputed. We take the second case. Here is every gain of Tables 3 to
+# 5, *printed → computed* from P and R, and the best loss by each of them:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 changes = {}
 for number in (3, 4, 5):
     for corpus in dict.fromkeys(row.corpus for row in tables[number].rows):
@@ -584,21 +596,21 @@ pd.DataFrame(changes, ["FL", "DL", "DSC", "best, printed", "best, computed"]).tr
 
 # %% [markdown]
 # Each row is one corpus, and you can read it in two steps: did a gain change, and did the winner change? In
-# Table 3 one gain changes. In Table 4 DSC's gain on the tweets is about four times what is printed, so this
-# error works *against* the paper's method. DSC remains first in eight of the nine blocks.
+# Table 3 one gain changes, in Table 4 all of them do. DSC's gain on the tweets is about four times what is
+# printed, so this error works *against* the paper's method. DSC remains first on eight of the nine corpora.
 #
 # The exception is CoNLL 2003. There the recomputed F1 of the baseline is higher, and all three losses are
 # **below** it. The sentence "DSC outperforms BERT-MRC by +0.29" therefore holds only if the baseline's P or R
 # is misprinted.
 #
-# The other tables give us less to work with. **Tables 6 and 9** print no P and R. **No table** has a seed, a
-# number of runs or a spread, and [chapter 17](17_when_does_dice_help.ipynb) shows why you need them.
+# The other tables give us less to work with. **Tables 6 and 9** print no P and R. **No table** names a seed,
+# a number of runs or a spread, and [chapter 17](17_when_does_dice_help.ipynb) shows why you need them.
 #
 # **Table 7** calls its scores F1. However, all four of its baselines have the same digits as *accuracies on the
 # development sets* of GLUE. These were published before, in one table {cite}`liu2019roberta`, for BERT-large
 # and XLNet-large:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 dev_accuracy = {"BERT": {"mrpc": 88.0, "qqp": 91.3}, "XLNet": {"mrpc": 89.2, "qqp": 91.8}}
 for model, by_corpus in dev_accuracy.items():
     for name, published in by_corpus.items():
@@ -606,10 +618,10 @@ for model, by_corpus in dev_accuracy.items():
         print(f"{model:6} {name.upper():5} Table 7 {printed_f1}, published on dev {published}")
 
 # %% [markdown]
-# If the baselines are accuracies in Table 7 as well, then it compares F1s with accuracies. How different would
-# the two measures be? Take a classifier that errs equally often on both sides:
+# If the baselines are accuracies in Table 7 as well, then Table 7 compares F1s with accuracies. How different
+# would the two measures be? Take a classifier that has as many false positives as false negatives:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 for corpus, share, accuracy in (("MRPC", 0.68, 88.0), ("QQP", 0.37, 91.3)):
     errors = (100 - accuracy) / 2  # FP = FN, in percent of all pairs
     true_positives = 100 * share - errors
@@ -617,27 +629,30 @@ for corpus, share, accuracy in (("MRPC", 0.68, 88.0), ("QQP", 0.37, 91.3)):
     print(f"{corpus}: {100 * share:.0f}% positive, accuracy {accuracy}: F1 about {f1:.1f}")
 
 # %% [markdown]
-# An accuracy of 88.0 on MRPC goes with an F1 near 91, so the baseline would look too weak there. On QQP, where
-# positives are the minority, an accuracy of 91.3 goes with an F1 near 88, so the baseline would look too
-# strong. Four equal numbers are no proof, however. In the authors' released code
-# ([dice_loss_for_NLP](https://github.com/ShannonAI/dice_loss_for_NLP)) the script for BERT-large on MRPC notes
-# a test F1 of **87.98** for cross entropy. This would be printed as 88.0, too.
+# An accuracy of 88.0 on MRPC goes with an F1 near 91, so the baseline would look too weak there. On QQP,
+# where positives are the minority, an accuracy of 91.3 goes with an F1 near 88, so the baseline would look
+# too strong. Four equal numbers are no proof, however. In the authors' released code
+# ([dice_loss_for_NLP](https://github.com/ShannonAI/dice_loss_for_NLP)) the script for BERT-large on MRPC
+# notes a test F1 of **87.98** for cross entropy. This, too, would be printed as 88.0, so the baseline may be
+# an F1 after all.
 #
 # **Were the contrasts fair?** A gain of a loss means something only if nothing else differs. The released
-# scripts say how each loss was trained, and no two losses of a task were trained alike:
+# scripts say how each loss was trained. Here are two tasks, and on neither of them were cross entropy and
+# dice trained alike:
 #
 # | | cross entropy | dice |
 # |---|---|---|
 # | SQuAD 1.1, BERT-base: passes | 2 | 10 |
 # | batch, accumulation | 12 × 1 | 4 × 5 |
-# | weight decay; mining of negatives | 0.002; none | 0; 0.3 |
+# | weight decay; hard negatives for each positive | 0.002; all | 0; 0.3 |
 # | MRPC, BERT-large: passes | 3 | 5 |
 # | batch, accumulation | 16 × 2 | 12 × 1 |
 # | weight decay; warm-up | 0.002; 0.1 | 0.001; 0.06 |
 #
-# On SQuAD the dice loss sees the questions five times as often. So a gain need not come from the loss. (We read
-# the scripts of commit d7704c1, for dice on MRPC those of 5a4af4a. Nothing says whether the paper's own runs
-# used them.)
+# A batch of 4 × 5 means five forward passes of four examples for each step. On SQuAD the dice loss sees each
+# question five times as often as cross entropy does. So a gain need not come from the loss. (We read the
+# scripts of commit d7704c1, for dice on MRPC those of 5a4af4a. Nothing says whether the paper's own runs used
+# them.)
 
 # %% tags=["remove-cell"]
 claim(
@@ -678,7 +693,7 @@ claim(
 # "degenerates to DSC", says section 3.3 of the paper. The table has that row, and you would expect it to equal
 # the dice loss of Tables 5 and 6. Does it?
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 for corpus, number, backbone in (("ontonotes4_zh", 5, "BERT-MRC"), ("quoref", 6, "BERT")):
     rows = {row.variant: row.f1 for row in tables[10].rows if row.corpus == corpus}
     ours = {loss: score(number, corpus, f"{backbone}+{loss}") for loss in ("DL", "DSC")}
@@ -686,10 +701,11 @@ for corpus, number, backbone in (("ontonotes4_zh", 5, "BERT-MRC"), ("quoref", 6,
 
 
 # %% [markdown]
-# To the digit the row is **DSC**, the self-adjusting loss. However, Tversky with equal weights is the *linear
-# dice* loss with another smoothing ([chapter 05](05_tversky.ipynb)), and the tables have no such loss. There
-# are two possible reasons. Either the Tversky runs had the factor $(1 - p)$ as well, or the row was filled in
-# from the other tables. [Section 14.7](14_tversky_weights.ipynb) reads the whole table.
+# In both cases the row of Table 10 equals **DSC**, the self-adjusting loss, to the last digit. However,
+# Tversky with equal weights is the *linear dice* loss with another smoothing ([chapter
+# 05](05_tversky.ipynb)), and Tables 5 and 6 have no such loss. There are two possible reasons. Either the
+# Tversky runs had the factor $(1 - p)$ as well, or the row was filled in from the other tables. [Section
+# 14.7](14_tversky_weights.ipynb) reads the whole table.
 
 # %% [markdown]
 # ## 15.10 Whole numbers
@@ -705,7 +721,7 @@ for corpus, number, backbone in (("ontonotes4_zh", 5, "BERT-MRC"), ("quoref", 6,
 #
 # For each printed score we list the counts that give it:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def whole_numbers(percent, n):
     """The counts k whose share k/n rounds to the printed percentage."""
     near = round(percent * n / 100)
@@ -722,9 +738,10 @@ for row in tables[5].rows:
         print(f"{row.model:13} recall {row.printed['recall']} of 5648: {counts}")
 
 # %% [markdown]
-# An empty list means that no single run over the official test set gives that number to two digits. Four of six
-# accuracies and two of four recalls are of that kind. What could it be? The numbers may be averages over runs.
-# Or a zero was added: 94.90 may be a 94.9 with one digit, and a count exists for that one.
+# An empty list means that no single run over the official test set gives that number to two digits. Four of
+# six accuracies and two of four recalls are of that kind. What could be the reason? The numbers may be
+# averages over runs. Or a zero was added: 94.90 may be a 94.9 with one digit, and a count exists for that
+# one.
 #
 # Or the test set is another one. DSC's accuracy on SST-2 fits a count of the development set as well as one of
 # the test set ([section 13.6](13_accuracy_tasks.ipynb)). So from a printed accuracy alone you cannot say on
@@ -758,25 +775,29 @@ claim(
 # %% [markdown]
 # ## 15.11 What the scripts do and the text does not say
 #
-# Up to here we looked at numbers. The authors also released 18 scripts and the code that these scripts call. We
-# read them for the settings of the profile `paper` ([Reproducing a table](../docs/reproduce.md)), and found
-# five habits that the paper does not mention. Each of them changes what a printed score means.
+# Up to here we looked at numbers. The authors also released training scripts. We read the 18 of them that
+# belong to rows of the tables, and the code that they call, for the settings of the profile `paper`
+# ([Reproducing a table](../docs/reproduce.md)). We found five habits that the paper does not mention. Each of
+# them changes what a printed score means.
 #
 # - **Several evaluations a pass.** The scripts evaluate four or eight times in each pass and keep the best
 #   checkpoint. This book's runs evaluate once a pass.
 # - **SQuAD's score is a maximum.** The evaluation script for SQuAD reads all prediction files of a run and
-#   reports the best F1. The predictions are those of the development set, which is also the set that the table
-#   reports. There are 16 files for cross entropy and for focal loss, and 40 for dice.
+#   reports the best F1. The predictions are those of the development set, which is also the set that the
+#   table reports. For BERT-large there are 16 files for cross entropy and for focal loss, and 40 for dice.
 # - **Heads of two layers.** The heads for start, end and answerable have a hidden layer with ReLU. The text
 #   describes a single linear layer, which is what the chapters train. The profile `paper` has two.
-# - **No mask in the dice loss for entities.** Question and padding count as negatives there, and in the profile
-#   `paper`. In the chapters only the words of the sentence count.
+# - **No mask in the dice loss for entities.** In the released code the tokens of the question and the padding
+#   count as negatives, and so they do in the profile `paper`. In the chapters only the words of the sentence
+#   count.
 # - **Two encoders in one table.** For QQP the script of cross entropy names the uncased BERT, the scripts of
-#   focal loss and dice the cased one. A difference between them is one of losses and encoders together.
+#   focal loss and dice the cased one. So a difference between the rows is one of losses and encoders
+#   together.
 #
 # How much does the second habit add? Suppose that the loss makes no difference at all. The F1 of the
 # predictions of a run then varies around one mean, the same mean for both losses. However, the best of many
-# values is higher than the best of few. We draw as many values as there are files, and take the best of each.
+# values is higher than the best of few. We draw as many values as there are files, and take the best of 16
+# and the best of 40.
 
 # %%
 f1 = np.random.default_rng(0).normal(size=(20_000, 40))
@@ -794,8 +815,9 @@ for spread in (0.1, 0.3, 0.5):
 # alone, the standard deviation would have to be 2.7 points. So the tries explain a part of the gain, and
 # probably not all of it.
 #
-# Our simulation is generous, because it draws each value on its own. In a real run neighbouring checkpoints are
-# alike, and the early ones are worse. Both sets of files therefore count for fewer tries than we drew.
+# Our simulation exaggerates the effect, because it draws each value independently. In a real run neighbouring
+# checkpoints are alike, and the early ones are worse. Both sets of files therefore count for fewer tries than
+# we drew.
 
 # %% tags=["remove-cell"]
 claim("The best of 40 lies 0.39 standard deviations above", {"0.39": of_40 - of_16})
@@ -812,12 +834,12 @@ claim("the standard deviation would have to be 2.7 points", {"2.7": gain / (of_4
 #
 # - A row with precision, recall and F1 tests itself. Of fifty such rows thirty-five agree within rounding, a
 #   mean over runs could explain two more, and thirteen remain.
-# - All ninety printed gains follow from the printed scores. If P and R are right, DSC stays first in eight of
-#   nine blocks and loses to cross entropy on CoNLL 2003.
-# - Some numbers may be something else than their labels say: all four baselines of Table 7 equal published
-#   accuracies, and the middle row of Table 10 equals DSC.
-# - The released scripts train each loss with other passes, batches and decay, and choose dice on SQuAD from
-#   more predictions.
+# - All ninety printed gains follow from the printed scores. If P and R are right, DSC stays first on eight of
+#   nine corpora and loses to cross entropy on CoNLL 2003.
+# - Some numbers may not be what their labels say: all four baselines of Table 7 equal published accuracies,
+#   and the row of one half in Table 10 equals DSC.
+# - The released scripts do not train dice with the settings of cross entropy, and on SQuAD they choose its
+#   score from more predictions.
 # - These tables cannot settle whether dice helps. Before you quote a row of any paper, recompute its F1.
 
 # %% tags=["remove-cell"]
@@ -845,24 +867,24 @@ claim(
 # %% [markdown]
 # ## Exercises
 #
-# **1 (recall).** A row prints a precision and a recall of 80.00 each. Which F1s can be printed beside them?
+# **Exercise 15.1 (recall).** A row prints a precision and a recall of 80.00 each. Which F1s can be printed beside them?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 15.1"} tags=["solution", "hide-cell"]
 low, high = f1_of(79.995, 79.995), f1_of(80.005, 80.005)
 print(f"F1 from {low:.3f} to {high:.3f}: that is 80.00")
 
 # %% [markdown]
-# **2 (by hand).** A paper prints P 90.0, R 60.0 and F1 75.0, each with one digit. What did its authors compute?
+# **Exercise 15.2 (by hand).** A paper prints P 90.0, R 60.0 and F1 75.0, each with one digit. What did its authors compute?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 15.2"} tags=["solution", "hide-cell"]
 print(f"harmonic mean {f1_of(90, 60):.1f}, arithmetic mean {(90 + 60) / 2:.1f}: the wrong mean")
 
 
 # %% [markdown]
-# **3 (a test for your own paper).** Write `check(rows)` that takes (name, P, R, F1) and names the rows that Eq.
-# 15.2 refuses. Try it on two rows of Table 5.
+# **Exercise 15.3 (a test for your own paper).** Write `check(rows)`, which takes rows of (name, P, R, F1) and names those
+# that fail Eq. 15.2. Try it on two rows of Table 5.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 15.3"} tags=["solution", "hide-cell"]
 def check(rows, half=0.005):
     for name, p, r, f1 in rows:
         low, high = f1_of(p - half, r - half), f1_of(p + half, r + half)
@@ -873,20 +895,20 @@ def check(rows, half=0.005):
 print(*check([("BERT-MRC", 92.33, 94.61, 93.04), ("DSC", 93.41, 93.25, 93.33)]), sep="\n")
 
 # %% [markdown]
-# **4 (averages).** Simulate five runs with P and R that vary independently by one point around 93. How far
+# **Exercise 15.4 (averages).** Simulate five runs with P and R that vary independently by one point around 93. How far
 # below the F1 of the means is the mean F1? Compare with Eq. 15.3.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 15.4"} tags=["solution", "hide-cell"]
 p, r = 93 + rng.standard_normal((2, 20_000, 5))
 gap = f1_of(p.mean(1), r.mean(1)) - f1_of(p, r).mean(1)
 predicted = (p - r).var(1) / (2 * (p + r).mean(1))
-print(f"mean gap {gap.mean():.4f}, Eq. 15.3 {predicted.mean():.4f}: invisible in print")
+print(f"mean gap {gap.mean():.4f}, Eq. 15.3 {predicted.mean():.4f}: lost in rounding")
 
 # %% [markdown]
-# **5 (which digit?).** In the row of BERT-MRC on CoNLL 2003, you may change a single digit of P, R or F1. Which
+# **Exercise 15.5 (which digit?).** In the row of BERT-MRC on CoNLL 2003, you may change a single digit of P, R or F1. Which
 # change makes the row consistent?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 15.5"} tags=["solution", "hide-cell"]
 printed_row, fixes = ["92.33", "94.61", "93.04"], []
 for cell, text in enumerate(printed_row):
     for place, digit in itertools.product((0, 1, 3, 4), "0123456789"):
@@ -897,11 +919,11 @@ for cell, text in enumerate(printed_row):
 print("one digit that fixes it:", fixes or "there is none")
 
 # %% [markdown]
-# **6 (small research).** Take any paper with a table of P, R and F1, type in twenty rows, and run your `check`.
+# **Exercise 15.6 (small research).** Take any paper with a table of P, R and F1, type in twenty rows, and run your `check`.
 # What share fails? For this paper, split the rows into three groups: those that cite a work for their numbers,
 # those that cite one for the method alone (Devlin et al.), and those that cite none.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 15.6"} tags=["solution", "hide-cell"]
 for name, rows in (
     ("numbers cited", [r for r in complete if r.source and "Devlin" not in r.source]),
     ("method cited", [r for r in complete if "Devlin" in r.source]),

@@ -13,21 +13,21 @@
 # %% [markdown]
 # # 17 Evidence: when does dice help?
 #
-# Your labels are imbalanced, and you have read that dice loss helps. Should you train with it, or keep cross entropy and
-# tune the decision threshold? A single comparison cannot tell you, because luck alone moves F1 by a point or more. So we
-# compared the two on twenty-seven tasks, with five searches for each loss. Cross entropy started with its output bias at
-# the log prior.
+# Your labels are imbalanced, and you have read that dice loss helps. Should you train with it, or keep cross
+# entropy and tune the decision threshold? A single comparison cannot tell you, because luck alone moves F1 by
+# a point or more. So we compared the two on twenty-seven tasks. On each task every loss got five searches for
+# good settings. Cross entropy started with its output bias at the log prior.
 #
 # Once both thresholds are tuned, dice scores 0.25 points of F1 below cross entropy. The 95% interval includes
 # zero, so we cannot tell which is better. At argmax, where nobody tunes a threshold, dice is 3.0 points ahead
 # where positives are rare. But class weights are 5.6 points ahead there. After correction for the number of
-# questions, neither gain is significant.
+# questions that we asked, no gain at argmax is significant, neither that of dice nor that of class weights.
 #
 # Then we train all layers of the encoder. Here the start of the output bias decides more than the loss does.
 # On a rare label, dice and cross entropy both learn within 307 steps if they start at the log prior. From a
-# bias near 0, cross entropy learns little in that time, and dice over the positive class nothing. On
-# entities, a bias near 0 costs cross entropy about five points in short runs, and we saw no cost to dice
-# (section 17.4).
+# bias near 0, cross entropy learns little in that time, and dice over the positive class learns nothing. On
+# entities, a bias near 0 costs cross entropy about five points in short runs, and it costs dice nothing that
+# we could see (section 17.4).
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -55,7 +55,7 @@ if importlib.util.find_spec("dicebook") is None:
 # %% tags=["parameters", "remove-cell"]
 evidence: str = ""  # folder of the records; "" for those that come with the book
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -79,7 +79,7 @@ strata = {
     for name in ("tags", "yes or no", "rare")
 }
 
-# %% mystnb={"figure": {"caption": "Figure 17.1. The primary contrast: F1 of dice minus that of cross entropy from the log prior, both tuned, with 95% intervals. Dark intervals exclude zero. Diamonds are means over tasks, and the grey band is half a point to either side of zero.", "name": "fig-17-1"}, "image": {"alt": "Twenty-seven tasks, one a line, in three strata, each from the largest gain of dice to the largest loss. One interval excludes zero: that of the spans of WNUT 2017, which lies below it. The intervals of tags are narrow, and that of the rarest label of GoEmotions is twenty-four points wide. Below each stratum is a diamond, all three close to zero, and at the foot is one over all, with an interval from minus 0.8 to 0.3."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 17.1", "figure": {"caption": "Figure 17.1. The primary contrast: F1 of dice minus that of cross entropy from the log prior, both tuned, with 95% intervals. Dark intervals exclude zero. Diamonds are means over tasks, and the grey band is half a point to either side of zero.", "name": "fig-17-1"}, "image": {"alt": "Twenty-seven tasks, one a line, in three strata, each from the largest gain of dice to the largest loss. One interval excludes zero: that of the spans of WNUT 2017, which lies below it. The intervals of tags are narrow, and that of the rarest label of GoEmotions is twenty-four points wide. Below each stratum is a diamond, all three close to zero, and at the foot is one over all, with an interval from minus 0.8 to 0.3."}} tags=["hide-input"]
 _, ax = plt.subplots(figsize=(5.6, 6.2))
 figures.forest(strata, primary, ax=ax)
 ax.set_xlabel("F1 of dice minus cross entropy, both tuned")
@@ -88,12 +88,13 @@ plt.show()
 # %% [markdown]
 # ## 17.1 The question
 #
-# The paper compares losses by one score each, at argmax, with the settings that were chosen for cross entropy. Suppose
-# that a loss is better there. It may have trained a better model. But it may also have put the threshold where F1
-# wants it, which you can do without a new loss. Or the settings may suit it by luck, and a search for both losses would
-# show that. We want to know about the first reason alone, so we remove the other two. Our question is narrow:
+# The paper compares losses by one score each, at argmax, and does not say whether each loss got the same
+# search for its settings. Suppose that a loss is better in such a comparison. It may have trained a better
+# model. But its threshold may also lie closer to the one that is best for F1, and you can move a threshold
+# without a new loss. Or the settings may suit it by luck, and an equal search for both losses would show
+# that. We want to know about the first reason alone, so we remove the other two. Our question is narrow:
 #
-# > On language data, imbalanced and less so, does dice loss with squared denominators
+# > On language data of strong and of mild imbalance, does dice loss with squared denominators
 # > ([Eq. 4.2](eq-4-2)) score a higher F1 than cross entropy that starts with its bias at the log prior, when
 # > both get the same searches and both have their threshold tuned?
 #
@@ -102,16 +103,18 @@ plt.show()
 # protocol says:
 #
 # - **Tasks** are in three groups, called *strata*: *tags*; *yes or no*, which are tasks with two classes; and
-#   *rare*, which have more than twenty negatives for each positive.
+#   *rare*, which have more than twenty negatives for each positive, in training and test alike. (The tasks
+#   `qqp_02` and `sst2_02` have so many in training alone, and count as yes or no.)
 # - **The model** is a frozen all-MiniLM-L6 and a head with one hidden layer, which trains in seconds.
 # - **Form and start of dice**: on tags it is the mean over the classes that the batch has. On tasks with two
 #   classes it is taken over the positive class alone. Its output bias starts near 0, so the contrast compares
 #   a loss together with its start. Section 17.3 adds dice from the log prior.
 # - **Searches**: each loss has five searches of sixteen trials on each task, and each search has its own draw
-#   of the training data. Each ends in four final runs on other draws. Only these see the test set.
+#   of the training data. Each search ends in four final runs on other draws. Only the final runs see the test
+#   set.
 # - **Decisions** are made at argmax, or *tuned*, which means with a threshold from the validation set.
 
-# %% mystnb={"figure": {"caption": "The tasks: F1 on the test set, means over all final runs. The floor is what you reach without training: a dictionary of tags, or yes to everything."}} tags=["hide-cell"]
+# %% mystnb={"code_prompt_show": "Table of the tasks", "figure": {"caption": "The tasks: F1 on the test set, means over all final runs. The floor is what you reach without training: a dictionary of tags, or yes to everything."}} tags=["hide-cell"]
 told = {name: records[0] for name, records in tasks.items()}
 
 
@@ -133,9 +136,9 @@ pd.DataFrame({e.task: row_of(e.task) for found in strata.values() for e in found
 # ## 17.2 Both tuned
 #
 # We begin with the primary contrast. How sure can we be of a difference on one task? Runs of two losses with
-# the same search and seed share their training and validation sentences and their first weights. So these
-# cannot favour one loss. What is left is luck: of the search, of the draw, and of the test sentences. To see
-# how much luck matters, we draw all three again and again, with replacement, and always the same ones for
+# the same search and seed share their training and validation sentences and their first weights. So none of
+# these can favour one loss. What is left is luck: of the search, of the draw, and of the test sentences. To
+# see how much luck matters, we draw all three again and again, with replacement, and always the same ones for
 # both losses. Each time we note the difference:
 
 # %%
@@ -174,8 +177,9 @@ low, high = np.quantile(example, [0.025, 0.975])
 print(f"WNUT 2017: {example.mean():+.2f} [{low:+.2f}, {high:+.2f}]")
 
 # %% [markdown]
-# (One detail: if you resample only $n$ searches, the variance comes out too small by the factor $(n - 1)/n$.
-# The second line of the cell corrects this.)
+# For this one task the interval is three points wide and includes zero. (One detail: if you resample only $n$
+# searches, the variance comes out too small by the factor $(n - 1)/n$. The third line of the cell corrects
+# this.)
 #
 # Now each task $t$ has a difference $d_t$ with its uncertainty. But you do not care about our tasks; you care about yours.
 # To speak about tasks that we have not tried, we want to know what a typical difference is, and how much it varies from
@@ -199,19 +203,22 @@ print(f"test that |mu| is 0.5 or more: p = {p.equivalent:.3f}")
 print(f"a mu of {p.detectable:.2f} would be found four times in five")
 
 # %% [markdown]
-# **The gain of dice over cross entropy, both tuned, is −0.25 points of F1.** The 95% interval, from −0.79 to 0.28, includes
-# zero, so we cannot tell which loss is better. Does this prove that they are equal? No. A test of equivalence within half a
-# point, at an error rate of 5%, is not passed (p = 0.14). How large a gain could we have missed? If the true gain
-# were 0.73 points or more, this experiment would have found it four times in five.
+# **The gain of dice over cross entropy, both tuned, is −0.25 points of F1.** The 95% interval, from −0.79 to
+# 0.28, includes zero, so we cannot tell which loss is better. Does this prove that they are equal? No. A test
+# of equivalence within half a point, at an error rate of 5%, is not passed (p = 0.14).  How large a gain
+# could we have missed? If the true gain were 0.73 points or more, this experiment would have found it four
+# times in five. And how much do tasks differ? The standard deviations between sources and between their tasks
+# are estimated as zero, so noise alone can explain the differences that we see.
 #
 # In none of the three strata is the mean distinguishable from zero (the lines above). Task by task, one of
-# the twenty-seven intervals excludes zero, that of `spans_wnut17`, where dice is lower. By chance alone one
-# or two would.
+# the twenty-seven intervals excludes zero, that of `spans_wnut17`, where dice is lower. By chance alone, one
+# or two of them would exclude zero.
 #
 # Does the answer depend on one corpus? We leave out one source after the other, and the mean stays within
 # half a point of zero. Does it depend on an edge of what was searched? The longest training has 3,840 steps.
 # If more than a third of the winners of the first searches had been there, the protocol would have doubled
-# the steps. But fewer were, for dice and for cross entropy alike. So we see no sign of either.
+# the steps. But fewer were, for dice and for cross entropy alike. So we see no sign that the answer depends
+# on one corpus, or on an edge of the search.
 #
 # There is one more kind of luck, which published tables do not show. If you search again, the difference of
 # the two losses changes. In the median task, its standard deviation from search to search is 1.6 points,
@@ -221,7 +228,7 @@ print(f"a mu of {p.detectable:.2f} would be found four times in five")
 #
 # With tuned thresholds, then, there is little to gain. But many people never tune a threshold. What is the answer for them?
 
-# %% tags=["hide-cell"]
+# %% mystnb={"code_prompt_show": "The mean without each source"} tags=["hide-cell"]
 without = searched.without_each_source(effects)
 pd.DataFrame(
     {
@@ -237,7 +244,7 @@ pd.DataFrame(
 # ways to move it should gain as much. So we add two rivals, class weights and logit adjustment, and compare
 # all of them at argmax and tuned.
 
-# %% mystnb={"figure": {"caption": "Figure 17.2. F1 of three losses, and of cross entropy that starts with its bias near 0, each minus that of cross entropy from the log prior, by stratum.", "name": "fig-17-2"}, "image": {"alt": "Two panels with a row for each stratum and one over all, four intervals in each. At argmax all lie at zero for tags. On yes-or-no tasks and on rare positives, weights and logit adjustment lie near six points, dice between two and three, and cross entropy with its bias near 0 close to zero. Tuned, all lie near zero in every row."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 17.2", "figure": {"caption": "Figure 17.2. F1 of three losses, and of cross entropy that starts with its bias near 0, each minus that of cross entropy from the log prior, by stratum.", "name": "fig-17-2"}, "image": {"alt": "Two panels with a row for each stratum and one over all, four intervals in each. At argmax all lie at zero for tags. On yes-or-no tasks and on rare positives, weights and logit adjustment lie near six points, dice between two and three, and cross entropy with its bias near 0 close to zero. Tuned, all lie near zero in every row."}} tags=["hide-input"]
 LOSSES = {
     "dice": "dice",
     "wce": "weighted cross entropy",
@@ -248,7 +255,7 @@ fig, axes = plt.subplots(1, 2, figsize=(7, 3.6), sharey=True)
 for ax, how in zip(axes, ("argmax", "tuned"), strict=True):
     groups = {name: {} for name in (*strata, "over all")}
     for arm, name in LOSSES.items():
-        means = searched.less_start(tasks, arm, how)
+        means = searched.pooled_minus_start(tasks, arm, how)
         for stratum in strata:
             groups[stratum][name] = means.strata[stratum]
         groups["over all"][name] = means.over_all
@@ -257,7 +264,7 @@ for ax, how in zip(axes, ("argmax", "tuned"), strict=True):
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9)
 plt.show()
 
-# %% mystnb={"figure": {"caption": "The secondary questions, in points of F1, with 95% intervals; p after Holm's correction for all of them."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table", "figure": {"caption": "The secondary questions, in points of F1, with 95% intervals; p after Holm's correction for all of them."}} tags=["hide-input"]
 family = searched.secondary(tasks)
 pd.DataFrame(
     {
@@ -270,35 +277,38 @@ pd.DataFrame(
 ).T
 
 # %% [markdown]
-# **At argmax the strata differ.** On tags, dice and cross entropy are level. On yes-or-no tasks dice is 2.4
+# **At argmax the strata differ.** On tags the mean difference is nearly zero. On yes-or-no tasks dice is 2.4
 # points higher, and on rare positives it is 3.0 points higher. Are these gains real? The protocol asks eleven
-# secondary questions, and who asks often finds something by chance. After a correction for this number, none
-# of the three differences is significant.
+# secondary questions, and with many questions some answer looks significant by chance. After a correction for
+# this number, none of the three differences is significant.
 #
-# **What moves the threshold on purpose moves it further.** Class weights with a searched exponent and logit
+# **Methods that move the threshold on purpose gain more.** Class weights with a searched exponent and logit
 # adjustment gain more than dice. On yes-or-no tasks and on rare positives, each is between five and seven
-# points higher than cross entropy. Again none is significant after correction: of all eleven p-values the smallest is 0.089.
+# points higher than cross entropy. The protocol asks about their gain over all tasks, and this is not
+# significant after correction either: of all eleven p-values the smallest is 0.089.
 #
-# The distance is largest where training has fewer positives than use. On `qqp_02`, for example, one training pair in fifty is
-# positive, and one test pair in ten. There, cross entropy at argmax has an F1 of 17, and dice has 25. Weights and logit
-# adjustment reach more than 40. But so does cross entropy, nearly, once its threshold is tuned: it has 40.
+# The gains are large where positives are rarer in training than in use. On `qqp_02`, for example, one
+# training pair in fifty is positive, and one test pair in ten. There, cross entropy at argmax has an F1 of
+# 17, and dice has 25. Weights and logit adjustment reach more than 40. But cross entropy reaches 40 as well,
+# once its threshold is tuned.
 #
-# **With thresholds tuned, no rival is distinguishable** from cross entropy that starts at the prior. Over all
-# tasks, weights and logit adjustment are 0.2 points higher, and both intervals include zero.
+# **With thresholds tuned, no rival is distinguishable** from cross entropy that starts at the log prior. Over
+# all tasks, weights and logit adjustment are 0.2 points higher, and both intervals include zero.
 #
 # **What does the start alone do?** On the whole, little, as long as the encoder is frozen. Cross entropy from
-# the prior differs from cross entropy with its biases near 0 by about 0.1 points, tuned and at argmax, and
-# both intervals include zero. On single tasks, however, the start is not free at argmax. On `qqp_10` it costs
-# cross entropy 3.1 points. The interval excludes zero, but it is not corrected for the number of tasks.
+# the log prior differs from cross entropy with its biases near 0 by about 0.1 points, tuned and at argmax,
+# and both intervals include zero. However, on single tasks the log prior can cost something at argmax. On
+# `qqp_10` it costs cross entropy 3.1 points. The interval excludes zero, but it is not corrected for the
+# number of tasks.
 #
 # **And if dice starts at the log prior, too?** In all of the above dice starts with its bias near 0, and
 # cross entropy at the log prior. An extension of the protocol gives dice the same start and five searches of
 # its own. It also runs `DiceLoss()`, over both classes, on the tasks with two classes. [The
 # records](../docs/evidence_2.md) have each task, and the means are these:
 
-# %% mystnb={"figure": {"caption": "Dice from the log prior minus cross entropy from the log prior: means over tasks, in points of F1, with 95% intervals."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table", "figure": {"caption": "Dice from the log prior minus cross entropy from the log prior: means over tasks, in points of F1, with 95% intervals."}} tags=["hide-input"]
 extension = {
-    (name, how): searched.less_start(tasks, arm, how).over_all
+    (name, how): searched.pooled_minus_start(tasks, arm, how).over_all
     for name, arm in {
         "dice, all tasks": "dice_start",
         "DiceLoss(), tasks with two classes": "dice_both",
@@ -309,13 +319,14 @@ as_text = {key: f"{e.mean:+.2f} [{e.low:+.2f}, {e.high:+.2f}]" for key, e in ext
 pd.Series(as_text).unstack()[["tuned", "argmax"]]
 
 # %% [markdown]
-# With tuned thresholds both intervals include zero, so we still cannot tell dice from cross entropy. At argmax both forms are
-# ahead, by 2.0 and by 3.1 points. These intervals are not corrected for the number of questions. For dice over the positive class this is about what it gains from a bias near 0. So on a
-# frozen encoder the start changes little for dice, too.
+# With tuned thresholds both intervals include zero, so we still cannot tell which loss is better. At argmax
+# both forms are ahead, by 2.0 and by 3.1 points. These intervals are not corrected for the number of
+# questions. Dice over the positive class gains about as much when it starts near 0. So on a frozen encoder
+# the start changes little for dice, too.
 #
-# You can also do without tuning if you use the plug-in threshold, which is the second question of the table.
-# [Section 19.9](19_other_remedies.ipynb) is about it. Here we go on to the larger question: is all of this different when the
-# encoder is trained as well?
+# You can also do without labels for tuning if you use the plug-in threshold, of which two rows of the table
+# of secondary questions speak. [Section 19.9](19_other_remedies.ipynb) is about it. Here we go on to the
+# larger question: is all of this different when the encoder is trained as well?
 
 # %% [markdown]
 # ## 17.4 All layers trained: is it the loss or the start?
@@ -328,15 +339,17 @@ pd.Series(as_text).unstack()[["tuned", "argmax"]]
 # - **Losses**: cross entropy and dice, each from the log prior and from a bias near 0, and class weights from
 #   a bias near 0. In yes-or-no tasks dice has two forms: over the positive class alone,
 #   `DiceLoss(classes=[1])`, and over both classes, `DiceLoss()`.
-# - **Corpora**: the entities of CrossNER politics (518 sentences) and of WNUT 2017 (1,000); the pairs of MRPC; and
-#   the label `fear` of GoEmotions, which has seventy negatives for each positive.
-# - **Steps**: the learning rate is constant. From each of 16, 32, ... 256 steps a branch leaves, in which it falls to
-#   zero over a fifth of the steps so far. So each point below is a finished run.
-# - **Search**: each loss, start and corpus has a learning rate of its own for short runs and one for long runs,
-#   chosen on two draws. The threshold is tuned on validation data. Then six other draws are trained.
-# - **Measure**: the area under F1 over the logarithm of the steps, which is the mean height of a curve.
+# - **Corpora**: the entities of CrossNER politics (518 sentences) and of WNUT 2017 (1,000); the pairs of
+#   MRPC; and the label `fear` of GoEmotions, which has seventy negatives for each positive.
+# - **Steps**: one long run has a constant learning rate. After 16, 32, ... 256 steps we copy it, and train
+#   the copy for a fifth more steps, while its learning rate falls to zero. So each point below is a finished
+#   run, and the longest has 307 steps.
+# - **Search**: each loss, start and corpus has a learning rate of its own for short runs and one for long
+#   runs, chosen on two draws. The threshold is tuned on validation data. Then six other draws are trained.
+# - **Measure**: the mean height of a curve of F1 over the logarithm of the steps. We call it the area under
+#   F1, and it is in points of F1.
 
-# %% mystnb={"figure": {"caption": "Figure 17.3. All layers trained: F1 on the test set, thresholds tuned, by the steps of a finished run; means of the draws with 95% intervals. Solid lines start with the output bias at the log prior, dotted lines near 0.", "name": "fig-17-3"}, "image": {"alt": "Four panels of F1 against steps on a logarithmic axis. On CrossNER politics and WNUT 2017 cross entropy with its bias near 0 starts far below the other three curves and nearly reaches them at 300 steps; dice from near 0 starts as high as or higher than dice and cross entropy from the log prior. On MRPC all curves rise together. On fear, cross entropy and both forms of dice from the log prior rise to about sixty; dice of both classes from near 0 stays near zero until 76 steps and then rises to fifty-four, cross entropy from near 0 rises late to twenty-six, and dice of the positive class from near 0 stays below three throughout."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 17.3", "figure": {"caption": "Figure 17.3. All layers trained: F1 on the test set, thresholds tuned, by the steps of a finished run; means of the draws with 95% intervals. Solid lines start with the output bias at the log prior, dotted lines near 0.", "name": "fig-17-3"}, "image": {"alt": "Four panels of F1 against steps on a logarithmic axis. On CrossNER politics and WNUT 2017 cross entropy with its bias near 0 starts far below the other three curves and nearly reaches them at 300 steps; dice from near 0 starts as high as or higher than dice and cross entropy from the log prior. On MRPC all curves rise together. On fear, cross entropy and both forms of dice from the log prior rise to about sixty; dice of both classes from near 0 stays near zero until 76 steps and then rises to fifty-four, cross entropy from near 0 rises late to twenty-six, and dice of the positive class from near 0 stays below three throughout."}} tags=["hide-input"]
 layers = speed.read_corpora(folder)
 fig, axes = plt.subplots(2, 2, figsize=(7, 5.6), sharex=True)
 for ax, (task, records) in zip(axes.flat, layers.items(), strict=True):
@@ -349,7 +362,7 @@ for ax in axes[:, 1]:
 fig.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9)
 plt.show()
 
-# %% mystnb={"figure": {"caption": "The area under F1 over the logarithm of the steps, minus that of cross entropy from the log prior, in points, with 95% intervals over draws and test sentences; thresholds tuned. No interval is corrected for the others."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table", "figure": {"caption": "The area under F1 over the logarithm of the steps, minus that of cross entropy from the log prior, in points, with 95% intervals over draws and test sentences; thresholds tuned. No interval is corrected for the others."}} tags=["hide-input"]
 area = {
     (task, arm): speed.faster(layers[task], arm, "ce_start", "tuned")
     for task in speed.CORPORA
@@ -364,9 +377,9 @@ for (task, arm), e in area.items():
 pd.DataFrame(rows).T
 
 # %% [markdown]
-# **What does the start do to cross entropy?** It decides. With its bias near 0, cross entropy is about five points
-# lower on both corpora of entities, and two points lower on MRPC. On the rare label it is 45 points lower. After
-# 307 steps its mean F1 is 26, and that of cross entropy from the log prior is 63.
+# **What does the start do to cross entropy?** With its bias near 0, cross entropy is about five points lower
+# on both corpora of entities, and two points lower on MRPC. On the rare label it is 45 points lower. After
+# 307 steps its mean F1 is 26 there, and that of cross entropy from the log prior is 63.
 #
 # **What does it do to dice?** That depends on the task. On the rare label the start decides for dice as well. Over
 # the positive class alone, dice from near 0 still has an F1 of 1.5 after 307 steps, and from the log prior it has 62.
@@ -374,13 +387,13 @@ pd.DataFrame(rows).T
 # entities a start near 0 does dice no harm. On politics it is even better than the log prior, by 2.6
 # points, and on WNUT 2017 we cannot tell which start is better.
 #
-# **Why does dice of the positive class fail from near 0?** Six batches in ten hold no positive. Such a batch only lowers
-# all probabilities ([section 4.5](04_dice_loss.ipynb)). From near 0 every example starts with a
-# probability of about one half, so there is much to lower, and the few positives go down with the rest. From the log
-# prior the probabilities are low already. If this is the reason, then batches that hold positives should help
-# as well, without any change of the start. They do:
+# **Why does dice over the positive class fail from near 0?** Six batches in ten hold no positive. Such a
+# batch can only lower probabilities ([section 4.5](04_dice_loss.ipynb)). From near 0 every example starts
+# with a probability of about one half, so there is much to lower, and the few positives go down with the
+# rest. From the log prior the probabilities are low already. If this is the reason, then batches that hold
+# positives should help as well, without any change of the start. They do:
 
-# %% mystnb={"figure": {"caption": "F1 on the label fear after 307 steps, in percent, means over the draws; thresholds tuned. Batches as drawn have 32 examples; in the second column random positives replace negatives until each batch has two; in the third a batch has 128 examples."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table", "figure": {"caption": "F1 on the label fear after 307 steps, in percent, means over the draws; thresholds tuned. Batches as drawn have 32 examples; in the second column random positives replace negatives until each batch has two; in the third a batch has 128 examples."}} tags=["hide-input"]
 rare = "goemotions_fear"
 batches = pd.DataFrame(
     {
@@ -405,21 +418,21 @@ batches.round(1)
 # ([recipes](../docs/recipes.md)).
 #
 # **Is dice better than cross entropy, once both have the same start?** From the log prior, with thresholds
-# tuned, we cannot tell on either corpus of entities. On MRPC and on `fear` dice over the positive class is lower, by
-# two and by five points of area. From near 0 dice is higher than cross entropy on entities, by six to
-# seven points, since there the start hurts cross entropy alone.
+# tuned, we cannot tell on either corpus of entities. On MRPC and on `fear` dice over the positive class is
+# lower, by two and by five points of area. From near 0 dice is higher than cross entropy on entities, by six
+# to seven points, because this start hurts cross entropy there and not dice.
 #
 # **What should you start from, then?** For cross entropy, the log prior was better on all four corpora. For
 # dice it was better on the rare label and worse on one corpus of entities. Class weights from near 0 are
-# higher than cross entropy from the log prior on both corpora of entities, and lower on MRPC. So the start is
-# a setting like the learning rate: try both starts on your validation data.
+# higher than cross entropy from the log prior on both corpora of entities, and lower on MRPC and on `fear`.
+# So the start is a setting like the learning rate: try both starts on your validation data.
 #
 # **What if nobody tunes the threshold?** Then the log prior has a price. On `fear`, cross entropy from the
 # log prior predicts no positive at argmax at any length in these runs. Its ranking is good, however: with a
-# tuned threshold the same models have an F1 of up to 63. `DiceLoss()` from the log prior has the same F1 of
-# 63 at argmax after 307 steps, but none before. On MRPC at argmax, dice over the positive class is 19 points
-# of area higher than cross entropy, from either start. All learning rates were chosen by the tuned F1, so a
-# search for argmax might do better.
+# tuned threshold the same models have an F1 of up to 63. `DiceLoss()` from the log prior has an F1 of 63 at
+# argmax after 307 steps, and an F1 of 0 in all shorter runs. On MRPC at argmax, dice over the positive class
+# is 19 points of area higher than cross entropy, from either start. All learning rates were chosen by the
+# tuned F1, so a search for argmax might do better.
 #
 # **What may be luck?** A learning rate is chosen on two draws. On `fear`, a rate that was best on these two can fail on
 # others. For this reason the curve of dice from the log prior dips in the middle. Dice had its default smoothing throughout.
@@ -435,8 +448,8 @@ batches.round(1)
 #
 # ## Summary
 #
-# All of these are *real text*: twenty-seven English tasks of eight sources, on frozen features unless all layers
-# are named.
+# All of this is *real text*: twenty-seven English tasks of eight sources, on frozen features unless a point
+# says "all layers".
 #
 # - Once you tune the threshold, we found no measurable gain from dice loss. However, we have not proved that
 #   the two losses are equal.
@@ -453,10 +466,10 @@ batches.round(1)
 #
 # ## Exercises
 #
-# **17.1** *Predict, then run.* Cross entropy gets one random trial, dice gets sixteen, as when a new
+# **Exercise 17.1 (predict, then run).** Cross entropy gets one random trial, dice gets sixteen, as when a new
 # loss is tuned and the baseline is not. How large a “gain” on validation is that, on average?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 17.1"} tags=["solution", "hide-cell"]
 def best_of(task, arm, trials):
     """The best validation F1, tuned, to expect of some trials of a search."""
     of_search = {}
@@ -471,7 +484,7 @@ print(f"{unequal:.1f} points of F1, by search alone")
 
 
 # %% [markdown]
-# **17.2** *Pencil.* Show that pairing over draws narrows the interval of a difference exactly if the
+# **Exercise 17.2 (pencil).** Show that pairing over draws narrows the interval of a difference exactly if the
 # two scores have a positive correlation. Then look: do they?
 #
 # <details><summary>Solution</summary>
@@ -483,7 +496,7 @@ print(f"{unequal:.1f} points of F1, by search alone")
 #
 # </details>
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 17.2"} tags=["solution", "hide-cell"]
 def final_f1(task, arm):
     """F1 on the test set, tuned, of each final by its search and seed."""
     found = searched.finals_of(tasks[task], arm, "tuned")
@@ -499,11 +512,12 @@ pd.Series(correlation).describe()[["min", "50%", "max"]].round(2)
 
 
 # %% [markdown]
-# **17.3** How many runs does a claim need? Let $s$ be the standard deviation of the paired difference. A true gain
-# of $\Delta$ is seen four times in five, at 5% significance, with about $(z_{0.975} + z_{0.8})^2\,(s/\Delta)^2$
-# runs. Count them for the task of median $s$, for gains of one point and of 0.3.
+# **Exercise 17.3 (apply).** How many runs does a claim need? Let $s$ be the standard deviation of the paired
+# difference. A true gain of $\Delta$ is seen four times in five, at 5% significance, with about
+# $(z_{0.975} + z_{0.8})^2\,(s/\Delta)^2$ runs. Count them for the task of median $s$, for gains of one point
+# and of 0.3.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 17.3"} tags=["solution", "hide-cell"]
 def runs_needed(deviation, gain):
     """Runs of a paired t-test, counted up until the power is there."""
     n = 3
@@ -525,10 +539,11 @@ needed
 # </details>
 
 # %% [markdown]
-# **17.4** The four final runs of one search share the settings that it chose. How much of the variance of a paired
-# difference lies between searches, and how much between the final runs of one search?
+# **Exercise 17.4 (small research).** The four final runs of one search share the settings that it chose. How
+# much of the variance of a paired difference lies between searches, and how much between the final runs of
+# one search?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 17.4"} tags=["solution", "hide-cell"]
 between, within = [], []
 for name in tasks:
     a, b = (final_f1(name, arm) for arm in ("dice", "ce_start"))
@@ -546,9 +561,9 @@ assert low < 0 < high < np.mean(within) / 5
 # interval includes zero. The estimate may fall below zero, because the scatter of the finals is subtracted.
 
 # %% [markdown]
-# **17.5** What is the smallest p-value of a sign-flip test with 3, 5 and 8 runs?
+# **Exercise 17.5 (recall).** What is the smallest p-value of a sign-flip test with 3, 5 and 8 runs?
 
-# %% tags=["solution", "hide-cell", "nbval-check-output"]
+# %% mystnb={"code_prompt_show": "Solution 17.5"} tags=["solution", "hide-cell", "nbval-check-output"]
 {n: 2 / 2**n for n in (3, 5, 8)}
 
 # %% [markdown]

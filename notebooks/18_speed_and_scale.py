@@ -17,10 +17,9 @@
 # different. Sentences are padded, the model runs in half precision, several processes share a batch, and you
 # pay for every hour. Can you still use these losses, and what do they cost?
 #
-# The answers are good news. In this chapter we turn a formula into a module that copes with padding and half
-# precision. We measure what it costs, and find that it is a small part of a training step. Then we keep it
-# exact where a batch is split over processes or micro-batches, and at the end we save time where it really
-# goes.
+# In this chapter we turn a formula into a module that copes with padding and half precision. We measure what
+# it costs, and find that it is a small part of a training step. Then we keep it exact where a batch is split
+# over processes or micro-batches, and at the end we look at where the time of training really goes.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -45,7 +44,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import inspect
 import json
 import subprocess
@@ -63,7 +62,7 @@ import torch.nn.functional as F
 from IPython.display import Markdown
 from torch.utils._python_dispatch import TorchDispatchMode
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 from dicebook import DiceLoss, SelfAdjustingDiceLoss, backward_in_two_passes, make_loss
 from dicebook.losses import equations
 from dicelab import corpora, figures
@@ -85,7 +84,7 @@ spelled = {
     "dsc": "dicebook self-adjusting dice",
 }
 
-# %% mystnb={"figure": {"caption": "Figure 18.1. Share of a training step of BERT-base on a CPU, one thread, in percent.", "name": "fig-18-1"}, "image": {"alt": "Six short bars, all below 0.02 percent of a step: the two cross entropies are shortest, focal and dice are less than twice as long as torch's, and self-adjusting dice is longest."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 18.1", "figure": {"caption": "Figure 18.1. Share of a training step of BERT-base on a CPU, one thread, in percent.", "name": "fig-18-1"}, "image": {"alt": "Six short bars, all below 0.02 percent of a step: the two cross entropies are shortest, focal and dice are less than twice as long as torch's, and self-adjusting dice is longest."}} tags=["hide-input"]
 bench = json.loads((kept / "losses.json").read_text())
 step = pd.Series(bench["step"])
 share = 100 * step.drop("step of BERT-base") / step["step of BERT-base"]
@@ -97,16 +96,16 @@ plt.show()
 
 # %% [markdown]
 # We start with the question that is asked first: is a complicated loss slow? Look at the axis. It ends at a
-# tenth of a percent of a training step, and no bar comes near it. This was a CPU. On a GPU the share is larger,
-# some percent (section 18.2), and it is still the smaller part of a step. **Choose a loss by what it learns**,
-# not by its speed.
+# tenth of a percent of a training step, and no bar comes near it. This was a CPU. On a GPU the share is
+# larger: dice takes less than a tenth of a step there, even with a small encoder (section 18.2). **Choose a
+# loss by what it learns**, not by its speed.
 
 # %% [markdown]
 # ## 18.1 From a formula to a module
 #
-# Suppose you write the self-adjusting dice loss yourself. [Eq. 6.1](eq-6-1) is two lines of code. A module that
-# you can train with needs four more things: powers that stay exact, several classes, padding, and sums in
-# float32. We take them one by one.
+# Suppose you write the self-adjusting dice loss yourself. [Eq. 6.1](eq-6-1) is two lines of code. A module
+# that you can train with needs four more things: powers that stay accurate near p = 1, several classes,
+# padding, and sums in float32. We take them one by one.
 #
 # ### A power that stays exact
 #
@@ -137,8 +136,8 @@ pd.DataFrame(columns, index=x.tolist()).round(6)
 # others.
 #
 # (eq-18-1)=
-# So we want the same q without ever forming $1 - p$. This difference is the sigmoid of the negative logit,
-# $\sigma(-x)$. The logarithm of a sigmoid stays exact for every x, so we multiply by adding logarithms:
+# So we want the same q without ever subtracting p from 1. We have $1 - p = \sigma(-x)$. The logarithm of a
+# sigmoid can be computed accurately for every x, so we multiply by adding logarithms:
 #
 # $$
 # \begin{aligned}
@@ -147,11 +146,11 @@ pd.DataFrame(columns, index=x.tolist()).round(6)
 # \end{aligned} \tag{18.1}
 # $$
 #
-# Read aloud: q is p times a power of $1 - p$, both as logarithms. The second line is its slope, and nothing in
-# it is divided by a number that could be zero. The library has its own function for this, with margins m in
-# place of logits:
+# Read aloud: q is p times a power of $1 - p$, both as logarithms. The second line is its slope, and nothing
+# in it is divided by a number that could be zero. The library has its own function for this. In place of
+# logits it takes margins m, which we explain below:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 Markdown(f"```python\n{inspect.getsource(equations.self_adjusted)}```")
 
 
@@ -167,10 +166,10 @@ columns = {"loss": loss.detach(), "gradient": x.grad}
 pd.DataFrame(columns, index=x.tolist()).astype(float).round(6)
 
 # %% [markdown]
-# Now the gradient is finite at every logit. It is also small and positive, which means that these positives are
-# pushed back. That is no fault of the code: with this α a positive above a probability of 0.99 moves back, as
-# chapter 06 shows. You could also clamp p to at most $1 - ε$. This avoids the NaN, but past the clamp the
-# gradient is zero, so that a wrong negative out there learns nothing.
+# Now the gradient is finite at every logit. It is also small and positive, so training lowers the logits of
+# these positives. That is no fault of the code: with this α a positive above a probability of 0.99 moves
+# back, as chapter 06 shows. You could also clamp p to at most $1 - ε$. This avoids the NaN, but beyond the
+# clamp the gradient is zero, so a negative with such a high p is never corrected.
 #
 # (eq-18-2)=
 # The formula was for one logit. With several classes we treat each class as one class against the rest. For
@@ -184,15 +183,16 @@ pd.DataFrame(columns, index=x.tolist()).astype(float).round(6)
 # \end{aligned} \tag{18.2}
 # $$
 #
-# In words: the margin is the logit of the class minus the soft maximum of the other logits. Its sigmoid is the
-# softmax probability of the class. Therefore everything that we did with a logit works with a margin. The
-# library computes all margins at once, with the classes in the first dimension, `[C, N]`:
+# In words: the margin is the logit of the class minus a soft maximum of the other logits, the logarithm of
+# the sum of their exponentials. Its sigmoid is the softmax probability of the class. Therefore everything
+# that we did with a logit works with a margin. The library computes all margins at once, with the classes in
+# the first dimension, `[C, N]`:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 Markdown(f"```python\n{inspect.getsource(equations.margins)}```")
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def margins_one_by_one(x):  # Eq. 18.2, one class after the other
     rows = [torch.cat([x[:c], x[c + 1 :]]).logsumexp(0) for c in range(len(x))]
     return x - torch.stack(rows)
@@ -241,10 +241,10 @@ for name in ("ce", "fl", "dl", "tl", "dsc"):
 # %% [markdown]
 # ### Half precision
 #
-# Models are often trained in bf16, because it is fast. A number in bf16 has only 8 significant bits. Therefore
-# p rounds to one at a logit that is common in a trained model (exercise 5). We take a few thousand tokens with
-# logits in bf16 and compare two ways: the formula computed in bf16, as it is written, and dicebook, which
-# computes in float32. The exact values come from float64.
+# Models are often trained in bf16, because it is fast. A number in bf16 has only 8 significant bits.
+# Therefore p rounds to one at a logit that is common in a trained model (exercise 18.5). We take a few
+# thousand tokens with logits in bf16 and compare two ways: the formula computed in bf16, as it is written,
+# and dicebook, which computes in float32. The exact values come from float64.
 
 # %%
 x = (4 * torch.randn(4000, generator=generator)).bfloat16()
@@ -317,7 +317,7 @@ class OwnDice(torch.nn.Module):
 # Is it right? We compare it with the library on the padded batch with its NaN. Value and gradient are the same,
 # for four settings of the options.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 for options in (
     {},
     {"squared": False},
@@ -345,16 +345,16 @@ for options in (
 # | `score` | `equations.dice_coefficient` | 1 where it is 0/0 |
 # | the last line | `statistics.average_over_classes` | weights, absent classes, other reductions |
 #
-# These lines contain many more operations than a cross entropy. Do you pay for them?
+# These lines contain many more operations than a cross entropy. Do they cost time?
 
 # %% [markdown]
 # ## 18.2 What a loss costs
 #
 # We measure first on a CPU. `make bench` times forward and backward of every loss on one thread, in turn with
 # torch's cross entropy and the dice losses of other packages. The table has its last recorded run in
-# milliseconds. The columns are the number of sub-words and the number of classes.
+# milliseconds. A column such as 4096×9 means 4,096 sub-words and nine classes.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["nbval-check-output", "hide-input"]
 rows = pd.DataFrame(bench["rows"])
 rows["shape"] = pd.Categorical(rows["shape"], rows["shape"].unique())
 names = rows["loss"].unique()
@@ -371,8 +371,8 @@ times.map(lambda value: "" if pd.isna(value) else f"{value:.2f}")
 # The rows that begin with "naive" are the formulas as you would write them down. With nine classes all of the
 # library's losses are faster. With the 50,257 words of a vocabulary, dice and Tversky are faster, and focal
 # loss and self-adjusting dice are slower. Wherever there are more than nine classes, the library's focal loss
-# takes about two and a half times as long as its formula. The formula takes the logarithm of a probability, and
-# this is exact only away from zero and one. You pay for exactness.
+# takes about two and a half times as long as its formula. The formula takes the logarithm of a probability,
+# and this is accurate only away from zero and one. So the extra time buys accuracy.
 #
 # However, a loss is only one part of a training step. What is its share of the whole?
 
@@ -398,7 +398,7 @@ rows.drop_duplicates("loss").set_index("loss")["operations"]
 # left out, and take the faster of several ways. On a GPU it must not look, because it would have to wait for
 # the answer. So we count again, on tensors without values, for which the library does the same as on a GPU:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 class Operations(TorchDispatchMode):
     count = 0
 
@@ -419,12 +419,12 @@ for name, loss in on_device.items():
 pd.Series(counted, name="operations").rename(spelled)
 
 # %% [markdown]
-# Torch's own cross entropy has five operations, and dice has eight times as many. What does that cost in time?
-# One GPU, an NVIDIA H200, has timed an earlier form of the losses and today's within minutes
-# (`results/gpu/losses.json`). The table is for 4,096 sub-words and nine labels, forward and backward, in
-# milliseconds:
+# Torch's own cross entropy has five operations, and dice has eight times as many. What does that cost in
+# time? We timed an earlier form of the losses and today's on one GPU, an NVIDIA H200, within minutes of each
+# other (`results/gpu/losses.json`). The table is for 4,096 sub-words and nine labels, forward and backward,
+# in milliseconds:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["nbval-check-output", "hide-input"]
 gpu = kept_folder() / "gpu"
 speed = json.loads((gpu / "speed.json").read_text())["rows"]
 timed = json.loads((gpu / "losses.json").read_text())
@@ -442,17 +442,18 @@ of_gpu = pd.DataFrame(
 of_gpu.round(2).astype(object).where(of_gpu.notna(), "").rename(spelled)
 
 # %% [markdown]
-# On this GPU dice takes 1.5 milliseconds, about 11 times as much as torch's cross entropy. With `torch.compile`
-# it takes 0.9. This sounds like much. However, a step has more to do than its loss. With an encoder of MiniLM's
-# size a step with torch's cross entropy took 18 milliseconds. With the other losses it took between 17 and 24
-# milliseconds, and not in the order of their operations. So we could not measure a difference between the
-# losses. If the loss counts for you, compile it (section 18.5).
+# On this GPU dice takes 1.5 milliseconds, about 11 times as much as torch's cross entropy. With
+# `torch.compile` it takes 0.9. This sounds like much. However, a step has more to do than its loss. With an
+# encoder of MiniLM's size a step with torch's cross entropy took 18 milliseconds. With the other losses it
+# took between 17 and 24 milliseconds, and not in the order of their operations. So from the time of a whole
+# step we cannot say which loss is faster. If the time of the loss matters to you, compile the loss: the last
+# column of the table shows what you gain.
 
 # %% [markdown]
 # Time is one cost, memory is the other. The next table has the peak of forward and backward, gradient included,
 # in multiples of the logits:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["nbval-check-output", "hide-input"]
 peak = rows.pivot(index="loss", columns="shape", values="peak_memory")
 peak.loc[names].round(1).astype(object).fillna("")
 
@@ -514,9 +515,9 @@ with tempfile.TemporaryDirectory() as folder:
 print(done.stdout)
 
 # %% [markdown]
-# Without the option the error is as long as the gradient itself. With labels that can be learned it is smaller
-# than with these random ones, but it does not vanish. With the option only rounding is left. If you use
-# `transformers.Trainer` on several processes, `TrainerLoss` sets this by itself.
+# Without the option the error is as large as the gradient itself. With labels that can be learned, the error
+# is smaller than with these random ones, but it does not vanish. With the option only rounding is left. If
+# you use `transformers.Trainer` on several processes, `TrainerLoss` sets this by itself.
 #
 # ## 18.4 One set, several micro-batches
 #
@@ -591,9 +592,9 @@ print("positions for each sub-word")
 # With a fixed length the encoder computes more than three positions for each one that counts. Grouped by
 # length, there is hardly any waste.
 #
-# **Half precision and compiling.** The next two remedies are switches. `benchmarks/scale.py` trains a tagger in
-# four ways, in turn, and compares the seconds for each sub-word that is no padding. Its recorded run, with the
-# median, the lowest and the highest of its rounds:
+# **Half precision and compiling.** The next two remedies are switches. `benchmarks/scale.py` trains a tagger
+# in four ways, in turn, and compares the seconds for each sub-word that is no padding. The table has its
+# recorded run, with the median, the lowest and the highest of its rounds:
 
 # %% tags=["nbval-check-output"]
 scale = json.loads((kept / "scale.json").read_text())
@@ -612,18 +613,31 @@ beside(scale["training"]["time"])
 # %% [markdown]
 # If you pad every sentence to 128, training is four and a half times as slow. Steps in bf16 take three fifths
 # of the time, on a CPU that has instructions for it. A compiled model is no faster here, and its first steps
-# took a minute. The reason is that batches grouped by length have many shapes. And what if you compile the loss
-# alone?
+# took a minute, because batches grouped by length have many shapes. And what if you compile the loss alone?
 
 # %% tags=["nbval-check-output"]
-beside(scale["losses"]["time"])
+of_library = {
+    (row["loss"].removesuffix(", compiled"), how): row["milliseconds"]
+    for how in ("rows", "compiled")
+    for row in bench[how]
+    if row["shape"] == "65536×9"
+}
+kinds = ("dice", "Tversky", "self-adjusting dice")
+compiling = pd.DataFrame(
+    {
+        f"{who}, {title}": [of_library[f"{name} {kind}", how] for kind in kinds]
+        for who, name in (("formula", "naive"), ("library", "dicebook"))
+        for title, how in (("plain", "rows"), ("compiled", "compiled"))
+    },
+    kinds,
+).round(1)
+compiling
 
 # %% [markdown]
-# This is self-adjusting dice on 65,536 rows of nine classes, in multiples of the formula as written down. The
-# compiler brings the plain formula to less than a quarter of its time. Ours is stable at any margin, costs
-# about twice the plain formula, and gains less by compiling.
-
-# %% [markdown]
+# These are milliseconds for 65,536 rows of nine classes, forward and backward, on one thread of a CPU. The
+# compiler brings dice and Tversky loss as written down to about a fifth of their time. The library's losses are
+# already close to that time, and they gain nothing by compiling on this CPU.
+#
 # **The match head.** The last place is a tensor that is larger than it looks. A reader of entities (chapter 09)
 # scores pairs of a start and an end. In its plain form it builds a tensor of all pairs, $[B, L, L, 2H]$, which
 # grows with the square of the length. However, the first layer is linear, so we can split it into a part for
@@ -674,9 +688,9 @@ print(f"equal scores; the plain head takes about {times:.0f} times as long")
 #
 # ## 18.6 Many runs, and a GPU
 #
-# One run is seldom enough. A table of the paper is a grid of runs. `make reproduce` runs it on one machine and
-# resumes after a kill. `--profile reproduce/slurm` hands the runs to a cluster ([how](../docs/reproduce.md)).
-# What does each run cost beside its training?
+# One run is seldom enough. A table of the paper is a grid of runs. `make reproduce` runs it on one machine
+# and resumes if it was stopped. `--profile reproduce/slurm` hands the runs to a cluster
+# ([how](../docs/reproduce.md)). What does each run cost beside its training?
 
 # %% tags=["nbval-check-output"]
 one = scale["run of the grid"]
@@ -702,16 +716,16 @@ print(f"papermill, kernel, imports: {beyond:.0f} seconds a run")
 # %% [markdown]
 # ## Exercises
 #
-# **1.** How many bytes does `process_group="world"` send in a step, for nine classes?
+# **Exercise 18.1.** How many bytes does `process_group="world"` send in a step, for nine classes?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 18.1"} tags=["solution", "hide-cell"]
 print(3 * 9 * 4, "bytes")
 
 # %% [markdown]
-# **2.** Split a batch into two halves. Compute the dice loss of each half and of the whole from their sums, by
-# hand.
+# **Exercise 18.2.** Split a batch into two halves. Compute the dice loss of each half and of the whole from
+# their sums, by hand.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 18.2"} tags=["solution", "hide-cell"]
 from dicebook import dice_statistics
 
 logits3 = torch.randn(240, 3)
@@ -720,15 +734,16 @@ mean = (first.loss() + second.loss()) / 2
 print(f"mean of the halves {mean:.4f}, the whole {(first + second).loss():.4f}")
 
 # %% [markdown]
-# **3.** How large is the tensor of all pairs for B = 4, L = 512, H = 1024 in fp32?
+# **Exercise 18.3.** How large is the tensor of all pairs for B = 4, L = 512, H = 1024 in fp32?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 18.3"} tags=["solution", "hide-cell"]
 print(f"{4 * 512 * 512 * 2 * 1024 * 4 / 2**30:.0f} GiB")
 
 # %% [markdown]
-# **4.** In section 18.3 the two parts have different sizes. Does the mistake go away when they are equal?
+# **Exercise 18.4.** In section 18.3 the two parts have different sizes. Does the mistake go away when they
+# are equal?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 18.4"} tags=["solution", "hide-cell"]
 linear = torch.nn.Linear(4, 3)
 (slope,) = torch.autograd.grad(loss(linear(x), y), linear.weight)
 two = [torch.autograd.grad(loss(linear(a), b), linear.weight)[0] for a, b in
@@ -736,9 +751,10 @@ two = [torch.autograd.grad(loss(linear(a), b), linear.weight)[0] for a, b in
 print(f"it gets smaller: {100 * ((sum(two) / 2 - slope).norm() / slope.norm()).item():.0f}% off")
 
 # %% [markdown]
-# **5.** Find, for float32, float16 and bfloat16, the smallest logit (in steps of 1/8) at which p rounds to 1.
+# **Exercise 18.5.** Find, for float32, float16 and bfloat16, the smallest logit (in steps of 1/8) at which p
+# rounds to 1.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 18.5"} tags=["solution", "hide-cell"]
 for dtype in (torch.float32, torch.float16, torch.bfloat16):
     steps = torch.arange(0, 40, 0.125).to(dtype)
     print(str(dtype)[6:], steps[steps.sigmoid() == 1][0].item())

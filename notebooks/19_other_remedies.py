@@ -16,19 +16,19 @@
 # You have few positives, and somebody tells you not to bother with dice. Take class-balanced weights, they say, or focal loss, or logit
 # adjustment, or throw some negatives away. Each of these remedies has a paper that shows a gain. Do they all do the same thing?
 #
-# In this chapter we write each of them in a line or two and put one question to all: where is its threshold? We will see that most of
-# them move the threshold and do little else. On twenty-seven real tasks class weights gain 4.1 points of F1 over cross entropy at
-# argmax, Tversky loss gains 3.3 and dice 1.8. If the thresholds of both sides are tuned, however, we cannot tell any of
-# eight remedies from cross entropy.
+# In this chapter we write each of them in a line or two and put one question to all: where is its threshold?
+# We will see that most of them move the threshold and do little else. On twenty-seven real tasks class
+# weights gain 4.1 points of F1 over cross entropy at argmax, Tversky loss gains 3.3 and dice 1.8. However, if
+# the thresholds of both losses are tuned, none of eight remedies is distinguishable from cross entropy.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
 # - **For** readers who were told to try logit adjustment, class-balanced weights, LDAM, asymmetric loss, poly
 #   loss or negative sampling instead of dice.
-# - **You need** the tuned threshold and the weights of [chapter 02](02_cross_entropy.ipynb), and the threshold of set-level
-#   dice ([section 4.3](04_dice_loss.ipynb)).
-# - **You will be able to** say which threshold a loss has built in, and to tell a remedy that moves the
-#   threshold from one that changes the model.
+# - **You need** the tuned threshold and the weights of [chapter 02](02_cross_entropy.ipynb), and the
+#   threshold of set-level dice ([section 4.3](04_dice_loss.ipynb)).
+# - **You will be able to** say which threshold a loss has built in, and to say whether a remedy only moves
+#   the threshold or also changes the model.
 # - **Time** about a minute on a CPU; a GPU does not help.
 #
 # </details>
@@ -45,7 +45,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import math
 from functools import partial
 from itertools import product
@@ -58,7 +58,7 @@ import torch.nn.functional as F
 from IPython.display import Math, display
 from scipy.optimize import brentq
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 from dicebook import make_loss
 from dicelab.figures import style, use_style
 from dicelab.records import searched
@@ -99,7 +99,7 @@ for arm, how in product(ARMS, ("argmax", "tuned")):
 remedies = list(dict.fromkeys(arm for arm, _ in pooled))
 
 
-# %% mystnb={"figure": {"caption": "Figure 19.1. Each remedy minus cross entropy from the log prior on real text, in points of F1. Grey: one dot a task. Coloured: the mean over tasks with its 95% interval. Left at argmax, right with thresholds tuned for both.", "name": "fig-19-1"}, "image": {"alt": "Two panels with one row for each remedy: a line of grey dots, one a task, and the mean over tasks as a diamond. At argmax the means of class weights and logit adjustment lie at 4, those of Tversky and of dice of both classes at 3, those of dice and self-adjusting dice at 1 to 2, that of focal loss just below 0, and a few dots lie 20 points and more to the right. With tuned thresholds all means lie at 0."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 19.1", "figure": {"caption": "Figure 19.1. Each remedy minus cross entropy from the log prior on real text, in points of F1. Grey: one dot a task. Coloured: the mean over tasks with its 95% interval. Left at argmax, right with thresholds tuned for both.", "name": "fig-19-1"}, "image": {"alt": "Two panels with one row for each remedy: a line of grey dots, one a task, and the mean over tasks as a diamond. At argmax the means of class weights and logit adjustment lie at 4, those of Tversky and of dice of both classes at 3, those of dice and self-adjusting dice at 1 to 2, that of focal loss just below 0, and a few dots lie 20 points and more to the right. With tuned thresholds all means lie at 0."}} tags=["hide-input"]
 def draw_remedies():
     _, axes = plt.subplots(
         1, 2, figsize=(7.2, 0.5 + 0.45 * len(remedies)), sharex=True, sharey=True
@@ -128,10 +128,11 @@ draw_remedies()
 #
 # ## 19.1 One question for every loss
 #
-# Every model that decides at a logit of 0 has a threshold, even if nobody set it. We want to know which true probability it
-# belongs to. Take all examples that look alike to the model, and let a share η of them be positive
-# ([section 4.3](04_dice_loss.ipynb)). Write $L_1$ and $L_0$ for the loss of a positive and of a negative, as functions of the logit
-# $m$. The positives pull the logit up and the negatives pull it down. Training ends where both pulls are equal:
+# Every model that decides at a logit of 0 has a threshold, even if nobody set it. We want to know which true
+# probability it belongs to. Take all examples that look alike to the model, and let a share η of them be
+# positive ([section 4.3](04_dice_loss.ipynb)). Write $L_1$ and $L_0$ for the loss of a positive and of a
+# negative, as functions of the logit $m$. The positives pull the logit up and the negatives pull it down.
+# Training ends where the two pulls cancel:
 #
 # $$ \eta L_1'(m) + (1-\eta) L_0'(m) = 0 $$
 #
@@ -154,14 +155,14 @@ draw_remedies()
 
 # %%
 def built_in_threshold(loss):
-    """Eq. 19.1 for a loss of logits and labels, one value an example."""
+    """Eq. 19.1 for a loss of logits and labels, one value for each example."""
     m = torch.zeros(2, requires_grad=True)
     total = loss(m, torch.tensor([1.0, 0.0])).sum()
     positive, negative = torch.autograd.grad(total, m)[0]
     return (negative / (negative - positive)).item()
 
 
-def asked_threshold(loss):
+def threshold_on_request(loss):
     """The lowest η of a grid whose group costs least at a logit above 0."""
     eta = torch.linspace(0.0025, 0.9975, 200)
     m = torch.linspace(-9, 9, 1801)
@@ -180,15 +181,16 @@ symmetric = {"cross entropy": cross_entropy}
 for gamma in (1.0, 2.0, 5.0):
     focal = make_loss("binary_fl", gamma=gamma, reduction="none")
     symmetric[f"focal, γ = {gamma:g}"] = focal
-ways = built_in_threshold, asked_threshold
+ways = built_in_threshold, threshold_on_request
 both = {n: [way(loss) for way in ways] for n, loss in symmetric.items()}
 pd.DataFrame(both, ["Eq. 19.1", "on a grid"]).T.round(3)
 
 
 # %% [markdown]
-# Focal loss is known as a remedy for imbalance. You may therefore be surprised that its threshold is 0.5 with every exponent. The
-# reason is that it spends less on the easy examples of *both* labels. (Its second parameter, α, is a weight as in
-# [Eq. 2](eq-2), and a weight does move the threshold.) Which remedies know that one class is rarer? The next one is told so.
+# Focal loss is known as a remedy for imbalance. You may therefore be surprised that its threshold is 0.5 with
+# every exponent. The reason is that it spends less on the easy examples of *both* labels. (Its second
+# parameter, α, is a weight as in [Eq. 2](eq-2), and a weight does move the threshold.) Which remedies use the
+# fact that one class is rarer? The next one is given the share of positives as a number.
 
 # %% [markdown]
 # ## 19.2 The prior, in three places
@@ -233,17 +235,20 @@ for tau in (0.5, 1.0):
 pd.DataFrame(rows, ["bias, adjusted", "bias, CE", "τ s"]).T.round(3)
 
 # %% [markdown]
-# The 200 losses are equal, and the biases end τ s apart. (In a network this needs an output bias that nothing else pulls at, such as
-# weight decay.) So two things are left of logit adjustment: a good start, and a threshold that is set in advance. The first formula
-# says where the threshold lies for a given τ, and the second which τ is best for F1:
+# The losses of all 200 steps are equal, and the biases end τ s apart. (In a network this holds only if
+# nothing else, such as weight decay, acts on the output bias.) So two things are left of logit adjustment: a
+# good start, and a threshold that is set in advance. The first formula says where the threshold lies for a
+# given τ, and the second which τ is best for F1:
 #
 # (eq-19-3)=
 # $$ \eta^\dagger = \sigma(\tau s) = \frac{\pi^\tau}{\pi^\tau + (1-\pi)^\tau},
 # \qquad \tau^* = \frac{\operatorname{logit}(F_1^*/2)}{\operatorname{logit}\pi} \tag{19.3} $$
 #
-# With τ = 1 the threshold is π itself. This is right for balanced accuracy, for which the method was made, and wrong for F1. The second formula
-# comes from [Eq. 2.3](eq-2-3), which gives the best threshold for F1. With $D/2$ in the place of $F_1^*/2$ it is the τ of linear
-# set-level dice ([Eq. 4.5](eq-4-5)). How much does τ matter? We train one model on each of ten data sets and decide at each τ:
+# With τ = 1 the threshold is π itself. This is the best threshold for balanced accuracy, for which the method
+# was made, and not for F1. The second formula comes from [Eq. 2.3](eq-2-3), which gives the best threshold
+# for F1. With half of D, the dice of the whole set, in the place of $F_1^*/2$, it is the τ of linear
+# set-level dice ([Eq. 4.5](eq-4-5)). How much does τ matter? We train one model on each of ten data sets and
+# decide at each τ:
 
 # %%
 x_big, y_big = imbalanced_blobs(400_000, seed=99)
@@ -266,8 +271,9 @@ swept = pd.DataFrame({"threshold": at_tau, "F1": f1_of}).rename_axis("τ")
 swept.round(3)
 
 # %% [markdown]
-# The best τ is 0.35, a threshold of 0.26. τ = 1 has a threshold of 0.05 and falls below the unadjusted model. **If
-# F1 is the score, τ is a threshold to be tuned, like any other.** The next remedy moves the threshold by weights.
+# The best τ is 0.35, which is a threshold of 0.26. With τ = 1 the threshold is 0.05, and F1 is lower than
+# without any adjustment. **If F1 is the score, τ is a threshold to be tuned, like any other.** The next
+# remedy moves the threshold by weights.
 #
 # ## 19.3 Class-balanced weights
 #
@@ -280,7 +286,7 @@ swept.round(3)
 #
 # The parameter β says how soon examples repeat each other. At its ends the formula gives two weights that you know:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of these formulas"} tags=["hide-input"]
 n, beta = sp.symbols("n beta", positive=True)
 weight = (1 - beta) / (1 - beta**n)
 none, much = sp.limit(weight, beta, 0, "+"), sp.limit(weight, beta, 1, "-")
@@ -314,14 +320,16 @@ balanced.round(3)
 
 
 # %% [markdown]
-# The threshold runs from 0.5 to 0.05, and passes 0.26 near β = 0.996. You cannot copy a β from a paper, because its scale depends on
-# how large the corpus is. So β, too, is a threshold to be tuned.
+# The threshold runs from 0.5 to 0.05, and passes 0.26 near β = 0.996. You cannot copy a β from a paper,
+# because its scale depends on how large the corpus is. So to choose β is to choose a threshold, and you may
+# as well tune the threshold itself.
 #
 # ## 19.4 Margins: LDAM
 #
 # (eq-19-5)=
-# Another idea: let the right class win by a margin, and by a larger one if it has few examples. This is what label-distribution-aware
-# margins do {cite}`cao2019`. In training they take the margin off the logit of the right class, so that being right is not enough:
+# Another idea: let the right class win by a margin, and by a larger one if it has few examples. This is what
+# label-distribution-aware margins do {cite}`cao2019`. In training the margin is subtracted from the logit of
+# the right class, so that it has to win by at least this much:
 #
 # $$
 # \begin{aligned}
@@ -341,8 +349,9 @@ balanced.round(3)
 # \end{aligned} \tag{19.6}
 # $$
 #
-# Read it as two steps. LDAM is first a logit adjustment, with $\tau s = -(\Delta_1 - \Delta_0)/2$, and then a symmetric margin $h$. The
-# second step cannot move the threshold in $m'$. In $m$ the threshold is, by [Eq. 19.1](eq-19-1),
+# Read Eq. 19.6 as two steps. LDAM is first a logit adjustment, with $\tau s = -(\Delta_1 - \Delta_0)/2$, and
+# then a symmetric margin $h$. The second step cannot move the threshold in $m'$. In $m$ the threshold is, by
+# [Eq. 19.1](eq-19-1),
 #
 # (eq-19-7)=
 # $$ \eta^\dagger = \frac{\sigma(\Delta_0)}{\sigma(\Delta_0) + \sigma(\Delta_1)} > \frac13
@@ -367,16 +376,17 @@ margins.rename_axis("largest margin").round(3)
 
 
 # %% [markdown]
-# With the usual largest margin of 0.5 the threshold is 0.473, and with one of 15 it is back at 0.500. (The published
-# code multiplies normalised logits by 30, which turns 0.5 into 15.) So margins alone hardly move the threshold.
-# Their authors also change the weights late in training. That moves the threshold as weights do, and it may change the model, as section 19.8
-# shows.
+# With the usual largest margin of 0.5 the threshold is 0.473, and with one of 15 it is back at 0.500. (The
+# published code multiplies normalised logits by 30, which turns 0.5 into 15.) So margins alone hardly move
+# the threshold. The authors of LDAM also change the weights late in training. This moves the threshold, and
+# it may change the model, as section 19.8 shows for weights.
 #
 # ## 19.5 Poly loss
 #
 # (eq-19-8)=
-# Cross entropy can be written as a sum of powers of what the right class lacks, $1 - p_t$. The first term matters most for examples that
-# are nearly right. Poly loss changes its coefficient by ε {cite}`leng2022`:
+# Let $p_t$ be the probability of the right class. Cross entropy can be written as a sum of powers of
+# $1 - p_t$. The first term matters most for examples that are nearly right. Poly loss changes its coefficient
+# by ε {cite}`leng2022`:
 #
 # $$ -\log p_t = \sum_{j \ge 1} \frac{(1 - p_t)^j}{j}, \qquad
 # L_{\text{poly}} = -\log p_t + \varepsilon\,(1 - p_t) \tag{19.8} $$
@@ -395,17 +405,18 @@ print(f"ε-term {added:.5f}; γ times Eq. 6, γ a million, {dice_term:.5f}")
 
 
 # %% [markdown]
-# The new term is $|p - y|$. We have met it before: it is γ times the dice loss of one example ([Eq. 6](eq-6)) as γ → ∞
-# ([section 3.5](03_dice_and_f1.ipynb)). Poly loss is symmetric, and its threshold is 0.5. So it does not help you with F1 by moving
-# the threshold.
+# The new term is $|p - y|$. We have met it before: it is γ times the dice loss of one example ([Eq. 6](eq-6))
+# as γ → ∞ ([section 3.5](03_dice_and_f1.ipynb)). Poly loss is symmetric, and its threshold is 0.5. So it
+# cannot raise F1 by moving the threshold.
 
 # %% [markdown]
 # ## 19.6 Asymmetric loss, for many labels
 #
 # (eq-19-9)=
-# If each example can have hundreds of labels, nearly all answers are "no" ([chapter 21](21_many_labels.ipynb)). The
-# asymmetric loss {cite}`ridnik2021` was made for this. It gives positives and negatives different focal exponents, and it forgives a
-# negative its first few percent:
+# If each example can have hundreds of labels, nearly all answers are "no"
+# ([chapter 21](21_many_labels.ipynb)). The asymmetric loss {cite}`ridnik2021` was made for this. It gives
+# positives and negatives different focal exponents, and it ignores the first few percent of a negative's
+# probability:
 #
 # $$
 # \begin{aligned}
@@ -437,7 +448,7 @@ asl.round(3)
 # easy it is to recognise. Here are three labels with different shares of positives, and F1 over five data sets. "Fitted" is a
 # threshold tuned on the training set:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 candidates = {
     "cross entropy": mean_of(cross_entropy),
     "asymmetric": mean_of(asymmetric),
@@ -456,9 +467,9 @@ labelled = pd.DataFrame(rows)
 labelled.round(3)
 
 # %% [markdown]
-# At 1% the best threshold is near its own, and the asymmetric loss is ahead of cross entropy. At 20% it is
-# behind. The threshold of dice follows the data, and so does a threshold that you tune for each label. Neither of them needs to know
-# the share in advance.
+# At 1% the best threshold is near that of the asymmetric loss, which is ahead of cross entropy. At 20% the
+# asymmetric loss is behind. The threshold of dice follows the data, and so does a threshold that you tune for
+# each label. Neither of them needs to know the share in advance.
 #
 # ## 19.7 Negative sampling
 #
@@ -489,20 +500,21 @@ for r in (1, 3, 6.7, 12, 19):
         scores.append([f1_score(m > at, b_test) for at in thresholds])
     rows[r] = [k, k / (1 + k), *torch.tensor(scores).mean(0).tolist()]
 columns = ["k", "threshold", "F1 at m > 0", "F1 at m > −log k"]
-sampling = pd.DataFrame(rows, columns).T.rename_axis("negatives a positive")
+sampling = pd.DataFrame(rows, columns).T.rename_axis("negatives per positive")
 sampling.round(3)
 
 # %% [markdown]
-# F1 at m > 0 rises and falls with the threshold. With the shift taken back it stays within 0.02, even where a
-# tenth of the examples is used. So here the discarded negatives taught the model almost nothing. (In entity recognition negatives are
-# sampled for another reason, too: unlabelled entities hide among them {cite}`li2021unlabeled`.)
+# F1 at m > 0 rises and falls with the threshold. With the shift taken back, all values of F1 are within 0.02
+# of each other, even where only a tenth of the examples is used. So here the discarded negatives taught the
+# model almost nothing. (In entity recognition negatives are sampled for another reason, too: unlabelled
+# entities hide among them {cite}`li2021unlabeled`.)
 #
 # ## 19.8 One axis
 #
 # Now we can put all remedies on one axis. The curve is the F1 of the toy at each threshold, and each remedy has its place at its built-in
 # threshold:
 
-# %% mystnb={"figure": {"caption": "Figure 19.2. What each remedy's built-in threshold is worth on the toy with 5% positives.", "name": "fig-19-2"}, "image": {"alt": "F1 against the threshold on a logarithmic axis: a hill with its top at 0.26. Logit adjustment with tau 1 and one negative a positive stand at 0.05, far down the left slope; class-balanced weights at 0.1 and asymmetric loss at 0.13, higher up; linear dice at the top; LDAM, poly, focal and cross entropy at 0.47 to 0.5 on the right slope."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 19.2", "figure": {"caption": "Figure 19.2. What each remedy's built-in threshold is worth on the toy with 5% positives.", "name": "fig-19-2"}, "image": {"alt": "F1 against the threshold on a logarithmic axis: a hill with its top at 0.26. Logit adjustment with tau 1 and one negative a positive lie at 0.05, far down the left slope; class-balanced weights at 0.1 and asymmetric loss at 0.13, higher up; linear dice at the top; LDAM, poly, focal and cross entropy at 0.47 to 0.5 on the right slope."}} tags=["hide-input"]
 grid = torch.linspace(0.02, 0.7, 120)
 hill = [f1_score(honest > t, y_big) for t in grid]
 shown = {
@@ -530,10 +542,11 @@ plt.show()
 #
 # ### What else do they do?
 #
-# Can it? If no linear model is right, different losses may choose different ones. We try it on `misspecified_blobs`, the toy of
-# chapters 04 to 07 that no line can separate well: ten data sets, and all losses have a threshold tuned on the training set.
+# Can a remedy change the model? If no linear model is right, different losses may choose different ones. We
+# try it on `misspecified_blobs`, the toy of chapters 04 to 07 that no line can separate well: ten data sets,
+# and all losses have a threshold tuned on the training set.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 contest = {
     "cross entropy": mean_of(cross_entropy),
     "class-balanced, β = 0.9999": mean_of(partial(class_balanced, beta=0.9999)),
@@ -550,7 +563,7 @@ runs |= train_from_starts(
 )
 found = {name: [run["tuned"] for run in of_seeds] for (name, _), of_seeds in runs.items()}
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 gains, rows = {}, {}
 for name, values in found.items():
     gains[name] = g = interval([u - v for u, v in zip(values, found["cross entropy"], strict=True)])
@@ -559,10 +572,12 @@ for name, values in found.items():
 pd.DataFrame.from_dict(rows, orient="index", columns=["F1, tuned", "minus cross entropy"])
 
 # %% [markdown]
-# Logit adjustment is level with cross entropy to the last digit, as [Eq. 19.2](eq-19-2) says. Weights and dice
-# find a better model, and all of their intervals exclude 0. The asymmetric loss, poly loss and LDAM are within 0.01
-# of cross entropy. So two remedies with the same threshold may differ. An adjustment moves the bias that the
-# model had anyway, while a weight changes which examples the model is fitted to. Which of the two toys is more like real text?
+# Logit adjustment is level with cross entropy to the last digit, as [Eq. 19.2](eq-19-2) says. Weights and
+# dice find a better model, and all of their intervals exclude 0. The asymmetric loss, poly loss and LDAM are
+# within 0.01 of cross entropy. The weights and the adjustment of this table have nearly the same built-in
+# threshold, and yet they differ. The reason is that an adjustment only moves a bias that the model has
+# anyway, while a weight changes which examples count most when the model is fitted. Which of the two toys is
+# more like real text?
 #
 # ## 19.9 On real text
 #
@@ -571,7 +586,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["F1, tuned", "minus cross 
 # adjustment have five searches on each task. Focal loss, self-adjusting dice and Tversky loss, all from the log prior, have two. The table
 # has the mean over tasks of the differences in [Figure 19.1](fig-19-1), with its 95% interval:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 rows = {}
 for arm, how in pooled:
     mean, low, high, _ = pooled[arm, how].over_all
@@ -586,9 +601,10 @@ pd.DataFrame(rows).T
 # weight. Dice from a bias near 0 gains 1.8, and self-adjusting dice 1.5. Focal loss, which is symmetric, gains nothing that we
 # can see.
 #
-# How sure are these gains? The intervals of logit adjustment, class weights and dice exclude 0, though after a correction for the number of
-# questions in the study none does. The gains are not spread evenly either. On tasks of tags all of them are within a point of 0. They are
-# largest on two tasks that have 2% positives in training and 10% in the test. There class weights gain 20 to 25 points, and Tversky
+# How sure are these gains? The intervals of logit adjustment, class weights and dice exclude 0, but after a
+# correction for the number of questions in the study none of these gains is significant. The gains are not
+# spread evenly either. On tasks of tags all gains are within a point of 0. They are largest on two tasks that
+# have 2% positives in training and 10% in the test. There class weights gain 20 to 25 points, and Tversky
 # loss 14 to 19.
 #
 # **With tuned thresholds** the intervals of all remedies include 0, and no mean is further from 0 than a third of a
@@ -599,40 +615,43 @@ pd.DataFrame(rows).T
 # *The start.* Cross entropy from a bias near 0 is as good as from the log prior, at argmax and tuned. A head has up to
 # 3,840 steps here, so this says nothing about the first steps.
 #
-# *The plug-in threshold* of [chapter 02](02_cross_entropy.ipynb) takes no labels. For cross entropy from the prior we
-# cannot tell it from the threshold that is tuned on labels. But it believes the model's probabilities, so it is wrong
-# where use has more positives than training: on `sst2_02` it loses 17.8 points, and on `qqp_02` 7.7. On each of the
-# twenty-three tasks whose shares agree, the interval includes 0.
+# *The plug-in threshold* of [chapter 02](02_cross_entropy.ipynb) takes no labels. For cross entropy from the
+# log prior, its mean F1 is not distinguishable from that of the threshold that is tuned on labels. But it
+# relies on the model's probabilities, so it is wrong where use has more positives than training: on `sst2_02`
+# it loses 17.8 points, and on `qqp_02` 7.7. On each of the twenty-three tasks whose shares agree, the
+# interval includes 0.
 
 # %% [markdown]
 # ## Summary
 #
-# - *Proved*: a loss of single examples has a built-in threshold, [Eq. 19.1](eq-19-1). A symmetric loss, such as cross entropy, focal or poly
-#   loss, has it at one half.
-# - *Proved*: logit adjustment is cross entropy with a prior bias and a shifted threshold ([Eq. 19.2](eq-19-2)). For F1, τ is a threshold to tune.
-#   Class-balanced weights and negative sampling are weights.
-# - *Made-up data*: if the model is right, a tuned threshold is as good as any remedy. If it is wrong, weights and dice also find a better model.
-# - *Real text*, twenty-seven tasks, equal searches: at argmax logit adjustment, class weights and Tversky loss gain most, above all
-#   where positives are rarer in training than in use.
-# - *Real text*, thresholds tuned: no remedy differs measurably from cross entropy, and focal loss, self-adjusting dice and Tversky loss
-#   are no exception.
+# - *Proved*: a loss of single examples has a built-in threshold, [Eq. 19.1](eq-19-1). A symmetric loss, such
+#   as cross entropy, focal or poly loss, has it at one half.
+# - *Proved*: logit adjustment is cross entropy with a prior bias and a shifted threshold
+#   ([Eq. 19.2](eq-19-2)). For F1, τ is a threshold to tune. Class-balanced weights and negative sampling are
+#   weights.
+# - *Made-up data*: if the model is right, a tuned threshold is as good as any remedy. If it is wrong, weights
+#   and dice also find a better model.
+# - *Real text*, twenty-seven tasks, equal searches: at argmax logit adjustment, class weights and Tversky
+#   loss gain most, above all where positives are rarer in training than in use.
+# - *Real text*, thresholds tuned: no remedy differs measurably from cross entropy.
+# - *For you*: tune the threshold of cross entropy before you try any of these remedies.
 #
 # ## Exercises
 #
 # **Exercise 19.1 (recall).** With 2% positives, which τ gives logit adjustment the threshold 0.2? Which ratio of
 # weights, and how many negatives for each positive, give the same?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 19.1"} tags=["solution", "hide-cell"]
 tau = math.log(0.2 / 0.8) / math.log(0.02 / 0.98)
-print(f"τ = {tau:.2f}; ratio {0.8 / 0.2:.0f} : 1; k = .25, so {0.25 * 49:.1f} negatives a positive")
+print(f"τ = {tau:.2f}; ratio {0.8 / 0.2:.0f} : 1; k = 0.25, so {0.25 * 49:.1f} negatives per positive")
 assert abs(1 / (1 + math.exp(-tau * math.log(0.02 / 0.98))) - 0.2) < 1e-12
 
 # %% [markdown]
 # **Exercise 19.2 (pencil).** Derive [Eq. 19.7](eq-19-7) from [Eq. 19.1](eq-19-1) and [Eq. 19.5](eq-19-5), and
 # prove that the threshold lies between one third and one half if $\Delta_1 \ge \Delta_0 \ge 0$.
 
-# %% tags=["solution", "hide-cell"]
-# L1'(0) = −σ(Δ₁), L0'(0) = σ(Δ₀): put them in. With a = σ(Δ₀) and b = σ(Δ₁), ½ ≤ a ≤ b < 1, the
+# %% mystnb={"code_prompt_show": "Solution 19.2"} tags=["solution", "hide-cell"]
+# L1'(0) = −σ(Δ₁), L0'(0) = σ(Δ₀): substitute them. With a = σ(Δ₀) and b = σ(Δ₁), ½ ≤ a ≤ b < 1, the
 # threshold is a/(a + b) ≤ ½ since a ≤ b; and a/(a + b) > a/(a + 1) ≥ (½)/(3/2) = 1/3, for a/(a + 1) grows.
 M, d1, d0 = sp.symbols("m Delta_1 Delta_0", real=True)
 slope_1 = sp.diff(sp.log(1 + sp.exp(-(M - d1))), M).subs(M, 0)
@@ -645,7 +664,7 @@ assert sp.simplify(slope_0 / (slope_0 - slope_1) - sigma(d0) / (sigma(d0) + sigm
 # **Exercise 19.3 (apply).** Write logit adjustment and LDAM for $C$ classes, one line each, and check
 # both against the two-class forms above, in value and gradient.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 19.3"} tags=["solution", "hide-cell"]
 def adjusted_classes(x, y, log_prior, tau=1.0):
     return F.cross_entropy(x + tau * log_prior, y, reduction="none")
 
@@ -669,7 +688,7 @@ for one, many in (
 # weight 19 on positives. Write down the threshold that results, and whether F1 at $m > 0$ is nearer to that of
 # "always yes" (0.095) or to 0.5. Then run.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 19.4"} tags=["solution", "hide-cell"]
 k = 3 / 19
 threshold = 1 / (1 + 19 / k)
 print(f"odds times {19 / k:.0f}: threshold {threshold:.4f}")
@@ -691,7 +710,7 @@ assert abs(both_remedies - 0.095) < abs(both_remedies - 0.5)
 # cross entropy, tuned, on the toy whose model is right? Ten data sets for each of the three shares,
 # with intervals.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 19.5"} tags=["solution", "hide-cell"]
 for share in (0.01, 0.05, 0.2):
     start = math.log(share / (1 - share))
     options = {"biases": [start], "positive": share, "seeds": range(10), "steps": 120}
@@ -700,7 +719,7 @@ for share in (0.01, 0.05, 0.2):
     g = interval([u["tuned"] - v["tuned"] for u, v in zip(ours, theirs, strict=True)])
     print(f"{share:.0%}: {g.mean:+.3f} [{g.low:+.3f}, {g.high:+.3f}]")
     assert g.low < 0 < g.high
-# Verdict: no interval excludes 0; no difference larger than .024 was seen at any share.
+# Verdict: no interval excludes 0; at no share is the difference larger than 0.024.
 
 # %% [markdown]
 # ## Further reading

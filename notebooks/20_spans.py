@@ -541,7 +541,7 @@ page = real_runs.keep(
     ),
     data={
         **{name: len(split) for name, split in data.items()},
-        "negatives a positive": float(negative / positive),
+        "negatives per positive": float(negative / positive),
     },
     results={
         name: SimpleNamespace(

@@ -13,9 +13,10 @@
 # %% [markdown]
 # # 22 Your own data
 #
-# You have a file, and you want a model that decides well on the next one. Which loss should you take? The book
-# can only answer in general, because your file may be different from ours. So we do not guess. We try the few
-# losses that matter on your file, with the same effort for each, and decide on rows that no training has seen.
+# You have a file, and you want a model that decides well on the next one. Which loss should you take? The
+# book can only answer in general, because your file may be different from ours. So we do not guess. We try
+# three losses on your file, with the same effort for each, and choose between them on rows that no training
+# has seen.
 #
 # One command does all of it. In this chapter we take the same steps one by one, so that you see what each of
 # them protects you from.
@@ -83,7 +84,7 @@ positive: str = ""  # of two classes the one that is looked for
 device: str = "auto"  # "auto", "cpu" or "cuda"
 output_dir: str = ""  # model, report; killed runs resume; "" keeps nothing
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import tempfile
 
 import matplotlib.pyplot as plt
@@ -166,10 +167,10 @@ for name, counts in fit.floors().items():
     print(f"{name}: {goal.name} {goal.plain(counts.sum(0)):.1f}")
 
 # %% [markdown]
-# A model below this number has learned less than a list. Next come linear models, because a logistic regression
-# takes only seconds. For sentences it reads words and characters, or what the frozen encoder makes of the text,
-# or both. Cross-validation over train and validation together chooses the settings and the threshold. For tags
-# it reads each word with its neighbours, and decodes valid tags only.
+# A model below this number is worse than a list of the entities of train. Next come linear models, because a
+# logistic regression takes only seconds. For sentences it reads words and characters, or the vectors that the
+# frozen encoder computes, or both. Cross-validation over train and validation together chooses the settings
+# and the threshold. For tags it reads each word with its neighbours, and decodes valid tags only.
 
 # %%
 found = fit.linear()
@@ -196,9 +197,9 @@ print(f"{plan.runs} runs of {length}; learning rates {rates}")
 # ### 22.5 Search
 #
 # In the search each loss is trained once with each learning rate, with one seed. We give every loss its best
-# known form. Cross entropy starts with the log prior of each class as its bias, because it would spend its
-# first steps on finding it. Weighted cross entropy has the weights of [Equation 2](eq-2). Dice loss is squared
-# and at set level.
+# known form. Cross entropy starts with the log prior of each class as its bias, because otherwise it would
+# spend its first steps on learning it. Weighted cross entropy has the weights of [Equation 2](eq-2). Dice
+# loss is squared and at set level.
 #
 # After each epoch we look at validation, and keep the epoch that is best *at its own threshold*. In this way no
 # loss loses only because its threshold is in another place. We do not touch the test rows.
@@ -208,7 +209,8 @@ best = fit.search()
 
 # %% [markdown]
 # You see one line for each epoch. If the last epochs of your runs still improve, longer runs would probably
-# help. The last number of each run is its score without a tuned threshold. What does the threshold add?
+# help. The last line of each run has its best score, and then the score at argmax, without a tuned threshold.
+# What does the threshold add?
 #
 # ### 22.6 Where to put the threshold
 #
@@ -216,7 +218,7 @@ best = fit.search()
 # become entities. This bias is the threshold of a tagger. The figure shows the score on validation at every
 # bias, for each loss.
 
-# %% mystnb={"figure": {"caption": "Figure 22.1. The score on validation when a bias is added to the logit of O, or of the positive class. The dot is the bias that is chosen; argmax is at 0."}, "image": {"alt": "Three curves over the bias from -6 to 6, each a hill with a dot on its top. At 0, the grey line of argmax, the curves lie at or below their tops."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 22.1", "figure": {"caption": "Figure 22.1. The score on validation when a bias is added to the logit of O, or of the positive class. The dot is the bias that is chosen; argmax is at 0."}, "image": {"alt": "Three curves over the bias from -6 to 6, each a hill with a dot on its top. At 0, the grey line of argmax, the curves lie at or below their tops."}} tags=["hide-input"]
 validation = problem.splits["validation"]
 biases = np.linspace(-6, 6, 49)
 place = 0 if data.task == "tagging" else -1
@@ -252,19 +254,20 @@ pd.DataFrame(
 ).T.round(1)
 
 # %% [markdown]
-# Look at two things: how high each curve is at its dot, and how far the dot is from the grey line. The height
-# is what the loss has learned. The distance to the line is what tuning adds, and here it adds little. This
-# depends on the data, so look at your own curves. If two curves peak at the same height, the losses differ only
-# in where the best threshold is, and you tune that anyway.
+# Look at two heights of each curve: at its dot, and at the grey line. The height of the dot is the best that
+# this model can reach by a threshold. The difference of the two heights is what tuning adds, and here it adds
+# little. This depends on the data, so look at your own curves. If two curves peak at the same height, the
+# losses differ only in where the best threshold is, and you tune that anyway.
 #
-# One warning: where validation has few positives, its best threshold is mostly luck (exercise 22.2). The fit
-# then takes another threshold, the one with the largest *expected* F1 by the model's own probabilities.
+# One warning: where validation has few positives, its best threshold is mostly luck (exercise 22.2). For
+# texts of two classes the fit then calibrates the probabilities by a logistic curve, and takes the threshold
+# with the largest *expected* F1.
 #
 # ### 22.7 Finals
 #
-# One seed can be lucky as well. So the best losses get further seeds, and only now we score the test rows. We
-# still choose by *validation*: the loss with the best mean there is taken. If we chose by test, the test score
-# of the winner would be too high.
+# One seed can be lucky. So the best losses get further seeds, and only now we score the test rows. We still
+# choose by *validation*: the loss with the best mean there is taken. If we chose by test, the test score of
+# the winner would be too high.
 
 # %%
 finals = fit.finals()
@@ -298,9 +301,10 @@ if rival is not None:
 # This is called a paired bootstrap.
 #
 # If the interval includes zero, the two losses need not be equal. These rows and seeds just cannot tell which
-# is better, and the second line says how large a difference you would have noticed. Here weighted cross entropy
-# is ahead of cross entropy, and the interval excludes zero. This is the early lead of weights: our runs here
-# are short, and [chapter 17](17_when_does_dice_help.ipynb) sees the same on real text after few steps.
+# is better, and the second line says how large a difference you would have noticed. Here weighted cross
+# entropy is ahead of cross entropy, and the interval excludes zero. Our runs here are short. In short runs on
+# two real corpora of entities, [section 17.4](17_when_does_dice_help.ipynb) finds class weights ahead of
+# cross entropy, too.
 
 # %% tags=["remove-cell"]
 if as_printed:
@@ -318,13 +322,14 @@ if as_printed:
 # %% [markdown]
 # ### 22.8 Would more data help?
 #
-# You have compared losses. Perhaps another loss is not what your model needs most. We train the chosen loss on
-# a quarter and on half of the training rows, and ask whether the score still rises at the end.
+# You have compared losses. Perhaps your model needs more labelled rows, rather than another loss. We train
+# the chosen loss on a quarter and on half of the training rows, and ask whether the score still rises at the
+# end.
 
 # %%
 curve = fit.curve()
 
-# %% mystnb={"figure": {"caption": "Figure 22.2. The chosen loss on 25, 50 and 100% of the training rows, threshold tuned for each."}, "image": {"alt": "The test score over the number of training rows, three points joined by lines that rise from left to right."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 22.2", "figure": {"caption": "Figure 22.2. The chosen loss on 25, 50 and 100% of the training rows, threshold tuned for each."}, "image": {"alt": "The test score over the number of training rows, three points joined by lines that rise from left to right."}} tags=["hide-input"]
 plt.plot([share * len(data.splits["train"]) for share in curve], list(curve.values()), "o-")
 plt.xlabel("training rows")
 plt.ylabel(f"test {problem.goal.name}, %")
@@ -332,7 +337,7 @@ plt.xlim(0, None)
 plt.show()
 
 # %% [markdown]
-# Here it still rises. In such a case labelling more rows is the remedy, and no loss will replace it. If your
+# Here it still rises. In such a case more labelled rows will probably help more than another loss. If your
 # curve is flat, however, more rows of the same kind will not help much.
 
 # %% tags=["remove-cell"]
@@ -368,9 +373,9 @@ bias = fit.result.bias.round(2).tolist()
 print("bias added:", dict(zip(problem.labels, bias, strict=True)))
 
 # %% [markdown]
-# Plain transformers reads it, and says the same. For tags, set `aggregation_strategy="first"`: a word then gets
-# the tag of its first sub-word, as in training. Otherwise each sub-word gets a tag of its own, and the tags of
-# the later ones were never trained.
+# Plain transformers reads this folder, and gives the same answers. For tags, set
+# `aggregation_strategy="first"`: a word then gets the tag of its first sub-word, as in training. Otherwise
+# each sub-word gets a tag of its own, and the tags of the later ones were never trained.
 
 # %%
 from transformers import pipeline
@@ -421,9 +426,10 @@ pd.DataFrame(by_class(result)).set_index("class").round(1)
 
 # %% [markdown]
 # The verdict says which model is kept, what it beats and what it does not beat, what the threshold is worth,
-# and what to try next. All of it is also in `report.html`, one page that loads nothing from elsewhere. The page
-# adds the curve of precision and recall, the reliability of the probabilities, and the errors of which the
-# model was surest. Look at these errors first, because some of them are errors of your labels.
+# and what to try next. All of it is also in `report.html`, one page that loads nothing from elsewhere. The
+# page adds the curve of precision and recall, a plot that shows whether the probabilities are calibrated, and
+# the errors of which the model was most sure. Look at these errors first, because some of them are errors of
+# your labels.
 
 # %% tags=["remove-cell"]
 if not output_dir:
@@ -436,15 +442,15 @@ if not output_dir:
 # - Beat a dictionary and a linear model, or keep the linear model.
 # - Give each loss the same rates, steps and seeds, and compare losses with their thresholds tuned.
 # - Put the threshold into the bias of the last layer.
-# - If an interval includes zero, you have not shown that the losses are equal; you could not tell which is
-#   better.
+# - If an interval includes zero, you cannot tell which loss is better. You have not shown that they are
+#   equal.
 #
 # ## Exercises
 #
 # **Exercise 22.1.** A decision says yes where $z_1 - z_0 > t$. Which bias, added to $z_1$, gives the same
 # decisions by argmax? Show it on random logits.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 22.1"} tags=["solution", "hide-cell"]
 rng = np.random.default_rng(0)
 z, t = rng.normal(size=(1000, 2)), 0.7
 by_threshold = z[:, 1] - z[:, 0] > t
@@ -456,7 +462,7 @@ print("the bias is -t")
 # **Exercise 22.2.** Your validation set has ten positives among five hundred rows. Draw scores for which you
 # know the best threshold. How far does the threshold that is best on validation scatter around it?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 22.2"} tags=["solution", "hide-cell"]
 from dicelab.metrics.goal import Goal
 from dicelab.tasks.thresholds import best_cut, plug_in_cut
 
@@ -480,7 +486,7 @@ print(
 # **Exercise 22.3.** In the same draws take the threshold with the largest expected F1 by a logistic curve
 # (`plug_in_cut`). Does it scatter less?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 22.3"} tags=["solution", "hide-cell"]
 drawn = [draw(10, 500) for _ in range(200)]
 scatter = {
     "best on validation": np.std([best_cut(*one, goal) for one in drawn]),
@@ -494,7 +500,7 @@ assert scatter["expected F1"] < scatter["best on validation"]
 # differs from it on four rows only: on three of them the first is right, on one the second. Now take two models
 # with the same two scores that err independently. For which pair is the interval of the difference wider?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 22.4"} tags=["solution", "hide-cell"]
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.intervals import difference
 

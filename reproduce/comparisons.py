@@ -15,7 +15,7 @@ PRINTED: list[Loss] = [
     ("dl", {}),
     ("dsc", {"alpha": 0.1, "squared": True}),
 ]
-# Table 10: the price of a false positive from .1 to .9, and cross entropy to compare with.
+# Table 10: the price of a false positive from 0.1 to 0.9, and cross entropy to compare with.
 TVERSKY_WEIGHTS: list[Loss] = [
     ("ce", {}),
     *(

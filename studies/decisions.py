@@ -70,7 +70,7 @@ def focal(x: Tensor, y: Tensor, value: Tensor, prior: Tensor, alpha: float | Non
 
 
 def retina(x: Tensor, y: Tensor, value: Tensor, prior: Tensor) -> Tensor:
-    """Focal loss with the published α = .25 and γ = 2."""
+    """Focal loss with the published α = 0.25 and γ = 2."""
     return focal(x, y, torch.full_like(value, 2.0), prior, alpha=0.25)
 
 

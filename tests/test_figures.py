@@ -191,7 +191,7 @@ def test_seeds_shows_every_run_under_its_name(axes) -> None:
     _, both = plt.subplots(2)
     figures.seeds(runs, both)
     named = [label.get_text() for label in both[0].get_yticklabels()]
-    of_dsc = ["self-adjusting dice, α .1", "self-adjusting dice"]
+    of_dsc = ["self-adjusting dice, α 0.1", "self-adjusting dice"]
     assert named == [of_dsc[0], "Tversky, linear", "cross entropy", of_dsc[1]]
     np.testing.assert_allclose(both[1].lines[2].get_ydata(), [11.0, 31.0])
     first, *_, second = both[1].lines

@@ -64,7 +64,7 @@ def gains(results: Path) -> list[Gain]:
     heads = searched.read_tasks(results / "evidence_2")
     for how, where in HEADS.items():
         for arm in ARMS:
-            mean = searched.less_start(heads, arm, how).over_all
+            mean = searched.pooled_minus_start(heads, arm, how).over_all
             found.append(Gain(where, arm, mean.mean, mean.low, mean.high))
     layers = read_corpora(results / "evidence_2")
     for task, where in LAYERS.items():

@@ -17,14 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import jupytext
+import numpy as np
 import papermill
 from papermill.exceptions import PapermillExecutionError
 
-from dicebook import TrainerLoss
+from dicebook import MultiLabelDiceLoss, TrainerLoss, make_loss
 from dicelab import corpora
 from dicelab.atomic import write_json
 from dicelab.corpora import registry
-from dicelab.tasks import pairs, tagging
+from dicelab.tasks import labels, pairs, reading, spans, tagging
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment
 from dicelab.training.trainer import build_loss, train
@@ -77,14 +78,33 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "learning_rate": 5e-5,
         "max_length": 64,
     },
+    "21_many_labels": {
+        "corpus": "goemotions",
+        "encoder": "minilm",
+        "epochs": 3,
+        "batch_size": 32,
+        "train_size": 12000,
+        "encoder_rate": 1e-4,
+        "max_length": 48,
+    },
 }
 # The embedded corpus on which the first steps of a chapter's system are repeated.
 STEPS_ON = {
     "08_part_of_speech": "embedded-pos-en",
     "09_named_entities": "embedded-entities-en",
+    "10_reading": "embedded-reading-en",
     "11_paraphrases": "embedded-paraphrases-en",
     "12_degrees_of_imbalance": "embedded-paraphrases-en",
     "13_accuracy_tasks": "embedded-sentiment-en",
+    "20_spans": "embedded-entities-en",
+    "21_many_labels": "embedded-labels-en",
+}
+SYSTEMS: dict[str, Any] = {
+    "08_part_of_speech": tagging,
+    "09_named_entities": tagging,
+    "10_reading": reading,
+    "20_spans": spans,
+    "21_many_labels": labels,
 }
 
 
@@ -127,25 +147,45 @@ def first_losses(chapter: str) -> dict[str, float]:
     settings = SETTINGS[chapter]
     known = {field.name for field in fields(Experiment)} - {"train_size", "eval_size"}
     of_run = {name: value for name, value in settings.items() if name in known}
-    short = {"corpus": STEPS_ON[chapter], "max_steps": 3, "device": "cpu"}
+    of_run["learning_rate"] = settings.get("encoder_rate", settings.get("learning_rate"))
+    short = {"corpus": STEPS_ON[chapter], "loss": "ce,dl", "max_steps": 3, "device": "cpu"}
     experiment = Experiment(**{**of_run, **short})
     task = registry.corpus_named(experiment.corpus).task
     rows = corpora.load(experiment.corpus, task=task)
     for split in ("validation", "test"):
         rows[split] = rows[split].select(range(8))
     tokenizer = load_tokenizer(experiment.encoder, (), max_length=experiment.max_length)
-    system = tagging if task == "tagging" else pairs
+    system = SYSTEMS.get(chapter, pairs)
     encoded = system.encode(rows, tokenizer, max_length=experiment.max_length)
-    counts = encoded.counts().tolist()
+    counts = np.asarray(encoded.counts())
+    kinds: tuple[Any, ...] = ()
+    options: dict[str, Any] = {}
+    if system is reading:
+        of_logits = [counts.tolist()] * 2
+    elif system is spans:
+        kinds, options = (encoded,), {"types": len(encoded.types), "max_width": encoded.max_width}
+        of_logits = [counts.sum(0).tolist()] * len(encoded.types)
+    else:
+        kinds, of_logits = (encoded.labels,), counts.tolist()
+    if system is labels:
+        of_logits = np.stack([len(rows["train"]) - counts, counts], axis=1).tolist()
+
+    def compute_loss(name: str) -> TrainerLoss:
+        if system is labels:
+            return TrainerLoss(make_loss("binary_ce") if name == "ce" else MultiLabelDiceLoss())
+        binary = system in (reading, spans)
+        loss = build_loss(experiment, name, counts.tolist(), binary=binary)
+        return reading.Decisions(loss) if system is reading else TrainerLoss(loss)
+
     return {
         name: train(
             experiment.only(name),
-            build_model=lambda: system.model(experiment.encoder, tokenizer, encoded.labels),
-            counts=counts,
+            build_model=lambda: system.model(experiment.encoder, tokenizer, *kinds),
+            counts=of_logits,
             splits=encoded.splits,
-            collator=system.collator(tokenizer),
+            collator=system.collator(tokenizer, **options),
             tokenizer=tokenizer,
-            compute_loss=TrainerLoss(build_loss(experiment, name, counts)),
+            compute_loss=compute_loss(name),
             evaluate=lambda logits, split: {"f1": 0.0},
         ).history[0]["loss"]
         for name in experiment.losses

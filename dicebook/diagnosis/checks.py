@@ -392,7 +392,7 @@ _ROWS, _ELEMENTS = 400_000, 2**24
 
 
 def check_half_precision(probe: Probe) -> Finding:
-    # So many that a class sums to more than float16's 65,504, squares of p = .88 too.
+    # So many that a class sums to more than float16's 65,504, squares of p = 0.88 too.
     rows = min(_ROWS, max(MANY, _ELEMENTS // probe.classes) // 2 * 2)
     pair = torch.tensor([probe.common, probe.rare]).to(probe.targets)
     y = pair.repeat(rows // 2)

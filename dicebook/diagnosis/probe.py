@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 MANY = 256  # rows of the batches that the checks build
-SURE = 8.0  # a margin that is sure, p = .9997, but not saturated
+SURE = 8.0  # a margin that is sure, p = 0.9997, but not saturated
 
 
 class LossRaised(Exception):

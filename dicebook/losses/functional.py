@@ -90,9 +90,11 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import textwrap
 import warnings
 from collections.abc import Iterable, Sequence
+from types import FrameType
 from typing import Any
 
 import torch
@@ -469,12 +471,20 @@ def multi_label_dice(
 _warned_of: set[float] = set()
 
 
-def check_alpha(alpha: float, *, stacklevel: int = 3) -> None:
+def users_line() -> int:
+    """The ``stacklevel`` at which a warning names the first line outside of dicebook and torch."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while frame and frame.f_globals.get("__name__", "").startswith(("dicebook.", "torch.")):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def check_alpha(alpha: float) -> None:
     """Check ``alpha``, and warn once for each value whose turning point is low.
 
     Args:
         alpha: The decay exponent.
-        stacklevel: How many frames above this one the user's line is, plus one.
 
     Raises:
         ValueError: ``alpha`` is not a finite number of at least 0.
@@ -487,7 +497,7 @@ def check_alpha(alpha: float, *, stacklevel: int = 3) -> None:
         f"alpha={alpha:g}: (1 - p)^alpha * p falls again beyond p = 1/(1 + alpha) = "
         f"{1 / (1 + alpha):.2f}, so a positive example above that probability is pushed back down; "
         "values below 0.5 avoid most of it",
-        stacklevel=stacklevel,
+        stacklevel=users_line(),
     )
 
 

@@ -111,7 +111,7 @@ class Loss(nn.Module):
         options = self.options()
         check_options(**options)
         if "alpha" in options:
-            functional.check_alpha(options["alpha"], stacklevel=5)
+            functional.check_alpha(options["alpha"])
         check_classes(options.get("classes"))
         for name, value in options.items():
             if name in _BUFFERS:
@@ -227,7 +227,7 @@ def _warn_standing_start() -> None:
         "examples in the batch (A of n, as long as n * smooth > 2 * A * (A + smooth)), so a model "
         "may never leave its majority class. squared=True, the default, does not; smooth=1e-4, or "
         "leaving that class out of the mean (classes=[the others]), has cured it, too",
-        stacklevel=4,
+        stacklevel=functional.users_line(),
     )
 
 

@@ -412,6 +412,6 @@ def _reliability(result: FitResult) -> str | None:
         "Are the probabilities right?",
         f"Predicted probability against the share that is yes, in ten groups. Calibration error in "
         f"points: {errors_in_points}.",
-        f"Ten equal groups of test decisions{what}. On the grey line a prediction of .7 is right "
+        f"Ten equal groups of test decisions{what}. On the grey line a prediction of 0.7 is right "
         f"seven times in ten. Mean distance from it, in points: {errors_in_points}.",
     )

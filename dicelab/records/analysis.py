@@ -40,7 +40,7 @@ def percent_f1(counts: Counts) -> np.ndarray:
 
 
 def detectable(error: float, df: float, power: float = 0.8) -> float:
-    """The difference that a two-sided t test at .05 finds with that power.
+    """The difference that a two-sided t test at 0.05 finds with that power.
 
     Args:
         error: The standard error of the mean.

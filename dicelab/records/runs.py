@@ -184,13 +184,13 @@ LOSS_NAMES = {
 
 
 def loss_name(record: Mapping[str, Any]) -> str:
-    """A record's loss as a reader knows it, such as ``"self-adjusting dice, α .1"``.
+    """A record's loss as a reader knows it, such as ``"self-adjusting dice, α 0.1"``.
 
     Squared denominators, the default, go unsaid. Tversky's prices, that of a false positive first,
-    follow its name: ``"Tversky .3/.7, linear"``.
+    follow its name: ``"Tversky 0.3/0.7, linear"``.
     """
     options = {
-        name: f"{value:g}".removeprefix("0") or "0" if isinstance(value, float) else str(value)
+        name: f"{value:g}" if isinstance(value, float) else str(value)
         for name, value in loss_options(record).items()
     }
     loss = record["parameters"]["loss"]
@@ -289,7 +289,7 @@ def paired_test(first: Sequence[float], second: Sequence[float]) -> float:
         second: scores of the other, in the same order of seeds.
 
     Returns:
-        The p-value; with n pairs it is at least ``2 / 2**n``, so five seeds cannot reach .05.
+        The p-value; with n pairs it is at least ``2 / 2**n``, so five seeds cannot reach 0.05.
 
     Raises:
         ValueError: if the two differ in length or hold fewer than two scores.

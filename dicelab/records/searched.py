@@ -41,6 +41,13 @@ class Contrast(NamedTuple):
         return told.replace("plug_in", "plug-in").replace("_", " ")
 
 
+# As tables call them: the loss, and where the output bias starts.
+ARM_NAMES = {
+    "ce_start": "cross entropy, log prior",
+    "wce": "class weights",
+    "dice": "dice, near 0",
+    "dice_start": "dice, log prior",
+}
 PRIMARY = Contrast(("dice", "tuned"), ("ce_start", "tuned"))
 AT_ARGMAX = Contrast(("dice", "argmax"), ("ce_start", "argmax"))
 PLUG_IN = Contrast(("ce_start", "plug_in"), ("ce_start", "tuned"))
@@ -154,14 +161,14 @@ def compared(records: Sequence[Record], arms: Sequence[str]) -> dict[str, str]:
 
     Args:
         records: Of the task.
-        arms: Those that are not recorded are left out.
+        arms: Keys of :data:`ARM_NAMES`. Those that are not recorded are left out.
     """
     (task,) = (r for r in records if r["kind"] == "task")
     row = {"baseline": f"{task['baseline']:.1f}"}
     for how in ("argmax", "tuned"):
         for arm in arms:
             if (mean := mean_f1(records, arm, how)) is not None:
-                row[f"{arm}, {how}"] = f"{mean:.1f}"
+                row[f"{ARM_NAMES[arm]}, {how}"] = f"{mean:.1f}"
     return row
 
 
@@ -313,7 +320,7 @@ def pool(effects: Sequence[SearchEffect], *, by_positives: bool = False) -> Pool
     )
 
 
-def less_start(tasks: Mapping[str, Sequence[Record]], arm: str, how: str) -> Pooled:
+def pooled_minus_start(tasks: Mapping[str, Sequence[Record]], arm: str, how: str) -> Pooled:
     """An arm minus cross entropy that starts at the prior, over tasks.
 
     Args:

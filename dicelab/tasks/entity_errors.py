@@ -54,24 +54,6 @@ def kinds_of_errors(
     return {kind: {error: counts[kind, error] for error in KINDS} for kind in types}
 
 
-def confusion_of_types(
-    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
-) -> dict[str, dict[str, int]]:
-    """Which types are taken for which, among the entities whose words are right.
-
-    Returns:
-        By gold type, sorted, how often each type was predicted for exactly these words.
-    """
-    counts: Counter[tuple[str, str]] = Counter()
-    for true, found in _entities(gold, predicted):
-        types = {(entity.start, entity.end): entity.type for entity in found}
-        for entity in true:
-            if (entity.start, entity.end) in types:
-                counts[entity.type, types[entity.start, entity.end]] += 1
-    names = sorted({name for pair in counts for name in pair})
-    return {a: {b: counts[a, b] for b in names} for a in names}
-
-
 def recall_by_novelty(
     train: Mapping[str, Sequence[Sequence[str]]],
     test: Mapping[str, Sequence[Sequence[str]]],

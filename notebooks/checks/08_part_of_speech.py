@@ -7,7 +7,7 @@ page = real_run()
 row_of = {(row["model"], row["decision"]): row for row in page["scores"]}
 ce_row, dice_row = row_of["ce", "argmax"], row_of["dl", "argmax"]
 claim(
-    "makes 83.8% of the tags right", {"83.8%": row_of["most frequent of the token", ""]["f1"] / 100}
+    "83.8% of the tags are right", {"83.8%": row_of["most frequent of the token", ""]["f1"] / 100}
 )
 claim("The tagger with cross entropy has 94.3", {"94.3": ce_row["f1"]})
 claim(
@@ -17,7 +17,7 @@ claim(
 )
 claim("94 words in a hundred are right", {"94": ce_row["f1"]})
 claim(
-    "the mean F1 of the tags is 74.3, because many of the 49 tags are rare",
+    "the mean F1 of the 49 tags is 74.3",
     {"74.3": ce_row["macro_f1"], "49": page["data"]["tags"]},
 )
 moved_row = row_of["ce", "tuned"]
@@ -43,8 +43,8 @@ misled = {
     if gold_tag != tag
 }
 claim("ten sentences of our own", len(page["own"]) == 10)
-claim("some of which are known to mislead", {"man", "duck", "Tarrow"} <= set(misled))
-claim("a town that nobody has heard of becomes a verb after", misled["Tarrow"] == "VB")
+claim("Some of them are known to mislead readers", {"man", "duck", "Tarrow"} <= set(misled))
+claim("a town that we invented, becomes a verb after", misled["Tarrow"] == "VB")
 
 # %% 8.3
 if as_printed:
@@ -55,7 +55,7 @@ if as_printed:
     )
     claim(
         "three tags have about a hundred or more negatives for each positive",
-        (count["negatives a positive"] > 95).sum() == 3,
+        (count["negatives per positive"] > 95).sum() == 3,
     )
 
 # %% 8.4
@@ -79,7 +79,7 @@ if as_printed:
     found = pd.DataFrame(table).T
     raw, tuned = (found.xs(how, level=1)[["f1", "macro_f1"]] for how in ("argmax", "tuned"))
     claim(
-        "Tuning τ moves the healthy models by a point or less",
+        "Tuning τ changes both averages of the other five models by a point or less",
         (tuned - raw).drop("tl").abs().max().max() < 1,
     )
     claim(

@@ -31,7 +31,7 @@ claim(
 )
 claim("28 duplicates have taught this model little", {"28": page["data"]["by ratio"]["30"][0]})
 claim(
-    "In neither did the loss make a difference that one run could show",
+    "At argmax and with a tuned threshold, the intervals of the two losses overlap",
     all(
         row_of[f"{ratio}, ce", how]["interval"][0] < row_of[f"{ratio}, dl", how]["interval"][1]
         and row_of[f"{ratio}, dl", how]["interval"][0] < row_of[f"{ratio}, ce", how]["interval"][1]
@@ -62,7 +62,7 @@ if (experiment.corpus, ratios, experiment.losses, seed, epochs) == (
         all(f1[name]["argmax"][12] < 25 for name in experiment.losses),
     )
     claim(
-        'with a tuned threshold it is where "always yes" is',
+        'With a tuned threshold its F1 is only that of "always yes"',
         all(abs(f1[name]["tuned"][12] - floor) < 2 for name in experiment.losses),
     )
     positives_of = [sum(drawn(r)["label"]) for r in ratios]
@@ -77,17 +77,17 @@ claim(
     gains_printed.idxmax() == "- negative",
 )
 claim("which is the smallest set", min(stated, key=stated.get) == "- negative")
-claim("Over cross entropy, however, it is 0.70 there", {"0.70": gains_printed["+ negative"]})
+claim("Its gain over cross entropy, however, is 0.70 there", {"0.70": gains_printed["+ negative"]})
 over_dl = sets["dsc"] - sets["dl"]
 claim(
-    "Over dice loss its gain is indeed largest on the most imbalanced set",
+    "Its gain over dice loss is indeed largest on the most imbalanced set",
     over_dl.idxmax() == "+ negative" == max(stated, key=lambda s: abs(stated[s][1] - 0.5)),
 )
 by_balance, by_size = (
     stats.kendalltau(values, gains_printed).statistic for values in (imbalance, numbers_of_pairs)
 )
 claim("There is no clear order by imbalance in these gains", abs(by_balance) < 0.3)
-claim("there is one by size", by_size < -0.8)
+claim("There is an order by size", by_size < -0.8)
 
 # %% 12.5
 at_thirty = [g for (_, _, ratio, way), g in gain.items() if (ratio, way) == (30, "argmax")]
@@ -180,7 +180,7 @@ if all(g.n == 5 for g in gain.values()):
     lost = [level[c, d, "argmax"][30] for c in ("qqp", "sst2") for d in designs()]
     claim("to between 20 and 29", {"20": min(lost), "29": max(lost)})
     claim(
-        "more negatives raise its F1 on SST-2, and fewer positives lower it on QQP",
+        "more negatives help on SST-2, and fewer positives hurt on QQP",
         change["sst2", "added negatives"].low > 0,
         change["qqp", "fixed size"].high < 0,
     )
@@ -189,4 +189,4 @@ if all(g.n == 5 for g in gain.values()):
         for c in ("qqp", "sst2")
         for d in designs()
     ]
-    claim("it gives back 13 to 17 points", {"13": min(back), "17": max(back)})
+    claim("it brings back 13 to 17 points", {"13": min(back), "17": max(back)})

@@ -13,7 +13,7 @@ claim(
 claim("With γ = 1 the cosine is only about a third", smooth == 1.0, 0.3 < cosine < 0.37)
 meant = {name: end for name, (_, end) in runs.items()}
 claim(
-    "all the mixed losses stay at 4, whether they learn or not",
+    "all the mixed losses stay at 4, whether the model learns or not",
     all(min(seen) > 3.9 for name, (seen, _) in runs.items() if name != "fixed, SGD"),
 )
 assert runs["fixed, SGD"][0][-1] < 0.5  # as the picture's description says
@@ -37,7 +37,7 @@ costs = {
     for name, loss in (("here", squared_over_classes), ("Eq. 8", DiceLoss(squared=True)))
 }
 claim(
-    "Eq. 8 agrees: its two values are far apart. However, this loss gives nearly the same cost",
+    "Eq. 8 agrees: its two values are far apart. However, the loss above gives nearly the same cost",
     abs(costs["here"][0] - costs["here"][1]).item() < 0.005,
     (costs["Eq. 8"][0] - costs["Eq. 8"][1]).item() > 0.7,
 )
@@ -51,7 +51,7 @@ claim(
 # %% 16.7
 claim("With one token in 256 padded the loss is 13", rows["1 in 256"][0] == "12.961")
 claim(
-    "In the other rows the loss is small: about half of what the real tokens cost",
+    "In the other rows the loss is small: about half of the loss of the real tokens",
     all(0.4 < float(here) / float(real) < 0.6 for here, real in list(rows.values())[1:]),
 )
 
@@ -114,6 +114,14 @@ claim(
 claim(
     "Squares or a small γ fix it",
     min(scores[name].f1.min() for name in ("dice, squared", "linear, γ = 10⁻⁴")) > 25,
+)
+claim(
+    "In these short runs cross entropy is lower than the dice losses that train",
+    all(real.f1["cross entropy"] < f1 for f1 in real.f1.drop("cross entropy") if f1 > 0),
+)
+claim(
+    'The two losses with the verdict "problem" find nothing',
+    [round(found.number) for found in toy.values() if found.verdict == "problem"] == [0, 0],
 )
 claim(
     "the mean of three seeds, and the range in brackets",

@@ -26,7 +26,7 @@ if stands:
         all(e.low < 0 < e.high for e in primary.strata.values()),
     )
     claim(
-        "one of the twenty-seven intervals excludes zero, that of `spans_wnut17`, where dice is lower. By chance alone one or two would",
+        "one of the twenty-seven intervals excludes zero, that of `spans_wnut17`, where dice is lower. By chance alone, one or two of them would exclude zero",
         [e.task for e in effects if e.high < 0] == ["spans_wnut17"],
         not [e.task for e in effects if e.low > 0],
         1 < 0.05 * len(effects) < 2,
@@ -47,7 +47,7 @@ if stands:
         0 < min(ends.values()) < max(ends.values()) < 1 / 3,
     )
     claim(
-        "for each loss and task five searches",
+        "On each task every loss got five searches",
         min(e.searches for e in effects) == 5,
         min(e.searches for c in searched.OTHERS for e in searched.effects_of(tasks, c)) == 5,
     )
@@ -56,7 +56,7 @@ if stands:
 if stands:
     at = {name: family[f"{searched.AT_ARGMAX.name}: {name}"] for name in strata}
     claim(
-        "On tags, dice and cross entropy are level. For a yes or no dice is 2.4 points higher, and for the rare it is 3.0 points higher",
+        "On tags the mean difference is nearly zero. On yes-or-no tasks dice is 2.4 points higher, and on rare positives it is 3.0 points higher",
         {"2.4": at["yes or no"][0].mean, "3.0": at["rare"][0].mean},
         abs(at["tags"][0].mean) < 0.05,
         at["tags"][0].low < 0 < at["tags"][0].high,
@@ -67,7 +67,7 @@ if stands:
         all(p > 0.05 for _, p in at.values()),
     )
     weights, adjusted = (
-        searched.less_start(tasks, arm, "argmax") for arm in ("wce", "logit_adjustment")
+        searched.pooled_minus_start(tasks, arm, "argmax") for arm in ("wce", "logit_adjustment")
     )
     claim(
         "each is between five and seven points higher than cross entropy",
@@ -86,14 +86,14 @@ if stands:
         for how in ("argmax", "tuned")
     }
     claim(
-        "cross entropy at argmax has an F1 of 17, and dice has 25. Weights and logit adjustment reach more than 40. But so does cross entropy, nearly, once its threshold is tuned: it has 40",
+        "cross entropy at argmax has an F1 of 17, and dice has 25. Weights and logit adjustment reach more than 40. But cross entropy reaches 40 as well, once its threshold is tuned",
         {"17": on["ce_start", "argmax"]},
         {"25": on["dice", "argmax"]},
         on["wce", "argmax"] > 40,
         on["logit_adjustment", "argmax"] > 40,
         {"40": on["ce_start", "tuned"]},
     )
-    tuned = {arm: searched.less_start(tasks, arm, "tuned").over_all for arm in LOSSES}
+    tuned = {arm: searched.pooled_minus_start(tasks, arm, "tuned").over_all for arm in LOSSES}
     claim(
         "Over all tasks, weights and logit adjustment are 0.2 points higher, and both intervals include zero",
         {"0.2": tuned["wce"].mean},
@@ -123,8 +123,8 @@ if stands:
         min(one.low, both.low) > 0,
     )
     claim(
-        "this is about what it gains from a bias near 0",
-        abs(one.mean - searched.less_start(tasks, "dice", "argmax").over_all.mean) < 0.5,
+        "Dice over the positive class gains about as much when it starts near 0",
+        abs(one.mean - searched.pooled_minus_start(tasks, "dice", "argmax").over_all.mean) < 0.5,
     )
     extended = searched.Contrast(("dice_start", "tuned"), ("ce_start", "tuned"))
     claim(
@@ -150,7 +150,7 @@ if stands:
         return effect.low > 0 or effect.high < 0
 
     claim(
-        "from each of 16, 32, ... 256 steps",
+        "After 16, 32, ... 256 steps we copy it",
         {r["length"] for records in layers.values() for r in records if r["kind"] == "final"}
         == {16, 32, 64, 128, 256},
     )
@@ -170,7 +170,7 @@ if stands:
     }
     claim("after 307 steps", {"307": speed.scores(layers[rare], "ce", "tuned")[0][-1]})
     claim(
-        "its mean F1 is 26, and that of cross entropy from the log prior is 63",
+        "its mean F1 is 26 there, and that of cross entropy from the log prior is 63",
         {"26": last["ce", "tuned"]},
         {"63": last["ce_start", "tuned"]},
     )
@@ -224,9 +224,9 @@ if stands:
         all(6 <= e.mean <= 7.5 and e.low > 0 for e in from_near_0),
     )
     claim(
-        "Class weights from near 0 are higher on both corpora of entities, and lower on MRPC",
+        "Class weights from near 0 are higher on both corpora of entities, and lower on MRPC and on `fear`",
         all(area[task, "wce"].low > 0 for task in (one, two)),
-        area[pairs, "wce"].high < 0,
+        max(area[task, "wce"].high for task in (pairs, rare)) < 0,
     )
     claim(
         "no positive at argmax at any length",
@@ -234,7 +234,7 @@ if stands:
     )
     both = speed.scores(layers[rare], "dice_both", "argmax")[1]
     claim(
-        "the same F1 of 63 at argmax after 307 steps, and none before",
+        "an F1 of 63 at argmax after 307 steps, and an F1 of 0 in all shorter runs",
         {"63": both[:, -1].mean()},
         (both[:, :-1] == 0).all(),
     )
@@ -247,7 +247,7 @@ if stands:
 if stands:
     claim("seven English tasks of eight sources", len({e.source for e in effects}) == 8)
     claim(
-        "After correction for the number of questions, neither gain is significant",
+        "no gain at argmax is significant, neither that of dice nor that of class weights",
         min(p for _, p in family.values()) > 0.05,
     )
     claim(

@@ -140,9 +140,3 @@ def scored(gold: Gold, tags: np.ndarray, *, whole: bool = False) -> dict[str, An
     if whole:
         record |= {"blocks": gold.by_block(tags), "types": gold.by_type(tags)}
     return record
-
-
-def precision_recall(gold: Gold, logits: np.ndarray) -> list[list[int]]:
-    """Found and predicted entities at the 101 thresholds of a precision-recall curve."""
-    counts = gold.counts(logits, candidates(logits, gold.labels))
-    return [[int(n) for n in values] for values in counts]

@@ -294,7 +294,7 @@ def draw(data: Data, task: Task, seed: int) -> tuple[np.ndarray, np.ndarray, np.
 def _at_share(
     rows: np.ndarray, labels: np.ndarray, share: float | None, rng: np.random.Generator
 ) -> np.ndarray:
-    """A subset with that share of positives; of the same size for every share up to .3."""
+    """A subset with that share of positives; of the same size for every share up to 0.3."""
     if share is None:
         return rows
     positive, negative = rows[labels[rows] > 0], rows[labels[rows] == 0]
@@ -380,9 +380,3 @@ def _extract(folder: Path, kind: str, rows: Sequence[Row], name: str) -> np.ndar
     width = u.shape[1] // 4
     u, v = u[:, -width:].astype(np.float32), v[:, -width:].astype(np.float32)
     return np.concatenate([u, v, abs(u - v), u * v], axis=1).astype(np.float16)
-
-
-def extract_all(names: Iterable[str] = TASKS) -> None:
-    """Fill the cache."""
-    for name in names:
-        load(name)

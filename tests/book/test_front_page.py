@@ -90,7 +90,7 @@ def test_the_answer_follows_from_the_records(root, shown) -> None:
     assert len(searched.effects_of(tasks, searched.PRIMARY)) == 27
     family = searched.secondary(tasks)
     for arm in ("dice", "dice_start"):
-        over_all = searched.less_start(tasks, arm, "argmax").over_all
+        over_all = searched.pooled_minus_start(tasks, arm, "argmax").over_all
         assert (len(family) + 2) * over_all.p > 0.05, "two more questions than the protocol has"
     assert min(corrected for _, corrected in family.values()) > 0.05
     for where in (POLITICS, WNUT):

@@ -374,7 +374,9 @@ def test_alpha_of_a_half_or_more_warns_once_with_the_reason() -> None:
     assert len(seen) == 1
     with pytest.warns(UserWarning, match="alpha=2") as of_module:
         SelfAdjustingDiceLoss(alpha=2)
-    assert seen[0].filename == of_module[0].filename == __file__
+    with pytest.warns(UserWarning, match="alpha=3") as by_name:
+        make_loss("dsc", alpha=3)
+    assert seen[0].filename == of_module[0].filename == by_name[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make_loss("binary_dsc", alpha=1)

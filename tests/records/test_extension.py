@@ -94,7 +94,7 @@ def test_the_mean_over_tasks_is_that_of_the_tables(lines: pd.DataFrame, arm: str
     strata = pd.Series({str(task): _stratum(study[str(task)]) for task in minus.index})
     of_strata = minus.groupby(strata).mean()
     assert len(minus) == ARMS[arm]
-    pooled = searched.less_start(study, arm, how).over_all
+    pooled = searched.pooled_minus_start(study, arm, how).over_all
     # The pooled mean weighs tasks by their noise and sources; the plain mean of means does not.
     assert pooled.low < of_strata.mean() < pooled.high
 

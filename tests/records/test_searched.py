@@ -20,8 +20,8 @@ from dicelab.records.searched import (
     bootstrap,
     effect,
     effects_of,
-    less_start,
     pool,
+    pooled_minus_start,
     read_tasks,
     secondary,
     without_each_source,
@@ -176,16 +176,16 @@ def test_a_task_is_compared_with_cross_entropy_from_the_prior(tmp_path: Path) ->
         of_arm = [r for r in finals if r["arm"] == arm and how in r["chosen_for"]]
         return [r["test"][how]["f1"] for r in of_arm]
 
-    row = searched.compared(records, ["ce_start", "dice", "unknown"])
+    row = searched.compared(records, ["ce_start", "dice", "dice_start"])
     assert list(row) == [
         "baseline",
-        "ce_start, argmax",
-        "dice, argmax",
-        "ce_start, tuned",
-        "dice, tuned",
+        "cross entropy, log prior, argmax",
+        "dice, near 0, argmax",
+        "cross entropy, log prior, tuned",
+        "dice, near 0, tuned",
     ]
     assert row["baseline"] == "9.0"
-    assert row["dice, tuned"] == f"{np.mean(plain('dice', 'tuned')):.1f}"
+    assert row["dice, near 0, tuned"] == f"{np.mean(plain('dice', 'tuned')):.1f}"
     found = searched.minus_start(records, "dice", "tuned")
     assert found is not None
     gap = np.mean(plain("dice", "tuned")) - np.mean(plain("ce_start", "tuned"))
@@ -220,8 +220,8 @@ def test_who_takes_the_last_checkpoint(root: Path, tmp_path: Path) -> None:
 def test_an_arm_less_cross_entropy_from_the_prior(tmp_path: Path) -> None:
     made_up_study.write(tmp_path)
     tasks = read_tasks(tmp_path)
-    assert less_start(tasks, "dice", "tuned") == pool(effects_of(tasks, PRIMARY))
-    assert less_start(tasks, "ce", "argmax").over_all.mean == pytest.approx(-25, abs=2)
+    assert pooled_minus_start(tasks, "dice", "tuned") == pool(effects_of(tasks, PRIMARY))
+    assert pooled_minus_start(tasks, "ce", "argmax").over_all.mean == pytest.approx(-25, abs=2)
 
 
 def test_the_bootstrap_is_that_of_a_loop() -> None:

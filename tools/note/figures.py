@@ -58,7 +58,9 @@ def _strata(tasks: Tasks) -> tuple[Figure, str]:
     figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.4), sharey=True)
     words = []
     for ax, how in zip(axes, ("argmax", "tuned"), strict=True):
-        pooled = {name: searched.less_start(tasks, arm, how) for arm, name in RIVALS.items()}
+        pooled = {
+            name: searched.pooled_minus_start(tasks, arm, how) for arm, name in RIVALS.items()
+        }
         groups = {s: {name: p.strata[s] for name, p in pooled.items()} for s in STRATA}
         groups["over all"] = {name: p.over_all for name, p in pooled.items()}
         by_stratum(groups, ax=ax)

@@ -162,7 +162,7 @@ def script_values() -> Iterator[dict[str, str]]:
         if script.loss == "dice":
             squared = "squared" if script.square else "not squared"
             options = [f"α {script.alpha:g}", f"smooth {script.smooth:g}", squared]
-            options += [f"{script.ohem:g} negatives a positive"] if script.ohem else []
+            options += [f"{script.ohem:g} negatives per positive"] if script.ohem else []
         yield {
             "script": script.name.removeprefix("scripts/"),
             "encoder": script.encoder,
