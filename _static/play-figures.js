@@ -160,7 +160,7 @@ const figures = (() => {
           points: curve(label).map((point) => [point.p, point[key]]),
         }));
         return [
-          `γ = ${words(state.power)}: the slope of a negative is ${print(negative)} at p = 0 and ${print(half)} at p = .5, ` +
+          `γ = ${words(state.power)}: the slope of a negative is ${print(negative)} at p = 0 and ${print(half)} at p = 0.5, ` +
             `that of a positive ${print(-positive)} at p = 0. The costliest mistake costs ${print(dearest)}.`,
           [
             play.chart("Loss, Eq. 6", "probability p", "loss", [0, 1], [0, 1], lines("value")),
@@ -178,7 +178,7 @@ const figures = (() => {
         const size = 2 ** state.power;
         const { curve, reference, silence, positives } = of(size);
         return [
-          `Batches of ${size}: ${print(100 * positives[0], 1)}% hold no positive. At threshold .3 the expected dice is ${print(reference)}; ` +
+          `Batches of ${size}: ${print(100 * positives[0], 1)}% hold no positive. At threshold 0.3 the expected dice is ${print(reference)}; ` +
             `saying nothing it is ${print(silence)}. The best threshold is ${print(top(curve)[0], 2)}, for the set it is ${print(top(whole)[0], 2)}.`,
           [
             play.chart("The score that a batch sees", "threshold on the honest probability", "expected dice", [0, 1], [0, 1], [

@@ -40,8 +40,8 @@ const play = (() => {
     return { panel, refresh: (isShown = () => true) => rows.forEach((row) => row(isShown)) };
   }
 
-  // A number with `digits` digits and without the zero before the point.
-  const print = (value, digits = 3) => value.toFixed(digits).replace(/^(-?)0\./, "$1.").replace("-", "−");
+  // A number with so many digits after the point, and a true minus sign.
+  const print = (value, digits = 3) => value.toFixed(digits).replace("-", "−");
 
   const SVG = "http://www.w3.org/2000/svg";
   const [W, H, LEFT, BOTTOM, TOP] = [430, 280, 52, 42, 46];

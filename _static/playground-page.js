@@ -71,14 +71,14 @@ document.addEventListener("DOMContentLoaded", () => {
       play.chart("Gradient on a logit", "probability p of the example", "gradient × batch", [0, 1], [low - room, high + room],
         two(labels, ["a positive", slopes[0]], ["a negative", slopes[1]]), marks),
       play.chart("Training", "step", "F1", [0, P.STEPS], [0, 1],
-        two(forms, ["F1 at .5", steps("f1")], ["F1, best threshold", steps("best")])),
+        two(forms, ["F1 at 0.5", steps("f1")], ["F1, best threshold", steps("best")])),
       play.chart("What the model says", "step", "mean probability", [0, P.STEPS], [0, 1],
         two(labels, ["of positives", steps("positive")], ["of negatives", steps("negative")])),
     );
     const print = play.print;
     say.textContent =
-      `After ${P.STEPS} steps: F1 ${print(end.f1)} at threshold .5, ${print(end.best)} with the best threshold; loss ${print(end.value)}.` +
-      (end.f1 === 0 ? " The model finds no positive at threshold .5." : "");
+      `After ${P.STEPS} steps: F1 ${print(end.f1)} at threshold 0.5, ${print(end.best)} with the best threshold; loss ${print(end.value)}.` +
+      (end.f1 === 0 ? " The model finds no positive at threshold 0.5." : "");
     root.dataset.ready = "true";
   }
   window.addEventListener("hashchange", () => { readAddress(); update(); });

@@ -164,7 +164,7 @@ const playground = (() => {
   }
 
   const STEPS = 200;
-  // A logistic model of one feature, trained by Adam (rate .3) from slope 0 and the given bias.
+  // A logistic model of one feature, trained by Adam (rate 0.3) from slope 0 and the given bias.
   function train(options) {
     const o = { ...DEFAULTS, ...options };
     const { x, y } = data(o.share);

@@ -148,8 +148,8 @@ def tune_bias(
         common: take one threshold for all labels, and pool their decisions in the metric (micro).
         few: with fewer positives than this, a threshold that is tuned on them is mostly luck, and
             the plug-in threshold is taken instead: the best one if the model's probabilities are
-            right. Those of a model trained with cross entropy are good enough, those of one trained
-            with dice loss are not. With ``few=0`` the labels always decide.
+            right. Cross entropy gives such probabilities where training has the share of positives
+            of use; class weights and focal loss may not. With ``few=0`` the labels always decide.
         ignore_index: labels of this value are left out.
         resamples: of the bootstrap. It draws rows: examples, or sentences with all their tokens.
         seed: of the bootstrap.

@@ -374,8 +374,8 @@ print(f"set-level loss {set_loss:.4f} = 1 − F2, with F2 = {f2:.4f}")
 #
 # With `squared=False`, as in this chapter, dicebook has the same values and gradients. By default dicebook
 # squares the errors: FP becomes $\sum p^2\,(1 - y)$, and FN becomes $\sum (1 - p)^2\,y$. On hard predictions
-# both forms are the same. In training, squared denominators collapse less often, as chapters 04 and 07 show for
-# dice.
+# both forms are the same. In training, squared denominators collapse less often. The end of [section
+# 7.5](linear-or-squared) weighs the two forms against each other for dice.
 
 # %% [markdown]
 # ## 5.6 When is it dice, exactly?
@@ -450,9 +450,9 @@ print(f"say nothing: {0.05:.3f}")
 print(f"the best possible classifier: {(fp + fn).min():.3f}")
 
 # %% [markdown]
-# There is room for improvement, from 0.050 to 0.040, but training does not find it. Once all probabilities are
-# small, the gradient on a positive's logit is small, too, because it is the slope of section 5.4 times $p(1 -
-# p)$. Figure 5.3 shows both levels, beside the best that any classifier can do.
+# A better model exists: saying nothing has an error rate of 0.050, and the best classifier has one of 0.040.
+# However, training does not find it. Once all probabilities are small, the gradient on a positive's logit is
+# small, too, because it is the slope of section 5.4 times $p(1 - p)$. Figure 5.3 shows both levels, beside the best that any classifier can do.
 
 # %% mystnb={"code_prompt_show": "Code of Figure 5.3", "figure": {"caption": "Figure 5.3. Operating points by \u03b1, with \u03b2 = 1 \u2212 \u03b1. Those of the example level from 0.35 on are missing: some or all of their runs predict nothing."}, "image": {"alt": "Precision against recall. A grey curve falls from top left to bottom right: the best that any classifier can do. Circles, the set level, lie along all of it, labelled with alpha from 0.05 at the lower right to 0.95 at the upper left. Three triangles, the example level, lie on the same curve; its 0.2 lies where the set level's 0.5 to 0.65 do."}} tags=["hide-input"]
 fig, axis = plt.subplots(figsize=(5.6, 4.6))

@@ -569,7 +569,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 # between the labels ([Eq. 4.4](eq-4-4)), and that is why dice at set level trains although a missed positive
 # moves so little. The negatives beside it move just as little, and each positive counts more. The set also
 # changes the ratio of an easy to a hard negative. With linear dice of one example, the gradient of a negative
-# at $p = 0.01$ is 0.39 of that at $p = 0.9$. On a set it is only 0.11 of it, so the set makes easy negatives
+# at $p = 0.01$ is 0.39 of that at $p = 0.9$. On a set this ratio is only 0.11, so the set makes easy negatives
 # count less.
 
 # %% [markdown]

@@ -134,6 +134,19 @@ def of_threshold() -> list[str]:
     return [told(searched.pooled_minus_start(tasks(), arm, "tuned").over_all) for arm in arms]
 
 
+def without_labels() -> list[searched.SearchEffect]:
+    """F1 of cross entropy from the prior: plug-in threshold minus tuned threshold."""
+    contrast = searched.Contrast(("ce_start", "plug_in"), ("ce_start", "tuned"))
+    return searched.effects_of(tasks(), contrast)
+
+
+def of_positives() -> list[str]:
+    effects = {e.task: e for e in without_labels()}
+    shifted = [effects[name] for name in ("sst2_02", "qqp_02")]
+    over_all = searched.pool(list(effects.values())).over_all
+    return [told(over_all), *(told((e.mean, e.low, e.high)) for e in shifted)]
+
+
 def of_argmax() -> list[str]:
     heads = [
         told(searched.pooled_minus_start(tasks(), arm, "argmax").strata[stratum])
@@ -152,7 +165,7 @@ def of_few_steps() -> list[str]:
 
 def of_spans() -> list[str]:
     arms = [("dice_set", "tuned"), ("weighted", "tuned"), ("focal_25", "tuned")]
-    arms += [("dice_set", "half")]
+    arms += [("dice_set", "half"), ("weighted", "half")]
     found = [
         decided.effect(kept("spans.jsonl"), corpus, arm, ("bce_prior", arm[1]))
         for corpus in SPANS
@@ -209,6 +222,7 @@ INTERVALS: dict[str, Callable[[], list[str]]] = {
     "fit": of_fit,
     "accuracy": of_accuracy,
     "threshold": of_threshold,
+    "positives": of_positives,
     "argmax": of_argmax,
     "few-steps": of_few_steps,
     "spans": of_spans,
@@ -254,6 +268,29 @@ def test_with_a_tuned_threshold_no_gain_was_measurable() -> None:
     assert max(-least, most) < 3.55, "the advice says up to 3.5 points either way"
     assert sum(e.low > 0 for e in effects) == 0
     assert sum(e.high < 0 for e in effects) == 1
+
+
+def test_how_many_positives_the_thresholds_were_tuned_on() -> None:
+    effects = without_labels()
+    least, most = (f(e.positives for e in effects) for f in (min, max))
+    assert f"{least} to {most:,} positives" in PASSAGES["positives"]
+    assert {e.task for e in effects if not e.low < 0 < e.high} == {"sst2_02", "qqp_02"}
+    lost, own = defaultdict(list), []
+    for r in kept("labels.jsonl"):
+        found = r["metrics"]
+        lost[r["parameters"]["loss"]].append(found["each"]["macro"] - found["plug_in"]["macro"])
+        if r["parameters"]["loss"] == "bce_prior":
+            few = [found["labels"].index(x) for x in ("grief", "pride", "relief", "nervousness")]
+            own += [found["each"]["each"][i] - found["one"]["each"][i] for i in few]
+    holds("positives", *(shown(np.mean(lost[x])) for x in ("focal", "pos_weight")))
+    holds("positives", shown(np.mean(own)))
+
+
+def test_where_every_word_has_a_class() -> None:
+    page = json.loads((RESULTS / "real" / "08_part_of_speech.json").read_text())
+    scores = {row["decision"]: row for row in page["scores"] if row["model"] == "ce"}
+    ways = [scores[way] for way in ("argmax", "tuned")]
+    holds("every-word", *(shown(way[name]) for name in ("macro_f1", "f1") for way in ways))
 
 
 def test_what_helps_at_argmax() -> None:
@@ -404,6 +441,14 @@ def test_what_else_is_said_of_spans() -> None:
     for corpus in SPANS:
         way = ("dice_set", "half"), ("bce_prior", "tuned")
         assert decided.effect(kept("spans.jsonl"), corpus, *way).high < 0
+        gains = [
+            decided.effect(kept("spans.jsonl"), corpus, (arm, "half"), ("bce_prior", "half"))
+            for arm in ("weighted", "dice_set")
+        ]
+        assert gains[0].mean > gains[1].mean, "the weights gained more"
+        for arm in ("weighted", "focal_25", "dice_set", "dsc_set"):
+            way = (arm, "tuned"), ("bce_prior", "tuned")
+            assert decided.effect(kept("spans.jsonl"), corpus, *way).low < 0, "no loss above it"
 
 
 def test_many_labels_with_all_layers() -> None:

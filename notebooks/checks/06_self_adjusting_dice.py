@@ -127,7 +127,7 @@ for level in ("example", "set"):
     BinaryDiceLoss(squared=False, level=level)(x, torch.tensor([0.0, 0, 1])).backward()
     ratios[level] = (x.grad[0] / x.grad[1]).item()
 claim(
-    "is 0.39 of that at $p = 0.9$. On a set it is only 0.11 of it",
+    "is 0.39 of that at $p = 0.9$. On a set this ratio is only 0.11",
     {"0.39": ratios["example"], "0.11": ratios["set"]},
     ratios["set"] < ratios["example"],
 )

@@ -205,10 +205,10 @@ def test_the_map_and_its_runs(page: Page) -> None:
 @pytest.mark.parametrize(
     ("name", "control", "before", "keys", "after"),
     [
-        ("threshold", "cut", "recall .380, F1 .497", ["ArrowLeft"] * 13, "Threshold .37"),
+        ("threshold", "cut", "recall 0.380, F1 0.497", ["ArrowLeft"] * 13, "Threshold 0.37"),
         ("smoothing", "power", "γ = 1: the slope of a negative is 1.000", ["Home"], "100.000 at p"),
-        ("batches", "power", "Batches of 16: 85.1%", ["End"], "Batches of 1024: .0%"),
-        ("starts", "column", "test F1 is .54", ["ArrowRight"], "test F1 is .09"),
+        ("batches", "power", "Batches of 16: 85.1%", ["End"], "Batches of 1024: 0.0%"),
+        ("starts", "column", "test F1 is 0.54", ["ArrowRight"], "test F1 is 0.09"),
     ],
 )
 def test_moving_a_figure_changes_it(
@@ -229,7 +229,7 @@ def test_moving_a_figure_changes_it(
 def test_a_click_on_the_map_shows_the_run(page: Page) -> None:
     page.locator('[data-cell="0,3"]').click()
     says = page.locator("[data-play=starts] .play-says")
-    expect(says).to_contain_text("α = 1, start .2, above −ln α = .00: after 120 steps the test F1")
+    expect(says).to_contain_text("α = 1, start 0.2, above −ln α = 0.00: after 120 steps the test")
     expect(page.locator("#play-starts-row")).to_have_value("0")
 
 

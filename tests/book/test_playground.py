@@ -94,14 +94,14 @@ def test_the_model_is_trained_as_torch_trains_it(
 
 def test_controls_change_the_pictures_and_the_address(page: Page) -> None:
     says = page.locator(".play-says")
-    expect(says).to_contain_text("F1 .513 at threshold .5")
+    expect(says).to_contain_text("F1 0.513 at threshold 0.5")
     assert page.locator(".play svg").count() == 3
     page.locator("#playground-squared").select_option("false")
     batch = page.locator("#playground-batch")
     batch.focus()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
-    expect(says).to_contain_text("The model finds no positive at threshold .5")
+    expect(says).to_contain_text("The model finds no positive at threshold 0.5")
     assert re.search(r"#loss=dl&squared=false&batch=16$", page.url)
     expect(page.locator("#playground-alpha")).to_be_hidden()
     page.locator("#playground-loss").select_option("dsc")
@@ -111,6 +111,6 @@ def test_controls_change_the_pictures_and_the_address(page: Page) -> None:
 def test_a_link_into_the_page_sets_it_and_nonsense_does_not_break_it(page: Page) -> None:
     page.evaluate("() => { location.hash = 'loss=dsc&alpha=1&squared=false&bias=2' }")
     expect(page.locator("#playground-alpha")).to_have_value("1")
-    expect(page.locator(".play-says")).to_contain_text("F1 .077 at threshold .5")
+    expect(page.locator(".play-says")).to_contain_text("F1 0.077 at threshold 0.5")
     page.evaluate("() => { location.hash = 'loss=none&level=x&alpha=abc&other=1' }")
     expect(page.locator("#playground-loss")).to_have_value("dl")

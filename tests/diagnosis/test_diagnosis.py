@@ -213,7 +213,7 @@ def test_no_false_alarm_on_their_options(options: dict) -> None:
 
 
 def test_the_papers_exponent_turns_at_one_half() -> None:
-    """alpha = 1 pushes right answers back from .5 on; alpha = .1 from 1/1.1 = .91 on."""
+    """alpha = 1 pushes right answers back from 0.5 on; alpha = 0.1 from 1/1.1 = 0.91 on."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         paper = diagnose(make_loss("binary_dsc", alpha=1.0), *BINARY)
