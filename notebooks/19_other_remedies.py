@@ -643,7 +643,7 @@ pd.DataFrame(rows).T
 
 # %% mystnb={"code_prompt_show": "Solution 19.1"} tags=["solution", "hide-cell"]
 tau = math.log(0.2 / 0.8) / math.log(0.02 / 0.98)
-print(f"τ = {tau:.2f}; ratio {0.8 / 0.2:.0f} : 1; k = 0.25, so {0.25 * 49:.1f} negatives per positive")
+print(f"τ = {tau:.2f}; ratio {0.8 / 0.2:.0f} : 1; k = 0.25: {0.25 * 49:.1f} negatives per positive")
 assert abs(1 / (1 + math.exp(-tau * math.log(0.02 / 0.98))) - 0.2) < 1e-12
 
 # %% [markdown]

@@ -85,7 +85,7 @@ def smoke(given: argparse.Namespace) -> dict[str, Any]:
                 measured, last = there["measured"], there["history"][-1]["validation_loss"]
                 row |= {
                     f"validation loss, {precision}": last,
-                    f"less the CPU's, {precision}": last - here["history"][-1]["validation_loss"],
+                    f"minus the CPU's, {precision}": last - here["history"][-1]["validation_loss"],
                     f"seconds, {precision}": measured["seconds"],
                     f"peak memory, MB, {precision}": measured["peak_memory_bytes"] / 1e6,
                 }

@@ -47,7 +47,7 @@ class Encoded:
             index of its type, beside the original ``tokens`` and ``tags``.
         types: the entity types of the training split, by name.
         max_width: K, the words of the widest span that is asked about.
-        missed: entities that no span stands for, per split: wider than K, cut off, or of a type
+        missed: gold entities that no scored span matches, per split: wider than K, cut off, or of a type
             that the training split does not have. Each counts as an error of the model.
     """
 
@@ -84,7 +84,7 @@ def encode(
         max_length: sub-words a sentence, special tokens included; what is longer is cut.
 
     Returns:
-        The encoded corpus, its types, K, and the entities that no span stands for.
+        The encoded corpus, its types, K, and the gold entities that no scored span matches.
 
     Raises:
         ValueError: if the training split has no entity, or ``max_width`` is less than 1.

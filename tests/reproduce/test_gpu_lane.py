@@ -26,7 +26,7 @@ def test_one_command_tries_out_everything_and_leaves_a_record(
     assert [(row["system"], row["loss"]) for row in rows] == [
         ("mrc", "ce"), ("mrc", "dl"), ("pairs", "ce"), ("pairs", "dl")
     ]  # fmt: skip
-    assert {row["less the CPU's, fp32"] for row in rows} == {0}  # it is the CPU
+    assert {row["minus the CPU's, fp32"] for row in rows} == {0}  # it is the CPU
     for name in ("losses", "step"):
         rows = steps[name]["rows"]
         assert [row["loss"] for row in rows] == ["ce, torch", *everything.LOSSES]

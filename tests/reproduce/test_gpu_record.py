@@ -58,7 +58,7 @@ def speeds(root: Path) -> dict[tuple[str, int, str], float]:
 
 def farthest(steps: dict[str, Any], precision: str) -> str:
     """How far a validation loss is from the CPU's at most, as the pages write it."""
-    found = max(abs(row[f"less the CPU's, {precision}"]) for row in steps["smoke"]["rows"])
+    found = max(abs(row[f"minus the CPU's, {precision}"]) for row in steps["smoke"]["rows"])
     return f"{found:.3f}"
 
 
