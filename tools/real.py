@@ -78,6 +78,15 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "learning_rate": 5e-5,
         "max_length": 64,
     },
+    "20_spans": {
+        "corpus": "wnut17",
+        "encoder": "minilm",
+        "only": "cross entropy;cross entropy, prior;dice, set",
+        "steps": 639,
+        "batch_size": 16,
+        "learning_rate": 1e-4,
+        "max_length": 128,
+    },
     "21_many_labels": {
         "corpus": "goemotions",
         "encoder": "minilm",
