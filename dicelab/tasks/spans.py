@@ -47,8 +47,8 @@ class Encoded:
             index of its type, beside the original ``tokens`` and ``tags``.
         types: the entity types of the training split, by name.
         max_width: K, the words of the widest span that is asked about.
-        missed: gold entities that no scored span matches, per split: wider than K, cut off, or of a type
-            that the training split does not have. Each counts as an error of the model.
+        missed: gold entities that no scored span matches, per split: wider than K, cut off, or of
+            a type that the training split does not have. Each counts as an error of the model.
     """
 
     splits: DatasetDict
