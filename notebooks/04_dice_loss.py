@@ -644,7 +644,7 @@ rows, zeros = {n: {} for n in three}, {n: {} for n in three}
 for (n, b), values in by_batch.items():
     rows[n][f"batch of {b}"] = cell(values)
     zeros[n][f"batch of {b}"] = values.count(0.0)
-display(Markdown("Test F1 at a threshold of 0.5: mean ± half of its 95% interval"))
+display(Markdown("Test F1 at threshold 0.5: mean ± half its 95% interval"))
 display(pd.DataFrame(rows).T)
 display(Markdown("Runs of six that end at an F1 of 0"))
 display(pd.DataFrame(zeros).T)

@@ -616,7 +616,7 @@ for line in OWN_PAIRS.strip().splitlines():
     p = probability(one, two, first)
     own.append({"one": one, "two": two, "gold": int(label), "p": p})
 agreed = sum((row["p"] > cut_off) == row["gold"] for row in own)
-print(f"{agreed} of {len(own)} are right; a score above {cut_off:.2f} means yes")
+print(f"{agreed} of {len(own)} are right; above {cut_off:.2f} means yes")
 
 # %% [markdown]
 # With the parameters as printed, the model was trained on made-up sentences and has met few of these words. You find

@@ -625,7 +625,7 @@ of_library = {
 kinds = ("dice", "Tversky", "self-adjusting dice")
 compiling = pd.DataFrame(
     {
-        f"{who}, {title}": [of_library[f"{name} {kind}", how] for kind in kinds]
+        f"{who}, {title}": [of_library[f"{name} {k}", how] for k in kinds]
         for who, name in (("formula", "naive"), ("library", "dicebook"))
         for title, how in (("plain", "rows"), ("compiled", "compiled"))
     },

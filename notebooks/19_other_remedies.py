@@ -155,7 +155,7 @@ draw_remedies()
 
 # %%
 def built_in_threshold(loss):
-    """Eq. 19.1 for a loss of logits and labels, one value for each example."""
+    """Eq. 19.1 for a loss of logits and labels, one value per example."""
     m = torch.zeros(2, requires_grad=True)
     total = loss(m, torch.tensor([1.0, 0.0])).sum()
     positive, negative = torch.autograd.grad(total, m)[0]
@@ -500,7 +500,8 @@ for r in (1, 3, 6.7, 12, 19):
         scores.append([f1_score(m > at, b_test) for at in thresholds])
     rows[r] = [k, k / (1 + k), *torch.tensor(scores).mean(0).tolist()]
 columns = ["k", "threshold", "F1 at m > 0", "F1 at m > −log k"]
-sampling = pd.DataFrame(rows, columns).T.rename_axis("negatives per positive")
+sampling = pd.DataFrame(rows, columns).T
+sampling = sampling.rename_axis("negatives per positive")
 sampling.round(3)
 
 # %% [markdown]

@@ -50,6 +50,17 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "max_length": 128,
         "reader_epochs": 0,
     },
+    "10_reading": {
+        "corpus": "data/squad_draw",  # of python -m studies.squad_draw
+        "encoder": "minilm",
+        "loss": "ce,dl",
+        "train_size": 4000,
+        "eval_size": 1000,
+        "epochs": 2,
+        "learning_rate": 1e-4,
+        "max_length": 256,
+        "language": "en",
+    },
     "11_paraphrases": {
         "corpus": "qqp_wang",
         "encoder": "minilm",
