@@ -47,7 +47,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import json
 import re
 from dataclasses import asdict, replace
@@ -92,7 +92,7 @@ def real_readers():
     return pd.DataFrame(rows), kept["squad11"]
 
 
-# %% mystnb={"figure": {"caption": "Figure 10.1. Readers of SQuAD 1.1, all layers of a small pretrained encoder, three seeds: F1 on 2,004 test questions, with a tuned threshold (full) and at argmax (hollow). The dotted line is a rule that learns nothing: it answers with the sentence that has most words of the question. Section 10.9 says how the readers were trained.", "name": "fig-10-1"}, "image": {"alt": "Nine rows of dots. The choice, and decisions with cross entropy from the log prior and a tuned threshold, lie together at about fifty-two; dice and self-adjusting dice from either start lie between forty-two and fifty tuned, and a few points lower at argmax. Cross entropy from the log prior at argmax lies between six and nineteen. Cross entropy from near 0 and focal loss from either start lie at zero at argmax and below the dotted line at seventeen when tuned."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 10.1", "figure": {"caption": "Figure 10.1. Readers of SQuAD 1.1, all layers of a small pretrained encoder, three seeds: F1 on 2,004 test questions, with a tuned threshold (full) and at argmax (hollow). The dotted line is a rule that learns nothing: it answers with the sentence that has most words of the question. Section 10.9 says how the readers were trained.", "name": "fig-10-1"}, "image": {"alt": "Nine rows of dots. The choice, and decisions with cross entropy from the log prior and a tuned threshold, lie together at about fifty-two; dice and self-adjusting dice from either start lie between forty-two and fifty tuned, and a few points lower at argmax. Cross entropy from the log prior at argmax lies between six and nineteen. Cross entropy from near 0 and focal loss from either start lie at zero at argmax and below the dotted line at seventeen when tuned."}} tags=["hide-input"]
 def draw_readers():
     rows, questions = real_readers()
     order = rows.groupby("reader")["tuned"].mean().sort_values().index
@@ -127,7 +127,7 @@ draw_readers()
 # printed in 10.1, the same cells train in a few minutes on made-up questions.) What came of the real run is kept as a record,
 # without the corpus's text, and this section is drawn from it. `make real CHAPTER=10` runs it again.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def real_run():
     """What the run on a real corpus left."""
     return runs.kept_page("10_reading")
@@ -145,7 +145,7 @@ print_counts(real_run())
 real_runs.describe(real_run(), "choice")
 
 
-# %% mystnb={"figure": {"caption": "Figure 10.2. SQuAD, the real run: F1 on the validation questions after each pass.", "name": "fig-10-real"}, "image": {"alt": "Three curves over two passes. The choice rises from 52 to 55, decisions with cross entropy from 49 to 54, and decisions with dice from 32 to 48."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 10.2", "figure": {"caption": "Figure 10.2. SQuAD, the real run: F1 on the validation questions after each pass.", "name": "fig-10-real"}, "image": {"alt": "Three curves over two passes. The choice rises from 52 to 55, decisions with cross entropy from 49 to 54, and decisions with dice from 32 to 48."}} tags=["hide-input"]
 def reader_names():
     """What tables and pictures call a reader."""
     return {
@@ -163,7 +163,7 @@ real_runs.learning_curves(real_run(), names=reader_names())
 # The scores on the test questions follow, with a 95% interval from draws of these questions. The first two rows are rules
 # that learn nothing. The threshold is that of silence, and every question here has an answer:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 real_runs.score_table(
     real_run(),
     {"exact_match": "EM", "f1": "F1"},
@@ -182,7 +182,7 @@ real_runs.score_table(
 # What do the answers of the reader by choice look like? The table sorts them by what is wrong with them, and by the
 # question word:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
 
 
@@ -199,7 +199,7 @@ pd.DataFrame(real_run()["errors"]).T
 # > trim the wick. Electricity came in 1934. The last keeper left in 1988, when a timer took over his work. Today his
 # > cottage is a small museum, which is open from May to September.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def own_questions(page):
     readers = reader_names().items()
     rows = [
@@ -254,7 +254,7 @@ output_dir: str = ""  # checkpoints, records; "" keeps nothing
 by_choice: bool = True  # train the reader by choice, too
 language: str = "auto"  # of the scoring rules: "auto", "en" or "zh"
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 experiment = Experiment.from_namespace(globals(), also=["by_choice", "language"])
 if not isinstance(by_choice, bool):
     raise ParameterError(f"parameter 'by_choice': expected True or False, got {by_choice!r}")
@@ -301,7 +301,7 @@ for split, rows in questions.items():
 # Some questions have several gold answers, and the corpora differ in what they do with them. In SQuAD they are
 # alternatives, and the best of them counts. In Quoref they are all needed, so one of two names is not an exact match:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 one_of_two = [reading.Answer("Ada", 1.0)]
 both_wanted = [{"text": ["Ada", "Grace"], "answer_start": [0, 8]}]
 half_a_name = [reading.Answer("大学", 1.0)]
@@ -317,7 +317,7 @@ rules = {
 names = {"exact_match": "EM", "f1": "F1"}
 pd.DataFrame(rules).T.rename(columns=names).round(1)
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 known = corpora.CORPORA.get(experiment.corpus)
 all_of = known is not None and known.scorer == "quoref"  # all gold answers are needed
 print(f"scored in {language}, {'all answers' if all_of else 'the best of the alternatives'}")
@@ -503,7 +503,7 @@ for name, of_reader in readers.items():
         criterion = reading.Decisions(binary)
     trained[name] = fit(of_reader, criterion, as_choice=name == "choice")
 
-# %% mystnb={"figure": {"caption": "Figure 10.3. F1 on the validation questions after each pass, each reader at its best threshold of silence."}, "image": {"alt": "Three curves over five epochs, all starting near 34 and rising: dice over decisions to 49, cross entropy over decisions and the reader by choice to 46."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 10.3", "figure": {"caption": "Figure 10.3. F1 on the validation questions after each pass, each reader at its best threshold of silence."}, "image": {"alt": "Three curves over five epochs, all starting near 34 and rising: dice over decisions to 49, cross entropy over decisions and the reader by choice to 46."}} tags=["hide-input"]
 for name, result in trained.items():
     steps = [entry["epoch"] for entry in result.history]
     f1 = [entry["validation_f1"] for entry in result.history]
@@ -580,7 +580,7 @@ shown.astype(object).fillna("")
 # change of the loss. So we rank the answers of a choice by the probability that its softmax gives to the
 # span.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 first, last = next(iter(trained)), experiment.losses[-1]
 
 
@@ -602,14 +602,14 @@ def ranking(name):
     return [answer.score for answer in reading.decode(logits, encoded, "test", as_choice=False)]
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def matches(name, i, threshold=None):
     """Whether a reader's best span of a test question is an exact match."""
     rules = {"threshold": threshold, "language": language, "all_of": all_of}
     return reading.score([found[name][i]], [gold["test"][i]], **rules)["exact_match"] == 100
 
 
-# %% mystnb={"figure": {"caption": "Figure 10.4. Answered, and right: the share of exact matches among the answers of which a reader is surest."}, "image": {"alt": "Share answered from left to right against the share that matches. The three curves lie between 0.5 and 0.7 for the surest tenth, run close together from there on, and end at 0.3 for all."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 10.4", "figure": {"caption": "Figure 10.4. Answered, and right: the share of exact matches among the answers of which a reader is surest."}, "image": {"alt": "Share answered from left to right against the share that matches. The three curves lie between 0.5 and 0.7 for the surest tenth, run close together from there on, and end at 0.3 for all."}} tags=["hide-input"]
 precision = {}
 for name in trained:
     best_first = np.argsort(-np.array(ranking(name)), kind="stable")
@@ -632,7 +632,7 @@ plt.show()
 # as we did for silence. This difference can be large even for a span of small probability. Then the choice
 # looks as if it did not know when it is right:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 by_score = sorted(range(len(gold["test"])), key=lambda i: -found[first][i].score)
 tenth = len(by_score) // 10
 share = np.mean([matches(first, i) for i in by_score[:tenth]])
@@ -757,7 +757,7 @@ for row in own[:3]:
 # Finally, do the choice and the decisions fail on the same questions? The table has some on which exactly one
 # of them is right:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 rows = []
 for i, row in enumerate(questions["test"]):
     said = [found[n][i].text if found[n][i].score > 0 else "–" for n in (first, last)]
@@ -871,7 +871,7 @@ for name, published in of_bert_large.items():
 # **1.** A reader by decisions says p = 0.01 everywhere. What is its mean cross entropy
 # with one positive among eighty-one positions? And what is its loss if it says p = 1/81?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 10.1"} tags=["solution", "hide-cell"]
 for p in (0.01, 1 / 81):
     print(f"p = {p:.4f}: {-(np.log(p) + 80 * np.log(1 - p)) / 81:.4f}")
 
@@ -879,7 +879,7 @@ for p in (0.01, 1 / 81):
 # **2.** Now take the squared dice loss of [Eq. 8](eq-8) with γ = 1, for a batch of 32 such windows. What does it cost to say
 # "no" everywhere, and what is the least that the loss can be?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 10.2"} tags=["solution", "hide-cell"]
 positives = 2 * 32
 for p in (0.0, 1 / 81):
     overlap, size = p * positives, p**2 * 81 * positives + positives
@@ -889,7 +889,7 @@ for p in (0.0, 1 / 81):
 # **3.** Allow only short answers. What happens to EM and F1 of the reader by choice if an answer may have at most
 # three sub-words?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 10.3"} tags=["solution", "hide-cell"]
 short = reading.decode(
     trained[first].logits["test"], encoded, "test", as_choice=by_choice, max_answer_length=3
 )
@@ -901,7 +901,7 @@ scores = reading.score(short, gold["test"], threshold=0, **rules)
 # **4.** Split the score of the reader by choice into questions with and without an answer. On which of them
 # does the tuned threshold gain?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 10.4"} tags=["solution", "hide-cell"]
 has = np.array([bool(answers["text"]) for answers in gold["test"]])
 for how in ("0", "tuned"):
     threshold = table[first, how]["threshold"]
@@ -918,7 +918,7 @@ for how in ("0", "tuned"):
 # Use the loss `wce` with the weights of [Eq. 2](eq-2). Compare its gradient at the start of training, at a
 # positive and at a negative position, with that of plain cross entropy.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 10.5"} tags=["solution", "hide-cell"]
 from dicebook import log_ratio_weights, make_loss
 
 s = torch.full((81,), -4.4, requires_grad=True)  # p = 1/81 everywhere
@@ -935,7 +935,7 @@ for criterion in (make_loss("binary_ce"), make_loss("binary_wce", weight=weights
 # %% [markdown]
 # ## The record
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 for name, result in trained.items():
     kind = "choice" if name == "choice" else "decisions"
     record = runs.make_record(

@@ -45,7 +45,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -67,7 +67,7 @@ from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment, ParameterError
 from dicelab.training.trainer import device_of
 
-# %% mystnb={"figure": {"caption": "Figure 20.1. Negatives for each positive in four corpora, if a model decides about words, about spans of up to six or seven words, or about each type for each of these spans.", "name": "fig-20-1"}, "image": {"alt": "Three bars for each corpus on a logarithmic axis. On WNUT 2017 there are 17 negatives for each positive by word, 144 by span and 870 by decision. On Wikigold 5, 60 and 244. On the two CrossNER domains about 2 by word, 44 by span, and 407 and 632 by decision."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 20.1", "figure": {"caption": "Figure 20.1. Negatives for each positive in four corpora, if a model decides about words, about spans of up to six or seven words, or about each type for each of these spans.", "name": "fig-20-1"}, "image": {"alt": "Three bars for each corpus on a logarithmic axis. On WNUT 2017 there are 17 negatives for each positive by word, 144 by span and 870 by decision. On Wikigold 5, 60 and 244. On the two CrossNER domains about 2 by word, 44 by span, and 407 and 632 by decision."}} tags=["hide-input"]
 figures.use_style()
 SHOWN = {"wnut17": "WNUT 2017", "wikigold": "Wikigold"}
 SHOWN |= {"crossner_politics": "CrossNER politics", "crossner_ai": "CrossNER AI"}
@@ -110,7 +110,7 @@ plt.show()
 # run is kept as a record, without the corpus's text, and everything in this section is drawn from it.
 # `make real CHAPTER=20` runs it again.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def real_run():
     """What the run on a real corpus left."""
     return runs.kept_page("20_spans")
@@ -128,7 +128,7 @@ print_counts(real_run())
 real_runs.describe(real_run(), "cross entropy, prior")
 
 
-# %% mystnb={"figure": {"caption": "Figure 20.2. WNUT 2017, the real run: F1 on the validation sentences after each pass, with the threshold tuned on these same sentences.", "name": "fig-20-real"}, "image": {"alt": "Three curves over three passes. Cross entropy stays near 4. Cross entropy from the log prior rises from 54 to 58 and 60, and set-level dice goes from 53 to 56 and back to 53."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 20.2", "figure": {"caption": "Figure 20.2. WNUT 2017, the real run: F1 on the validation sentences after each pass, with the threshold tuned on these same sentences.", "name": "fig-20-real"}, "image": {"alt": "Three curves over three passes. Cross entropy stays near 4. Cross entropy from the log prior rises from 54 to 58 and 60, and set-level dice goes from 53 to 56 and back to 53."}} tags=["hide-input"]
 def draw_passes(page):
     _, ax = plt.subplots(figsize=(6, 3))
     for name, history in page["history"].items():
@@ -146,7 +146,7 @@ draw_passes(real_run())
 # The scores on the test sentences follow, with a 95% interval from draws of these sentences. All three remedies
 # had the same learning rate, which was searched for none of them:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 real_runs.score_table(
     real_run(),
     {"precision": "precision", "recall": "recall", "f1": "F1"},
@@ -166,7 +166,7 @@ real_runs.score_table(
 # boundary* if a span was found that shares a word with it; it is *missed* if none was; and it is *invented* if no word of it
 # belongs to a gold entity.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
 
 
@@ -178,7 +178,7 @@ pd.DataFrame(real_run()["errors"]).T
 # Finally, the same dozen sentences of our own that the tagger of chapter 09 was given. The brackets hold what the span model
 # found:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def own_sentences(page):
     rows = [
         {"right": "✓" if row["found"] == row["gold"] else "", "found": row["found"]}
@@ -276,7 +276,7 @@ class SpanHead(nn.Module):
         return self.out(F.gelu(added))  # [B, W, K, T]
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 torch.manual_seed(0)
 mine, words = SpanHead(6, 4, 3), torch.randn(2, 5, 6)
 theirs = spans.SpanHead(6, 4, 3)
@@ -284,7 +284,7 @@ theirs.load_state_dict(mine.state_dict())
 torch.testing.assert_close(mine(words), theirs(words))  # the library's head is this one
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def held(head, words):
     """MiB that a head keeps for the backward pass, each storage once."""
     kept = {}
@@ -299,7 +299,7 @@ def held(head, words):
     return sum(kept.values()) / 2**20
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 class SideBySide(nn.Module):
     def __init__(self, width, max_width, types, hidden=128):
         super().__init__()
@@ -314,7 +314,7 @@ class SideBySide(nn.Module):
         return self.out(F.gelu(self.both(pair)))
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 batch_of_words = torch.randn(16, 40, 768, requires_grad=True)
 memory = {kind.__name__: held(kind(768, 12, 18), batch_of_words) for kind in (SideBySide, SpanHead)}
 for name, mib in memory.items():
@@ -406,7 +406,7 @@ turns = {}
 for name, values in pulls.items():
     turns[name] = grid[:-1][np.diff(np.sign(values)) != 0]
 
-# %% mystnb={"figure": {"caption": "Figure 20.3. How hard a group of 188 spans, one of which is an entity, is pulled up (above 0) or down (below 0), by the probability that the model gives it. Dots show where the pull changes its sign. A group comes to rest where its curve falls through 0.", "name": "fig-20-3"}, "image": {"alt": "Two curves over the probability on a logit axis. Cross entropy pulls up below 0.005 and down above. Element-wise dice pulls down below 0.01, up from there to 0.5, down to 0.99, and up above."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 20.3", "figure": {"caption": "Figure 20.3. How hard a group of 188 spans, one of which is an entity, is pulled up (above 0) or down (below 0), by the probability that the model gives it. Dots show where the pull changes its sign. A group comes to rest where its curve falls through 0.", "name": "fig-20-3"}, "image": {"alt": "Two curves over the probability on a logit axis. Cross entropy pulls up below 0.005 and down above. Element-wise dice pulls down below 0.01, up from there to 0.5, down to 0.99, and up above."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.4))
 for name, color in (("cross entropy", "C0"), ("element-wise dice", "C1")):
     ax.plot(grid, pulls[name], label=name, color=color)
@@ -595,7 +595,7 @@ pd.DataFrame(errors).T
 # %% [markdown]
 # You can also ask the model about sentences of your own. A sentence is encoded like any other, only without gold tags:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 OWN_SENTENCES = entity_errors.OWN_SENTENCES
 
 # %%
@@ -672,7 +672,7 @@ page = real_runs.keep(
 # The row *element-wise, warm* begins with cross entropy and goes on with element-wise dice. You would do this
 # if you tune a trained model further.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 NAMES = {
     "bce": "cross entropy, bias 0",
     "bce_prior": "cross entropy, prior",
@@ -687,7 +687,7 @@ NAMES = {
 WAYS = {"half": "one half", "tuned": "tuned", "plug_in": "plug-in"}
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def scores(records):
     """F1 of each run, a row a run and a column a way of deciding."""
     rows = [
@@ -708,7 +708,7 @@ draws = f1.groupby("corpus", sort=False)["draw"].nunique()
 whole = f1[f1["corpus"] == "wnut17"]
 print(f"WNUT 2017, {draws['wnut17']} draws")
 
-# %% mystnb={"figure": {"caption": "Figure 20.4. F1 on WNUT 2017 for each remedy, with a threshold of one half and with a tuned threshold; each dot is one draw. The test sentences are the same for all draws.", "name": "fig-20-4"}, "image": {"alt": "One row for each remedy, dots for one half and for a tuned threshold. Cross entropy from the prior moves from below 30 to about 40 with the threshold; weighted cross entropy, set-level dice and self-adjusting dice lie between 30 and 40 in both; element-wise dice lies at 0."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 20.4", "figure": {"caption": "Figure 20.4. F1 on WNUT 2017 for each remedy, with a threshold of one half and with a tuned threshold; each dot is one draw. The test sentences are the same for all draws.", "name": "fig-20-4"}, "image": {"alt": "One row for each remedy, dots for one half and for a tuned threshold. Cross entropy from the prior moves from below 30 to about 40 with the threshold; weighted cross entropy, set-level dice and self-adjusting dice lie between 30 and 40 in both; element-wise dice lies at 0."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6.2, 3.8))
 for row, name in enumerate(NAMES.values()):
     of = whole[whole["loss"] == name]
@@ -729,7 +729,7 @@ plt.show()
 # interval is over draws and test sentences. The first table has tuned thresholds, and the second has one
 # half:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def less(name, arm, way, other="bce_prior", other_way=None, records=kept):
     """F1 of a remedy minus that of another, with its interval."""
     return decided.effect(records, name, (arm, way), (other, other_way or way))
@@ -751,7 +751,7 @@ def against_prior(way):
 
 against_prior("tuned")
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 against_prior("half")
 
 # %% [markdown]
@@ -887,7 +887,7 @@ if output_dir:
 # **Exercise 20.1 (recall).** A sentence has 20 words, $K = 5$, and there are six types. How many
 # decisions does the model make? Check your answer with `span_mask`.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 20.1"} tags=["solution", "hide-cell"]
 # 20 + 19 + 18 + 17 + 16 spans, six times.
 by_hand = 6 * sum(range(16, 21))
 assert by_hand == 6 * spans.span_mask(torch.ones(1, 20, dtype=torch.bool), 5).sum().item()
@@ -897,7 +897,7 @@ print(by_hand)
 # **Exercise 20.2 (pencil).** Show that with Eq. 20.1 a positive comes to rest at $p = 1/(1+\gamma)$, and
 # find the γ for which it rests at 0.9.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 20.2"} tags=["solution", "hide-cell"]
 # The loss of a positive falls as q grows, so p rests where dq/dp = (1-p)^(γ-1) ((1-p) - γp) = 0, at
 # p = 1/(1+γ). For 0.9: γ = 1/9.
 for gamma in (0.5, 1.0, 2.0, 1 / 9):
@@ -910,7 +910,7 @@ for gamma in (0.5, 1.0, 2.0, 1 / 9):
 # **Exercise 20.3 (apply).** Compare `element_dice` with the function of the package `gliner`, if you have it
 # installed. Otherwise compare it with the formula, written with numbers and without tensors.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 20.3"} tags=["solution", "hide-cell"]
 torch.manual_seed(0)
 m, y = torch.randn(50), torch.randint(0, 2, (50,)).float()
 try:
@@ -931,7 +931,7 @@ torch.testing.assert_close(element_dice(m, y), theirs)
 # paper. Take a group of examples that look alike, of which a share η is positive. From which η on does the loss drive
 # the group above one half? Predict first: is it nearer to 0.5, or to 1/188?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 20.4"} tags=["solution", "hide-cell"]
 smooth = lambda m, y: element_dice(m, y, gamma=0.0, eps=1.0)
 up, down = pull(smooth, 0.5, 1.0), pull(smooth, 0.5, 0.0)
 cut = down / (down - up)
@@ -943,7 +943,7 @@ assert abs(cut - 0.48) < 0.01
 # **Exercise 20.5 (small research).** Two models, three runs each, differ by one point of F1 in the
 # mean. With the scatter of the taggers in section 20.7, how wide is the 95% interval of that difference?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 20.5"} tags=["solution", "hide-cell"]
 half_width = 4.303 * scatter["taggers"] / 3**0.5  # Student's t with two degrees of freedom
 print(f"1.0 ± {half_width:.1f}")
 assert half_width > 1

@@ -46,7 +46,7 @@ if importlib.util.find_spec("dicebook") is None:
     print(_command)
     subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,7 +69,7 @@ from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment
 from dicelab.training.sampling import sample
 
-# %% mystnb={"figure": {"caption": "Figure 21.1. GoEmotions: how many of the 43,410 training comments have each of the 28 labels.", "name": "fig-21-1"}, "image": {"alt": "Twenty-eight bars on a logarithmic axis, falling from neutral with 14,219 over admiration with 4,130 down to relief, pride and grief with 153, 111 and 77."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 21.1", "figure": {"caption": "Figure 21.1. GoEmotions: how many of the 43,410 training comments have each of the 28 labels.", "name": "fig-21-1"}, "image": {"alt": "Twenty-eight bars on a logarithmic axis, falling from neutral with 14,219 over admiration with 4,130 down to relief, pride and grief with 153, 111 and 77."}} tags=["hide-input"]
 figures.use_style()
 (counted,) = runs.kept_records("label_counts")
 of_label = pd.Series(counted["metrics"]["labels"]["train"])
@@ -96,7 +96,7 @@ plt.show()
 # of the run is kept as a record, without the corpus's text, and everything in this section is drawn from it.
 # `make real CHAPTER=21` runs it again.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def real_run():
     """What the run on a real corpus left."""
     return runs.kept_page("21_many_labels")
@@ -110,14 +110,14 @@ def print_counts(page):
 print_counts(real_run())
 real_runs.describe(real_run(), "ce")
 
-# %% mystnb={"figure": {"caption": "Figure 21.2. GoEmotions, the real run: macro F1 on the validation comments after each pass, with a threshold for each label tuned on these same comments.", "name": "fig-21-real"}, "image": {"alt": "Two curves over three passes over the training comments. With cross entropy the macro F1 rises from 39 to 42 and 44, with dice from 37 to 41 and 44."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 21.2", "figure": {"caption": "Figure 21.2. GoEmotions, the real run: macro F1 on the validation comments after each pass, with a threshold for each label tuned on these same comments.", "name": "fig-21-real"}, "image": {"alt": "Two curves over three passes over the training comments. With cross entropy the macro F1 rises from 39 to 42 and 44, with dice from 37 to 41 and 44."}} tags=["hide-input"]
 real_runs.learning_curves(real_run(), "macro_f1", label="macro F1, %")
 
 # %% [markdown]
 # The scores on the test comments follow, with a 95% interval from draws of these comments. The bag of words is one logistic
 # regression for each label:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 MODELS = {"commonest": "the commonest label for all", "words": "bag of words"}
 real_runs.score_table(
     real_run(),
@@ -128,8 +128,8 @@ real_runs.score_table(
 
 
 # %% [markdown]
-# If you have to decide at one half, the loss matters: dice has a macro F1 of 39.7, and cross entropy has 21.3, because it
-# gives most labels to no comment at all. Tune a threshold for each label, and the two are close: their intervals overlap,
+# If you have to decide at one half, the loss matters: dice has a macro F1 of 39.7, and cross entropy has 21.3. Cross
+# entropy finds only 38 in a hundred of the labels there are, and dice finds 57. Tune a threshold for each label, and the two are close: their intervals overlap,
 # and one run cannot tell them apart. This is what the rest of the chapter explains with many more draws.
 #
 # The surprise is the bag of words. With tuned thresholds its macro F1 is 41.5, which is as good as that of either encoder.
@@ -140,7 +140,7 @@ real_runs.score_table(
 # Which labels does the model find? [Figure 21.3](fig-21-each) shows the F1 of each label against the number of its training
 # comments.
 
-# %% mystnb={"figure": {"caption": "Figure 21.3. The real run: F1 of each label on the test comments, with a threshold of its own, by the number of training comments that have the label.", "name": "fig-21-each"}, "image": {"alt": "Points for 28 labels over the number of training comments, from 26 to 3,856, on a logarithmic axis, twice: for cross entropy and for dice. F1 rises with the number, from near 0 for grief and pride to 68 for neutral, but widely scattered: gratitude is at 91, love at 80, realization at 12."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 21.3", "figure": {"caption": "Figure 21.3. The real run: F1 of each label on the test comments, with a threshold of its own, by the number of training comments that have the label.", "name": "fig-21-each"}, "image": {"alt": "Points for 28 labels over the number of training comments, from 26 to 3,856, on a logarithmic axis, twice: for cross entropy and for dice. F1 rises with the number, from near 0 for grief and pride to 68 for neutral, but widely scattered: gratitude is at 91, love at 80, realization at 12."}} tags=["hide-input"]
 def draw_each(page):
     each = pd.DataFrame(page["each"]).set_index(["model", "label"])
     _, ax = plt.subplots(figsize=(6.4, 3.6))
@@ -168,7 +168,7 @@ draw_each(real_run())
 # What does it say in place of a label that it misses? The table shows the labels that are most often missed, and what was
 # given to these comments in their place:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).set_index("label")
 
 
@@ -179,7 +179,7 @@ pd.DataFrame(real_run()["errors"]).set_index("label")
 #
 # Finally, twelve comments that we wrote ourselves, with the labels that we meant:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def own_comments(page):
     rows = [
         {
@@ -384,7 +384,7 @@ scores = {
     for way, cut in WAYS.items()
 }
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 means = pd.DataFrame({key: found.mean() for key, found in scores.items()}).T
 
 
@@ -443,7 +443,7 @@ for n in (2, 5, 11, 25, 50, len(yes)):
 found = pd.DataFrame(rows, columns=["positives", "promised", "test"])
 overfit = found.groupby("positives")
 
-# %% mystnb={"figure": {"caption": "Figure 21.4. F1 of one topic, by the number of positives that its threshold is tuned on: what the part of the validation split promises, and what the test split gives. Means over 100 parts. Nine tenths of the test scores lie in the band.", "name": "fig-21-4"}, "image": {"alt": "Two curves over the number of positives from 2 to about 100. The promised F1 falls from 80 to 70; the test F1 rises from 62 to 66, in a band that is 23 points wide at two positives and narrow at the right."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 21.4", "figure": {"caption": "Figure 21.4. F1 of one topic, by the number of positives that its threshold is tuned on: what the part of the validation split promises, and what the test split gives. Means over 100 parts. Nine tenths of the test scores lie in the band.", "name": "fig-21-4"}, "image": {"alt": "Two curves over the number of positives from 2 to about 100. The promised F1 falls from 80 to 70; the test F1 rises from 62 to 66, in a band that is 23 points wide at two positives and narrow at the right."}} tags=["hide-input"]
 mean, low, high = overfit.mean(), overfit.quantile(0.05), overfit.quantile(0.95)
 fig, ax = plt.subplots(figsize=(6, 3.3))
 ax.plot(mean.index, mean["promised"], "o-", label="promised by the part")
@@ -503,7 +503,7 @@ reliable.round(1).rename_axis("probability given; labels there, %")
 # The trials search the power of the ratio and of the prior as well, from 0.1 to 1. Cross entropy with a prior start has
 # that start in all four trials, and the other losses have it in two.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 ARMS = {
     "bce": "cross entropy",
     "bce_prior": "cross entropy, prior",
@@ -517,7 +517,7 @@ FOUND = {"half": "one half", "one": "one threshold", "each": "one a label"}
 FOUND |= {"shrunk": "shrunk", "plug_in": "plug-in"}
 
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def by_draw(records):
     """Scores, a row a loss and draw, a column a metric and way of deciding."""
     rows = [
@@ -538,7 +538,7 @@ show(real.groupby("loss").mean().reindex(ARMS.values()))
 # Which of these differences can you rely on? The next table has the most important pairs, with 95% intervals
 # over draws and test comments. No interval is corrected for the others:
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 (compared,) = runs.kept_records("labels_comments")
 of_pair = {
     (*d["arm"], *d["over"], d["metric"]): (d["mean"], d["low"], d["high"])
@@ -599,7 +599,7 @@ pd.DataFrame(lines).T
 # with every layer of MiniLM trained (`python -m studies.labels_all_layers`), on 4,000 comments and for two
 # passes. The learning rate is the same for all losses, and it was not searched.
 
-# %% tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 all_layers = runs.kept_records("labels_all_layers")
 deep = by_draw(all_layers)
 of_all = deep.groupby("loss").mean()
@@ -1024,7 +1024,7 @@ if output_dir:
 # **Exercise 21.1 (recall).** Of 1,000 examples, 10 have a label. A model gives it to 20, and 8 of these have it. What
 # does the label add to the numerator and the denominator of micro F1, and what is its own F1?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 21.1"} tags=["solution", "hide-cell"]
 # 2 · 8 = 16 above, 10 + 20 = 30 below; its own F1 is 16/30.
 gold_sets = [["a"]] * 10 + [[]] * 990
 said = [["a"]] * 8 + [[]] * 2 + [["a"]] * 12 + [[]] * 978
@@ -1036,7 +1036,7 @@ print(f"{own['f1']:.1f}")
 # **Exercise 21.2 (pencil).** A label has a share of 1/200. The probabilities of the model are right, and its
 # best F1 on this label is 0.4. From which probability on should it be given, and from which log-odds?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 21.2"} tags=["solution", "hide-cell"]
 # At half of the best F1, 0.2 (Lipton et al., 2014), whatever its share: log(0.2/0.8) = -1.39.
 assert abs(np.log(0.2 / 0.8) + 1.386) < 0.001
 
@@ -1044,7 +1044,7 @@ assert abs(np.log(0.2 / 0.8) + 1.386) < 0.001
 # **Exercise 21.3 (apply).** Write macro dice by hand, from sigmoids and sums over the batch, and compare it with
 # `MultiLabelDiceLoss(absent="keep")`.
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 21.3"} tags=["solution", "hide-cell"]
 torch.manual_seed(1)
 x, y = torch.randn(40, 5), (torch.rand(40, 5) < 0.1).float()
 p = x.sigmoid()
@@ -1055,7 +1055,7 @@ torch.testing.assert_close(MultiLabelDiceLoss(absent="keep")(x, y), by_hand.mean
 # **Exercise 21.4 (predict, then run).** You shrink each label's own threshold towards the common one. Does this raise or
 # lower macro F1 on the test split here? And micro F1?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 21.4"} tags=["solution", "hide-cell"]
 for metric in ("macro", "micro"):
     own, drawn = (
         scores["cross entropy, prior", way][metric].mean() for way in ("one a label", "shrunk")
@@ -1067,7 +1067,7 @@ for metric in ("macro", "micro"):
 # %% [markdown]
 # **Exercise 21.5 (small research).** Pad on the left and repeat the comparison of section 21.9. What changes?
 
-# %% tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 21.5"} tags=["solution", "hide-cell"]
 reader.padding_side = "left"
 left = (
     (

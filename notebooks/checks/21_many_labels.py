@@ -25,7 +25,10 @@ one_half, tuned_each = (
 claim(
     "dice has a macro F1 of 39.7, and cross entropy has 21.3",
     {"39.7": one_half["dl"]["macro_f1"], "21.3": one_half["ce"]["macro_f1"]},
-    one_half["ce"]["recall"] < one_half["dl"]["recall"] - 15,
+)
+claim(
+    "entropy finds only 38 in a hundred of the labels there are, and dice finds 57",
+    {"38": one_half["ce"]["recall"], "57": one_half["dl"]["recall"]},
 )
 claim(
     "the two are close: their intervals overlap",
