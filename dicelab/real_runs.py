@@ -13,6 +13,7 @@ import pandas as pd
 
 from dicelab import figures
 from dicelab.atomic import write_json
+from dicelab.metrics.intervals import bounds
 from dicelab.records.runs import LOSS_NAMES
 from dicelab.training.experiment import Experiment
 
@@ -35,7 +36,7 @@ def resampled(
     """
     draw = np.random.default_rng(seed).integers(len(counts), size=(DRAWS, len(counts)))
     summed = np.stack([np.asarray(counts)[rows].sum(0) for rows in draw])
-    return [float(end) for end in np.quantile(score(summed), [0.025, 0.975])]
+    return list(bounds(score(summed)))
 
 
 def f1_interval(true_positive: Sequence[int], positive: Sequence[int]) -> list[float]:
@@ -103,7 +104,7 @@ def learning_curves(
     label: str = "F1, %",
     names: Mapping[str, str] = LOSS_NAMES,
 ) -> None:
-    """Draw a score on the validation rows after each pass.
+    """Draw a score on the validation rows after each pass. A run that starts near 0 is dotted.
 
     Args:
         page: A kept page.
@@ -115,6 +116,8 @@ def learning_curves(
     for name, history in page["history"].items():
         values = [entry[f"validation_{metric}"] for entry in history]
         look = {**figures.style(name), "marker": "o", "label": names[name]}
+        if "near 0" in names[name]:
+            look["linestyle"] = ":"
         ax.plot(range(1, len(values) + 1), values, **look)
     passes = range(1, 1 + max(map(len, page["history"].values())))
     ax.set(xlabel="pass over the training rows", ylabel=label, xticks=passes)

@@ -74,3 +74,13 @@ def test_the_curves_are_those_of_the_history(monkeypatch: pytest.MonkeyPatch) ->
     assert line.get_xydata().tolist() == [[1, 40], [2, 50]]
     assert line.get_label() == "cross entropy"
     real_runs.plt.close(shown[0])
+
+
+def test_a_run_that_starts_near_zero_is_dotted(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = []
+    monkeypatch.setattr(real_runs.plt, "show", lambda: shown.append(real_runs.plt.gcf()))
+    for name in ("cross entropy, near 0", "cross entropy, log prior"):
+        real_runs.learning_curves(page(), names={"ce": name})
+    looks = [figure.axes[0].get_lines()[0].get_linestyle() for figure in shown]
+    assert looks == [":", "-"]
+    real_runs.plt.close("all")

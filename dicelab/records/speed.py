@@ -11,6 +11,7 @@ from dicelab.metrics.counts import Counts
 from dicelab.metrics.intervals import bounds, two_way_bootstrap
 from dicelab.records.analysis import RESAMPLES, Record, percent_f1, read
 from dicelab.records.decided import DrawEffect
+from dicelab.records.searched import ARM_NAMES
 
 # As pictures call them.
 CORPORA = {
@@ -20,10 +21,10 @@ CORPORA = {
     "goemotions_fear": "GoEmotions, fear",
 }
 ARMS = {
-    "ce_start": "cross entropy, log prior",
+    "ce_start": ARM_NAMES["ce_start"],
     "ce": "cross entropy, near 0",
-    "dice_start": "dice, log prior",
-    "dice": "dice, near 0",
+    "dice_start": ARM_NAMES["dice_start"],
+    "dice": ARM_NAMES["dice"],
     "dice_both": "dice of both classes, log prior",
     "dice_both_zero": "dice of both classes, near 0",
     "wce": "class weights, near 0",
