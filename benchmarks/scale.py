@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +33,6 @@ from dicelab.tasks import tagging
 from dicelab.training.encoders import load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-def in_turn(calls: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    """Seconds of each call, one of each in every round; the first round is not counted."""
-    taken: dict[str, list[float]] = {name: [] for name in calls}
-    for number in range(rounds + 1):
-        for name, call in calls.items():
-            started = time.perf_counter()
-            call()
-            if number:
-                taken[name].append(time.perf_counter() - started)
-    return taken
 
 
 def ratios(taken: dict[str, list[float]]) -> dict[str, list[float]]:

@@ -379,23 +379,6 @@ def count() -> dict[str, Any]:
     )
 
 
-def differences(
-    records: Sequence[dict[str, Any]], arm: str, way: str, metric: str, over: tuple[str, str]
-) -> list[float]:
-    """Test F1 of a remedy minus that of another, in points, draw by draw.
-
-    Args:
-        records: of this study.
-        arm: the remedy.
-        way: how it decides.
-        metric: ``"micro"`` or ``"macro"``.
-        over: the other remedy and how it decides.
-    """
-    of = {(r["parameters"]["loss"], r["parameters"]["seed"]): r["metrics"] for r in records}
-    seeds = sorted(seed for loss, seed in of if loss == arm and (over[0], seed) in of)
-    return [of[arm, s][way][metric] - of[over[0], s][over[1]][metric] for s in seeds]
-
-
 def table(records: Sequence[dict[str, Any]], metric: str) -> pd.DataFrame:
     """Mean test F1 of each remedy, by how it decides."""
     found = pd.DataFrame(
