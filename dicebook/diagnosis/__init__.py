@@ -17,7 +17,7 @@ from torch import Tensor
 
 from dicebook.diagnosis import checks
 from dicebook.diagnosis.probe import LossRaised, Probe
-from dicebook.diagnosis.report import PROBLEM, Finding, Report
+from dicebook.diagnosis.report import NOTE, PROBLEM, Finding, Report
 from dicebook.diagnosis.standing_start import standing_start
 
 __all__ = ["Finding", "Report", "diagnose"]
@@ -85,6 +85,11 @@ def diagnose(
             continue
         name = check.__name__.removeprefix("check_").replace("_", " ")
         findings += _tried(name, partial(check, probe))
+    if random is not None:  # noise can look like any other fault
+        findings = [
+            replace(found, verdict=NOTE) if found.verdict == PROBLEM and found != random else found
+            for found in findings
+        ]
     if counts is not None:
         train = partial(standing_start, loss, counts, binary=probe.binary)
         findings += _tried("standing start", train)

@@ -43,7 +43,7 @@ def check_random(probe: Probe) -> Finding | None:
     if once == again or math.isnan(once):
         return None
     text = f"two calls with the same batch gave {once:.4g} and {again:.4g}"
-    mend = "take dropout and noise out of the loss; the other checks used one seed for all calls"
+    mend = "take dropout and noise out of the loss first: they can look like the faults noted below"
     return Finding("random", PROBLEM, abs(once - again), text, mend)
 
 

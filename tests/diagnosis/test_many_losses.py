@@ -356,6 +356,12 @@ def test_more_faults_are_found(loss: Loss, check: str, verdict: str) -> None:
         assert named.get(check, OK) == OK
 
 
+def test_noise_is_called_no_other_fault() -> None:
+    report = diagnose(dropped_out, *MULTI)
+    assert [finding.name for finding in report.problems] == ["random"]
+    assert report["shift"].verdict == NOTE
+
+
 @pytest.mark.parametrize(("rows", "classes"), [(64, 128), (256, 128), (100, 150)])
 def test_as_many_classes_as_rows_in_a_half_are_no_fault_of_torch_s(rows: int, classes: int) -> None:
     generator = torch.Generator().manual_seed(0)
