@@ -7,7 +7,8 @@ logit an example, that of the positive class; one that begins with ``multi_label
 for each label that an example may have.
 
 ``input``
-    Logits, any floating dtype: ``[..., C]``; binary ``[...]``; multi-label ``[..., L]``.
+    Logits, any floating dtype: ``[..., C]``, the classes last, where torch's own losses have them
+    second; binary ``[...]``; multi-label ``[..., L]``.
 ``target``
     Class indices ``[...]``, or (but not for focal) class probabilities ``[..., C]``, soft targets;
     binary and multi-label of the input's shape: 0/1, or anything between, any dtype.
