@@ -265,6 +265,24 @@ def test_no_run_begins_that_would_end_a_tenth_beyond_the_time(
     assert fit.spent() == 60 * runs
 
 
+def test_a_run_is_told_to_stop_once_the_time_is_over(
+    fit_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fit = fit_of(lambda one: 0.5, minutes=30)
+    made_up_run, stops = fitting.run, []
+
+    def run(one: Run, inputs: Inputs, *given: Any) -> Done:
+        stops.append(given[-1])
+        return made_up_run(one, inputs, *given)
+
+    monkeypatch.setattr(fitting, "run", run)
+    fit.search()
+    fit_of.clock.now += 30 * 60 - fit.spent()
+    assert not stops[-1]()
+    fit_of.clock.now += 1
+    assert stops[-1]()
+
+
 # -- what is said of the result ----------------------------------------------------------------
 
 

@@ -393,10 +393,11 @@ def test_a_sum_that_is_hardly_a_number_is_an_empty_one(
     x = torch.full((3,), logit, requires_grad=True)
     probability = torch.sigmoid(x.detach().double()) ** (2 if squared else 1)
     assert 0 < probability.sum() < torch.finfo(torch.float32).tiny
-    loss = make_loss(name, smooth=0.0, squared=squared)
-    value, gradient = value_and_gradient(loss, x, torch.zeros(3, dtype=torch.long))
-    assert value == 0
-    assert (gradient == 0).all()
+    for smooth in (0.0, 1e-42):  # the second is hardly a number itself
+        loss = make_loss(name, smooth=smooth, squared=squared)
+        value, gradient = value_and_gradient(loss, x, torch.zeros(3, dtype=torch.long))
+        assert value == 0
+        assert (gradient == 0).all()
 
 
 @pytest.mark.parametrize(("alpha", "warned"), [(0.49, False), (0.5, True)])
