@@ -16,10 +16,10 @@
 # You have few positives, and somebody tells you not to bother with dice. Take class-balanced weights, they say, or focal loss, or logit
 # adjustment, or throw some negatives away. Each of these remedies has a paper that shows a gain. Do they all do the same thing?
 #
-# In this chapter we write each of them in a line or two and put one question to all: where is its threshold?
-# We will see that most of them move the threshold and do little else. On twenty-seven real tasks class
-# weights gain 4.1 points of F1 over cross entropy at argmax, Tversky loss gains 3.3 and dice 1.8. However, if
-# the thresholds of both losses are tuned, none of eight remedies is distinguishable from cross entropy.
+# In this chapter we write each of them in a line or two and put one question to all: where is its threshold? We will
+# see that most of them move the threshold and do little else. On twenty-seven real tasks we compare them with cross
+# entropy at argmax. Class weights gain 4.1 points of F1, Tversky loss gains 3.3 and dice 1.8. However, if the
+# thresholds of both losses are tuned, none of eight remedies is distinguishable from cross entropy.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -29,7 +29,7 @@
 #   threshold of set-level dice ([section 4.3](04_dice_loss.ipynb)).
 # - **You will be able to** say which threshold a loss has built in, and to say whether a remedy only moves
 #   the threshold or also changes the model.
-# - **Time** about a minute on a CPU; a GPU does not help.
+# - **Time** about a minute on a CPU. A GPU does not help.
 #
 # </details>
 
@@ -187,10 +187,10 @@ pd.DataFrame(both, ["Eq. 19.1", "on a grid"]).T.round(3)
 
 
 # %% [markdown]
-# Focal loss is known as a remedy for imbalance. You may therefore be surprised that its threshold is 0.5 with
-# every exponent. The reason is that it spends less on the easy examples of *both* labels. (Its second
-# parameter, α, is a weight as in [Eq. 2](eq-2), and a weight does move the threshold.) Which remedies use the
-# fact that one class is rarer? The next one is given the share of positives as a number.
+# Focal loss is known as a remedy for imbalance. You may therefore be surprised that its threshold is 0.5 with every
+# exponent. The reason is that it gives a lower weight to the easy examples of *both* labels. (Its second parameter,
+# α, is a weight as in [Eq. 2](eq-2), and a weight does move the threshold.) Which remedies use the fact that one
+# class is rarer? The next one is given the share of positives as a number.
 
 # %% [markdown]
 # ## 19.2 The prior, in three places
@@ -327,8 +327,8 @@ balanced.round(3)
 # ## 19.4 Margins: LDAM
 #
 # (eq-19-5)=
-# Another idea: let the right class win by a margin, and by a larger one if it has few examples. This is what
-# label-distribution-aware margins do {cite}`cao2019`. In training the margin is subtracted from the logit of
+# You can also let the right class win by a margin, and by a larger one if it has few examples. This is what
+# label-distribution-aware margins (LDAM) do {cite}`cao2019`. In training the margin is subtracted from the logit of
 # the right class, so that it has to win by at least this much:
 #
 # $$
@@ -543,9 +543,9 @@ plt.show()
 #
 # ### What else do they do?
 #
-# Can a remedy change the model? If no linear model is right, different losses may choose different ones. We
-# try it on `misspecified_blobs`, the toy of chapters 04 to 07 that no line can separate well: ten data sets,
-# and all losses have a threshold tuned on the training set.
+# Can a remedy change the model? If no linear model is right, different losses may choose different ones. We try it on
+# `misspecified_blobs`, the toy of chapters 04 to 07 that no line can separate well. There are ten data sets, and all
+# losses have a threshold tuned on the training set.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 contest = {
@@ -603,15 +603,15 @@ pd.DataFrame(rows).T
 # can see.
 #
 # How sure are these gains? The intervals of logit adjustment, class weights and dice exclude 0, but after a
-# correction for the number of questions in the study none of these gains is significant. The gains are not
-# spread evenly either. On tasks of tags all gains are within a point of 0. They are largest on two tasks that
-# have 2% positives in training and 10% in the test. There class weights gain 20 to 25 points, and Tversky
-# loss 14 to 19.
+# correction for the number of questions in the study none of these gains is significant. The gains are not spread
+# evenly either. On tasks of tags all gains are within a point of 0. They are largest on two tasks that have 2%
+# positives in training and 10% in the test. There class weights gain 20 to 25 points, and Tversky loss gains 14
+# to 19.
 #
 # **With tuned thresholds** the intervals of all remedies include 0, and no mean is further from 0 than a third of a
-# point. So real text looks like the first toy, whose model was right: we saw no gain from a better model. One caution: for Tversky loss more than a
-# third of the winners of the first search took the largest number of steps that we allowed, so longer training might change its
-# numbers.
+# point. So real text looks like the first toy, whose model was right: we saw no gain from a better model. One caution
+# remains. For Tversky loss, more than a third of the winners of the first search took the largest number of steps
+# that we allowed. So longer training might change its numbers.
 #
 # *The start.* Cross entropy from a bias near 0 is as good as from the log prior, at argmax and tuned. A head has up to
 # 3,840 steps here, so this says nothing about the first steps.

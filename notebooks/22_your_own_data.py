@@ -32,10 +32,10 @@
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
 # - **For** readers who have a file, and want a model, a threshold and a number they can trust.
-# - **You need** nothing but the file; for the reasons, [what to do on Monday](../docs/what_to_do.md).
+# - **You need** nothing but the file. The reasons are in [what to do on Monday](../docs/what_to_do.md).
 # - **You will be able to** say what your model must beat, which loss to take on your data, and how sure that
 #   is. You find the threshold, and keep a model that decides by it without this package.
-# - **Time** about a minute on a CPU as it is; a corpus of your own with a pretrained encoder takes half an hour
+# - **Time** about a minute on a CPU as it is. A corpus of your own with a pretrained encoder takes half an hour
 #   there, and minutes on a GPU.
 #
 # </details>
@@ -484,7 +484,7 @@ print(
 
 # %% [markdown]
 # **Exercise 22.3.** In the same draws take the threshold with the largest expected F1 by a logistic curve
-# (`plug_in_cut`). Does it scatter less?
+# (`plug_in_cut`). Is its scatter smaller?
 
 # %% mystnb={"code_prompt_show": "Solution 22.3"} tags=["solution", "hide-cell"]
 drawn = [draw(10, 500) for _ in range(200)]
