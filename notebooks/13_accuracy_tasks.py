@@ -89,7 +89,7 @@ def over_seeds():
     return over
 
 
-# %% mystnb={"code_prompt_show": "Code of Figure 13.1", "figure": {"caption": "Figure 13.1. Accuracy minus that of cross entropy with the same seed, in points: ten seeds, the mean and its 95% interval.", "name": "fig-13-1"}, "image": {"alt": "Two panels. SST-2: four rows around zero, the intervals of focal loss, dice and self-adjusting dice within half a point of it, that of dice of the positives alone from -1.1 to +0.1. SST-5: focal loss around zero; dice and self-adjusting dice wholly left of zero, at -0.8 and -0.9."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 13.1", "figure": {"caption": "Figure 13.1. Accuracy minus that of cross entropy with the same seed, in points: ten seeds, the mean and its 95% interval.", "name": "fig-13-1"}, "image": {"alt": "Two panels. SST-2: four rows around zero, the intervals of focal loss, dice and self-adjusting dice within half a point of it, that of dice of the positives alone from 1.1 below zero to 0.1 above. SST-5: focal loss around zero; dice and self-adjusting dice wholly left of zero, at 0.8 and 0.9 below it."}} tags=["hide-input"]
 def draw_accuracy():
     _, axes = plt.subplots(2, 1, figsize=(5.6, 4.2), sharex=True)
     for ax, (title, found) in zip(axes, over_seeds().items(), strict=True):
@@ -494,7 +494,7 @@ print(f"{agreed} of {len(own)} are right")
 # how hard it moves the sentence towards the right label. To compare the losses, we draw each pull as a share of its
 # largest value.
 
-# %% mystnb={"code_prompt_show": "Code of Figure 13.4", "figure": {"caption": "Figure 13.4. The pull of each loss towards the right label, as a share of its largest, with two classes of equal size."}, "image": {"alt": "Pull against the probability of the right label. Cross entropy falls on a line from 1 at 0 to 0 at 1. Dice loss is a hill from 0 over 1 at 0.4 to 0. Self-adjusting dice is the same hill, but it begins at -0.06 and ends at -0.18."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 13.4", "figure": {"caption": "Figure 13.4. The pull of each loss towards the right label, as a share of its largest, with two classes of equal size."}, "image": {"alt": "Pull against the probability of the right label. Cross entropy falls on a line from 1 at 0 to 0 at 1. Dice loss is a hill from 0 over 1 at 0.4 to 0. Self-adjusting dice is the same hill, but it begins at 0.06 below zero and ends at 0.18 below it."}} tags=["hide-input"]
 margin = torch.linspace(-7, 7, 701)
 both = torch.stack([-margin, margin], dim=-1) / 2
 for name in experiment.losses:

@@ -303,10 +303,11 @@ for row in off:
         print(f"  {label(row):34} {gap:.2f} below: P − R with standard deviation {spread:.1f}")
 
 # %% [markdown]
-# In nine of the fifteen rows the printed F1 lies above that of P and R, which a mean over runs cannot cause.
-# Of the six below, two miss by a hundredth. For these two, precision minus recall needs a standard deviation
-# of about 2 points over the runs, which is plausible. For the other four it would have to be 11 to 18 points,
-# too much for runs of one model. A mean over runs could therefore explain two rows, and thirteen remain.
+# In nine of the fifteen rows the printed F1 lies above that of P and R, which a mean over runs cannot cause. Of the
+# six below, two miss by a hundredth. For these two, precision minus recall needs a standard deviation of about 2
+# points over the runs, which is plausible. For the other four it would have to be 11 to 18 points, too much for runs
+# of one model. A mean over runs could therefore explain two rows, and thirteen remain. If you publish means yourself,
+# print the mean of the F1s, and say so.
 
 # %% tags=["remove-cell"]
 wanted = {
@@ -476,8 +477,9 @@ print(f"{len(gains)} gains, {len(inexact)} differ by a hundredth, {len(impossibl
 pd.DataFrame(inexact, columns=["row", "score", "baseline", "printed gain"]).set_index("row")
 
 # %% [markdown]
-# Three gains differ by a hundredth, which rounding explains. So all ninety gains follow from the printed
-# scores. It also means that if a printed F1 is wrong, its gain is wrong with it.
+# Three gains differ by a hundredth, which rounding explains. So all ninety gains follow from the printed scores. It
+# also means that if a printed F1 is wrong, its gain is wrong with it. So before you quote a gain, check both of its
+# scores.
 #
 # Next we look at numbers that are not scores.
 
@@ -750,9 +752,9 @@ for row in tables[5].rows:
 # averages over runs. Or a zero was added: 94.90 may be a 94.9 with one digit, and a count exists for that
 # one.
 #
-# Or the test set is another one. DSC's accuracy on SST-2 fits a count of the development set as well as one of
-# the test set ([section 13.6](13_accuracy_tasks.ipynb)). So from a printed accuracy alone you cannot say on
-# which set it was measured.
+# Or the test set is another one. DSC's accuracy on SST-2 fits a count of the development set as well as one of the
+# test set ([section 13.6](13_accuracy_tasks.ipynb)). So from a printed accuracy alone you cannot say on which set it
+# was measured. In your own tables, name the set and the number of runs.
 
 # %% tags=["remove-cell"]
 claim(

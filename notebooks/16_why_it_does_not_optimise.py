@@ -712,11 +712,13 @@ for loss in (clamped, whole):
     print(f"a positive at logit −12, {loss.__name__}: gradient {slope:.3f}")
 
 # %% [markdown]
-# The clamped loss has lost nearly all of its gradient, exactly where the model needs it most.
+# The clamped loss has lost nearly all of its gradient, exactly where the model needs it most. If your cross entropy
+# takes the logarithm of a probability, compute it from the logits instead.
 #
 # **Jumpy curves.** A batch with few positives says little about the whole set. For example, take data with 1%
 # positives. Of the batches of 16 examples, 85% have no positive at all, and of the batches of 256, still 8%. A loss
-# that jumps from batch to batch is then no sign of a fault.
+# that jumps from batch to batch is then no sign of a fault. If you want to see the trend, look at the mean over many
+# batches, or take larger ones.
 
 # %% [markdown]
 # ## 16.13 One call

@@ -376,10 +376,10 @@ margins.rename_axis("largest margin").round(3)
 
 
 # %% [markdown]
-# With the usual largest margin of 0.5 the threshold is 0.473, and with one of 15 it is back at 0.500. (The
-# published code multiplies normalised logits by 30, which turns 0.5 into 15.) So margins alone hardly move
-# the threshold. The authors of LDAM also change the weights late in training. This moves the threshold, and
-# it may change the model, as section 19.8 shows for weights.
+# With the usual largest margin of 0.5 the threshold is 0.473, and with one of 15 it is back at 0.500. (The published
+# code multiplies normalised logits by 30, which turns 0.5 into 15.) So margins alone hardly move the threshold. The
+# authors of LDAM also change the weights late in training. This moves the threshold, and it may change the model, as
+# section 19.8 shows for weights. So if you use LDAM, tune its threshold as well.
 #
 # ## 19.5 Poly loss
 #
@@ -405,9 +405,9 @@ print(f"ε-term {added:.5f}; γ times Eq. 6, γ a million, {dice_term:.5f}")
 
 
 # %% [markdown]
-# The new term is $|p - y|$. We have met it before: it is γ times the dice loss of one example ([Eq. 6](eq-6))
-# as γ → ∞ ([section 3.5](03_dice_and_f1.ipynb)). Poly loss is symmetric, and its threshold is 0.5. So it
-# cannot raise F1 by moving the threshold.
+# The new term is $|p - y|$. We have met it before: it is γ times the dice loss of one example ([Eq. 6](eq-6)) as γ →
+# ∞ ([section 3.5](03_dice_and_f1.ipynb)). Poly loss is symmetric, and its threshold is 0.5. So it cannot raise F1 by
+# moving the threshold, and you still have to tune yours.
 
 # %% [markdown]
 # ## 19.6 Asymmetric loss, for many labels
@@ -467,9 +467,10 @@ labelled = pd.DataFrame(rows)
 labelled.round(3)
 
 # %% [markdown]
-# At 1% the best threshold is near that of the asymmetric loss, which is ahead of cross entropy. At 20% the
-# asymmetric loss is behind. The threshold of dice follows the data, and so does a threshold that you tune for
-# each label. Neither of them needs to know the share in advance.
+# At 1% the best threshold is near that of the asymmetric loss, which is ahead of cross entropy. At 20% the asymmetric
+# loss is behind. The threshold of dice follows the data, and so does a threshold that you tune for each label.
+# Neither of them needs to know the share in advance. So if your labels have different shares, tune a threshold for
+# each label before you search γ₋.
 #
 # ## 19.7 Negative sampling
 #
@@ -505,10 +506,10 @@ sampling = sampling.rename_axis("negatives per positive")
 sampling.round(3)
 
 # %% [markdown]
-# F1 at m > 0 rises and falls with the threshold. With the shift taken back, all values of F1 are within 0.02
-# of each other, even where only a tenth of the examples is used. So here the discarded negatives taught the
-# model almost nothing. (In entity recognition negatives are sampled for another reason, too: unlabelled
-# entities hide among them {cite}`li2021unlabeled`.)
+# F1 at m > 0 rises and falls with the threshold. With the shift taken back, all values of F1 are within 0.02 of each
+# other, even where only a tenth of the examples is used. So here the discarded negatives taught the model almost
+# nothing. If you sample to save time, take the shift back, or tune the threshold. (In entity recognition negatives
+# are sampled for another reason, too: unlabelled entities hide among them {cite}`li2021unlabeled`.)
 #
 # ## 19.8 One axis
 #

@@ -218,7 +218,7 @@ best = fit.search()
 # become entities. This bias is the threshold of a tagger. The figure shows the score on validation at every
 # bias, for each loss.
 
-# %% mystnb={"code_prompt_show": "Code of Figure 22.1", "figure": {"caption": "Figure 22.1. The score on validation when a bias is added to the logit of O, or of the positive class. The dot is the bias that is chosen; argmax is at 0."}, "image": {"alt": "Three curves over the bias from -6 to 6, each a hill with a dot on its top. At 0, the grey line of argmax, the curves lie at or below their tops."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 22.1", "figure": {"caption": "Figure 22.1. The score on validation when a bias is added to the logit of O, or of the positive class. The dot is the bias that is chosen; argmax is at 0."}, "image": {"alt": "Three curves over the bias from minus 6 to 6, each a hill with a dot on its top. At 0, the grey line of argmax, the curves lie at or below their tops."}} tags=["hide-input"]
 validation = problem.splits["validation"]
 biases = np.linspace(-6, 6, 49)
 place = 0 if data.task == "tagging" else -1
