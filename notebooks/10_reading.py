@@ -534,7 +534,7 @@ plt.show()
 # All three readers rise above the score of silence. For cross entropy over decisions, this needs the right start. Its
 # bias begins at the log-odds of a positive position, which is about one in eighty. You can see what happens otherwise
 # if you set `start` to `"zero"`: cross entropy over decisions then stays silent. It first learns that nearly
-# everything is "no", and training ends before it learns more.
+# everything is "no", and training ends before it learns more. Dice over decisions learns from that start as well.
 
 # %% [markdown]
 # ### 10.6 Scores, and when to stay silent
