@@ -15,13 +15,13 @@
 #
 # You have a file, and you want a model that decides well on the next one. Which loss should you take? The
 # book can only answer in general, because your file may be different from ours. So we do not guess. We try
-# three losses on your file, with the same effort for each, and choose between them on rows that no training
-# has seen.
+# linear models and three losses on your file, with the same effort for each loss, and choose between them on
+# rows that no training has seen.
 #
 # One command does all of it. In this chapter we take the same steps one by one, so that you see what each of
 # them protects you from.
 #
-# ![Six boxes in a row. Read: columns and splits, what was found. Beat: answers that need no encoder. Search: each loss with the same rates and steps. Decide: the threshold that scores best. Test: fresh seeds, once, with intervals. Keep: the model with its threshold, and a report. Training rows serve the second and third box, validation rows the third and fourth, test rows the fifth alone.](../_static/fit-steps.svg)
+# ![Six boxes in a row. Read: columns and splits, what was found. Beat: a dictionary, and linear models. Search: each loss with the same rates and steps. Decide: the threshold that scores best. Test: fresh seeds, once, with intervals. Keep: the best model with its threshold, and a report. Training rows serve the second and third box, validation rows the second to the fourth, test rows the fifth alone.](../_static/fit-steps.svg)
 #
 # ```bash
 # pip install 'dicebook[fit] @ git+https://github.com/dicebook/dicebook'
@@ -348,7 +348,8 @@ if as_printed:
 # ### 22.9 Keep
 #
 # Which model should you keep? `dicebook fit` now compares the best linear model with the best loss on
-# validation, and keeps the better one. That step is `fit.choose()`. On this corpus it keeps the linear model,
+# validation, and keeps the better one. For texts it also tries the mean of their logits, because the two
+# err on different rows. That step is `fit.choose()`. On this corpus it keeps the linear model,
 # because the words give the entities away and the tiny encoder was never pretrained. We leave the step out,
 # because this chapter is about losses, and keep the fine-tuned model.
 #
