@@ -129,9 +129,9 @@ def _compared(gap: Difference, mine: str, other: str) -> str:
 
 def advice(result: FitResult) -> str:
     """What to try next, from the learning curve over the data."""
-    if result.kept == MEAN:
-        return "On validation, this mean was better than either of its parts."
     if result.winner is not None:
+        if result.winner.name == MEAN:
+            return "On validation, this mean was better than either of its parts."
         return (
             "Fine-tuning was not tried; give more --minutes."
             if result.chosen is None
