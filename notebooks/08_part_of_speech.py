@@ -24,10 +24,10 @@
 #
 # - **For** readers who train taggers without an `O`: every word has a class, and some classes are
 #   rare.
-# - **You need** the losses of [chapter 07](07_all_losses.ipynb); some acquaintance with BERT
+# - **You need** the losses of [chapter 07](07_all_losses.ipynb), and some acquaintance with BERT
 #   {cite}`devlin2019bert`.
-# - **You will be able to** train a part-of-speech tagger with any loss of this book, score it by
-#   word or by span, and see what a loss does to the rare tags that the usual score hides.
+# - **You will be able to** train a part-of-speech tagger with any loss of this book and score it by word or by span.
+#   You will also see what a loss does to rare tags, which the usual score hides.
 # - **Time** about two minutes on a CPU core with the parameters as printed. For a real encoder on a real treebank you
 #   want a GPU.
 #
@@ -109,13 +109,13 @@ draw_rare_tags()
 # (a-part-of-speech-tagger-that-works)=
 # ## A tagger that works
 #
-# Let us first see what a tagger of this chapter can do. We gave the cells of sections 8.1 to 8.9 a real corpus and
-# a pretrained encoder: the English Web Treebank {cite}`silveira2014ewt`, whose weblogs, emails and reviews carry
-# the tags of the Penn Treebank, and MiniLM, whose six layers are all trained. (With the parameters that are printed
-# in section 8.1, the same cells train in a minute on made-up Chinese sentences.) The result of the run is kept as a
-# record, without the text of the corpus. Everything in this section is drawn from that record.
-# `make real CHAPTER=08` runs it again. The time below was taken on a CPU core that was busy with other work, so
-# your run will need less.
+# Let us first see what a tagger of this chapter can do. We gave the cells of sections 8.1 to 8.9 a real corpus and a
+# pretrained encoder. The corpus is the English Web Treebank {cite}`silveira2014ewt`, whose weblogs, emails and
+# reviews carry the tags of the Penn Treebank. The encoder is MiniLM, and all of its six layers are trained. (With the
+# parameters that are printed in section 8.1, the same cells train in a minute on made-up Chinese sentences.) The
+# result of the run is kept as a record, without the text of the corpus. Everything in this section is drawn from that
+# record. `make real CHAPTER=08` runs it again. The time below was taken on a CPU core that was busy with other work,
+# so your run will need less.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def real_run():
@@ -325,9 +325,9 @@ print(f"{most} is {times:.0f} times as frequent as {least}")
 
 
 # %% [markdown]
-# A quarter of the words are nouns, and no class is larger; three tags have about a hundred or more negatives for
-# each positive. Seen tag by tag, this task is imbalanced. Does that matter? It depends on your score: you will
-# notice it only if your score looks at each tag.
+# A quarter of the words are nouns, and no class is larger. Three tags have about a hundred or more negatives for each
+# positive. Seen tag by tag, this task is imbalanced. Does that matter? It depends on your score: you will notice it
+# only if your score looks at each tag.
 
 # %% [markdown]
 # ### 8.4 Two averages
@@ -373,10 +373,10 @@ def score(gold, predicted):
 
 
 # %% [markdown]
-# You can judge a score only if you know what a simple rule reaches. So we add three baselines. The first gives
-# every token the most frequent label of all. The second gives a token the label that it has most often in training.
-# The third is for Chinese: it goes through the sentence from left to right, takes the longest word that it knows
-# from training, gives this word its most frequent tag, and goes on after the word.
+# You can judge a score only if you know what a simple rule reaches. So we add three baselines. The first gives every
+# token the most frequent label of all. The second gives a token the label that it has most often in training. The
+# third is for Chinese. It goes through the sentence from left to right and takes the longest word that it knows from
+# training. It gives this word its most frequent tag, and goes on after the word.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["nbval-check-output", "hide-input"]
 by_token = defaultdict(Counter)
@@ -514,11 +514,11 @@ plt.show()
 # %% [markdown]
 # ### 8.7 One number that moves all thresholds
 #
-# With two classes, you can move one threshold after training. Here there are as many thresholds as tags. How could
-# we tune them all with one number? We want a number that favours rare tags, the more the rarer they are. So we
-# subtract τ times the logarithm of a label's share from its logit {cite}`menon2021logit`. This logarithm is most
-# negative for the rarest labels. Therefore the larger τ is, the more often rare tags win; a negative τ favours the
-# frequent tags. We tune τ on the validation split for the macro average, for every loss alike.
+# With two classes, you can move one threshold after training. Here there are as many thresholds as tags. How could we
+# tune them all with one number? We want a number that favours rare tags, the more the rarer they are. So we subtract
+# τ times the logarithm of a label's share from its logit {cite}`menon2021logit`. This logarithm is most negative for
+# the rarest labels. Therefore the larger τ is, the more often rare tags win. A negative τ favours the frequent tags.
+# We tune τ on the validation split for the macro average, for every loss alike.
 
 # %%
 def adjusted(logits, split, tau):
@@ -618,7 +618,8 @@ pd.DataFrame(novelty).T
 
 
 # %% [markdown]
-# Characters that are new to the tagger get the right label far less often than the others.
+# Characters that are new to the tagger get the right label far less often than the others. So if your text has many
+# new words, count the errors on them separately.
 #
 # #### Sentences of your own
 #
@@ -751,8 +752,7 @@ pd.DataFrame(printed).T
 #
 # - Part-of-speech tagging has no negative class. Its imbalance is between the tags, and micro F1 hardly sees it, so
 #   report macro F1 or F1 by tag beside it.
-# - If words are given, precision, recall, F1 and accuracy are one number; if they have to be found, words are
-#   spans.
+# - If words are given, precision, recall, F1 and accuracy are one number. If they have to be found, words are spans.
 # - On six rare tags in *real* English text, dice and cross entropy differ by less than a point, and we cannot tell
 #   which is better.
 # - A linear dice loss gives up most of the rarer tags (*made-up* text, one seed), so use the squared form.

@@ -23,10 +23,10 @@
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
 # - **For** readers who train taggers and wonder whether another loss would find more entities.
-# - **You need** the losses of [chapter 07](07_all_losses.ipynb); some acquaintance with BERT
+# - **You need** the losses of [chapter 07](07_all_losses.ipynb), and some acquaintance with BERT
 #   {cite}`devlin2019bert`.
-# - **You will be able to** train a tagger, or a model that finds entities as answers to questions, with any loss
-#   of this book; tune its threshold, and compare losses fairly.
+# - **You will be able to** train a tagger with any loss of this book, or a model that finds entities as answers to
+#   questions. You can tune its threshold, and compare losses fairly.
 # - **Time** about three minutes on a CPU core with the parameters as printed. With a real encoder and corpus, half an
 #   hour on two CPU cores or a few minutes on a GPU.
 #
@@ -129,12 +129,12 @@ draw_found()
 # (a-tagger-that-works)=
 # ## A tagger that works
 #
-# Let us first see what a tagger of this chapter can do. We gave the cells below, from section 9.1 to 9.7, a real
-# corpus and a pretrained encoder: WNUT 2017 {cite}`derczynski2017wnut`, which has tweets, forum posts and comments,
-# and MiniLM, whose six layers are all trained. (With the parameters that are printed in section 9.1, the same cells
-# train in a minute on made-up sentences.) The result of the real run is kept as a record, without the text of the
-# corpus. Everything in this section is drawn from that record. `make real CHAPTER=09` runs it again. The time below
-# was taken on a CPU core that was busy with other work, so your run will need less.
+# Let us first see what a tagger of this chapter can do. We gave the cells of sections 9.1 to 9.7 a real corpus and a
+# pretrained encoder. The corpus is WNUT 2017 {cite}`derczynski2017wnut`, which has tweets, forum posts and comments.
+# The encoder is MiniLM, and all of its six layers are trained. (With the parameters that are printed in section 9.1,
+# the same cells train in a minute on made-up sentences.) The result of the real run is kept as a record, without the
+# text of the corpus. Everything in this section is drawn from that record. `make real CHAPTER=09` runs it again. The
+# time below was taken on a CPU core that was busy with other work, so your run will need less.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def real_run():
@@ -168,13 +168,13 @@ real_runs.score_table(
 )
 
 # %% [markdown]
-# The first two rows tell you how hard this corpus is. Its makers chose test sentences with new names, so a
-# dictionary of the training entities finds nothing at all: letter for letter, not one of them occurs in the test
-# sentences. (The dictionary of Figure 9.1 looks up single words, and therefore finds a few.) The tagger with cross
-# entropy and a tuned threshold has an F1 of 43.6. Its precision is higher than its recall: about half of what it
-# finds is right, and it finds a little more than a third of what is there. Dice is three points lower here, but
-# this is one seed of each and one learning rate, and the intervals overlap. [Section 9.11](fig-9-5) compares the
-# two losses properly.
+# The first two rows tell you how hard this corpus is. Its makers chose test sentences with new names. Therefore a
+# dictionary of the training entities finds nothing at all: not one of them occurs in the test sentences in exactly
+# the same letters. (The dictionary of Figure 9.1 looks up single words, and therefore finds a few.) The tagger with
+# cross entropy and a tuned threshold has an F1 of 43.6. Its precision is higher than its recall: about half of what
+# it finds is right, and it finds a little more than a third of what is there. Dice is three points lower here, but
+# this is one seed of each and one learning rate, and the intervals overlap. [Section 9.11](fig-9-5) compares the two
+# losses properly.
 #
 # Which errors remain? For each type of entity the table counts what the tagger with cross entropy and a tuned
 # threshold did. An entity has a *wrong boundary* if the tagger found a part of it, or more than it. It is *missed* if
@@ -192,8 +192,8 @@ for _group, _n in real_run()["novelty"].items():
 # %% [markdown]
 # Most errors are entities that the tagger does not see at all. It finds persons and locations best, which are
 # frequent in training and often have familiar words. For products, groups and creative works it misses more than
-# half. Where it does find the words of a product or a corporation, it often gives them another type: only the
-# sentence can say whether *Apple* names a company or a thing.
+# half. Where it does find the words of a product or a corporation, it often gives them another type. For example,
+# only the sentence can say whether *Apple* names a company or a thing.
 #
 # The last two lines explain the F1. Nearly all test entities are new to the tagger. It has met 24 of them in
 # training, if we ignore upper and lower case, and it finds 21 of these 24. Of the others it finds 36%, and these it
@@ -420,7 +420,7 @@ for name in experiment.losses:
 # %% [markdown]
 # ### 9.5 Training
 #
-# Now we train. Here is the whole training loop in plain PyTorch; only the schedule of the learning rate comes from
+# Now we train. Here is the whole training loop in plain PyTorch. Only the schedule of the learning rate comes from
 # `transformers`. We pad each batch to its longest sentence, and the padding gets the label −100, so no loss sees it.
 
 # %%
@@ -532,8 +532,8 @@ for name in experiment.losses[:1] + experiment.losses[-1:]:
         print(f"{name:4} {start:6}", [round(f1) for f1 in after])
 
 # %% [markdown]
-# One line of this loop is easy to overlook. `start_at_prior` sets the output bias to the log prior of the tags
-# ([section 2.3](start-bias)); without it, the bias starts at 0. What does this line change?
+# One line of this loop is easy to overlook. The function `start_at_prior` sets the output bias to the log prior of
+# the tags ([section 2.3](start-bias)). Without it, the bias starts at 0. What does this line change?
 
 # %% mystnb={"code_prompt_show": "Code of Figure 9.3", "figure": {"caption": "Figure 9.3. Two losses, each from two starts: F1 on the validation split after each pass. Dashed lines: the output bias starts at 0. Solid lines: it starts at the log prior."}, "image": {"alt": "Four curves over ten epochs. Cross entropy from a bias of 0 starts at 0 and ends lowest, near 34; from the log prior it starts at 15 and ends near 46. Self-adjusting dice starts near 15 from both and ends near 45 from 0 and near 51 from the log prior."}} tags=["hide-input"]
 for (name, start), f1 in by_hand.items():
@@ -1059,11 +1059,11 @@ figures.seeds(largest, axes)
 plt.show()
 
 # %% [markdown]
-# From one seed to the next, F1 moves by up to five points. Therefore three seeds cannot rank cross entropy, dice
-# and self-adjusting dice, whose means lie within a point of each other. However, two things are clear. Linear
-# Tversky finds no entity with any seed, whatever the threshold. And weighted cross entropy shows you what a
-# threshold does: at argmax it is eight points below cross entropy, and with a tuned threshold, which the figure
-# does not show, it has the highest mean F1 of all.
+# From one seed to the next, F1 moves by up to five points. Therefore three seeds cannot rank cross entropy, dice and
+# self-adjusting dice, whose means lie within a point of each other. However, two things are clear. Linear Tversky
+# finds no entity with any seed, whatever the threshold. And weighted cross entropy shows you what a threshold does.
+# At argmax it is eight points below cross entropy. With a tuned threshold, which the figure does not show, it has the
+# highest mean F1 of all.
 
 # %% [markdown]
 # ### 9.11 A search for each loss
@@ -1092,10 +1092,10 @@ plt.show()
 
 
 # %% [markdown]
-# We expected that dice would be ahead at argmax at least, since it is made for F1. It is not. From a bias near 0,
-# all 16 intervals include 0, and no mean is further from 0 than a point and a half. From the log prior, one of 16
-# excludes 0: on the literature part of CrossNER, with tuned thresholds, dice is 2.5 points lower. Do not read much
-# into it: among the figure's 32 intervals, one or two are expected to exclude 0 by chance alone.
+# We expected that dice would be ahead at argmax at least, since it is made for F1. It is not. From a bias near 0, all
+# 16 intervals include 0, and no mean is further from 0 than a point and a half. From the log prior, one of the 16
+# intervals excludes 0. On the literature part of CrossNER, with tuned thresholds, dice is 2.5 points lower. Do not
+# read much into it: among the figure's 32 intervals, one or two are expected to exclude 0 by chance alone.
 #
 # What follows for you? Once each loss has its own learning rate, and cross entropy starts at the log prior, we cannot
 # tell which of the two finds more entities. If you want a higher F1, there may be a cheaper way than another loss.
@@ -1203,7 +1203,7 @@ for row in paper.table(5).rows:
 # %% [markdown]
 # ## Summary
 #
-# - Judge a tagger by F1 over entities and by the share of its tags that are right: either of the two alone can look
+# - Judge a tagger by F1 over entities and by the share of its tags that are right. Either of the two alone can look
 #   healthy while the tagger is useless.
 # - Before you compare losses, give them the same start, such as the log prior, and tune the threshold of each.
 # - On eight tasks of *real* text, with five searches for each loss, we cannot tell whether dice or cross entropy

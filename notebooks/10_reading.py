@@ -13,15 +13,16 @@
 # %% [markdown]
 # # 10 Machine reading
 #
-# You give a model a paragraph and a question, and it marks the words that answer the question. You can build
-# such a reader in two ways. One *chooses* a position among all positions of the paragraph, as most readers
-# do. It has no imbalance to fight. The other *decides* at each position whether the answer starts there, yes
-# or no. This is what the paper's losses need, and now there are some sixty negatives for each positive.
+# You give a model a paragraph and a question, and it marks the words that answer the question. You can build such a
+# reader in two ways. One *chooses* a position among all positions of the paragraph, as most readers do. It has no
+# imbalance to fight. The other *decides* at each position whether the answer starts there, yes or no. The paper's
+# losses need such decisions. However, a paragraph of SQuAD has more than a hundred words, and the answer starts at
+# one of them. So there are more than a hundred negatives for each positive.
 #
-# In this chapter we train both, on the same paragraphs. We see why the second kind may stay silent, which
-# loss and which start make it speak, and how you decide when a reader should give no answer. On real
-# questions, with a tuned threshold, one setting turns a reader that finds next to nothing into one that is as
-# good as the reader by choice. This setting is not the loss, but the start of the output bias.
+# In this chapter we train both, on the same paragraphs. We see why the second kind may stay silent, which loss and
+# which start make it speak, and how you decide when a reader should give no answer. On real questions, one setting
+# turns a reader by decisions that finds next to nothing into one that is as good as the reader by choice. This
+# setting is not the loss. It is the start of the output bias, together with a tuned threshold.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -92,7 +93,7 @@ def real_readers():
     return pd.DataFrame(rows), kept["squad11"]
 
 
-# %% mystnb={"code_prompt_show": "Code of Figure 10.1", "figure": {"caption": "Figure 10.1. Readers of SQuAD 1.1, all layers of a small pretrained encoder, three seeds: F1 on 2,004 test questions, with a tuned threshold (full) and at argmax (hollow). The dotted line is a rule that learns nothing: it answers with the sentence that has most words of the question. Section 10.9 says how the readers were trained.", "name": "fig-10-1"}, "image": {"alt": "Nine rows of dots. The choice, and decisions with cross entropy from the log prior and a tuned threshold, lie together at about fifty-two; dice and self-adjusting dice from either start lie between forty-two and fifty tuned, and a few points lower at argmax. Cross entropy from the log prior at argmax lies between six and nineteen. Cross entropy from near 0 and focal loss from either start lie at zero at argmax and below the dotted line at seventeen when tuned."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 10.1", "figure": {"caption": "Figure 10.1. Readers of SQuAD 1.1, all layers of a small pretrained encoder, three seeds: F1 on 2,004 test questions, with a tuned threshold (full) and at argmax, which is the threshold 0 (hollow). The choice has six points, because it was trained twice with each seed. The dotted line is a rule that learns nothing: it answers with the sentence that has most words of the question. Section 10.9 says how the readers were trained.", "name": "fig-10-1"}, "image": {"alt": "Nine rows of dots. The choice, and decisions with cross entropy from the log prior and a tuned threshold, lie together at about fifty-two; dice and self-adjusting dice from either start lie between forty-two and fifty tuned, and a few points lower at argmax. Cross entropy from the log prior at argmax lies between six and nineteen. Cross entropy from near 0 and focal loss from either start lie at zero at argmax and below the dotted line at seventeen when tuned."}} tags=["hide-input"]
 def draw_readers():
     rows, questions = real_readers()
     order = rows.groupby("reader")["tuned"].mean().sort_values().index
@@ -114,18 +115,20 @@ draw_readers()
 
 
 # %% [markdown]
-# Compare two rows of the figure: decisions with cross entropy whose output bias starts near 0, and the same
-# with its bias at the log prior. The loss, the data and the number of steps are the same, and yet, with tuned
-# thresholds, one reader is useless and the other is among the best. Section 10.9 explains the picture. First we look at what one reader can do.
+# Compare two rows of the figure. Both are decisions with cross entropy. In one the output bias starts near 0, and in
+# the other it starts at the log prior. The loss, the data and the number of steps are the same. Yet, with tuned
+# thresholds, one reader is useless and the other is among the best. Section 10.9 explains the picture. First we look
+# at what one reader can do.
 
 # %% [markdown]
 # (a-reader-that-works)=
 # ## A reader that works
 #
-# We gave the cells below, from section 10.1 to 10.7, a real corpus and a pretrained encoder: 4,000 questions of
-# SQuAD 1.1 {cite}`rajpurkar2016squad`, and MiniLM, whose six layers are all trained. (With the parameters as they are
-# printed in 10.1, the same cells train in a few minutes on made-up questions.) What came of the real run is kept as a record,
-# without the corpus's text, and this section is drawn from it. `make real CHAPTER=10` runs it again.
+# What can you expect of such a reader on real questions? We gave the cells of sections 10.1 to 10.7 a real corpus and
+# a pretrained encoder. The corpus has 4,000 training questions of SQuAD 1.1 {cite}`rajpurkar2016squad`. The encoder
+# is MiniLM, and all of its six layers are trained. The results of this run are kept as a record, without the text of
+# the corpus, and this section is drawn from that record. The command `make real CHAPTER=10` runs it again. Section
+# 10.1 prints smaller parameters, with which the same cells train on made-up questions in a few minutes.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def real_run():
@@ -145,7 +148,7 @@ print_counts(real_run())
 real_runs.describe(real_run(), "choice")
 
 
-# %% mystnb={"code_prompt_show": "Code of Figure 10.2", "figure": {"caption": "Figure 10.2. SQuAD, the real run: F1 on the validation questions after each pass.", "name": "fig-10-real"}, "image": {"alt": "Three curves over two passes. The choice rises from 52 to 55, decisions with cross entropy from 49 to 54, and decisions with dice from 32 to 48."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 10.2", "figure": {"caption": "Figure 10.2. SQuAD, the real run: F1 on the validation questions after each pass, each reader at its best threshold of silence.", "name": "fig-10-real"}, "image": {"alt": "Three curves over two passes. The choice rises from 52 to 55, decisions with cross entropy from 49 to 54, and decisions with dice from 32 to 48."}} tags=["hide-input"]
 def reader_names():
     """What tables and pictures call a reader."""
     return {
@@ -160,8 +163,12 @@ def reader_names():
 real_runs.learning_curves(real_run(), names=reader_names())
 
 # %% [markdown]
-# The scores on the test questions follow, with a 95% interval from draws of these questions. The first two rows are rules
-# that learn nothing. The threshold is that of silence, and every question here has an answer:
+# The printed count says that there are 158 negatives for each positive. It is higher than the number of words,
+# because the model sees sub-words.
+#
+# The scores on the test questions follow, with a 95% interval from draws of these questions. The first two rows are
+# rules that learn nothing. A reader stays silent if its answer scores below a threshold. Every question here has an
+# answer, so each silence counts as wrong:
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 real_runs.score_table(
@@ -173,14 +180,15 @@ real_runs.score_table(
 )
 
 # %% [markdown]
-# The two rules that learn nothing have an F1 of 6.1 and 16.4, and all readers are far ahead of them once their
-# threshold is tuned. At the threshold 0, decisions look much worse than the choice: with cross entropy they have an
-# F1 of 29.7, and the choice has 54.8. But there the reader by decisions, which starts at the log prior, is too often
-# silent. With a tuned threshold both have an F1 of 55.0. Dice ends lower, at 47.5. It gained the most in its second
-# pass, though, so two passes may be too few for it.
+# The two rules that learn nothing have an F1 of 6.1 and 16.4. All readers are far ahead of them once their threshold
+# is tuned. At the threshold 0, decisions look much worse than the choice: with cross entropy they have an F1 of 29.7,
+# and the choice has 54.8. However, this reader is only too often silent there. With a tuned threshold both have an F1
+# of 55.0. Dice ends lower, at 47.5. It gained the most in its second pass, so two passes may be too few for it. What
+# follows for you? Tune the threshold before you compare two readers.
 #
 # What do the answers of the reader by choice look like? The table sorts them by what is wrong with them, and by the
-# question word:
+# question word. An answer *beside it* shares some words with the right answer, and an answer from *elsewhere* shares
+# none:
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
@@ -188,10 +196,11 @@ pd.DataFrame(real_run()["errors"]).T
 
 # %% [markdown]
 # Questions with *who* and *when* are answered best. None of the sixteen questions with *why* has exactly the right
-# answer, because a reason has no clear first and last word. Over all questions, answers that are too long or too
-# short are about as frequent as answers from elsewhere.
+# answer. A reason has no clear first and last word, so it is easy to miss by a word. But more than half of these
+# sixteen answers are from elsewhere altogether. Over all questions, answers that are too long or too short are about
+# as frequent as answers from elsewhere.
 #
-# Finally, a paragraph and twelve questions that we wrote ourselves:
+# Finally, we wrote a paragraph and twelve questions ourselves, and asked all three readers:
 #
 # > The lighthouse at Marrow Point was built in 1871, after three ships had been lost on the reef in a single winter. It
 # > was designed by the engineer Agnes Tolland, who insisted on granite from the quarries at Penhale because brick had
@@ -212,15 +221,17 @@ def own_questions(page):
 own_questions(real_run())
 
 # %% [markdown]
-# All three readers agree on the plain facts. The choice answers *why*, and the decisions name the engineer in its
-# place. The choice also gets both *how many* and *how often* right, where one sentence holds two numbers. *What took
-# over the work* is harder: cross entropy finds *a timer*, and the other two give far too many words. [Chapter
-# 22](22_your_own_data.ipynb) trains and keeps such a reader on a file of your own.
+# All three readers agree on plain facts, such as years, names and places. The choice answers the question with *why*,
+# while both readers by decisions name the engineer. One sentence holds two numbers, the steps and the hours. Only the
+# choice keeps them apart. The question *what took over the work* is harder: decisions with cross entropy find *a
+# timer*, and the other two readers give far too many words. [Chapter 22](22_your_own_data.ipynb) trains and keeps
+# such a reader on a file of your own.
 #
 # ## The mechanics
 #
-# How does such a reader work? From here to section 10.7 we build one, step by step. So that you can run it anywhere, the questions
-# are made up and the encoder starts from nothing. Therefore the scores of this part rank nothing.
+# How does such a reader work? From here to section 10.7 we build one, step by step. So that you can run it anywhere,
+# the questions are made up and the encoder starts from nothing. Therefore the scores of this part do not say which
+# reader is better.
 #
 # ### 10.1 The parameters
 #
@@ -286,7 +297,7 @@ print(row["context"], row["question"], row["answers"], sep=" \n\n")
 
 # %% [markdown]
 # An answer is a span of the paragraph. The corpus gives its text, and where it starts, in characters. Some questions
-# have no answer in their paragraph, and then the reader should be silent. How many are there?
+# have no answer in their paragraph, and then the reader should be silent. How many such questions are there?
 
 # %% tags=["nbval-check-output"]
 for split, rows in questions.items():
@@ -294,9 +305,10 @@ for split, rows in questions.items():
     print(f"{split}: {len(rows):,} questions, {silent:,} without an answer")
 
 # %% [markdown]
-# How good is an answer that is nearly right? Two scores are usual. Both first remove case, articles and punctuation.
-# **Exact match** (EM) counts an answer that equals a gold answer word for word. **F1** gives credit for
-# shared words, or in Chinese (CMRC 2018) for shared characters. If a question has no answer, only silence scores.
+# How good is an answer that is nearly right? Two scores are usual. Both first remove upper case, articles and
+# punctuation. **Exact match** (EM) counts an answer that equals a gold answer word for word. **F1** gives credit for
+# shared words, or in Chinese (CMRC 2018) for shared characters. If a question has no answer, only silence counts as
+# right.
 #
 # Some questions have several gold answers, and the corpora differ in what they do with them. In SQuAD they are
 # alternatives, and the best of them counts. In Quoref they are all needed, so one of two names is not an exact match:
@@ -323,7 +335,8 @@ all_of = known is not None and known.scorer == "quoref"  # all gold answers are 
 print(f"scored in {language}, {'all answers' if all_of else 'the best of the alternatives'}")
 
 # %% [markdown]
-# Before you train, you should know what costs nothing. A reader that is always silent scores this much:
+# Before you train, you should know what you get without training. A reader that is always silent scores this much,
+# because more than a third of the test questions have no answer:
 
 # %% tags=["nbval-check-output"]
 gold = {split: rows["answers"] for split, rows in questions.items()}
@@ -340,8 +353,8 @@ print({name: round(value, 1) for name, value in majority.items()})
 # ### 10.3 Windows, and what is imbalanced
 #
 # The encoder reads question and paragraph as one sequence, so that each word of the paragraph can look at the
-# question. A long paragraph does not fit. Therefore we divide it into windows that overlap, and an answer at the
-# edge of one window is whole in the next.
+# question. A long paragraph does not fit into the encoder. Therefore we divide it into windows that overlap, so that
+# an answer at the edge of one window is whole in the next.
 
 # %%
 texts = (f"{r['question']} {r['context']}" for r in questions["train"])
@@ -388,9 +401,10 @@ print(f"{negative:,} positions with the answer no, {positive:,} with yes")
 print(f"{negative / positive:.0f} negatives for each positive")
 
 # %% [markdown]
-# There is one yes among some eighty no. This is not special to our made-up paragraphs. In SQuAD,
-# [chapter 01](01_imbalance.ipynb) counts about sixty words for each start or end. But whether this is an imbalance
-# for the *model* depends on how it answers, as we see next.
+# There is one "yes" for some eighty "no". This is not special to our made-up paragraphs. In SQuAD, [chapter
+# 01](01_imbalance.ipynb) counts about sixty words for each start or end. That chapter counts each word once. Here
+# each word needs two decisions, one for a start and one for an end, so there are twice as many negatives for each
+# positive. But whether this is an imbalance for the *model* depends on how it answers, as we see next.
 
 # %% [markdown]
 # ### 10.4 A choice, or many decisions
@@ -417,7 +431,8 @@ print(f"{negative / positive:.0f} negatives for each positive")
 #
 # In words: the loss compares all probabilities with all labels, and a label is 1 at a start and 0 elsewhere. Now each
 # window has one positive, and all its other words are negatives. This is the imbalance that the paper wants to cure.
-# Why would you want it at all? Because decisions can mark several answers at once, and a choice marks only one.
+# Why would you want decisions at all? They can mark several answers at once, while a choice marks only one. The next
+# cell computes both kinds of loss for one batch:
 
 # %%
 torch.manual_seed(experiment.seed)
@@ -516,17 +531,17 @@ plt.show()
 
 
 # %% [markdown]
-# All three readers rise above the score of silence. For the two that decide, this needs the right start. Their
-# biases begin at the log-odds of a positive position, which is about one in eighty. You can see what happens otherwise if you
-# set `start` to `"zero"`: cross entropy over decisions then stays silent. It first learns that nearly everything
-# is "no", and training ends before it learns more.
+# All three readers rise above the score of silence. For cross entropy over decisions, this needs the right start. Its
+# bias begins at the log-odds of a positive position, which is about one in eighty. You can see what happens otherwise
+# if you set `start` to `"zero"`: cross entropy over decisions then stays silent. It first learns that nearly
+# everything is "no", and training ends before it learns more. Dice over decisions learns from that start as well.
 
 # %% [markdown]
 # ### 10.6 Scores, and when to stay silent
 #
-# The model gives numbers for positions, and we need a span. A span scores the sum of its start and its end. We want the
-# span with the highest score, among those that do not end before they start and are not too long. There are few enough
-# to try them all:
+# The model gives numbers for positions, and we need a span. The score of a span is the sum of its start's number and
+# its end's number. We want the span with the highest score. A span must not end before it starts, and it must not be
+# too long. There are few enough spans to try them all:
 
 # %%
 def best_span(starts, ends, longest=30):
@@ -567,18 +582,18 @@ shown = pd.DataFrame(table).T.rename(columns=names).round(1)
 shown.astype(object).fillna("")
 
 # %% [markdown]
-# Tuned, the three readers are within five points of each other. On made-up questions this ranks nothing. But keep two
-# habits for your own comparisons. Compare tuned with tuned. And say which cross entropy a gain is over: the one over
-# positions, or the one over decisions.
+# With tuned thresholds, the three readers are within five points of each other. On made-up questions we cannot say
+# which is better. But keep two habits for your own comparisons. First, compare tuned readers with tuned readers.
+# Second, if you report a gain over cross entropy, say which one you mean: the choice among positions, or the
+# decisions.
 
 # %% [markdown]
 # #### Answered, and right
 #
-# In practice you may prefer a reader that answers only when it is sure. Then you need a number that says how
-# sure it is, and you answer the surest questions first. Decisions have such a number: the log-odds of start
-# and end. For a choice, the logits will not do, because you can add a constant to all of them without any
-# change of the loss. So we rank the answers of a choice by the probability that its softmax gives to the
-# span.
+# In practice you may prefer a reader that answers only when it is sure. Then you need a number that says how sure it
+# is, and you answer the surest questions first. Decisions have such a number: the log-odds of start and end. The
+# logits of a choice do not say how sure it is, because you can add a constant to all of them and the loss does not
+# change. So we rank the answers of a choice by the probability that its softmax gives to the span.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 first, last = next(iter(trained)), experiment.losses[-1]
@@ -625,8 +640,9 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# If a reader knows when it is right, its curve starts high and falls. All three readers have
-# such a curve. Of their surest tenth more than half of the answers match, and of all answers three in ten.
+# If a reader knows when it is right, its curve starts high and falls. All three readers have such a curve. Among the
+# surest tenth of their answers, more than half match. Among all answers, three in ten match. So you can let such a
+# reader answer only where it is sure, and leave the rest to a person.
 #
 # How you rank matters. Suppose that we rank the answers of the choice by their difference from "no answer",
 # as we did for silence. This difference can be large even for a span of small probability. Then the choice
@@ -663,8 +679,8 @@ def kind_of(said, truths):
 
 
 # %% [markdown]
-# How often does each kind of error occur? We count them by question word, because "who" and "why" need very
-# different answers:
+# How often does each kind of error occur? We count the answers of the first reader, at the threshold 0. We count them
+# by question word, because a name and a place fail in different ways:
 
 # %%
 def errors_of(name):
@@ -687,6 +703,9 @@ pd.DataFrame(errors).T
 
 
 # %% [markdown]
+# The reader by choice answers *when* best. Most of its errors are answers from elsewhere. Nearly half of these answer
+# a question that has no answer. A higher threshold of silence would remove some of them.
+#
 # #### Questions of your own
 #
 # You can also ask questions yourself. Give the question and the paragraph to the model as one sequence, keep
@@ -767,19 +786,20 @@ print(f"{len(rows)} of {len(gold['test'])} questions on which exactly one of the
 pd.DataFrame(rows[:6], columns=["question", "gold", first, f"decisions, {last}"])
 
 # %% [markdown]
-# A dash is silence.
+# In this table a dash means silence. The readers differ on about one question in five. So they make different errors,
+# although their scores are nearly the same.
 #
 # ## On real text
 #
-# The mechanics are clear, but nothing was ranked so far. Now we turn to real questions. All that follows is drawn from
-# records in `results/`.
+# The mechanics are clear, but so far we have not seen which reader is better. For this we turn to real questions. All
+# that follows is drawn from records in `results/`.
 #
 # ### 10.8 SQuAD 1.1: the choice beside the decisions
 #
-# A first look, on 4,000 questions of SQuAD 1.1 {cite}`rajpurkar2016squad`, has a small pretrained encoder, two passes and
-# one seed. The choice is ahead of the decisions with dice, by eight points of exact
-# match and ten of F1. All these questions have an answer, so no threshold plays a part. Is this the price of
-# decisions, or of the way they were trained?
+# We took a first look with one seed, a small pretrained encoder and two passes over 3,595 questions of SQuAD 1.1
+# {cite}`rajpurkar2016squad`. The choice is ahead of the decisions with dice, by eight points of exact match and ten
+# of F1. All these questions have an answer, and the record keeps no threshold of silence. Do decisions always cost
+# this much, or does the cost come from the way they were trained?
 
 # %% tags=["remove-cell"]
 records = runs.kept_records("squad11")
@@ -787,34 +807,37 @@ records = runs.kept_records("squad11")
 # %% [markdown]
 # ### 10.9 Decisions from two starts
 #
-# At nearly every position, the right decision is "no". If the output bias is near 0, a reader that decides begins with a
-# probability of about one half everywhere, and so it has to learn this first. [Chapter 02](02_cross_entropy.ipynb) has a
-# remedy: let the bias start at the log-odds of a positive, as detectors with focal loss do {cite}`lin2017focal`. Does it
-# matter here?
+# At nearly every position, the right decision is "no". If the output bias is near 0, a reader that decides begins
+# with a probability of about one half everywhere, and so it first has to learn to say "no". [Chapter
+# 02](02_cross_entropy.ipynb) has a remedy: let the bias start at the log-odds of a positive, as detectors with focal
+# loss do {cite}`lin2017focal`. Does it matter here?
 #
-# We trained readers on 6,000 questions of SQuAD 1.1, on a GPU: all layers of MiniLM, two passes, one learning rate.
-# Each loss had both starts and three seeds, and the test questions are about other articles (`studies/squad_draw.py`
-# draws them, `results/gpu/chapters.json` has the scores). [Figure 10.1](fig-10-1) shows what they reached.
+# We trained readers on 6,000 questions of SQuAD 1.1, on a GPU, with all layers of MiniLM, two passes and one learning
+# rate. Each loss had both starts and three seeds. The test questions are about other articles than the training
+# questions (`studies/squad_draw.py` draws them, `results/gpu/chapters.json` has the scores). [Figure 10.1](fig-10-1)
+# shows what they reached.
 #
 # **Do these readers read?** We first ask what rules that learn nothing reach. If you answer every question with the
 # whole paragraph, F1 is 6.3. If you answer with the sentence that shares most words with the question, it is 17.0.
-# The choice has 51.6 at argmax, so it does read.
+# The choice has an F1 of 51.6 at argmax, that is, with its threshold at 0. So it does read.
 #
-# **Cross entropy from near 0 does not.** At argmax it answers no question. With a tuned threshold its mean F1 is 5.8,
-# which is lower than that of the rule.
+# **Decisions with cross entropy from near 0 do not read.** At argmax this reader answers no question. With a tuned
+# threshold its mean F1 is 5.8, which is lower than that of either rule.
 #
-# **From the log prior it does.** The same loss, with a tuned threshold, has 52.2. The choice, when its threshold is
-# tuned as well, has 52.0. So a whole reader was lost to the start, and none of it to the loss.
+# **From the log prior they do.** The same loss, with a tuned threshold, has an F1 of 52.2. The choice, when its
+# threshold is tuned as well, has 52.0. So the wrong start cost the whole reader, and the change from a choice to
+# decisions cost nothing that we can see.
 #
-# **Dice needs the start less.** From near 0 and tuned it has 48.5, and from the log prior 46.0. With each
-# seed, cross entropy from the log prior is a few points higher than dice from either start. However, there
-# are only three seeds, and all losses share a learning rate that was not searched. Therefore we do not say by
-# how much.
+# **Dice needs the right start less.** With a tuned threshold it has an F1 of 48.5 from near 0, and 46.0 from the log
+# prior. With each seed, cross entropy from the log prior is a few points higher than dice from either start. However,
+# there are only three seeds, and all losses share a learning rate that was not searched. Therefore we do not say how
+# large this difference is in general.
 #
-# **At argmax the order turns round.** There dice from near 0 has 44.7, and cross entropy from the log prior 14.1. If
-# you cannot tune a threshold, use the choice, or dice.
+# **At argmax the order is reversed.** There dice from near 0 has an F1 of 44.7, and cross entropy from the log prior
+# has 14.1. If you cannot tune a threshold, use the choice, or dice.
 #
-# Focal loss stays below the rule from both starts. We do not know whether another learning rate would help it.
+# Focal loss stays below the rule of the best sentence from both starts. We do not know whether another learning rate
+# would help it.
 
 # %% [markdown]
 # ### 10.10 The paper's Table 6
@@ -836,8 +859,8 @@ pd.DataFrame(printed).T
 # 2.6 points of F1. The largest is on Quoref, where a question may have several answers. Part of that gain
 # could come from the way a reader answers: a choice gives one span, while decisions can give several.
 #
-# Where does the first column come from? For it, the row BERT cites {cite}`devlin2019bert`. On SQuAD it has to the digit what
-# they report for BERT-large on the development sets:
+# Where does the first column come from? In the rows of BERT, the paper cites {cite:t}`devlin2019bert` for it. On
+# SQuAD it equals, digit for digit, what they report for BERT-large on the development sets:
 
 # %%
 of_bert_large = {"squad11": "84.1 / 90.9", "squad20": "78.7 / 81.9"}
@@ -846,21 +869,21 @@ for name, published in of_bert_large.items():
     print(f"{name}: Table 6 {in_table_6}, published {published}")
 
 # %% [markdown]
-# So the baseline is a choice, and it is the large model. The other columns use losses that the paper writes for
-# decisions, and their scripts say BERT-base ([chapter 15](15_audit.ipynb)). Therefore the gains may contain more than
-# the effect of the loss. To find out, you would train cross entropy both ways, and decisions from both starts. The command
-# `make reproduce TABLE=6 PROFILE=paper` makes the paper's rows
-# ([From here to the paper](../docs/from_here_to_the_paper.md) says how many hours it takes).
+# So the baseline of the BERT rows on SQuAD is a choice, and it is the large model. The other columns use losses that
+# the paper writes for decisions, and the authors' scripts name BERT-base ([chapter 15](15_audit.ipynb)). Therefore
+# the gains may contain more than the effect of the loss. To find out, you would train cross entropy both ways, and
+# decisions from both starts. The command `make reproduce TABLE=6 PROFILE=paper` makes the paper's rows ([From here to
+# the paper](../docs/from_here_to_the_paper.md) says how many hours it takes).
 
 # %% [markdown]
 # ## Summary
 #
-# - A reader that chooses has no imbalance within a window. One that decides has some sixty negatives for each
-#   positive on SQuAD, and some eighty here.
+# - A reader that chooses has no imbalance within a window. One that decides has more than a hundred negatives for
+#   each positive on SQuAD, and some eighty here.
 # - *Real* text, three seeds: from a bias near 0, decisions with cross entropy answer nothing. From the log
 #   prior, with a tuned threshold, they are level with the choice.
-# - Dice is a few points lower there, but it is ahead at argmax. So if you cannot tune a threshold, use the
-#   choice, or dice.
+# - Dice is a few points lower with tuned thresholds, but it is ahead of cross entropy over decisions at argmax. So if
+#   you cannot tune a threshold, use the choice, or dice.
 # - *Made-up* text, one seed: with the right start and tuned thresholds, the three readers are within five
 #   points of each other.
 # - Tune the threshold of silence for every reader before you compare them.

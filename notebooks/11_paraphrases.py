@@ -24,8 +24,8 @@
 # - **For** readers who classify pairs of texts, or anything else with two classes.
 # - **You need** the losses of [chapter 07](07_all_losses.ipynb) and the tuned threshold of
 #   [chapter 02](02_cross_entropy.ipynb).
-# - **You will be able to** train a classifier of pairs with any loss of this book, see which F1
-#   you get without training, and distinguish a better model from a moved threshold.
+# - **You will be able to** train a classifier of pairs with any loss of this book, and see which F1 you get without
+#   training. You can distinguish a better model from a moved threshold.
 # - **Time** about a minute and a half on a CPU with the parameters as printed. With a real encoder, a loss on MRPC
 #   takes ten minutes on a CPU core and one on a GPU.
 #
@@ -116,12 +116,12 @@ draw_differences()
 # (a-model-of-paraphrases)=
 # ## A model that works
 #
-# What does a model of this chapter get right, and what wrong? We gave the cells below, from section 11.1 to 11.7, a
-# real corpus and a pretrained encoder: questions from Quora, in a part of QQP where half of the pairs are
-# duplicates {cite}`wang2017bilateral`, and MiniLM, whose six layers are all trained. (With the parameters that are
-# printed in section 11.1, the same cells train in a minute on made-up sentences.) The result of the run is kept as
-# a record, without the text of the corpus. Everything in this section is drawn from that record.
-# `make real CHAPTER=11` runs it again.
+# What does a model of this chapter get right, and what wrong? We gave the cells of sections 11.1 to 11.7 a real
+# corpus and a pretrained encoder. The corpus is a part of QQP, pairs of questions from Quora, in which half of the
+# pairs are duplicates {cite}`wang2017bilateral`. The encoder is MiniLM, and all of its six layers are trained. (With
+# the parameters that are printed in section 11.1, the same cells train in a minute on made-up sentences.) The result
+# of the run is kept as a record, without the text of the corpus. Everything in this section is drawn from that
+# record. `make real CHAPTER=11` runs it again.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def real_run():
@@ -154,11 +154,11 @@ real_runs.score_table(
 )
 
 # %% [markdown]
-# Read the table from the top. "Always yes" already has an F1 of 66.7, because half of the pairs are positive
-# ([Eq. 11.1](eq-11-1)). A count of shared words reaches 75.1. So of the 83.0 points that the trained model has, a
-# rule without training reaches most. We cannot tell which of the two losses is better: they differ by a tenth of a
-# point, and their intervals are alike. With as many positives as negatives, the tuned threshold lies near one half,
-# and tuning changes nothing either.
+# Read the table from the top. "Always yes" already has an F1 of 66.7, because half of the pairs are positive ([Eq.
+# 11.1](eq-11-1)). A count of shared words reaches 75.1. So a rule without training already has most of the points
+# that the trained model has. We cannot tell which of the two losses is better: they differ by a tenth of a point, and
+# their intervals are alike. Tuning changes nothing either, because the tuned threshold lies near one half if there
+# are as many positives as negatives.
 #
 # Which pairs does the model with cross entropy get wrong? We sort the test pairs by how many words the two
 # questions share. A duplicate is *missed* if the model says no, and another pair is *taken for one* if the model
@@ -216,11 +216,11 @@ def own_pairs(page):
 own_pairs(real_run())
 
 # %% [markdown]
-# Only half of the answers are right. The model finds that *population* and *how many people live* go together,
-# which no count of words would. However, it is easily misled. It takes the train from Lyon to Geneva for the train
-# from Geneva to Lyon, rain water for sea water, and keeping basil for drying it, each with a probability above 0.9.
-# How can an F1 of 83 on the test set go with six right answers of twelve here? The test set has few pairs that were
-# made to mislead. If your data has many, write some of your own and look.
+# Only half of the answers are right. The model finds that *population* and *how many people live* go together, which
+# no count of words would. However, it is easily misled. For example, it takes the train from Lyon to Geneva for the
+# train from Geneva to Lyon, and rain water for sea water. In both cases its probability is above 0.9. How can an F1
+# of 83 on the test set go with six right answers of twelve here? The test set has few pairs that were made to
+# mislead. If your data has many, write some of your own and look.
 #
 # To try two questions of your own, type `dicebook try 11 "..." "..."`. A smaller model, a linear one on the frozen
 # MiniLM, answers in seconds.
@@ -458,9 +458,9 @@ scores.astype(object).fillna("")
 
 # %% [markdown]
 # Compare the rows `tuned` with each other. Each model then has its own best threshold, so a difference that is left
-# comes from what the models learned. But do not read too much into it: one pair of these 400 more or less moves F1
-# by about 0.3 points. Nor is the best threshold of a small validation split always the best on the test split, so a
-# row `tuned` can be lower than its row `argmax`.
+# comes from what the models learned. But do not read too much into it, because a single one of these 400 pairs moves
+# F1 by about 0.3 points. Nor is the best threshold of a small validation split always the best on the test split, so
+# a row `tuned` can be lower than its row `argmax`.
 #
 # #### Precision against recall
 #
@@ -529,10 +529,10 @@ plt.show()
 
 # %% [markdown]
 # The grey line is where the probabilities are true: of the pairs to which a model on this line gives 0.7, seven in
-# ten are positive. The calibration error in the table is the mean distance from this line, in percentage points.
-# The column beside it says for how many percent of the pairs a model is unsure, with a probability between 0.1 and
-# 0.9. All three models are far too sure. Why? After twelve passes over 1,200 pairs the training loss of cross
-# entropy is below 0.05: the model is sure of nearly every training pair, and it remains sure on new ones.
+# ten are positive. The calibration error in the table is the mean distance from this line, in percentage points. The
+# column beside it says for how many percent of the pairs a model is unsure, with a probability between 0.1 and 0.9.
+# All three models are far too sure. Why? After twelve passes over 1,200 pairs the training loss of cross entropy is
+# below 0.05. The model is sure of nearly every training pair, and it remains sure on new ones.
 
 # %% [markdown]
 # ### 11.7 Errors
@@ -711,13 +711,12 @@ pd.DataFrame(mean_f1).rename(columns=titles())
 
 # %% [markdown]
 # We expect dice to be ahead at argmax, because cross entropy calls too few pairs positive when positives are rare.
-# That is what we see. From a bias near 0, dice is eight points higher where 2% of the training pairs are positive,
-# and five points higher on MRPC and on QQP with 10%. From the log prior, dice is seven points higher with 2%, five
-# on MRPC, and six on QQP with 10%, though with 2% the interval just includes 0. With 30% there is no such gap from
-# either start.
+# That is what we see. From a bias near 0, dice is eight points higher where 2% of the training pairs are positive. On
+# MRPC, and on QQP with 10%, it is five points higher. From the log prior its gains are about as large, though with 2%
+# the interval just includes 0. With 30% there is no such gap from either start.
 #
 # However, dice is not the only way to close this gap. Class weights do it as well, and with 2% positives they gain
-# more: their F1 at argmax is 41.7, and that of dice is 24.7. A tuned threshold also gains more than dice without
+# more. Their F1 at argmax is 41.7, while that of dice is 24.7. A tuned threshold also gains more than dice without
 # one: with 2% positives, it gives cross entropy an F1 of 39.5. And once both thresholds are tuned, all eight
 # intervals of dice include 0.
 #

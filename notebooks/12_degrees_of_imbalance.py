@@ -26,8 +26,8 @@
 #
 # - **For** readers who want to know how imbalanced data must be before the loss matters.
 # - **You need** [chapter 11](11_paraphrases.ipynb).
-# - **You will be able to** vary the ratio of a training set and the number of its positives separately,
-#   say which of the two lowers a score, and see what an experiment that mixes them cannot tell you.
+# - **You will be able to** vary the ratio of a training set and the number of its positives separately, and say which
+#   of the two lowers a score. You will see what an experiment that mixes them cannot tell you.
 # - **Time** two to three minutes on a CPU with the parameters as printed. With a real encoder, a GPU takes some
 #   ten minutes for each set and loss.
 #
@@ -159,12 +159,12 @@ draw_gains(gains_of_dice(runs.kept_records("balance")))
 # (the-same-model-twice)=
 # ## The same model twice
 #
-# We gave the cells of sections 12.1 to 12.3 a real corpus and a pretrained encoder: the questions from Quora of
-# [chapter 11](11_paraphrases.ipynb), and MiniLM, whose six layers are all trained. Both training sets have 880
-# pairs. In the first, one pair in two is a duplicate; in the second, one in thirty-one. The test set is the same
-# for both, and half of its pairs are duplicates. Besides `argmax` and the tuned threshold you see a *shifted*
-# threshold, which section 12.2 computes from the shares of duplicates. The result of the run is kept as a record,
-# without the text of the corpus. `make real CHAPTER=12` runs it again.
+# We gave the cells of sections 12.1 to 12.3 a real corpus and a pretrained encoder. The corpus has the questions from
+# Quora of [chapter 11](11_paraphrases.ipynb). The encoder is MiniLM, and all of its six layers are trained. Both
+# training sets have 880 pairs. In the first, one pair in two is a duplicate, and in the second, one in thirty-one.
+# The test set is the same for both, and half of its pairs are duplicates. Besides `argmax` and the tuned threshold
+# you see a *shifted* threshold, which section 12.2 computes from the shares of duplicates. The result of the run is
+# kept as a record, without the text of the corpus. `make real CHAPTER=12` runs it again.
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def real_run():
@@ -195,17 +195,17 @@ real_scores(real_run())
 
 # %% [markdown]
 # With as many negatives as positives, the way to decide changes little. Now look at the rows with thirty negatives.
-# At argmax, cross entropy has an F1 of 22.0, because it calls only 156 of the 2,000 test pairs positive, although
-# half of them are. Dice does the same. A tuned threshold brings both models back to 69 and 68. However, "always yes"
-# has 66.7, so there was not much to bring back: 28 duplicates have taught this model little.
+# At argmax, cross entropy has an F1 of 22.0. The reason is that it calls only 156 of the 2,000 test pairs positive,
+# although half of them are. Dice does the same. A tuned threshold brings both models back to 69 and 68. However,
+# "always yes" has 66.7, so there was not much to bring back: 28 duplicates have taught this model little.
 #
 # In other words, imbalance did two things here. It moved the best threshold, and you can undo this by tuning. It
 # also left few positives to learn from, and this you cannot undo. Did the loss matter? At argmax and with a tuned
 # threshold, the intervals of the two losses overlap.
 #
-# The *shifted* threshold is computed from the two ratios and needs no tuning. It helps, but it helps less than
-# tuning does. One reason is that Bayes' rule needs calibrated probabilities. After six passes over so few pairs the
-# probabilities are too extreme for it.
+# The *shifted* threshold is computed from the two ratios and needs no tuning. It helps both losses, and dice more
+# than cross entropy, but it helps less than tuning does. One reason is that Bayes' rule needs calibrated
+# probabilities. After six passes over so few pairs the probabilities are too extreme for it.
 #
 # ## The mechanics
 #
@@ -311,9 +311,9 @@ def fit(one, encoded):
 
 # %% [markdown]
 # We train each loss on each set, and let each model decide in three ways. You know `argmax` and `tuned` from
-# chapter 11. The third way, `shifted`, needs no tuning. Suppose that you know the share of positives in training
-# and the share where the model is used. If the two differ, Bayes' rule tells you what to add to the log-odds of
-# every pair: the log-odds of the share in use minus the log-odds of the share in training (exercise 2).
+# chapter 11. The third way, `shifted`, needs no tuning. Suppose that you know the share of positives in training and
+# the share where the model is used. If the two differ, Bayes' rule tells you what to add to the log-odds of every
+# pair. It is the log-odds of the share in use minus the log-odds of the share in training (exercise 2).
 
 # %%
 def shift(train_share, test_share):
@@ -358,22 +358,21 @@ f1.round(1)
 
 # %% [markdown]
 # With one positive in thirteen the model says no to nearly everything at argmax. With a tuned threshold its F1 is
-# only that of "always yes": from 62 positives it has learned little about these made-up pairs. Is it the ratio that
-# does the harm? We cannot know, because two things differ between the rows: the ratio, and the number of positives,
-# which falls from 400 to 62. Section 12.5 separates the two.
+# only that of "always yes", so from 62 positives it has learned little about these made-up pairs. Is it the ratio
+# that does the harm? We cannot know, because two things differ between the rows: the ratio, and the number of
+# positives, which falls from 400 to 62. Section 12.5 separates the two.
 
 # %% [markdown]
 # ## On real text
 #
-# What follows is drawn from the paper's table and from records in `results/`; nothing of it is trained
-# here.
+# What follows is drawn from the paper's table and from records in `results/`. Nothing is trained in this part.
 #
 # ### 12.4 The paper's five sets
 #
 # The paper also varies the imbalance of one corpus. It starts from the training pairs of QQP. For some sets it adds
 # positives, made from templates by exchanging entities. For others it adds negatives or takes them away. Its section
-# 5.1 states the sizes and the shares. Two of these statements do not fit, so our table has 29% where the sizes
-# rule out the stated 21%, and 50% where both 37% and 50% are stated ([section 15.7](15_audit.ipynb)).
+# 5.1 states the sizes and the shares. Two of these statements do not fit ([section 15.7](15_audit.ipynb)). Our table
+# has 29% where the sizes rule out the stated 21%. It has 50% where the paper states both 37% and 50%.
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input", "nbval-check-output"]
 stated = {
@@ -449,11 +448,12 @@ pd.Series({(names[c], *key): str(found) for (c, *key), found in gain.items()}).u
 # %% [markdown]
 # Let us read argmax first. At one, three and ten negatives for each positive we see no gain: all ten intervals reach
 # to zero or below it. However, they are wide. At ten to one both reach above four points, so a gain could hide there.
-# A finer experiment does find one. With five searches for each loss and nine negatives for each positive, dice from a
-# bias near 0 is 5.1 points ahead of cross entropy from the log prior on QQP ([section 11.9](11_paraphrases.ipynb)).
+# A finer experiment does find one. It has nine negatives for each positive and five searches for each loss ([section
+# 11.9](11_paraphrases.ipynb)). On QQP, dice from a bias near 0 is 5.1 points ahead of cross entropy from the log
+# prior there.
 #
 # At thirty negatives dice is ahead in all four panels, by 7 to 12 points. In three of them the interval excludes
-# zero; on SST-2 with added negatives it is too wide. What causes this gain? It is not the number of positives,
+# zero. On SST-2 with added negatives it is too wide. What causes this gain? It is not the number of positives,
 # because we see it with eighty of them and with twenty-eight. It may be the ratio. But there is another possible
 # cause: only at thirty to one are positives much rarer in training than in the test, where one in ten is positive
 # ([section 17.3](17_when_does_dice_help.ipynb)). These sets cannot separate the two causes.
@@ -571,8 +571,8 @@ share = 1 / (1 + max(ratios))
 print(f"mean {32 * share:.1f}, none in {100 * (1 - share) ** 32:.0f}% of the batches")
 
 # %% [markdown]
-# **5 (a project).** Separate the two effects for the made-up pairs as well: keep the 62 positives of the most
-# imbalanced set and take away its negatives, so that 124 pairs at one to one are left. How do the two sets compare,
+# **5 (a project).** Separate the two effects for the made-up pairs as well. Keep the 62 positives of the most
+# imbalanced set, and take away its negatives until 124 pairs at one to one are left. How do the two sets compare,
 # with five seeds?
 
 # %% mystnb={"code_prompt_show": "Solution 12.5"} tags=["solution", "hide-cell"]

@@ -28,7 +28,7 @@
 # - **You need** [chapter 11](11_paraphrases.ipynb).
 # - **You will be able to** say where accuracy and F1 need different decisions, and how large the difference can be. You
 #   will also know what a dice loss costs on two real corpora, and how many test sentences a tenth of a point is.
-# - **Time** one to two minutes on a CPU with the parameters as printed; a loss on SST-2 takes ten minutes on a GPU.
+# - **Time** one to two minutes on a CPU with the parameters as printed. A loss on SST-2 takes ten minutes on a GPU.
 #
 # </details>
 
@@ -89,7 +89,7 @@ def over_seeds():
     return over
 
 
-# %% mystnb={"code_prompt_show": "Code of Figure 13.1", "figure": {"caption": "Figure 13.1. Accuracy minus that of cross entropy with the same seed, in points: ten seeds, the mean and its 95% interval.", "name": "fig-13-1"}, "image": {"alt": "Two panels. SST-2: four rows around zero, the intervals of focal loss, dice and self-adjusting dice within half a point of it, that of dice of the positives alone from -1.1 to +0.1. SST-5: focal loss around zero; dice and self-adjusting dice wholly left of zero, at -0.8 and -0.9."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 13.1", "figure": {"caption": "Figure 13.1. Accuracy minus that of cross entropy with the same seed, in points: ten seeds, the mean and its 95% interval.", "name": "fig-13-1"}, "image": {"alt": "Two panels. SST-2: four rows around zero, the intervals of focal loss, dice and self-adjusting dice within half a point of it, that of dice of the positives alone from 1.1 below zero to 0.1 above. SST-5: focal loss around zero; dice and self-adjusting dice wholly left of zero, at 0.8 and 0.9 below it."}} tags=["hide-input"]
 def draw_accuracy():
     _, axes = plt.subplots(2, 1, figsize=(5.6, 4.2), sharex=True)
     for ax, (title, found) in zip(axes, over_seeds().items(), strict=True):
@@ -117,12 +117,12 @@ draw_accuracy()
 # (a-model-of-sentiment)=
 # ## A model that works
 #
-# What does a classifier of this chapter get right, and what wrong? We gave the cells of sections 13.1 and 13.3 a
-# real corpus and a pretrained encoder: the sentences of film reviews of SST-2 {cite}`socher2013sst`, and MiniLM,
-# whose six layers are all trained. (With the parameters that are printed in section 13.1, the same cells train in a
-# minute on made-up sentences.) The result of the run is kept as a record, without the text of the corpus.
-# Everything in this section is drawn from that record. `make real CHAPTER=13` runs it again. The time below was
-# taken on a CPU core that was busy with other work, so your run will need less.
+# What does a classifier of this chapter get right, and what wrong? We gave the cells of sections 13.1 and 13.3 a real
+# corpus and a pretrained encoder. The corpus is SST-2, sentences of film reviews {cite}`socher2013sst`. The encoder
+# is MiniLM, and all of its six layers are trained. (With the parameters that are printed in section 13.1, the same
+# cells train in a minute on made-up sentences.) The result of the run is kept as a record, without the text of the
+# corpus. Everything in this section is drawn from that record. `make real CHAPTER=13` runs it again. The time below
+# was taken on a CPU core that was busy with other work, so your run will need less.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def real_run():
@@ -494,7 +494,7 @@ print(f"{agreed} of {len(own)} are right")
 # how hard it moves the sentence towards the right label. To compare the losses, we draw each pull as a share of its
 # largest value.
 
-# %% mystnb={"code_prompt_show": "Code of Figure 13.4", "figure": {"caption": "Figure 13.4. The pull of each loss towards the right label, as a share of its largest, with two classes of equal size."}, "image": {"alt": "Pull against the probability of the right label. Cross entropy falls on a line from 1 at 0 to 0 at 1. Dice loss is a hill from 0 over 1 at 0.4 to 0. Self-adjusting dice is the same hill, but it begins at -0.06 and ends at -0.18."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 13.4", "figure": {"caption": "Figure 13.4. The pull of each loss towards the right label, as a share of its largest, with two classes of equal size."}, "image": {"alt": "Pull against the probability of the right label. Cross entropy falls on a line from 1 at 0 to 0 at 1. Dice loss is a hill from 0 over 1 at 0.4 to 0. Self-adjusting dice is the same hill, but it begins at 0.06 below zero and ends at 0.18 below it."}} tags=["hide-input"]
 margin = torch.linspace(-7, 7, 701)
 both = torch.stack([-margin, margin], dim=-1) / 2
 for name in experiment.losses:
@@ -567,8 +567,8 @@ pd.DataFrame(rows).T
 # ([chapter 17](17_when_does_dice_help.ipynb)) removes positives of SST-2 from training until 30%, 10% or 2% of the sentences
 # are positive, and tests with 10%. Its models were *chosen by F1*.
 #
-# Here are their accuracy and their F1 at argmax: for cross entropy from the log prior, for class weights, and for
-# dice from a bias near 0 and from the log prior.
+# The table has their F1 and their accuracy at argmax. It compares cross entropy from the log prior, class weights,
+# and dice from both starts.
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 study = searched.read_tasks(runs.kept_folder() / "evidence_2")
@@ -621,10 +621,10 @@ pd.DataFrame(rows, columns=[*columns, "fewer right than cross entropy"])
 # %% [markdown]
 # ### 13.7 The same comparison with all layers trained
 #
-# Our encoder is frozen. It reaches 83% on SST-2 and 44% on SST-5; the paper's encoders reach 95 and 56. Perhaps the
-# losses come closer to one another if the model gets fewer sentences wrong. If you have a GPU, you can find out by
-# training all layers: `make reproduce TABLE=9 PROFILE=paper`.
-# [From here to the paper](../docs/from_here_to_the_paper.md) tells you how many hours that takes.
+# Our encoder is frozen. Its accuracy is 83% on SST-2 and 44% on SST-5. The paper's encoders have 95% and 56%. Perhaps
+# the losses come closer to one another if the model gets fewer sentences wrong. If you have a GPU, you can find out
+# by training all layers: `make reproduce TABLE=9 PROFILE=paper`. [From here to the
+# paper](../docs/from_here_to_the_paper.md) tells you how many hours that takes.
 
 # %% [markdown]
 # ## Summary

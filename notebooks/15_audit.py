@@ -28,7 +28,7 @@
 # - **You need** precision, recall and F1 (chapter 03).
 # - **You will be able to** check a table of scores by arithmetic, and say what rounding, averaging or a
 #   definition could explain and what they could not.
-# - **Time** under a minute on a CPU; a GPU does not help.
+# - **Time** under a minute on a CPU. A GPU does not help.
 #
 # </details>
 
@@ -67,6 +67,12 @@ def label(row):
     return f"T{row.table} {row.corpus_title}: {row.model}"
 
 
+def signed(points):
+    """A difference with its sign; what rounds to zero has none."""
+    text = f"{points:+.2f}".replace("-", "−")
+    return "0.00" if text in {"+0.00", "−0.00"} else text
+
+
 def beyond_rounding(row):
     """Printed F1 minus that of P and R, in points; 0 where rounding explains it."""
     bounds = zip(row.bounds("precision"), row.bounds("recall"), strict=True)
@@ -76,7 +82,7 @@ def beyond_rounding(row):
     return 0 if low <= most and least <= high else row.f1 - 2 * p * r / (p + r)
 
 
-# %% mystnb={"code_prompt_show": "Code of Figure 15.1", "figure": {"caption": "Figure 15.1. The fifteen rows whose numbers do not agree: printed F1 minus the F1 of the printed P and R, in points.", "name": "fig-15-1"}, "image": {"alt": "Fifteen horizontal bars. Nine go to the right, up to +0.72 for focal loss on UD 1.4. Six go to the left: two by a hundredth, then OntoNotes 5 BERT-MRC -0.33, CoNLL 2003 BERT-MRC -0.42, DSC on tweets -0.62 and Glyce-BERT on OntoNotes 4 -1.01."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 15.1", "figure": {"caption": "Figure 15.1. The fifteen rows whose numbers do not agree: printed F1 minus the F1 of the printed P and R, in points.", "name": "fig-15-1"}, "image": {"alt": "Fifteen horizontal bars. Nine go to the right, up to +0.72 for focal loss on UD 1.4. Six go to the left: two by a hundredth, then OntoNotes 5 BERT-MRC by 0.33, CoNLL 2003 BERT-MRC by 0.42, DSC on tweets by 0.62 and Glyce-BERT on OntoNotes 4 by 1.01."}} tags=["hide-input"]
 full = [
     row
     for table in tables.values()
@@ -88,7 +94,7 @@ fig, ax = plt.subplots(figsize=(6.6, 4.1))
 ax.barh(list(gap), list(gap.values()), color="#D55E00")
 for y, value in enumerate(gap.values()):
     at, side = (value + 0.02, "left") if value > 0 else (value - 0.02, "right")
-    ax.text(at, y, f"{value:+.2f}", va="center", ha=side, size=8.5)
+    ax.text(at, y, signed(value), va="center", ha=side, size=8.5)
 ax.axvline(0, color="black", linewidth=1)
 ax.tick_params(axis="y", labelsize=8.5)
 ax.invert_yaxis()
@@ -102,7 +108,7 @@ plt.show()
 # on UD 1.4 and DSC on the tweets. The first of them is a full point too low, which is more than most gains in
 # the paper.
 #
-# The numbers are those of the final version of the paper; the second arXiv version prints the same. Before we
+# The numbers are those of the final version of the paper, and the second arXiv version prints the same. Before we
 # call a row wrong, we must know how much rounding can do.
 #
 # ## 15.1 What rounding allows
@@ -113,8 +119,8 @@ plt.show()
 #
 # $$ \mathrm{F1} = H(P, R) = \frac{2 P R}{P + R} \tag{15.1} $$
 #
-# In words: twice the product, divided by the sum. However, the printed numbers are rounded. A printed 92.33 was
-# anything from 92.325 to 92.335. So the question is not whether the three printed numbers fit exactly. It is
+# In words: twice the product, divided by the sum. However, the printed numbers are rounded. A printed 92.33 can have
+# been anything from 92.325 to 92.335. So the question is not whether the three printed numbers fit exactly. It is
 # whether *any* P and R inside their intervals have an F1 that rounds to what is printed.
 #
 # To find the smallest and the largest possible F1, we ask how H changes when P or R grows. Its slopes are
@@ -297,10 +303,11 @@ for row in off:
         print(f"  {label(row):34} {gap:.2f} below: P − R with standard deviation {spread:.1f}")
 
 # %% [markdown]
-# In nine of the fifteen rows the printed F1 lies above that of P and R, which a mean over runs cannot cause.
-# Of the six below, two miss by a hundredth. For these two, precision minus recall needs a standard deviation
-# of about 2 points over the runs, which is plausible. For the other four it would have to be 11 to 18 points,
-# too much for runs of one model. A mean over runs could therefore explain two rows, and thirteen remain.
+# In nine of the fifteen rows the printed F1 lies above that of P and R, which a mean over runs cannot cause. Of the
+# six below, two miss by a hundredth. For these two, precision minus recall needs a standard deviation of about 2
+# points over the runs, which is plausible. For the other four it would have to be 11 to 18 points, too much for runs
+# of one model. A mean over runs could therefore explain two rows, and thirteen remain. If you publish means yourself,
+# print the mean of the F1s, and say so.
 
 # %% tags=["remove-cell"]
 wanted = {
@@ -470,8 +477,9 @@ print(f"{len(gains)} gains, {len(inexact)} differ by a hundredth, {len(impossibl
 pd.DataFrame(inexact, columns=["row", "score", "baseline", "printed gain"]).set_index("row")
 
 # %% [markdown]
-# Three gains differ by a hundredth, which rounding explains. So all ninety gains follow from the printed
-# scores. It also means that if a printed F1 is wrong, its gain is wrong with it.
+# Three gains differ by a hundredth, which rounding explains. So all ninety gains follow from the printed scores. It
+# also means that if a printed F1 is wrong, its gain is wrong with it. So before you quote a gain, check both of its
+# scores.
 #
 # Next we look at numbers that are not scores.
 
@@ -588,23 +596,24 @@ for number in (3, 4, 5):
         own = [r for r in tables[number].rows if r.corpus == corpus and "delta" in r.printed]
         base = tables[number].baseline(own[0])
         gain = {r.loss: recomputed(r)[0] - recomputed(base)[0] for r in own}
-        cells = [f"{r.printed['delta']} → {gain[r.loss]:+.2f}" for r in own]
+        cells = [f"{signed(float(r.printed['delta']))} → {signed(gain[r.loss])}" for r in own]
         best = max(gain, key=gain.get) if max(gain.values()) > 0 else "ce"
         first = max(own, key=lambda r: r.f1).loss
         changes[f"T{number} {own[0].corpus_title}"] = [*cells, first.upper(), best.upper()]
 pd.DataFrame(changes, ["FL", "DL", "DSC", "best, printed", "best, computed"]).transpose()
 
 # %% [markdown]
-# Each row is one corpus, and you can read it in two steps: did a gain change, and did the winner change? In
-# Table 3 one gain changes, in Table 4 all of them do. DSC's gain on the tweets is about four times what is
-# printed, so this error works *against* the paper's method. DSC remains first on eight of the nine corpora.
+# Each row is one corpus, and you can read it in two steps: did a gain change, and did the winner change? In Table 3
+# one gain changes, in Table 4 all of them do. DSC's gain on the tweets is about four times what is printed, so this
+# error works *against* the paper's method. DSC remains first on eight of the nine corpora. So most of the order in
+# these tables does not depend on the contradictions.
 #
 # The exception is CoNLL 2003. There the recomputed F1 of the baseline is higher, and all three losses are
 # **below** it. The sentence "DSC outperforms BERT-MRC by +0.29" therefore holds only if the baseline's P or R
 # is misprinted.
 #
-# The other tables give us less to work with. **Tables 6 and 9** print no P and R. **No table** names a seed,
-# a number of runs or a spread, and [chapter 17](17_when_does_dice_help.ipynb) shows why you need them.
+# With the other tables we can do fewer tests. **Tables 6 and 9** print no P and R. **No table** names a seed, a
+# number of runs or a spread, and [chapter 17](17_when_does_dice_help.ipynb) shows why you need them.
 #
 # **Table 7** calls its scores F1. However, all four of its baselines have the same digits as *accuracies on the
 # development sets* of GLUE. These were published before, in one table {cite}`liu2019roberta`, for BERT-large
@@ -683,7 +692,7 @@ claim(
 claim(
     "all three losses are below it",
     computed.loc["T5 CoNLL 2003", ["fl", "dl", "dsc"]].tolist()
-    == ["+0.06 → -0.35", "+0.12 → -0.29", "+0.29 → -0.13"],
+    == ["+0.06 → −0.35", "+0.12 → −0.29", "+0.29 → −0.13"],
 )
 
 # %% [markdown]
@@ -743,9 +752,9 @@ for row in tables[5].rows:
 # averages over runs. Or a zero was added: 94.90 may be a 94.9 with one digit, and a count exists for that
 # one.
 #
-# Or the test set is another one. DSC's accuracy on SST-2 fits a count of the development set as well as one of
-# the test set ([section 13.6](13_accuracy_tasks.ipynb)). So from a printed accuracy alone you cannot say on
-# which set it was measured.
+# Or the test set is another one. DSC's accuracy on SST-2 fits a count of the development set as well as one of the
+# test set ([section 13.6](13_accuracy_tasks.ipynb)). So from a printed accuracy alone you cannot say on which set it
+# was measured. In your own tables, name the set and the number of runs.
 
 # %% tags=["remove-cell"]
 claim(
@@ -919,9 +928,9 @@ for cell, text in enumerate(printed_row):
 print("one digit that fixes it:", fixes or "there is none")
 
 # %% [markdown]
-# **Exercise 15.6 (small research).** Take any paper with a table of P, R and F1, type in twenty rows, and run your `check`.
-# What share fails? For this paper, split the rows into three groups: those that cite a work for their numbers,
-# those that cite one for the method alone (Devlin et al.), and those that cite none.
+# **Exercise 15.6 (small research).** Take any paper with a table of P, R and F1, type in twenty rows, and run your
+# `check`. What share fails? For this paper, split the rows into three groups. The first cite a work for their
+# numbers, the second cite one for the method alone (Devlin et al.), and the third cite none.
 
 # %% mystnb={"code_prompt_show": "Solution 15.6"} tags=["solution", "hide-cell"]
 for name, rows in (

@@ -27,7 +27,7 @@
 # - **For** anyone whose dice loss does not move, turns NaN, or trains and finds nothing.
 # - **You need** PyTorch, and the dice loss of chapter 04 at set level.
 # - **You will be able to** find the cause from the symptom, fix it, and check any loss with one call.
-# - **Time** one to two minutes on a CPU; a GPU does not help.
+# - **Time** one to two minutes on a CPU. A GPU does not help.
 #
 # </details>
 
@@ -396,10 +396,9 @@ pd.DataFrame(rows, ["error rate", "2/3 of it", "this loss", "Eq. 8"]).T
 # If it is wrong, it costs $1 - γ/(2+γ) = 2/3$. So the loss **is** the error rate, times two thirds, and the
 # table confirms it.
 #
-# The released code goes one step further and takes each example and each class alone. With γ = 1 that is the
-# error rate itself. The paper's per-example losses ([Eq. 7](eq-7)) follow accuracy, too ([chapter
-# 04](04_dice_loss.ipynb)). If you chose dice because accuracy ignores your entities, you have not got what you
-# wanted.
+# The released code goes one step further and takes each example and each class alone. With γ = 1 that is the error
+# rate itself. The paper's per-example losses ([Eq. 7](eq-7)) follow accuracy, too ([chapter 04](04_dice_loss.ipynb)).
+# If you chose dice because accuracy ignores your entities, this loss does not give you what you wanted.
 
 # %% [markdown]
 # **Recognise it.** Compare the loss with `(prediction != y).float().mean()` at two hard predictions. If one is
@@ -611,8 +610,8 @@ pd.DataFrame(rows, ["loss", "DiceLoss", "gradient of O's logit"]).T
 # You may never see this on a GPU, because torch's autocast runs softmax and sum in float32 and hides the fault.
 # It shows in a model that was loaded in half precision, and in a loss that sums by `einsum`.
 #
-# **Recognise it.** Compare `loss(logits.float(), y)` with `loss(logits, y)`; they should be nearly equal.
-# **Fix.** Cast to float32 at the top of the loss.
+# **Recognise it.** Compare `loss(logits.float(), y)` with `loss(logits, y)`. The two should be nearly equal. **Fix.**
+# Cast to float32 at the top of the loss.
 #
 # ## 16.11 Mining that keeps none
 #
@@ -659,9 +658,9 @@ kept_for = {k: kept_of(1000, k) for k in (0, 1, 2, 3, 30)}
 pd.Series(kept_for, name="kept").rename_axis("wanted").to_frame().T
 
 # %% [markdown]
-# Read the table from left to right. Nearly all negatives are kept where 0 or 1 is wanted, none where 2 are, and
-# k − 2 from then on. The released scripts want 0.3 negatives for each positive. So k stays at 0 or 1 up to six
-# positives in a batch, and nothing is mined there.
+# Read the table from left to right. If 0 or 1 negative is wanted, nearly all are kept. If 2 are wanted, none is kept,
+# and for larger k the code keeps k − 2. The released scripts want 0.3 negatives for each positive. So k stays at 0 or
+# 1 up to six positives in a batch, and nothing is mined there.
 
 # %% [markdown]
 # **Recognise it.** Count the negatives that get a gradient, and count the batches without a positive. **Fix.**
@@ -669,7 +668,7 @@ pd.Series(kept_for, name="kept").rename_axis("wanted").to_frame().T
 #
 # These were the nine faults. However, not every strange curve is a fault.
 #
-# ## 16.12 What is no bug and looks like one
+# ## 16.12 What looks like a fault and is none
 #
 # **Right answers drift back.** [Eq. 12](eq-12) as printed, with $α = 1$, lowers the probability of every
 # positive that is above one half. [Chapter 06](06_self_adjusting_dice.ipynb) shows why. With a small α, at
@@ -713,11 +712,13 @@ for loss in (clamped, whole):
     print(f"a positive at logit −12, {loss.__name__}: gradient {slope:.3f}")
 
 # %% [markdown]
-# The clamped loss has lost nearly all of its gradient, exactly where the model needs it most.
+# The clamped loss has lost nearly all of its gradient, exactly where the model needs it most. If your cross entropy
+# takes the logarithm of a probability, compute it from the logits instead.
 #
-# **Jumpy curves.** A batch with few positives says little about the whole set. With 1% positives 85% of the
-# batches of 16 have none at all, and so have 8% of the batches of 256. A loss that jumps from batch to batch is
-# then no sign of a fault.
+# **Jumpy curves.** A batch with few positives says little about the whole set. For example, take data with 1%
+# positives. Of the batches of 16 examples, 85% have no positive at all, and of the batches of 256, still 8%. A loss
+# that jumps from batch to batch is then no sign of a fault. If you want to see the trend, look at the mean over many
+# batches, or take larger ones.
 
 # %% [markdown]
 # ## 16.13 One call

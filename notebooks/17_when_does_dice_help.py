@@ -35,8 +35,8 @@
 # - **You need** chapters [02](02_cross_entropy.ipynb) and [04](04_dice_loss.ipynb).
 # - **You will be able to** read a comparison of two losses with its scatter and its power, and to say how many
 #   runs your claim needs.
-# - **Time** half a minute on a CPU; a GPU does not help. The runs are kept: [a page](../docs/evidence_2.md) has
-#   all of their scores, and `make study` makes those that are missing.
+# - **Time** half a minute on a CPU. A GPU does not help. The runs are kept: [a page](../docs/evidence_2.md) has all
+#   of their scores, and `make study` makes those that are missing.
 #
 # </details>
 
@@ -102,9 +102,9 @@ plt.show()
 # runs it, before the first final run. Therefore we could not choose the question after we had seen the answers. The
 # protocol says:
 #
-# - **Tasks** are in three groups, called *strata*: *tags*; *yes or no*, which are tasks with two classes; and
-#   *rare*, which have more than twenty negatives for each positive, in training and test alike. (The tasks
-#   `qqp_02` and `sst2_02` have so many in training alone, and count as yes or no.)
+# - **Tasks** are in three groups, called *strata*. The first is *tags*. The second is *yes or no*, which are tasks
+#   with two classes. The third is *rare*, with more than twenty negatives for each positive, in training and test
+#   alike. (The tasks `qqp_02` and `sst2_02` have so many in training alone, and count as yes or no.)
 # - **The model** is a frozen all-MiniLM-L6 and a head with one hidden layer, which trains in seconds.
 # - **Form and start of dice**: on tags it is the mean over the classes that the batch has. On tasks with two
 #   classes it is taken over the positive class alone. Its output bias starts near 0, so the contrast compares
@@ -181,9 +181,9 @@ print(f"WNUT 2017: {example.mean():+.2f} [{low:+.2f}, {high:+.2f}]")
 # searches, the variance comes out too small by the factor $(n - 1)/n$. The third line of the cell corrects
 # this.)
 #
-# Now each task $t$ has a difference $d_t$ with its uncertainty. But you do not care about our tasks; you care about yours.
-# To speak about tasks that we have not tried, we want to know what a typical difference is, and how much it varies from
-# task to task. Therefore we take $d_t$ apart:
+# Now each task $t$ has a difference $d_t$ with its uncertainty. But you do not care about our tasks. You care about
+# yours. To speak about tasks that we have not tried, we want to know what a typical difference is, and how much it
+# varies from task to task. Therefore we take $d_t$ apart:
 #
 # $$
 # d_t = \mu + s_{\text{stratum}(t)} + b_{\text{source}(t)} + c_t + \varepsilon_t
@@ -201,6 +201,7 @@ for name, mean in {"over all": p.over_all, **p.strata}.items():
 print(f"between sources {p.source:.2f}, between their tasks {p.task:.2f}")
 print(f"test that |mu| is 0.5 or more: p = {p.equivalent:.3f}")
 print(f"a mu of {p.detectable:.2f} would be found four times in five")
+
 
 # %% [markdown]
 # **The gain of dice over cross entropy, both tuned, is −0.25 points of F1.** The 95% interval, from −0.79 to
@@ -229,13 +230,14 @@ print(f"a mu of {p.detectable:.2f} would be found four times in five")
 # With tuned thresholds, then, there is little to gain. But many people never tune a threshold. What is the answer for them?
 
 # %% mystnb={"code_prompt_show": "The mean without each source"} tags=["hide-cell"]
+def with_interval(e, digits=2):
+    """A mean with its 95% interval."""
+    text = f"{e.mean:+.{digits}f} [{e.low:+.{digits}f}, {e.high:+.{digits}f}]"
+    return text.replace("-", "−")
+
+
 without = searched.without_each_source(effects)
-pd.DataFrame(
-    {
-        name: {"mean without it": f"{e.mean:+.2f} [{e.low:+.2f}, {e.high:+.2f}]"}
-        for name, e in without.items()
-    }
-).T
+pd.DataFrame({name: {"mean without it": with_interval(e)} for name, e in without.items()}).T
 
 # %% [markdown]
 # ## 17.3 At argmax, and the rivals
@@ -264,12 +266,12 @@ for ax, how in zip(axes, ("argmax", "tuned"), strict=True):
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9)
 plt.show()
 
-# %% mystnb={"code_prompt_show": "Code of this table", "figure": {"caption": "The secondary questions, in points of F1, with 95% intervals; p after Holm's correction for all of them."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table", "figure": {"caption": "The secondary questions, in points of F1, with 95% intervals; the p-values are corrected by Holm's method for all of these questions. The row *for e times as many positives* says how much the difference above it grows if validation has 2.7 times as many positives."}} tags=["hide-input"]
 family = searched.secondary(tasks)
 pd.DataFrame(
     {
         name: {
-            "difference": f"{e.mean:+.2f} [{e.low:+.2f}, {e.high:+.2f}]",
+            "difference": with_interval(e),
             "p": f"{corrected:.3f}",
         }
         for name, (e, corrected) in family.items()
@@ -315,7 +317,7 @@ extension = {
     }.items()
     for how in ("tuned", "argmax")
 }
-as_text = {key: f"{e.mean:+.2f} [{e.low:+.2f}, {e.high:+.2f}]" for key, e in extension.items()}
+as_text = {key: with_interval(e) for key, e in extension.items()}
 pd.Series(as_text).unstack()[["tuned", "argmax"]]
 
 # %% [markdown]
@@ -339,11 +341,11 @@ pd.Series(as_text).unstack()[["tuned", "argmax"]]
 # - **Losses**: cross entropy and dice, each from the log prior and from a bias near 0, and class weights from
 #   a bias near 0. In yes-or-no tasks dice has two forms: over the positive class alone,
 #   `DiceLoss(classes=[1])`, and over both classes, `DiceLoss()`.
-# - **Corpora**: the entities of CrossNER politics (518 sentences) and of WNUT 2017 (1,000); the pairs of
-#   MRPC; and the label `fear` of GoEmotions, which has seventy negatives for each positive.
-# - **Steps**: one long run has a constant learning rate. After 16, 32, ... 256 steps we copy it, and train
-#   the copy for a fifth more steps, while its learning rate falls to zero. So each point below is a finished
-#   run, and the longest has 307 steps.
+# - **Corpora**: two have entities, CrossNER politics (518 sentences) and WNUT 2017 (1,000). The third has the pairs
+#   of MRPC. The fourth is the label `fear` of GoEmotions, which has seventy negatives for each positive.
+# - **Steps**: one long run has a constant learning rate. After 16, 32, ... 256 steps we copy the model. We train the
+#   copy for a fifth more steps, while its learning rate falls to zero. So each point below is a finished run, and the
+#   longest has 307 steps.
 # - **Search**: each loss, start and corpus has a learning rate of its own for short runs and one for long
 #   runs, chosen on two draws. The threshold is tuned on validation data. Then six other draws are trained.
 # - **Measure**: the mean height of a curve of F1 over the logarithm of the steps. We call it the area under
@@ -362,7 +364,7 @@ for ax in axes[:, 1]:
 fig.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9)
 plt.show()
 
-# %% mystnb={"code_prompt_show": "Code of this table", "figure": {"caption": "The area under F1 over the logarithm of the steps, minus that of cross entropy from the log prior, in points, with 95% intervals over draws and test sentences; thresholds tuned. No interval is corrected for the others."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table", "figure": {"caption": "The area under F1 over the logarithm of the steps, minus that of cross entropy from the log prior, in points, with 95% intervals over draws and test sentences; thresholds tuned. The intervals are not corrected for the number of comparisons."}} tags=["hide-input"]
 area = {
     (task, arm): speed.faster(layers[task], arm, "ce_start", "tuned")
     for task in speed.CORPORA
@@ -371,21 +373,19 @@ area = {
 }
 rows = {}
 for (task, arm), e in area.items():
-    rows.setdefault(speed.ARMS[arm], {})[speed.CORPORA[task]] = (
-        f"{e.mean:+.1f} [{e.low:+.1f}, {e.high:+.1f}]" if e else ""
-    )
+    rows.setdefault(speed.ARMS[arm], {})[speed.CORPORA[task]] = with_interval(e, 1) if e else ""
 pd.DataFrame(rows).T
 
 # %% [markdown]
-# **What does the start do to cross entropy?** With its bias near 0, cross entropy is about five points lower
-# on both corpora of entities, and two points lower on MRPC. On the rare label it is 45 points lower. After
-# 307 steps its mean F1 is 26 there, and that of cross entropy from the log prior is 63.
+# **What does the start do to cross entropy?** With its bias near 0, cross entropy is about five points lower on both
+# corpora of entities, and two points lower on MRPC. On the rare label it is 45 points lower. After 307 steps its mean
+# F1 is 26 there. From the log prior it is 63.
 #
-# **What does it do to dice?** That depends on the task. On the rare label the start decides for dice as well. Over
-# the positive class alone, dice from near 0 still has an F1 of 1.5 after 307 steps, and from the log prior it has 62.
-# `DiceLoss()`, over both classes, is less fragile: it reaches 54 from near 0, and 62 from the log prior. On
-# entities a start near 0 does dice no harm. On politics it is even better than the log prior, by 2.6
-# points, and on WNUT 2017 we cannot tell which start is better.
+# **What does the start do to dice?** That depends on the task. On the rare label the start decides for dice as well.
+# Over the positive class alone, dice from the log prior reaches an F1 of 62 after 307 steps. From near 0 it still has
+# an F1 of 1.5. `DiceLoss()`, over both classes, is more robust: it reaches 54 from near 0, and 62 from the log prior.
+# On entities a start near 0 does dice no harm. On politics it is even better than the log prior, by 2.6 points, and
+# on WNUT 2017 we cannot tell which start is better.
 #
 # **Why does dice over the positive class fail from near 0?** Six batches in ten hold no positive. Such a
 # batch can only lower probabilities ([section 4.5](04_dice_loss.ipynb)). From near 0 every example starts

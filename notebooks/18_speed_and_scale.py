@@ -28,7 +28,7 @@
 #   06](06_self_adjusting_dice.ipynb) for its exponent.
 # - **You will be able to** write a loss of your own in 25 lines, and say what it costs beside the rest of a
 #   step. You can keep it exact over processes and micro-batches, and save time where it goes.
-# - **Time** about half a minute on a CPU; a GPU does not help. Section 18.2 has recorded times of one GPU.
+# - **Time** about half a minute on a CPU. A GPU does not help. Section 18.2 has recorded times of one GPU.
 #
 # </details>
 
@@ -350,9 +350,9 @@ for options in (
 # %% [markdown]
 # ## 18.2 What a loss costs
 #
-# We measure first on a CPU. `make bench` times forward and backward of every loss on one thread, in turn with
-# torch's cross entropy and the dice losses of other packages. The table has its last recorded run in
-# milliseconds. A column such as 4096×9 means 4,096 sub-words and nine classes.
+# We measure first on a CPU. `make bench` times forward and backward of every loss on one thread, in turn with torch's
+# cross entropy and the dice losses of other packages. The table has its last recorded run in milliseconds. For
+# example, the column 4096×9 has 4,096 sub-words and nine classes.
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["nbval-check-output", "hide-input"]
 rows = pd.DataFrame(bench["rows"])
@@ -383,7 +383,8 @@ print("share of it, in percent:")
 share.round(3)
 
 # %% [markdown]
-# No loss takes a five-thousandth of the step on a CPU. In other words, the encoder does nearly all of the work.
+# On a CPU every loss takes less than a five-thousandth of the step. In other words, the encoder does nearly all of
+# the work.
 
 # %% [markdown]
 # A GPU is different. It computes these small tensors so fast that starting each operation takes longer than the
@@ -700,9 +701,9 @@ print(f"papermill, kernel, imports: {beyond:.0f} seconds a run")
 # %% [markdown]
 # That is little beside an hour of training, and much beside a minute.
 #
-# We keep the records of one GPU in `results/gpu/`: the chapters 08 to 11 from both starts, eleven runs of Table
-# 7, times of the losses and the speed of four encoders. [The page on reproducing](../docs/reproduce.md) says
-# what they reached. No run on several cards is kept.
+# We keep the records of one GPU in `results/gpu/`. They have the chapters 08 to 11 from both starts, eleven runs of
+# Table 7, the times of the losses and the speed of four encoders. [The page on reproducing](../docs/reproduce.md)
+# says what they reached. No run on several cards is kept.
 
 # %% [markdown]
 # ## Summary
@@ -710,7 +711,7 @@ print(f"papermill, kernel, imports: {beyond:.0f} seconds a run")
 # - A module needs more than a formula: margins and logarithms instead of $1 - p$, rows that do not count, and
 #   sums in float32 ([Eq. 18.1](eq-18-1), [18.2](eq-18-2)).
 # - The loss is a small part of a step. Choose it by what it learns.
-# - Set level means one set. Over processes, set `process_group="world"`; over micro-batches, take two passes.
+# - Set level means one set. Over processes, set `process_group="world"`. Over micro-batches, take two passes.
 # - To save time, look at padding and tensors of pairs first, then at half precision, and last at the loss.
 
 # %% [markdown]

@@ -16,10 +16,10 @@
 # You have few positives, and somebody tells you not to bother with dice. Take class-balanced weights, they say, or focal loss, or logit
 # adjustment, or throw some negatives away. Each of these remedies has a paper that shows a gain. Do they all do the same thing?
 #
-# In this chapter we write each of them in a line or two and put one question to all: where is its threshold?
-# We will see that most of them move the threshold and do little else. On twenty-seven real tasks class
-# weights gain 4.1 points of F1 over cross entropy at argmax, Tversky loss gains 3.3 and dice 1.8. However, if
-# the thresholds of both losses are tuned, none of eight remedies is distinguishable from cross entropy.
+# In this chapter we write each of them in a line or two and put one question to all: where is its threshold? We will
+# see that most of them move the threshold and do little else. On twenty-seven real tasks we compare them with cross
+# entropy at argmax. Class weights gain 4.1 points of F1, Tversky loss gains 3.3 and dice 1.8. However, if the
+# thresholds of both losses are tuned, none of eight remedies is distinguishable from cross entropy.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -29,7 +29,7 @@
 #   threshold of set-level dice ([section 4.3](04_dice_loss.ipynb)).
 # - **You will be able to** say which threshold a loss has built in, and to say whether a remedy only moves
 #   the threshold or also changes the model.
-# - **Time** about a minute on a CPU; a GPU does not help.
+# - **Time** about a minute on a CPU. A GPU does not help.
 #
 # </details>
 
@@ -187,10 +187,10 @@ pd.DataFrame(both, ["Eq. 19.1", "on a grid"]).T.round(3)
 
 
 # %% [markdown]
-# Focal loss is known as a remedy for imbalance. You may therefore be surprised that its threshold is 0.5 with
-# every exponent. The reason is that it spends less on the easy examples of *both* labels. (Its second
-# parameter, α, is a weight as in [Eq. 2](eq-2), and a weight does move the threshold.) Which remedies use the
-# fact that one class is rarer? The next one is given the share of positives as a number.
+# Focal loss is known as a remedy for imbalance. You may therefore be surprised that its threshold is 0.5 with every
+# exponent. The reason is that it gives a lower weight to the easy examples of *both* labels. (Its second parameter,
+# α, is a weight as in [Eq. 2](eq-2), and a weight does move the threshold.) Which remedies use the fact that one
+# class is rarer? The next one is given the share of positives as a number.
 
 # %% [markdown]
 # ## 19.2 The prior, in three places
@@ -327,8 +327,8 @@ balanced.round(3)
 # ## 19.4 Margins: LDAM
 #
 # (eq-19-5)=
-# Another idea: let the right class win by a margin, and by a larger one if it has few examples. This is what
-# label-distribution-aware margins do {cite}`cao2019`. In training the margin is subtracted from the logit of
+# You can also let the right class win by a margin, and by a larger one if it has few examples. This is what
+# label-distribution-aware margins (LDAM) do {cite}`cao2019`. In training the margin is subtracted from the logit of
 # the right class, so that it has to win by at least this much:
 #
 # $$
@@ -376,10 +376,10 @@ margins.rename_axis("largest margin").round(3)
 
 
 # %% [markdown]
-# With the usual largest margin of 0.5 the threshold is 0.473, and with one of 15 it is back at 0.500. (The
-# published code multiplies normalised logits by 30, which turns 0.5 into 15.) So margins alone hardly move
-# the threshold. The authors of LDAM also change the weights late in training. This moves the threshold, and
-# it may change the model, as section 19.8 shows for weights.
+# With the usual largest margin of 0.5 the threshold is 0.473, and with one of 15 it is back at 0.500. (The published
+# code multiplies normalised logits by 30, which turns 0.5 into 15.) So margins alone hardly move the threshold. The
+# authors of LDAM also change the weights late in training. This moves the threshold, and it may change the model, as
+# section 19.8 shows for weights. So if you use LDAM, tune its threshold as well.
 #
 # ## 19.5 Poly loss
 #
@@ -405,9 +405,9 @@ print(f"ε-term {added:.5f}; γ times Eq. 6, γ a million, {dice_term:.5f}")
 
 
 # %% [markdown]
-# The new term is $|p - y|$. We have met it before: it is γ times the dice loss of one example ([Eq. 6](eq-6))
-# as γ → ∞ ([section 3.5](03_dice_and_f1.ipynb)). Poly loss is symmetric, and its threshold is 0.5. So it
-# cannot raise F1 by moving the threshold.
+# The new term is $|p - y|$. We have met it before: it is γ times the dice loss of one example ([Eq. 6](eq-6)) as γ →
+# ∞ ([section 3.5](03_dice_and_f1.ipynb)). Poly loss is symmetric, and its threshold is 0.5. So it cannot raise F1 by
+# moving the threshold, and you still have to tune yours.
 
 # %% [markdown]
 # ## 19.6 Asymmetric loss, for many labels
@@ -467,9 +467,10 @@ labelled = pd.DataFrame(rows)
 labelled.round(3)
 
 # %% [markdown]
-# At 1% the best threshold is near that of the asymmetric loss, which is ahead of cross entropy. At 20% the
-# asymmetric loss is behind. The threshold of dice follows the data, and so does a threshold that you tune for
-# each label. Neither of them needs to know the share in advance.
+# At 1% the best threshold is near that of the asymmetric loss, which is ahead of cross entropy. At 20% the asymmetric
+# loss is behind. The threshold of dice follows the data, and so does a threshold that you tune for each label.
+# Neither of them needs to know the share in advance. So if your labels have different shares, tune a threshold for
+# each label before you search γ₋.
 #
 # ## 19.7 Negative sampling
 #
@@ -505,10 +506,10 @@ sampling = sampling.rename_axis("negatives per positive")
 sampling.round(3)
 
 # %% [markdown]
-# F1 at m > 0 rises and falls with the threshold. With the shift taken back, all values of F1 are within 0.02
-# of each other, even where only a tenth of the examples is used. So here the discarded negatives taught the
-# model almost nothing. (In entity recognition negatives are sampled for another reason, too: unlabelled
-# entities hide among them {cite}`li2021unlabeled`.)
+# F1 at m > 0 rises and falls with the threshold. With the shift taken back, all values of F1 are within 0.02 of each
+# other, even where only a tenth of the examples is used. So here the discarded negatives taught the model almost
+# nothing. If you sample to save time, take the shift back, or tune the threshold. (In entity recognition negatives
+# are sampled for another reason, too: unlabelled entities hide among them {cite}`li2021unlabeled`.)
 #
 # ## 19.8 One axis
 #
@@ -543,9 +544,9 @@ plt.show()
 #
 # ### What else do they do?
 #
-# Can a remedy change the model? If no linear model is right, different losses may choose different ones. We
-# try it on `misspecified_blobs`, the toy of chapters 04 to 07 that no line can separate well: ten data sets,
-# and all losses have a threshold tuned on the training set.
+# Can a remedy change the model? If no linear model is right, different losses may choose different ones. We try it on
+# `misspecified_blobs`, the toy of chapters 04 to 07 that no line can separate well. There are ten data sets, and all
+# losses have a threshold tuned on the training set.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 contest = {
@@ -603,15 +604,15 @@ pd.DataFrame(rows).T
 # can see.
 #
 # How sure are these gains? The intervals of logit adjustment, class weights and dice exclude 0, but after a
-# correction for the number of questions in the study none of these gains is significant. The gains are not
-# spread evenly either. On tasks of tags all gains are within a point of 0. They are largest on two tasks that
-# have 2% positives in training and 10% in the test. There class weights gain 20 to 25 points, and Tversky
-# loss 14 to 19.
+# correction for the number of questions in the study none of these gains is significant. The gains are not spread
+# evenly either. On tasks of tags all gains are within a point of 0. They are largest on two tasks that have 2%
+# positives in training and 10% in the test. There class weights gain 20 to 25 points, and Tversky loss gains 14
+# to 19.
 #
 # **With tuned thresholds** the intervals of all remedies include 0, and no mean is further from 0 than a third of a
-# point. So real text looks like the first toy, whose model was right: we saw no gain from a better model. One caution: for Tversky loss more than a
-# third of the winners of the first search took the largest number of steps that we allowed, so longer training might change its
-# numbers.
+# point. So real text looks like the first toy, whose model was right: we saw no gain from a better model. One caution
+# remains. For Tversky loss, more than a third of the winners of the first search took the largest number of steps
+# that we allowed. So longer training might change its numbers.
 #
 # *The start.* Cross entropy from a bias near 0 is as good as from the log prior, at argmax and tuned. A head has up to
 # 3,840 steps here, so this says nothing about the first steps.

@@ -11,15 +11,16 @@
 # ---
 
 # %% [markdown]
-# # 20 Spans: two hundred negatives for each positive
+# # 20 Spans: hundreds of negatives for each positive
 #
 # You have met taggers, which read a sentence word by word. There, a few words in a hundred belong to an entity. A span
 # model works differently: it looks at every run of a few words and asks whether this run is an entity. Now only a few
 # candidates in a thousand are one. If many easy negatives are a reason for dice loss anywhere, they are a reason here.
 #
-# In this chapter we count this imbalance, write a span model, and look closely at a dice loss that a popular span model
-# offers. Then we compare three answers to the imbalance: where the output bias starts, where the threshold lies, and
-# which loss you train with. On WNUT 2017 the first two together do more than any loss.
+# In this chapter we count this imbalance, write a span model, and look closely at a dice loss that a popular span
+# model offers. Then we compare three answers to the imbalance: where the output bias starts, where the threshold
+# lies, and which loss you train with. On WNUT 2017, cross entropy with the right start and a tuned threshold is ahead
+# of every other loss.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -28,8 +29,9 @@
 # - **You need** [chapter 09](09_named_entities.ipynb) for entities, and what set-level dice is
 #   ([chapter 04](04_dice_loss.ipynb)).
 # - **You will be able to** count the imbalance of a span model and write its head in ten lines. You can explain what
-#   an element-wise dice loss does to positives and negatives, and say how many runs a gain of one point takes.
-# - **Time** one to two minutes on a CPU as it is; a GPU helps with a real encoder.
+#   an element-wise dice loss does to positives and negatives, and say how many runs you need to show a gain of one
+#   point.
+# - **Time** one to two minutes on a CPU as it is. A GPU helps with a real encoder.
 #
 # </details>
 
@@ -93,22 +95,23 @@ plt.show()
 # %% [markdown]
 # How many negatives does one positive have? It depends on what the model decides about. On WNUT 2017, if it decides
 # about words, there are 17 negatives for each positive. If it decides about spans, there are 144. But a model with
-# several types of entity asks more than that. It asks of each span and each type: "is this span of this type?" Of these
-# decisions, 870 are negative for each positive one.
+# several types of entity has to decide more than that. It answers for each span and each type: "is this span of this
+# type?" Of these decisions, 870 are negative for each positive one.
 #
-# A corpus with more entities does not escape. On CrossNER politics more than a third of the words are in entities, yet
-# there are still 407 negative decisions for each positive. The reason is how candidates grow: the longer the longest
-# span, the more spans, and the more types, the more decisions. The number of entities stays what it is.
+# A corpus with more entities does not escape this. On CrossNER politics more than a third of the words are in
+# entities, yet there are still 407 negative decisions for each positive. The reason is how candidates grow: the
+# longer the longest span, the more spans, and the more types, the more decisions. The number of entities stays what
+# it is.
 
 # %% [markdown]
 # (a-span-model-that-works)=
 # ## A model that works
 #
-# What does a span model find, and what does it miss? We gave the cells of section 20.5 a real corpus and a pretrained encoder:
-# WNUT 2017 {cite}`derczynski2017wnut`, as in [chapter 09](a-tagger-that-works), and MiniLM, whose six layers are all trained.
-# (With the parameters as they are printed in 20.1, the same cells train in a minute on made-up sentences.) What came of the
-# run is kept as a record, without the corpus's text, and everything in this section is drawn from it.
-# `make real CHAPTER=20` runs it again.
+# What does a span model find, and what does it miss? We gave the cells of section 20.5 a real corpus and a pretrained
+# encoder. The corpus is WNUT 2017 {cite}`derczynski2017wnut`, as in [chapter 09](a-tagger-that-works). The encoder is
+# MiniLM, and all of its six layers are trained. The results of this run are kept as a record, without the text of the
+# corpus, and everything in this section is drawn from that record. The command `make real CHAPTER=20` runs it again.
+# Section 20.1 prints smaller parameters, with which the same cells train on made-up sentences in a minute.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def real_run():
@@ -136,8 +139,11 @@ STARTS = {
 real_runs.learning_curves(real_run(), names=STARTS)
 
 # %% [markdown]
-# The scores on the test sentences follow, with a 95% interval from draws of these sentences. All three remedies
-# had the same learning rate, which was searched for none of them:
+# The count is higher than in Figure 20.1, because that figure counts the validation sentences as well, and these hold
+# more entities.
+#
+# The scores on the test sentences follow, with a 95% interval from draws of these sentences. All three models had the
+# same learning rate, and we searched it for none of them:
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 real_runs.score_table(
@@ -147,17 +153,18 @@ real_runs.score_table(
 )
 
 # %% [markdown]
-# The rows named *cross entropy* start with an output bias of 0. With nearly a thousand negatives for each positive, three passes
-# are not enough to leave that start: at one half this model finds nothing, and with a tuned threshold its F1 is 5.5.
-# The same loss from the log prior has 46.8. Nothing else was changed. Set-level dice also starts at the log prior. It ends
-# 7.4 points lower, and the two intervals do not overlap. But this is one run for each, at a learning
-# rate that suits cross entropy, so do not take it as a verdict on dice; section 20.6 has many draws.
+# The rows named *cross entropy* start with an output bias of 0. With nearly a thousand negatives for each positive,
+# three passes are not enough to leave that start: at one half this model finds nothing, and with a tuned threshold
+# its F1 is 5.5. The same loss from the log prior has 46.8. Nothing else was changed. Set-level dice also starts at
+# the log prior. It ends 7.4 points lower, and the two intervals do not overlap. But this is one run for each, and
+# another learning rate could suit dice better. So do not take it as a verdict on dice. Section 20.6 has many draws.
 #
-# The tagger of [chapter 09](a-tagger-that-works) has 43.6 on the same sentences with the same encoder.
+# Is a span model better than a tagger? The tagger of [chapter 09](a-tagger-that-works) has an F1 of 43.6 on the same
+# sentences with the same encoder. That is one run as well, so we cannot tell.
 #
-# Which errors remain? The table counts what cross entropy from the log prior did with a tuned threshold. An entity has a *wrong
-# boundary* if a span was found that shares a word with it; it is *missed* if none was; and it is *invented* if no word of it
-# belongs to a gold entity.
+# Which errors remain? The table counts the errors of cross entropy from the log prior with a tuned threshold. An
+# entity has a *wrong boundary* if the model found a span that only shares a word with it. It is *missed* if the model
+# found no such span. A found span is *invented* if no word of it belongs to a gold entity.
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).T
@@ -165,11 +172,12 @@ pd.DataFrame(real_run()["errors"]).T
 
 # %% [markdown]
 # Two persons in three are found, and nearly half of the locations. Creative works and groups are mostly missed: their
-# names are made of everyday words, and few names of the test set occur in training. In every type, a wrong boundary is rarer
-# than an entity that is missed altogether.
+# names are made of everyday words, and few names of the test set occur in training. For every type, wrong boundaries
+# are rarer than entities that are missed altogether. So if you want more from this model, look for the names that it
+# never finds, before you repair its boundaries.
 #
-# Finally, the same dozen sentences of our own that the tagger of chapter 09 was given. The brackets hold what the span model
-# found:
+# Finally, we gave the model the same twelve sentences of our own that the tagger of chapter 09 was given. The
+# brackets hold what the span model found:
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def own_sentences(page):
@@ -184,9 +192,10 @@ def own_sentences(page):
 own_sentences(real_run())
 
 # %% [markdown]
-# The model knows cities and full names, and it misses the titles of books and films, as the counts above let us expect. Spans have an
-# error that tags cannot have: *Dr. Imani* and *Okonjo* are two persons, and *Apple still making the iPod* is a product. The
-# model scores each span alone, and nothing tells it that a product has no verb.
+# The model finds every city and most persons, and it misses both titles of works, as the counts above let us expect.
+# Two of its errors show how a span model works. It makes two persons of *Dr. Imani* and *Okonjo*, and it takes *Apple
+# still making the iPod* for a product. It scores each span alone, so nothing tells it that two neighbours belong
+# together, or that a product has no verb.
 
 # %% [markdown]
 # ## 20.1 The parameters
@@ -215,11 +224,13 @@ output_dir: str = ""  # where the record is written; "" keeps nothing
 # ## 20.2 All spans of a sentence
 #
 # Before we train anything, we list what the model has to decide about. A sentence of $n$ words has $n(n+1)/2$ spans,
-# because each span is a choice of a first word and a last word that does not come before it. Most of these spans are
-# long, and entities are short. Therefore we keep only spans of up to $K$ words.
+# because each span is a choice of a first word and a last word that does not come before it. In a sentence of twenty
+# words, most of these spans are longer than five words. But entities are short. Therefore we keep only spans of up to
+# $K$ words.
 #
-# How large should $K$ be? The function `encode` takes the smallest $K$ that covers 99% of the training entities. An entity
-# that is longer has no span, so the model is bound to miss it. `encode` says how many such entities there are:
+# How large should $K$ be? The function `encode` takes the smallest $K$ that covers 99% of the training entities. A
+# longer entity has no span, so the model is bound to miss it. The function also says how many such entities there
+# are:
 
 # %% tags=["nbval-check-output"]
 data = corpora.load(corpus, task="tagging")
@@ -235,16 +246,17 @@ by_width.round(0).astype(int)
 
 
 # %% [markdown]
-# Read the table from the top. Already with two words, most of the spans are no entity. With every further word there
-# are nearly as many negatives as before, but fewer and fewer positives. In other words, long spans are almost pure
-# imbalance. Next we need a model that scores all of these spans at an affordable price.
+# Read the table from the top. Already among spans of one word, there are 139 negatives for each positive. From two
+# words to three, the positives become few, while there are nearly as many negatives as before. In other words, the
+# longer spans hardly add entities, but they add many negatives. Next we need a model that scores all of these spans
+# without using too much memory.
 #
 # ## 20.3 The head
 #
 # We want a score for each span and each type, from three things that we know about the span: its first word, its last
-# word and its width. The usual code lays the vectors of the two words side by side, for every span. This makes a tensor
-# `[B, W, K, 2H]`, which is large, since every word is copied into many spans. A linear layer that follows, however, can
-# be taken apart:
+# word and its width. The usual code lays the vectors of the two words side by side, for every span. For $B$ sentences
+# of $W$ words, whose vectors have $H$ numbers, this makes a tensor `[B, W, K, 2H]`. It is large, because every word
+# is copied into many spans. However, a linear layer that follows can be taken apart:
 #
 # $$ W\,[a; b] = W_1 a + W_2 b $$
 #
@@ -315,11 +327,11 @@ for name, mib in memory.items():
 
 
 # %% [markdown]
-# How much memory does this save? We take a batch of 16 sentences of 40 words, spans of up to 12 words, and
-# vectors as wide as those of BERT-base. For the backward pass, the head that adds keeps 10 MiB. The head with
-# the vectors side by side keeps 53 MiB. These are the heads alone, without the encoder. Both grow with $K$,
-# but neither grows with the square of the sentence length, because $K$ bounds the spans. So the head is
-# cheap, and we can turn to the question of the chapter: which loss should train it?
+# How much memory does this save? We take a batch of 16 sentences of 40 words, spans of up to 12 words, and vectors as
+# wide as those of BERT-base. For the backward pass, the head that adds keeps 10 MiB. The head with the vectors side
+# by side keeps 53 MiB. These are the heads alone, without the encoder. Both grow with $K$. But neither grows with the
+# square of the sentence length, because no span is longer than $K$ words. So the head is cheap, and we can turn to
+# the question of the chapter: which loss should train it?
 
 # %% [markdown]
 # ## 20.4 What an element-wise dice loss does
@@ -330,8 +342,8 @@ for name, mib in memory.items():
 # this form *element-wise*. Does it still do what dice loss is meant to do?
 #
 # (eq-20-1)=
-# The aim is a loss that is low if a prediction and its label overlap, and that cares little about easy examples. Let $y$ be
-# the target and $p$ the probability. In version 0.2.29 the defaults are γ = 1 and ε = 10⁻⁶, and the loss is
+# We want a loss that is low if a prediction and its label overlap, and that gives little weight to easy examples. Let
+# $y$ be the target and $p$ the probability. In version 0.2.29 the defaults are γ = 1 and ε = 10⁻⁶, and the loss is
 #
 # $$ \ell(p, y) = 1 - \frac{2 q y + \varepsilon}{q + y + \varepsilon},
 # \qquad q = (1 - p)^{\gamma}\, p \tag{20.1} $$
@@ -344,10 +356,10 @@ for name, mib in memory.items():
 # with $p$ all the way: it is largest at $p = 1/(1 + \gamma)$. So with the default γ, **a positive comes to
 # rest at one half**, which is exactly where the decision is made.
 #
-# And to a negative? With $y$ at zero only ε is left in the numerator. The slope of the loss is then
-# $\varepsilon / (q + \varepsilon)^2$ times the slope of $q$. Because ε is so small, this is next to nothing,
-# unless $q$ is as small as a thousandth or so. The next cell prints how hard a positive and a negative are
-# pulled up, at four probabilities. Below zero means that they are pulled down:
+# And to a negative? With $y$ at zero only ε is left in the numerator. The slope of the loss is then $\varepsilon / (q
+# + \varepsilon)^2$ times the slope of $q$. Because ε is so small, this is next to nothing, unless $q$ is about a
+# thousandth or less. The next cell prints how hard a positive and a negative are pulled up, at four probabilities. A
+# number below zero means that the example is pulled down:
 
 # %%
 def element_dice(logits, target, gamma=1.0, eps=1e-6):
@@ -373,14 +385,14 @@ for p in (0.01, 0.1, 0.5, 0.9):
 
 
 # %% [markdown]
-# Compare the two columns. At $p = 0.1$ one positive pulls as hard as 13,600 negatives. At $p = 0.01$ it still pulls as hard
-# as 192 of them. So the loss reacts to the positives and hardly to the negatives. Above one half, both directions are
-# wrong: a positive there is pulled back down, and a negative there is pushed further up.
+# Compare the positive and the negative in each line. At $p = 0.1$ one positive pulls as hard as 13,600 negatives. At
+# $p = 0.01$ it still pulls as hard as 192 of them. So the loss reacts to the positives and hardly to the negatives.
+# Above one half, both directions are wrong: a positive is pulled back down, and a negative is pulled further up.
 #
-# In training, however, the model does not see one span at a time. It gives nearly the same probability to all
-# spans that look alike to it. Therefore we now take a group of spans that look alike. One of them is an
-# entity and 187 are not, which is the ratio in the report on GLiNER that section 20.7 looks at. Where does
-# each loss drive the probability of this group?
+# In training, however, the model does not see one span at a time. It gives nearly the same probability to all spans
+# that look alike to it. Therefore we now take a group of spans that look alike. One of them is an entity and 187 are
+# not. This is the ratio in the report on GLiNER that section 20.7 looks at. Where does each loss drive the
+# probability of this group?
 
 # %%
 def pull_of_group(loss, p, negatives=187):
@@ -412,26 +424,26 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# Cross entropy has one place of rest. It is the true probability of the group, 1/188, and every start leads there.
-# Element-wise dice has three, and the start decides which of them the group reaches. Below 0.01 the group is pushed down to
-# zero, and above 0.99 it is pushed up to one. Between them it is pulled to one half. There it stays, although 187
-# of its 188 spans are no entity.
+# With cross entropy the group can come to rest at one place only. It is the true probability of the group, 1/188, and
+# every start leads there. With element-wise dice there are three such places, and the start decides which of them the
+# group reaches. Below 0.01 the group is pulled down to zero, and above 0.99 it is pulled up to one. Between these two
+# values it is pulled to one half. There it stays, although 187 of its 188 spans are no entity.
 #
 # What changes with the imbalance? With more negatives, the lower boundary moves up. It is at 0.003 if there are 21
-# negatives for each positive, and at 0.023 if there are a thousand. In other words, there is always a start from which the
-# loss gives the positives up.
+# negatives for each positive, and at 0.023 if there are a thousand. A bias that starts at the log prior starts at a
+# probability of about a thousandth, which is far below this boundary. So from there the loss gives the positives up.
 #
-# A set-level dice loss does not have this fault. It has one sum over all decisions, and every negative counts
-# in its denominator. Its minimum decides as a threshold at half of the dice coefficient would ([chapter
-# 04](04_dice_loss.ipynb)). So "dice loss" is the name of two quite different things, and we train with both.
+# A set-level dice loss does not have this fault. It has one sum over all decisions, and every negative counts in its
+# denominator. At its minimum, the model decides as if its threshold were half of the best dice coefficient ([chapter
+# 04](04_dice_loss.ipynb)). So "dice loss" is the name of two quite different losses, and we train with both.
 
 # %% [markdown]
 # ## 20.5 The loop
 #
-# Now we train the same model with six remedies, in the same loop. A remedy is a loss together with a start
-# for the output bias. A batch contains padding, and spans that would leave their sentence. We give both the
-# label −100. The losses of the library take the whole batch as one set and leave these places out. For
-# weighted cross entropy, the weight of a positive is the square root of the ratio of negatives to positives.
+# Now we train the same model with six remedies, in the same loop. A remedy is a loss together with a start for the
+# output bias. A batch contains padding, and spans that would reach beyond the end of their sentence. We give both the
+# label −100. The losses of the library take the whole batch as one set and leave these places out. For weighted cross
+# entropy, the weight of a positive is the square root of the ratio of negatives to positives.
 
 # %%
 negative, positive = encoded.counts().sum(0)
@@ -505,13 +517,12 @@ def train(loss, bias, seed):
 
 
 # %% [markdown]
-# A trained model gives probabilities, and you still have to decide. We compare three thresholds. The first is one half. The
-# second is *tuned*: it has the best F1 on the validation split. The third is the *plug-in* threshold, whose
-# F1 would be the best if the probabilities of the model were right. It needs no labels.
+# A trained model gives probabilities, and you still have to decide. We compare three thresholds. The first is one
+# half. The second is *tuned*: it has the best F1 on the validation split. The third is the *plug-in* threshold. It
+# would give the best F1 if the probabilities of the model were right, so it needs no labels.
 #
-# Spans can overlap; of those that do, we keep the one with the highest probability. What if your software can
-# only decide at one half? Then subtract the log-odds of your threshold from the output bias. The decisions
-# are the same.
+# Spans can overlap. Of those that do, we keep the one with the highest probability. What if your software can only
+# decide at one half? Then subtract the log-odds of your threshold from the output bias. The decisions are the same.
 
 # %%
 def decide(model):
@@ -551,10 +562,10 @@ pd.DataFrame(results).T.round(1)
 
 
 # %% [markdown]
-# One run on made-up sentences cannot rank these remedies. But three differences are so large that you can trust them.
-# Plain cross entropy from a bias of 0 still says no to everything after these few steps, and the log prior alone cures it.
-# The element-wise dice loss finds next to nothing at any threshold, as section 20.4 leads us to expect. Every other remedy
-# trains.
+# One run on made-up sentences cannot show which remedy is best. But three results are so clear that you can trust
+# them. First, at one half, cross entropy from a bias of 0 still finds nothing after these few steps, and the log
+# prior alone cures this. Second, the element-wise dice loss finds next to nothing at any threshold, as section 20.4
+# leads us to expect. Third, every other remedy trains.
 #
 # Which errors does the model make? The function `entity_errors.kinds_of_errors` compares tags, so we write
 # the spans that were found as tags:
@@ -656,14 +667,16 @@ page = real_runs.keep(
 # %% [markdown]
 # ## 20.6 On real text
 #
-# On made-up sentences we could not rank the remedies. Can we on real ones? We put the head of section 20.3 on
-# frozen features of MiniLM and train it on four corpora (`python -m studies.spans`). To be fair, every remedy
-# gets the same search: for each draw of training sentences, four trials of learning rate, dropout, start of
-# the bias and its own parameter. For weighted cross entropy this parameter is the power of the ratio, from
-# 0.1 to 1. One half of the validation sentences chooses the trial, and the other half chooses the threshold.
+# On made-up sentences we could not say which remedy is best. Can we say it on real ones? We put the head of section
+# 20.3 on frozen features of MiniLM and train it on four corpora (`python -m studies.spans`). To be fair, every remedy
+# gets the same search. For each draw of training sentences, it has four trials of learning rate, dropout, start of
+# the bias and its own parameter. For weighted cross entropy this parameter is the power of the ratio of negatives to
+# positives, from 0.1 to 1. One half of the validation sentences chooses the trial, and the other half chooses the
+# threshold.
 #
-# The row *element-wise, warm* begins with cross entropy and goes on with element-wise dice. You would do this
-# if you tune a trained model further.
+# Two rows need a word. *Element-wise, warm* begins with cross entropy and goes on with element-wise dice, as you
+# would do if you tune a trained model further. *Sampled negatives* is cross entropy on all positives and a few
+# randomly drawn negatives for each of them.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 NAMES = {
@@ -748,27 +761,27 @@ against_prior("tuned")
 against_prior("half")
 
 # %% [markdown]
-# Read the table of tuned thresholds first. Does any remedy beat cross entropy that starts at the log prior?
-# We see none: no interval lies above zero on any corpus. Set-level dice is about two points behind it on WNUT
-# 2017 and on CrossNER politics, and on the other two corpora its interval includes 0. Weighted cross entropy
-# is behind on three corpora, and so is focal loss. Sampled negatives cost between five and eight points on
-# all but Wikigold. We cannot distinguish dice from self-adjusting dice: no difference larger than 2.2 points
-# was seen on any corpus.
+# Read the table of tuned thresholds first. Does any remedy beat cross entropy that starts at the log prior? We see
+# none: no interval lies above zero on any corpus. The start matters most: from a bias of 0, cross entropy itself is 5
+# to 15 points lower. Set-level dice is about two points lower on WNUT 2017 and on CrossNER politics. On the other two
+# corpora its interval includes 0. Weighted cross entropy is behind on three corpora, and so is focal loss. Sampled
+# negatives cost between five and eight points on all but Wikigold. We cannot distinguish dice from self-adjusting
+# dice: no difference larger than 2.2 points was seen on any corpus.
 #
-# At one half the picture changes. Here set-level dice is ahead on three corpora, by 3 to 9 points. Weighted
-# cross entropy is ahead on all four, and by more on each. However, dice at one half stays 4 to 6 points
-# behind cross entropy with a tuned threshold. So these gains matter to you only if you can change neither the
+# At one half the picture changes. Here set-level dice is ahead of cross entropy on three corpora, by 3 to 9 points.
+# Weighted cross entropy is ahead on all four, and on each by more than dice. However, dice at one half stays 4 to 6
+# points behind cross entropy with a tuned threshold. So these gains matter to you only if you can change neither the
 # threshold nor the bias of your model.
 #
 # Element-wise dice finds next to nothing: with any threshold its mean stays below four points on each corpus. If it
-# starts from a head that cross entropy has trained, its mean is at most 17. Section 20.4 says why. With as many
-# negatives as WNUT 2017 has, a group of spans whose probability is below 0.02 goes on falling.
+# starts from a head that cross entropy has trained, its mean is at most 17. Section 20.4 explains this. With as many
+# negatives as WNUT 2017 has, the loss pulls a group of spans further down if its probability is below 0.02.
 #
-# These results have two limits. First, cross entropy from the prior had this start in all four of its trials.
-# The other losses had it in two and a bias of 0 in two, so a part of what they lack may come from that.
-# Second, the encoder is frozen. We have three draws with every layer trained, at one learning rate for all
-# (`python -m studies.spans_all_layers`). They say the same of element-wise dice, which has an F1 of 0.5
-# there. They do not rank the others.
+# These results have two limits. First, cross entropy from the log prior had this start in all four of its trials. The
+# other losses had it in two trials and a bias of 0 in the other two, which may explain a part of their lower scores.
+# Second, the encoder is frozen. We also have three draws with every layer trained, at one learning rate for all
+# (`python -m studies.spans_all_layers`). There, too, element-wise dice fails: its F1 is 0.5. Three draws at one
+# learning rate cannot say which of the other remedies is best.
 #
 # If dice loss does not help here, why was it added to GLiNER? The pull request that added it did report a
 # gain. The next section looks at it.
@@ -776,14 +789,15 @@ against_prior("half")
 # %% [markdown]
 # ## 20.7 What a gain of one point is worth
 #
-# The pull request that brought the loss into GLiNER (urchade/GLiNER, 361) reports on WNUT 2017, with 187 negatives for each
-# positive. Focal loss with α = 0.25 gains 0.99 points of F1 there, and dice gains 0.70. Each is one number, without an
-# interval. Before you believe such a gain, ask a question: how far apart do two runs lie by luck alone?
+# The pull request that brought the loss into GLiNER (urchade/GLiNER, 361) reports scores on WNUT 2017, with 187
+# negatives for each positive. Focal loss with α = 0.25 gains 0.99 points of F1 there, and dice gains 0.70. Each is
+# one number, without an interval. Before you believe such a gain, ask a question: how far apart do two runs lie by
+# luck alone?
 #
-# We can answer this from runs that we have. The study of [chapter 17](17_when_does_dice_help.ipynb) has twenty pairs of
-# taggers on this corpus. In each pair, one is trained with dice and one with cross entropy from the log prior, and each of
-# five searches gave four pairs. For span heads we have the draws of section 20.6. From both we compute how much the
-# difference of a pair scatters, and how many pairs it takes to see a true gain four times in five:
+# We can answer this from runs that we have. The study of [chapter 17](17_when_does_dice_help.ipynb) has twenty pairs
+# of taggers on this corpus. In each pair, one is trained with dice and one with cross entropy from the log prior.
+# Five searches gave four pairs each. For span heads we have the draws of section 20.6. From both we compute how much
+# the difference of a pair scatters. Then we compute how many pairs you need to see a true gain four times in five:
 
 # %%
 of_wnut17 = searched.read_tasks(runs.kept_folder() / "evidence_2")["wnut17"]
@@ -820,15 +834,15 @@ for who, points in scatter.items():
     print(f"{who}: {spread}, pairs needed {needed}")
 
 # %% [markdown]
-# Among the taggers the difference scatters by 2.0 points. A gain of 0.99 then takes 34 pairs of runs to be
-# seen, and one of 0.70 takes 66. Among our span heads the scatter is 2.4 points, and the gain of 0.99 takes
-# 50 pairs. Why so many? The pairs needed grow with the square of the scatter over the gain. In other words,
-# one run of each loss cannot show whether such a gain is there.
+# Among the taggers the difference scatters by 2.0 points. To see a gain of 0.99 points you then need 34 pairs of
+# runs, and for a gain of 0.70 you need 66. Among our span heads the scatter is 2.4 points, and the gain of 0.99 takes
+# 50 pairs. Why so many? If the scatter is twice as large, or the gain half as large, you need four times as many
+# pairs. In other words, one run of each loss cannot show whether such a gain is there.
 #
-# What do we have ourselves? With tuned thresholds, focal loss is 2.9 points lower than cross entropy, and
-# element-wise dice is 39.2 points lower. This is for new heads on a frozen encoder. We have not tuned GLiNER
-# itself, which starts from a trained model. So our runs do not refute its numbers. They advise against the
-# option for a new head.
+# What did we find ourselves on this corpus? With tuned thresholds, focal loss is 2.9 points lower than cross entropy,
+# and element-wise dice is 39.2 points lower. This is for new heads on a frozen encoder. We have not tuned GLiNER
+# itself, which starts from a trained model. So our runs do not refute its numbers. They advise against the option for
+# a new head.
 #
 # To be fair, the option is off by default, and its numbers were reported as they came. Two changes would make
 # the report more convincing: several seeds, and a `loss_type` that sums over the batch before it divides,
@@ -865,15 +879,16 @@ if output_dir:
 # %% [markdown]
 # ## Summary
 #
-# - A model that scores spans has eight to thirty times as many negatives for each positive as one that tags
-#   words. Each type of entity multiplies them again ([Figure 20.1](fig-20-1)).
-# - A span head is three small layers. If it adds projected words, it keeps a fifth of the memory that it
-#   needs with vectors side by side.
-# - Element-wise dice with γ = 1 and a tiny ε leaves positives at one half and hardly counts the negatives, so
-#   heads trained with it find next to nothing.
+# - On our four corpora, a model that scores spans has eight to thirty times as many negatives for each positive as
+#   one that tags words. Each type of entity multiplies them again ([Figure 20.1](fig-20-1)).
+# - A span head is small. If it adds projected words, it needs a fifth of the memory that it needs with vectors side
+#   by side.
+# - Element-wise dice with γ = 1 and a tiny ε stops positives at one half and hardly counts the negatives. Our heads
+#   that were trained with it find next to nothing.
 # - *Real text*, four corpora: with a tuned threshold we saw no remedy beat cross entropy that starts at the
 #   log prior. At one half, weighted cross entropy beats it on all four, and set-level dice on three.
-# - A gain of one point on WNUT 2017 takes thirty to fifty pairs of runs, so do not trust it from one.
+# - To show a gain of one point on WNUT 2017 you need thirty to fifty pairs of runs. So do not trust such a gain from
+#   a single pair.
 #
 # ## Exercises
 #

@@ -13,15 +13,15 @@
 # %% [markdown]
 # # 21 Many labels, most of them rare
 #
-# You train a model that gives labels to comments. The loss falls, micro F1 looks decent, and then you
-# find that some of the labels are never given at all. Nothing is broken. A label that one example in two hundred has is a
-# problem with 199 negatives for each positive. A model with 28 labels has to solve 28 such problems with one loss.
+# You train a model that gives labels to comments. The loss falls, micro F1 looks decent, and then you find that some
+# of the labels are never given at all. Nothing is broken. If one example in two hundred has a label, there are 199
+# negatives for each of its positives. A model with 28 labels has to solve 28 such problems with one loss.
 #
-# In this chapter we see why a rare label stays silent, and why macro F1 shows it while micro F1 does not.
-# Then we compare what helps: the start of the bias, weights, dice loss, and a threshold for each label. If
-# every label is decided at one half, macro dice finds far more of the rare ones than cross entropy. With a threshold
-# for each label, on real text, the two lie within a point of macro F1 in a small model. If all layers are
-# trained, dice is behind.
+# In this chapter we see why a rare label stays silent, and why macro F1 shows it while micro F1 does not. Then we
+# compare what helps: the start of the bias, weights, dice loss, and a threshold for each label. If every label is
+# decided at one half, macro dice has a far better macro F1 than cross entropy. With a threshold for each label, on
+# real text, the two lie within a point of macro F1 in a small model. With all layers trained, they were close in one
+# long run, and dice was behind in three short ones.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -30,7 +30,7 @@
 #   dice ([chapter 04](04_dice_loss.ipynb)).
 # - **You will be able to** explain why a rare label is never given, and choose between one threshold for all and one for each
 #   label. You can match a loss to micro or macro F1, and give a decoder a classification head that pads correctly.
-# - **Time** about a minute on a CPU; a GPU does not help.
+# - **Time** about a minute on a CPU. A GPU does not help.
 #
 # </details>
 
@@ -90,11 +90,12 @@ plt.show()
 # (a-model-of-emotions)=
 # ## A model that works
 #
-# What can a model with 28 labels do, and where does it fail? We gave the cells of section 21.8 this corpus and a pretrained
-# encoder, MiniLM, whose six layers are all trained: once with cross entropy and once with macro dice, each from the log
-# prior. (With the parameters as they are printed in 21.1, the same cells train in a minute on made-up letters.) What came
-# of the run is kept as a record, without the corpus's text, and everything in this section is drawn from it.
-# `make real CHAPTER=21` runs it again.
+# What can a model with 28 labels do, and where does it fail? We gave the cells of section 21.8 this corpus and a
+# pretrained encoder, MiniLM, and trained all of its six layers. We did this once with cross entropy and once with
+# macro dice, each from the log prior. Macro dice, in short, computes a dice loss for each label and takes the mean.
+# The results of this run are kept as a record, without the text of the corpus, and everything in this section is
+# drawn from that record. The command `make real CHAPTER=21` runs it again. Section 21.1 prints smaller parameters,
+# with which the same cells train on made-up letters in a minute.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 def real_run():
@@ -114,8 +115,9 @@ real_runs.describe(real_run(), "ce")
 real_runs.learning_curves(real_run(), "macro_f1", label="macro F1, %")
 
 # %% [markdown]
-# The scores on the test comments follow, with a 95% interval from draws of these comments. The bag of words is one logistic
-# regression for each label:
+# The scores on the test comments follow, with a 95% interval from draws of these comments. *Macro F1* is the mean of
+# the F1 of all labels, so each label counts alike. *Micro F1* puts the decisions about all labels together, so the
+# common labels count most. The *bag of words* is one logistic regression for each label:
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 MODELS = {"commonest": "the commonest label for all", "words": "bag of words"}
@@ -128,14 +130,15 @@ real_runs.score_table(
 
 
 # %% [markdown]
-# If you have to decide at one half, the loss matters: dice has a macro F1 of 39.7, and cross entropy has 21.3. Cross
-# entropy finds only 38 in a hundred of the labels there are, and dice finds 57. Tune a threshold for each label, and the two are close: their intervals overlap,
-# and one run cannot tell them apart. This is what the rest of the chapter explains with many more draws.
+# If you have to decide at one half, the loss matters: dice has a macro F1 of 39.7, and cross entropy has 21.3. Of a
+# hundred labels in the gold, cross entropy finds only 38, and dice finds 57. If you tune a threshold for each label,
+# the two are close. Their intervals overlap, so this run cannot show which is better. The rest of the chapter looks
+# at both results, with many more draws.
 #
-# The surprise is the bag of words. With tuned thresholds its macro F1 is 41.5, which is as good as that of either encoder.
-# In micro F1, which counts the common labels most, both encoders are ahead of it. For rare labels, 12,000 comments
-# and three passes are little to learn from, and a word such as "sorry" goes a long way. So compute the bag of words before
-# you celebrate an encoder.
+# The surprise is the bag of words. With tuned thresholds its macro F1 is 41.5, which is as good as that of either
+# encoder. In micro F1 both encoders are ahead of it. For rare labels, 12,000 comments and three passes are little to
+# learn from, and a single word such as "sorry" says much. So compute the bag of words before you trust the gain of an
+# encoder.
 #
 # Which labels does the model find? [Figure 21.3](fig-21-each) shows the F1 of each label against the number of its training
 # comments.
@@ -160,24 +163,25 @@ def draw_each(page):
 draw_each(real_run())
 
 # %% [markdown]
-# The number of examples explains a part of it. The two rarest labels, grief and pride, have fewer than thirty training
-# comments, and nearly none of their test comments is found. But gratitude, which people say in the same few
-# words, is found nine times in ten, and realization, with more than 300 comments, is hardly found at all. The two
-# losses lie close together, label by label.
+# The number of training comments explains a part of the F1. The two rarest labels, grief and pride, have fewer than
+# thirty training comments, and nearly none of their test comments is found. But the F1 of gratitude is above 90,
+# because people say it in the same few words. The F1 of realization, with more than 300 comments, is below 16. The
+# two losses lie close together, label by label.
 #
-# What does it say in place of a label that it misses? The table shows the labels that are most often missed, and what was
-# given to these comments in their place:
+# What does the model say in place of a label that it misses? The table shows the labels that cross entropy misses
+# most often, and what it gave to these comments instead:
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 pd.DataFrame(real_run()["errors"]).set_index("label")
 
 
 # %% [markdown]
-# Most misses go to *neutral*. This is no accident of the model: a third of the comments are neutral, and
-# whether "I suppose so" is approval or nothing at all is hard to say for people, too. The other confusions are between
-# neighbours, such as anger and annoyance.
+# In each row but the first, the label that was given most often instead is *neutral*. This is hardly surprising: a
+# third of the comments are neutral. And whether "I suppose so" is approval or nothing at all is hard to say for
+# people, too. Many of the other confusions are between labels of similar meaning, such as anger and annoyance.
 #
-# Finally, twelve comments that we wrote ourselves, with the labels that we meant:
+# Finally, we gave both models twelve comments that we wrote ourselves. The table has the labels that we meant, and
+# those that were found:
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 def own_comments(page):
@@ -196,9 +200,9 @@ def own_comments(page):
 own_comments(real_run())
 
 # %% [markdown]
-# The model finds gratitude, sadness and remorse. It calls pride, nervousness and relief neutral: these are among the
-# labels with the fewest examples. And it reads a fly in a sandwich as grief. A threshold that is tuned on few
-# positives lets such a rare label through too easily; section 21.5 shows how much such a threshold can be trusted.
+# Both models find gratitude, sadness and remorse. They call pride, nervousness and relief neutral, and these are
+# among the labels with the fewest examples. Both take a fly in a sandwich for grief. A threshold that is tuned on few
+# positives can let such a rare label through too easily. Section 21.5 shows how far you can trust such a threshold.
 
 # %% [markdown]
 # ## 21.1 The parameters
@@ -230,8 +234,9 @@ output_dir: str = ""  # where the record is written; "" keeps nothing
 # %% [markdown]
 # ## 21.2 A set of labels is a row of zeros and ones
 #
-# How do we give a model a set of labels to learn? We write it as a row with one place for each label: 1 if the example
-# has the label, and 0 if it has not. The table counts the ones in each column, which is how often each label occurs:
+# How do we give a model a set of labels to learn? We write the set as a row with one place for each label: 1 if the
+# example has the label, and 0 if it does not. The table counts the ones in each column, which is how often each label
+# occurs:
 
 # %% tags=["nbval-check-output"]
 data = corpora.load(corpus, task="labels")
@@ -296,9 +301,9 @@ def train(loss, bias, seed, steps=steps):
 # %% [markdown]
 # ## 21.3 Why all zeros
 #
-# We start with the complaint that is heard most often: "my model only predicts zeros". To see how it arises, we train with
-# cross entropy and its bias at 0, the usual start, and look at the model early and late. How many labels does it give,
-# and how many of the twelve topics does it ever give?
+# We start with a common complaint: "my model only predicts zeros". To see how it arises, we train with cross entropy
+# and a bias of 0, which is the usual start. We look at the model early and late. How many labels does it give, and
+# how many of the twelve topics does it ever give?
 
 # %%
 def given(hard):
@@ -315,28 +320,30 @@ early["in the gold"] = given(gold["test"])
 pd.DataFrame(early).T.rename_axis("steps")
 
 # %% [markdown]
-# At the start every probability is about one half. The model then learns first what is true of nearly all decisions: the
-# answer is no. Therefore after ten steps it gives hardly any label. Only then does it learn words, and with them the common
-# labels. A rare label has to climb from its share, 1/200, to one half before it is given even once. In
-# these few steps some labels do not get there.
+# At the start every probability is about one half. The model first learns what is true of nearly all decisions: the
+# answer is no. Therefore after ten steps it gives hardly any label. Only then does it learn words, and with them the
+# common labels. The probability of a rare label has to climb from its share, 1/200, to one half before the label is
+# given even once. In these few steps some labels do not get there.
 #
-# Longer training on real text helps, but not enough. After two passes or more, a threshold for each label still adds
-# 9.0 points of macro F1 (section 21.7). So the model knows more than it says. A probability of 0.2, for a label that one
-# letter in two hundred has, is a discovery. **The threshold of one half is what hides it.**
+# Longer training helps, but not enough. After two passes or more over real text, a threshold for each label still
+# adds 9.0 points of macro F1 (section 21.7). So the model knows more than it says. For example, take a label that one
+# letter in two hundred has. If the model gives it a probability of 0.2, that is forty times its share, and a strong
+# hint. **The threshold of one half hides this hint.**
 
 # %% [markdown]
 # ## 21.4 The remedies
 #
 # What can you do about it? You can help the rare labels before training, in the loss, or afterwards:
 #
-# - *The prior*: the bias of each label starts at its log-odds in the training data.
-# - *Weights*: a positive weighs as much as the square root of the label's ratio.
-# - *Focal loss*, which counts easy decisions less.
-# - *Logit adjustment*: half of the prior is added to the logits during training.
-# - *Dice loss* for several labels. *Micro* takes all decisions as one set, so that every decision counts alike. *Macro*
-#   takes a set for each label, so that every label counts alike.
-# - *A threshold* other than one half. It need not be a part of your software. If you subtract its log-odds from the
-#   output bias of the label, then one half decides as the threshold would.
+# - *The log prior*: the bias of each label starts at its log-odds in the training data.
+# - *Weights*: a positive counts more than a negative, by the square root of the label's ratio of negatives to
+#   positives.
+# - *Focal loss*: easy decisions count less.
+# - *Logit adjustment*: half of the log prior is added to the logits during training.
+# - *Dice loss for several labels*: *micro* takes all decisions as one set, so that every decision counts alike.
+#   *Macro* takes one set for each label, so that every label counts alike.
+# - *A threshold* other than one half: your software need not know it. If you subtract its log-odds from the output
+#   bias of the label, then deciding at one half gives the same labels.
 #
 # We train with each loss, and decide in several ways.
 
@@ -398,24 +405,26 @@ def show(table):
 show(means.unstack().reindex(remedies).reindex(columns=list(WAYS), level=1))
 
 # %% [markdown]
-# Start with macro F1, the first table, and its first column. At one half the loss decides. Plain cross
-# entropy is last, and weights, logit adjustment and macro dice are more than ten points ahead of it. Now move
-# to a threshold for each label. Most of that lead is gone: cross entropy with a prior start gains more than
-# ten points and passes weights and logit adjustment. Macro dice stays ahead on these letters.
+# Start with the first table, which has macro F1, and with its first column. At one half the loss makes a large
+# difference. Plain cross entropy is last, and weights, logit adjustment and macro dice are more than ten points ahead
+# of it. Now move to the column with a threshold for each label. Here most of that lead is gone. Cross entropy from
+# the log prior gains more than ten points, and is now ahead of weights and logit adjustment. Macro dice stays ahead
+# on these letters.
 #
-# The second table has micro F1. At one half, the remedies lie less than half as far apart in micro F1 as in macro F1.
-# This is because micro F1 counts decisions, and most positive decisions belong to common labels. **A table of micro F1
-# alone does not show you whether the rare labels are found at all.**
+# The second table has micro F1. At one half, the remedies differ less than half as much in micro F1 as in macro F1.
+# This is because micro F1 counts decisions, and most positive decisions belong to common labels. **A table of micro
+# F1 alone does not show you whether the rare labels are found at all.**
 #
-# A threshold for each label did a lot here. But each is chosen on the positives of one label, and these may be few.
+# A threshold for each label gained much here. But each threshold is chosen on the positives of one label, and these
+# may be few. Can you trust it?
 
 # %% [markdown]
 # ## 21.5 When a threshold of its own overfits
 #
-# The rarest topic has 5 positives in validation. What is a threshold worth that was chosen on so few? To find
-# out, we take a topic that has many positives, `water`, and pretend that it has fewer. We tune its threshold
-# on smaller and smaller parts of the validation split. Each time we note two scores: the F1 that the part
-# promises, and the F1 on test.
+# The rarest topic has 5 positives in the validation split. What is a threshold worth that was chosen on so few? To
+# find out, we take a topic that has many positives, `water`, and pretend that it has fewer. We tune its threshold on
+# smaller and smaller parts of the validation split. Each time we note two scores: the F1 that the part promises, and
+# the F1 on test.
 
 # %%
 topic = counts.index[len(counts) // 4]
@@ -454,25 +463,26 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# With two positives the part promises an F1 that the test split does not give, and the threshold may land
-# anywhere. From a few dozen positives on, the promise is less than five points off. A poor promise does not make the
-# threshold worse than a common one, however. Section 21.7 compares the two on labels with few positives.
+# With two positives the part promises an F1 that the test split does not give, and the threshold may land anywhere.
+# From a few dozen positives on, the promise is less than five points off. So do not report the F1 of the data that
+# you tuned on. However, a threshold whose promise is too high may still be better than one common threshold for all
+# labels. Section 21.7 compares the two on labels with few positives.
 #
-# If you have few positives, a label can borrow from the others. With $n$ positives, `shrink=10` takes $n / (n + 10)$
-# of the label's own threshold, in logits, and the rest of the threshold of all labels. A label without a positive
-# therefore gets the threshold of all.
+# If a label has few positives, it can borrow from the others. With $n$ positives, `shrink=10` takes $n / (n + 10)$ of
+# the label's own threshold, in logits, and the rest of the threshold of all labels. Therefore a label without a
+# positive gets the common threshold.
 #
-# The *plug-in* threshold goes further: it needs no gold label at all. It is half of the best F1 that the
-# model's own probabilities promise {cite}`lipton2014thresholding`. This promise is only worth something if
-# the probabilities are right. Are they?
+# The *plug-in* threshold goes further: it needs no gold label at all. It is half of the best F1 that the model's own
+# probabilities promise {cite}`lipton2014thresholding`. You can only trust this promise if the probabilities are
+# right. Are they?
 
 # %% [markdown]
 # ## 21.6 Are the probabilities right?
 #
-# Cross entropy is minimised by the true probabilities. Weighted and adjusted cross entropy, focal loss and
-# dice loss are not. To see how much this matters, we collect all decisions of the test split in bins, by the
-# probability that the model gives. If the model is calibrated, the label is there in about as many cases as
-# the bin says:
+# Cross entropy is minimised by the true probabilities. Weighted and adjusted cross entropy, focal loss and dice loss
+# are not. To see how much this matters, we collect all decisions of the test split in bins, by the probability that
+# the model gives. If the model is calibrated, then of the decisions in a bin, the share of positives is about the
+# probability of the bin:
 
 # %%
 edges = [0, 0.02, 0.1, 0.3, 0.6, 1.0]
@@ -486,9 +496,9 @@ reliable = pd.DataFrame(told)
 reliable.round(1).rename_axis("probability given; labels there, %")
 
 # %% [markdown]
-# Where cross entropy says 0.1 to 0.3 or 0.3 to 0.6, about so many labels are there. Where the weighted loss
-# says so, fewer are, because the weights have raised its probabilities. What follows for you? Use the plug-in
-# threshold with cross entropy. With weights, focal loss or logit adjustment, tune the threshold or
+# Where cross entropy says 0.1 to 0.3, or 0.3 to 0.6, the share of positives lies in this range as well. Where the
+# weighted loss says so, the share is lower, because the weights have raised its probabilities. What follows for you?
+# Use the plug-in threshold with cross entropy. With weights, focal loss or logit adjustment, tune the threshold or
 # recalibrate first. The next section measures what each loss, dice loss included, gives up with the plug-in
 # threshold.
 
@@ -496,12 +506,12 @@ reliable.round(1).rename_axis("probability given; labels there, %")
 # ## 21.7 On real text
 #
 # Do these findings hold on text that people wrote? We take GoEmotions, with frozen features of a bag of words
-# (`python -m studies.labels`), and report means of twenty draws. Each draw has 16,000 comments to train on,
-# and every remedy gets four trials. On 4,000 further comments we choose the trial, and on as many again we
-# set thresholds.
+# (`python -m studies.labels`), and report means of twenty draws. Each draw has 16,000 comments to train on, and every
+# remedy gets four trials. We choose the trial on 4,000 further comments, and set the thresholds on another 4,000.
 #
-# The trials search the power of the ratio and of the prior as well, from 0.1 to 1. Cross entropy with a prior start has
-# that start in all four trials, and the other losses have it in two.
+# Each trial draws a learning rate, a dropout and the loss's own parameter. For weights, this is the power of the
+# ratio, and for logit adjustment the share of the log prior, both from 0.1 to 1. Cross entropy from the log prior has
+# that start in all four trials, plain cross entropy in none, and the other losses in two.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 ARMS = {
@@ -535,8 +545,8 @@ real = by_draw(of_draws)
 show(real.groupby("loss").mean().reindex(ARMS.values()))
 
 # %% [markdown]
-# Which of these differences can you rely on? The next table has the most important pairs, with 95% intervals
-# over draws and test comments. No interval is corrected for the others:
+# Which of these differences can you rely on? The next table has the most important pairs, with 95% intervals over
+# draws and test comments. The intervals are not corrected for the number of comparisons:
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 (compared,) = runs.kept_records("labels_comments")
@@ -565,39 +575,44 @@ pd.DataFrame(lines).T
 # %% [markdown]
 # We read these tables with four questions.
 #
-# **Does dice help you if you tune nothing?** On this corpus it does. If every label is decided at one half, macro dice is
-# 8.2 points of macro F1 ahead of cross entropy that starts at the log prior. In micro F1 it is 9.4 points ahead. You have
-# to choose no weight and no threshold for that. The start at the prior alone is worth 1.0 point.
+# **Does dice help you if you tune nothing?** On this corpus it does. If every label is decided at one half, macro
+# dice is 8.2 points of macro F1 ahead of cross entropy that starts at the log prior. In micro F1 it is 9.4 points
+# ahead. For this gain you need to choose neither a weight nor a threshold. However, this gain does not reach the
+# rarest labels: at one half, the F1 of macro dice on grief, pride, relief and nervousness is 0. The start at the log
+# prior alone is worth 1.0 point of macro F1.
 #
-# **And if you tune the thresholds?** Then the gain in macro F1 is gone. With a threshold for each label,
-# cross entropy has the best macro F1 of the table. Macro dice, decided in the same way, is 0.2 points lower.
-# The interval includes zero, so we cannot tell which is better. In micro F1, with one threshold for all
-# labels, dice over all decisions is the best of the table, half a point ahead of cross entropy.
+# **And if you tune the thresholds?** Then the gain in macro F1 is gone. With a threshold for each label, cross
+# entropy from the log prior has the best macro F1 of the table. Macro dice with the same kind of thresholds is 0.2
+# points lower. The interval includes zero, so we cannot tell which is better. In micro F1, with one threshold for all
+# labels, micro dice is the best of the table. It is half a point ahead of cross entropy from the log prior.
 #
-# Compare the two recipes as a user would. Macro dice at one half is 1.4 points of macro F1 lower than cross
-# entropy with its tuned thresholds, but it is 4.8 points of micro F1 higher. So if you want one set of
-# decisions that is good in both respects, you can have it without tuning. However, all this is one corpus and
-# a small model.
+# You may want to compare two whole recipes: macro dice at one half, and cross entropy with a tuned threshold for each
+# label. Macro dice is 1.4 points of macro F1 lower, but 4.8 points of micro F1 higher. So if you want one set of
+# decisions that is good in both scores, macro dice gives it to you without tuning. However, all this is one corpus
+# and a small model.
 #
-# **One threshold, or one for each label?** It depends on the score. Thresholds of their own cost cross entropy 5.7 points of
-# micro F1, compared with one for all. The reason is that they give ten thousand labels where 6,329 are right.
+# **One threshold, or one for each label?** It depends on the score that you want. With a threshold for each label,
+# cross entropy loses 5.7 points of micro F1, compared with one threshold for all. The reason is that these thresholds
+# give too many labels: about ten thousand, while the test comments have 6,329.
 #
-# **How many positives does a threshold of its own need?** Fewer than we expected. Grief has seven positives
-# to tune on, pride ten, relief and nervousness about fifteen. Their own thresholds still serve these four
-# better than the common one, by 2.0 points of F1. Shrinking them towards the common one takes 1.2 points of
-# that away again. Over all labels, shrinking gains 2.8 points of micro F1 and costs half a point of macro F1.
-# If you have fewer positives than these, compare own and common thresholds on halves of your validation set.
+# **How many positives does a label need for its own threshold?** Fewer than we expected. Grief has seven positives to
+# tune on, pride ten, relief and nervousness about fifteen. With their own thresholds, the mean F1 of these four
+# labels is still 2.0 points higher than with the common one. If we shrink these thresholds towards the common one,
+# 1.2 points of this gain are lost. Over all labels, shrinking gains 2.8 points of micro F1 and costs half a point of
+# macro F1. If you have fewer positives than these, split your validation set in two halves. Tune both kinds of
+# threshold on one half, and compare them on the other.
 #
-# The plug-in threshold needs no positives at all. For cross entropy we cannot distinguish it from a tuned
-# one. But for focal loss it loses 8.1 points, and for weights and adjusted logits 3.2 each, because their
-# probabilities are not calibrated. For dice the interval excludes a loss of more than 0.3 points.
+# The plug-in threshold needs no positives at all. For cross entropy, the macro F1 with it is not distinguishable from
+# that with a tuned threshold for each label. But for focal loss the plug-in threshold loses 8.1 points of macro F1,
+# and for weights and adjusted logits 3.2 each. Their probabilities are not calibrated, as section 21.6 explains. For
+# both dice losses the interval excludes a loss of more than 0.3 points.
 
 # %% [markdown]
 # ### All layers
 #
-# A bag of words is a small model. Is the answer the same if you fine-tune an encoder? We have three draws
-# with every layer of MiniLM trained (`python -m studies.labels_all_layers`), on 4,000 comments and for two
-# passes. The learning rate is the same for all losses, and it was not searched.
+# A bag of words is a small model. Is the answer the same if you fine-tune an encoder? We have three draws with every
+# layer of MiniLM trained (`python -m studies.labels_all_layers`), on 4,000 comments and for two passes. The learning
+# rate is the same for all losses, and we did not search it.
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 all_layers = runs.kept_records("labels_all_layers")
@@ -607,25 +622,26 @@ of_all = of_all.reindex([name for name in ARMS.values() if name in of_all.index]
 show(of_all)
 
 # %% [markdown]
-# Here the start matters more than the loss. From a bias of 0, cross entropy gives no label at one half in any draw. Tuned
-# thresholds bring it to 7.5 points of macro F1. From the log prior they bring it to 34.9.
+# Here the start matters more than the loss. From a bias of 0, cross entropy gives no label at one half in any draw.
+# With tuned thresholds its macro F1 is 7.5. From the log prior, with tuned thresholds, it is 34.9.
 #
-# Weighted cross entropy ends at 25.7 and macro dice at 23.7, and both are below cross entropy from the prior
-# in every draw. Their average precision is lower, too. It needs no threshold, so these two have not learned
-# to rank the labels as well. At one half, macro dice is on average 2.1 points of micro F1 higher than cross
-# entropy from the prior and 0.8 points of macro F1 lower.
+# Weighted cross entropy ends at 25.7 and macro dice at 23.7, and both are below cross entropy from the log prior in
+# every draw. Their average precision is lower, too. This score needs no threshold. So the threshold is not the
+# reason: these two models have not learned to rank the labels as well. At one half, macro dice is on average 2.1
+# points higher in micro F1 than cross entropy from the log prior, and 0.8 points lower in macro F1.
 #
-# Be careful with this result. These are two short passes at one learning rate, which was chosen for no loss,
-# so we cannot tell whether the loss or its learning rate is to blame. In the small model above, where we
-# searched, we could not tell dice from cross entropy. What you can take with you is that a loss that helps a
-# small model need not help a large one. The next section lets you try your own.
+# Be careful with this result. These are two passes over few comments at one learning rate, so we cannot tell whether
+# the loss or its learning rate is to blame. The run at the beginning of this chapter had three times as many
+# comments, three passes and another learning rate. There, too, all layers were trained, and dice was level with cross
+# entropy. So with all layers trained, do not expect dice to gain, and train longer before you judge it. The next
+# section has the code for your own trial.
 
 # %% [markdown]
 # ## 21.8 Train every layer of an encoder
 #
-# So far you have seen the code of a bag of words. Here is the same task with an encoder, and all of its
-# layers are trained, as you would do it with your own data. Each label has a logit on top of the encoder, and
-# its bias starts at the label's log-odds. We train with two losses, and everything else is equal.
+# So far you have seen the code of a bag of words. Here is the same task with an encoder, and all of its layers are
+# trained, as you would do it with your own data. Each label has a logit on top of the encoder, and its bias starts at
+# the label's log-odds. We train once with each of two losses, and everything else is equal.
 
 # %%
 experiment = Experiment(
@@ -723,7 +739,10 @@ shown = {"macro_f1": "macro F1", "f1": "micro F1"}
 pd.DataFrame(table).T[list(shown)].rename(columns=shown).round(1)
 
 # %% [markdown]
-# A score does not say what goes wrong. Which labels are missed most, and what is given in their place?
+# On these letters the bag of words is far ahead, because the small encoder here starts from nothing. With a
+# pretrained encoder and real comments, the picture is that of the section "A model that works".
+#
+# A score does not say what goes wrong. Which labels does the model miss most, and what does it give in their place?
 
 # %%
 errors = []
@@ -787,8 +806,9 @@ for row in own[:3]:
 
 
 # %% [markdown]
-# An encoder that was trained on letters to a town hall has topics for these sentences, and no feelings. For feelings, run the chapter with
-# `-p corpus goemotions -p encoder minilm`. Or ask a smaller model at once, a linear one on the frozen MiniLM: `dicebook try 21 "..."`.
+# An encoder that was trained on letters to a town hall gives topics to these sentences, because it knows no feelings.
+# If you want feelings, run the chapter with `-p corpus goemotions -p encoder minilm`. Or ask a smaller model at once.
+# The command `dicebook try 21 "..."` uses a linear model on the frozen MiniLM.
 
 # %% tags=["remove-cell"]
 def interval_of_macro(found):
@@ -828,11 +848,11 @@ page = real_runs.keep(
 # %% [markdown]
 # ## 21.9 A decoder with a classification head
 #
-# Many people now start from a decoder, such as Qwen or Llama, and put a classification head on it. You can
-# use the same losses. But four things differ, and most of them can spoil your scores without an error
-# message: where the answer is read off, the precision of the numbers, the bias of the head, and what is
-# trained. We go through them with a small untrained Qwen2. With `-p decoder` you can take a local folder or a
-# hub name instead.
+# Many people now start from a decoder, such as Qwen or Llama, and put a classification head on it. You can use the
+# same losses. But four things differ, and most of them can spoil your scores without an error message. They are the
+# token from which the answer is read, the precision of the numbers, the bias of the head, and the part that is
+# trained. We go through them with a small untrained Qwen2. With `-p decoder` you can take a local folder or a hub
+# name instead.
 
 # %%
 import tempfile
@@ -872,12 +892,11 @@ print(f"padding {side}, id {pad}; bias {bias}")
 
 
 # %% [markdown]
-# **It reads its answer off the last token.** In a decoder each token sees only what comes before it, so only
-# the last one has seen the whole text. Therefore the model must know which tokens are padding. Many decoders
-# do not name their padding token in the config, and `labels.model` writes it there. With the wrong one the
-# answer is read off the padding, and no error says so. On which side you pad does not matter to Qwen and
-# Llama, because their positions are relative. GPT-2, however, counts from the left end, so pad it on the
-# right.
+# **A decoder reads its answer from the last token.** In a decoder each token sees only what comes before it, so only
+# the last one has seen the whole text. Therefore the model must know which tokens are padding. Many decoders do not
+# name their padding token in the config, and `labels.model` writes it there. With the wrong padding token the model
+# reads its answer from the padding, without any error message. On which side you pad does not matter to Qwen and
+# Llama, because their positions are relative. GPT-2, however, counts from the left end, so pad it on the right.
 #
 # We check this: the answers of a batch should be those of each text alone.
 
@@ -897,13 +916,13 @@ told = f"in a batch minus alone: {right:.0e}"
 print(f"{told}; with a wrong padding token {wrong:.2f}")
 
 # %% [markdown]
-# **bf16 is coarse.** Many decoders are stored in bf16. Near −5, where the log-odds of a rare label lie, two neighbouring
-# logits of bf16 are 0.03 apart, and beyond −8 twice as far. Then many comments share a logit, and no threshold can
-# separate them. So call `.float()` before the forward pass; after it, what was rounded away does not come back. The losses of
-# the library compute in fp32. Sort and tune in fp32, too.
+# **bf16 is coarse.** Many decoders are stored in bf16. Near −5, where the log-odds of a rare label lie, two
+# neighbouring logits of bf16 are 0.03 apart, and beyond −8 twice as far. Then many comments share a logit, and no
+# threshold can separate them. So call `.float()` before the forward pass. If you call it afterwards, the rounded
+# digits do not come back. The losses of the library compute in fp32. Sort and tune in fp32, too.
 #
-# **Its head has no bias.** `score` is a linear layer without one. So the log prior has no place to start from, and
-# the model spends its first steps on learning "no" through the weights. Give it a bias:
+# **The head of a decoder has no bias.** Its head, `score`, is a linear layer without a bias. So there is no place for
+# the log prior, and the model spends its first steps on learning "no" through the weights. Give it a bias:
 
 # %%
 model.score = nn.Linear(model.config.hidden_size, len(encoded.labels))
@@ -913,13 +932,14 @@ start = answers(batch)
 
 
 # %% [markdown]
-# There is a trap when you load such a model again: `from_pretrained` builds a head without the bias, and
-# drops the saved one. So build the model, put the layer in, and load the weights into it:
+# Be careful when you load such a model again: `from_pretrained` builds a head without the bias, and drops the saved
+# bias. So build the model, put the layer in, and load the weights into it:
 # `model.load_state_dict(load_file("model.safetensors"))`.
 #
-# **Only a low-rank part is trained.** A decoder is large, and LoRA trains little of it. To a frozen matrix it adds a
-# product $B A$ of two small ones. $B$ starts at zero, so that at first nothing changes. If you use
-# `peft`, name the head among the modules that are trained whole, because it is new. (The matrix of GPT-2 is called `c_attn`.)
+# **Only a low-rank part is trained.** A decoder is large, and LoRA trains a small part of it. It adds to a frozen
+# matrix the product $B A$ of two small matrices. $B$ starts at zero, so that at first nothing changes. If you use
+# `peft`, name the head among the modules that are trained whole, because it is new. (The matrix of GPT-2 is called
+# `c_attn`.)
 #
 # ```python
 # from peft import LoraConfig, get_peft_model
@@ -984,7 +1004,7 @@ before, after = np.mean(told[:5]), np.mean(told[-5:])
 print(f"macro dice loss from {before:.3f} to {after:.3f}")
 
 # %% [markdown]
-# The loss falls. Twenty steps on a decoder that knows no language show that the parts fit together, and no more.
+# The loss falls. This decoder knows no language, so twenty steps show only that the parts fit together.
 
 # %% tags=["remove-cell"]
 if output_dir:
@@ -1009,14 +1029,15 @@ if output_dir:
 # %% [markdown]
 # ## Summary
 #
-# - A rare label has to climb from its share to one half before it is given. That is why a model "only predicts zeros",
-#   and why a lower threshold helps.
-# - At one half the loss decides macro F1: macro dice, weights and adjusted logits are ahead of cross entropy, on
-#   *made-up* letters and on *real text*.
-# - With a threshold for each label, on *real text*, cross entropy with a prior start and macro dice are level in a small
-#   model: the interval of their difference excludes more
-#   than 0.6 points. With all layers trained, cross entropy was ahead in all three draws.
-# - Micro F1 hides rare labels, and is best with one threshold for all. So report both scores, and each label with its count.
+# - The probability of a rare label has to climb from its share to one half before the label is given. That is why a
+#   model "only predicts zeros", and why a lower threshold helps.
+# - At one half the loss makes a large difference in macro F1: macro dice, weights and adjusted logits are ahead of
+#   cross entropy, on *made-up* letters and on *real text*.
+# - With a threshold for each label, on *real text*, cross entropy from the log prior and macro dice are level in a
+#   small model. The interval of their difference excludes more than 0.6 points. With all layers trained, cross
+#   entropy was ahead in all three short runs, and the two were level in a longer one.
+# - Micro F1 hides rare labels, and it is best with one threshold for all labels. So report both scores, and the F1 of
+#   each label with its count.
 # - A threshold tuned on a handful of positives promises too much, but on *real text* it was still better than a common one.
 #
 # ## Exercises

@@ -15,13 +15,13 @@
 #
 # You have a file, and you want a model that decides well on the next one. Which loss should you take? The
 # book can only answer in general, because your file may be different from ours. So we do not guess. We try
-# three losses on your file, with the same effort for each, and choose between them on rows that no training
-# has seen.
+# linear models and three losses on your file, with the same effort for each loss, and choose between them on
+# rows that no training has seen.
 #
 # One command does all of it. In this chapter we take the same steps one by one, so that you see what each of
 # them protects you from.
 #
-# ![Six boxes in a row. Read: columns and splits, what was found. Beat: answers that need no encoder. Search: each loss with the same rates and steps. Decide: the threshold that scores best. Test: fresh seeds, once, with intervals. Keep: the model with its threshold, and a report. Training rows serve the second and third box, validation rows the third and fourth, test rows the fifth alone.](../_static/fit-steps.svg)
+# ![Six boxes in a row. Read: columns and splits, what was found. Beat: a dictionary, and linear models. Search: each loss with the same rates and steps. Decide: the threshold that scores best. Test: fresh seeds, once, with intervals. Keep: the best model with its threshold, and a report. Training rows serve the second and third box, validation rows the second to the fourth, test rows the fifth alone.](../_static/fit-steps.svg)
 #
 # ```bash
 # pip install 'dicebook[fit] @ git+https://github.com/dicebook/dicebook'
@@ -32,10 +32,10 @@
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
 # - **For** readers who have a file, and want a model, a threshold and a number they can trust.
-# - **You need** nothing but the file; for the reasons, [what to do on Monday](../docs/what_to_do.md).
+# - **You need** nothing but the file. The reasons are in [what to do on Monday](../docs/what_to_do.md).
 # - **You will be able to** say what your model must beat, which loss to take on your data, and how sure that
 #   is. You find the threshold, and keep a model that decides by it without this package.
-# - **Time** about a minute on a CPU as it is; a corpus of your own with a pretrained encoder takes half an hour
+# - **Time** about a minute on a CPU as it is. A corpus of your own with a pretrained encoder takes half an hour
 #   there, and minutes on a GPU.
 #
 # </details>
@@ -218,7 +218,7 @@ best = fit.search()
 # become entities. This bias is the threshold of a tagger. The figure shows the score on validation at every
 # bias, for each loss.
 
-# %% mystnb={"code_prompt_show": "Code of Figure 22.1", "figure": {"caption": "Figure 22.1. The score on validation when a bias is added to the logit of O, or of the positive class. The dot is the bias that is chosen; argmax is at 0."}, "image": {"alt": "Three curves over the bias from -6 to 6, each a hill with a dot on its top. At 0, the grey line of argmax, the curves lie at or below their tops."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 22.1", "figure": {"caption": "Figure 22.1. The score on validation when a bias is added to the logit of O, or of the positive class. The dot is the bias that is chosen; argmax is at 0."}, "image": {"alt": "Three curves over the bias from minus 6 to 6, each a hill with a dot on its top. At 0, the grey line of argmax, the curves lie at or below their tops."}} tags=["hide-input"]
 validation = problem.splits["validation"]
 biases = np.linspace(-6, 6, 49)
 place = 0 if data.task == "tagging" else -1
@@ -348,7 +348,8 @@ if as_printed:
 # ### 22.9 Keep
 #
 # Which model should you keep? `dicebook fit` now compares the best linear model with the best loss on
-# validation, and keeps the better one. That step is `fit.choose()`. On this corpus it keeps the linear model,
+# validation, and keeps the better one. For texts it also tries the mean of their logits, because the two
+# err on different rows. That step is `fit.choose()`. On this corpus it keeps the linear model,
 # because the words give the entities away and the tiny encoder was never pretrained. We leave the step out,
 # because this chapter is about losses, and keep the fine-tuned model.
 #
@@ -484,7 +485,7 @@ print(
 
 # %% [markdown]
 # **Exercise 22.3.** In the same draws take the threshold with the largest expected F1 by a logistic curve
-# (`plug_in_cut`). Does it scatter less?
+# (`plug_in_cut`). Is its scatter smaller?
 
 # %% mystnb={"code_prompt_show": "Solution 22.3"} tags=["solution", "hide-cell"]
 drawn = [draw(10, 500) for _ in range(200)]

@@ -311,7 +311,10 @@ def test_what_helps_at_argmax() -> None:
     family = searched.secondary(tasks())
     name = searched.AT_ARGMAX.name
     corrected = [family[f"{name}: {stratum}"][1] for stratum in STRATA]
-    others = [family[f"{arm} minus ce start, argmax"][1] for arm in ("wce", "logit adjustment")]
+    others = [
+        family[f"{arm} minus cross entropy, argmax"][1]
+        for arm in ("class weights", "logit adjustment")
+    ]
     holds("argmax", *(f"{p:.3f}" for p in corrected), f"{others[0]:.3f}")
     assert f"{others[0]:.3f}" == f"{others[1]:.3f}"
     assert min(p for _, p in family.values()) > 0.05

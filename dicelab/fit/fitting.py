@@ -16,11 +16,17 @@ import numpy as np
 
 from dicelab.fit import candidates as linear
 from dicelab.fit.candidates import Candidate
-from dicelab.fit.choosing import score_of_candidate, score_of_runs
+from dicelab.fit.choosing import (
+    MEAN,
+    mean_of,
+    score_of_candidate,
+    score_of_means,
+    score_of_runs,
+)
 from dicelab.fit.data import Data
 from dicelab.fit.floors import floors
 from dicelab.fit.inputs import Inputs, prepare
-from dicelab.fit.keeping import copy, keep, keep_linear
+from dicelab.fit.keeping import copy, keep, keep_linear, keep_mean
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.page import write, write_predictions
 from dicelab.fit.plan import NO_PLAN, NoTime, Plan, allowed_minutes, minutes, plan, probe, rates_for
@@ -229,11 +235,12 @@ class Fit:
         return result.arms
 
     def choose(self) -> str:
-        """The best linear model or the chosen arm, whichever scores better on validation.
+        """The best linear model, the chosen arm, or the mean of their logits.
 
-        Both are scored on the same rows of validation, as they would decide rows that nobody
-        tuned them on: the linear model by scores and a threshold that are out of fold, the arm by
-        a threshold that is tuned on the other folds; an arm has the mean of its seeds.
+        All are scored on the same rows of validation, as they would decide rows that nobody
+        tuned them on: the linear model by scores and a threshold that are out of fold, the others
+        by a threshold that is tuned on the other folds; an arm has the mean of its seeds. Taggers
+        have no mean, because they do not decide the same units.
 
         Returns:
             The name of what is kept.
@@ -245,8 +252,13 @@ class Fit:
             if result.chosen is not None:
                 done = result.arms[result.chosen].done
                 result.compared[result.chosen] = score_of_runs(self.problem, done, best)
-                if result.compared[result.chosen] > result.compared[best.name]:
-                    result.winner = None
+                if not isinstance(self.problem, Tagging):
+                    assert result.run is not None
+                    assert result.run_test is not None
+                    result.mean = mean_of(self.problem, best, result.run, result.run_test)
+                    result.compared[MEAN] = score_of_means(self.problem, done, best)
+                first = max(result.compared, key=lambda name: result.compared[name])
+                result.winner = {best.name: best, MEAN: result.mean}.get(first)
         return result.kept
 
     def curve(self) -> dict[float, float]:
@@ -271,7 +283,7 @@ class Fit:
         """Save the model, its threshold folded in, and the predictions on the test split."""
         result, folder = self.result, self.folder / "model"
         write_predictions(result)
-        if result.winner is not None:
+        if result.winner is not None and result.winner is not result.mean:
             copy(self.folder / "linear" / "model", folder)
         elif result.run is not None and (result.run.folder / "model").is_dir():
             validation = self.problem.splits["validation"]
@@ -281,10 +293,15 @@ class Fit:
                 "rate": result.run.run.rate,
                 "seed": result.run.run.seed,
             }
-            model = result.run.model(self.problem)
-            keep(model, self.inputs.tokenizer, result.run.bias, folder, info)
+            model, tokenizer = result.run.model(self.problem), self.inputs.tokenizer
+            if result.winner is None:
+                keep(model, tokenizer, result.run.bias, folder, info)
+            else:
+                info |= self._info_of_mean(result.winner)
+                linear_model = self.folder / "linear" / "model"
+                keep_mean(model, tokenizer, linear_model, result.winner.bias, folder, info)
         self._save(kept=result.kept)
-        if result.winner is None and result.run is not None:
+        if result.winner in (None, result.mean) and result.run is not None:
             drop_models([result.run])
         return folder
 
@@ -322,6 +339,16 @@ class Fit:
         info = self._info(candidate.problem, candidate.scores, candidate.pool.rows)
         valid = isinstance(candidate.problem, ValidTagging)
         return {**info, "features": candidate.name, "valid": valid, **candidate.setting}
+
+    def _info_of_mean(self, mean: Candidate) -> dict[str, Any]:
+        """What differs from a fine-tuned model: the linear part has its own threshold in it."""
+        part = self.result.best_linear()
+        assert part is not None
+        return {
+            "features": part.name,
+            "offset": [float(b) for b in mean.bias - part.bias / 2],
+            "calibration": mean.problem.calibration(mean.scores, mean.pool.rows),
+        }
 
     def _seconds_for_linear(self) -> float | None:
         if self.options.steps is not None:

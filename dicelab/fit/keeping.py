@@ -62,6 +62,33 @@ def keep_linear(model: Linear, bias: np.ndarray, folder: Path, info: Mapping[str
     return folder
 
 
+def keep_mean(
+    model: Any,
+    tokenizer: PreTrainedTokenizerBase,
+    linear: Path,
+    bias: np.ndarray,
+    folder: Path,
+    info: Mapping[str, Any],
+) -> Path:
+    """Save a fine-tuned model and, under ``linear/``, the linear one whose logits are averaged.
+
+    Args:
+        model: the fine-tuned model.
+        tokenizer: its tokenizer; ``model_max_length`` becomes ``info["max_length"]``.
+        linear: the folder that :func:`keep_linear` made.
+        bias: the decision of the mean.
+        folder: where to; an older one is replaced.
+        info: what ``predict`` needs to know; ``offset`` is added to the mean of the two.
+    """
+    tokenizer.model_max_length = info["max_length"]
+    with replaced(folder) as whole:
+        model.save_pretrained(whole)
+        tokenizer.save_pretrained(whole)
+        copy(linear, whole / "linear")
+        _write_info(whole, {**info, "kind": "mean"}, bias)
+    return folder
+
+
 def copy(source: Path, folder: Path) -> Path:
     """Put a kept model into another folder, in one step; an older one there is replaced."""
 

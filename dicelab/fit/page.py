@@ -169,7 +169,7 @@ def _arms(result: FitResult) -> str:
         }
         rows.append({**empty, **cells})
 
-    for key, of in result.candidates.items():
+    for key, of in result.without_arms().items():
         if of is result.winner:
             chosen = len(rows)
         argmax = result.score_of(result.counts_of(of, argmax=True))

@@ -71,10 +71,13 @@ class Model:
         cuda = device != "cpu" and torch.cuda.is_available()
         place = "cuda" if cuda else "cpu"
         self.linear: Linear | None = None
+        self.model: Any = None
         if self.info.get("kind") == "linear":
             self.linear = Linear.load(folder, self.info["features"], place)
             self.labels: list[str] = self.info["labels"]
             return
+        if self.info.get("kind") == "mean":
+            self.linear = Linear.load(folder / "linear", self.info["features"], place)
         with quiet():
             self.model = kind.from_pretrained(folder).to(place).eval()
             self.tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -123,12 +126,16 @@ class Model:
     def logits(self, texts: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
         """The logits of texts or pairs, with the threshold in them. Shape ``[rows, labels]``."""
         both = [list(texts)] if second is None else [list(texts), list(second)]
-        if self.linear is not None:
+        if self.linear is not None and self.model is None:
             self.cut = self.linear.cut(both)
             return self.linear.logits(both)
         encoded = self.tokenizer(*both, truncation=True)
         self.cut = sum(bool(encoding.overflowing) for encoding in encoded.encodings)
-        return np.array(self._logits(encoded))
+        logits = np.array(self._logits(encoded))
+        if self.linear is None:
+            return logits
+        mean = (logits + self.linear.logits(both)) / 2
+        return np.asarray(mean + np.asarray(self.info["offset"]), dtype=np.float32)
 
     def words(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         """A tag for each word of each sentence."""

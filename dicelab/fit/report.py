@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dicelab.fit.candidates import NAMES as LINEAR
+from dicelab.fit.choosing import MEAN
 from dicelab.fit.data import class_counts
 from dicelab.fit.problems import FEW, Tagging
 from dicelab.fit.result import NAMES, FitResult
@@ -66,7 +67,8 @@ def verdict(result: FitResult) -> list[str]:
         f"Kept: {mine}, with a test {goal.metric_name} of {result.score} (precision "
         f"{percent['precision']:.1f}, recall {percent['recall']:.1f}); test holds {there:,} {what}."
     ]
-    if result.winner is not None and result.data.task != "tagging":
+    simple = result.best_linear()
+    if result.winner is not None and result.winner is simple and result.data.task != "tagging":
         scores, rows = result.decided_on()
         held = result.problem.counts(rows, result.kept_problem.decide(scores, result.bias))
         known = int(goal.focused(held.sum(0)).actual)
@@ -82,8 +84,7 @@ def verdict(result: FitResult) -> list[str]:
         lines.append(f"On test it is {how}: {name} has {floor:.1f}. Do not use this model.")
     else:
         lines.append(_compared(result.against(result.floors[name]), mine, f"the floor, {name}"))
-    simple = result.best_linear()
-    if simple is not None and result.winner is None:
+    if simple is not None and result.winner is not simple:
         ahead = result.against(result.counts_of(simple))
         lines.append(_compared(ahead, mine, _the(simple.name)))
     if result.winner is not None and result.chosen is not None:
@@ -91,10 +92,10 @@ def verdict(result: FitResult) -> list[str]:
         lines.append(_compared(result.against(result.arms[result.chosen].counts[0]), mine, tuned))
     if np.any(result.bias):
         gain = percent[goal.metric] - result.score_of(argmax)
-        where = "on validation" if result.winner is None else "by cross-validation"
+        where = "by cross-validation" if result.kept in result.candidates else "on validation"
         lines.append(
             f"The threshold, chosen {where}, is worth {gain:+.1f} points on test; it is in the "
-            "model's bias now."
+            + ("model now." if result.kept == MEAN else "model's bias now.")
         )
     rival = result.rival() if result.winner is None else None
     if rival is not None:
@@ -110,8 +111,8 @@ def verdict(result: FitResult) -> list[str]:
 
 
 def _the(name: str) -> str:
-    """A loss or a linear model, as it stands in a sentence."""
-    return f"the {LINEAR[name]}" if name in LINEAR else NAMES.get(name, name)
+    """A loss, a linear model or the mean, as it stands in a sentence."""
+    return f"the {NAMES[name]}" if name in (*LINEAR, MEAN) else NAMES.get(name, name)
 
 
 def _compared(gap: Difference, mine: str, other: str) -> str:
@@ -129,6 +130,8 @@ def _compared(gap: Difference, mine: str, other: str) -> str:
 def advice(result: FitResult) -> str:
     """What to try next, from the learning curve over the data."""
     if result.winner is not None:
+        if result.winner.name == MEAN:
+            return "On validation, this mean was better than either of its parts."
         return (
             "Fine-tuning was not tried; give more --minutes."
             if result.chosen is None
@@ -259,6 +262,11 @@ def record(result: FitResult) -> dict[str, Any]:
             for name, of in result.candidates.items()
         },
         "compared": result.compared,
+        "mean": result.mean
+        and {
+            "validation": result.mean.value,
+            "test": result.score_of(result.counts_of(result.mean)),
+        },
         "search": [
             {"arm": d.run.arm, "rate": d.run.rate, "validation": d.value, "argmax": d.argmax}
             for d in result.searched
@@ -293,7 +301,13 @@ def card(result: FitResult) -> str:
     """The card of the kept model, in Markdown."""
     percent = result.scores_percent(result.counts()[0])
     rows = "\n".join(f"| {name} | {value:.1f} |" for name, value in percent.items())
-    if result.winner is not None:
+    if result.kept == MEAN:
+        how = (
+            "The mean of the logits of a fine-tuned model, which is in this folder, and of a "
+            "logistic regression, which is in `linear/`. `dicebook predict` and `dicelab.fit.load` "
+            "read both, and the threshold. transformers alone reads the first, without threshold."
+        )
+    elif result.winner is not None:
         how = (
             "A logistic regression on fixed vectors of the texts, with its decision's threshold in "
             "its intercept. `dicebook predict` and `dicelab.fit.load` read this folder, and "

@@ -11,6 +11,7 @@ import numpy as np
 
 from dicelab.fit import candidates as linear
 from dicelab.fit.candidates import Candidate
+from dicelab.fit.choosing import MEAN
 from dicelab.fit.data import Data
 from dicelab.fit.options import Options
 from dicelab.fit.plan import NO_PLAN, Plan
@@ -28,6 +29,7 @@ NAMES = {
     "tl": "Tversky",
     "dsc": "self-adjusting dice",
     **linear.NAMES,
+    MEAN: "mean of a linear model and a fine-tuned one",
 }
 
 
@@ -75,7 +77,8 @@ class FitResult:
         chosen: the arm with the best mean on validation; None where nothing was fine-tuned.
         run: the run of the chosen arm whose model is kept, if no linear model is.
         run_test: that run's scores on the test split, without its threshold.
-        winner: the linear model that is kept, if one is.
+        winner: the linear model or the mean that is kept, if one is.
+        mean: the mean of the best linear model and :attr:`run`, if there are both.
         compared: validation scores of what :attr:`kept` was chosen from.
         curve: test scores of the chosen arm by the share of the training rows.
         seconds: how long the fit took.
@@ -101,6 +104,7 @@ class FitResult:
     run: Done | None = None
     run_test: np.ndarray | None = None
     winner: Candidate | None = None
+    mean: Candidate | None = None
     compared: dict[str, float] = field(default_factory=dict)
     curve: dict[float, float] = field(default_factory=dict)
     seconds: float = 0.0
@@ -114,7 +118,7 @@ class FitResult:
 
     @property
     def kept(self) -> str:
-        """The name of what is kept: a loss, or a linear model."""
+        """The name of what is kept: a loss, a linear model, or ``"mean"``."""
         name = self.winner.name if self.winner is not None else self.chosen
         if name is None:
             raise RuntimeError("nothing is kept yet; call finals() and choose() of the fit first")
@@ -186,8 +190,12 @@ class FitResult:
         """The linear model with the best out-of-fold score."""
         return max(self.candidates.values(), key=lambda made: made.value, default=None)
 
+    def without_arms(self) -> dict[str, Candidate]:
+        """The linear models and the mean, by name."""
+        return self.candidates | ({MEAN: self.mean} if self.mean is not None else {})
+
     def counts_of(self, candidate: Candidate, *, argmax: bool = False) -> Counts:
-        """Test counts of a linear model."""
+        """Test counts of a linear model, or of the mean."""
         bias = np.zeros_like(candidate.bias) if argmax else candidate.bias
         test = self.problem.splits["test"]
         return self.problem.counts(test, candidate.problem.decide(candidate.test, bias))

@@ -37,10 +37,18 @@ class Contrast(NamedTuple):
     def name(self) -> str:
         """In words."""
         (a, how), (b, other) = self.one, self.other
-        told = f"{a}, {how} minus {other}" if a == b else f"{a} minus {b}, {how}"
+        one, two = (IN_WORDS.get(arm, arm) for arm in (a, b))
+        told = f"{one}, {how} minus {other}" if a == b else f"{one} minus {two}, {how}"
         return told.replace("plug_in", "plug-in").replace("_", " ")
 
 
+# As a contrast calls them: cross entropy starts at the log prior where nothing else is said.
+IN_WORDS = {
+    "ce_start": "cross entropy",
+    "ce": "cross entropy from near 0",
+    "wce": "class weights",
+    "dice_start": "dice from the log prior",
+}
 # As tables call them: the loss, and where the output bias starts.
 ARM_NAMES = {
     "ce_start": "cross entropy, log prior",

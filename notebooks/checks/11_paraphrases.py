@@ -9,8 +9,9 @@ claim(
     "an F1 of 66.7, because half of the pairs are positive", {"66.7": f1_of["always yes", ""]["f1"]}
 )
 claim(
-    "reaches 75.1. So of the 83.0 points",
-    {"75.1": f1_of["shared words", ""]["f1"], "83.0": f1_of["ce", "tuned"]["f1"]},
+    "reaches 75.1. So a rule without training already has most of the points",
+    {"75.1": f1_of["shared words", ""]["f1"]},
+    f1_of["shared words", ""]["f1"] > 0.9 * f1_of["ce", "tuned"]["f1"],
 )
 claim(
     "they differ by a tenth of a point, and their intervals are alike",
@@ -143,8 +144,9 @@ claim(
     all(near[task].low > 0 for task in three),
 )
 claim(
-    "seven points higher with 2%, five on MRPC, and six on QQP with 10%, though with 2% the interval just includes 0",
+    "From the log prior its gains are about as large, though with 2% the interval just includes 0",
     [round(prior[task].mean) for task in ("qqp_02", "mrpc", "qqp_10")] == [7, 5, 6],
+    all(abs(prior[task].mean - near[task].mean) < 1.5 for task in three),
     [prior[task].low > 0 for task in three] == [False, True, True],
     prior["qqp_02"].low > -0.2,
 )

@@ -41,16 +41,18 @@ def test_its_numbers_by_other_code(root: Path) -> None:
     for name, row in (
         ("primary", "all strata alike"),
         ("primary_rare", "rare"),
-        ("dice_argmax_tags", "dice minus ce start, argmax: tags"),
-        ("wce_argmax", "wce minus ce start, argmax"),
-        ("plug_in", "ce start, plug-in minus tuned"),
+        ("dice_argmax_tags", "dice minus cross entropy, argmax: tags"),
+        ("wce_argmax", "class weights minus cross entropy, argmax"),
+        ("plug_in", "cross entropy, plug-in minus tuned"),
     ):
         mean, low, high = (float(x) for x in re.findall(r"-?\d+\.?\d*", rows[row][1]))
         assert abs(float(plain[name]) - mean) < 0.06
         interval = [float(x) for x in re.findall(r"-?[\d.]+", plain[f"{name}_in"])]
         assert interval == pytest.approx([low, high], abs=0.06)
     holm = [
-        float(cells[3]) for name, cells in rows.items() if " minus ce" in name and len(cells) == 4
+        float(cells[3])
+        for name, cells in rows.items()
+        if " minus cross entropy" in name and len(cells) == 4
     ]
     assert len(holm) >= 9
     assert float(found["least_holm"]) == pytest.approx(min(holm), abs=0.01)

@@ -33,7 +33,7 @@ from dicelab.fit.training import Done, Run
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.goal import Goal
 from dicelab.metrics.intervals import Difference, interval
-from tests.fit.made_up import MAKERS
+from tests.fit.made_up import MAKERS, planned
 
 pytestmark = pytest.mark.slow
 TEXTS = ("sentences", "pairs", "labels")
@@ -236,6 +236,8 @@ def chosen(one: Fit) -> Callable[[float], str]:
         done = Done(run, scores.astype(np.float32), bias, 0.0, 0.0, [], 0.0, one.folder)
         one.result.chosen = "ce"
         one.result.arms = {"ce": Arm([done])}
+        test = one.problem.splits["test"]
+        one.result.run, one.result.run_test = done, np.zeros((len(test), len(bias)), np.float32)
         return one.choose()
 
     return choose
@@ -255,6 +257,44 @@ def test_the_better_one_on_validation_is_kept(one: Fit, chosen: Callable[[float]
     assert one.result.winner is None
     assert one.result.compared["ce"] == pytest.approx(100)
     one.result.candidates = whole
+
+
+@pytest.mark.parametrize("task", TEXTS)
+def test_the_mean_decides_the_same_from_its_folder(
+    task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = with_linear(options(tmp_path, task, losses=("ce",), seeds=1, steps=3))
+    made.result.plan = planned(made.options, 1)
+    made.search()
+    made.finals()
+    monkeypatch.setattr("dicelab.fit.fitting.score_of_means", lambda *a: 101.0)
+    assert made.choose() == "mean"
+    made.curve()
+    made.keep()
+    result = made.report()
+    linear, run, mean = result.best_linear(), result.run, result.mean
+    assert linear is not None
+    assert run is not None
+    assert mean is not None
+    for place, number in enumerate(mean.pool.validation):
+        (of_pool,) = np.flatnonzero(linear.pool.validation == number)
+        both = (linear.scores[of_pool] + run.validation[number]) / 2
+        assert mean.scores[place] == pytest.approx(both, abs=1e-6)
+    test = result.data.splits["test"]
+    columns = [test[column][:] for column in result.problem.text_columns]
+    kept = load(made.folder, "cpu")
+    logits = kept.logits(*columns)
+    with np.load(run.folder / "test.npz") as stored:
+        told = (linear.test + stored["scores"]) / 2 + result.bias
+    assert logits == pytest.approx(told, abs=1e-4)
+    found = pd.read_csv(made.folder / "predictions.tsv", sep="\t", dtype=str, keep_default_na=False)
+    said = [label for label, _ in kept.texts(*columns)]
+    decisions = result.problem.decide(result.test_scores(), result.bias)
+    assert said == found["predicted"].tolist() == result.problem.decision_texts(decisions, test)
+    assert result.record["mean"]["test"] == pytest.approx(result.score.value)
+    assert "in the model now" in str(result) or not np.any(result.bias)
+    assert "`linear/`" in (made.folder / "model" / "README.md").read_text(encoding="utf-8")
+    assert not (run.folder / "model").exists()
 
 
 # -- as a user has it ---------------------------------------------------------------------------

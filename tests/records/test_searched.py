@@ -249,9 +249,11 @@ def test_the_family_of_the_secondary_questions(tmp_path: Path) -> None:
     found = secondary(tasks)
     assert len(found) == 3 + 2 + len(OTHERS) == 11
     assert [p for _, p in found.values()] == holm([one.p for one, _ in found.values()])
-    assert found["ce start minus ce, argmax"][0].mean == pytest.approx(25, abs=1)  # two of eight
+    assert found["cross entropy minus cross entropy from near 0, argmax"][0].mean == pytest.approx(
+        25, abs=1
+    )  # two of eight
     whole = pool(effects_of(tasks, PLUG_IN)).over_all
-    assert found["ce start, plug-in minus tuned"][0] == whole
+    assert found["cross entropy, plug-in minus tuned"][0] == whole
     effects = {e.task: e for e in effects_of(tasks, PRIMARY)}
     assert effects.keys() == tasks.keys()
     halves = tasks["mrpc"][0]["sizes"]
