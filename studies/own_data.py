@@ -1,30 +1,39 @@
-"""Does ``dicebook fit`` choose as well as a grid of eighteen settings, on five corpora?
+"""Is ``dicebook fit`` behind what a careful person types in ten minutes?
 
-    python -m studies.own_data                # every draw that is not recorded yet
-    python -m studies.own_data --table        # what is recorded
+    python -m studies.own_data                        # whatever is not recorded yet
+    python -m studies.own_data --table                # what is recorded
+    python -m studies.own_data --methods fit words --corpora mrpc --draws 0
 
 A draw takes rows to train on and to choose by from a corpus's training and development parts, and
 rows to score from its test part, and writes them as a user would have them: a folder with a file a
-split. Then six losses with three learning rates are trained, one seed each, with the functions of
-``dicelab.fit``; and a fit with its defaults chooses among its three losses, trains two of them with
-three seeds, and keeps one model. All runs are equally long: a number of steps, not of minutes. With
-``--minutes`` the length would follow from what else the machine does, the grid's runs would not be
-as long as the fit's, and nobody could repeat the table. A hundred steps are a quarter of those
-after which a plan stops giving a run more time, the shortest run that it takes before it leaves out
-seeds and learning rates to make runs longer. The nine settings of the grid that the fit searches,
-too, are trained once and used by both.
+split. Every method gets the same rows:
 
-The corpora are those that ``dicebook data`` prepares, under ``$DICEBOOK_DATA``. One record a run
-is appended to ``results/own_data/CORPUS.jsonl``, and one with the loss ``fit`` when a draw is done;
-what is recorded there is not run again. A killed run goes on from its last pass in ``--work``.
+- ``fit``: `dicebook fit`. It gets ``STEPS`` steps a run, one learning rate and one seed. That is a
+  quarter of the steps after which a plan gives a run no more time, and about what fits into ten
+  minutes of two slow cores. A number of steps can be repeated on any machine, a number of minutes
+  cannot.
+- ``minute``: what `dicebook fit` has kept before it fine-tunes anything: its best linear model.
+- ``words``: scikit-learn's TF-IDF of words and pairs of words with a logistic regression whose
+  penalty and class weight are chosen by cross-validation, and with a tuned threshold. Of tags a
+  conditional random field on words and their shapes.
+- ``embeddings``: the same on the sentence embeddings of the encoder that ``fit`` uses.
+- ``setfit``: SetFit with its defaults, but ``SETFIT_STEPS`` steps. It reads no pairs and no tags.
+- ``trainer``: transformers' `Trainer` with its defaults, decided at argmax.
+
+All of them but ``fit`` learn from train and validation together. One record a method and draw is
+appended to ``results/own_data/CORPUS.jsonl``; what is recorded is not run again. The corpora are
+those that ``dicebook data`` prepares, under ``$DICEBOOK_DATA``; the peers need
+``pip install setfit sklearn-crfsuite``.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,18 +41,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from datasets import Dataset, concatenate_datasets
 
 from dicelab.fit.fitting import Fit
+from dicelab.fit.inputs import Inputs, prepare
 from dicelab.fit.options import Options
-from dicelab.fit.training import Done, Run, drop_models, run
+from dicelab.fit.training import drop_models, scores_of
 from dicelab.records import runs
 from dicelab.training.checkpoints import alone_in
-from dicelab.training.encoders import quiet
-from dicelab.training.experiment import LOSSES
+from dicelab.training.encoders import minilm_folder, quiet
+from dicelab.training.trainer import device_of
 from studies import raw
 
-STEPS, DRAWS = 100, 3
-LABEL, POSITIVES = "remorse", 0.03
+STEPS, SETFIT_STEPS, DRAWS, FOLDS = 100, 300, 3, 5
+RATES = (2e-4,)
+POSITIVES = 0.03
+LABELS = ("remorse", "confusion", "surprise", "disgust", "desire", "fear")
+METHODS = ("fit", "minute", "words", "embeddings", "setfit", "trainer")
 Rows = list[dict[str, Any]]
 Parts = Callable[[np.random.Generator], tuple[Rows, Rows]]
 
@@ -55,10 +69,12 @@ class Corpus:
     Attributes:
         parts: the pool and the test rows; what must be drawn for them is drawn here.
         sizes: rows to train on, to choose by and, at most, to test on.
+        methods: those that can read it.
     """
 
     parts: Parts
     sizes: tuple[int, int, int]
+    methods: tuple[str, ...] = METHODS
 
 
 def _tagged(name: str) -> Parts:
@@ -69,16 +85,16 @@ def _mrpc(rng: np.random.Generator) -> tuple[Rows, Rows]:
     return raw.mrpc("train"), raw.mrpc("test")
 
 
-def _one_label(rng: np.random.Generator) -> tuple[Rows, Rows]:
+def _one_label(label: str) -> Parts:
     """Whether a comment of GoEmotions has one rare label."""
 
-    def told(part: str) -> Rows:
+    def of(part: str) -> Rows:
         return [
-            {"sentence": row["sentence"], "label": int(LABEL in row["labels"])}
+            {"sentence": row["sentence"], "label": int(label in row["labels"])}
             for row in raw.goemotions(part)
         ]
 
-    return told("train") + told("dev"), told("test")
+    return lambda rng: (of("train") + of("dev"), of("test"))
 
 
 def _sst2(rng: np.random.Generator) -> tuple[Rows, Rows]:
@@ -93,13 +109,13 @@ def thinned(rows: Rows, rng: np.random.Generator) -> Rows:
     return [row for number, row in enumerate(rows) if row["label"] == 0 or number in kept]
 
 
-#: Those whose draws take the least time first.
+TAGGERS = ("fit", "minute", "words", "trainer")
 CORPORA = {
     "sst2_03": Corpus(_sst2, (1_600, 1_000, 1_000)),
-    f"goemotions_{LABEL}": Corpus(_one_label, (3_200, 1_600, 6_000)),
-    "crossner_politics": Corpus(_tagged("crossner_politics"), (400, 300, 1_000)),
-    "wnut17": Corpus(_tagged("wnut17"), (1_600, 600, 1_500)),
-    "mrpc": Corpus(_mrpc, (1_600, 500, 1_000)),
+    **{f"goemotions_{of}": Corpus(_one_label(of), (3_200, 1_600, 6_000)) for of in LABELS},
+    "mrpc": Corpus(_mrpc, (1_600, 500, 1_000), ("fit", "minute", "words", "embeddings", "trainer")),
+    "crossner_politics": Corpus(_tagged("crossner_politics"), (400, 300, 1_000), TAGGERS),
+    "wnut17": Corpus(_tagged("wnut17"), (1_600, 600, 1_500), TAGGERS),
 }
 
 
@@ -143,170 +159,299 @@ def write(splits: dict[str, Rows], folder: Path) -> Path:
     return folder
 
 
-def parameters_of(
-    name: str, number: int, loss: str, rate: float | None, seed: int, steps: int, encoder: str
-) -> dict[str, Any]:
-    """What tells a run from the others."""
-    return {
-        "corpus": name,
-        "draw": number,
-        "encoder": encoder,
-        "loss": loss,
-        "learning_rate": rate,
-        "seed": seed,
-        "steps": steps,
-    }
+# -- the methods: each hands back the F1 on test in percent, and what it chose -----------------
 
 
-def scores_of(fit: Fit, done: Done) -> dict[str, dict[str, float]]:
-    """F1 in percent on validation and test, at argmax and with the decision of validation."""
-    found = {"validation": {"f1": done.argmax}, "validation_tuned": {"f1": done.value}}
-    for part, bias in (("test", 0 * done.bias), ("test_tuned", done.bias)):
-        found[part] = {"f1": fit.result.score_of(fit.test_counts(done, bias))}
-    return {part: {"f1": round(score["f1"], 3)} for part, score in found.items()}
+def fit(
+    options: Options, say: Callable[[str], None], *, tuned: bool = True
+) -> tuple[float, dict[str, Any]]:
+    """All steps of a fit but the report; or those before any fine-tuning."""
+    with alone_in(Path(options.out)), quiet():
+        under_way = Fit(options, say)
+        under_way.linear()
+        if tuned:
+            under_way.plan()
+            under_way.search()
+        arms, result = under_way.finals() if tuned else {}, under_way.result
+        under_way.choose()
+        drop_models([done for arm in arms.values() for done in arm.done])
+        counts = result.counts()[0]
+        others = result.without_arms().items()
+        scores = {name: result.score_of(result.counts_of(made)) for name, made in others}
+        scores |= {arm: result.scores(arm)[0] for arm in result.arms}
+        chose = {"kept": result.kept, "of": scores, "validation": result.compared}
+        return result.score_of(counts), chose
+
+
+def words(inputs: Inputs, seed: int) -> tuple[float, dict[str, Any]]:
+    """TF-IDF and a logistic regression; of pairs the product and the distance of both vectors."""
+    if inputs.data.task == "tagging":
+        return _crf(inputs)
+    from scipy.sparse import hstack
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    pool, test = _pool(inputs), inputs.data.splits["test"]
+    columns = inputs.problem.text_columns
+    texts = [text for column in columns for text in pool[column][:]]
+    terms = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True).fit(texts)
+
+    def vectors(rows: Dataset) -> Any:
+        parts = [terms.transform(rows[column][:]) for column in columns]
+        if len(parts) == 2:
+            parts = [parts[0].multiply(parts[1]), abs(parts[0] - parts[1])]
+        return hstack(parts).tocsr()
+
+    return _logistic(inputs, vectors(pool), vectors(test), seed)
+
+
+def embeddings(inputs: Inputs, seed: int) -> tuple[float, dict[str, Any]]:
+    """Sentence embeddings and a logistic regression; of pairs ``|u - v|`` and ``u * v``."""
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(minilm_folder()), device=str(device_of("auto")))
+
+    def vectors(rows: Dataset) -> np.ndarray:
+        parts = [
+            model.encode(rows[column][:], normalize_embeddings=True, show_progress_bar=False)
+            for column in inputs.problem.text_columns
+        ]
+        if len(parts) == 2:
+            parts = [abs(parts[0] - parts[1]), parts[0] * parts[1]]
+        return np.hstack(parts)
+
+    return _logistic(inputs, vectors(_pool(inputs)), vectors(inputs.data.splits["test"]), seed)
+
+
+def _logistic(inputs: Inputs, x: Any, test: Any, seed: int) -> tuple[float, dict[str, Any]]:
+    """Penalty and class weight by cross-validation, then the threshold, as scikit-learn has it."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV, StratifiedKFold, TunedThresholdClassifierCV
+
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    grid = {"C": [0.1, 1, 10, 100], "class_weight": [None, "balanced"]}
+    y = inputs.problem.gold(_pool(inputs))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        plain = LogisticRegression(max_iter=1000)
+        best = GridSearchCV(plain, grid, scoring="average_precision", cv=folds).fit(x, y)
+        tuned = TunedThresholdClassifierCV(best.best_estimator_, scoring="f1", cv=folds).fit(x, y)
+    chose = {**best.best_params_, "threshold": round(float(tuned.best_threshold_), 4)}
+    return _f1(inputs, tuned.predict(test)), chose
+
+
+def _crf(inputs: Inputs) -> tuple[float, dict[str, Any]]:
+    """A conditional random field on words, their shapes, ends and neighbours."""
+    from sklearn_crfsuite import CRF
+
+    def features(tokens: Sequence[str]) -> list[dict[str, Any]]:
+        found = []
+        for place in range(len(tokens)):
+            own: dict[str, Any] = {"bias": 1.0}
+            for shift in (-2, -1, 0, 1, 2):
+                if not 0 <= place + shift < len(tokens):
+                    own[f"{shift}:none"] = True
+                    continue
+                word = tokens[place + shift]
+                own |= {
+                    f"{shift}:lower": word.lower(),
+                    f"{shift}:title": word.istitle(),
+                    f"{shift}:upper": word.isupper(),
+                    f"{shift}:digit": any(map(str.isdigit, word)),
+                }
+                if shift == 0:
+                    own |= {f"end{n}": word[-n:] for n in (2, 3)} | {"start": word[:3]}
+            found.append(own)
+        return found
+
+    pool, test = _pool(inputs), inputs.data.splits["test"]
+    model = CRF(algorithm="lbfgs", c1=0.1, c2=0.1, max_iterations=100)
+    model.fit([features(row) for row in pool["tokens"][:]], pool["tags"][:])
+    said = model.predict([features(row) for row in test["tokens"][:]])
+    index = {tag: i for i, tag in enumerate(inputs.problem.labels)}
+    return _f1(inputs, np.array([index[tag] for row in said for tag in row])), {}
+
+
+def setfit(inputs: Inputs, seed: int) -> tuple[float, dict[str, Any]]:
+    """SetFit: the encoder learns from pairs of texts, then a logistic regression from it."""
+    from setfit import SetFitModel, Trainer, TrainingArguments
+
+    pool = _pool(inputs)
+    rows = Dataset.from_dict(
+        {"text": pool["sentence"][:], "label": inputs.problem.gold(pool).tolist()}
+    )
+    model = SetFitModel.from_pretrained(str(minilm_folder()), device=str(device_of("auto")))
+    given = TrainingArguments(
+        output_dir=os.devnull, max_steps=SETFIT_STEPS, seed=seed, save_strategy="no",
+        show_progress_bar=False,
+    )  # fmt: skip
+    Trainer(model=model, args=given, train_dataset=rows).train()
+    said = model.predict(inputs.data.splits["test"]["sentence"][:], use_labels=False)
+    return _f1(inputs, np.asarray(said)), {}
+
+
+def trainer(inputs: Inputs, seed: int, folder: Path) -> tuple[float, dict[str, Any]]:
+    """transformers' Trainer: three passes, batches of 8, a learning rate of 5e-5."""
+    from transformers import Trainer, TrainingArguments, set_seed
+
+    problem = inputs.problem
+    rows = concatenate_datasets([problem.splits[name] for name in ("train", "validation")])
+    set_seed(seed)
+    device = device_of("auto")
+    given = TrainingArguments(
+        output_dir=str(folder), seed=seed, save_strategy="no", report_to="none",
+        disable_tqdm=True, use_cpu=device.type == "cpu",
+        dataloader_pin_memory=device.type != "cpu",
+    )  # fmt: skip
+    model = problem.model(inputs.encoder, inputs.tokenizer)
+    peer = Trainer(
+        model=model,
+        args=given,
+        train_dataset=rows,
+        data_collator=problem.collator(inputs.tokenizer),
+    )
+    peer.train()
+    scores = scores_of(inputs, model.eval(), problem.splits["test"])
+    return _f1(inputs, problem.decide(scores, np.zeros(len(problem.labels)))), {}
+
+
+def _pool(inputs: Inputs) -> Dataset:
+    return concatenate_datasets([inputs.data.splits[name] for name in ("train", "validation")])
+
+
+def _f1(inputs: Inputs, decisions: np.ndarray) -> float:
+    problem = inputs.problem
+    counts = problem.counts(problem.splits["test"], decisions)
+    return float(problem.goal.value(counts.sum(0)))
+
+
+# -- one draw by one method --------------------------------------------------------------------
+
+
+def parameters_of(name: str, number: int, method: str, encoder: str) -> dict[str, Any]:
+    """What tells a record from the others."""
+    return {"corpus": name, "draw": number, "method": method, "encoder": encoder}
 
 
 def run_draw(
     name: str,
     number: int,
+    methods: Sequence[str],
     *,
     out: Path,
     work: Path,
-    losses: Sequence[str] = LOSSES,
     steps: int = STEPS,
+    rates: tuple[float, ...] = RATES,
     encoder: str = "minilm",
+    device: Any = "auto",
     say: Callable[[str], None] = print,
 ) -> None:
-    """The grid and the fit of one draw; what is not in the file of records is added to it.
+    """A draw by some methods; what is not in the file of records is added to it.
 
     Args:
         name: of ``CORPORA``.
         number: of the draw.
+        methods: some of ``METHODS``; those that do not read this corpus are left out.
         out: the file of records.
         work: folder of what is under way; each draw has one of its own there.
-        losses: of the grid.
-        steps: of every run.
+        steps: of each run of the fit.
+        rates: of the fit.
         encoder: as for a fit.
-        say: takes a line a run.
+        device: of the fit.
+        say: takes a line a method.
     """
+    known = [r["parameters"] for r in runs.read_records(out)] if out.exists() else []
+    wanted = [
+        method
+        for method in methods
+        if method in CORPORA[name].methods
+        and parameters_of(name, number, method, encoder) not in known
+    ]
+    if not wanted:
+        return
     folder = work / f"{name}-{number}"
-    source = write(draw(name, number), folder / "data")
+    if not (folder / "data").is_dir():
+        write(draw(name, number), folder / "data")
     options = Options(
-        source=str(source),
+        source=str(folder / "data"),
         out=str(folder / "fit"),
         encoder=encoder,
         steps=steps,
+        rates=rates,
+        seeds=1,
         seed=10 * number,
-        device="cpu",
+        device=device,
     )
-    known = [r["parameters"] for r in runs.read_records(out)] if out.exists() else []
-
-    def add(loss: str, rate: float | None, metrics: Any, history: Any, seconds: float) -> None:
-        given = parameters_of(name, number, loss, rate, options.seed, steps, encoder)
+    inputs = prepare(options)
+    for method in wanted:
+        started = time.monotonic()
+        if method in ("fit", "minute"):
+            f1, chose = fit(options, say, tuned=method == "fit")
+        elif method == "trainer":
+            f1, chose = trainer(inputs, options.seed, folder / "trainer")
+        else:
+            f1, chose = PEERS[method](inputs, options.seed)
+        seconds = time.monotonic() - started
         record = runs.make_record(
             chapter="studies/own_data.py",
-            parameters=given,
-            metrics=metrics,
-            history=history,
-            measured={"device": "cpu, 1 threads", "seconds": round(seconds, 1)},
+            parameters=parameters_of(name, number, method, encoder),
+            metrics={"test": {"f1": round(f1, 3)}},
+            history=[chose],
+            measured={"device": str(device_of(device)), "seconds": round(seconds, 1)},
         )
         runs.append_record(out, record)
-        shown = ", ".join(f"{part} {score['f1']:.1f}" for part, score in metrics.items())
-        say(f"{name}, draw {number}, {loss}, rate {rate}: {shown}; {seconds:.0f} s")
-
-    with alone_in(Path(options.out)), quiet():
-        fit = Fit(options, say)
-        planned = fit.plan()
-        for rate in planned.rates:
-            for loss in losses:
-                if parameters_of(name, number, loss, rate, options.seed, steps, encoder) in known:
-                    continue
-                done = run(
-                    Run(loss, rate, options.seed),
-                    fit.inputs,
-                    planned,
-                    options,
-                    fit.folder / "runs",
-                )
-                add(loss, rate, scores_of(fit, done), done.history, done.seconds)
-                drop_models([done])
-        fit.search()
-        arms, result = fit.finals(), fit.result
-        kept, trained = result.run, [d for arm in arms.values() for d in arm.done]
-        assert kept is not None
-        metrics = scores_of(fit, kept)
-        mean = float(np.mean(result.scores(result.kept)))
-        metrics["test_tuned_mean"] = {"f1": round(mean, 3)}
-        told = [{"loss": kept.run.arm, "learning_rate": kept.run.rate, "seed": kept.run.seed}]
-        once = {done.run.name: done.seconds for done in (*result.searched, *trained)}
-        add("fit", None, metrics, told, sum(once.values()))
-        drop_models(trained)
+        say(f"{name}, draw {number}, {method}: F1 {f1:.1f}; {seconds:.0f} s")
 
 
-def best(records: Iterable[dict[str, Any]], by: str) -> dict[str, Any]:
-    """The setting of a grid with the best F1 in a part; of equals the first."""
-    return max(records, key=lambda r: r["metrics"][by]["f1"])
+PEERS: dict[str, Callable[[Inputs, int], tuple[float, dict[str, Any]]]] = {
+    "words": words,
+    "embeddings": embeddings,
+    "setfit": setfit,
+}
+
+
+# -- the table ----------------------------------------------------------------------------------
 
 
 def table(records: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """A row a finished draw: F1 on test of what the fit kept, and of the grid's choices.
+    """F1 on test: a row a corpus and draw, a column a method; NaN where there is none."""
+    rows = [{**r["parameters"], "f1": r["metrics"]["test"]["f1"]} for r in records]
+    columns = ["corpus", "draw", "method", "f1"]
+    frame = pd.DataFrame(rows, columns=columns)
+    wide = frame.pivot(index=["corpus", "draw"], columns="method", values="f1")
+    order = [method for method in METHODS if method in wide]
+    return wide.reindex(list(CORPORA), level="corpus")[order]
 
-    Beside the model that was kept stands the mean of all seeds of its loss.
-    The grid's choice is the setting that is best on validation, as anyone would choose it; the best
-    on test is one that nobody can choose, and of eighteen scores the luckiest.
-    """
-    rows = []
-    for record in records:
-        given = record["parameters"]
-        if given["loss"] != "fit":
-            continue
-        same = ("corpus", "draw", "encoder", "steps")
-        grid = [
-            r
-            for r in records
-            if r["parameters"]["loss"] != "fit"
-            and all(r["parameters"][key] == given[key] for key in same)
-        ]
-        chosen, plain = best(grid, "validation_tuned"), best(grid, "validation")
-        rows.append(
-            {
-                "corpus": given["corpus"],
-                "draw": given["draw"],
-                "loss": record["history"][0]["loss"],
-                "fit": record["metrics"]["test_tuned"]["f1"],
-                "fit, mean of seeds": record["metrics"]["test_tuned_mean"]["f1"],
-                "the grid's loss": chosen["parameters"]["loss"],
-                "grid": chosen["metrics"]["test_tuned"]["f1"],
-                "grid at argmax": plain["metrics"]["test"]["f1"],
-                "best on test": best(grid, "test_tuned")["metrics"]["test_tuned"]["f1"],
-            }
-        )
-    return pd.DataFrame(rows)
+
+def means(scores: pd.DataFrame) -> pd.DataFrame:
+    """The same over the draws of a corpus."""
+    return scores.groupby(level="corpus", sort=False).mean()
+
+
+def gaps(scores: pd.DataFrame, peer: str, of: str = "fit") -> pd.Series:
+    """``fit`` minus a peer, in points, over the draws that both have: the mean of each corpus."""
+    both = (scores[of] - scores[peer]).dropna()
+    return both.groupby(level="corpus", sort=False).mean()
 
 
 def main() -> None:
     """Run what is not yet recorded."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--corpus", nargs="+", choices=CORPORA, default=list(CORPORA))
-    parser.add_argument("--draws", type=int, default=DRAWS)
+    parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=list(CORPORA))
+    parser.add_argument("--draws", nargs="+", type=int, default=list(range(DRAWS)))
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--out", type=Path, default=Path("results/own_data"))
     parser.add_argument("--work", type=Path, default=Path("runs/own_data"))
     parser.add_argument("--table", action="store_true", help="print what is recorded, run nothing")
     given = parser.parse_args()
     if given.table:
-        print(table(runs.read_records(given.out)).round(1).to_string())
+        scores = table(runs.read_records(given.out))
+        print(scores.round(1).to_string(), means(scores).round(1).to_string(), sep="\n\n")
         return
-    for number in range(given.draws):
-        for name in given.corpus:
+    for number in given.draws:
+        for name in given.corpora:
             out = given.out / f"{name}.jsonl"
-            known = runs.read_records(out) if out.exists() else []
-            if any(
-                (r["parameters"]["loss"], r["parameters"]["draw"]) == ("fit", number) for r in known
-            ):
-                continue
-            began = time.monotonic()
-            run_draw(name, number, out=out, work=given.work)
-            print(f"{name}, draw {number}: {(time.monotonic() - began) / 60:.0f} min", flush=True)
+            run_draw(name, number, given.methods, out=out, work=given.work)
 
 
 if __name__ == "__main__":

@@ -24,47 +24,33 @@ def test_the_page_of_the_second_protocol_is_up_to_date(root: Path) -> None:
     assert stored == evidence_2.page(root / "results" / "evidence_2"), "run: make evidence"
 
 
-def test_the_page_of_fit_says_how_far_it_is_behind(tmp_path: Path) -> None:
-    assert "**0 of 15 draws are done.**" in own_data.page(tmp_path / "none")
+def test_the_page_of_fit_says_who_is_ahead(tmp_path: Path) -> None:
+    assert "`fit` 0 of 30, its first minute 0 of 30" in own_data.page(tmp_path / "none")
 
-    def record_draw(draw: int, fit: float) -> None:
-        for loss, score in (("ce", 62.0), ("dsc", 60.0), ("fit", fit)):
-            given = study.parameters_of("wnut17", draw, loss, 1e-4, 0, 100, "minilm")
-            parts = ("validation", "validation_tuned", "test", "test_tuned")
-            scores = {part: {"f1": score} for part in parts}
-            record = runs.make_record(
-                chapter="studies/own_data.py",
-                parameters=given,
-                metrics=scores | {"test_tuned_mean": {"f1": score - 1}},
-                history=[{"loss": "dl"}],
-                measured={"device": "cpu, 1 threads", "seconds": 60},
-            )
-            runs.append_record(tmp_path / "wnut17.jsonl", record)
+    def add(corpus: str, method: str, f1: float) -> None:
+        record = runs.make_record(
+            chapter="studies/own_data.py",
+            parameters=study.parameters_of(corpus, 0, method, "minilm"),
+            metrics={"test": {"f1": f1}},
+            history=[{"kept": "words+embeddings"}],
+            measured={"device": "cpu", "seconds": 60},
+        )
+        runs.append_record(tmp_path / f"{corpus}.jsonl", record)
 
-    record_draw(0, 61.0)
-    record_draw(1, 64.0)
-    text = own_data.page(tmp_path)
-    assert (
-        "**2 of 15 draws are done.** The grid's 4 runs took 4 minutes on cpu, one thread." in text
-    )
+    for corpus, minute, words in (("mrpc", 80.0, 82.0), ("sst2_03", 50.0, 46.0)):
+        add(corpus, "minute", minute)
+        add(corpus, "words", words)
+    add("mrpc", "fit", 81.0)
+    add("wnut17", "trainer", 22.0)  # nothing to compare it with
+    text = own_data.page(tmp_path).replace("\u00a0", " ")
+    assert "`fit` 1 of 30, its first minute 2 of 30, words 2 of 30" in text
     rows = [[c.strip() for c in line.split("|")[1:-1]] for line in text.splitlines() if "|" in line]
-    assert [
-        "WNUT 2017",
-        "1",
-        "dice",
-        "61.0",
-        "cross entropy",
-        "62.0",
-        "62.0",
-        "62.0",
-        "1.0",
-    ] in rows
-    assert "Less the best on test, the fit has 0.5 [-18.6, 19.6] points; at worst -1.0." in text
-    assert "0 of 2 draws are more than three points behind." in text
-    assert "not the one that it keeps, has -0.5 [-19.6, 18.6] points; at worst -2.0." in text
-    assert "By these draws the aim is reached." in text
-    record_draw(2, 58.9)
-    assert "the aim is not reached" in own_data.page(tmp_path), "3.1 points behind at worst"
+    name = "Microsoft Research Paraphrase Corpus"
+    assert [name, "1", "81.0", "80.0", "82.0", ""] in rows
+    low = f"-2.0, {name}"
+    assert ["its first minute minus words", "2", "1.0 [-37.1, 39.1]", low] in rows
+    assert any(row[:2] == ["`fit` minus words", "1"] for row in rows)
+    assert not any(row[0].endswith("minus Trainer") for row in rows)
 
 
 def test_a_page_shows_every_kept_run(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from dicelab.fit.data import read
+from dicelab.fit.inputs import prepare
 from dicelab.fit.options import Options
 from dicelab.records import runs
 from studies import own_data
@@ -69,78 +70,66 @@ def test_a_draw_is_recorded_and_not_run_again(
     corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "made_up.jsonl"
-    usual = {"out": out, "work": tmp_path / "work", "steps": 3, "encoder": "tiny"}
-    losses = ("ce", "wce", "dl", "fl")
-    lines: list[str] = []
-    own_data.run_draw(corpus, 0, losses=losses, say=lines.append, **usual)
+    usual: dict[str, Any] = {"out": out, "work": tmp_path / "work", "encoder": "tiny"}
+    usual |= {"steps": 3, "rates": (1e-3,), "device": "cpu"}
+    own_data.run_draw(corpus, 0, ("fit", "words"), **usual)
+    own_data.run_draw(corpus, 0, ("trainer",), **usual)
     records = runs.read_records(out)
-    grid = [r for r in records if r["parameters"]["loss"] != "fit"]
-    assert len(grid) == 3 * len(losses)
-    assert records[-1]["parameters"]["loss"] == "fit"
-    (told,) = records[-1]["history"]
-    # The fit chose among the grid's settings, by validation alone.
-    of_fit = [r for r in grid if r["parameters"]["loss"] in ("ce", "wce", "dl")]
-    of_arm = [r for r in of_fit if r["parameters"]["loss"] == told["loss"]]
-    assert (
-        own_data.best(of_arm, "validation_tuned")["parameters"]["learning_rate"]
-        == told["learning_rate"]
-    )
-    if told["seed"] == 0:
-        same = next(r for r in of_arm if r["parameters"]["learning_rate"] == told["learning_rate"])
-        assert same["metrics"]["test_tuned"] == records[-1]["metrics"]["test_tuned"]
-    monkeypatch.setattr("dicelab.fit.training._train", lambda *a: pytest.fail("trained again"))
-    kept = [r for r in records if r["parameters"]["loss"] != "fl"]
-    out.unlink()
-    for record in kept[:-1]:
-        runs.append_record(out, record)
-    own_data.run_draw(corpus, 0, losses=losses, say=lines.append, **usual)
-    again = runs.read_records(out)
-    assert len(again) == len(records)
-    assert again[-1]["metrics"] == records[-1]["metrics"]
+    assert [r["parameters"]["method"] for r in records] == ["fit", "words", "trainer"]
+    found = {r["parameters"]["method"]: r["metrics"]["test"]["f1"] for r in records}
+    # A text is positive where it holds a certain word, which words alone can see.
+    assert found["words"] > 95
+    (chose,) = records[0]["history"]
+    assert found["fit"] == pytest.approx(chose["of"][chose["kept"]], abs=1e-3)
+    assert chose["validation"][chose["kept"]] == max(chose["validation"].values())
+    assert {"words", "ce", "wce", "dl"} <= set(chose["of"])
+    for method in ("fit", "trainer"):
+        monkeypatch.setattr(own_data, method, lambda *a: pytest.fail("run again"))
+    own_data.run_draw(corpus, 0, ("fit", "words", "trainer"), **usual)
+    assert runs.read_records(out) == records
+
+
+def test_a_conditional_random_field_learns_tags(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn_crfsuite")
+    rows = [
+        {"tokens": [word, "was", "here"], "tags": ["B-PER" if word.istitle() else "O", "O", "O"]}
+        for word in ("Ada", "he", "Max", "she", "Eve", "it")
+    ]
+    source = own_data.write(dict.fromkeys(("train", "validation", "test"), rows), tmp_path)
+    f1, _ = own_data.words(prepare(Options(source=str(source), encoder="tiny")), 0)
+    assert f1 == 100
 
 
 def test_the_table_compares_within_a_draw() -> None:
-    def record(loss: str, draw: int, validation: float, test: float) -> dict[str, Any]:
-        given = own_data.parameters_of("mrpc", draw, loss, 1e-3, 0, 100, "minilm")
-        scores = {
-            "validation": {"f1": -validation},
-            "validation_tuned": {"f1": validation},
-            "test": {"f1": test - 5},
-            "test_tuned": {"f1": test},
-            "test_tuned_mean": {"f1": test + 1},
-        }
-        return {"parameters": given, "metrics": scores, "history": [{"loss": "dl"}]}
+    def record(corpus: str, draw: int, method: str, f1: float) -> dict[str, Any]:
+        given = own_data.parameters_of(corpus, draw, method, "minilm")
+        return {"parameters": given, "metrics": {"test": {"f1": f1}}}
 
-    records = [
-        record("ce", 0, 50, 40),
-        record("dl", 0, 60, 41),
-        record("fl", 0, 10, 45),
-        record("fit", 0, 60, 42),
-        record("ce", 1, 90, 90),
-    ]
-    (row,) = own_data.table(records).to_dict("records")
-    assert row == {
-        "corpus": "mrpc",
-        "draw": 0,
-        "loss": "dl",
-        "fit": 42,
-        "fit, mean of seeds": 43,
-        "the grid's loss": "dl",
-        "grid": 41,
-        "grid at argmax": 40,
-        "best on test": 45,
-    }
+    scores = own_data.table(
+        [
+            record("wnut17", 0, "fit", 40.0),
+            record("wnut17", 0, "trainer", 20.0),
+            record("mrpc", 0, "fit", 80.0),
+            record("mrpc", 0, "words", 83.0),
+            record("mrpc", 1, "fit", 82.0),
+            record("mrpc", 1, "words", 81.0),
+            record("mrpc", 2, "words", 10.0),
+        ]
+    )
+    assert list(scores.columns) == ["fit", "words", "trainer"]
+    assert list(scores.index) == [("mrpc", 0), ("mrpc", 1), ("mrpc", 2), ("wnut17", 0)]
+    assert own_data.means(scores).loc["mrpc", "fit"] == 81.0
+    assert own_data.gaps(scores, "words").to_dict() == {"mrpc": -1.0}
+    assert own_data.gaps(scores, "trainer").to_dict() == {"wnut17": 20.0}
 
 
 def test_what_is_recorded_was_planned(root: Path) -> None:
     folder = root / "results" / "own_data"
     records = runs.read_records(folder) if folder.is_dir() else []
-    frame = pd.json_normalize([r["parameters"] for r in records])
+    frame = pd.DataFrame([r["parameters"] for r in records])
     if frame.empty:
         pytest.skip("no draw is recorded yet")
-    assert set(frame["corpus"]) <= set(own_data.CORPORA)
-    assert set(frame["steps"]) == {own_data.STEPS}
-    assert not frame.duplicated(["corpus", "draw", "loss", "learning_rate", "seed"]).any()
-    for (corpus, draw), of in frame.groupby(["corpus", "draw"]):
-        if "fit" in set(of["loss"]):
-            assert len(of) == 19, (corpus, draw)
+    assert not frame.duplicated(["corpus", "draw", "method"]).any()
+    for row in frame.itertuples():
+        assert row.method in own_data.CORPORA[row.corpus].methods
+        assert row.draw in range(own_data.DRAWS)
