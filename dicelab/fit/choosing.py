@@ -22,8 +22,7 @@ def score_of_candidate(problem: Problem, candidate: Candidate) -> float:
     """
     if problem.data.task == "tagging":
         return candidate.value
-    held, rows = _validation(candidate)
-    return problem.value(candidate.scores[held], candidate.bias, rows)
+    return problem.value(_out_of_fold(candidate), candidate.bias, _validation(candidate).rows)
 
 
 def score_of_runs(problem: Problem, done: list[Done], candidate: Candidate) -> float:
@@ -34,9 +33,8 @@ def score_of_runs(problem: Problem, done: list[Done], candidate: Candidate) -> f
     """
     if problem.data.task == "tagging":
         return float(np.mean([run.value for run in done]))
-    held, rows = _validation(candidate)
-    places, folds = candidate.pool.validation[held], candidate.pool.folds[held]
-    return float(np.mean([_other_folds(problem, r.validation[places], rows, folds) for r in done]))
+    places = _validation(candidate).validation
+    return _by_other_folds(problem, candidate, [run.validation[places] for run in done])
 
 
 MEAN = "mean"
@@ -53,27 +51,40 @@ def mean_of(problem: Problem, candidate: Candidate, done: Done, test: np.ndarray
         done: the run.
         test: the run's scores of the test split.
     """
-    held, rows = _validation(candidate)
-    pool = candidate.pool
-    pool = Pool(rows, pool.gold[held], pool.validation[held], pool.folds[held])
-    scores = (candidate.scores[held] + done.validation[pool.validation]) / 2
-    bias = problem.tuned(scores, rows)
-    value = problem.value(scores, bias, rows)
+    pool, scores = _validation(candidate), _mean_scores(candidate, done)
+    bias = problem.tuned(scores, pool.rows)
+    value = problem.value(scores, bias, pool.rows)
     mean_test = (candidate.test + test) / 2
     return Candidate(MEAN, problem, pool, scores, bias, value, mean_test, {}, done.seconds)
 
 
 def score_of_means(problem: Problem, done: list[Done], candidate: Candidate) -> float:
     """The score in percent of the mean with each of an arm's runs, as in `score_of_runs`."""
-    held, rows = _validation(candidate)
-    places, folds = candidate.pool.validation[held], candidate.pool.folds[held]
-    means = [(candidate.scores[held] + run.validation[places]) / 2 for run in done]
-    return float(np.mean([_other_folds(problem, scores, rows, folds) for scores in means]))
+    return _by_other_folds(problem, candidate, [_mean_scores(candidate, run) for run in done])
 
 
-def _validation(candidate: Candidate) -> tuple[np.ndarray, Any]:
-    held = np.flatnonzero(candidate.pool.validation >= 0)
-    return held, candidate.pool.rows.select(held)
+def _validation(candidate: Candidate) -> Pool:
+    """The rows of validation that a linear model learned from."""
+    pool = candidate.pool
+    held = np.flatnonzero(pool.validation >= 0)
+    return Pool(pool.rows.select(held), pool.gold[held], pool.validation[held], pool.folds[held])
+
+
+def _out_of_fold(candidate: Candidate) -> np.ndarray:
+    """Its scores of these rows."""
+    return candidate.scores[candidate.pool.validation >= 0]
+
+
+def _mean_scores(candidate: Candidate, done: Done) -> np.ndarray:
+    """The mean of both models' scores of these rows."""
+    places = _validation(candidate).validation
+    return np.asarray((_out_of_fold(candidate) + done.validation[places]) / 2)
+
+
+def _by_other_folds(problem: Problem, candidate: Candidate, scores: list[np.ndarray]) -> float:
+    """The mean score in percent over several scores of these rows."""
+    pool = _validation(candidate)
+    return float(np.mean([_other_folds(problem, of, pool.rows, pool.folds) for of in scores]))
 
 
 def _other_folds(problem: Problem, scores: np.ndarray, rows: Any, folds: np.ndarray) -> float:

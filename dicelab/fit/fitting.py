@@ -283,7 +283,8 @@ class Fit:
         """Save the model, its threshold folded in, and the predictions on the test split."""
         result, folder = self.result, self.folder / "model"
         write_predictions(result)
-        if result.winner is not None and result.winner is not result.mean:
+        linear_alone = result.winner is not None and result.winner is not result.mean
+        if linear_alone:
             copy(self.folder / "linear" / "model", folder)
         elif result.run is not None and (result.run.folder / "model").is_dir():
             validation = self.problem.splits["validation"]
@@ -301,7 +302,7 @@ class Fit:
                 linear_model = self.folder / "linear" / "model"
                 keep_mean(model, tokenizer, linear_model, result.winner.bias, folder, info)
         self._save(kept=result.kept)
-        if result.winner in (None, result.mean) and result.run is not None:
+        if not linear_alone and result.run is not None:
             drop_models([result.run])
         return folder
 
