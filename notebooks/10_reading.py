@@ -20,9 +20,9 @@
 # one of them. So there are more than a hundred negatives for each positive.
 #
 # In this chapter we train both, on the same paragraphs. We see why the second kind may stay silent, which loss and
-# which start make it speak, and how you decide when a reader should give no answer. On real questions, one setting
-# turns a reader by decisions that finds next to nothing into one that is as good as the reader by choice. This
-# setting is not the loss. It is the start of the output bias, together with a tuned threshold.
+# which start make it speak, and how you decide when a reader should give no answer. On real questions, a reader by
+# decisions first finds next to nothing. Then we change one thing, and with a tuned threshold it is as good as the
+# reader by choice. What we change is not the loss. It is where the output bias starts.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -167,7 +167,8 @@ real_runs.learning_curves(real_run(), names=reader_names())
 # because the model sees sub-words.
 #
 # The scores on the test questions follow, with a 95% interval from draws of these questions. The first two rows are
-# rules that learn nothing. A reader stays silent if its answer scores below a threshold. Every question here has an
+# rules that learn nothing. A reader stays silent if its answer scores below a threshold. Before any tuning this
+# threshold is 0: there, the reader holds its answer and silence to be equally good. Every question here has an
 # answer, so each silence counts as wrong:
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
@@ -335,8 +336,8 @@ all_of = known is not None and known.scorer == "quoref"  # all gold answers are 
 print(f"scored in {language}, {'all answers' if all_of else 'the best of the alternatives'}")
 
 # %% [markdown]
-# Before you train, you should know what you get without training. A reader that is always silent scores this much,
-# because more than a third of the test questions have no answer:
+# Before you train, you should know what you get without training. The simplest reader is always silent. It is right
+# about every question that has no answer, and more than a third of the test questions have none. So it scores:
 
 # %% tags=["nbval-check-output"]
 gold = {split: rows["answers"] for split, rows in questions.items()}
@@ -402,9 +403,10 @@ print(f"{negative / positive:.0f} negatives for each positive")
 
 # %% [markdown]
 # There is one "yes" for some eighty "no". This is not special to our made-up paragraphs. In SQuAD, [chapter
-# 01](01_imbalance.ipynb) counts about sixty words for each start or end. That chapter counts each word once. Here
-# each word needs two decisions, one for a start and one for an end, so there are twice as many negatives for each
-# positive. But whether this is an imbalance for the *model* depends on how it answers, as we see next.
+# 01](01_imbalance.ipynb) counts about sixty words for each start or end. That chapter counts each word once. A reader
+# needs two decisions for each word, one for a start and one for an end, so it has twice as many negatives for each
+# positive. That is why we spoke of more than a hundred above. But whether this is an imbalance for the *model*
+# depends on how it answers, as we see next.
 
 # %% [markdown]
 # ### 10.4 A choice, or many decisions
@@ -531,10 +533,11 @@ plt.show()
 
 
 # %% [markdown]
-# All three readers rise above the score of silence. For cross entropy over decisions, this needs the right start. Its
-# bias begins at the log-odds of a positive position, which is about one in eighty. You can see what happens otherwise
-# if you set `start` to `"zero"`: cross entropy over decisions then stays silent. It first learns that nearly
-# everything is "no", and training ends before it learns more. Dice over decisions learns from that start as well.
+# All three readers rise above the score of silence. For cross entropy over decisions, this needs the right start.
+# About one position in eighty is positive, and the bias begins at the log-odds of this share. You can see what
+# happens otherwise if you set `start` to `"zero"`: cross entropy over decisions then stays silent. It first learns
+# that nearly everything is "no", and training ends before it learns more. Dice over decisions learns from that start
+# as well.
 
 # %% [markdown]
 # ### 10.6 Scores, and when to stay silent
@@ -582,9 +585,9 @@ shown = pd.DataFrame(table).T.rename(columns=names).round(1)
 shown.astype(object).fillna("")
 
 # %% [markdown]
-# With tuned thresholds, the three readers are within five points of each other. On made-up questions we cannot say
-# which is better. But keep two habits for your own comparisons. First, compare tuned readers with tuned readers.
-# Second, if you report a gain over cross entropy, say which one you mean: the choice among positions, or the
+# With tuned thresholds, the three readers are within five points of each other. From one seed on made-up questions we
+# cannot say which is better. But keep two habits for your own comparisons. First, compare tuned readers with tuned
+# readers. Second, if you report a gain over cross entropy, say which one you mean: the choice among positions, or the
 # decisions.
 
 # %% [markdown]
@@ -680,7 +683,7 @@ def kind_of(said, truths):
 
 # %% [markdown]
 # How often does each kind of error occur? We count the answers of the first reader, at the threshold 0. We count them
-# by question word, because a name and a place fail in different ways:
+# by question word, because it may be harder to find a place than a name:
 
 # %%
 def errors_of(name):
@@ -798,8 +801,8 @@ pd.DataFrame(rows[:6], columns=["question", "gold", first, f"decisions, {last}"]
 #
 # We took a first look with one seed, a small pretrained encoder and two passes over 3,595 questions of SQuAD 1.1
 # {cite}`rajpurkar2016squad`. The choice is ahead of the decisions with dice, by eight points of exact match and ten
-# of F1. All these questions have an answer, and the record keeps no threshold of silence. Do decisions always cost
-# this much, or does the cost come from the way they were trained?
+# of F1. All these questions have an answer, and the record has no scores with a tuned threshold. Do decisions always
+# cost this much, or does the cost come from the way they were trained?
 
 # %% tags=["remove-cell"]
 records = runs.kept_records("squad11")
@@ -870,10 +873,11 @@ for name, published in of_bert_large.items():
 
 # %% [markdown]
 # So the baseline of the BERT rows on SQuAD is a choice, and it is the large model. The other columns use losses that
-# the paper writes for decisions, and the authors' scripts name BERT-base ([chapter 15](15_audit.ipynb)). Therefore
-# the gains may contain more than the effect of the loss. To find out, you would train cross entropy both ways, and
-# decisions from both starts. The command `make reproduce TABLE=6 PROFILE=paper` makes the paper's rows ([From here to
-# the paper](../docs/from_here_to_the_paper.md) says how many hours it takes).
+# the paper writes for decisions, and the authors' scripts name BERT-base ([chapter 15](15_audit.ipynb)). Therefore a
+# gain may mix three effects: that of the loss, that of the way to answer, and that of the size of the model. To find
+# out, you would train cross entropy both ways, and decisions from both starts. The command `make reproduce TABLE=6
+# PROFILE=paper` makes the paper's rows ([From here to the paper](../docs/from_here_to_the_paper.md) says how many
+# hours it takes).
 
 # %% [markdown]
 # ## Summary

@@ -99,9 +99,9 @@ plt.show()
 # type?" Of these decisions, 870 are negative for each positive one.
 #
 # A corpus with more entities does not escape this. On CrossNER politics more than a third of the words are in
-# entities, yet there are still 407 negative decisions for each positive. The reason is how candidates grow: the
-# longer the longest span, the more spans, and the more types, the more decisions. The number of entities stays what
-# it is.
+# entities, yet there are still 407 negative decisions for each positive. The reason is that the candidates multiply.
+# If you allow longer spans, there are more spans. If you have more types, there are more decisions about each span.
+# The number of entities stays the same.
 
 # %% [markdown]
 # (a-span-model-that-works)=
@@ -343,7 +343,7 @@ for name, mib in memory.items():
 #
 # (eq-20-1)=
 # We want a loss that is low if a prediction and its label overlap, and that gives little weight to easy examples. Let
-# $y$ be the target and $p$ the probability. In version 0.2.29 the defaults are γ = 1 and ε = 10⁻⁶, and the loss is
+# $y$ be the target and $p$ the probability. In GLiNER 0.2.29 the defaults are γ = 1 and ε = 10⁻⁶, and the loss is
 #
 # $$ \ell(p, y) = 1 - \frac{2 q y + \varepsilon}{q + y + \varepsilon},
 # \qquad q = (1 - p)^{\gamma}\, p \tag{20.1} $$
@@ -425,9 +425,11 @@ plt.show()
 
 # %% [markdown]
 # With cross entropy the group can come to rest at one place only. It is the true probability of the group, 1/188, and
-# every start leads there. With element-wise dice there are three such places, and the start decides which of them the
-# group reaches. Below 0.01 the group is pulled down to zero, and above 0.99 it is pulled up to one. Between these two
-# values it is pulled to one half. There it stays, although 187 of its 188 spans are no entity.
+# every start leads there. With element-wise dice there are three places of rest: zero, one half and one. The start
+# decides which of them the group reaches. If it starts below 0.01, it is pulled down to zero, and if it starts above
+# 0.99, it is pulled up to one. From anywhere between these two values it is pulled to one half. So of the three dots
+# only the middle one is a place of rest, and the outer two are boundaries. At one half the group stays, although 187
+# of its 188 spans are no entity.
 #
 # What changes with the imbalance? With more negatives, the lower boundary moves up. It is at 0.003 if there are 21
 # negatives for each positive, and at 0.023 if there are a thousand. A bias that starts at the log prior starts at a
@@ -674,8 +676,8 @@ page = real_runs.keep(
 # positives, from 0.1 to 1. One half of the validation sentences chooses the trial, and the other half chooses the
 # threshold.
 #
-# Two rows need a word. *Element-wise, warm* begins with cross entropy and goes on with element-wise dice, as you
-# would do if you tune a trained model further. *Sampled negatives* is cross entropy on all positives and a few
+# Two of the remedies are new. *Element-wise, warm* begins with cross entropy and goes on with element-wise dice, as
+# you would do if you tune a trained model further. *Sampled negatives* is cross entropy on all positives and a few
 # randomly drawn negatives for each of them.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
@@ -762,11 +764,11 @@ against_prior("half")
 
 # %% [markdown]
 # Read the table of tuned thresholds first. Does any remedy beat cross entropy that starts at the log prior? We see
-# none: no interval lies above zero on any corpus. The start matters most: from a bias of 0, cross entropy itself is 5
-# to 15 points lower. Set-level dice is about two points lower on WNUT 2017 and on CrossNER politics. On the other two
-# corpora its interval includes 0. Weighted cross entropy is behind on three corpora, and so is focal loss. Sampled
-# negatives cost between five and eight points on all but Wikigold. We cannot distinguish dice from self-adjusting
-# dice: no difference larger than 2.2 points was seen on any corpus.
+# none: no interval lies above zero on any corpus. The start matters more than most losses: from a bias of 0, cross
+# entropy itself is 5 to 15 points lower. Set-level dice is about two points lower on WNUT 2017 and on CrossNER
+# politics. On the other two corpora its interval includes 0. Weighted cross entropy is behind on three corpora, and
+# so is focal loss. Sampled negatives cost between five and eight points on all but Wikigold. We cannot distinguish
+# dice from self-adjusting dice: no difference larger than 2.2 points was seen on any corpus.
 #
 # At one half the picture changes. Here set-level dice is ahead of cross entropy on three corpora, by 3 to 9 points.
 # Weighted cross entropy is ahead on all four, and on each by more than dice. However, dice at one half stays 4 to 6
@@ -844,11 +846,11 @@ for who, points in scatter.items():
 # itself, which starts from a trained model. So our runs do not refute its numbers. They advise against the option for
 # a new head.
 #
-# To be fair, the option is off by default, and its numbers were reported as they came. Two changes would make
-# the report more convincing: several seeds, and a `loss_type` that sums over the batch before it divides,
-# with a smoothing of about one. A threshold below one half does not help, because it calls every span
-# positive that has come to rest at one half. A smaller γ does not help either. It moves the place where
-# positives stop and leaves the negatives as they are. You can repeat our side:
+# To be fair, the option is off by default, and the report itself shows a larger gain for focal loss. How could one do
+# better? Several seeds would make the report more convincing. And the loss itself could be changed: if it summed over
+# the batch before it divides, with a smoothing of about one, it would be a set-level dice loss, which trains. Two
+# other changes do not help. A threshold below one half calls every span positive that has come to rest at one half. A
+# smaller γ moves the place where positives stop, but it leaves the negatives as they are. You can repeat our side:
 #
 # ```bash
 # dicebook data wnut17 --out data && python -m studies.spans --corpora wnut17

@@ -18,10 +18,10 @@
 # negatives for each of its positives. A model with 28 labels has to solve 28 such problems with one loss.
 #
 # In this chapter we see why a rare label stays silent, and why macro F1 shows it while micro F1 does not. Then we
-# compare what helps: the start of the bias, weights, dice loss, and a threshold for each label. If every label is
-# decided at one half, macro dice has a far better macro F1 than cross entropy. With a threshold for each label, on
-# real text, the two lie within a point of macro F1 in a small model. With all layers trained, they were close in one
-# long run, and dice was behind in three short ones.
+# compare what helps: the start of the bias, weights, dice loss, and a threshold for each label. On real text, a small
+# model with macro dice has a far better macro F1 than one with cross entropy, if every label is decided at one half.
+# With a threshold for each label, the two lie within a point of each other. In larger models with all layers trained,
+# they were close after one long run, and dice was behind after three short ones.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -164,9 +164,9 @@ draw_each(real_run())
 
 # %% [markdown]
 # The number of training comments explains a part of the F1. The two rarest labels, grief and pride, have fewer than
-# thirty training comments, and nearly none of their test comments is found. But the F1 of gratitude is above 90,
-# because people say it in the same few words. The F1 of realization, with more than 300 comments, is below 16. The
-# two losses lie close together, label by label.
+# thirty training comments, and the model finds nearly none of their test comments. But the F1 of gratitude is above
+# 90, probably because people express it with the same few words. The F1 of realization, with more than 300 comments,
+# is below 16. The two losses lie close together, label by label.
 #
 # What does the model say in place of a label that it misses? The table shows the labels that cross entropy misses
 # most often, and what it gave to these comments instead:
@@ -201,8 +201,9 @@ own_comments(real_run())
 
 # %% [markdown]
 # Both models find gratitude, sadness and remorse. They call pride, nervousness and relief neutral, and these are
-# among the labels with the fewest examples. Both take a fly in a sandwich for grief. A threshold that is tuned on few
-# positives can let such a rare label through too easily. Section 21.5 shows how far you can trust such a threshold.
+# among the labels with the fewest examples. Both give the label grief to a comment about a fly in a sandwich. A
+# threshold that is tuned on few positives can let such a rare label through too easily. Section 21.5 shows how far
+# you can trust such a threshold.
 
 # %% [markdown]
 # ## 21.1 The parameters
@@ -342,10 +343,11 @@ pd.DataFrame(early).T.rename_axis("steps")
 # - *Logit adjustment*: half of the log prior is added to the logits during training.
 # - *Dice loss for several labels*: *micro* takes all decisions as one set, so that every decision counts alike.
 #   *Macro* takes one set for each label, so that every label counts alike.
-# - *A threshold* other than one half: your software need not know it. If you subtract its log-odds from the output
-#   bias of the label, then deciding at one half gives the same labels.
+# - *A threshold* other than one half, for all labels or for each. If your software can only decide at one half,
+#   subtract the log-odds of the threshold from the output bias of the label. Then the same labels are given.
 #
-# We train with each loss, and decide in several ways.
+# We train with each loss, and decide in five ways. The last two, *shrunk* and *plug-in*, are ways to set a threshold
+# with few or no positives. Section 21.5 explains them.
 
 # %%
 ratio = (-prior).exp()
@@ -463,14 +465,15 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# With two positives the part promises an F1 that the test split does not give, and the threshold may land anywhere.
-# From a few dozen positives on, the promise is less than five points off. So do not report the F1 of the data that
-# you tuned on. However, a threshold whose promise is too high may still be better than one common threshold for all
-# labels. Section 21.7 compares the two on labels with few positives.
+# With two positives the part promises an F1 that the test split does not give, and the threshold may lie far from the
+# best one. From a few dozen positives on, the promise is less than five points off. So do not report the F1 of the
+# data that you tuned on. However, a threshold whose promise is too high may still be better than one common threshold
+# for all labels. Section 21.7 compares the two on labels with few positives.
 #
-# If a label has few positives, it can borrow from the others. With $n$ positives, `shrink=10` takes $n / (n + 10)$ of
-# the label's own threshold, in logits, and the rest of the threshold of all labels. Therefore a label without a
-# positive gets the common threshold.
+# If a label has few positives, it can borrow from the others. We *shrink* its own threshold towards the common
+# threshold of all labels. With `shrink=10`, a label with ten positives gets a threshold, in logits, halfway between
+# the two. More generally, with $n$ positives its own threshold has the weight $n / (n + 10)$, and the common one has
+# the rest. So a label without a positive gets the common threshold.
 #
 # The *plug-in* threshold goes further: it needs no gold label at all. It is half of the best F1 that the model's own
 # probabilities promise {cite}`lipton2014thresholding`. You can only trust this promise if the probabilities are
@@ -505,9 +508,10 @@ reliable.round(1).rename_axis("probability given; labels there, %")
 # %% [markdown]
 # ## 21.7 On real text
 #
-# Do these findings hold on text that people wrote? We take GoEmotions, with frozen features of a bag of words
-# (`python -m studies.labels`), and report means of twenty draws. Each draw has 16,000 comments to train on, and every
-# remedy gets four trials. We choose the trial on 4,000 further comments, and set the thresholds on another 4,000.
+# Do these findings hold on text that people wrote? We take GoEmotions and a small model (`python -m studies.labels`).
+# A bag of words gives fixed features of each comment, and a small network on top of them is trained. We report means
+# of twenty draws. Each draw has 16,000 comments to train on, and every remedy gets four trials. We choose the trial
+# on 4,000 further comments, and set the thresholds on another 4,000.
 #
 # Each trial draws a learning rate, a dropout and the loss's own parameter. For weights, this is the power of the
 # ratio, and for logit adjustment the share of the log prior, both from 0.1 to 1. Cross entropy from the log prior has
@@ -575,11 +579,11 @@ pd.DataFrame(lines).T
 # %% [markdown]
 # We read these tables with four questions.
 #
-# **Does dice help you if you tune nothing?** On this corpus it does. If every label is decided at one half, macro
-# dice is 8.2 points of macro F1 ahead of cross entropy that starts at the log prior. In micro F1 it is 9.4 points
-# ahead. For this gain you need to choose neither a weight nor a threshold. However, this gain does not reach the
-# rarest labels: at one half, the F1 of macro dice on grief, pride, relief and nervousness is 0. The start at the log
-# prior alone is worth 1.0 point of macro F1.
+# **Does dice help you if you tune no threshold?** On this corpus it does. If every label is decided at one half,
+# macro dice is 8.2 points of macro F1 ahead of cross entropy that starts at the log prior. In micro F1 it is 9.4
+# points ahead. For this gain you need to choose neither a weight nor a threshold. However, this gain does not reach
+# the rarest labels: at one half, the F1 of macro dice on grief, pride, relief and nervousness is 0. The start at the
+# log prior alone is worth 1.0 point of macro F1.
 #
 # **And if you tune the thresholds?** Then the gain in macro F1 is gone. With a threshold for each label, cross
 # entropy from the log prior has the best macro F1 of the table. Macro dice with the same kind of thresholds is 0.2
@@ -605,7 +609,7 @@ pd.DataFrame(lines).T
 # The plug-in threshold needs no positives at all. For cross entropy, the macro F1 with it is not distinguishable from
 # that with a tuned threshold for each label. But for focal loss the plug-in threshold loses 8.1 points of macro F1,
 # and for weights and adjusted logits 3.2 each. Their probabilities are not calibrated, as section 21.6 explains. For
-# both dice losses the interval excludes a loss of more than 0.3 points.
+# both dice losses we see no such cost: the intervals exclude a loss of more than 0.3 points.
 
 # %% [markdown]
 # ### All layers
@@ -627,8 +631,8 @@ show(of_all)
 #
 # Weighted cross entropy ends at 25.7 and macro dice at 23.7, and both are below cross entropy from the log prior in
 # every draw. Their average precision is lower, too. This score needs no threshold. So the threshold is not the
-# reason: these two models have not learned to rank the labels as well. At one half, macro dice is on average 2.1
-# points higher in micro F1 than cross entropy from the log prior, and 0.8 points lower in macro F1.
+# reason: these two models have not learned to rank the labels as well as cross entropy has. At one half, macro dice
+# is on average 2.1 points higher in micro F1 than cross entropy from the log prior, and 0.8 points lower in macro F1.
 #
 # Be careful with this result. These are two passes over few comments at one learning rate, so we cannot tell whether
 # the loss or its learning rate is to blame. The run at the beginning of this chapter had three times as many
@@ -918,8 +922,9 @@ print(f"{told}; with a wrong padding token {wrong:.2f}")
 # %% [markdown]
 # **bf16 is coarse.** Many decoders are stored in bf16. Near −5, where the log-odds of a rare label lie, two
 # neighbouring logits of bf16 are 0.03 apart, and beyond −8 twice as far. Then many comments share a logit, and no
-# threshold can separate them. So call `.float()` before the forward pass. If you call it afterwards, the rounded
-# digits do not come back. The losses of the library compute in fp32. Sort and tune in fp32, too.
+# threshold can separate them. So call `model.float()` before the forward pass. If you convert only the logits
+# afterwards, the digits that were rounded away do not come back. The losses of the library compute in fp32. Sort and
+# tune in fp32, too.
 #
 # **The head of a decoder has no bias.** Its head, `score`, is a linear layer without a bias. So there is no place for
 # the log prior, and the model spends its first steps on learning "no" through the weights. Give it a bias:
@@ -1031,8 +1036,8 @@ if output_dir:
 #
 # - The probability of a rare label has to climb from its share to one half before the label is given. That is why a
 #   model "only predicts zeros", and why a lower threshold helps.
-# - At one half the loss makes a large difference in macro F1: macro dice, weights and adjusted logits are ahead of
-#   cross entropy, on *made-up* letters and on *real text*.
+# - At one half the loss makes a large difference in macro F1. In small models, macro dice, weights and adjusted
+#   logits are ahead of cross entropy, on *made-up* letters and on *real text*.
 # - With a threshold for each label, on *real text*, cross entropy from the log prior and macro dice are level in a
 #   small model. The interval of their difference excludes more than 0.6 points. With all layers trained, cross
 #   entropy was ahead in all three short runs, and the two were level in a longer one.
