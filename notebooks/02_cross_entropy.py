@@ -252,9 +252,9 @@ for name, start in (("zero", 0.0), ("log prior", log_prior)):
 
 
 # %% [markdown]
-# From 0, the gradient on the bias is large, 0.45. The first steps of training go into one number, the share of
-# the positives, which we could have counted. From the log prior, the loss is already 0.199 and the gradient on
-# the bias is 0. Every step can now go into separating positives from negatives.
+# From 0, the gradient on the bias is large. The first steps of training go into one number, the share of the
+# positives, which we could have counted. From the log prior, the loss is already down to 0.199, and the bias has no
+# gradient left. Every step can now go into separating positives from negatives.
 #
 # The minimum is the same for both starts, so a logistic model that trains to the end reaches the same place
 # from both. A large encoder, however, is fine-tuned for only a few hundred steps, and there the start can
@@ -288,9 +288,9 @@ table["cross entropy, p > 0.5"] = scores(z > 0, y_test)
 pd.DataFrame(table).T.round(3)
 
 # %% [markdown]
-# The model that always says "negative" has an accuracy of 95% and an F1 of 0. Training adds only 1.2 points of
-# accuracy, but it lifts F1 to nearly a half. The last column shows what is still missing: there are 100
-# positives, and the trained model says "positive" only 53 times. Where are the others?
+# The model that always says "negative" has an accuracy of 95% and an F1 of 0. Training adds hardly more than a point
+# of accuracy, but it lifts F1 to nearly a half. The last column shows what is still missing: the trained model says
+# "positive" only about half as often as there are positives. Where are the others?
 
 # %% mystnb={"code_prompt_show": "Code of Figure 2.2", "figure": {"caption": "Figure 2.2. Errors of cross entropy on the test set.", "name": "fig-2-2"}, "image": {"alt": "The solid line p = 0.5 cuts off only the outer part of the positive cloud. Many of the missed positives lie in the strip between it and the dashed line p = 0.2, where positives and negatives are mixed."}} tags=["hide-input"]
 said, gold = z > 0, y_test.bool()
@@ -424,11 +424,11 @@ ax.legend(fontsize="small")
 plt.show()
 
 # %% [markdown]
-# The 95% confidence interval of the gain lies well above 0, so tuning helps. (If it included 0, we could not
-# tell.) Figure 2.3 shows why. The top of F1 is near a threshold of 0.3, close to what [Eq. 2.3](eq-2-3)
-# predicts, and at 0.5 the curve has already fallen. Accuracy is nearly flat there, which means that the tuned
-# threshold costs almost nothing in accuracy. For you it follows that a fair comparison needs a tuned threshold.
-# From here on we compare every loss with *cross entropy and a tuned threshold*, not with cross entropy alone.
+# The 95% confidence interval of the gain lies well above 0, so tuning helps. (If it included 0, we could not tell.)
+# Figure 2.3 shows why. The top of F1 is near a threshold of 0.3, close to what [Eq. 2.3](eq-2-3) predicts, and at one
+# half the curve has already fallen. Accuracy is nearly flat there, which means that the tuned threshold costs almost
+# nothing in accuracy. For you it follows that a fair comparison needs a tuned threshold. From here on we compare
+# every loss with *cross entropy and a tuned threshold*, not with cross entropy alone.
 
 # %% [markdown]
 # ### How many positives does tuning need?
@@ -496,10 +496,10 @@ pd.DataFrame(rows).T
 
 
 # %% [markdown]
-# With 20 positives, nine in ten of the tuned thresholds lie between 0.15 and 0.48, which is a wide range. It
-# is still better than 0.5 in nearly all draws. However, three in four of these tunings do worse than dice,
-# and four in five do worse than the plug-in threshold of the same model. With 400 positives the tuned
-# threshold and dice win equally often, and the plug-in threshold still wins more often than it loses.
+# With 20 positives, nine in ten of the tuned thresholds lie between 0.15 and 0.48, which is a wide range. A tuned
+# threshold is still better than one half in nearly all draws. However, three in four of these tunings do worse than
+# dice, and four in five do worse than the plug-in threshold of the same model. With 400 positives the tuned threshold
+# and dice win equally often, and the plug-in threshold still wins more often than it loses.
 #
 # For you this means that **with few positives to tune on, a threshold that needs no tuning is the safer choice:
 # the plug-in threshold, or the one built into a loss**. There is a condition. On this toy the model's

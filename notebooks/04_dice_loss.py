@@ -112,7 +112,7 @@ torch.set_default_dtype(torch.float64)
 # $$ \mathrm{DL} = 1 - \frac{2 \sum_i p_{i1} y_{i1} + \gamma}{\sum_i p_{i1}^2 + \sum_i y_{i1}^2 +
 # \gamma} \tag{8} $$
 #
-# On paper the two differ only in the place of the sum, and in code only in the place of the mean.
+# On paper the two differ only in the place of the sum. In your code they differ only in the place of the mean.
 
 # %%
 def dice_loss_per_example(p, y, gamma=1.0):
@@ -195,10 +195,10 @@ for name, said in taggers.items():
 pd.DataFrame(rows).T.round(4)
 
 # %% [markdown]
-# The table says what the formulas say. Eq. 7 gives both taggers 0.02, half of their error rate, and so it
-# cannot choose between them. Eq. 8 gives the careful one 0.667 and the eager one 0.286. These are exactly
-# scikit-learn's $1 - F_1$, and with γ = 1 they hardly change, because here γ is added once to the sums over all
-# examples, and not to every example.
+# We see in the table what we derived. Eq. 7 gives both taggers the same loss, half of their error rate, so it cannot
+# help you to choose between them. Eq. 8 gives the careful one 0.667 and the eager one 0.286, so it prefers the eager
+# one. These two numbers are exactly scikit-learn's $1 - F_1$. With γ = 1 they hardly change, because here we add γ
+# once to the sums over all examples, and not to every example.
 #
 # > "the proposed losses perform as a soft version of F1 score" (Section 5.2)
 #
@@ -258,10 +258,10 @@ pd.DataFrame(rows).T.round(4)
 # $$ \frac{\partial (1-D)}{\partial p_i} = \frac{D - 2 y_i}{S}\ \text{ (linear)}, \qquad
 # \frac{\partial (1-D)}{\partial p_i} = \frac{2\,(D\,p_i - y_i)}{S}\ \text{ (squared)} \tag{4.4} $$
 #
-# Look at the linear form, and leave out the common factor $1/S$. The $p$ of a negative is lowered with the
-# strength $D$, and the $p$ of a positive is raised with the strength $2 - D$. While the dice is still low, one
-# positive therefore outweighs many negatives. A per-example loss cannot do this, because it does not know how
-# well the set is doing.
+# What does this do to your examples? Look at the linear form, and leave out the common factor $1/S$. The $p$ of a
+# negative is lowered with the strength $D$, and the $p$ of a positive is raised with the strength $2 - D$. While the
+# dice is still low, one positive therefore outweighs many negatives. A per-example loss cannot do this, because it
+# does not know how well the set is doing.
 #
 # (eq-4-5)=
 # Over a group of examples that look alike the mean of $y_i$ is η. We put it into Eq. 4.4. The linear slope
@@ -344,10 +344,11 @@ fig.legend(loc="outside lower center", ncols=2, fontsize="small")
 plt.show()
 
 # %% [markdown]
-# Follow the black line from left to right, and see where each curve crosses it. Cross entropy and Eq. 6 cross
-# at η = 0.5, which is the best threshold for accuracy. Eq. 7 crosses later still, at 0.57. The set-level losses
-# cross much earlier: the linear one at 0.27, half of F1, and the squared one at 0.30. These are the **built-in
-# thresholds** of the losses. **So dice moves the threshold**, as tuning does after training (chapter 02).
+# Follow the black line from left to right, and see where each curve crosses it. Cross entropy and Eq. 6 cross at η =
+# 0.5, which is the best threshold for accuracy. Eq. 7 crosses later still, at 0.57. The set-level losses cross much
+# earlier: the linear one at 0.27, half of F1, and the squared one at 0.30. These are the **built-in thresholds** of
+# the losses: when you choose a loss, you choose a threshold with it. **So dice moves the threshold**, as tuning does
+# after training (chapter 02).
 #
 # What a loss is minimised by is one thing. Whether training gets there is another, and for one of these losses
 # it will not.
@@ -399,16 +400,16 @@ fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", nco
 plt.show()
 
 # %% [markdown]
-# In the left panel *Eq. 6* scores 0 from every start, on every data set: it has **collapsed**, which means that
-# it calls everything negative. *Eq. 7* stays behind cross entropy, as its built-in threshold predicts, and from
-# 2 three of its eight runs end at 0 as well. The two *set-level* losses reach about 0.52 from everywhere,
-# clearly more than cross entropy.
+# In the left panel *Eq. 6* scores 0 from every start, on every data set. We say that it has **collapsed**: it calls
+# everything negative. *Eq. 7* stays behind cross entropy, as its built-in threshold predicts, and from 2 three of its
+# eight runs end at 0 as well. The two *set-level* losses reach about 0.52 from everywhere, clearly more than cross
+# entropy.
 #
-# The right panel shows that most of these differences were differences of the threshold. Every loss that
-# started at −3 or 0 ends within 0.02 of cross entropy, and the interval of Eq. 8 minus cross entropy
-# includes 0. Even the collapsed Eq. 6 had found the right direction from these starts. Only its bias was too
-# low, and the tuned threshold repairs that. From 2, however, Eq. 6 learned no direction at all: its 0.095 is
-# the F1 of calling everything positive.
+# In the right panel we have tuned the threshold of every run, and most of the differences are gone. Every loss that
+# started at −3 or 0 ends within 0.02 of cross entropy, and the interval of Eq. 8 minus cross entropy includes 0. Even
+# the collapsed Eq. 6 had found the right direction from these starts. Only its bias was too low, and the tuned
+# threshold repairs that. From the highest start, however, Eq. 6 learned no direction at all. Its F1 there is what you
+# get if you call everything positive.
 #
 # Two questions remain. Why does Eq. 6 collapse, when Eq. 7, which differs by a square, mostly does not? And is
 # dice ever more than a threshold?
@@ -543,17 +544,17 @@ pd.DataFrame(shares, index=[f"batch of {b}" for b in sizes]).T.round(3)
 
 
 # %% [markdown]
-# With one positive in a hundred, 85% of the batches of 16 have none. Such a batch has a gradient all the same.
-# If γ is above 0, the batch lowers every $p$. The slope of the linear loss is then $\gamma/(\sum p + \gamma)^2$
-# for each example. That of the squared loss is $2\gamma p/(\sum p^2 + \gamma)^2$, which fades as $p$ falls.
-# Here, too, the square protects. With γ = 0 the loss of an empty batch is the constant 1, which has no
-# gradient.
+# With one positive in a hundred, 85% of the batches of 16 have none. You might expect that such a batch teaches
+# nothing, but it has a gradient all the same. If γ is above 0, the batch lowers every $p$. The slope of the linear
+# loss is then $\gamma/(\sum p + \gamma)^2$ for each example. That of the squared loss is $2\gamma p/(\sum p^2 +
+# \gamma)^2$, which fades as $p$ falls. Here, too, the square protects. With γ = 0 the loss of an empty batch is the
+# constant 1, which has no gradient.
 #
 # ### The dice of a batch is not the dice of the set
 #
-# There is a second problem, and it has nothing to do with training: the mean dice of small batches is not the
-# dice of the set. To see it, we take a problem with one positive in a hundred, its true probabilities, and a
-# threshold. Every example is then a true positive, an error or a true negative with a known chance, so we can
+# There is a second problem, and it has nothing to do with training. If you average the dice of small batches, you do
+# not get the dice of the set. To see it, we take a problem with one positive in a hundred, its true probabilities,
+# and a threshold. Every example is then a true positive, an error or a true negative with a known chance, so we can
 # compute the expected dice of a batch exactly, as a finite sum.
 
 # %%
@@ -589,10 +590,10 @@ print(f"  of this model:   {expected_batch_dice(16, tp, wrong):.4f}")
 print(f"  always negative: {expected_batch_dice(16, 0.0, 0.01):.4f}")
 
 # %% [markdown]
-# On the whole set the model has an F1 of 0.63. The expected dice of its batches is 0.948, far higher. This is
-# because a batch without positives, in which the model says nothing, scores $\gamma/\gamma = 1$. The last line
-# is the alarming one. A model that *always* says "negative" gets 0.924, so that small batches reward a useful
-# model by only 0.024. Does this also move the threshold?
+# On the whole set our model has an F1 of 0.63. The expected dice of its batches is 0.948, far higher. This is because
+# a batch without positives, in which the model says nothing, scores $\gamma/\gamma = 1$. The last line should alarm
+# you. A model that *always* says "negative" gets nearly as much, so that small batches reward a useful model by only
+# 0.024. Does this also move the threshold?
 
 # %% mystnb={"code_prompt_show": "Code of Figure 4.5", "figure": {"caption": "Figure 4.5. 1% positives: the score that a batch sees, by threshold; dots mark the best ones.", "name": "fig-4-5"}, "image": {"alt": "Expected dice against the threshold. The black line, F1 of the set, is a hill with its top near 0.35. The line of batches of 1024 lies close to it. With smaller batches the lines rise towards 1 and flatten, and their highest points wander to the right, to 0.44."}} tags=["hide-input"]
 cuts = np.linspace(0.02, 0.98, 33)
@@ -611,9 +612,9 @@ plt.show()
 
 
 # %% [markdown]
-# It does. On the whole set the best threshold is 0.35, and in batches of 16 it is 0.44. That is nearer to 0.5,
-# the best threshold for accuracy. The reason is that a batch with at most one positive is almost a single
-# example, and section 4.2 showed that single examples lead to an error rate.
+# It does. On the whole set the best threshold is 0.35, and in batches of 16 it is 0.44. That is nearer to one half,
+# the best threshold for accuracy. The reason is that a batch with at most one positive is almost a single example,
+# and section 4.2 showed that single examples lead to an error rate.
 #
 # <div class="play" data-play="batches"><img src="../_static/play-batches.png"
 # alt="Left, F1 of the set and the expected dice of batches of 16 against the threshold: the batches' curve is flat, near 0.95. Right, how many positives a batch has: none in 85 of 100 batches."></div>
@@ -650,10 +651,10 @@ display(Markdown("Runs of six that end at an F1 of 0"))
 display(pd.DataFrame(zeros).T)
 
 # %% [markdown]
-# The linear loss collapses in batches of 16 and 64, in every run, and in batches of 256 it does not. The
-# squared loss and cross entropy never collapse, not even in batches of 16, most of which have no positive.
-# There the mean F1 of the squared loss, 0.40, is not below that of cross entropy. The squared loss is better in
-# batches of 256 than in batches of 16 on average, although the intervals are wide.
+# The linear loss suffers, as we expected: in batches of 16 and 64 it collapses in every run, and only in larger ones
+# does it recover. The squared loss and cross entropy never collapse. This is so even in the smallest batches, most of
+# which have no positive, and there the mean F1 of the squared loss is not below that of cross entropy. On average the
+# squared loss is better in batches of 256 than in batches of 16, although the intervals are wide.
 #
 # What follows for you? Keep the squares. Choose batches of several hundred decisions if positives are as rare
 # as here; for a tagger that is a handful of sentences. If several hundred sentence pairs do not fit into

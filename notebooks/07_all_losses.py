@@ -82,12 +82,12 @@ fig.legend(ncols=5, loc="outside lower center", fontsize="small")
 plt.show()
 
 # %% [markdown]
-# Where a curve is above zero, the loss raises $p$; where it is below, the loss lowers it. You can read off
-# where a loss comes to rest: where its curve, read from left to right, crosses zero from above. Cross entropy
-# comes to rest at 0.05, the share of positives. Focal loss rests at 0.25, and squared dice at 0.026. The
-# per-example linear dice is below zero everywhere, so it lowers $p$ all the way. Self-adjusting dice with α = 1
-# comes to rest nowhere in between: it goes to one of the two ends, and the start decides which. These are five
-# losses for the same task, and no two of them agree.
+# Where a curve is above zero, the loss raises $p$; where it is below, the loss lowers it. You can read off where a
+# loss comes to rest: where its curve, read from left to right, crosses zero from above. Cross entropy comes to rest
+# at 0.05, the share of positives. Focal loss rests far above it, at one quarter, and squared dice at about half of
+# the share. The per-example linear dice is below zero everywhere, so it lowers $p$ all the way. Self-adjusting dice
+# with α = 1 comes to rest nowhere in between: it goes to one of the two ends, and the start decides which. These are
+# five losses for the same task, and no two of them agree.
 #
 # - **For** readers who must now choose one.
 # - **You need** the summaries of chapters 02 to 06.
@@ -405,9 +405,9 @@ pd.DataFrame(collapsed.values(), index, columns=["called positive"])
 
 
 # %% [markdown]
-# They did not. In most of the rows with "0%" the negatives won, and lowered every $p$ below one half. Two rows
-# of DSC with α = 1 did not move at all: from 0 every example is on the turning point, where the gradient is 0.
-# In the rows near 100% all examples started above the turning point, where DSC raises negatives.
+# No, they failed in two ways. In most of the rows with "0%" the negatives won, and lowered every $p$ below one half.
+# Two rows of DSC with α = 1 did not move at all: from 0 every example is on the turning point, where the gradient
+# is 0. In the rows near 100% all examples started above the turning point, where DSC raises negatives.
 #
 # Now to the losses that work. They are ahead of cross entropy at a threshold of 0.5. Chapter 02 taught us not
 # to be impressed, because cross entropy has its best threshold elsewhere. So we compare all of them with cross
@@ -431,11 +431,11 @@ columns = ["F1, tuned", "at 0.5, minus tuned cross entropy", "tuned, minus tuned
 pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 # %% [markdown]
-# With a tuned threshold the losses all reach an F1 between 0.50 and 0.52, and every interval of the last column
-# includes 0. We cannot tell which of them is better. Without tuning, cross entropy loses 0.05 and weighted
-# cross entropy 0.15, while set-level dice and DSC are about as good as tuned cross entropy. In other words,
-# set-level dice finds the threshold during training here, and it finds no better ranking of the examples. DSC
-# with a small α is not distinguishable from linear dice, which is DSC with α = 0.
+# With a tuned threshold the losses all reach nearly the same F1, a little above one half, and every interval of the
+# last column includes 0. We cannot tell which of them is better. If you do not tune, you lose 0.05 with cross entropy
+# and 0.15 with weighted cross entropy, while set-level dice and DSC are about as good as tuned cross entropy. In
+# other words, set-level dice finds the threshold during training here, and it finds no better ranking of the
+# examples. DSC with a small α is not distinguishable from linear dice, which is DSC with α = 0.
 
 # %% [markdown]
 # ### A model that cannot be right
@@ -643,10 +643,10 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["entity F1, %", "tags righ
 # much as the squared form, as [Eq. 7.2](eq-7-2) predicts. Both are ahead of cross entropy after the same number
 # of steps. This is why dicebook squares by default, and warns of a linear form over all classes.
 #
-# The last two rows skip absent classes, and the last one leaves out O as well. It shows the trap that we found
-# above. One of its three seeds has an F1 of 25, more than cross entropy has on average, and yet only 2 tags in
-# a hundred are right. The other tags are O words that were called by some class that a batch lacked, and strict
-# entity F1 does not count all of these. So look at the tags as well as at the score.
+# The last two rows skip absent classes, and the last one leaves out O as well. It shows the trap that we found above,
+# and that you may meet in your own runs. One of its three seeds has an F1 of 25, more than cross entropy has on
+# average, and yet only 2 tags in a hundred are right. The other tags are O words that were called by some class that
+# a batch lacked, and strict entity F1 does not count all of these. So look at the tags as well as at the score.
 
 # %% [markdown]
 # (linear-or-squared)=
@@ -654,16 +654,15 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["entity F1, %", "tags righ
 #
 # Both forms are called dice loss, and at set level both are a soft F1. Which one should you take?
 #
-# The start of training speaks for the squares. With squares no class is held down, whatever γ is. Chapter 04
-# showed the same in small batches: the linear loss collapsed in every run with batches of 16 and of 64, and the
-# squared loss never did. On WNUT 2017, with γ = 1, the linear tagger finds nothing, and the squared one has a
-# mean F1 of 31.5.
+# The start of training speaks for the squares. With squares no class is held down, whatever γ is. We saw the same in
+# the small batches of chapter 04: there the linear loss collapsed in every run, and the squared loss never did. On
+# WNUT 2017, with γ = 1, our linear tagger finds nothing, and the squared one has a mean F1 of 31.5.
 #
-# However, the linear form is not bad in itself, because its trouble comes from γ. With γ = 0.0001 it has a mean
-# F1 of 29.3 on the same corpus, and three seeds cannot rank the two. On the second corpus of [section
-# 9.9](09_named_entities.ipynb), the linear form with this γ is level with the library's default. Where no
-# straight line is right (section 7.4), linear dice gains 0.07 over tuned cross entropy and squared dice gains
-# 0.05, and the two intervals overlap.
+# However, the linear form is not bad in itself, because its trouble comes from γ. With a tiny γ it has a mean F1 of
+# 29.3 on the same corpus, and from three seeds we cannot tell which of the two is better. On the second corpus of
+# [section 9.9](09_named_entities.ipynb), the linear form with this γ is level with the library's default. Where no
+# straight line is right (section 7.4), linear dice even gains a little more than squared dice over tuned cross
+# entropy, although the two intervals overlap.
 #
 # The forms also differ in the probabilities that they leave you with. By [Eq. 4.5](eq-4-5) the linear loss drives
 # every probability to 0 or 1. The squared loss keeps their order, and scales true probabilities up by $1/D$.

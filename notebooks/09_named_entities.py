@@ -60,6 +60,7 @@ from transformers import get_linear_schedule_with_warmup
 from dicebook import TrainerLoss, log_ratio_weights, start_at_prior
 from dicelab import corpora, figures, real_runs
 from dicelab.records import paper, runs, searched
+from dicelab.tables import minus, signed
 from dicelab.tasks import entity_errors, mrc_ner, tagging
 from dicelab.tasks.entity_queries import query
 from dicelab.training.encoders import load_tokenizer
@@ -622,7 +623,7 @@ for name, result in trained.items():
         validated[name, how] = by_bias[b]
 scored = pd.DataFrame(table).T
 scored["validation f1"] = pd.Series(validated)
-scored.round(1).astype(object).fillna("")
+signed(scored)
 
 # %% [markdown]
 # Papers usually print the rows `argmax`. The rows `tuned` are the same models with a tuned threshold. Why do we
@@ -921,8 +922,7 @@ for name, result in readers.items():
 ways = product((first, last), ("argmax", "tuned"))
 of_tagger = {("tagger", *way): table[way] for way in ways}
 both = pd.DataFrame({**of_tagger, **reader_table}).T
-both = both.drop(columns=["accuracy", "f1_conlleval"]).round(1)
-both.astype(object).fillna("")
+signed(both.drop(columns=["accuracy", "f1_conlleval"]))
 
 
 # %% [markdown]
@@ -1157,14 +1157,13 @@ added = {
     )
     for corpus, loss, way in product(decoded_corpora, ("ce", "dl"), DECODERS)
 }
-pd.Series(
-    {
-        key: f"{g.mean:.1f}"
-        if key[2] == "argmax"
-        else f"{g.mean:+.1f} [{g.low:+.1f}, {g.high:+.1f}]"
-        for key, g in added.items()
-    }
-).unstack()[list(DECODERS)].loc[decoded_corpora]
+as_text = {
+    key: f"{g.mean:.1f}"
+    if key[2] == "argmax"
+    else minus(f"{g.mean:+.1f} [{g.low:+.1f}, {g.high:+.1f}]")
+    for key, g in added.items()
+}
+pd.Series(as_text).unstack()[list(DECODERS)].loc[decoded_corpora]
 
 # %% [markdown]
 # *Valid* has nothing to tune, and it is ahead of argmax with both losses, on all three corpora and with every draw.
@@ -1272,7 +1271,8 @@ for name in (first, last):
     right, n_predicted, n_gold = parts(predicted[name])[draw].sum(1).T
     f1[name] = 200 * right / np.maximum(1, n_predicted + n_gold)
 low, high = np.quantile(f1[last] - f1[first], [0.025, 0.975])
-print(f"{last} minus {first}: 95% of the draws between {low:+.1f} and {high:+.1f} points of F1")
+between = minus(f"between {low:+.1f} and {high:+.1f}")
+print(f"{last} minus {first}: 95% of the draws {between} points of F1")
 
 # %% [markdown]
 # ## The record

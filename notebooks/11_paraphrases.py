@@ -57,6 +57,7 @@ from scipy import special, stats
 from dicebook import TrainerLoss
 from dicelab import corpora, figures, real_runs
 from dicelab.records import paper, runs, searched
+from dicelab.tables import minus, signed
 from dicelab.tasks import pairs, thresholds
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment
@@ -454,7 +455,7 @@ for name, result in trained.items():
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 scores = pd.DataFrame(table).T.round(1)
 scores = scores.assign(**{"validation f1": pd.DataFrame(validated).loc["f1"].round(1)})
-scores.astype(object).fillna("")
+signed(scores)
 
 # %% [markdown]
 # Compare the rows `tuned` with each other. Each model then has its own best threshold, so a difference that is left
@@ -678,7 +679,7 @@ for split in ("test", "test_tuned") if comparable else ():
     for name, found in runs.over_seeds(comparable, split=split).items():
         row = rows.setdefault(loss_names[name], {})
         row[how] = f"{found.mean.mean:.1f}"
-        row[f"{how}, minus cross entropy"] = found.gain or ""
+        row[f"{how}, minus cross entropy"] = minus(str(found.gain or ""))
 pd.DataFrame(rows).T
 
 # %% [markdown]
@@ -732,7 +733,7 @@ pd.DataFrame(mean_f1).rename(columns=titles())
 titled = {"mrpc": "MRPC", "qqp": "QQP"}
 printed = {}
 for row in paper.table(7).rows:
-    change = "" if row.loss == "ce" else f" ({float(row.printed['delta']):+.2f})"
+    change = "" if row.loss == "ce" else minus(f" ({float(row.printed['delta']):+.2f})")
     of_model = printed.setdefault((titled[row.corpus], row.backbone), {})
     of_model[row.loss.upper()] = row.printed["f1"] + change
 pd.DataFrame(printed).T

@@ -58,6 +58,7 @@ from scipy import stats
 from dicebook import TrainerLoss
 from dicelab import corpora, figures, real_runs
 from dicelab.records import paper, runs
+from dicelab.tables import minus, signed
 from dicelab.tasks import pairs
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment, ParameterError
@@ -195,9 +196,9 @@ real_scores(real_run())
 
 # %% [markdown]
 # With as many negatives as positives, the way to decide changes little. Now look at the rows with thirty negatives.
-# At argmax, cross entropy has an F1 of 22.0. The reason is that it calls only 156 of the 2,000 test pairs positive,
-# although half of them are. Dice does the same. A tuned threshold brings both models back to 69 and 68. However,
-# "always yes" has 66.7, so there was not much to bring back: 28 duplicates have taught this model little.
+# At argmax, cross entropy has an F1 of 22.0. The reason is that it calls fewer than one test pair in ten positive,
+# although half of them are. Dice does the same. A tuned threshold lifts both models just above "always yes". So there
+# was not much to bring back: 28 duplicates have taught this model little.
 #
 # In other words, imbalance did two things here. It moved the best threshold, and you can undo this by tuning. It
 # also left few positives to learn from, and this you cannot undo. Did the loss matter? At argmax and with a tuned
@@ -404,7 +405,7 @@ numbers_of_pairs = [stated[name][0] for name in sets.index]
 orders = {"distance from balance": imbalance, "number of pairs": numbers_of_pairs}
 for what, values in orders.items():
     tau = stats.kendalltau(values, sets["dsc minus ce"])
-    print(f"gain of DSC against {what}: rank correlation {tau.statistic:+.2f}")
+    print(minus(f"gain of DSC against {what}: rank correlation {tau.statistic:+.2f}"))
 
 # %% [markdown]
 # Five sets cannot prove that there is an order, or that there is none. This design could not do it with more sets
@@ -443,7 +444,7 @@ pd.DataFrame(table_of_sets).T
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 names = {"qqp": "QQP", "sst2": "SST-2"}
-pd.Series({(names[c], *key): str(found) for (c, *key), found in gain.items()}).unstack()
+signed(pd.Series({(names[c], *key): str(e) for (c, *key), e in gain.items()}).unstack())
 
 # %% [markdown]
 # Let us read argmax first. At one, three and ten negatives for each positive we see no gain: all ten intervals reach
@@ -497,13 +498,14 @@ for name, design in axes:
     most, least = (f1_of(kept, name, design, r, "ce", "tuned") for r in (steps[-1], steps[0]))
     change[name, design] = runs.interval([most[seed] - least[seed] for seed in least])
 by_design = {(titles[name], design): str(found) for (name, design), found in change.items()}
-pd.Series(by_design).unstack()
+signed(pd.Series(by_design).unstack())
 
 # %% [markdown]
 # Look at the left panels first. The number of positives remains the same, and we add negatives. On SST-2 more
 # negatives help the tuned model: its F1 rises from 34 to 52. On QQP the interval includes 0, so we cannot tell. In
-# the right panels the size of the set remains the same, and the positives become fewer, from 440 to 28. On QQP this
-# hurts the tuned model: its F1 falls from 44 to 35. On SST-2 the interval includes 0 again.
+# the right panels the size of the set remains the same, so a higher ratio means fewer positives. At thirty to one
+# only 28 are left. On QQP this hurts the tuned model, which loses nine points of F1. On SST-2 the interval includes 0
+# again.
 #
 # In other words, each effect is visible on one of the two corpora: more negatives help on SST-2, and fewer
 # positives hurt on QQP. On neither corpus did added negatives lower a tuned F1 by an amount that we could measure.
@@ -550,7 +552,7 @@ pd.Series(by_design).unstack()
 print("Bayes' rule: odds given the text = prior odds x likelihood ratio of the text.")
 print("The text's factor stays. So the odds change by π'/(1-π') over π/(1-π), and their")
 print("logarithm by the difference of the logarithms:")
-print({f"ratio {r:g}": round(shift(1 / (1 + r), gold.mean()), 2) for r in ratios})
+print(*(minus(f"ratio {r:g}: {shift(1 / (1 + r), gold.mean()):.2f}") for r in ratios), sep=", ")
 
 # %% [markdown]
 # **3.** Is the shifted threshold as good as the tuned one in the table of section 12.3? Give a reason why it may not

@@ -61,6 +61,7 @@ from sklearn.pipeline import make_pipeline
 from dicebook import TrainerLoss
 from dicelab import corpora, figures, real_runs
 from dicelab.records import paper, runs, searched
+from dicelab.tables import minus, signed
 from dicelab.tasks import pairs
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment, ParameterError
@@ -415,7 +416,7 @@ table = {
     for (name, n), splits in results.items()
     for split, scores in splits.items()
 }
-pd.DataFrame(table).T.round(1)
+signed(pd.DataFrame(table).T)
 
 # %% [markdown]
 # The rows `test` decide at argmax. The rows `validation_tuned` and `test_tuned` use the threshold with the best F1
@@ -539,7 +540,7 @@ for title, found in over.items():
     for name, one in found.items():
         rows[title, name] = {
             "accuracy": str(one.mean),
-            "minus cross entropy": str(one.gain or ""),
+            "minus cross entropy": minus(str(one.gain or "")),
             "p": f"{one.p_value:.3f}" if one.gain else "",
         }
 pd.DataFrame(rows).T
@@ -588,10 +589,11 @@ by_level = pd.DataFrame(rare).rename(columns=lambda level: f"{int(level[-2:])}% 
 by_level.sort_index(key=lambda names: names.str[0], kind="stable").round(1)
 
 # %% [markdown]
-# "Always no" has an accuracy of 90.0 and an F1 of 0. With 2% positives in training, all four models have an accuracy
-# of about 91, within two tenths of a point of each other. Their F1, however, is not alike at all: cross entropy has
-# 31.3, and class weights have 51.7. In accuracy every model of the table is within three points of "always no". What
-# follows for you? With rare positives accuracy barely reacts to errors on them, so do not compare models by it.
+# "Always no" has an accuracy of 90.0 and an F1 of 0. Take the column with the fewest positives in training. All four
+# models have nearly the same accuracy, about one point above "always no". Their F1, however, is not alike at all:
+# that of class weights is twenty points higher than that of cross entropy. In accuracy every model of the table is
+# within three points of "always no". What follows for you? With rare positives accuracy barely reacts to errors on
+# them, so do not compare models by it.
 
 # %% [markdown]
 # ### 13.6 The paper's Table 9, in sentences
@@ -613,10 +615,10 @@ columns = ["corpus", "loss", "accuracy", "half of its 95% interval"]
 pd.DataFrame(rows, columns=[*columns, "fewer right than cross entropy"])
 
 # %% [markdown]
-# How many sentences do these differences come to? On SST-2 self-adjusting dice gets one sentence fewer right than
-# cross entropy, and dice loss ten of 1,821. On SST-5 it is eight and twenty-one of 2,210. With test sets of these
-# sizes, an accuracy is uncertain by one point to each side on SST-2 and by two on SST-5. So the table by itself
-# shows no difference, although on SST-5 its signs are those of our records above.
+# How many sentences do these differences come to? The last column counts them. On SST-2 dice loss gets ten sentences
+# fewer right than cross entropy, and self-adjusting dice one. On SST-5 it is twenty-one and eight. Each test set has
+# about two thousand sentences. With so many, an accuracy is uncertain by one point to each side on SST-2 and by two
+# on SST-5. So the table by itself shows no difference, although on SST-5 its signs are those of our records above.
 
 # %% [markdown]
 # ### 13.7 The same comparison with all layers trained

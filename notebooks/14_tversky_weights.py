@@ -59,6 +59,7 @@ import torch
 from dicebook import BinaryTverskyLoss, TrainerLoss, make_loss
 from dicelab import corpora, figures
 from dicelab.records import paper, runs, searched
+from dicelab.tables import minus, signed
 from dicelab.tasks import tagging
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment, ParameterError
@@ -187,7 +188,7 @@ for A in (1, 6, 15, 16, 30):
     slopes[A] = [by_formula, linear, squared_formula, squared]
 columns = ["Eq. 14.1", "linear", "squared, formula", "squared"]
 slopes = pd.DataFrame(slopes, columns).T.rename_axis("A of 600, α = 0.3")
-slopes.round(2)
+signed(slopes, 2)
 
 
 # %% [markdown]
@@ -235,7 +236,7 @@ for a in (0.1, 0.3, 0.5, 0.7, 0.9):
     turning[a] = row
 columns = ["√(β/α), at most 1", "sums: best p", "its loss", "errors: best p", "loss"]
 turning = pd.DataFrame(turning, columns).T.rename_axis("α")
-turning.round(2)
+signed(turning, 2)
 
 # %% [markdown]
 # With squared sums and α = 0.9 a right answer costs least at p = ⅓, where argmax says `O`. With squared errors it
@@ -354,7 +355,7 @@ for how in ("argmax", "tuned"):
     pooled = searched.pooled_minus_start(study, "tversky_start", how)
     parts = {**pooled.strata, "all": pooled.over_all}
     overall[how] = {
-        name: f"{e.mean:+.1f} [{e.low:+.1f}, {e.high:+.1f}]" for name, e in parts.items()
+        name: minus(f"{e.mean:+.1f} [{e.low:+.1f}, {e.high:+.1f}]") for name, e in parts.items()
     }
 pd.DataFrame(overall)
 
@@ -371,9 +372,10 @@ pd.DataFrame(overall)
 # ### 14.6 Linear against squared
 #
 # Does the argument of section 14.3 hold in practice? On 1,000 sentences of WNUT 2017 we trained two upper layers of
-# an encoder without a warm start. Linear Tversky with α = 0.5 finds no entity, as linear dice does in
-# [section 16.14](16_why_it_does_not_optimise.ipynb). Squared Tversky with α = 0.3 and with α = 0.5 reaches an F1 of
-# 31 and more, which is higher than cross entropy with each seed. So the library's default is the squared form.
+# an encoder without a warm start. Linear Tversky loss with equal weights finds no entity, as linear dice does in
+# [section 16.14](16_why_it_does_not_optimise.ipynb). Squared Tversky loss reaches an F1 of 31 and more with both
+# values of α that we tried, and this is higher than cross entropy with each seed. So the library's default is the
+# squared form.
 
 # %% [markdown]
 # ### 14.7 Table 10 of the paper
@@ -399,9 +401,10 @@ axes[1].set(xlabel="α", xticks=list(column))
 plt.show()
 
 # %% [markdown]
-# Both corpora have their highest values in the middle. How much of that could be luck? On OntoNotes the values from 0.3 to 0.6 lie within
-# 0.45 points of each other, and the highest, at 0.6, is ahead by 0.15. On Quoref the peak at 0.4 is 0.92 points above its neighbour
-# at 0.5. However, 0.9 is better than 0.8 by 0.71, where nobody would expect a rise.
+# Both corpora have their highest values in the middle. How much of that could be luck? On OntoNotes four neighbouring
+# values in the middle lie within half a point of each other, and the highest is hardly ahead of the next. On Quoref
+# the peak is nearly a point above its neighbour. However, at the end of the same column, from 0.8 to 0.9, F1 rises by
+# almost as much. There nobody would expect a rise. So a step of this size may mean nothing.
 #
 # The paper says nothing of several runs. So we need to know how far a single run moves. In the controlled study
 # each search trains what it chose four times, on fresh draws of the data. Within a search the F1 of cross entropy
@@ -417,9 +420,9 @@ for task in ("wnut17", "wikigold", "uner_en_ewt"):
 print({task: f"{value:.1f}" for task, value in spread.items()})
 
 # %% [markdown]
-# They are more than a point. The differences on OntoNotes from 0.3 to 0.6 are smaller (exercise 4). So the table
-# does not show which α is best there. [Section 15.9](15_audit.ipynb) compares its values at α = 0.5 with Tables 5
-# and 6.
+# All three are larger than one point. The differences between the four middle values of OntoNotes are smaller
+# (exercise 4). So the table does not show which α is best there. [Section 15.9](15_audit.ipynb) compares its row of α
+# = 0.5 with Tables 5 and 6.
 #
 # You can train the whole grid at a small scale: `make reproduce TABLE=10 PROFILE=laptop` takes the squared form,
 # 350 sentences of WNUT 2017 and three seeds, from a bias near 0 ([Reproduced](../docs/reproduced.md)). This is the
@@ -435,11 +438,11 @@ in_small = {key: np.mean(values) for key, values in small.items()}
 pd.Series(in_small).unstack(0).round(1)
 
 # %% [markdown]
-# At argmax the choice of α seems to decide everything. With α = 0.1 the F1 is 32.0, and it goes down to 0 with α =
-# 0.9. Cross entropy has an F1 of 0.6. With a tuned threshold, however, all of them lie between 26 and 31, and the
-# seed alone moves each by five to eleven points. So here α did the work of a threshold, and we saw no more than that.
-# At argmax the best α was 0.1, while in the paper it lies in the middle. What follows for you? If you tune the
-# threshold, you need not search α.
+# At argmax the choice of α seems to decide everything. F1 is 32.0 with the smallest α, it falls as α grows, and with
+# the largest α it is 0. Cross entropy finds next to nothing. With a tuned threshold, however, all of them come close
+# together, and the seed alone moves each by five to eleven points. So here α did the work of a threshold, and we saw
+# no more than that. At argmax the smallest α was the best, while in the paper the best one lies in the middle. What
+# follows for you? If you tune the threshold, you need not search α.
 
 # %% [markdown]
 # ## Summary
@@ -484,9 +487,8 @@ for c in (1, 2):
     BinaryTverskyLoss(squared=False, fp_weight=0.5 * c, fn_weight=0.5 * c)(
         x, torch.tensor([1, 0])
     ).backward()
-    print(
-        f"weights {0.5 * c}: gradient {x.grad.numpy().round(3)}, ratio {x.grad[1] / x.grad[0]:.2f}"
-    )
+    gradient, ratio = x.grad.numpy().round(3), x.grad[1] / x.grad[0]
+    print(minus(f"weights {0.5 * c}: gradient {gradient}, ratio {ratio:.2f}"))
 # Only the length changes: by section 5.2 the odds 1/TI − 1 are multiplied by c and nothing else.
 
 # %% [markdown]

@@ -53,7 +53,6 @@ import pandas as pd
 import sympy as sp
 from IPython.display import Math, display
 
-from dicelab.claims import claim
 from dicelab.figures import use_style
 from dicelab.records import paper
 
@@ -203,6 +202,7 @@ def line(row):
 
 pd.DataFrame([line(row) for row in off], index=[label(row) for row in off])
 
+
 # %% [markdown]
 # The list has the same fifteen rows as [Figure 15.1](fig-15-1). All eight BERT rows of Table 4 are there, and
 # seven of them have an F1 that is too high. Below them are five rows of Table 5, all of them baselines that
@@ -211,36 +211,6 @@ pd.DataFrame([line(row) for row in off], index=[label(row) for row in off])
 #
 # A contradiction says that at least one of the three numbers is wrong. It does not say which one, or why.
 # Next we go through the possible reasons.
-
-# %% tags=["remove-cell"]
-off_by = {label(row): row.f1 - recomputed(row)[0] for row in off}
-claim("The list has the same fifteen rows", len(off) == 15, list(gap) == [label(r) for r in off])
-claim(
-    "fifteen contradict themselves. For some rows the error is larger than the gain that they print",
-    len(off) == 15,
-    sum("delta" in r.printed and abs(gap[label(r)]) > abs(r.value("delta")) for r in off) > 1,
-)
-claim(
-    "The longest bars are Glyce-BERT on OntoNotes 4.0",
-    [name.split(": ")[1] for name in sorted(gap, key=lambda k: -abs(gap[k]))[:3]]
-    == ["Glyce-BERT", "BERT+FL", "BERT-Tagger+DSC"],
-    round(recomputed(off[-1])[0] - off[-1].f1) == 1,
-)
-
-claim(
-    "All eight BERT rows of Table 4 are there, and seven of them have an F1 that is too high",
-    sum(key.startswith("T4") for key in off_by) == 8,
-    sum(key.startswith("T4") and value > 0 for key, value in off_by.items()) == 7,
-)
-claim(
-    "Below them are five rows of Table 5, all of them baselines that cite another work",
-    [bool(row.source) for row in off if row.table == 5] == [True] * 5,
-)
-claim(
-    "For four of the fifteen you do not even need a calculator",
-    sum(not min(r.precision, r.recall) <= r.f1 <= max(r.precision, r.recall) for r in off) == 4,
-)
-
 
 # %% [markdown]
 # ## 15.3 What could explain them
@@ -309,22 +279,6 @@ for row in off:
 # of one model. A mean over runs could therefore explain two rows, and thirteen remain. If you publish means yourself,
 # print the mean of the F1s, and say so.
 
-# %% tags=["remove-cell"]
-wanted = {
-    label(row): np.sqrt(2 * (row.precision + row.recall) * (recomputed(row)[0] - row.f1))
-    for row in off
-    if row not in above
-}
-claim("Nine of the fifteen lie above, where a mean never leads", len(above) == 9)
-claim(
-    "Of the six below, two miss by a hundredth", sum(0 > g > -0.015 for g in off_by.values()) == 2
-)
-claim("to spread by about 2 points over the runs", {"2": sorted(wanted.values())[1]})
-claim(
-    "it would have to swing by 11 to 18 points",
-    {"11": sorted(wanted.values())[2], "18": max(wanted.values())},
-)
-
 # %% [markdown]
 # **A median over runs.** A median is another way to summarise runs. The median F1 may lie on either side of
 # the F1 of the medians. We simulate it. Take five runs whose P and R scatter by one point around 93, either
@@ -349,24 +303,6 @@ pd.DataFrame(shares).T.map("{:.0%}".format)
 # more than a tenth of a point, and in either direction. So medians could explain the seven rows that are off
 # by 0.08 to 0.25. They could hardly explain the longest bars of the figure. The paper does not say whether
 # its numbers are single runs, means or medians.
-
-# %% tags=["remove-cell"]
-claim(
-    "59% of such rows would be off by more than a tenth of a point",
-    {"59%": shares["independent"]["more than 0.1"]},
-)
-claim(
-    "in either direction",
-    min(np.mean(side * medians["independent"] > 0.1) for side in (1, -1)) > 0.2,
-)
-claim(
-    "medians could explain the seven rows that are off by 0.08 to 0.25",
-    sum(0.075 < g < 0.255 for g in off_by.values()) == 7,
-)
-claim(
-    "They could hardly explain the longest bars of the figure",
-    max(np.mean(np.abs(apart) > 0.6) for apart in medians.values()) < 0.1,
-)
 
 # %% [markdown]
 # **An average over classes.** A macro average is a mean over classes instead of runs. The same inequality
@@ -401,18 +337,13 @@ cited = [row for row in off if row.source]
 print(f"{len(cited)} rows cite, {len(off) - len(cited)} are the paper's own:")
 print(", ".join(label(row) for row in off if not row.source))
 
+
 # %% [markdown]
 # Three of the eight cite Devlin et al., who report none of the corpora in question. In these three rows the
 # citation is for the method, and the numbers are the paper's own.
 #
 # So apart from slips of the hand, no single explanation covers all fifteen rows. For Table 4, where most of
 # them are, we can say a little more.
-
-# %% tags=["remove-cell"]
-by_devlin = [row for row in cited if "Devlin" in row.source]
-claim("Eight of the fifteen rows cite another work", len(cited) == 8, len(off) == 15)
-claim("Three of the eight cite Devlin et al.", len(by_devlin) == 3)
-
 
 # %% [markdown]
 # ## 15.4 One tag a word
@@ -574,14 +505,6 @@ print(f"− negative: 269,165 / 2 = {269_165 // 2:,} positives: within the first
 # than a quarter of the positives. So if the sizes are right, "+ negative" was less imbalanced than the paper
 # says. [Section 12.4](12_degrees_of_imbalance.ipynb) reads Table 8.
 
-# %% tags=["remove-cell"]
-kept_positives = 0.37 * n
-claim(
-    '21% of "+ negative" are positive, and it has to be about 29%. For 21% one would have to drop more than a quarter of the positives',
-    {"29%": kept_positives / total},
-    1 - 0.21 * total / kept_positives > 0.25,
-)
-
 # %% [markdown]
 # ## 15.8 What the corrections do, table by table
 #
@@ -663,38 +586,6 @@ for corpus, share, accuracy in (("MRPC", 0.68, 88.0), ("QQP", 0.37, 91.3)):
 # scripts of commit d7704c1, for dice on MRPC those of 5a4af4a. Nothing says whether the paper's own runs used
 # them.)
 
-# %% tags=["remove-cell"]
-claim(
-    "All four of its baselines have the same digits",
-    all(
-        score(7, name, model) == published
-        for model, by_corpus in dev_accuracy.items()
-        for name, published in by_corpus.items()
-    ),
-)
-tp = {0.68: 68 - 6.0, 0.37: 37 - 4.35}
-claim(
-    "An accuracy of 88.0 on MRPC goes with an F1 near 91, one of 91.3 on QQP with an F1 near 88",
-    {"91": 100 * tp[0.68] / (tp[0.68] + 6.0), "88": 100 * tp[0.37] / (tp[0.37] + 4.35)},
-)
-computed = pd.DataFrame(changes, ["fl", "dl", "dsc", "printed", "computed"]).T
-claim(
-    "DSC remains first in eight of the nine blocks",
-    len(computed) == 9,
-    (computed.computed == "DSC").sum() == 8,
-)
-printed_gain, its_gain = computed.loc["T4 English Tweets", "dsc"].split(" → ")
-claim(
-    "In Table 3 one gain changes. In Table 4 DSC's gain on the tweets is about four times what is printed",
-    sum(len(set(c.split(" → "))) == 2 for c in computed.iloc[:3, :3].to_numpy().ravel()) == 1,
-    round(float(its_gain) / float(printed_gain)) == 4,
-)
-claim(
-    "all three losses are below it",
-    computed.loc["T5 CoNLL 2003", ["fl", "dl", "dsc"]].tolist()
-    == ["+0.06 → −0.35", "+0.12 → −0.29", "+0.29 → −0.13"],
-)
-
 # %% [markdown]
 # ## 15.9 Table 10 and its middle
 #
@@ -756,31 +647,6 @@ for row in tables[5].rows:
 # test set ([section 13.6](13_accuracy_tasks.ipynb)). So from a printed accuracy alone you cannot say on which set it
 # was measured. In your own tables, name the set and the number of runs.
 
-# %% tags=["remove-cell"]
-claim(
-    "Four of six accuracies and two of four recalls are of that kind",
-    sum(
-        not whole_numbers(row.accuracy, {"sst2": 1821, "sst5": 2210}[row.corpus])
-        for row in tables[9].rows
-    )
-    == 4,
-    sum(
-        not whole_numbers(row.recall, 5648)
-        for row in tables[5].rows
-        if row.corpus == "conll03" and row.recall is not None
-    )
-    == 2,
-)
-claim(
-    "94.90 may be a 94.9 with one digit, and a count exists for that one",
-    round(172800 / 1821, 1) == 94.9,
-)
-claim(
-    "DSC's accuracy on SST-2 fits a count of the development set as well as one of the test set",
-    whole_numbers(94.84, 872) == [827],
-    whole_numbers(94.84, 1821) == [1727],
-)
-
 # %% [markdown]
 # ## 15.11 What the scripts do and the text does not say
 #
@@ -828,16 +694,6 @@ for spread in (0.1, 0.3, 0.5):
 # checkpoints are alike, and the early ones are worse. Both sets of files therefore count for fewer tries than
 # we drew.
 
-# %% tags=["remove-cell"]
-claim("The best of 40 lies 0.39 standard deviations above", {"0.39": of_40 - of_16})
-claim(
-    "With a standard deviation of 0.5 points dice leads by 0.20 points without being better",
-    {"0.20": 0.5 * (of_40 - of_16)},
-)
-gain = score(6, "squad11", "BERT+DSC") - score(6, "squad11", "BERT")
-claim("the paper prints a gain of 1.07 points", {"1.07": gain})
-claim("the standard deviation would have to be 2.7 points", {"2.7": gain / (of_40 - of_16)})
-
 # %% [markdown]
 # ## Summary
 #
@@ -850,28 +706,6 @@ claim("the standard deviation would have to be 2.7 points", {"2.7": gain / (of_4
 # - The released scripts do not train dice with the settings of cross entropy, and on SQuAD they choose its
 #   score from more predictions.
 # - These tables cannot settle whether dice helps. Before you quote a row of any paper, recompute its F1.
-
-# %% tags=["remove-cell"]
-claim(
-    "Of fifty such rows thirty-five agree within rounding, a mean over runs could explain two "
-    "more, and thirteen remain",
-    len(complete) == 50,
-    len(complete) - len(off) == 35,
-)
-claim("All ninety printed gains follow from the printed scores", len(gains) == 90, not impossible)
-repeated = [round(score(n, c, m, k) - score(n, c, b, k), 2) == x for _, n, c, m, b, k, x in said]
-claim("Twelve of thirteen agree", sum(repeated) == 12, len(repeated) == 13)
-claim(
-    "DSC stays first in eight of nine blocks and loses to cross entropy on CoNLL 2003",
-    (computed.computed == "DSC").sum() == 8,
-    computed.loc["T5 CoNLL 2003", "computed"] == "CE",
-)
-tens = {row.corpus: row.f1 for row in tables[10].rows if row.variant == "alpha = 0.5"}
-claim(
-    "the middle row of Table 10 equals DSC",
-    tens["ontonotes4_zh"] == score(5, "ontonotes4_zh", "BERT-MRC+DSC"),
-    tens["quoref"] == score(6, "quoref", "BERT+DSC"),
-)
 
 # %% [markdown]
 # ## Exercises

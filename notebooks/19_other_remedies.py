@@ -63,6 +63,7 @@ from dicebook import make_loss
 from dicelab.figures import style, use_style
 from dicelab.records import searched
 from dicelab.records.runs import interval, kept_folder
+from dicelab.tables import minus, signed
 from dicelab.toy import (
     best_threshold,
     f1_score,
@@ -232,7 +233,7 @@ for tau in (0.5, 1.0):
     plain = train_logistic(mean_of(cross_entropy), x, y, bias=tau * prior)
     rows[f"τ = {tau}"] = [adjusted.bias, plain.bias, tau * prior]
     twins.append((adjusted, plain))
-pd.DataFrame(rows, ["bias, adjusted", "bias, CE", "τ s"]).T.round(3)
+signed(pd.DataFrame(rows, ["bias, adjusted", "bias, CE", "τ s"]).T, 3)
 
 # %% [markdown]
 # The losses of all 200 steps are equal, and the biases end τ s apart. (In a network this holds only if
@@ -271,9 +272,9 @@ swept = pd.DataFrame({"threshold": at_tau, "F1": f1_of}).rename_axis("τ")
 swept.round(3)
 
 # %% [markdown]
-# The best τ is 0.35, which is a threshold of 0.26. With τ = 1 the threshold is 0.05, and F1 is lower than
-# without any adjustment. **If F1 is the score, τ is a threshold to be tuned, like any other.** The next
-# remedy moves the threshold by weights.
+# The best τ is 0.35, which is a threshold of 0.26. With τ = 1 we go too far: the threshold is 0.05, and F1 is lower
+# than without any adjustment. **If F1 is the score, τ is a threshold to be tuned, like any other.** The next remedy
+# moves the threshold by weights.
 #
 # ## 19.3 Class-balanced weights
 #
@@ -376,8 +377,9 @@ margins.rename_axis("largest margin").round(3)
 
 
 # %% [markdown]
-# With the usual largest margin of 0.5 the threshold is 0.473, and with one of 15 it is back at 0.500. (The published
-# code multiplies normalised logits by 30, which turns 0.5 into 15.) So margins alone hardly move the threshold. The
+# With the usual largest margin, in the first row, the threshold is 0.473, which is only a little below one half. With
+# a margin thirty times as large, in the last row, it is back at one half. (We include this row because the published
+# code multiplies normalised logits by 30, and with them the margin.) So margins alone hardly move the threshold. The
 # authors of LDAM also change the weights late in training. This moves the threshold, and it may change the model, as
 # section 19.8 shows for weights. So if you use LDAM, tune its threshold as well.
 #
@@ -435,10 +437,10 @@ def asymmetric(m, y, gamma_pos=0.0, gamma_neg=4.0, delta=0.05):
 
 
 rows = {}
-for plus, minus in ((0, 0), (2, 2), (0, 2), (0, 4), (1, 4)):
-    loss = partial(asymmetric, gamma_pos=plus, gamma_neg=minus)
+for up, down in ((0, 0), (2, 2), (0, 2), (0, 4), (1, 4)):
+    loss = partial(asymmetric, gamma_pos=up, gamma_neg=down)
     two = [built_in_threshold(partial(loss, delta=d)) for d in (0, 0.05)]
-    rows[f"γ₊ {plus}, γ₋ {minus}"] = two
+    rows[f"γ₊ {up}, γ₋ {down}"] = two
 asl = pd.DataFrame(rows, ["δ = 0", "δ = 0.05"]).T
 asl.round(3)
 
@@ -569,7 +571,7 @@ found = {name: [run["tuned"] for run in of_seeds] for (name, _), of_seeds in run
 gains, rows = {}, {}
 for name, values in found.items():
     gains[name] = g = interval([u - v for u, v in zip(values, found["cross entropy"], strict=True)])
-    difference = f"{g.mean:+.3f} [{g.low:+.3f}, {g.high:+.3f}]"
+    difference = minus(f"{g.mean:+.3f} [{g.low:+.3f}, {g.high:+.3f}]")
     rows[name] = [f"{sum(values) / 10:.3f}", difference if name != "cross entropy" else ""]
 pd.DataFrame.from_dict(rows, orient="index", columns=["F1, tuned", "minus cross entropy"])
 
@@ -594,20 +596,20 @@ for arm, how in pooled:
     mean, low, high, _ = pooled[arm, how].over_all
     row = rows.setdefault(ARMS[arm], {"tasks": len(effects[arm, how])})
     row["searches"] = min(e.searches for e in effects[arm, how])
-    row[how] = f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
+    row[how] = minus(f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]")
 pd.DataFrame(rows).T
 
 # %% [markdown]
-# **At argmax** the order is what the built-in thresholds let us expect. The remedies that know the class shares gain most over cross entropy:
-# 4.2 points for logit adjustment and 4.1 for class weights. Tversky loss gains 3.3. Its search chose the price of a missed positive, which is a
-# weight. Dice from a bias near 0 gains 1.8, and self-adjusting dice 1.5. Focal loss, which is symmetric, gains nothing that we
-# can see.
+# **At argmax** the order is what the built-in thresholds let us expect. The remedies that know the class shares gain
+# most over cross entropy: logit adjustment and class weights gain about four points each. Tversky loss gains 3.3. We
+# let its search choose the price of a missed positive, which is a weight. Dice from a bias near 0 and self-adjusting
+# dice gain less than two points. Focal loss, which is symmetric, gains nothing that we can see.
 #
 # How sure are these gains? The intervals of logit adjustment, class weights and dice exclude 0, but after a
 # correction for the number of questions in the study none of these gains is significant. The gains are not spread
-# evenly either. On tasks of tags all gains are within a point of 0. They are largest on two tasks that have 2%
-# positives in training and 10% in the test. There class weights gain 20 to 25 points, and Tversky loss gains 14
-# to 19.
+# evenly either. On tasks of tags all gains are within a point of 0. They are largest on two tasks in which positives
+# are five times as frequent in the test as in training. There class weights gain 20 points and more, and Tversky loss
+# gains 14 and more.
 #
 # **With tuned thresholds** the intervals of all remedies include 0, and no mean is further from 0 than a third of a
 # point. So real text looks like the first toy, whose model was right: we saw no gain from a better model. One caution
@@ -719,7 +721,7 @@ for share in (0.01, 0.05, 0.2):
     losses = {name: candidates[name] for name in ("asymmetric", "cross entropy")}
     ours, theirs = train_from_starts(losses, **options).values()
     g = interval([u["tuned"] - v["tuned"] for u, v in zip(ours, theirs, strict=True)])
-    print(f"{share:.0%}: {g.mean:+.3f} [{g.low:+.3f}, {g.high:+.3f}]")
+    print(minus(f"{share:.0%}: {g.mean:+.3f} [{g.low:+.3f}, {g.high:+.3f}]"))
     assert g.low < 0 < g.high
 # Verdict: no interval excludes 0; at no share is the difference larger than 0.024.
 

@@ -92,7 +92,6 @@ import numpy as np
 import pandas as pd
 
 from dicelab import figures
-from dicelab.claims import claim
 from dicelab.fit import Fit, Model, Options
 from dicelab.fit.report import about, by_class
 from dicelab.fit.result import NAMES
@@ -306,19 +305,6 @@ if rival is not None:
 # two real corpora of entities, [section 17.4](17_when_does_dice_help.ipynb) finds class weights ahead of
 # cross entropy, too.
 
-# %% tags=["remove-cell"]
-if as_printed:
-    claim(
-        "what tuning adds, and here it adds little",
-        all(done.value - done.argmax < 5 for done in best.values()),
-    )
-    claim(
-        "weighted cross entropy is ahead of cross entropy, and the interval excludes zero",
-        fit.result.chosen == "wce",
-        rival[0] == "ce",
-        rival[1].low > 0,
-    )
-
 # %% [markdown]
 # ### 22.8 Would more data help?
 #
@@ -340,10 +326,6 @@ plt.show()
 # Here it still rises. In such a case more labelled rows will probably help more than another loss. If your
 # curve is flat, however, more rows of the same kind will not help much.
 
-# %% tags=["remove-cell"]
-if as_printed:
-    claim("Here it still rises", curve[0.25] < curve[0.5] < curve[1.0])
-
 # %% [markdown]
 # ### 22.9 Keep
 #
@@ -356,13 +338,6 @@ if as_printed:
 # A threshold that someone must remember will be forgotten. We therefore add it to the bias of the model's last
 # layer. After that, plain argmax gives the tuned decision in any runtime. The folder is what `save_pretrained`
 # writes, so other programs can read it.
-
-# %% tags=["remove-cell"]
-if as_printed:
-    claim(
-        "On this corpus it keeps the linear model",
-        fit.result.best_linear().value > max(arm.validation for arm in finals.values()),
-    )
 
 # %%
 folder = fit.keep()
@@ -396,24 +371,6 @@ def told(piece):
 
 
 print([told(piece) for piece in plain(text)])
-
-# %% tags=["remove-cell"]
-from seqeval.metrics.sequence_labeling import get_entities
-
-if data.task == "tagging":
-    pieces = pipeline(task, str(folder), ignore_labels=[], device="cpu")(text)
-    starts = np.cumsum([0, *(len(word) + 1 for word in row)])[:-1]
-    first = {piece["start"]: piece["entity"] for piece in reversed(pieces)}
-    claim(
-        "Plain transformers reads it, and says the same",
-        [first[start] for start in starts] == model.words([row])[0],
-    )
-if as_printed:
-    claim(
-        "a word then gets the tag of its first sub-word",
-        [told(piece)[1] for piece in plain(text)]
-        == [span[0] for span in get_entities(model.words([row])[0])],
-    )
 
 # %% [markdown]
 # This is a model that you can use without dicebook. What should you tell others about it?

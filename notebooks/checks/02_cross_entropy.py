@@ -23,7 +23,7 @@ claim("Below 0.05 the positives win", sums[0.01][1] > sums[0.01][0])
 
 # %% Where training starts
 entropy = -(share * share.log() + (1 - share) * (1 - share).log()).item()
-claim("the gradient on the bias 0.45", {"0.45": 0.5 - share.item()})
+claim("From 0, the gradient on the bias is large", 0.5 - share.item() > 0.4)
 claim(
     "From the log prior, the loss is 0.199",
     {"0.199": entropy},
@@ -43,9 +43,14 @@ claim(
     "The lazy model has an accuracy of 95% and an F1 of 0",
     {"95%": always["accuracy"], "0": always["F1"]},
 )
-claim("lifts accuracy by 1.2 points", {"1.2": 100 * (trained["accuracy"] - always["accuracy"])})
-claim('There are 100 positives, and the trained model says "positive" 53 times',
-      {"100": y_test.sum(), "53": trained["said positive"]})  # fmt: skip
+claim(
+    "hardly more than a point of accuracy",
+    0.008 < trained["accuracy"] - always["accuracy"] < 0.013,
+)
+claim(
+    'the trained model says "positive" only about half as often as there are positives',
+    0.45 < trained["said positive"] / y_test.sum() < 0.55,
+)
 claim("F1 from 0 to nearly a half", 0.47 < trained["F1"] < 0.5)
 claim("One in three of the missed positives",
       abs(of_them / (~said & gold).sum().item() - 1 / 3) < 0.03)  # fmt: skip

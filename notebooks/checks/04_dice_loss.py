@@ -100,8 +100,10 @@ claim(
     gains["f1"].low > 0,
     gains["tuned"].low < 0 < gains["tuned"].high,
 )
-claim("0.095 is the F1 of calling everything positive", {"0.095": 2 * 0.05 / 1.05})
-claim("it learned no direction", scores(runs, eq6, 2.0, "tuned").max() < 0.11)
+claim(
+    "it learned no direction: its F1 is that of calling everything positive",
+    abs(scores(runs, eq6, 2.0, "tuned") - 2 * 0.05 / 1.05).max() < 0.015,
+)
 started = list(product((eq6, eq7, linear, eq8), (-3.0, 0.0)))
 claim(
     "Everything started at −3 or 0 ends within 0.02 of cross entropy",
@@ -153,7 +155,6 @@ claim("With γ = 0 the loss of an empty batch is the constant 1", constant == 1)
 said, silent = expected_batch_dice(16, tp, wrong), expected_batch_dice(16, 0.0, 0.01)
 claim("On the whole set the model has an F1 of 0.63", {"0.63": 2 * tp / (2 * tp + wrong)})
 claim("The expected dice of its batches is 0.948", {"0.948": said})
-claim("gets 0.924", {"0.924": silent})
 claim("by only 0.024", {"0.024": said - silent})
 draw = np.random.default_rng(0).multinomial(16, [tp, wrong, 1 - tp - wrong], size=200_000)
 simulated = ((2 * draw[:, 0] + 1) / (2 * draw[:, 0] + draw[:, 1] + 1)).mean()
@@ -173,8 +174,7 @@ claim(
 claim("The squared loss and cross entropy never collapse",
       sum(zeros[eq8].values()) == sum(zeros["cross entropy"].values()) == 0)  # fmt: skip
 claim(
-    "of the squared loss, 0.40, is not below that of cross entropy",
-    {"0.40": ends[eq8, 16]},
+    "the mean F1 of the squared loss is not below that of cross entropy",
     ends[eq8, 16] > ends["cross entropy", 16],
 )
 claim("at 16 the squared loss does worse than at 256",

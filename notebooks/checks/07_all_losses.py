@@ -74,8 +74,9 @@ claim("the gradient of cross entropy and focal loss tends to a constant; that of
 claim("like p with CE, linear dice, Tversky and DSC, like p² with squared dice, like p³ with focal loss",
       {n: v[1] for n, v in order_of.items()} == {"cross entropy": 1, "weighted cross entropy": 1, "focal loss": 3, "dice, Eq. 6": 1, "dice, Eq. 7": 2, "Tversky": 1, "DSC": 1})  # fmt: skip
 at_rest = {name: float(place) for name, place in resting.items() if " " not in place}
-claim("Cross entropy comes to rest at 0.05. Focal loss rests at 0.25, and squared dice at 0.026",
-      {"0.05": at_rest["cross entropy"], "0.25": at_rest["focal loss"], "0.026": at_rest["dice, Eq. 7"]})  # fmt: skip
+claim("Cross entropy comes to rest at 0.05", {"0.05": at_rest["cross entropy"]})
+claim("Focal loss rests at one quarter", abs(at_rest["focal loss"] - 0.25) < 0.005)
+claim("squared dice at about half of the share", abs(at_rest["dice, Eq. 7"] - 0.025) < 0.0015)
 claim("Cross entropy rests at the share of positives, and with balanced weights at 0.5",
       abs(at_rest["cross entropy"] - 0.05) < 1e-3, {"0.5": at_rest["weighted cross entropy"]})  # fmt: skip
 claim(
@@ -131,11 +132,9 @@ claim(
 )
 compared = list(rows)
 claim(
-    "With a tuned threshold the losses all reach an F1 between 0.50 and 0.52",
-    {
-        "0.50": min(tuned[n, -3.0][0] for n in compared),
-        "0.52": max(tuned[n, -3.0][0] for n in compared),
-    },
+    "With a tuned threshold the losses all reach nearly the same F1, a little above one half",
+    min(tuned[n, -3.0][0] for n in compared) > 0.495,
+    max(tuned[n, -3.0][0] for n in compared) < 0.525,
 )
 
 
@@ -259,13 +258,13 @@ claim(
 means_of = {name: seeds["f1"].mean() for name, seeds in of_seeds.items()}
 claim("the squared one has a mean F1 of 31.5", {"31.5": means_of["squared dice, γ = 1"]})
 claim(
-    "With γ = 0.0001 it has a mean F1 of 29.3",
+    "With a tiny γ it has a mean F1 of 29.3",
     {"29.3": means_of["linear dice, γ = 0.0001"]},
 )
 linear_gap, squared_gap = (ahead[f"dice {form}, set"] for form in ("linear", "squared"))
 claim(
-    "linear dice gains 0.07 over tuned cross entropy and squared dice gains 0.05",
-    {"0.07": linear_gap.mean, "0.05": squared_gap.mean},
+    "linear dice even gains a little more than squared dice over tuned cross entropy",
+    0 < linear_gap.mean - squared_gap.mean < 0.03,
     linear_gap.low < squared_gap.high,
 )
 

@@ -12,12 +12,9 @@ claim(
     all(abs(f1_at[f"1, {n}", "tuned"] - f1_at[f"1, {n}", "argmax"]) < 1 for n in ("ce", "dl")),
 )
 claim(
-    "cross entropy has an F1 of 22.0, because it calls only 156 of the 2,000 test pairs positive, although half of them are",
-    {
-        "22.0": f1_at["30, ce", "argmax"],
-        "156": row_of["30, ce", "argmax"]["positive"],
-        "2,000": page["data"]["test"],
-    },
+    "cross entropy has an F1 of 22.0, because it calls fewer than one test pair in ten positive, although half of them are",
+    {"22.0": f1_at["30, ce", "argmax"]},
+    10 * row_of["30, ce", "argmax"]["positive"] < page["data"]["test"],
     2 * page["data"]["positive in test"] == page["data"]["test"],
 )
 claim(
@@ -25,9 +22,8 @@ claim(
     abs(f1_at["30, dl", "argmax"] - f1_at["30, ce", "argmax"]) < 2,
 )
 claim(
-    'A tuned threshold brings both models back to 69 and 68. However, "always yes" has 66.7',
-    {"69": f1_at["30, ce", "tuned"], "68": f1_at["30, dl", "tuned"]},
-    {"66.7": page["data"]["always yes"]},
+    'A tuned threshold lifts both models just above "always yes"',
+    all(0 < f1_at[f"30, {n}", "tuned"] - page["data"]["always yes"] < 3 for n in ("ce", "dl")),
 )
 claim("28 duplicates have taught this model little", {"28": page["data"]["by ratio"]["30"][0]})
 claim(
@@ -159,8 +155,8 @@ if all(g.n == 5 for g in gain.values()):
         change["sst2", "added negatives"].low > 0,
     )
     claim(
-        "falls from 44 to 35",
-        {"44": other[1], "35": other[30]},
+        "loses nine points of F1",
+        abs(other[1] - other[30] - 9) < 0.5,
         change["qqp", "fixed size"].high < 0,
     )
     unclear = [change["qqp", "added negatives"], change["sst2", "fixed size"]]
@@ -171,11 +167,8 @@ if all(g.n == 5 for g in gain.values()):
         all(change[name, "added negatives"].high > 0 for name in ("qqp", "sst2")),
     )
     claim(
-        "from 440 to 28",
-        {
-            "440": table_of_sets["fixed size", 1]["positive"],
-            "28": table_of_sets["fixed size", 30]["positive"],
-        },
+        "At thirty to one only 28 are left",
+        {"28": table_of_sets["fixed size", 30]["positive"]},
     )
     lost = [level[c, d, "argmax"][30] for c in ("qqp", "sst2") for d in designs()]
     claim("to between 20 and 29", {"20": min(lost), "29": max(lost)})

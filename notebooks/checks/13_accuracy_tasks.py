@@ -112,8 +112,8 @@ claim(
     all(abs(of_two[f"accuracy, {a}"] - 91.2) < 0.4 for a in first_three),
 )
 claim(
-    "cross entropy has 31.3, and class weights have 51.7",
-    {"31.3": of_two["F1, cross entropy, log prior"], "51.7": of_two["F1, class weights"]},
+    "that of class weights is twenty points higher than that of cross entropy",
+    abs(of_two["F1, class weights"] - of_two["F1, cross entropy, log prior"] - 20) < 0.6,
 )
 claim(
     "every model of the table stays within three points",
@@ -125,13 +125,13 @@ fewer_right = {
     (row.corpus, row.loss): cells[-1] for row, cells in zip(paper.table(9).rows, rows, strict=True)
 }
 claim(
-    "On SST-2 self-adjusting dice gets one sentence fewer right than cross entropy, and dice loss "
-    "ten of 1,821",
+    "On SST-2 dice loss gets ten sentences fewer right than cross entropy, and self-adjusting dice "
+    "one",
     fewer_right["sst2", "dsc"] == 1,
     fewer_right["sst2", "dl"] == 10,
 )
 claim(
-    "On SST-5 it is eight and twenty-one of 2,210",
+    "On SST-5 it is twenty-one and eight",
     fewer_right["sst5", "dsc"] == 8,
     fewer_right["sst5", "dl"] == 21,
 )

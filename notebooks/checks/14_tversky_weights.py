@@ -92,12 +92,12 @@ for r in first:
 linear_f1 = [x for name, row in rows.items() if name.startswith("linear") for x in row.values()]
 squared_f1 = [x for name, row in rows.items() if name.startswith("squared") for x in row.values()]
 claim(
-    "Linear Tversky with α = 0.5 finds no entity",
+    "Linear Tversky loss with equal weights finds no entity",
     [name for name in rows if name.startswith("linear")] == ["linear, α = 0.5"],
     max(linear_f1) == 0,
 )
 claim(
-    "Squared Tversky with α = 0.3 and with α = 0.5 reaches an F1 of 31 and more, which is higher than cross entropy with each seed",
+    "Squared Tversky loss reaches an F1 of 31 and more with both values of α, higher than cross entropy with each seed",
     {n[:16] for n in rows if n.startswith("sq")} == {"squared, α = 0.3", "squared, α = 0.5"},
     min(squared_f1) > max(rows["cross entropy"].values()),
     {"31": min(squared_f1)},
@@ -105,15 +105,16 @@ claim(
 
 # %% 14.7
 column = {key: np.array(list(values.values())) for key, values in printed.items()}
-claim("lie within 0.45 points of each other", {"0.45": np.ptp(column["OntoNotes 4.0"][2:6])})
+claim("a range of 0.45 between the four", {"0.45": np.ptp(column["OntoNotes 4.0"][2:6])})
 claim(
-    "the highest, at 0.6, is ahead by 0.15",
-    {"0.15": 84.67 - np.sort(column["OntoNotes 4.0"])[-2]},
+    "the highest is hardly ahead of the next",
+    84.67 - np.sort(column["OntoNotes 4.0"])[-2] < 0.2,
     column["OntoNotes 4.0"].max() == 84.67 == printed["OntoNotes 4.0"][0.6],
 )
 claim(
-    "On Quoref the peak at 0.4 is 0.92 points above its neighbour at 0.5. However, 0.9 is better than 0.8 by 0.71",
-    {"0.92": column["Quoref"][3] - column["Quoref"][4], "0.71": np.diff(column["Quoref"])[-1]},
+    "On Quoref the peak is nearly a point above its neighbour, and from 0.8 to 0.9 F1 rises by almost as much",
+    0.9 < column["Quoref"][3] - column["Quoref"][4] < 1,
+    0.7 < np.diff(column["Quoref"])[-1] < 0.9,
     column["Quoref"].argmax() == 3,
 )
 claim("They are more than a point", min(spread.values()) > 1, max(spread.values()) < 1.7)
@@ -121,15 +122,16 @@ claim("They are more than a point", min(spread.values()) > 1, max(spread.values(
 alphas = sorted(price for price, how in small if how == "tuned" and price != "ce")
 plain = [in_small[alpha, "at argmax"] for alpha in alphas]
 claim(
-    "F1 goes down from 32.0 at 0.1 to 0 at 0.9, and cross entropy has 0.6",
-    {"32.0": max(plain), "0.6": in_small["ce", "at argmax"]},
+    "F1 is 32.0 with the smallest α and 0 with the largest, and cross entropy finds next to nothing",
+    {"32.0": max(plain)},
+    in_small["ce", "at argmax"] < 1,
     plain[-1] == 0,
     sum(np.diff(plain) < 0) > 5,
 )
 tuned = {price: small[price, "tuned"] for price in [*alphas, "ce"]}
 claim(
-    "all of them lie between 26 and 31",
-    {"26": min(map(np.mean, tuned.values())), "31": max(map(np.mean, tuned.values()))},
+    "With a tuned threshold all of them come close together",
+    np.ptp(list(map(np.mean, tuned.values()))) < 6,
 )
 ranges = list(map(np.ptp, tuned.values()))
 claim(
@@ -139,6 +141,6 @@ claim(
     round(max(ranges)) == 11,
 )
 claim(
-    "at argmax the best α was not in the middle, as in the paper, but 0.1",
+    "at argmax the best α was not in the middle, as in the paper, but the smallest",
     alphas[int(np.argmax(plain))] == 0.1,
 )

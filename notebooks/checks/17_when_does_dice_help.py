@@ -174,12 +174,12 @@ if stands:
         {"26": last["ce", "tuned"]},
         {"63": last["ce_start", "tuned"]},
     )
-    claim("dice from near 0 still has an F1 of 1.5", {"1.5": last["dice", "tuned"]})
+    claim("From near 0 it still finds almost nothing there", last["dice", "tuned"] < 2)
     claim("from the log prior it has 62", {"62": last["dice_start", "tuned"]})
     claim(
-        "it reaches 54 from near 0, and 62 from the log prior",
-        {"54": last["dice_both_zero", "tuned"]},
-        {"62": last["dice_both", "tuned"]},
+        "from the log prior it reaches the same F1, and from near 0 it is eight points lower",
+        abs(last["dice_both", "tuned"] - last["dice_start", "tuned"]) < 1,
+        abs(last["dice_both", "tuned"] - last["dice_both_zero", "tuned"] - 8) < 1,
     )
     claim(
         "better than the log prior, by 2.6 points",

@@ -50,10 +50,11 @@ for largest, (d1, d0, threshold) in rows.items():
     assert abs(threshold - built_in_threshold(partial(ldam, largest=largest))) < 1e-9
     assert abs(threshold - threshold_on_request(partial(ldam, largest=largest))) < 0.01
 claim(
-    "With the usual largest margin of 0.5 the threshold is 0.473",
-    {"0.5": margins["Δ₁"].iloc[0], "0.473": margins["Eq. 19.7"].iloc[0]},
+    "With the usual largest margin the threshold is 0.473",
+    {"0.473": margins["Eq. 19.7"].iloc[0]},
+    margins["Δ₁"].iloc[-1] == 30 * margins["Δ₁"].iloc[0],
 )
-claim("with one of 15 it is back at 0.500", {"0.500": margins["Eq. 19.7"].iloc[-1]})
+claim("in the last row, it is back at one half", abs(margins["Eq. 19.7"].iloc[-1] - 0.5) < 5e-4)
 
 # %% 19.5
 torch.testing.assert_close(added, dice_term, rtol=1e-5, atol=1e-5)
@@ -108,8 +109,8 @@ claim(
 of_three = {arm: pooled[arm, "argmax"] for arm in ("logit_adjustment", "wce", "dice")}
 tuned_of_three = {arm: pooled[arm, "tuned"] for arm in of_three}
 claim(
-    "4.2 points for logit adjustment and 4.1 for class weights",
-    {"4.2": of_three["logit_adjustment"].over_all.mean, "4.1": of_three["wce"].over_all.mean},
+    "logit adjustment and class weights gain about four points each",
+    all(abs(of_three[arm].over_all.mean - 4) < 0.3 for arm in ("logit_adjustment", "wce")),
     of_three["dice"].over_all.mean > 0,
 )
 claim(
@@ -136,8 +137,9 @@ claim(
     pooled["tversky_start", "argmax"].over_all.low > 0,
 )
 claim(
-    "Dice from a bias near 0 gains 1.8, and self-adjusting dice 1.5",
-    {"1.5": pooled["dsc_start", "argmax"].over_all.mean},
+    "Dice from a bias near 0 and self-adjusting dice gain less than two points",
+    pooled["dsc_start", "argmax"].over_all.mean < 2,
+    of_three["dice"].over_all.mean < 2,
     pooled["dsc_start", "argmax"].over_all.low > 0,
 )
 of_focal = pooled["focal_start", "argmax"].over_all
@@ -164,8 +166,9 @@ of_weights = {e.task: e.mean for e in effects["wce", "argmax"]}
 largest = sorted(of_weights, key=of_weights.get)[-2:]
 sizes = {t: next(r for r in study[t] if r["kind"] == "task")["sizes"] for t in largest}
 claim(
-    "largest on two tasks that have 2% positives in training and 10% in the test. There class weights gain 20 to 25 points",
-    {"20": of_weights["sst2_02"], "25": of_weights["qqp_02"]},
+    "largest on two tasks in which positives are five times as frequent in the test as in training. There class weights gain 20 points and more",
+    {"20": of_weights["sst2_02"]},
+    of_weights["qqp_02"] > of_weights["sst2_02"],
     sorted(largest) == ["qqp_02", "sst2_02"],
     all(abs(s["train"]["positive"] / s["train"]["rows"] - 0.02) < 0.001 for s in sizes.values()),
     all(abs(s["test"]["positive"] / s["test"]["rows"] - 0.1) < 0.002 for s in sizes.values()),
@@ -177,8 +180,9 @@ claim(
 )
 of_tversky = {e.task: e.mean for e in effects["tversky_start", "argmax"]}
 claim(
-    "and Tversky loss 14 to 19",
-    {"14": of_tversky["sst2_02"], "19": of_tversky["qqp_02"]},
+    "and Tversky loss gains 14 and more",
+    {"14": of_tversky["sst2_02"]},
+    of_tversky["qqp_02"] > of_tversky["sst2_02"],
     sorted(of_tversky, key=of_tversky.get)[-2:] == ["sst2_02", "qqp_02"],
 )
 claim(

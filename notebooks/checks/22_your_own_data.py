@@ -1,0 +1,43 @@
+# The checks of 22_your_own_data.py: each cell runs at the end of the section that it names.
+
+from seqeval.metrics.sequence_labeling import get_entities
+
+from dicelab.claims import claim
+
+# %% 22.7
+if as_printed:
+    claim(
+        "what tuning adds, and here it adds little",
+        all(done.value - done.argmax < 5 for done in best.values()),
+    )
+    claim(
+        "weighted cross entropy is ahead of cross entropy, and the interval excludes zero",
+        fit.result.chosen == "wce",
+        rival[0] == "ce",
+        rival[1].low > 0,
+    )
+
+# %% 22.8
+if as_printed:
+    claim("Here it still rises", curve[0.25] < curve[0.5] < curve[1.0])
+
+# %% 22.9
+if as_printed:
+    claim(
+        "On this corpus it keeps the linear model",
+        fit.result.best_linear().value > max(arm.validation for arm in finals.values()),
+    )
+if data.task == "tagging":
+    pieces = pipeline(task, str(folder), ignore_labels=[], device="cpu")(text)
+    starts = np.cumsum([0, *(len(word) + 1 for word in row)])[:-1]
+    first = {piece["start"]: piece["entity"] for piece in reversed(pieces)}
+    claim(
+        "Plain transformers reads it, and says the same",
+        [first[start] for start in starts] == model.words([row])[0],
+    )
+if as_printed:
+    claim(
+        "a word then gets the tag of its first sub-word",
+        [told(piece)[1] for piece in plain(text)]
+        == [span[0] for span in get_entities(model.words([row])[0])],
+    )
