@@ -137,36 +137,49 @@ def _option(text: str) -> tuple[str, Any]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="dicebook",
-        description="Losses for data in which the interesting class is rare: try one, prepare a "
-        "corpus, get the chapters, look up what the paper prints.",
+        description="Losses for data in which the interesting class is rare. Check a loss, fit a "
+        "model to your own file, prepare a corpus, copy the chapters, or look up a table of the "
+        "paper.",
     )
     parser.add_argument("--version", action="version", version=f"dicebook {dicebook.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     commands.add_parser("data", help="prepare a corpus; without a name, list them")
 
-    check = commands.add_parser("diagnose", help="does a loss train? by what it does")
+    check = commands.add_parser("diagnose", help="check by small experiments whether a loss trains")
     check.add_argument("loss", help="such as dsc or binary_dl; or MODULE:NAME, a loss of your own")
-    check.add_argument("-o", "--option", action="append", default=[], metavar="NAME=VALUE")
+    check.add_argument(
+        "-o",
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the loss, such as alpha=0.1; may be repeated",
+    )
     check.add_argument("--counts", type=int, nargs="+", help="how often each class occurs")
-    check.add_argument("--binary", action="store_true", help="MODULE:NAME takes logits [N]")
+    check.add_argument(
+        "--binary",
+        action="store_true",
+        help="the loss MODULE:NAME takes one logit for each example, [N]",
+    )
     check.set_defaults(run=diagnose)
 
     copied = commands.add_parser("notebooks", help="copy the chapters into a folder")
-    copied.add_argument("folder", metavar="DIR")
+    copied.add_argument("folder", metavar="DIR", help="where to write them")
     copied.set_defaults(run=notebooks)
 
     tried = commands.add_parser(
         "try",
         help="tag or classify a sentence as a chapter does",
-        description="Chapter 08 gives parts of speech, 09 entities, 11 whether two questions ask "
-        "the same, 13 praise or blame, 21 feelings. The encoder is MiniLM (dicebook[encoder]).",
+        description="Chapter 08 tags parts of speech, and chapter 09 entities. Chapter 11 says "
+        "whether two questions ask the same, 13 whether a sentence is praise or blame, and 21 "
+        "which feelings it shows. The encoder is MiniLM (dicebook[encoder]).",
     )
     tried.add_argument("chapter", help="08, 09, 11, 13 or 21")
     tried.add_argument("text", nargs="+", help="a text; for chapter 11 two of them")
     tried.set_defaults(run=try_out)
 
-    printed = commands.add_parser("paper", help="a table of the paper as it stands in print")
-    printed.add_argument("table", type=int)
+    printed = commands.add_parser("paper", help="print a table of the paper")
+    printed.add_argument("table", type=int, help="its number, 1 or 3 to 10")
     printed.set_defaults(run=paper)
     fit_command.add_commands(commands)
     return parser

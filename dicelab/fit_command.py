@@ -27,8 +27,8 @@ def add_commands(commands: Any) -> None:
     """Add both commands to those of ``dicebook``."""
     fit = commands.add_parser(
         "fit",
-        help="from a file of yours to a decision, a report and a model",
-        description="Train linear models on words and on frozen embeddings, then fine-tune the "
+        help="train on your own file, and write a report and a model",
+        description="Train linear models on words and on frozen embeddings, then fine-tune the\n"
         "encoder. Choose model, loss, learning rate and threshold on rows that are not test.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -144,8 +144,8 @@ def run_fit(given: argparse.Namespace) -> int:
         raise FitError(str(error)) from None
     except OSError as error:
         raise FitError(
-            f"{error.filename or told['out']}: expected to read and write there; "
-            f"{error.strerror or error}"
+            f"{error.filename or told['out']}: expected a place to read and write, got: "
+            f"{error.strerror or error}; choose another --out"
         ) from None
     except KeyboardInterrupt:
         kept = Path(told["out"]) / "model"
@@ -185,6 +185,6 @@ def run_predict(given: argparse.Namespace) -> int:
         with atomic(given.out) as path, path.open("w", encoding="utf-8", newline="") as file:
             rows = predict(given.model, given.file, file, **told)
     except OSError as error:
-        raise ValueError(f"{given.out}: expected to write there; {error.strerror}") from None
+        raise ValueError(f"{given.out}: expected a place to write, got: {error.strerror}") from None
     print(f"{rows} rows in {given.out}")
     return 0

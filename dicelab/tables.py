@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pandas as pd
-
 
 def minus(text: str) -> str:
     """A text whose numbers have the sign −; hyphens within words stay as they are.
@@ -28,6 +26,7 @@ def signed(table: Any, digits: int = 1) -> Any:
     def told(value: Any) -> str:
         if isinstance(value, str):
             return minus(value)
-        return "" if pd.isna(value) else minus(f"{value:z.{digits}f}")
+        missing = value is None or value != value  # NaN is not itself
+        return "" if missing else minus(f"{value:z.{digits}f}")
 
     return table.map(told)

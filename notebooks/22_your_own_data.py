@@ -95,6 +95,7 @@ from dicelab import figures
 from dicelab.fit import Fit, Model, Options
 from dicelab.fit.report import about, by_class
 from dicelab.fit.result import NAMES
+from dicelab.tables import minus, signed
 
 figures.use_style()
 pd.set_option("display.max_colwidth", 100)
@@ -241,7 +242,7 @@ plt.legend(title="loss", framealpha=1)
 plt.show()
 
 # %%
-pd.DataFrame(
+chosen = pd.DataFrame(
     {
         NAMES.get(name, name): {
             "at argmax": done.argmax,
@@ -250,7 +251,8 @@ pd.DataFrame(
         }
         for name, done in best.items()
     }
-).T.round(1)
+).T
+signed(chosen)
 
 # %% [markdown]
 # Look at two heights of each curve: at its dot, and at the grey line. The height of the dot is the best that
@@ -290,7 +292,8 @@ if rival is not None:
     other, gap = rival
     interval = f"[{gap.low:.1f}, {gap.high:.1f}]"
     pair = [NAMES.get(name, name) for name in (fit.result.chosen, other)]
-    print(f"{pair[0]} minus {pair[1]}: {gap.mean:+.1f} points {interval}")
+    line = f"{pair[0]} minus {pair[1]}: {gap.mean:+.1f} points {interval}"
+    print(minus(line))
     visible = f"{gap.visible:.1f} points"
     print(f"a difference of {visible} would probably have been seen")
 
@@ -436,9 +439,8 @@ def draw(positives, rows):
 
 truth = best_cut(*draw(4_000, 200_000), goal)
 found = np.array([best_cut(*draw(10, 500), goal) for _ in range(200)])
-print(
-    f"best {truth:.2f}; chosen on ten positives {found.mean():.2f}, give or take {found.std():.2f}"
-)
+middle = f"best {truth:.2f}; chosen on ten positives {found.mean():.2f}"
+print(minus(f"{middle}, give or take {found.std():.2f}"))
 
 # %% [markdown]
 # **Exercise 22.3.** In the same draws take the threshold with the largest expected F1 by a logistic curve

@@ -17,7 +17,7 @@ Room = tuple[int, set[str]]
 # name is an empty place in the picture.
 FLOORS = [
     ["losses", "decision", "diagnosis"],
-    ["own_loss", "atomic", "", "extras", "toy", "claims"],
+    ["tables", "own_loss", "", "", "atomic", "extras", "toy", "claims"],
     ["training", "corpora", "metrics"],
     ["tasks", "records", ""],
     ["", "figures", "data_scripts"],

@@ -495,9 +495,9 @@ def check_alpha(alpha: float) -> None:
         return
     _warned_of.add(alpha)
     warnings.warn(
-        f"alpha={alpha:g}: (1 - p)^alpha * p falls again beyond p = 1/(1 + alpha) = "
-        f"{1 / (1 + alpha):.2f}, so a positive example above that probability is pushed back down; "
-        "values below 0.5 avoid most of it",
+        f"alpha={alpha:g}: a positive example with a probability above {1 / (1 + alpha):.2f} is "
+        "pushed back down, because (1 - p)^alpha * p falls again beyond p = 1/(1 + alpha). Choose "
+        "alpha below 0.5 to avoid most of this",
         stacklevel=users_line(),
     )
 

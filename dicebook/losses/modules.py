@@ -223,10 +223,11 @@ class SetLoss(Loss):
 @functools.cache
 def _warn_standing_start() -> None:
     warnings.warn(
-        "squared=False: with smooth > 0, linear denominators push down a class that has few gold "
-        "examples in the batch (A of n, as long as n * smooth > 2 * A * (A + smooth)), so a model "
-        "may never leave its majority class. squared=True, the default, does not; smooth=1e-4, or "
-        "leaving that class out of the mean (classes=[the others]), has cured it, too",
+        "squared=False: with linear denominators and smooth > 0, training can push a class with "
+        "few gold examples down to zero, so that the model never leaves its majority class. This "
+        "happens to a class with A examples in a batch of n, if n * smooth > 2 * A * (A + smooth). "
+        "Use squared=True, the default. If you need linear denominators, set smooth=1e-4, or leave "
+        "the majority class out of the mean (classes=[the others])",
         stacklevel=functional.users_line(),
     )
 

@@ -229,8 +229,8 @@ def _both_classes(
             continue
         if given:
             raise FitError(
-                f"expected rows labelled {label!r} in validation to choose a threshold by, got "
-                "none; leave the validation file out, and its rows are drawn from train"
+                f"expected rows labelled {label!r} in validation, got none, and a threshold is "
+                "chosen on them; leave the validation file out to draw its rows from train"
             )
         raise FitError(
             f"expected at least 4 rows labelled {label!r}, so that train, validation and test "
@@ -253,8 +253,8 @@ def _several(found: Found, options: Options) -> Data:
         labels = [*named, *(label for label in labels if label not in named)]
     if not any(row["label"] for row in splits["validation"]):
         raise FitError(
-            "expected rows with a label in validation to choose thresholds by, got none; leave the "
-            "validation file out, and its rows are drawn from train"
+            "expected rows with a label in validation, got none, and thresholds are chosen on "
+            "them; leave the validation file out to draw its rows from train"
         )
     notes.append(f"A row may have several of {len(labels)} labels.")
     for name, part in splits.items():

@@ -14,6 +14,7 @@ from dicelab.fit.problems import FEW, Tagging
 from dicelab.fit.result import NAMES, FitResult
 from dicelab.metrics.intervals import Difference, interval
 from dicelab.records.runs import versions
+from dicelab.tables import minus
 
 
 def about(result: FitResult) -> list[str]:
@@ -28,9 +29,9 @@ def about(result: FitResult) -> list[str]:
         *data.seen,
         f"{source_name(result)}: {what.get(data.task, data.task)}, {sizes}.",
         f"Classes in train: {shown}{more}.",
-        f"Encoder {result.encoder}, which reads at most {result.max_length} sub-words of a row. "
-        + ("Words" if isinstance(problem, Tagging) else "Rows")
-        + " that this cut: "
+        f"The encoder {result.encoder} reads at most {result.max_length} sub-words of a row. "
+        + ("Words cut off" if isinstance(problem, Tagging) else "Rows cut short")
+        + " because of this limit: "
         + ", ".join(f"{n} in {name}" for name, n in result.cut.items())
         + ".",
         *data.notes,
@@ -45,8 +46,9 @@ def about(result: FitResult) -> list[str]:
         few = class_counts(data)["validation"][data.labels[1]]
         if few < FEW and result.options.decide == "tuned":
             lines.append(
-                f"Validation has {few} positives, which is few: the threshold of a fine-tuned "
-                "model is the one with the largest expected F1 by the model's own probabilities."
+                f"Validation has {few} positives, too few to tune a threshold on. So the "
+                "threshold of a fine-tuned model is computed from the model's own probabilities: "
+                "it has the largest F1 that they let us expect."
             )
     return lines
 
@@ -65,7 +67,7 @@ def verdict(result: FitResult) -> list[str]:
         what = "rows"
     lines = [
         f"Kept: {mine}, with a test {goal.metric_name} of {result.score} (precision "
-        f"{percent['precision']:.1f}, recall {percent['recall']:.1f}); test holds {there:,} {what}."
+        f"{percent['precision']:.1f}, recall {percent['recall']:.1f}). Test has {there:,} {what}."
     ]
     simple = result.best_linear()
     if result.winner is not None and result.winner is simple and result.data.task != "tagging":
@@ -73,9 +75,9 @@ def verdict(result: FitResult) -> list[str]:
         held = result.problem.counts(rows, result.kept_problem.decide(scores, result.bias))
         known = int(goal.focused(held.sum(0)).actual)
         lines.append(
-            f"Out of fold, on {len(held):,} rows of train and validation with {known:,} {what}, "
-            f"its {goal.metric_name} is {interval(held, goal.plain)}. That is a little too high, "
-            "because the threshold was chosen there."
+            f"By cross-validation over the {len(held):,} rows of train and validation, with "
+            f"{known:,} {what}, its {goal.metric_name} is {interval(held, goal.plain)}. This is a "
+            "little too high, because the threshold was chosen on these rows."
         )
     name, floor = best_floor(result)
     gap = percent[goal.metric] - floor
@@ -91,10 +93,11 @@ def verdict(result: FitResult) -> list[str]:
         tuned = f"fine-tuning with {_the(result.chosen)}"
         lines.append(_compared(result.against(result.arms[result.chosen].counts[0]), mine, tuned))
     if np.any(result.bias):
-        gain = percent[goal.metric] - result.score_of(argmax)
+        gain = minus(f"{percent[goal.metric] - result.score_of(argmax):+.1f}")
         where = "by cross-validation" if result.kept in result.candidates else "on validation"
         lines.append(
-            f"The threshold, chosen {where}, is worth {gain:+.1f} points on test; it is in the "
+            f"The threshold was chosen {where}. On test it changes the score by {gain} "
+            "points. You need not set it, because it is in the "
             + ("model now." if result.kept == MEAN else "model's bias now.")
         )
     rival = result.rival() if result.winner is None else None
@@ -104,7 +107,7 @@ def verdict(result: FitResult) -> list[str]:
         over = f"over {seeds} seeds" if seeds > 1 else "with one seed"
         lines.append(
             _compared(ahead, f"{mine} {over}", NAMES.get(name, name))
-            + f" A difference of {ahead.visible:.1f} would probably have been seen."
+            + f" A difference of {ahead.visible:.1f} points would probably have been seen."
         )
     lines.append(advice(result))
     return lines
@@ -117,7 +120,7 @@ def _the(name: str) -> str:
 
 def _compared(gap: Difference, mine: str, other: str) -> str:
     """A difference in a sentence, which claims an order only where the interval excludes zero."""
-    points = f"{gap.mean:+.1f} points [{gap.low:.1f}, {gap.high:.1f}]"
+    points = minus(f"{gap.mean:+.1f} points [{gap.low:.1f}, {gap.high:.1f}]")
     if gap.low <= 0 <= gap.high:
         return (
             f"The difference between {mine} and {other} is {points}. The interval includes zero, "
@@ -133,7 +136,7 @@ def advice(result: FitResult) -> str:
         if result.winner.name == MEAN:
             return "On validation, this mean was better than either of its parts."
         return (
-            "Fine-tuning was not tried; give more --minutes."
+            "Fine-tuning was not tried; give more --minutes to try it."
             if result.chosen is None
             else "On validation, fine-tuning was not better than a linear model. More labelled "
             "rows may help both."
@@ -141,7 +144,8 @@ def advice(result: FitResult) -> str:
     if result.plan.partial:
         share = result.plan.steps * result.options.batch_size / len(result.data.splits["train"])
         return (
-            f"Each run saw {min(share, 0.99):.0%} of the training rows, once; give more --minutes."
+            f"There was time for {min(share, 0.99):.0%} of the training rows in each run; give "
+            "more --minutes."
         )
     if not result.curve:
         return "There was no time for a learning curve; give more --minutes to see what would help."
@@ -151,9 +155,10 @@ def advice(result: FitResult) -> str:
             f"From half of the data to all of them the score rose by {whole - half:.1f} points: "
             "more labelled rows will probably help more than another loss."
         )
+    moved = minus(f"{whole - half:+.1f}")
     return (
-        f"From half of the data to all of them the score moved by {whole - half:+.1f} points: more "
-        "rows of this kind may add little; look at the errors, or take a larger encoder."
+        f"From half of the data to all of them the score changed by {moved} points: "
+        "more rows of this kind may add little. Look at the errors, or try a larger encoder."
     )
 
 

@@ -170,7 +170,7 @@ BAD: dict[str, tuple[Callable[[Path], Path], dict[str, object], str]] = {
     "no positives in validation": (
         folder(train=HEAD + ROWS, dev=HEAD + "some text\ta\n" * 9, test=HEAD + ROWS),
         {"positive": "b"},
-        "expected rows labelled 'b' in validation to choose a threshold by, got none",
+        "expected rows labelled 'b' in validation, got none",
     ),
     "two files for a split": (
         folder(train=HEAD + ROWS, dev=HEAD + ROWS, validation=HEAD + ROWS),
@@ -331,7 +331,7 @@ def test_a_folder_that_cannot_be_written_to(
     source = made_up.sentences(tmp_path / "my.tsv")
     (tmp_path / "out").mkdir(mode=0o500)
     assert main(["fit", str(source), "--label", "flag", "--out", str(tmp_path / "out")]) == 1
-    assert "expected to read and write there" in capsys.readouterr().err
+    assert "expected a place to read and write" in capsys.readouterr().err
 
 
 def test_a_file_where_the_folder_should_be(
@@ -339,7 +339,7 @@ def test_a_file_where_the_folder_should_be(
 ) -> None:
     source = made_up.sentences(tmp_path / "my.tsv")
     assert main(["fit", str(source), "--label", "flag", "--out", str(source)]) == 1
-    assert "expected to read and write there; File exists" in capsys.readouterr().err
+    assert "expected a place to read and write, got: File exists" in capsys.readouterr().err
 
 
 def test_a_full_disk_is_said_before_anything_trains(
