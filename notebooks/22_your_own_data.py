@@ -332,11 +332,12 @@ plt.show()
 # %% [markdown]
 # ### 22.9 Keep
 #
-# Which model should you keep? `dicebook fit` now compares the best linear model with the best loss on
-# validation, and keeps the better one. For texts it also tries the mean of their logits, because the two
-# err on different rows. That step is `fit.choose()`. On this corpus it keeps the linear model,
-# because the words give the entities away and the tiny encoder was never pretrained. We leave the step out,
-# because this chapter is about losses, and keep the fine-tuned model.
+# Which model should you keep? `dicebook fit` now compares the best linear model with the best loss on validation, and
+# keeps the better one. For texts there is a third candidate, the mean of the logits of both, because the two err on
+# different rows. `dicebook fit` keeps this mean unless one of the others is clearly better on validation. That step
+# is `fit.choose()`. On this corpus it keeps the linear model, because the words give the entities away and the tiny
+# encoder was never pretrained. We leave the step out, because this chapter is about losses, and keep the fine-tuned
+# model.
 #
 # A threshold that someone must remember will be forgotten. We therefore add it to the bias of the model's last
 # layer. After that, plain argmax gives the tuned decision in any runtime. The folder is what `save_pretrained`
