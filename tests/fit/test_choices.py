@@ -333,7 +333,7 @@ def test_more_data_is_advised_when_the_second_half_was_worth_two_points() -> Non
         fit: Any = SimpleNamespace(
             winner=None, plan=plan, curve={0.25: 10, 0.5: 20, 1.0: 20 + gain}
         )
-        return re.sub(r"[-+\d.]+", "", advice(fit))
+        return re.sub(r"[−+\d.]+", "", advice(fit))
 
     assert kind(-5) == kind(0.0) == kind(1.9)
     assert kind(2.0) == kind(9.0)
