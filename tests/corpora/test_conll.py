@@ -13,6 +13,7 @@ from mutated_files import mutated
 
 from dicelab.corpora import CorpusError, read_conll, write_conll
 from dicelab.corpora.conll import UNIVERSAL_NER
+from dicelab.corpora.text import decode
 
 GOOD = "Ann\tB-PER\nof\tO\nNew\tB-LOC\nYork\tI-LOC\n\n#ff\tO\n,\tO\n"
 
@@ -20,16 +21,6 @@ GOOD = "Ann\tB-PER\nof\tO\nNew\tB-LOC\nYork\tI-LOC\n\n#ff\tO\n,\tO\n"
 def rows(path: Path, **options) -> list[tuple[list[str], list[str]]]:
     data = read_conll(path, **options)
     return list(zip(data["tokens"], data["tags"], strict=True))
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write_file(text: str | bytes, name: str = "a.conll") -> Path:
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write_file
 
 
 EXPECTED = [
@@ -164,6 +155,6 @@ def test_a_damaged_file_ends_in_a_value_or_in_corpus_error(tmp_path_factory, dat
         read = rows(path)
     except CorpusError:
         return
-    lines = data.decode().removeprefix("\ufeff").split("\n")
+    lines = decode(data, path)[0].split("\n")
     kept = [x for x in lines if x.strip(" \t\r") and not x.startswith("-DOCSTART-")]
     assert sum(len(tokens) for tokens, _ in read) == len(kept)  # nothing is lost silently

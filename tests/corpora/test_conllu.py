@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -30,16 +29,6 @@ GOOD = "\n".join(
         "",
     ]
 )
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write_file(text: str | bytes) -> Path:
-        path = tmp_path / "a.conllu"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write_file
 
 
 @pytest.mark.parametrize(
