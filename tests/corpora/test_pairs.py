@@ -157,22 +157,6 @@ def test_bytes_that_are_no_utf_8(tmp_path):
         read_pairs(path)
 
 
-cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), min_size=1)
-pairs = st.lists(st.tuples(cells, cells, st.sampled_from([0, 1])), min_size=1, max_size=5)
-
-
-@given(rows=pairs)
-@written(60)
-def test_csv_and_json_lines_keep_any_text(rows, tmp_path):
-    rows = [row for row in rows if row[0].strip() and row[1].strip()] or [("a", "b", 1)]
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows([["sentence1", "sentence2", "label"], *rows])
-    objects = [dict(zip(("sentence1", "sentence2", "label"), row, strict=True)) for row in rows]
-    as_json = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in objects)
-    assert read_pairs(save(tmp_path, "x.csv", text.getvalue())).to_list() == objects
-    assert read_pairs(save(tmp_path, "x.jsonl", as_json)).to_list() == objects
-
-
 SAMPLES = {
     "mrpc.txt": MRPC,
     "qqp.tsv": QQP,
