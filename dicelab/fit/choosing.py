@@ -13,31 +13,11 @@ from dicelab.fit.candidates import Candidate
 from dicelab.fit.linear import Pool
 from dicelab.fit.problems import Problem
 from dicelab.fit.training import Done
-
-
-def score_of_candidate(problem: Problem, candidate: Candidate) -> float:
-    """A linear model's score in percent on the rows of validation that it learned from.
-
-    Its scores and its threshold are out of fold. A tagger's threshold is tuned on these very rows.
-    """
-    if problem.data.task == "tagging":
-        return candidate.value
-    return problem.value(_out_of_fold(candidate), candidate.bias, _validation(candidate).rows)
-
-
-def score_of_runs(problem: Problem, done: list[Done], candidate: Candidate) -> float:
-    """The mean score in percent of an arm's runs on the same rows.
-
-    Each fold of them is decided by a threshold that is tuned on the other folds. A tagger's
-    threshold is tuned on these very rows.
-    """
-    if problem.data.task == "tagging":
-        return float(np.mean([run.value for run in done]))
-    places = _validation(candidate).validation
-    return _by_other_folds(problem, candidate, [run.validation[places] for run in done])
-
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.intervals import Value, two_way_bootstrap
 
 MEAN = "mean"
+RESAMPLES = 1000
 
 
 def mean_of(problem: Problem, candidate: Candidate, done: Done, test: np.ndarray) -> Candidate:
@@ -51,16 +31,56 @@ def mean_of(problem: Problem, candidate: Candidate, done: Done, test: np.ndarray
         done: the run.
         test: the run's scores of the test split.
     """
-    pool, scores = _validation(candidate), _mean_scores(candidate, done)
+    pool = _validation(candidate)
+    scores = _mean_scores(candidate, done)
     bias = problem.tuned(scores, pool.rows)
     value = problem.value(scores, bias, pool.rows)
     mean_test = (candidate.test + test) / 2
     return Candidate(MEAN, problem, pool, scores, bias, value, mean_test, {}, done.seconds)
 
 
-def score_of_means(problem: Problem, done: list[Done], candidate: Candidate) -> float:
-    """The score in percent of the mean with each of an arm's runs, as in `score_of_runs`."""
-    return _by_other_folds(problem, candidate, [_mean_scores(candidate, run) for run in done])
+def counts_of_linear(problem: Problem, candidate: Candidate) -> Counts:
+    """A linear model's counts on the rows of validation that it learned from, ``[rows, kinds]``.
+
+    Its scores and its threshold are out of fold.
+    """
+    pool = _validation(candidate)
+    return problem.counts(pool.rows, problem.decide(_out_of_fold(candidate), candidate.bias))
+
+
+def counts_of_run(problem: Problem, candidate: Candidate, done: Done) -> Counts:
+    """A run's counts on the same rows; each fold has a threshold tuned on the other folds."""
+    pool = _validation(candidate)
+    return _by_other_folds(problem, pool, done.validation[pool.validation])
+
+
+def counts_of_mean(problem: Problem, candidate: Candidate, done: Done) -> Counts:
+    """The same of the mean of both."""
+    return _by_other_folds(problem, _validation(candidate), _mean_scores(candidate, done))
+
+
+def preferred(counts: dict[str, list[Counts]], value: Value) -> str:
+    """The mean, unless another is ahead of it by more than the standard error of the difference.
+
+    The mean is seldom far behind the better of its parts, and with few positives a part is often
+    the best by chance. The error is that of a bootstrap over runs and rows.
+
+    Args:
+        counts: of each that may be kept, one for each run; those of ``MEAN`` may be missing.
+        value: from summed counts to a score.
+    """
+    scores = {name: mean_score(of_name, value) for name, of_name in counts.items()}
+    first = max(scores, key=lambda name: scores[name])
+    if MEAN not in counts:
+        return first
+    both = Counts.stack([Counts.stack(counts[name]) for name in (first, MEAN)])
+    drawn = two_way_bootstrap(both, value, (1, -1), resamples=RESAMPLES)
+    return first if scores[first] - scores[MEAN] > drawn.std() else MEAN
+
+
+def mean_score(counts: list[Counts], value: Value) -> float:
+    """The mean over runs of the score of their summed counts."""
+    return float(np.mean([value(of_run.sum(0)) for of_run in counts]))
 
 
 def _validation(candidate: Candidate) -> Pool:
@@ -81,19 +101,14 @@ def _mean_scores(candidate: Candidate, done: Done) -> np.ndarray:
     return np.asarray((_out_of_fold(candidate) + done.validation[places]) / 2)
 
 
-def _by_other_folds(problem: Problem, candidate: Candidate, scores: list[np.ndarray]) -> float:
-    """The mean score in percent over several scores of these rows."""
-    pool = _validation(candidate)
-    return float(np.mean([_other_folds(problem, of, pool.rows, pool.folds) for of in scores]))
-
-
-def _other_folds(problem: Problem, scores: np.ndarray, rows: Any, folds: np.ndarray) -> float:
+def _by_other_folds(problem: Problem, pool: Pool, scores: np.ndarray) -> Counts:
+    """Counts of rows that are decided by a threshold from the other folds."""
     decisions: Any = None
-    for fold in np.unique(folds):
-        held = folds == fold
-        bias = problem.tuned(scores[~held], rows.select(np.flatnonzero(~held)))
+    for fold in np.unique(pool.folds):
+        held = pool.folds == fold
+        bias = problem.tuned(scores[~held], pool.rows.select(np.flatnonzero(~held)))
         of_fold = problem.decide(scores[held], bias)
         if decisions is None:
-            decisions = np.zeros((len(folds), *of_fold.shape[1:]), of_fold.dtype)
+            decisions = np.zeros((len(held), *of_fold.shape[1:]), of_fold.dtype)
         decisions[held] = of_fold
-    return float(problem.goal.value(problem.counts(rows, decisions).sum(0)))
+    return problem.counts(pool.rows, decisions)

@@ -15,14 +15,8 @@ import datasets
 import numpy as np
 
 from dicelab.fit import candidates as linear
+from dicelab.fit import choosing
 from dicelab.fit.candidates import Candidate
-from dicelab.fit.choosing import (
-    MEAN,
-    mean_of,
-    score_of_candidate,
-    score_of_means,
-    score_of_runs,
-)
 from dicelab.fit.data import Data
 from dicelab.fit.floors import floors
 from dicelab.fit.inputs import Inputs, prepare
@@ -238,28 +232,41 @@ class Fit:
         """The best linear model, the chosen arm, or the mean of their logits.
 
         All are scored on the same rows of validation, as they would decide rows that nobody
-        tuned them on: the linear model by scores and a threshold that are out of fold, the others
-        by a threshold that is tuned on the other folds; an arm has the mean of its seeds. Taggers
-        have no mean, because they do not decide the same units.
+        tuned them on; an arm has the mean of its seeds. The mean is kept unless another one is
+        ahead of it by more than the standard error of the difference. Taggers have no mean,
+        because they do not decide the same units, and their thresholds are tuned on these rows.
 
         Returns:
             The name of what is kept.
         """
         result, best = self.result, self.result.best_linear()
-        if best is not None:
-            result.winner = best
-            result.compared = {best.name: score_of_candidate(self.problem, best)}
+        if best is None:
+            return result.kept
+        done = result.arms[result.chosen].done if result.chosen is not None else []
+        if isinstance(self.problem, Tagging):
+            result.compared = {best.name: best.value}
             if result.chosen is not None:
-                done = result.arms[result.chosen].done
-                result.compared[result.chosen] = score_of_runs(self.problem, done, best)
-                if not isinstance(self.problem, Tagging):
-                    assert result.run is not None
-                    assert result.run_test is not None
-                    result.mean = mean_of(self.problem, best, result.run, result.run_test)
-                    result.compared[MEAN] = score_of_means(self.problem, done, best)
-                first = max(result.compared, key=lambda name: result.compared[name])
-                result.winner = {best.name: best, MEAN: result.mean}.get(first)
+                result.compared[result.chosen] = result.arms[result.chosen].validation
+            first = max(result.compared, key=lambda name: result.compared[name])
+        else:
+            counts = self._counts_on_validation(best, done)
+            value = self.problem.goal.value
+            result.compared = {name: choosing.mean_score(of, value) for name, of in counts.items()}
+            first = choosing.preferred(counts, value)
+        result.winner = {best.name: best, choosing.MEAN: result.mean}.get(first)
         return result.kept
+
+    def _counts_on_validation(self, best: Candidate, done: list[Done]) -> dict[str, list[Counts]]:
+        """Of the linear model, of the chosen arm and of their mean, one for each of its runs."""
+        result, problem = self.result, self.problem
+        counts = {best.name: [choosing.counts_of_linear(problem, best)] * max(1, len(done))}
+        if result.chosen is not None:
+            assert result.run is not None
+            assert result.run_test is not None
+            result.mean = choosing.mean_of(problem, best, result.run, result.run_test)
+            counts[result.chosen] = [choosing.counts_of_run(problem, best, run) for run in done]
+            counts[choosing.MEAN] = [choosing.counts_of_mean(problem, best, run) for run in done]
+        return counts
 
     def curve(self) -> dict[float, float]:
         """The chosen arm on a quarter and on half of the data: would more of them help?"""

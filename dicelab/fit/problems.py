@@ -140,7 +140,7 @@ class Problem(abc.ABC):
         return self.tune(scores, split)
 
     def start_bias(self) -> np.ndarray:
-        """The log prior of each class, at which cross entropy starts."""
+        """The log prior of each class."""
         counts = self.class_counts().astype(np.float64)
         return np.log(np.maximum(counts, 0.5) / counts.sum())
 

@@ -131,7 +131,7 @@ def advice(result: FitResult) -> str:
     """What to try next, from the learning curve over the data."""
     if result.winner is not None:
         if result.winner.name == MEAN:
-            return "On validation, this mean was better than either of its parts."
+            return "On validation, neither part of this mean was clearly better than the mean."
         return (
             "Fine-tuning was not tried; give more --minutes."
             if result.chosen is None

@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from dicelab.__main__ import main
-from dicelab.fit import Model, Options, fit, load, predict
+from dicelab.fit import Model, Options, choosing, fit, load, predict
 from dicelab.fit.candidates import columns_of
 from dicelab.fit.data import read
 from dicelab.fit.features import Words
@@ -243,6 +243,21 @@ def chosen(one: Fit) -> Callable[[float], str]:
     return choose
 
 
+def test_the_mean_is_kept_unless_another_is_ahead_by_more_than_its_error() -> None:
+    def counts(first: int, last: int) -> list[Counts]:
+        """One run, which is right on the rows between two of 400."""
+        right = (np.arange(400) >= first) & (np.arange(400) < last)
+        return [Counts.of_classes(np.ones(400, int), right.astype(int), 2)]
+
+    value = Goal("accuracy", (0, 1)).plain
+    for ahead, kept in ((12, "ce"), (4, "mean"), (0, "mean"), (-12, "mean")):
+        # Apart on 40 + ahead rows: the standard error of the difference is 6 to 7.2 rows.
+        both = {"words": counts(0, 100), "ce": counts(20, 220 + ahead), "mean": counts(0, 200)}
+        assert choosing.preferred(both, value) == kept
+        del both["mean"]
+        assert choosing.preferred(both, value) == "ce"
+
+
 def test_the_better_one_on_validation_is_kept(one: Fit, chosen: Callable[[float], str]) -> None:
     best = one.result.best_linear()
     assert best is not None
@@ -267,7 +282,7 @@ def test_the_mean_decides_the_same_from_its_folder(
     made.result.plan = planned(made.options, 1)
     made.search()
     made.finals()
-    monkeypatch.setattr("dicelab.fit.fitting.score_of_means", lambda *a: 101.0)
+    monkeypatch.setattr("dicelab.fit.choosing.preferred", lambda *a: "mean")
     assert made.choose() == "mean"
     made.curve()
     made.keep()
