@@ -36,15 +36,11 @@
 
 # %% tags=["remove-cell"]
 # Where dicebook is missing, as on Colab, this cell installs it and says from where.
-import importlib.util
-import shlex
-import subprocess
-import sys
-
-if importlib.util.find_spec("dicebook") is None:
-    _command = "pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    print(_command)
-    subprocess.check_call([sys.executable, "-m", *shlex.split(_command), "--quiet"])
+try:
+    __import__("dicebook")
+except ModuleNotFoundError:
+    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
+    get_ipython().run_cell(_command)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 from dataclasses import replace

@@ -124,6 +124,18 @@ def real_corpus() -> Callable[[str], Path]:
 
 
 @pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """``write(text)`` makes a file of a text, or of bytes."""
+
+    def file(content: str | bytes, name: str = "a.txt") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return file
+
+
+@pytest.fixture
 def segmentation_models(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     """Its losses alone: importing all of it needs torchvision, built for the same torch."""
     name = "segmentation_models_pytorch"

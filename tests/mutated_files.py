@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
+from datasets import Dataset
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+
+from dicelab.corpora import CorpusError, validate
 
 _PIECES = [
     *(b"\n", b"\n\n", b"\r\n", b"\r", b"\t", b" ", b"\0", b"#", b"-DOCSTART- O\n", b"\xef\xbb\xbf"),
@@ -29,3 +36,19 @@ def mutated(good: str) -> st.SearchStrategy[bytes]:
         return out
 
     return st.one_of(st.lists(edit, max_size=4).map(apply), st.binary(max_size=80))
+
+
+def written(examples: int) -> settings:
+    """So many examples of a file, each written over the one before."""
+    unlike = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    return settings(max_examples=examples, deadline=None, suppress_health_check=unlike)
+
+
+def outcome(read: Callable[[Path], Dataset], path: Path, task: str) -> str:
+    """A reader's error, or "read"; what it read must be in order."""
+    try:
+        rows = read(path)
+    except CorpusError as error:
+        return str(error)
+    validate(rows, task=task)
+    return "read"

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save_file
 
 from dicelab.atomic import write_json
 from dicelab.fit.candidates import MOST_WORDS, PENALTY, columns_of, with_starts
 from dicelab.fit.features import Embeddings
 from dicelab.fit.inputs import Inputs, prepare
 from dicelab.fit.keeping import INFO
-from dicelab.fit.linear import WEIGHTS, Linear, Pool, search, trained
+from dicelab.fit.linear import Linear, Pool, search, trained
 from dicelab.fit.options import Options
 from dicelab.fit.problems import Problem, Tagging
 from dicelab.fit.tagger import States, ValidTagging
@@ -54,22 +53,16 @@ def of_words(inputs: Inputs) -> tuple[Linear, np.ndarray, Problem, np.ndarray, A
     rows = np.random.default_rng(0).permutation(len(splits["train"]))
     lengths = np.array([len(splits["train"][int(i)]["tokens"]) for i in rows])
     some = splits["train"].select(rows[np.cumsum(lengths) <= MOST_WORDS].tolist())
-    words, held = some["tokens"][:], splits["validation"]["tokens"][:]
+    words, held = some["tokens"][:], splits["validation"]
     frozen = States.of_encoder(inputs.encoder, inputs.tokenizer, inputs.max_length, "cpu")
     plain = frozen.plain(words)
     frozen.fit(plain)
     gold = problem.gold(some)
     model = Linear([frozen], *trained(problem, frozen.scaled(plain), gold, PENALTY, None))
-    scores = model.logits(held)
+    scores = model.logits(held["tokens"][:])
     if deciding is not problem:
-        scores = with_starts(scores, held)
-    return (
-        model,
-        deciding.tuned(scores, splits["validation"]),
-        deciding,
-        scores,
-        splits["validation"],
-    )
+        scores = with_starts(scores, held["tokens"][:])
+    return model, deciding.tuned(scores, held), deciding, scores, held
 
 
 def head(chapter: str, kept: Path = KEPT) -> str:
@@ -99,11 +92,7 @@ def head(chapter: str, kept: Path = KEPT) -> str:
         "score": score,
     }
     with replaced(kept / chapter) as folder:
-        arrays = {
-            "coef": np.ascontiguousarray(model.coef),
-            "intercept": (model.intercept + bias).astype(np.float32),
-        }
-        save_file(arrays, folder / WEIGHTS)
+        Linear((), model.coef, (model.intercept + bias).astype(np.float32)).save(folder)
         model.features[0].save(folder, encoder=False)
         write_json(folder / INFO, info)
     return score

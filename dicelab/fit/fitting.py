@@ -20,7 +20,7 @@ from dicelab.fit.candidates import Candidate
 from dicelab.fit.data import Data
 from dicelab.fit.floors import floors
 from dicelab.fit.inputs import Inputs, prepare
-from dicelab.fit.keeping import copy, keep, keep_linear, keep_mean
+from dicelab.fit.keeping import copy, keep, keep_linear
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.page import write, write_predictions
 from dicelab.fit.plan import NO_PLAN, NoTime, Plan, allowed_minutes, minutes, plan, probe, rates_for
@@ -302,12 +302,11 @@ class Fit:
                 "seed": result.run.run.seed,
             }
             model, tokenizer = result.run.model(self.problem), self.inputs.tokenizer
-            if result.winner is None:
-                keep(model, tokenizer, result.run.bias, folder, info)
-            else:
+            bias, linear = result.run.bias, None
+            if result.winner is not None:
                 info |= self._info_of_mean(result.winner)
-                linear_model = self.folder / "linear" / "model"
-                keep_mean(model, tokenizer, linear_model, result.winner.bias, folder, info)
+                bias, linear = result.winner.bias, self.folder / "linear" / "model"
+            keep(model, tokenizer, bias, folder, info, linear)
         self._save(kept=result.kept)
         if not linear_alone and result.run is not None:
             drop_models([result.run])

@@ -28,21 +28,28 @@ def keep(
     bias: np.ndarray,
     folder: Path,
     info: Mapping[str, Any],
+    linear: Path | None = None,
 ) -> Path:
     """Save a fine-tuned model with its decision folded in. The folder appears in one step.
 
     Args:
-        model: the trained model; its bias is changed.
+        model: the trained model; its bias is changed unless ``linear`` is given.
         tokenizer: its tokenizer; ``model_max_length`` becomes ``info["max_length"]``.
         bias: the decision.
         folder: where to; an older one is replaced.
         info: what ``predict`` needs to know.
+        linear: a folder that :func:`keep_linear` made. It goes to ``linear/``, and the mean of
+            both models' logits decides; ``info["offset"]`` is added to that mean.
     """
-    fold_bias(model, torch.as_tensor(bias))
+    if linear is None:
+        fold_bias(model, torch.as_tensor(bias))
     tokenizer.model_max_length = info["max_length"]
     with replaced(folder) as whole:
         model.save_pretrained(whole)
         tokenizer.save_pretrained(whole)
+        if linear is not None:
+            copy(linear, whole / "linear")
+            info = {**info, "kind": "mean"}
         _write_info(whole, info, bias)
     return folder
 
@@ -59,33 +66,6 @@ def keep_linear(model: Linear, bias: np.ndarray, folder: Path, info: Mapping[str
     with replaced(folder) as whole:
         Linear(model.features, model.coef, (model.intercept + bias).astype(np.float32)).save(whole)
         _write_info(whole, {**info, "kind": "linear"}, bias)
-    return folder
-
-
-def keep_mean(
-    model: Any,
-    tokenizer: PreTrainedTokenizerBase,
-    linear: Path,
-    bias: np.ndarray,
-    folder: Path,
-    info: Mapping[str, Any],
-) -> Path:
-    """Save a fine-tuned model and, under ``linear/``, the linear one whose logits are averaged.
-
-    Args:
-        model: the fine-tuned model.
-        tokenizer: its tokenizer; ``model_max_length`` becomes ``info["max_length"]``.
-        linear: the folder that :func:`keep_linear` made.
-        bias: the decision of the mean.
-        folder: where to; an older one is replaced.
-        info: what ``predict`` needs to know; ``offset`` is added to the mean of the two.
-    """
-    tokenizer.model_max_length = info["max_length"]
-    with replaced(folder) as whole:
-        model.save_pretrained(whole)
-        tokenizer.save_pretrained(whole)
-        copy(linear, whole / "linear")
-        _write_info(whole, {**info, "kind": "mean"}, bias)
     return folder
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -12,8 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mutated_files import mutated
 
-from dicelab.corpora import CORPORA, CorpusError, imbalance, read_conll, spans, write_conll
+from dicelab.corpora import CorpusError, read_conll, write_conll
 from dicelab.corpora.conll import UNIVERSAL_NER
+from dicelab.corpora.text import decode
 
 GOOD = "Ann\tB-PER\nof\tO\nNew\tB-LOC\nYork\tI-LOC\n\n#ff\tO\n,\tO\n"
 
@@ -21,16 +21,6 @@ GOOD = "Ann\tB-PER\nof\tO\nNew\tB-LOC\nYork\tI-LOC\n\n#ff\tO\n,\tO\n"
 def rows(path: Path, **options) -> list[tuple[list[str], list[str]]]:
     data = read_conll(path, **options)
     return list(zip(data["tokens"], data["tags"], strict=True))
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write_file(text: str | bytes, name: str = "a.conll") -> Path:
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write_file
 
 
 EXPECTED = [
@@ -165,49 +155,6 @@ def test_a_damaged_file_ends_in_a_value_or_in_corpus_error(tmp_path_factory, dat
         read = rows(path)
     except CorpusError:
         return
-    lines = data.decode().removeprefix("\ufeff").split("\n")
+    lines = decode(data, path)[0].split("\n")
     kept = [x for x in lines if x.strip(" \t\r") and not x.startswith("-DOCSTART-")]
     assert sum(len(tokens) for tokens, _ in read) == len(kept)  # nothing is lost silently
-
-
-WNUT = {
-    "wnut17train.conll": (3394, 62730, 1975),
-    "emerging.dev.conll": (1009, 15733, 836),
-    "emerging.test.annotated": (1287, 23394, 1079),
-}
-
-
-@pytest.mark.parametrize("name", WNUT)
-def test_wnut17(real_corpus, name):
-    repairs: Counter[str] = Counter()
-    path = real_corpus("wnut17") / name
-    data = read_conll(path, repairs=repairs)
-    counts = len(data), sum(map(len, data["tags"])), sum(len(spans(t)) for t in data["tags"])
-    assert counts == WNUT[name]
-    assert WNUT["wnut17train.conll"][0] == CORPORA["wnut17"].examples
-    assert len({s.type for t in data["tags"] for s in spans(t)}) == CORPORA["wnut17"].types
-    lines = path.read_text(encoding="utf-8").split("\n")
-    assert lines.count("\t") == repairs["sentence breaks that are not an empty line"]
-    # A second way to count entities: in IOB2 there is one B- for each.
-    tags = [line.split("\t")[1] for line in lines if line.strip("\t")]
-    assert counts[2] == sum(tag.startswith("B-") for tag in tags)
-    assert imbalance(data, task="tagging") == (tags.count("O"), len(tags) - tags.count("O"))
-
-
-def test_wikigold(real_corpus):
-    repairs: Counter[str] = Counter()
-    data = read_conll(real_corpus("wikigold") / "wikigold.conll.txt", repairs=repairs)
-    counts = len(data), sum(map(len, data["tags"])), sum(len(spans(t)) for t in data["tags"])
-    assert counts == (1696, 39007, 3558)
-    assert repairs == {"-DOCSTART- lines left out": 145}  # IOB1 is no flaw
-
-
-@pytest.mark.parametrize("split", ["train", "dev", "test"])
-def test_universal_ner_against_its_own_statistics(real_corpus, split):
-    folder = real_corpus("uner_zh_gsd")
-    data = read_conll(folder / f"zh_gsd-ud-{split}.iob2", **UNIVERSAL_NER)
-    stats = json.loads((folder / f"zh_gsd-ud-{split}.stats").read_text())
-    assert len(data) == stats["num_sentences"]
-    assert sum(map(len, data["tokens"])) == stats["num_tokens"]
-    types = Counter(span.type for tags in data["tags"] for span in spans(tags))
-    assert types == stats["label_distribution"]

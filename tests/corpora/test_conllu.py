@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from mutated_files import mutated
 
-from dicelab.corpora import CORPORA, CorpusError, read_conllu
+from dicelab.corpora import CorpusError, read_conllu
 
 
 def word(number: str, form: str, upos: str = "_", xpos: str = "_") -> str:
@@ -30,16 +29,6 @@ GOOD = "\n".join(
         "",
     ]
 )
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write_file(text: str | bytes) -> Path:
-        path = tmp_path / "a.conllu"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write_file
 
 
 @pytest.mark.parametrize(
@@ -101,29 +90,3 @@ def test_a_damaged_file_ends_in_a_value_or_in_corpus_error(tmp_path_factory, dat
         return
     words = re.findall(rb"^\d+\t", data.removeprefix(b"\xef\xbb\xbf"), re.MULTILINE)
     assert sum(map(len, read["tokens"])) == len(words)
-
-
-EWT = {"train": (12544, 204577), "dev": (2001, 25147), "test": (2077, 25094)}
-
-
-@pytest.mark.parametrize("split", EWT)
-def test_ud_english_ewt(real_corpus, split):
-    path = real_corpus("ud_en_ewt") / f"en_ewt-ud-{split}.conllu"
-    data = read_conllu(path, column="xpos")
-    assert (len(data), sum(map(len, data["tags"]))) == EWT[split]
-    assert EWT["train"][0] == CORPORA["ud_en_ewt"].examples
-    text = path.read_text(encoding="utf-8")
-    assert len(data) == text.count("# sent_id = ")
-    assert EWT[split][1] == len(re.findall(r"^\d+\t", text, re.MULTILINE))
-    if split == "train":
-        assert len({tag for tags in data["tags"] for tag in tags}) == 49
-
-
-ZH = {"train": (3997, 98608), "dev": (500, 12663), "test": (500, 12012)}
-
-
-@pytest.mark.parametrize("split", ZH)
-def test_ud_chinese_1_4(real_corpus, split):
-    data = read_conllu(real_corpus("ud_zh_gsd_r1.4") / f"zh-ud-{split}.conllu")
-    assert (len(data), sum(map(len, data["tags"]))) == ZH[split]
-    assert len({tag for tags in data["tags"] for tag in tags}) == 15

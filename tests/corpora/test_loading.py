@@ -183,14 +183,6 @@ def test_questions_on_one_paragraph_stay_together(tmp_path):
     assert len(set.union(*contexts)) == sum(map(len, contexts)) == 20
 
 
-@pytest.mark.parametrize("name", ["embedded-entities-en", "embedded-pos-zh"])
-def test_an_embedded_corpus(name):
-    corpus = load(name, task="tagging")
-    assert list(corpus) == ["train", "validation", "test"]
-    for split in corpus.values():
-        validate(split, task="tagging")
-
-
 @pytest.mark.slow
 def test_the_package_is_light_and_every_public_name_is_there():
     code = (

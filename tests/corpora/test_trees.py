@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from mutated_files import mutated, outcome, written
 
-from dicelab.corpora import CorpusError, validate
+from dicelab.corpora import CorpusError
 from dicelab.corpora.forms import FORMS
-from dicelab.corpora.trees import ESCAPES, NEUTRAL, UNESCAPED, read_trees
+from dicelab.corpora.trees import NEUTRAL, UNESCAPED, read_trees
 
 TREES = (
     "(3 (2 It) (4 (3 works) (2 .)))\n"
@@ -63,6 +63,7 @@ def test_no_tree_is_too_deep(tmp_path):
         ("(2 a)\n(3 (2 b)\n", r"trees.txt:2: expected '\)' for the bracket of line 2, got the end"),
         ("(2 a))\n", r"trees.txt:1: expected '\(', got '\)'"),
         ("(2 a) (2 b)\n", "trees.txt:1: expected one tree a line, got 2"),
+        ("<S>\n", "trees.txt:1: expected one tree a line, got 0"),
         (")\n", r"trees.txt:1: expected '\(', got '\)'"),
         ("word\n", r"trees.txt:1: expected '\(', got 'word'"),
         ("(5 a)\n", r"trees.txt:1: expected a label of 0, 1, 2, 3, 4 after '\(', got '5 a'"),
@@ -110,11 +111,7 @@ def leaves(tree) -> list[str]:
 
 
 @given(drawn=st.lists(trees, min_size=1, max_size=4))
-@settings(
-    max_examples=80,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@written(80)
 def test_any_tree_is_read(drawn, tmp_path):
     path = tmp_path / "trees.txt"
     path.write_text("".join(bracketed(tree) + "\n" for tree in drawn), encoding="utf-8")
@@ -123,50 +120,9 @@ def test_any_tree_is_read(drawn, tmp_path):
     assert rows["label"] == [tree[0] for tree in drawn]
 
 
-@given(
-    edits=st.lists(
-        st.tuples(
-            st.integers(0, len(TREES) - 1),
-            st.integers(0, 4),
-            st.binary(max_size=2) | st.sampled_from([b"(", b")", b" ", b"\n"]),
-        ),
-        min_size=1,
-        max_size=4,
-    )
-)
-@settings(
-    max_examples=200,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-def test_a_damaged_file_ends_in_a_value_or_in_a_corpus_error(edits, tmp_path):
-    content = bytearray(TREES.encode())
-    for place, length, new in edits:
-        content[place : place + length] = new
+@given(data=mutated(TREES))
+@written(200)
+def test_a_damaged_file_ends_in_a_value_or_in_a_corpus_error(data, tmp_path):
     path = tmp_path / "trees.txt"
-    path.write_bytes(content)
-
-    def refusal() -> str:
-        try:
-            rows = read_trees(path)
-        except CorpusError as error:
-            return str(error)
-        validate(rows, task="sentences")
-        return "read"
-
-    assert refusal().startswith(("read", str(path)))
-
-
-def test_the_treebank_dev_trees(real_corpus):
-    path = real_corpus("sst") / "trees_dev.txt"
-    repairs: Counter[str] = Counter()
-    five, two = read_trees(path, repairs), read_trees(path, classes=2)
-    assert (len(five), len(two)) == (1101, 872)
-    # The oracle: the first digit of each line, and the words before each closing bracket.
-    lines = path.read_text(encoding="utf-8").splitlines()
-    assert five["label"] == [int(line[1]) for line in lines]
-    found = [" ".join(re.findall(r" ([^()]+)\)", line)) for line in lines]
-    for escape, plain in {**ESCAPES, "\\/": "/", "\\*": "*"}.items():
-        found = [sentence.replace(escape, plain) for sentence in found]
-    assert five["sentence"] == found
-    assert repairs == {UNESCAPED: 120}
+    path.write_bytes(data)
+    assert outcome(read_trees, path, "sentences").startswith(("read", str(path)))

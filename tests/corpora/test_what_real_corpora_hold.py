@@ -10,8 +10,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from mutated_files import written
 
 from data_scripts.treebanks import read_treebank
 from dicelab.corpora import CorpusError, load, read_conll, read_conllu, read_pairs, read_squad
@@ -23,11 +24,6 @@ from dicelab.corpora.trees import read_trees
 ODD = "\u00a0\u2009\u3000\u2028\u2029\u0085\x0c\u200d\u00ad"
 words = st.text(st.sampled_from(ODD + "aB1#/'\"–科é"), min_size=1, max_size=6)
 sentences = st.lists(st.lists(words, min_size=1, max_size=5), min_size=1, max_size=5)
-written = settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
 ends = st.sampled_from(["\n", "\r\n"])
 marks = st.sampled_from(["", "\ufeff"])
 
@@ -39,7 +35,7 @@ def save(path: Path, text: str, end: str, mark: str) -> Path:
 
 @given(rows=sentences, end=ends, mark=marks)
 @example(rows=[["11"]], end="\n", mark="")  # a number, no character with its place in a word
-@written
+@written(60)
 def test_columns(tmp_path, rows, end, mark):
     # One tag is seen once; a first token that begins with # is a hashtag and no comment.
     lines = [[f"{word}\tO" for word in row] for row in rows]
@@ -51,7 +47,7 @@ def test_columns(tmp_path, rows, end, mark):
 
 
 @given(rows=sentences, end=ends, mark=marks)
-@written
+@written(60)
 def test_conllu(tmp_path, rows, end, mark):
     text = "\n\n".join(
         "\n".join(f"{i}\t{word}\t_\tX{'	_' * 6}" for i, word in enumerate(row, 1))
@@ -61,7 +57,7 @@ def test_conllu(tmp_path, rows, end, mark):
 
 
 @given(rows=sentences, end=ends, mark=marks)
-@written
+@written(60)
 def test_trees(tmp_path, rows, end, mark):
     trees = ["(2 " + " ".join(f"(1 {word})" for word in row) + ")" for row in rows]
     data = read_trees(save(tmp_path / "a.txt", "\n".join(trees), end, mark))
@@ -69,7 +65,7 @@ def test_trees(tmp_path, rows, end, mark):
 
 
 @given(rows=sentences, end=ends, mark=marks)
-@written
+@written(60)
 def test_treebanks(tmp_path, rows, end, mark):
     trees = ["( (S " + "\n ".join(f"(NN {word})" for word in row) + ") )" for row in rows]
     path = save(tmp_path / "a.mrg", "\n".join(trees), end, mark)
@@ -77,7 +73,7 @@ def test_treebanks(tmp_path, rows, end, mark):
 
 
 @given(rows=st.lists(words.filter(str.strip), min_size=1, max_size=5), end=ends, mark=marks)
-@written
+@written(60)
 def test_tables(tmp_path, rows, end, mark):
     text = "".join(f"{word}\t{word}\t{i % 2}\n" for i, word in enumerate(rows))
     path = save(tmp_path / "a.tsv", "sentence1\tsentence2\tlabel\n" + text, end, mark)

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from data_scripts import corpus, mrpc
 from data_scripts.augment_pairs import PRINTED, Augmenter, Target, build, main, targets
 from data_scripts.mentions import (
     Mention,
@@ -337,20 +336,3 @@ def test_without_the_pipeline_auto_takes_the_rule(monkeypatch, tmp_path, capsys)
     assert "got: [E050] no en_core_web_sm" in capsys.readouterr().err
     assert main(argv) == 0
     assert "Mentions: rule" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_mrpc(real_corpus, tmp_path):
-    """All five sets of a real corpus, whose majority is positive."""
-    mirror = str(real_corpus("mrpc").parent)
-    assert corpus.main(mrpc.RECIPE, ["--out", str(tmp_path), "--mirror", mirror, "--quiet"]) == 0
-    argv = ["--corpus", "mrpc", "--out", str(tmp_path), "--mentions", "rule", "--with-validation"]
-    assert main(argv) == 0
-    for name, target in targets(2753, 1323).items():
-        loaded = load(f"mrpc_{name}", task="pairs", root=tmp_path)
-        counts = Counter(loaded["train"]["label"])
-        assert (counts[1], counts[0]) == target, name
-        assert len(loaded["test"]) == 1725
-    both = load("mrpc_plus_both", task="pairs", root=tmp_path)["train"]
-    rows = list(zip(both["sentence1"], both["sentence2"], strict=True))
-    assert len(set(rows)) == len(rows) == 5506

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +10,7 @@ from mutated_files import mutated
 
 from data_scripts.ontonotes_readers import read_conll2012, read_names
 from dicelab.corpora import CorpusError
+from dicelab.corpora.text import decode
 
 
 def column_line(number: int, word: str, cell: str) -> str:
@@ -41,16 +41,6 @@ EMPTY
 在 <ENAMEX TYPE="ORG" S_OFF="1" E_OFF="2">老北京 大学里的</ENAMEX> 人
 </DOC>
 """
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write_file(text: str) -> Path:
-        path = tmp_path / "x"
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write_file
 
 
 def rows(data) -> list[tuple[list[str], list[str]]]:
@@ -147,7 +137,7 @@ def test_damaged_columns_end_in_a_value_or_in_corpus_error(tmp_path_factory, dat
         read = read_conll2012([path])
     except CorpusError:
         return
-    lines = data.decode().removeprefix("\ufeff").split("\n")
+    lines = decode(data, path)[0].split("\n")
     kept = [x for x in lines if x.strip() and not x.startswith(("#begin doc", "#end doc"))]
     assert sum(map(len, read["tokens"])) == len(kept)
 
@@ -162,6 +152,6 @@ def test_damaged_names_end_in_a_value_or_in_corpus_error(tmp_path_factory, data)
         read = read_names([path], repairs=repairs)
     except CorpusError:
         return
-    lines = data.decode().removeprefix("\ufeff").split("\n")
+    lines = decode(data, path)[0].split("\n")
     kept = [x for x in lines if x.strip(" \t\r") and not x.strip().startswith(("<DOC", "</DOC"))]
     assert len(read) + repairs["sentences of the word EMPTY left out"] == len(kept)

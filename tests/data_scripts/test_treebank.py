@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +12,7 @@ from mutated_files import mutated
 
 from data_scripts.treebanks import read_treebank
 from dicelab.corpora import CorpusError
+from dicelab.corpora.text import decode
 
 ENGLISH = r"""
 ( (S
@@ -40,16 +40,6 @@ CHINESE = """<DOC>
 
 def rows(data) -> list[list[tuple[str, str]]]:
     return [list(zip(r["tokens"], r["tags"], strict=True)) for r in data]
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write_file(text: str | bytes, name: str = "a.mrg") -> Path:
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write_file
 
 
 def test_english_words_tags_and_traces(write):
@@ -84,7 +74,7 @@ def test_chinese_markup_and_suffixes(write):
 
 def test_gb18030_where_utf8_fails(write):
     path = write(CHINESE.encode("gb18030"))
-    with pytest.raises(CorpusError, match=r"a\.mrg:5: expected utf-8 text"):
+    with pytest.raises(CorpusError, match=r"a\.txt:5: expected utf-8 text"):
         read_treebank([path])
     both = read_treebank([path, write(CHINESE, "b.mrg")], encodings=("utf-8", "gb18030"))
     assert both[0] == both[1]
@@ -167,6 +157,6 @@ def test_a_damaged_file_ends_in_a_value_or_in_corpus_error(tmp_path_factory, dat
         read = read_treebank([path], repairs=repairs)
     except CorpusError:
         return
-    innermost = re.findall(r"\([^()]*\)", data.decode())
+    innermost = re.findall(r"\([^()]*\)", decode(data, path)[0])
     words = sum(map(len, read["tokens"])) + repairs["traces left out"]
     assert words == len(innermost)  # nothing is lost silently

@@ -22,6 +22,7 @@ from dicebook import (
 )
 from dicebook.diagnosis import Report
 from dicebook.diagnosis.standing_start import standing_start
+from tests.diagnosis.test_many_losses import hardest_quarter, mining_one_place_off
 
 Loss = Callable[..., Tensor]
 
@@ -62,40 +63,9 @@ def squared_per_example(logits: Tensor, targets: Tensor) -> Tensor:
     return (1 - (2 * (p * t).sum(1) + 1) / ((p**2).sum(1) + (t**2).sum(1) + 1)).mean()
 
 
-def mask_n_by_n(logits: Tensor, targets: Tensor, mask: Tensor | None = None) -> Tensor:
-    p = logits.sigmoid()
-    if mask is not None:
-        p, targets = p * mask.unsqueeze(-1), targets * mask.unsqueeze(-1)
-    return 1 - (2 * (p * targets).sum() + 1) / (p.sum() + targets.sum() + 1)
-
-
-def column_against_row(logits: Tensor, targets: Tensor) -> Tensor:
-    p = logits.sigmoid().unsqueeze(-1)
-    return 1 - (2 * (p * targets).sum() + 1) / (p.sum() + targets.sum() + 1)
-
-
-def counts_minus_100(logits: Tensor, targets: Tensor) -> Tensor:
-    p = logits.sigmoid()
-    return 1 - (2 * (p * targets).sum() + 1) / (p.sum() + targets.sum() + 1)
-
-
 def chokes_on_minus_100(logits: Tensor, targets: Tensor) -> Tensor:
     p, t = probabilities(logits, targets)
     return 1 - ((2 * (p * t).sum(0) + 1) / ((p + t).sum(0) + 1)).mean()
-
-
-def sigmoid_for_softmax(logits: Tensor, targets: Tensor) -> Tensor:
-    p, t = logits.sigmoid(), F.one_hot(targets, logits.shape[-1])
-    return 1 - ((2 * (p * t).sum(0) + 1) / ((p + t).sum(0) + 1)).mean()
-
-
-def naive_power(alpha: float) -> Loss:
-    def loss(logits: Tensor, targets: Tensor) -> Tensor:
-        p = logits.sigmoid()
-        q = (1 - p) ** alpha * p
-        return 1 - (2 * (q * targets).sum() + 1) / (q.sum() + targets.sum() + 1)
-
-    return loss
 
 
 def sums_in_half(logits: Tensor, targets: Tensor) -> Tensor:
@@ -103,62 +73,9 @@ def sums_in_half(logits: Tensor, targets: Tensor) -> Tensor:
     return 1 - ((2 * (p * t).sum(0) + 1) / (p.sum(0) + t.sum(0) + 1)).mean()
 
 
-def mining_keeps_none(logits: Tensor, targets: Tensor) -> Tensor:
-    p = logits.sigmoid()
-    negatives = p[targets == 0]
-    hardest = negatives.topk(min(10, len(negatives))).values
-    kept = (targets == 1) | (p > hardest[0])  # hardest[-1] is meant
-    p, t = p[kept], targets[kept]
-    return 1 - (2 * (p * t).sum() + 1) / (p.sum() + t.sum() + 1)
-
-
-def hard_predictions(logits: Tensor, targets: Tensor) -> Tensor:
-    p, t = (logits > 0).float() + 0 * logits, targets
-    return 1 - (2 * (p * t).sum() + 1) / (p.sum() + t.sum() + 1)
-
-
-def softmax_over_tokens(logits: Tensor, targets: Tensor) -> Tensor:
-    p = logits.softmax(1) if logits.ndim == 3 else logits.softmax(-1)
-    t = F.one_hot(targets, logits.shape[-1])
-    dims = tuple(range(targets.ndim))
-    return 1 - ((2 * (p * t).sum(dims) + 1) / (p.sum(dims) + t.sum(dims) + 1)).mean()
-
-
-def no_smoothing_per_example(logits: Tensor, targets: Tensor) -> Tensor:
-    p = logits.sigmoid()
-    return (1 - 2 * p * targets / (p + targets)).mean()
-
-
 MULTI, BINARY = tokens(), yes_or_no()
 WITH_IGNORED = yes_or_no()
 WITH_IGNORED[1][:3] = -100
-BUGS = [
-    (numerator_per_example, MULTI, "batch size"),
-    (numerator_per_example, MULTI, "range"),
-    (mask_n_by_n, BINARY, "mask"),
-    (column_against_row, BINARY, "memory"),
-    (counts_minus_100, WITH_IGNORED, "ignored labels"),
-    (sigmoid_for_softmax, MULTI, "shift"),
-    (naive_power(0.01), BINARY, "saturation"),
-    (naive_power(0.5), BINARY, "saturation"),
-    (naive_power(1.0), BINARY, "sign"),
-    (mining_keeps_none, BINARY, "reach"),
-    (no_smoothing_per_example, BINARY, "reach"),
-    (hard_predictions, BINARY, "gradient"),
-    (softmax_over_tokens, MULTI, "shape"),
-]
-
-
-@pytest.mark.parametrize(
-    ("loss", "batch", "name"), BUGS, ids=[f"{b[0].__name__}-{b[2]}" for b in BUGS]
-)
-def test_a_bug_is_found_by_name(loss: Loss, batch: tuple[Tensor, Tensor], name: str) -> None:
-    report = diagnose(loss, *batch)
-    assert not report.ok
-    finding = report[name]
-    assert finding.verdict == "problem", str(report)
-    assert finding.meaning
-    assert name in str(report)
 
 
 @pytest.mark.parametrize("loss", [smoothed_n_times, squared_per_example])
@@ -250,16 +167,10 @@ def test_losses_of_torch_are_sound() -> None:
     assert {finding.name for finding in report.problems} == {"ignored labels"}
 
 
-def over_the_hardest_quarter(logits: Tensor, targets: Tensor) -> Tensor:
-    kept = targets != -100
-    each = F.cross_entropy(logits[kept], targets[kept], reduction="none")
-    return each.topk(max(1, len(each) // 4)).values.mean()
-
-
 def test_cross_entropy_over_the_hardest_quarter_is_sound() -> None:
     logits, targets = tokens()
     logits[:, 0] += 4.0  # class 0 is easy: none of it is among the hardest
-    report = diagnose(over_the_hardest_quarter, logits, targets)
+    report = diagnose(hardest_quarter, logits, targets)
     assert report["reach"].verdict == "ok", str(report)
 
 
@@ -280,17 +191,6 @@ def test_an_overflow_that_needs_400_000_rows_and_no_autocast_is_noted(loss: Loss
     assert "float32" in finding.mend
 
 
-def mines_by_an_index_from_the_end(logits: Tensor, targets: Tensor) -> Tensor:
-    """Keep int(.3 positives) negatives above a threshold that is one place off."""
-    p = logits.sigmoid()
-    negatives = p[targets == 0].sort().values
-    keep = int(0.3 * int((targets == 1).sum()))
-    threshold = negatives[-keep + 1]
-    kept = (targets == 1) | ((targets == 0) & (p > threshold))
-    p, t = p[kept], targets[kept]
-    return 1 - (2 * (p * t).sum() + 1) / (p.sum() + t.sum() + 1)
-
-
 def mines_by_topk(logits: Tensor, targets: Tensor) -> Tensor:
     p = logits.sigmoid()
     keep = max(1, int(0.3 * int((targets == 1).sum())))
@@ -299,7 +199,7 @@ def mines_by_topk(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def test_hard_negative_mining_that_keeps_all_or_none_is_found() -> None:
-    finding = diagnose(mines_by_an_index_from_the_end, *BINARY)["mining"]
+    finding = diagnose(mining_one_place_off, *BINARY)["mining"]
     assert finding.verdict == "problem"
     assert "997 (1), 995 (3), 994 (5), 0 (7), 1 (10), 7 (30), 28 (100)" in finding.meaning
     finding = diagnose(mines_by_topk, *BINARY)["mining"]

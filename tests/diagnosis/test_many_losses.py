@@ -156,6 +156,12 @@ def mining_one_place_off(x: Tensor, y: Tensor) -> Tensor:
     return dice(p[kept], y[kept])
 
 
+def softmax_over_tokens(x: Tensor, y: Tensor) -> Tensor:
+    p, t = x.softmax(1 if x.ndim == 3 else -1), F.one_hot(y, x.shape[-1])
+    dims = tuple(range(y.ndim))
+    return 1 - ((2 * (p * t).sum(dims) + 1) / (p.sum(dims) + t.sum(dims) + 1)).mean()
+
+
 def example_without_smoothing(x: Tensor, y: Tensor) -> Tensor:
     p = x.sigmoid()
     return (1 - 2 * p * y / (p + y)).mean()
@@ -183,6 +189,7 @@ FAULTY: list[tuple[Loss, tuple[Tensor, Tensor], str]] = [
     (argmax_for_p, MULTI, "gradient"),
     (counts_in_the_input_s_precision, MULTI, "half precision"),
     (partial(power_of_one_minus_p, alpha=0.01), BINARY, "saturation"),
+    (partial(power_of_one_minus_p, alpha=0.5), BINARY, "saturation"),
     (partial(power_of_one_minus_p, alpha=1.0), BINARY, "sign"),
     (column_against_row, BINARY, "memory"),
     (mask_n_by_n, BINARY, "mask"),
@@ -190,6 +197,7 @@ FAULTY: list[tuple[Loss, tuple[Tensor, Tensor], str]] = [
     (mining_that_keeps_none, BINARY, "reach"),
     (mining_one_place_off, BINARY, "mining"),
     (example_without_smoothing, BINARY, "reach"),
+    (softmax_over_tokens, MULTI, "shape"),
 ]
 
 
@@ -202,7 +210,10 @@ def name(value: object) -> str | None:
 @pytest.mark.parametrize(("loss", "batch", "check"), FAULTY, ids=name)
 def test_a_faulty_loss_is_found(loss: Loss, batch: tuple[Tensor, Tensor], check: str) -> None:
     report = diagnose(loss, *batch)
-    assert check in {finding.name for finding in report.problems}, str(report)
+    assert report[check].verdict == PROBLEM, str(report)
+    assert report[check].meaning
+    assert check in str(report)
+    assert not report.ok
 
 
 # Sound, though some are unusual.

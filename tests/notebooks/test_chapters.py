@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
+import sys
 from pathlib import Path
+from unittest.mock import Mock, call
 
 import jupytext
 import nbformat
@@ -118,13 +119,10 @@ def test_the_first_cell_installs_what_is_missing_and_says_what(
 ) -> None:
     first = next(c for c in jupytext.read(script).cells if c.cell_type == "code")
     assert first.metadata["tags"] == ["remove-cell"]
-    commands: list[list[str]] = []
-    monkeypatch.setattr("subprocess.check_call", commands.append)
-    exec(first.source, {})
-    assert commands == []
+    shell = Mock()
+    exec(first.source, {"get_ipython": lambda: shell})
+    assert shell.mock_calls == []
     assert capsys.readouterr() == ("", ""), "elsewhere nothing happens, and nothing is said"
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    exec(first.source, {})
-    command = install_command("book")
-    assert [words[1:] for words in commands] == [["-m", *shlex.split(command), "--quiet"]]
-    assert capsys.readouterr() == (f"{command}\n", "")
+    monkeypatch.setitem(sys.modules, "dicebook", None)
+    exec(first.source, {"get_ipython": lambda: shell})
+    assert shell.mock_calls == [call.run_cell(f"%{install_command('book')}")]

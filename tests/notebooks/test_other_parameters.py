@@ -73,12 +73,6 @@ def test_a_shortened_chapter_records_its_run_and_repeats_the_stored_outputs(
     chapter: Path, elsewhere: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     parameters = dict(PARAMETERS.get(chapter.stem, {}))
-    if "corpus" in parameters:
-        own = tmp_path / "own.conll"
-        parameters["corpus"] = str(own)
-        names = ["Mira", "Odo", "Ada", "Ben"]
-        sentences = [f"then\tO\n{names[i % 4]}\tB-PER\ncame\tO\nback\tO\n\n" for i in range(60)]
-        own.write_text("".join(sentences), encoding="utf-8")
     if parameters:
         parameters["output_dir"] = str(tmp_path / "run")
 
@@ -96,7 +90,7 @@ def test_a_shortened_chapter_records_its_run_and_repeats_the_stored_outputs(
     assert bool(records) == bool(parameters)
     for record in records:
         assert record["chapter"] == chapter.stem
-        for name in {"seed", "max_steps", "corpus", "steps"} & parameters.keys():
+        for name in {"seed", "max_steps", "steps"} & parameters.keys():
             assert record["parameters"][name] == parameters[name]
         assert record["metrics"]
     pages = [path.parent for path in (tmp_path / "run").rglob("report.html")]
