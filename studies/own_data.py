@@ -54,7 +54,6 @@ from dicelab.training.trainer import device_of
 from studies import raw
 
 STEPS, SETFIT_STEPS, DRAWS, FOLDS = 100, 300, 3, 5
-RATES = (2e-4,)
 POSITIVES = 0.03
 LABELS = ("remorse", "confusion", "surprise", "disgust", "desire", "fear")
 METHODS = ("fit", "minute", "words", "embeddings", "setfit", "trainer")
@@ -70,11 +69,13 @@ class Corpus:
         parts: the pool and the test rows; what must be drawn for them is drawn here.
         sizes: rows to train on, to choose by and, at most, to test on.
         methods: those that can read it.
+        rate: the learning rate of the fit, the first one that it would try by itself.
     """
 
     parts: Parts
     sizes: tuple[int, int, int]
     methods: tuple[str, ...] = METHODS
+    rate: float = 8e-5
 
 
 def _tagged(name: str) -> Parts:
@@ -114,8 +115,8 @@ CORPORA = {
     "sst2_03": Corpus(_sst2, (1_600, 1_000, 1_000)),
     **{f"goemotions_{of}": Corpus(_one_label(of), (3_200, 1_600, 6_000)) for of in LABELS},
     "mrpc": Corpus(_mrpc, (1_600, 500, 1_000), ("fit", "minute", "words", "embeddings", "trainer")),
-    "crossner_politics": Corpus(_tagged("crossner_politics"), (400, 300, 1_000), TAGGERS),
-    "wnut17": Corpus(_tagged("wnut17"), (1_600, 600, 1_500), TAGGERS),
+    "crossner_politics": Corpus(_tagged("crossner_politics"), (400, 300, 1_000), TAGGERS, 2e-4),
+    "wnut17": Corpus(_tagged("wnut17"), (1_600, 600, 1_500), TAGGERS, 2e-4),
 }
 
 
@@ -341,7 +342,7 @@ def run_draw(
     out: Path,
     work: Path,
     steps: int = STEPS,
-    rates: tuple[float, ...] = RATES,
+    rate: float | None = None,
     encoder: str = "minilm",
     device: Any = "auto",
     say: Callable[[str], None] = print,
@@ -355,7 +356,7 @@ def run_draw(
         out: the file of records.
         work: folder of what is under way; each draw has one of its own there.
         steps: of each run of the fit.
-        rates: of the fit.
+        rate: of the fit; None takes the corpus's.
         encoder: as for a fit.
         device: of the fit.
         say: takes a line a method.
@@ -377,7 +378,7 @@ def run_draw(
         out=str(folder / "fit"),
         encoder=encoder,
         steps=steps,
-        rates=rates,
+        rates=(rate or CORPORA[name].rate,),
         seeds=1,
         seed=10 * number,
         device=device,

@@ -159,7 +159,8 @@ class Fit:
             self.result.plan = before
             return before
         speed, hidden = probe(self.inputs, self.options)
-        rates = self.options.rates or rates_for(self.inputs.encoder, hidden)
+        task = self.inputs.data.task
+        rates = self.options.rates or rates_for(self.inputs.encoder, hidden, task)
         try:
             planned = plan(self.problem, speed, rates, self.options, spent=self.spent())
         except NoTime as error:

@@ -71,7 +71,7 @@ def test_a_draw_is_recorded_and_not_run_again(
 ) -> None:
     out = tmp_path / "made_up.jsonl"
     usual: dict[str, Any] = {"out": out, "work": tmp_path / "work", "encoder": "tiny"}
-    usual |= {"steps": 3, "rates": (1e-3,), "device": "cpu"}
+    usual |= {"steps": 3, "rate": 1e-3, "device": "cpu"}
     own_data.run_draw(corpus, 0, ("fit", "words"), **usual)
     own_data.run_draw(corpus, 0, ("trainer",), **usual)
     records = runs.read_records(out)
