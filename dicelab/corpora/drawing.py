@@ -12,6 +12,7 @@ from dicelab.corpora.registry import SPLITS
 from dicelab.corpora.tags import is_entity_tag
 
 SHARE = 0.15  # of the rows, for each split that is drawn
+ENOUGH, ENOUGH_OF_A_CLASS = 5_000, 100  # rows of such a split, where there are many
 LEAST = 20  # rows; with fewer no split would hold anything to score by
 
 Row = dict[str, Any]
@@ -21,6 +22,9 @@ def draw(
     rows: dict[str, list[Row]], seed: int, notes: list[str], outside: str | None = "O"
 ) -> dict[str, list[Row]]:
     """Draw what is missing from train: in proportion by class, equal texts on one side.
+
+    A split gets 15% of the rows, or where there are many only so many that it has 5,000, and 100
+    of the rarest class: scoring more takes time from training.
 
     Args:
         rows: by split; ``tokens`` and ``tags``, or texts and ``label``, one or a list.
@@ -51,15 +55,17 @@ def draw(
     by_stratum: dict[Any, list[int]] = {}
     for number in np.random.default_rng(seed).permutation(len(members)).tolist():
         by_stratum.setdefault(strata[members[number][0]], []).append(number)
+    rarest = min(map(len, by_stratum.values()))
+    share = min(SHARE, max(ENOUGH / len(members), ENOUGH_OF_A_CLASS / rarest))
     drawn: dict[str, list[int]] = {split: [] for split in missing}
     for of_stratum in by_stratum.values():
         # A class of two or three rows trains; from four on each split that is drawn gets one.
-        share = round(SHARE * len(of_stratum)) or int(len(of_stratum) > 2 * len(missing) - 1)
+        size = round(share * len(of_stratum)) or int(len(of_stratum) > 2 * len(missing) - 1)
         for place, split in enumerate(missing):
-            drawn[split] += of_stratum[place * share : (place + 1) * share]
+            drawn[split] += of_stratum[place * size : (place + 1) * size]
     taken = {number for numbers in drawn.values() for number in numbers}
     notes.append(
-        f"There was no {' and no '.join(missing)} split; {SHARE:.0%} of the rows were drawn for "
+        f"There was no {' and no '.join(missing)} split; {share:.0%} of the rows were drawn for "
         f"{'each' if len(missing) > 1 else 'it'} (seed {seed})."
     )
     kept = {n: [m for number in numbers for m in members[number]] for n, numbers in drawn.items()}

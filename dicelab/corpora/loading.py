@@ -40,8 +40,8 @@ def load(
             reading SQuAD's JSON. A folder has a file a split whose names say which
             (``train.conll``, ``en_ewt-ud-dev.conllu``, ``eng.testa``), or for tagging a folder a
             split with ``sentences.txt`` and ``tags.txt``. Of a split that is not there 15% of the
-            rows are drawn from train, of each class alike and by the seed, and equal texts stay
-            together; of questions a tenth of the paragraphs.
+            rows, or fewer of very many, are drawn from train, of each class alike and by the seed,
+            and equal texts stay together; of questions a tenth of the paragraphs.
         task: ``"tagging"``, ``"reading"``, ``"pairs"``, ``"sentences"`` or ``"labels"``.
         root: Folder of the registered corpora; by default ``$DICEBOOK_DATA``, else ``./data``,
             else, for a notebook in a folder of the project, ``../data``.

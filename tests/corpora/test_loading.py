@@ -11,6 +11,7 @@ import pytest
 
 import dicelab.corpora
 from dicelab.corpora import EMBEDDED, FORMS, REGISTERED, CorpusError, load, to_dataset, validate
+from dicelab.corpora.drawing import draw
 from dicelab.corpora.loading import data_folder
 
 
@@ -275,3 +276,19 @@ def test_a_task_that_a_file_is_not_for(tmp_path):
         (tmp_path / f"{name}.tsv").write_text("text\tlabel\n" + rows)
     with pytest.raises(CorpusError, match="expected a token a line"):
         load(tmp_path, task="tagging")
+
+
+@pytest.mark.parametrize(
+    ("rows", "positives", "held", "of_positives"),
+    [(1_000, 100, 150, 15), (100_000, 20_000, 5_000, 1_000), (100_000, 1_000, 10_000, 100)],
+)
+def test_of_many_rows_a_drawn_split_gets_no_more_than_it_needs(
+    rows: int, positives: int, held: int, of_positives: int
+) -> None:
+    notes: list[str] = []
+    made = [{"sentence": f"row {n}", "label": str(int(n < positives))} for n in range(rows)]
+    splits = draw({"train": made}, 0, notes)
+    for split in ("validation", "test"):
+        assert len(splits[split]) == held
+        assert sum(row["label"] == "1" for row in splits[split]) == of_positives
+    assert f"{held / rows:.0%} of the rows were drawn for each" in notes[0]
