@@ -224,6 +224,30 @@ def by_steps(records: Sequence[Record], *, ax: Axes) -> Axes:
     return ax
 
 
+def by_rate(records: Sequence[Record], arms: Sequence[str], length: int, *, ax: Axes) -> Axes:
+    """Validation F1, threshold tuned, of runs with all layers trained, by their learning rate.
+
+    Args:
+        records: Of one corpus of Stage B2.
+        arms: Keys of ``speed.ARMS``.
+        length: Steps before the rate falls to zero, 64 or 256.
+        ax: Axes to draw into.
+
+    Returns:
+        The axes: of each arm the mean over draws, with a label for a legend.
+    """
+    for arm in arms:
+        rates, f1 = speed.by_rate(records, arm, length)
+        name = speed.ARMS[arm]
+        ax.plot(rates, f1.mean(0), "o", label=name, **style(name))
+    ax.set(xscale="log", xlabel="learning rate", ylabel="validation F1, %")
+    ax.set_xticks(
+        rates, [f"{r:.1e}".replace(".0e", "e").replace("e-0", "e−") for r in rates], fontsize=8
+    )
+    ax.minorticks_off()
+    return ax
+
+
 def differences(found: Mapping[str, Mapping[tuple[str, str], SearchEffect]], *, ax: Axes) -> Axes:
     """Arms minus cross entropy from the log prior, task by task, at argmax and tuned.
 

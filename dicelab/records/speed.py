@@ -71,6 +71,26 @@ def scores(records: Sequence[Record], arm: str, how: str) -> tuple[list[int], np
     return steps, told.reshape(len(whole), len(steps))
 
 
+def by_rate(records: Sequence[Record], arm: str, length: int) -> tuple[list[float], np.ndarray]:
+    """Validation F1, threshold tuned, of the searches of an arm.
+
+    Args:
+        records: Of one corpus.
+        arm: The arm.
+        length: Steps before the rate falls to zero, 64 or 256.
+
+    Returns:
+        The learning rates, ascending, and F1 in percent, of shape ``[draws, rates]``.
+    """
+    found: dict[float, dict[int, float]] = {}
+    for r in records:
+        if (r["kind"], r["arm"], r["length"]) == ("search", arm, length):
+            found.setdefault(r["rate"], {})[r["seed"]] = r["validation"]["tuned"]["f1"]
+    rates = sorted(found)
+    seeds = sorted({seed for of_rate in found.values() for seed in of_rate})
+    return rates, np.array([[found[rate][seed] for rate in rates] for seed in seeds])
+
+
 def faster(records: Sequence[Record], one: str, other: str, how: str) -> DrawEffect | None:
     """The area under test F1 of an arm minus that of another, on one corpus.
 

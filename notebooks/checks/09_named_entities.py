@@ -339,6 +339,32 @@ claim(
     {"2.5": -by_start["dice_start"]["CrossNER, literature", "tuned"].mean},
     excluding == [("CrossNER, literature", "tuned")],
 )
+tops = {}
+for task, length in product(("wnut17", "goemotions_fear"), (64, 256)):
+    for arm in compared:
+        rates, f1 = speed.by_rate(all_layers[task], arm, length)
+        tops[task, length, arm] = dict(zip(rates, f1.mean(0).tolist(), strict=True))
+claim(
+    "In every panel, each loss gains more from the right rate than the best loss is ahead of the worst one",
+    *(
+        min(max(curve.values()) - min(curve.values()) for curve in curves)
+        > max(max(c.values()) for c in curves) - min(max(c.values()) for c in curves)
+        for panel in {key[:2] for key in tops}
+        if (curves := [c for key, c in tops.items() if key[:2] == panel])
+    ),
+)
+best_rate = {key: max(curve, key=curve.get) for key, curve in tops.items()}
+claim(
+    "on WNUT 2017, the short runs want rates that are two to four times as high",
+    {round(best_rate["wnut17", 64, arm] / best_rate["wnut17", 256, arm]) for arm in compared}
+    == {2, 4},
+)
+of_fear, of_tags = tops["goemotions_fear", 256, "ce_start"], tops["wnut17", 256, "ce_start"]
+claim(
+    "At such a rate the longer runs of cross entropy on fear lose half of their F1",
+    of_tags[1.6e-4] > max(of_tags.values()) - 1,
+    0.4 < of_fear[1.6e-4] / max(of_fear.values()) < 0.55,
+)
 
 # %% 9.12
 if as_printed:
