@@ -69,6 +69,7 @@ def verdict(result: FitResult) -> list[str]:
         f"Kept: {mine}, with a test {goal.metric_name} of {result.score} (precision "
         f"{percent['precision']:.1f}, recall {percent['recall']:.1f}). Test has {there:,} {what}."
     ]
+    mine = "the mean" if result.kept == MEAN else mine
     simple = result.best_linear()
     if result.winner is not None and result.winner is simple and result.data.task != "tagging":
         scores, rows = result.decided_on()
@@ -123,8 +124,8 @@ def _compared(gap: Difference, mine: str, other: str) -> str:
     points = minus(f"{gap.mean:+.1f} points [{gap.low:.1f}, {gap.high:.1f}]")
     if gap.low <= 0 <= gap.high:
         return (
-            f"The difference between {mine} and {other} is {points}. The interval includes zero, "
-            "so we cannot say which is better."
+            f"Against {other}, {mine} has {points}. The interval includes zero, so we cannot say "
+            "which is better."
         )
     order = "ahead of" if gap.low > 0 else "behind"
     return f"{mine[0].upper()}{mine[1:]} is {order} {other}: {points}."
