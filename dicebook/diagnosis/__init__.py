@@ -60,6 +60,14 @@ def diagnose(
         TypeError: ``logits`` is no floating tensor.
         ValueError: Neither a batch nor counts, or one of ``logits`` and ``targets`` alone; the
             shapes do not belong together; or the targets or counts hold one class only.
+
+    Example:
+        >>> logits = torch.linspace(-2, 2, 128).reshape(64, 2)
+        >>> targets = torch.arange(64) % 8 // 7
+        >>> diagnose(CrossEntropyLoss(), logits, targets).ok
+        True
+        >>> diagnose(lambda *batch: -CrossEntropyLoss()(*batch), logits, targets).ok
+        False
     """
     if (logits is None) != (targets is None) or (logits is None and counts is None):
         raise ValueError("expected logits and targets, or counts, or all three")

@@ -55,6 +55,13 @@ def backward_in_two_passes(
     Raises:
         ValueError: The loss is not at set level, or is a sum of losses, of which each takes two
             passes of its own; or there is no micro-batch.
+
+    Example:
+        >>> model = nn.Linear(4, 2)
+        >>> parts = [(torch.ones(n, 4), torch.arange(n) % 2) for n in (3, 1)]
+        >>> loss = backward_in_two_passes(DiceLoss(), lambda p: (model(p[0]), p[1]), parts)
+        >>> model.weight.grad.shape
+        torch.Size([2, 4])
     """
     loss = unwrapped(loss)
     if not isinstance(loss, SetLoss):

@@ -65,6 +65,11 @@ class WeightedSum(_TwoLosses):
     Raises:
         TypeError: A loss is no module; give a function as a module of its own.
         ValueError: A weight is negative, or both are 0, or a loss has ``reduction="none"``.
+
+    Example:
+        >>> loss = WeightedSum(CrossEntropyLoss(), DiceLoss(), second_weight=0.5)
+        >>> loss(torch.zeros(2, 2), torch.tensor([0, 1]))
+        tensor(0.7931)
     """
 
     def __init__(
@@ -106,6 +111,12 @@ class WarmStart(_TwoLosses):
 
     Raises:
         ValueError: Not ``0 <= start <= end``, or a loss has ``reduction="none"``.
+
+    Example:
+        >>> loss = WarmStart(CrossEntropyLoss(), DiceLoss(), start=100, end=200)
+        >>> loss(torch.zeros(2, 2), torch.tensor([0, 1]))
+        tensor(0.6931)
+        >>> loss.advance()  # after each optimizer step
     """
 
     step: Tensor

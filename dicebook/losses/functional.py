@@ -161,6 +161,10 @@ def log_ratio_weights(counts: Tensor | Sequence[int], K: float = 1.0) -> Tensor:
 
     Raises:
         ValueError: A count is not positive, or ``K`` is so low that a logarithm does not exist.
+
+    Example:
+        >>> log_ratio_weights([90, 10])
+        tensor([0.0458, 1.0000])
     """
     numbers = torch.as_tensor(counts, dtype=torch.float64)
     if numbers.ndim != 1 or numbers.numel() < 2 or not bool((numbers > 0).all()):
@@ -187,6 +191,10 @@ def balanced_weights(counts: Tensor | Sequence[int], power: float = 1.0) -> Tens
 
     Raises:
         ValueError: A count is not positive, or ``power`` is out of range.
+
+    Example:
+        >>> balanced_weights([90, 10])
+        tensor([0.5556, 5.0000])
     """
     check_options(power=power)
     numbers = class_counts(counts).double()

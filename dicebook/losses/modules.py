@@ -234,7 +234,12 @@ def _warn_standing_start() -> None:
 
 @_options_of(functional.cross_entropy)
 class CrossEntropyLoss(Loss):
-    """Cross entropy (Equations 1, 2): `functional.cross_entropy`. Input ``[..., C]``."""
+    """Cross entropy (Equations 1, 2): `functional.cross_entropy`. Input ``[..., C]``.
+
+    Example:
+        >>> CrossEntropyLoss(weight=[1.0, 9.0])(torch.zeros(2, 2), torch.tensor([0, 1]))
+        tensor(3.4657)
+    """
 
     weight: Weight = None
     label_smoothing: float = 0.0
@@ -242,7 +247,13 @@ class CrossEntropyLoss(Loss):
 
 @_options_of(functional.logit_adjusted_cross_entropy)
 class LogitAdjustedCrossEntropyLoss(Loss):
-    """Logit adjustment: `functional.logit_adjusted_cross_entropy`. Input ``[..., C]``."""
+    """Logit adjustment: `functional.logit_adjusted_cross_entropy`. Input ``[..., C]``.
+
+    Example:
+        >>> loss = LogitAdjustedCrossEntropyLoss(counts=[9, 1])
+        >>> loss(torch.zeros(2, 2), torch.tensor([0, 1]))
+        tensor(1.2040)
+    """
 
     counts: Tensor | Sequence[float]
     tau: float = 1.0
@@ -250,7 +261,12 @@ class LogitAdjustedCrossEntropyLoss(Loss):
 
 @_options_of(functional.binary_cross_entropy)
 class BinaryCrossEntropyLoss(Loss):
-    """Binary cross entropy: `functional.binary_cross_entropy`. Input ``[...]``."""
+    """Binary cross entropy: `functional.binary_cross_entropy`. Input ``[...]``.
+
+    Example:
+        >>> BinaryCrossEntropyLoss(pos_weight=9.0)(torch.zeros(2), torch.tensor([0, 1]))
+        tensor(3.4657)
+    """
 
     weight: Weight = None
     pos_weight: Weight | float = None
@@ -258,7 +274,12 @@ class BinaryCrossEntropyLoss(Loss):
 
 @_options_of(functional.focal)
 class FocalLoss(Loss):
-    """Focal loss (Table 2): `functional.focal`. Input ``[..., C]``."""
+    """Focal loss (Table 2): `functional.focal`. Input ``[..., C]``.
+
+    Example:
+        >>> FocalLoss(gamma=2.0)(torch.zeros(2, 3), torch.tensor([0, 2]))
+        tensor(0.4883)
+    """
 
     gamma: float = 2.0
     weight: Weight = None
@@ -266,7 +287,12 @@ class FocalLoss(Loss):
 
 @_options_of(functional.binary_focal)
 class BinaryFocalLoss(Loss):
-    """Focal loss on binary logits: `functional.binary_focal`. Input ``[...]``."""
+    """Focal loss on binary logits: `functional.binary_focal`. Input ``[...]``.
+
+    Example:
+        >>> BinaryFocalLoss(gamma=2.0)(torch.zeros(2), torch.tensor([0, 1]))
+        tensor(0.1733)
+    """
 
     gamma: float = 2.0
     weight: Weight = None
@@ -275,7 +301,13 @@ class BinaryFocalLoss(Loss):
 
 @_options_of(functional.dice)
 class DiceLoss(SetLoss):
-    """Dice loss (Equations 5 to 8): `functional.dice`. Input ``[..., C]``."""
+    """Dice loss (Equations 5 to 8): `functional.dice`. Input ``[..., C]``.
+
+    Example:
+        >>> logits = torch.tensor([[2.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
+        >>> DiceLoss(classes=[1])(logits, torch.tensor([0, 0, 1]))
+        tensor(0.0606)
+    """
 
     level: Level = "set"
     weight: Weight = None
@@ -285,7 +317,14 @@ class DiceLoss(SetLoss):
 
 @_options_of(functional.dice)
 class TverskyLoss(DiceLoss):
-    """Tversky loss (Equations 9, 10): `functional.dice` with two weights. Input ``[..., C]``."""
+    """Tversky loss (Equations 9, 10): `functional.dice` with two weights. Input ``[..., C]``.
+
+    Example:
+        >>> logits = torch.tensor([[2.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
+        >>> loss = TverskyLoss(classes=[1], fp_weight=0.3, fn_weight=0.7)
+        >>> loss(logits, torch.tensor([0, 0, 1]))
+        tensor(0.0424)
+    """
 
     fp_weight: float = 0.5
     fn_weight: float = 0.5
@@ -293,14 +332,25 @@ class TverskyLoss(DiceLoss):
 
 @_options_of(functional.dice)
 class SelfAdjustingDiceLoss(DiceLoss):
-    """The paper's DSC (Equation 12): `functional.dice` with ``alpha``. Input ``[..., C]``."""
+    """The paper's DSC (Equation 12): `functional.dice` with ``alpha``. Input ``[..., C]``.
+
+    Example:
+        >>> logits = torch.tensor([[2.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
+        >>> SelfAdjustingDiceLoss(classes=[1])(logits, torch.tensor([0, 0, 1]))
+        tensor(0.0845)
+    """
 
     alpha: float = 0.1
 
 
 @_options_of(functional.binary_dice)
 class BinaryDiceLoss(SetLoss):
-    """Dice loss of the positive class: `functional.binary_dice`. Input ``[...]``."""
+    """Dice loss of the positive class: `functional.binary_dice`. Input ``[...]``.
+
+    Example:
+        >>> BinaryDiceLoss()(torch.tensor([-2.0, -1.0, 1.0]), torch.tensor([0, 0, 1]))
+        tensor(0.0606)
+    """
 
     collect = staticmethod(functional.binary_dice_statistics)
     level: Level = "set"
@@ -308,7 +358,13 @@ class BinaryDiceLoss(SetLoss):
 
 @_options_of(functional.binary_dice)
 class BinaryTverskyLoss(BinaryDiceLoss):
-    """Tversky loss of the positive class: `functional.binary_dice`. Input ``[...]``."""
+    """Tversky loss of the positive class: `functional.binary_dice`. Input ``[...]``.
+
+    Example:
+        >>> loss = BinaryTverskyLoss(fp_weight=0.3, fn_weight=0.7)
+        >>> loss(torch.tensor([-2.0, -1.0, 1.0]), torch.tensor([0, 0, 1]))
+        tensor(0.0424)
+    """
 
     fp_weight: float = 0.5
     fn_weight: float = 0.5
@@ -316,14 +372,25 @@ class BinaryTverskyLoss(BinaryDiceLoss):
 
 @_options_of(functional.binary_dice)
 class BinarySelfAdjustingDiceLoss(BinaryDiceLoss):
-    """DSC of the positive class: `functional.binary_dice`. Input ``[...]``."""
+    """DSC of the positive class: `functional.binary_dice`. Input ``[...]``.
+
+    Example:
+        >>> loss = BinarySelfAdjustingDiceLoss()
+        >>> loss(torch.tensor([-2.0, -1.0, 1.0]), torch.tensor([0, 0, 1]))
+        tensor(0.0845)
+    """
 
     alpha: float = 0.1
 
 
 @_options_of(functional.multi_label_dice)
 class MultiLabelDiceLoss(SetLoss):
-    """Dice loss of each label: `functional.multi_label_dice`. Input and target ``[..., L]``."""
+    """Dice loss of each label: `functional.multi_label_dice`. Input and target ``[..., L]``.
+
+    Example:
+        >>> MultiLabelDiceLoss()(torch.zeros(2, 3), torch.tensor([[1, 0, 0], [1, 1, 0]]))
+        tensor(0.1714)
+    """
 
     collect = staticmethod(functional.multi_label_dice_statistics)
     average: Average = "macro"
@@ -413,6 +480,12 @@ def make_loss(name: LossName, **options: Unpack[LossOptions]) -> Loss:
     Raises:
         ValueError: An unknown name or option (the message lists the valid ones), a value out of
             range, or ``"wce"`` without ``weight``.
+
+    Example:
+        >>> type(make_loss("dsc", alpha=0.2))
+        <class 'dicebook.losses.modules.SelfAdjustingDiceLoss'>
+        >>> make_loss("binary_fl")(torch.zeros(2), torch.tensor([0, 1]))
+        tensor(0.1733)
     """
     prefix = "binary_" if name == "bce" or name.startswith("binary_") else ""
     known_as = name.removeprefix("binary_")

@@ -45,6 +45,12 @@ class DiceStatistics:
             of gold examples, of the same shape. Tversky's errors are ``Σ q²·(1 − y)``, which is
             ``predicted − overlap + unsure``, and ``Σ (1 − q)²·y``, which is
             ``actual − overlap − unsure``. None is 0, as in the linear form.
+
+    Example:
+        >>> first = dice_statistics(torch.zeros(3, 2), torch.tensor([0, 0, 1]))
+        >>> second = dice_statistics(torch.zeros(1, 2), torch.tensor([1]))
+        >>> (first + second).actual
+        tensor([2., 2.])
     """
 
     overlap: Tensor
@@ -366,6 +372,11 @@ def dice_statistics(
 
     Returns:
         The statistics, ``[C]`` each.
+
+    Example:
+        >>> target = torch.tensor([0, 0, 1])
+        >>> dice_statistics(torch.zeros(3, 2), target, squared=False).overlap
+        tensor([1.0000, 0.5000])
     """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
     rest = mask, sample_weight, ignore_index
@@ -384,7 +395,12 @@ def binary_dice_statistics(
     ignore_index: int = -100,
     ohem_ratio: float | None = None,
 ) -> DiceStatistics:
-    """As `dice_statistics`, with one logit an example; of the positive class alone, ``[1]``."""
+    """As `dice_statistics`, with one logit an example; of the positive class alone, ``[1]``.
+
+    Example:
+        >>> binary_dice_statistics(torch.zeros(3), torch.tensor([0, 0, 1])).actual
+        tensor([1.])
+    """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
     given = (input, target, mask, sample_weight, ignore_index)
     batch = batches.decisions(*given, soft=ohem_ratio is None)
@@ -402,7 +418,12 @@ def multi_label_dice_statistics(
     ignore_index: int = -100,
     ohem_ratio: float | None = None,
 ) -> DiceStatistics:
-    """As `dice_statistics`, with logits and targets ``[..., L]``, each a yes or no; ``[L]``."""
+    """As `dice_statistics`, with logits and targets ``[..., L]``, each a yes or no; ``[L]``.
+
+    Example:
+        >>> multi_label_dice_statistics(torch.zeros(1, 2), torch.tensor([[0, 1]])).actual
+        tensor([0., 1.])
+    """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
     given = (input, target, mask, sample_weight, ignore_index)
     batch = batches.decisions(*given, soft=ohem_ratio is None, labels=True)

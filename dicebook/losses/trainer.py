@@ -50,6 +50,11 @@ class TrainerLoss:
     Raises:
         ValueError: A loss with ``reduction="none"``, or with an ``ignore_index`` other than the
             −100 by which the Trainer counts labels.
+
+    Example:
+        >>> outputs = SimpleNamespace(logits=torch.zeros(1, 4, 2))  # of a model
+        >>> TrainerLoss(DiceLoss())(outputs, torch.tensor([[0, 0, 1, -100]]))
+        tensor(0.2364)
     """
 
     def __init__(
