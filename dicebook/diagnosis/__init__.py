@@ -64,9 +64,11 @@ def diagnose(
     Example:
         >>> logits = torch.linspace(-2, 2, 128).reshape(64, 2)
         >>> targets = torch.arange(64) % 8 // 7
-        >>> diagnose(CrossEntropyLoss(), logits, targets).ok
+        >>> loss = CrossEntropyLoss()
+        >>> diagnose(loss, logits, targets).ok
         True
-        >>> diagnose(lambda *batch: -CrossEntropyLoss()(*batch), logits, targets).ok
+        >>> upside_down = lambda *batch: -loss(*batch)
+        >>> diagnose(upside_down, logits, targets).ok
         False
     """
     if (logits is None) != (targets is None) or (logits is None and counts is None):

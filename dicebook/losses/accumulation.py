@@ -58,8 +58,11 @@ def backward_in_two_passes(
 
     Example:
         >>> model = nn.Linear(4, 2)
-        >>> parts = [(torch.ones(n, 4), torch.arange(n) % 2) for n in (3, 1)]
-        >>> loss = backward_in_two_passes(DiceLoss(), lambda p: (model(p[0]), p[1]), parts)
+        >>> target = torch.tensor([0, 1])
+        >>> parts = [torch.ones(2, 4), torch.zeros(2, 4)]
+        >>> loss = backward_in_two_passes(
+        ...     DiceLoss(), lambda part: (model(part), target), parts
+        ... )
         >>> model.weight.grad.shape
         torch.Size([2, 4])
     """

@@ -67,7 +67,8 @@ class WeightedSum(_TwoLosses):
         ValueError: A weight is negative, or both are 0, or a loss has ``reduction="none"``.
 
     Example:
-        >>> loss = WeightedSum(CrossEntropyLoss(), DiceLoss(), second_weight=0.5)
+        >>> first, second = CrossEntropyLoss(), DiceLoss()
+        >>> loss = WeightedSum(first, second, second_weight=0.5)
         >>> loss(torch.zeros(2, 2), torch.tensor([0, 1]))
         tensor(0.7931)
     """
@@ -113,7 +114,8 @@ class WarmStart(_TwoLosses):
         ValueError: Not ``0 <= start <= end``, or a loss has ``reduction="none"``.
 
     Example:
-        >>> loss = WarmStart(CrossEntropyLoss(), DiceLoss(), start=100, end=200)
+        >>> first, second = CrossEntropyLoss(), DiceLoss()
+        >>> loss = WarmStart(first, second, start=100, end=200)
         >>> loss(torch.zeros(2, 2), torch.tensor([0, 1]))
         tensor(0.6931)
         >>> loss.advance()  # after each optimizer step

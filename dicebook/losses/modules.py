@@ -237,7 +237,8 @@ class CrossEntropyLoss(Loss):
     """Cross entropy (Equations 1, 2): `functional.cross_entropy`. Input ``[..., C]``.
 
     Example:
-        >>> CrossEntropyLoss(weight=[1.0, 9.0])(torch.zeros(2, 2), torch.tensor([0, 1]))
+        >>> loss = CrossEntropyLoss(weight=[1.0, 9.0])
+        >>> loss(torch.zeros(2, 2), torch.tensor([0, 1]))
         tensor(3.4657)
     """
 
@@ -264,7 +265,8 @@ class BinaryCrossEntropyLoss(Loss):
     """Binary cross entropy: `functional.binary_cross_entropy`. Input ``[...]``.
 
     Example:
-        >>> BinaryCrossEntropyLoss(pos_weight=9.0)(torch.zeros(2), torch.tensor([0, 1]))
+        >>> loss = BinaryCrossEntropyLoss(pos_weight=9.0)
+        >>> loss(torch.zeros(2), torch.tensor([0, 1]))
         tensor(3.4657)
     """
 
@@ -277,7 +279,8 @@ class FocalLoss(Loss):
     """Focal loss (Table 2): `functional.focal`. Input ``[..., C]``.
 
     Example:
-        >>> FocalLoss(gamma=2.0)(torch.zeros(2, 3), torch.tensor([0, 2]))
+        >>> loss = FocalLoss(gamma=2.0)
+        >>> loss(torch.zeros(2, 3), torch.tensor([0, 2]))
         tensor(0.4883)
     """
 
@@ -290,7 +293,8 @@ class BinaryFocalLoss(Loss):
     """Focal loss on binary logits: `functional.binary_focal`. Input ``[...]``.
 
     Example:
-        >>> BinaryFocalLoss(gamma=2.0)(torch.zeros(2), torch.tensor([0, 1]))
+        >>> loss = BinaryFocalLoss(gamma=2.0)
+        >>> loss(torch.zeros(2), torch.tensor([0, 1]))
         tensor(0.1733)
     """
 
@@ -304,8 +308,10 @@ class DiceLoss(SetLoss):
     """Dice loss (Equations 5 to 8): `functional.dice`. Input ``[..., C]``.
 
     Example:
-        >>> logits = torch.tensor([[2.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
-        >>> DiceLoss(classes=[1])(logits, torch.tensor([0, 0, 1]))
+        >>> margins = torch.tensor([-2.0, -1.0, 1.0])
+        >>> logits = torch.stack([-margins, 0 * margins], 1)
+        >>> loss = DiceLoss(classes=[1])
+        >>> loss(logits, torch.tensor([0, 0, 1]))
         tensor(0.0606)
     """
 
@@ -320,10 +326,11 @@ class TverskyLoss(DiceLoss):
     """Tversky loss (Equations 9, 10): `functional.dice` with two weights. Input ``[..., C]``.
 
     Example:
-        >>> logits = torch.tensor([[2.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
-        >>> loss = TverskyLoss(classes=[1], fp_weight=0.3, fn_weight=0.7)
+        >>> margins = torch.tensor([-2.0, -1.0, 1.0])
+        >>> logits = torch.stack([-margins, 0 * margins], 1)
+        >>> loss = TverskyLoss(fp_weight=0.3, fn_weight=0.7)
         >>> loss(logits, torch.tensor([0, 0, 1]))
-        tensor(0.0424)
+        tensor(0.0365)
     """
 
     fp_weight: float = 0.5
@@ -335,8 +342,10 @@ class SelfAdjustingDiceLoss(DiceLoss):
     """The paper's DSC (Equation 12): `functional.dice` with ``alpha``. Input ``[..., C]``.
 
     Example:
-        >>> logits = torch.tensor([[2.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
-        >>> SelfAdjustingDiceLoss(classes=[1])(logits, torch.tensor([0, 0, 1]))
+        >>> margins = torch.tensor([-2.0, -1.0, 1.0])
+        >>> logits = torch.stack([-margins, 0 * margins], 1)
+        >>> loss = SelfAdjustingDiceLoss(classes=[1])
+        >>> loss(logits, torch.tensor([0, 0, 1]))
         tensor(0.0845)
     """
 
@@ -348,7 +357,9 @@ class BinaryDiceLoss(SetLoss):
     """Dice loss of the positive class: `functional.binary_dice`. Input ``[...]``.
 
     Example:
-        >>> BinaryDiceLoss()(torch.tensor([-2.0, -1.0, 1.0]), torch.tensor([0, 0, 1]))
+        >>> logits = torch.tensor([-2.0, -1.0, 1.0])
+        >>> loss = BinaryDiceLoss()
+        >>> loss(logits, torch.tensor([0, 0, 1]))
         tensor(0.0606)
     """
 
@@ -361,9 +372,10 @@ class BinaryTverskyLoss(BinaryDiceLoss):
     """Tversky loss of the positive class: `functional.binary_dice`. Input ``[...]``.
 
     Example:
-        >>> loss = BinaryTverskyLoss(fp_weight=0.3, fn_weight=0.7)
-        >>> loss(torch.tensor([-2.0, -1.0, 1.0]), torch.tensor([0, 0, 1]))
-        tensor(0.0424)
+        >>> logits = torch.tensor([-2.0, -1.0, 1.0])
+        >>> loss = BinaryTverskyLoss(fp_weight=0.3)
+        >>> loss(logits, torch.tensor([0, 0, 1]))
+        tensor(0.0346)
     """
 
     fp_weight: float = 0.5
@@ -375,8 +387,9 @@ class BinarySelfAdjustingDiceLoss(BinaryDiceLoss):
     """DSC of the positive class: `functional.binary_dice`. Input ``[...]``.
 
     Example:
+        >>> logits = torch.tensor([-2.0, -1.0, 1.0])
         >>> loss = BinarySelfAdjustingDiceLoss()
-        >>> loss(torch.tensor([-2.0, -1.0, 1.0]), torch.tensor([0, 0, 1]))
+        >>> loss(logits, torch.tensor([0, 0, 1]))
         tensor(0.0845)
     """
 
@@ -388,7 +401,8 @@ class MultiLabelDiceLoss(SetLoss):
     """Dice loss of each label: `functional.multi_label_dice`. Input and target ``[..., L]``.
 
     Example:
-        >>> MultiLabelDiceLoss()(torch.zeros(2, 3), torch.tensor([[1, 0, 0], [1, 1, 0]]))
+        >>> target = torch.tensor([[1, 0, 0], [1, 1, 0]])
+        >>> MultiLabelDiceLoss()(torch.zeros(2, 3), target)
         tensor(0.1714)
     """
 
@@ -482,10 +496,9 @@ def make_loss(name: LossName, **options: Unpack[LossOptions]) -> Loss:
             range, or ``"wce"`` without ``weight``.
 
     Example:
-        >>> type(make_loss("dsc", alpha=0.2))
-        <class 'dicebook.losses.modules.SelfAdjustingDiceLoss'>
-        >>> make_loss("binary_fl")(torch.zeros(2), torch.tensor([0, 1]))
-        tensor(0.1733)
+        >>> loss = make_loss("binary_fl", gamma=1.0)
+        >>> loss(torch.zeros(2), torch.tensor([0, 1]))
+        tensor(0.3466)
     """
     prefix = "binary_" if name == "bce" or name.startswith("binary_") else ""
     known_as = name.removeprefix("binary_")

@@ -47,10 +47,11 @@ class DiceStatistics:
             ``actual − overlap − unsure``. None is 0, as in the linear form.
 
     Example:
-        >>> first = dice_statistics(torch.zeros(3, 2), torch.tensor([0, 0, 1]))
-        >>> second = dice_statistics(torch.zeros(1, 2), torch.tensor([1]))
-        >>> (first + second).actual
-        tensor([2., 2.])
+        >>> logits = torch.zeros(3, 2)
+        >>> first = dice_statistics(logits, torch.tensor([0, 0, 1]))
+        >>> other = dice_statistics(logits, torch.tensor([1, 1, 1]))
+        >>> (first + other).actual
+        tensor([2., 4.])
     """
 
     overlap: Tensor
@@ -375,8 +376,8 @@ def dice_statistics(
 
     Example:
         >>> target = torch.tensor([0, 0, 1])
-        >>> dice_statistics(torch.zeros(3, 2), target, squared=False).overlap
-        tensor([1.0000, 0.5000])
+        >>> dice_statistics(torch.zeros(3, 2), target).actual
+        tensor([2., 1.])
     """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
     rest = mask, sample_weight, ignore_index
@@ -398,7 +399,8 @@ def binary_dice_statistics(
     """As `dice_statistics`, with one logit an example; of the positive class alone, ``[1]``.
 
     Example:
-        >>> binary_dice_statistics(torch.zeros(3), torch.tensor([0, 0, 1])).actual
+        >>> target = torch.tensor([0, 0, 1])
+        >>> binary_dice_statistics(torch.zeros(3), target).actual
         tensor([1.])
     """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
@@ -421,7 +423,8 @@ def multi_label_dice_statistics(
     """As `dice_statistics`, with logits and targets ``[..., L]``, each a yes or no; ``[L]``.
 
     Example:
-        >>> multi_label_dice_statistics(torch.zeros(1, 2), torch.tensor([[0, 1]])).actual
+        >>> logits, target = torch.zeros(1, 2), torch.tensor([[0, 1]])
+        >>> multi_label_dice_statistics(logits, target).actual
         tensor([0., 1.])
     """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)

@@ -52,8 +52,9 @@ class TrainerLoss:
             −100 by which the Trainer counts labels.
 
     Example:
-        >>> outputs = SimpleNamespace(logits=torch.zeros(1, 4, 2))  # of a model
-        >>> TrainerLoss(DiceLoss())(outputs, torch.tensor([[0, 0, 1, -100]]))
+        >>> outputs = SimpleNamespace(logits=torch.zeros(1, 4, 2))
+        >>> labels = torch.tensor([[0, 0, 1, -100]])
+        >>> TrainerLoss(DiceLoss())(outputs, labels)
         tensor(0.2364)
     """
 
