@@ -31,11 +31,11 @@ def of_tags(corpus: DatasetDict, *, by_word: bool) -> dict[str, Scores]:
     score = tagging.score_words if by_word else tagging.score
     commonest = commonest_tag(train)
     if by_word:
-        found = tags_by_dictionary(train, test)
+        predicted = tags_by_dictionary(train, test)
     else:
-        found = entities_by_dictionary(train, test, other=commonest, longest=LONGEST)
+        predicted = entities_by_dictionary(train, test, other=commonest, longest=LONGEST)
     most = [[commonest] * len(tokens) for tokens in test["tokens"]]
-    return {"majority": score(test["tags"], most), "dictionary": score(test["tags"], found)}
+    return {"majority": score(test["tags"], most), "dictionary": score(test["tags"], predicted)}
 
 
 def of_labels(corpus: DatasetDict) -> dict[str, Scores]:
@@ -45,19 +45,19 @@ def of_labels(corpus: DatasetDict) -> dict[str, Scores]:
     share of the words that they have in common, with the best F1 in training.
     """
     train, test = corpus["train"], corpus["test"]
-    gold, seen = list(test["label"]), list(train["label"])
+    gold, train_labels = list(test["label"]), list(train["label"])
     if "sentence" in train.column_names:
         words = CountVectorizer(token_pattern=r"\S+")
         counts = words.fit_transform(train["sentence"][:])
-        model = MultinomialNB().fit(counts, seen)
-        found = model.predict(words.transform(test["sentence"][:])).tolist()
+        model = MultinomialNB().fit(counts, train_labels)
+        predicted = model.predict(words.transform(test["sentence"][:])).tolist()
     else:
-        least = thresholds.best_f1(_overlap(train), seen, sum(seen))
-        found = (_overlap(test) > least).astype(int).tolist()
-    most = [Counter(seen).most_common(1)[0][0]] * len(gold)
-    if max(seen) == 1:  # F1 is of label 1: the least that says anything is to say it always
+        least = thresholds.best_f1(_overlap(train), train_labels, sum(train_labels))
+        predicted = (_overlap(test) > least).astype(int).tolist()
+    most = [Counter(train_labels).most_common(1)[0][0]] * len(gold)
+    if max(train_labels) == 1:  # F1 is of label 1: the least that says anything is to say it always
         most = [1] * len(gold)
-    return {"majority": pairs.score(gold, most), "dictionary": pairs.score(gold, found)}
+    return {"majority": pairs.score(gold, most), "dictionary": pairs.score(gold, predicted)}
 
 
 def _overlap(split: Any) -> np.ndarray:

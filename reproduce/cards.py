@@ -25,11 +25,11 @@ class CardError(ValueError):
     """More cards are asked for than there are."""
 
 
-def cards(wanted: int | None = None, environment: Mapping[str, str] | None = None) -> list[str]:
+def cards(count: int | None = None, environment: Mapping[str, str] | None = None) -> list[str]:
     """The GPUs that runs may take: as ``CUDA_VISIBLE_DEVICES`` lists them, else all there are.
 
     Args:
-        wanted: how many of them; None for all, 0 for none.
+        count: how many of them; None for all, 0 for none.
         environment: the environment's variables; None for this process's.
 
     Raises:
@@ -42,9 +42,9 @@ def cards(wanted: int | None = None, environment: Mapping[str, str] | None = Non
         there = [str(number) for number in range(torch.cuda.device_count())]
     else:
         there = [name.strip() for name in listed.split(",") if name.strip() not in ("", "-1")]
-    if wanted is not None and wanted > len(there):
-        raise CardError(f"GPUS={wanted}: expected at most {len(there)}, the GPUs that are here")
-    return there if wanted is None else there[:wanted]
+    if count is not None and count > len(there):
+        raise CardError(f"GPUS={count}: expected at most {len(there)}, the GPUs that are here")
+    return there if count is None else there[:count]
 
 
 def driver() -> str:
@@ -52,8 +52,8 @@ def driver() -> str:
     if not shutil.which("nvidia-smi"):
         return ""
     command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    said = subprocess.run(command, capture_output=True, text=True, check=False)
-    return said.stdout.split("\n")[0].strip() if said.returncode == 0 else ""
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    return process.stdout.split("\n")[0].strip() if process.returncode == 0 else ""
 
 
 def why_none() -> str:

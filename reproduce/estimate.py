@@ -55,13 +55,13 @@ class Shape(NamedTuple):
 
 def shape_of(job: grid.Job) -> Shape:
     """A job's encoder, how many of its layers are frozen, its batch and an input's usual length."""
-    given = job.parameters
+    parameters = job.parameters
     return Shape(
-        given["encoder"],
-        given["habits"].get("frozen_layers", 0),
-        given["batch_size"] // division_of(job).parts,
-        min(given["max_length"], _length(job)),
-        given.get("precision", "auto"),
+        parameters["encoder"],
+        parameters["habits"].get("frozen_layers", 0),
+        parameters["batch_size"] // division_of(job).parts,
+        min(parameters["max_length"], _length(job)),
+        parameters.get("precision", "auto"),
     )
 
 
@@ -72,14 +72,14 @@ def division_of(job: grid.Job, card: float = CARD) -> memory.Division:
         job: the job.
         card: gigabytes of the card.
     """
-    given = job.parameters
+    parameters = job.parameters
     return memory.divided(
-        memory.SIZES[given["encoder"]],
-        given["batch_size"],
-        given["max_length"],
+        memory.SIZES[parameters["encoder"]],
+        parameters["batch_size"],
+        parameters["max_length"],
         memory.USED * card,
-        whole=memory.is_whole(given["system"], given["loss"]),
-        half=given.get("precision") != "fp32",
+        whole=memory.is_whole(parameters["system"], parameters["loss"]),
+        half=parameters.get("precision") != "fp32",
     )
 
 
@@ -91,12 +91,14 @@ def _length(job: grid.Job) -> int:
 
 def million_tokens(job: grid.Job) -> float:
     """The sub-words that a job trains on, in millions."""
-    given = job.parameters
-    corpus = CORPORA[given["corpus"]]
-    wanted = given.get("train_size") or 0
-    known = corpus.examples or wanted
-    examples = min(known, wanted or known) * (corpus.types if given["system"] == "mrc" else 1)
-    return examples * _length(job) * given["epochs"] / 1e6
+    parameters = job.parameters
+    corpus = CORPORA[parameters["corpus"]]
+    train_size = parameters.get("train_size") or 0
+    known = corpus.examples or train_size
+    examples = min(known, train_size or known) * (
+        corpus.types if parameters["system"] == "mrc" else 1
+    )
+    return examples * _length(job) * parameters["epochs"] / 1e6
 
 
 def cost(jobs: Sequence[grid.Job], speed: Callable[[Shape], float]) -> Cost:
@@ -190,28 +192,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--corpora", default="", help="only these, with commas between")
     parser.add_argument("--losses", default="", help="only these, with commas between")
     parser.add_argument("--speed", type=float, default=None, help="sub-words a second, if known")
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     try:
-        corpora, losses = (t.split(",") if t else [] for t in (given.corpora, given.losses))
-        wanted = grid.only(grid.jobs(given.table, given.profile, corpora), corpora, losses)
+        corpora, losses = (t.split(",") if t else [] for t in (args.corpora, args.losses))
+        jobs = grid.only(grid.jobs(args.table, args.profile, corpora), corpora, losses)
     except grid.GridError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    shapes = dict.fromkeys(map(shape_of, wanted))
+    shapes = dict.fromkeys(map(shape_of, jobs))
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "the CPU"
-    speeds = {each: given.speed or measured(each) for each in shapes}
+    speeds = {each: args.speed or measured(each) for each in shapes}
     for (name, frozen, batch, length, _), speed in speeds.items():
-        how = "as given" if given.speed else f"measured on {device}"
+        how = "as given" if args.speed else f"measured on {device}"
         part = f", {frozen} layers frozen" if frozen else ""
         inputs = f"{batch} inputs of {length} sub-words"
         print(f"{name}{part}, {inputs}: {speed:,.0f} sub-words a second, {how}")
-    total = cost(wanted, lambda shape: speeds[shape])
+    total = cost(jobs, lambda shape: speeds[shape])
     print(
-        f"Table {given.table}, profile {given.profile}: {total.runs} runs, about {total.hours:.1f} "
+        f"Table {args.table}, profile {args.profile}: {total.runs} runs, about {total.hours:.1f} "
         f"hours one after the other, {total.gigabytes:.1f} GB of checkpoints for each run at a time"
     )
     data = Path(data_folder())
-    if absent := grid.missing(wanted, data):
+    if absent := grid.missing(jobs, data):
         print(f"Not in {data}:\n{grid.how_to_get(absent, data)}")
     return 0
 

@@ -53,12 +53,12 @@ CLOSE = 1e-3
 Step = Callable[[argparse.Namespace], dict[str, Any]]
 
 
-def device(given: argparse.Namespace) -> dict[str, Any]:
+def device(args: argparse.Namespace) -> dict[str, Any]:
     """What the device is."""
-    found: dict[str, Any] = {"device": given.device, "torch": torch.__version__}
-    if given.device == "cuda":
+    info: dict[str, Any] = {"device": args.device, "torch": torch.__version__}
+    if args.device == "cuda":
         facts = torch.cuda.get_device_properties(0)
-        found |= {
+        info |= {
             "name": facts.name,
             "gigabytes": round(facts.total_memory / 1e9, 1),
             "capability": f"{facts.major}.{facts.minor}",
@@ -67,10 +67,10 @@ def device(given: argparse.Namespace) -> dict[str, Any]:
             "driver": driver(),
             "bf16": torch.cuda.is_bf16_supported(including_emulation=False),
         }
-    return found
+    return info
 
 
-def smoke(given: argparse.Namespace) -> dict[str, Any]:
+def smoke(args: argparse.Namespace) -> dict[str, Any]:
     """Every system with cross entropy and dice, on the device and on the CPU."""
     rows = []
     for table, system in SYSTEMS:
@@ -81,7 +81,7 @@ def smoke(given: argparse.Namespace) -> dict[str, Any]:
             here = systems.run({**job, "device": "cpu", "precision": "fp32"})
             row = {"corpus": job["corpus"], "system": system, "loss": loss}
             for precision in ("fp32", "auto"):
-                there = systems.run({**job, "device": given.device, "precision": precision})
+                there = systems.run({**job, "device": args.device, "precision": precision})
                 measured, last = there["measured"], there["history"][-1]["validation_loss"]
                 row |= {
                     f"validation loss, {precision}": last,
@@ -93,43 +93,43 @@ def smoke(given: argparse.Namespace) -> dict[str, Any]:
     return {"rows": rows}
 
 
-def losses(given: argparse.Namespace) -> dict[str, Any]:
+def losses(args: argparse.Namespace) -> dict[str, Any]:
     """Milliseconds of forward and backward of each loss, as it is and compiled.
 
     The ratios are to torch's own cross entropy.
     """
-    logits = torch.randn(SHAPE, device=given.device, requires_grad=True)
-    target = torch.randint(SHAPE[1], SHAPE[:1], device=given.device)
+    logits = torch.randn(SHAPE, device=args.device, requires_grad=True)
+    target = torch.randint(SHAPE[1], SHAPE[:1], device=args.device)
     work: dict[str, Any] = {"logits": logits, "target": target}
     statement = "loss(logits, target).backward()"
     rows: list[dict[str, Any]] = []
-    for name, loss in _timed(given.device).items():
+    for name, loss in _timed(args.device).items():
         work["loss"] = loss
-        rows.append({"loss": name, "milliseconds": _milliseconds(statement, work, given.seconds)})
-        if given.compile and name in COMPILED:
+        rows.append({"loss": name, "milliseconds": _milliseconds(statement, work, args.seconds)})
+        if args.compile and name in COMPILED:
             work["loss"] = torch.compile(loss)
-            compiled = _milliseconds(statement, work, given.seconds)
+            compiled = _milliseconds(statement, work, args.seconds)
             rows[-1]["milliseconds, compiled"] = compiled
     for row in rows:
         row["ratio"] = row["milliseconds"] / rows[0]["milliseconds"]
     return {"shape": list(SHAPE), "rows": rows}
 
 
-def step(given: argparse.Namespace) -> dict[str, Any]:
+def step(args: argparse.Namespace) -> dict[str, Any]:
     """Milliseconds of a training step with each loss, as it is and compiled as a whole."""
     from transformers import BertConfig, BertForTokenClassification
 
     width = STEP["hidden_size"]
     sizes = {**STEP, "intermediate_size": 4 * width, "num_labels": SHAPE[1]}
-    model = BertForTokenClassification(BertConfig.from_dict(sizes)).to(given.device)
+    model = BertForTokenClassification(BertConfig.from_dict(sizes)).to(args.device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6)
     # On a CPU that many sub-words would take minutes; there it only shows that it runs.
-    shape = (32, SHAPE[0] // 32) if given.device == "cuda" else (1, 8)
-    ids = torch.randint(1000, 20_000, shape, device=given.device)
-    target = torch.randint(SHAPE[1], (ids.numel(),), device=given.device)
+    shape = (32, SHAPE[0] // 32) if args.device == "cuda" else (1, 8)
+    ids = torch.randint(1000, 20_000, shape, device=args.device)
+    target = torch.randint(SHAPE[1], (ids.numel(),), device=args.device)
 
     def forward(loss: Callable[..., torch.Tensor]) -> torch.Tensor:
-        with torch.autocast(given.device, torch.bfloat16):
+        with torch.autocast(args.device, torch.bfloat16):
             logits = model(input_ids=ids).logits
         return loss(logits.flatten(0, 1), target)
 
@@ -139,13 +139,13 @@ def step(given: argparse.Namespace) -> dict[str, Any]:
         optimizer.zero_grad()
 
     rows: list[dict[str, Any]] = []
-    for name, loss in _timed(given.device).items():
+    for name, loss in _timed(args.device).items():
         work: dict[str, Any] = {"train": train, "of": forward, "loss": loss}
-        taken = _milliseconds("train(of, loss)", work, given.seconds)
+        taken = _milliseconds("train(of, loss)", work, args.seconds)
         rows.append({"loss": name, "milliseconds": taken})
-        if given.compile and name in COMPILED_STEPS:
+        if args.compile and name in COMPILED_STEPS:
             work["of"] = torch.compile(forward)
-            compiled = _milliseconds("train(of, loss)", work, given.seconds)
+            compiled = _milliseconds("train(of, loss)", work, args.seconds)
             rows[-1]["milliseconds, compiled"] = compiled
     for row in rows:
         row["more than cross entropy"] = row["milliseconds"] - rows[0]["milliseconds"]
@@ -166,14 +166,14 @@ def _milliseconds(statement: str, work: dict[str, Any], seconds: float) -> float
     return 1e3 * timer.blocked_autorange(min_run_time=seconds).median
 
 
-def speed(given: argparse.Namespace) -> dict[str, Any]:
+def speed(args: argparse.Namespace) -> dict[str, Any]:
     """Milliseconds of a training step of an encoder with random weights, by its sub-words."""
     rows = []
-    for encoder in given.sizes:
+    for encoder in args.sizes:
         for precision in ("bf16", "fp32"):
-            for inputs in INPUTS if given.device == "cuda" else INPUTS[:1]:
+            for inputs in INPUTS if args.device == "cuda" else INPUTS[:1]:
                 shape = estimate.Shape(encoder, 0, inputs, LENGTH, precision)
-                a_second = estimate.measured(shape, device=given.device, seconds=given.seconds)
+                a_second = estimate.measured(shape, device=args.device, seconds=args.seconds)
                 rows.append(
                     {
                         "encoder": encoder,
@@ -186,7 +186,7 @@ def speed(given: argparse.Namespace) -> dict[str, Any]:
     return {"rows": rows}
 
 
-def batch(given: argparse.Namespace) -> dict[str, Any]:
+def batch(args: argparse.Namespace) -> dict[str, Any]:
     """MRPC's rows of Table 7 with cross entropy and dice, a step's batch whole and in parts of 4.
 
     The losses of all steps must agree, for which dropout is off; the speeds need not.
@@ -204,8 +204,8 @@ def batch(given: argparse.Namespace) -> dict[str, Any]:
                 {
                     **job,
                     **PARTED,
-                    "encoder": given.encoder,
-                    "device": given.device,
+                    "encoder": args.encoder,
+                    "device": args.device,
                     "batch_size": part,
                     "gradient_accumulation": rows_a_step // part,
                     "habits": {
@@ -219,23 +219,23 @@ def batch(given: argparse.Namespace) -> dict[str, Any]:
                     },
                 }
             )
-            seen = [entry["loss"] for entry in record["history"]]
-            whole = whole or seen
-            apart = [abs(a - b) / abs(b) for a, b in zip(seen, whole, strict=True)]
+            step_losses = [entry["loss"] for entry in record["history"]]
+            whole = whole or step_losses
+            apart = [abs(a - b) / abs(b) for a, b in zip(step_losses, whole, strict=True)]
             measured = record["measured"]
             rows.append(
                 {
                     "loss": job["loss"],
                     "pairs a step": rows_a_step,
                     "parts": rows_a_step // part,
-                    "first loss": seen[0],
-                    "last loss": seen[-1],
+                    "first loss": step_losses[0],
+                    "last loss": step_losses[-1],
                     "from the whole, first": apart[0],
                     "from the whole, most": max(apart),
                     "milliseconds a step": 1e3 * measured["seconds_per_step"],
                     "sub-words a second": measured["tokens_per_second"],
                     "peak memory, MB": measured["peak_memory_bytes"] / 1e6,
-                    "losses": seen,
+                    "losses": step_losses,
                 }
             )
     most = max(row["from the whole, most"] for row in rows)
@@ -243,20 +243,20 @@ def batch(given: argparse.Namespace) -> dict[str, Any]:
     return {"ended": ended, "allowed": CLOSE, "precision": job["precision"], "rows": rows}
 
 
-def table(given: argparse.Namespace) -> dict[str, Any]:
+def table(args: argparse.Namespace) -> dict[str, Any]:
     """A table of the profile laptop, as `make reproduce` makes it."""
-    wanted = [given.table] if given.table else TABLES
+    tables = [args.table] if args.table else TABLES
     data = data_folder()
-    there = [n for n in wanted if not grid.missing(grid.jobs(n, given.profile), data)]
+    there = [n for n in tables if not grid.missing(grid.jobs(n, args.profile), data)]
     if not there:
         return {
-            "left out": f"the corpora of Tables {', '.join(map(str, wanted))} are not in {data}"
+            "left out": f"the corpora of Tables {', '.join(map(str, tables))} are not in {data}"
         }
-    out = given.out / "tables"
+    out = args.out / "tables"
     command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "reproduce" / "Snakefile"]
     command += ["--cores", str(os.cpu_count() or 1), "--keep-going", "--rerun-incomplete"]
-    command += ["--config", f"table={there[0]}", f"profile={given.profile}", f"out={out}"]
-    command += ["gpus=0"] if given.device == "cpu" else []
+    command += ["--config", f"table={there[0]}", f"profile={args.profile}", f"out={out}"]
+    command += ["gpus=0"] if args.device == "cpu" else []
     subprocess.run(list(map(str, command)), check=True)
     records = runs.read_records(out / f"table{there[0]}.jsonl")
     devices = sorted({record["measured"]["device"] for record in records})
@@ -298,30 +298,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=1.0, help="for which each speed is timed")
     parser.add_argument("--no-compile", dest="compile", action="store_false", help="in no form")
     parser.add_argument("--out", type=Path, default=Path("runs/gpu"))
-    given = parser.parse_args(arguments)
-    if given.device == "cuda" and not torch.cuda.is_available():
+    args = parser.parse_args(arguments)
+    if args.device == "cuda" and not torch.cuda.is_available():
         print(f"error: {why_none()}. --device cpu tries the script out.", file=sys.stderr)
         return 2
     record: dict[str, Any] = {"versions": runs.versions(), "steps": {}}
-    for name in given.only:
+    for name in args.only:
         print(f"== {name}", flush=True)
         start = time.perf_counter()
         try:
-            found: dict[str, Any] = {"ended": "well", **STEPS[name](given)}
+            result: dict[str, Any] = {"ended": "well", **STEPS[name](args)}
         except Exception as error:  # the next step may tell more
-            found = {"ended": "badly", "error": repr(error), "trace": traceback.format_exc()}
-            print(found["trace"], file=sys.stderr)
-        record["steps"][name] = {**found, "wall seconds": round(time.perf_counter() - start, 1)}
-        runs.write_json(given.out / "record.json", record)
-        _show(found)
-    bad = [name for name, found in record["steps"].items() if found["ended"] == "badly"]
-    said = f"failed: {', '.join(bad)}" if bad else "all went well"
-    print(f"{given.out / 'record.json'}: {said}")
+            result = {"ended": "badly", "error": repr(error), "trace": traceback.format_exc()}
+            print(result["trace"], file=sys.stderr)
+        record["steps"][name] = {**result, "wall seconds": round(time.perf_counter() - start, 1)}
+        runs.write_json(args.out / "record.json", record)
+        _show(result)
+    bad = [name for name, result in record["steps"].items() if result["ended"] == "badly"]
+    outcome = f"failed: {', '.join(bad)}" if bad else "all went well"
+    print(f"{args.out / 'record.json'}: {outcome}")
     return 1 if bad else 0
 
 
-def _show(found: dict[str, Any]) -> None:
-    rows = found.get("rows")
+def _show(result: dict[str, Any]) -> None:
+    rows = result.get("rows")
     if rows:
         print(
             pd.DataFrame(rows)
@@ -331,7 +331,7 @@ def _show(found: dict[str, Any]) -> None:
             flush=True,
         )
     else:
-        facts = {k: v for k, v in found.items() if k != "trace"}
+        facts = {k: v for k, v in result.items() if k != "trace"}
         print("\n".join(f"{key}: {value}" for key, value in facts.items()), flush=True)
 
 

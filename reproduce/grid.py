@@ -66,9 +66,9 @@ def comparisons(
     if profile not in PROFILES:
         raise GridError(f"expected a profile of {', '.join(PROFILES)}; got {profile!r}")
     return tuple(
-        found
+        trained
         for comparison in of_table(table)
-        for found in PROFILES[profile].of(comparison, corpora)
+        for trained in PROFILES[profile].of(comparison, corpora)
     )
 
 
@@ -89,7 +89,7 @@ def jobs(table: int, profile: str = "default", corpora: Sequence[str] = ()) -> l
     Raises:
         GridError: naming the tables or profiles there are.
     """
-    found: dict[str, Job] = {}
+    by_name: dict[str, Job] = {}
     trained = comparisons(table, profile, tuple(corpora))
     for seed in range(PROFILES[profile].seeds):
         for comparison in trained:
@@ -117,8 +117,8 @@ def jobs(table: int, profile: str = "default", corpora: Sequence[str] = ()) -> l
                     "script": comparison.script,
                 }
                 job = Job(comparison, f"{comparison.corpus}/{model}/{label}/{seed}", parameters)
-                found.setdefault(job.name, job)  # comparisons of a table may share a stand-in
-    return list(found.values())
+                by_name.setdefault(job.name, job)  # comparisons of a table may share a stand-in
+    return list(by_name.values())
 
 
 def printed(parameters: Mapping[str, Any]) -> paper.Row | None:
@@ -135,14 +135,14 @@ def printed(parameters: Mapping[str, Any]) -> paper.Row | None:
     return table.row(corpus, parameters["backbone"], parameters["loss"], variant)
 
 
-def missing(wanted: Iterable[Job], data: Path) -> list[str]:
+def missing(table_jobs: Iterable[Job], data: Path) -> list[str]:
     """The corpora that are not prepared in a folder.
 
     Args:
-        wanted: the jobs.
+        table_jobs: the jobs.
         data: the folder of the corpora.
     """
-    names = dict.fromkeys(job.parameters["corpus"] for job in wanted)
+    names = dict.fromkeys(job.parameters["corpus"] for job in table_jobs)
     real = [name for name in names if not name.startswith("embedded-")]
     return [name for name in real if not (data / name / "card.json").is_file()]
 
@@ -164,35 +164,35 @@ def _how(name: str, data: Path) -> str:
 
 
 def only(
-    wanted: Sequence[Job], corpora: Sequence[str] = (), losses: Sequence[str] = ()
+    table_jobs: Sequence[Job], corpora: Sequence[str] = (), losses: Sequence[str] = ()
 ) -> list[Job]:
     """The jobs of some corpora and losses; none is all.
 
     Raises:
         GridError: there are no jobs, or one of ``corpora`` or ``losses`` is none of theirs.
     """
-    if not wanted:
+    if not table_jobs:
         raise GridError(
             "the profile trains nothing of this table, see docs/reproduced.md for the reason; "
             "expected PROFILE=paper, or corpora of the paper by name, as CORPORA=qqp_original"
         )
-    found = list(wanted)
+    selected = list(table_jobs)
     for what, names in (("corpus", corpora), ("loss", losses)):
-        there = list(dict.fromkeys(job.parameters[what] for job in wanted))
+        there = list(dict.fromkeys(job.parameters[what] for job in table_jobs))
         if unknown := [name for name in names if name not in there]:
             many = {"corpus": "corpora", "loss": "losses"}[what]
             raise GridError(f"expected {many} of {', '.join(there)}; got {', '.join(unknown)}")
-        found = [job for job in found if not names or job.parameters[what] in names]
-    return found
+        selected = [job for job in selected if not names or job.parameters[what] in names]
+    return selected
 
 
 def runnable(
-    wanted: Sequence[Job], data: Path, corpora: Sequence[str] = (), losses: Sequence[str] = ()
+    table_jobs: Sequence[Job], data: Path, corpora: Sequence[str] = (), losses: Sequence[str] = ()
 ) -> list[Job]:
     """The jobs whose corpora are there.
 
     Args:
-        wanted: the jobs of a table.
+        table_jobs: the jobs of a table.
         data: the folder of the corpora.
         corpora: only these; none is all.
         losses: only these; none is all.
@@ -200,9 +200,9 @@ def runnable(
     Raises:
         GridError: no corpus is there, or as in `only`.
     """
-    wanted = only(wanted, corpora, losses)
-    absent = missing(wanted, data)
-    there = [job for job in wanted if job.parameters["corpus"] not in absent]
+    table_jobs = only(table_jobs, corpora, losses)
+    absent = missing(table_jobs, data)
+    there = [job for job in table_jobs if job.parameters["corpus"] not in absent]
     if not there:
         raise GridError(
             f"none of the table's corpora is in {data}. Under which licence they are, and the "

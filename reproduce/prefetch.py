@@ -28,9 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--table", type=int, required=True)
     parser.add_argument("--profile", default="default")
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     try:
-        names = encoders(given.table, given.profile)
+        names = encoders(args.table, args.profile)
     except grid.GridError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -114,7 +114,7 @@ def _default(comparison: Comparison, _: Collection[str]) -> list[Comparison]:
 
 def _paper(comparison: Comparison, _: Collection[str]) -> list[Comparison]:
     """A comparison for each loss, since each has a script of its own, or the nearest there is."""
-    found = []
+    comparisons = []
     for name, options in comparison.losses:
         script, note = script_of(comparison.corpus, comparison.system, comparison.backbone, name)
         settings, habits, encoder = _usual(comparison), {}, comparison.encoder
@@ -124,31 +124,31 @@ def _paper(comparison: Comparison, _: Collection[str]) -> list[Comparison]:
             encoder = comparison.encoder if comparison.backbone == "XLNet" else script.encoder
         elif name == "dsc":
             options = {**options, "alpha": 0.01}  # as all scripts have it
-        said = ": ".join(filter(None, [script.name if script else "", note]))
-        found.append(
+        origin = ": ".join(filter(None, [script.name if script else "", note]))
+        comparisons.append(
             replace(
                 comparison,
                 encoder=encoder,
                 settings=settings,
                 habits=habits,
                 losses=((name, options),),
-                script=said,
+                script=origin,
             )
         )
-    return found
+    return comparisons
 
 
-def _laptop(comparison: Comparison, wanted: Collection[str]) -> list[Comparison]:
+def _laptop(comparison: Comparison, requested: Collection[str]) -> list[Comparison]:
     if comparison.backbone == "XLNet":
         return []  # no small one is pretrained
-    if comparison.corpus in wanted:
+    if comparison.corpus in requested:
         corpora: tuple[str, ...] = (comparison.corpus,)
     elif comparison.corpus in LEFT_OUT.get(comparison.table, {}):
         return []
     else:
         stand_ins = STAND_INS.get(comparison.table, {})
         corpora = stand_ins.get(comparison.corpus, (comparison.corpus,))
-    found = []
+    comparisons = []
     for corpus in corpora:
         own = _LAPTOP[comparison.table]._replace(**_LAPTOP_OTHERWISE.get(corpus, {}))
         settings: dict[str, Any] = {**own._asdict(), "precision": "bf16"}
@@ -169,8 +169,8 @@ def _laptop(comparison: Comparison, wanted: Collection[str]) -> list[Comparison]
                 (name, {**options, "squared": True} if name == "tl" else options)
                 for name, options in losses
             )
-        found.append(replace(comparison, corpus=corpus, losses=losses, **how))
-    return found
+        comparisons.append(replace(comparison, corpus=corpus, losses=losses, **how))
+    return comparisons
 
 
 def _smoke(comparison: Comparison, _: Collection[str]) -> list[Comparison]:

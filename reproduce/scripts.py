@@ -124,21 +124,21 @@ def script_of(corpus: str, system: str, backbone: str, loss: str) -> tuple[Scrip
     tried = [(made_of, theirs), *((made_of, other) for other in NEAREST[theirs])]
     if corpus == "squad20":  # of its own there is the one of cross entropy
         tried.insert(1, ("squad11", theirs))
-    found = next((scripts()[key] for key in tried if key in scripts()), None)
-    if found is None:
+    script = next((scripts()[key] for key in tried if key in scripts()), None)
+    if script is None:
         return None, "none was released for this corpus"
-    said = []
-    if found.corpus != corpus:
-        said.append(f"it is of {found.corpus}")
-    if found.loss != theirs:
-        said.append(f"none was released for {loss}, it is that of {found.loss}")
+    notes = []
+    if script.corpus != corpus:
+        notes.append(f"it is of {script.corpus}")
+    if script.loss != theirs:
+        notes.append(f"none was released for {loss}, it is that of {script.loss}")
     elif loss == "dl":
-        said.append("without its exponent")
+        notes.append("without its exponent")
     elif loss == "tl":
-        said.append("its dice replaced by Tversky's loss")
+        notes.append("its dice replaced by Tversky's loss")
     if backbone == "XLNet":
-        said.append("it is of BERT")
-    reader = {"choice": "choice", "decisions": "decisions"}.get(system)
-    if reader and reader != ("choice" if found.loss == "ce" else "decisions"):
-        said.append(f"it does not train by {reader}")
-    return found, "; ".join([*said, *filter(None, [found.differs])])
+        notes.append("it is of BERT")
+    trains_by = "choice" if script.loss == "ce" else "decisions"
+    if system in ("choice", "decisions") and system != trains_by:
+        notes.append(f"it does not train by {system}")
+    return script, "; ".join([*notes, *filter(None, [script.differs])])

@@ -140,11 +140,11 @@ def search(
         folder: where the score of a rate and, as long as it is trained, its checkpoints are kept,
             so that a search that was killed goes on; None: nowhere.
     """
-    found = {}
+    scores = {}
     for rate in job["rates"]:
-        kept = folder and folder / f"rate-{rate}.json"
-        if kept and kept.is_file():
-            found[str(rate)] = json.loads(kept.read_text("utf-8"))
+        score_file = folder and folder / f"rate-{rate}.json"
+        if score_file and score_file.is_file():
+            scores[str(rate)] = json.loads(score_file.read_text("utf-8"))
             continue
         experiment = replace(
             experiment_of(job, output_dir=str(folder / f"rate-{rate}") if folder else ""),
@@ -155,17 +155,17 @@ def search(
         habits = dict(job.get("habits", {}))
         prepared = SYSTEMS[job["system"]](experiment, habits)
         history = _fit(experiment, prepared, job, states).history
-        found[str(rate)] = max(entry[f"validation_{prepared.best}"] for entry in history)
-        if kept:
-            runs.write_json(kept, found[str(rate)])
+        scores[str(rate)] = max(entry[f"validation_{prepared.best}"] for entry in history)
+        if score_file:
+            runs.write_json(score_file, scores[str(rate)])
             shutil.rmtree(experiment.output_dir)  # the checkpoints
-    return found
+    return scores
 
 
 def experiment_of(job: Mapping[str, Any], **more: Any) -> Experiment:
     """The experiment of a job, which starts as the paper's scripts do, at a bias of 0."""
-    given = {name: value for name, value in job.items() if name not in BESIDES}
-    return Experiment(**given, start="zero", **more)
+    parameters = {name: value for name, value in job.items() if name not in BESIDES}
+    return Experiment(**parameters, start="zero", **more)
 
 
 def _fit(
@@ -189,16 +189,16 @@ def _fit(
         threshold = prepared.tune(logits) if prepared.tune and prepared.by_tuned else 0.0
         return prepared.scores(logits, "validation", threshold)
 
-    def build_model(kept: dict[str, Any]) -> Any:
+    def build_model(layer_states: dict[str, Any]) -> Any:
         model = prepared.build_model()
         if layers:
-            freeze_lower(model, layers, kept)
+            freeze_lower(model, layers, layer_states)
         return model
 
-    with keeping as kept:
+    with keeping as layer_states:
         trained = train(
             experiment,
-            build_model=lambda: build_model(kept),
+            build_model=lambda: build_model(layer_states),
             splits=prepared.encoded.splits,
             collator=prepared.collator,
             tokenizer=prepared.tokenizer,
@@ -364,11 +364,13 @@ def _reading(by_choice: bool, experiment: Experiment, habits: Mapping[str, Any])
     def scores(logits: Any, split: str, threshold: float) -> Scores:
         if several:
             lists = reading.decode_several(logits, encoded, split, threshold=threshold)
-            found = reading.score(lists, gold[split], all_of=True)
+            metrics = reading.score(lists, gold[split], all_of=True)
         else:
             answers = reading.decode(logits, encoded, split, as_choice=by_choice)
-            found = reading.score(answers, gold[split], threshold=threshold, all_of=all_of, **rules)
-        return {**found, "em": found["exact_match"]}
+            metrics = reading.score(
+                answers, gold[split], threshold=threshold, all_of=all_of, **rules
+            )
+        return {**metrics, "em": metrics["exact_match"]}
 
     def tune(logits: Any) -> float:
         if several:
@@ -456,15 +458,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("out", type=Path, help="the record to write, or rates.json of a search")
     parser.add_argument("rates", type=Path, nargs="?", help="the rates.json that a search has left")
     parser.add_argument("--states", type=Path, help="folder of what frozen layers say of an input")
-    given = parser.parse_args(arguments)
-    if given.out.name == "rates.json":
-        runs.write_json(given.out, search(given.job, given.states, given.out.parent))
+    args = parser.parse_args(arguments)
+    if args.out.name == "rates.json":
+        runs.write_json(args.out, search(args.job, args.states, args.out.parent))
         return 0
-    found = json.loads(given.rates.read_text("utf-8")) if given.rates else {}
-    rate = float(max(found, key=lambda r: (found[r], -float(r)))) if found else None
-    record = run(given.job, str(given.out.parent), rate, given.states)
-    runs.write_json(given.out, record)
-    shutil.rmtree(given.out.parent / given.job["loss"])  # the checkpoints
+    rates = json.loads(args.rates.read_text("utf-8")) if args.rates else {}
+    rate = float(max(rates, key=lambda r: (rates[r], -float(r)))) if rates else None
+    record = run(args.job, str(args.out.parent), rate, args.states)
+    runs.write_json(args.out, record)
+    shutil.rmtree(args.out.parent / args.job["loss"])  # the checkpoints
     return 0
 
 

@@ -58,36 +58,36 @@ def table_of(records: Sequence[Record], number: int) -> pd.DataFrame:
     conlleval = scores(records, number, metric="f1_conlleval")
     rows: list[dict[str, Any]] = []
     for corpus, systems in groupby(every[metric].items(), key=lambda item: item[0][0]):
-        for system, label, found in (
+        for system, label, summary in (
             (s, *item) for s, losses in systems for item in losses.items()
         ):
             row = grid.printed(of[*system, label]["parameters"])
-            one = len(found.scores) == 1
-            shown = {
+            one = len(summary.scores) == 1
+            cells = {
                 "corpus": corpus,
                 "model": _model(*system[1:]),
                 "loss": loss_in_words(of[*system, label]),
-                "seeds": str(len(found.scores)),
+                "seeds": str(len(summary.scores)),
             }
             for name in COLUMNS[number][:-1]:
                 if over := every[name][system].get(label):
-                    shown[TITLES[name]] = f"{over.mean.mean:.2f}"
-            shown[title] = found.mean.text(2)
+                    cells[TITLES[name]] = f"{over.mean.mean:.2f}"
+            cells[title] = summary.mean.text(2)
             if system[2] == "tagger" and (over := conlleval[system].get(label)):
-                shown["conlleval F1"] = f"{over.mean.mean:.2f}"
-            shown["minus ce"] = found.gain.text(2) if found.gain else ""
+                cells["conlleval F1"] = f"{over.mean.mean:.2f}"
+            cells["minus ce"] = summary.gain.text(2) if summary.gain else ""
             base = every[metric][system].get("ce")
-            if one and label != "ce" and base and set(base.scores) == set(found.scores):
-                shown["minus ce"] = f"{found.mean.mean - base.mean.mean:z.2f} (one seed)"
-            shown["p"] = "" if found.p_value is None else f"{found.p_value:.3f}"
+            if one and label != "ce" and base and set(base.scores) == set(summary.scores):
+                cells["minus ce"] = f"{summary.mean.mean - base.mean.mean:z.2f} (one seed)"
+            cells["p"] = "" if summary.p_value is None else f"{summary.p_value:.3f}"
             if best := tuned[system]:
-                shown[f"tuned {title}"] = f"{best[label].mean.mean:.2f}"
-            shown["the paper's"] = _in_print(row) if row else ""
+                cells[f"tuned {title}"] = f"{best[label].mean.mean:.2f}"
+            cells["the paper's"] = _in_print(row) if row else ""
             for name in COLUMNS[number]:
-                shown[f"paper {TITLES[name]}"] = row.printed.get(name, "") if row else ""
-            shown["paper minus ce"] = row.printed.get("delta", "") if row else ""
-            shown[ABOVE] = "yes" if (*system, label) in works else "no"
-            rows.append(shown)
+                cells[f"paper {TITLES[name]}"] = row.printed.get(name, "") if row else ""
+            cells["paper minus ce"] = row.printed.get("delta", "") if row else ""
+            cells[ABOVE] = "yes" if (*system, label) in works else "no"
+            rows.append(cells)
         rows += _floors(records, corpus, metric)
     frame = pd.DataFrame(rows).fillna("")
     last = [f"paper {TITLES[name]}" for name in COLUMNS[number]] + ["paper minus ce", ABOVE]
@@ -123,23 +123,23 @@ def above_floors(records: Sequence[Record], number: int) -> set[tuple[str, str, 
     return there - below
 
 
-def shown(frame: pd.DataFrame) -> pd.DataFrame:
+def rows_above_floors(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of `table_of` above the floors; without the other corpora, floors and differences.
 
     A difference from a cross entropy that has not learnt the task is none that a loss has made.
     """
     parts = []
     for _, rows in frame.groupby("corpus", sort=False):
-        kept = rows[rows[ABOVE] != "no"].copy()
+        above = rows[rows[ABOVE] != "no"].copy()
         working = rows[(rows[ABOVE] == "yes") & (rows["loss"] == LOSS_NAMES["ce"])]
-        kept.loc[~kept["model"].isin(working["model"]), ["minus ce", "p"]] = ""
-        if (kept[ABOVE] == "yes").any():
-            parts.append(kept)
+        above.loc[~above["model"].isin(working["model"]), ["minus ce", "p"]] = ""
+        if (above[ABOVE] == "yes").any():
+            parts.append(above)
     return (pd.concat(parts) if parts else frame.iloc[:0]).drop(columns=ABOVE)
 
 
 def left_out(frame: pd.DataFrame, number: int) -> str:
-    """A sentence that names the rows of `table_of` that `shown` leaves out, or nothing."""
+    """A sentence that names the rows that `rows_above_floors` leaves out, or nothing."""
     title = TITLES[metric_of(number)]
     gone = frame[frame[ABOVE] == "no"]
     if gone.empty:
@@ -190,8 +190,8 @@ def metric_of(number: int) -> str:
 
 
 def system_of(record: Record) -> System:
-    given = record["parameters"]
-    return given["corpus"], given["backbone"], given["system"]
+    parameters = record["parameters"]
+    return parameters["corpus"], parameters["backbone"], parameters["system"]
 
 
 def _floors(records: Sequence[Record], corpus: str, metric: str) -> Iterator[dict[str, str]]:
@@ -218,8 +218,8 @@ def _in_print(row: paper.Row) -> str:
 def loss_in_words(record: Record, usual: Mapping[str, Any] | None = None) -> str:
     """A loss in words, such as ``"dice, squared"``, without the options that are as usual."""
     options = runs.loss_options(record).items()
-    said = {name: value for name, value in options if (name, value) not in (usual or {}).items()}
-    parts = [LOSS_NAMES[record["parameters"]["loss"]], *options_in_words(said)]
+    unusual = {name: value for name, value in options if (name, value) not in (usual or {}).items()}
+    parts = [LOSS_NAMES[record["parameters"]["loss"]], *options_in_words(unusual)]
     if reader := record["parameters"].get("reader"):
         parts.append(f"read by {reader}")
     return ", ".join(parts)
@@ -234,7 +234,7 @@ def options_in_words(options: Mapping[str, Any]) -> Iterator[str]:
 
 
 def write_table(records: Sequence[Record], number: int, out: Path) -> list[Path]:
-    """Write the records of a table as JSON lines, all rows as CSV, those of `shown` as Markdown.
+    """Write records as JSON lines, all rows as CSV and the rows above the floors as Markdown.
 
     Args:
         records: those of the table's jobs.
@@ -246,11 +246,11 @@ def write_table(records: Sequence[Record], number: int, out: Path) -> list[Path]
     """
     frame = table_of(records, number)
     title = f"Table {number}: {paper.table(number).title}"
-    kept = markdown(shown(frame).to_dict("records"))
+    body = markdown(rows_above_floors(frame).to_dict("records"))
     lines = (json.dumps(record, ensure_ascii=False, allow_nan=False) for record in records)
     texts = {
         "jsonl": "\n".join(lines) + "\n",
-        "md": "\n\n".join(filter(None, [f"# {title}", kept, left_out(frame, number)])) + "\n",
+        "md": "\n\n".join(filter(None, [f"# {title}", body, left_out(frame, number)])) + "\n",
         "csv": frame.to_csv(index=False),
     }
     files = [out / f"table{number}.{suffix}" for suffix in texts]

@@ -60,32 +60,32 @@ def gains(results: Path) -> list[Gain]:
     Args:
         results: The records of all studies.
     """
-    found = []
+    every_gain = []
     heads = searched.read_tasks(results / "evidence_2")
     for how, where in HEADS.items():
         for arm in ARMS:
             mean = searched.pooled_minus_start(heads, arm, how).over_all
-            found.append(Gain(where, arm, mean.mean, mean.low, mean.high))
+            every_gain.append(Gain(where, arm, mean.mean, mean.low, mean.high))
     layers = read_corpora(results / "evidence_2")
     for task, where in LAYERS.items():
         for arm in ARMS:
             e = faster(layers[task], arm, "ce_start", "tuned")
             assert e is not None
-            found.append(Gain(where, arm, e.mean, e.low, e.high))
-    return found
+            every_gain.append(Gain(where, arm, e.mean, e.low, e.high))
+    return every_gain
 
 
-def described(shown: list[Gain]) -> str:
+def described(intervals: list[Gain]) -> str:
     """The picture in words."""
     rows = [
         f"{' '.join(g.where.split())}, {ARMS[g.arm]}: "
         f"{g.mean:+z.1f} [{g.low:+z.1f}, {g.high:+z.1f}]"
-        for g in shown
+        for g in intervals
     ]
     return f"{XLABEL}. " + "; ".join(rows) + "."
 
 
-def draw(shown: list[Gain], colours: tuple[str, str, str], out: Path) -> None:
+def draw(intervals: list[Gain], colours: tuple[str, str, str], out: Path) -> None:
     """Draw the gains as intervals, one row a setting and one colour a loss."""
     paper, ink, grid = colours
     use_style()
@@ -96,9 +96,9 @@ def draw(shown: list[Gain], colours: tuple[str, str, str], out: Path) -> None:
     }
     plt.rcParams.update(look)
     figure, ax = plt.subplots(figsize=(6.8, 5.2))
-    wheres = list(dict.fromkeys(g.where for g in shown))
-    for g in shown:
-        arms = [other.arm for other in shown if other.where == g.where]
+    wheres = list(dict.fromkeys(g.where for g in intervals))
+    for g in intervals:
+        arms = [other.arm for other in intervals if other.where == g.where]
         row = wheres.index(g.where) + 0.2 * (arms.index(g.arm) - (len(arms) - 1) / 2)
         colour = ink if g.arm == "ce" else style(g.arm)["color"]
         if g.mean < EDGES[0]:
@@ -125,16 +125,16 @@ def draw(shown: list[Gain], colours: tuple[str, str, str], out: Path) -> None:
         look = {"color": colour, "markersize": 6.5, "markerfacecolor": fill}
         handles += ax.plot([], [], MARKERS[arm], label=name, linestyle="-", linewidth=2.2, **look)
     figure.legend(handles=handles, loc="outside upper center", ncols=2, fontsize=10)
-    figure.savefig(out, metadata={"Description": described(shown), "Software": None})
+    figure.savefig(out, metadata={"Description": described(intervals), "Software": None})
     plt.close(figure)
 
 
 def main() -> int:
     """Draw both pictures."""
-    shown = gains(ROOT / "results")
+    intervals = gains(ROOT / "results")
     for name, colours in COLOURS.items():
-        draw(shown, colours, ROOT / "_static" / f"answer-{name}.png")
-    print(described(shown))
+        draw(intervals, colours, ROOT / "_static" / f"answer-{name}.png")
+    print(described(intervals))
     return 0
 
 

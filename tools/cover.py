@@ -21,13 +21,13 @@ LOSSES = {
 
 def derivatives(p: torch.Tensor, y: float) -> dict[str, torch.Tensor]:
     """Each loss's derivative with respect to the probability p, for label y."""
-    found = {}
+    curves = {}
     for name, loss in LOSSES.items():
         logit = torch.logit(p).requires_grad_()
         loss(logit, torch.full_like(p, y)).sum().backward()
         assert logit.grad is not None
-        found[name] = logit.grad / (p * (1 - p))
-    return found
+        curves[name] = logit.grad / (p * (1 - p))
+    return curves
 
 
 def main() -> None:

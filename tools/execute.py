@@ -81,17 +81,17 @@ def with_checks(notebook: nbformat.NotebookNode, checks: Path) -> nbformat.Noteb
     imports, *code = (cell for cell in jupytext.read(checks).cells if cell.cell_type == "code")
     for check in code:
         title = check.metadata.get("title", "")
-        found = [i for i, h in enumerate(headings) if title and f"{h} ".startswith(f"{title} ")]
-        if len(found) != 1:
+        matches = [i for i, h in enumerate(headings) if title and f"{h} ".startswith(f"{title} ")]
+        if len(matches) != 1:
             raise ChapterError(
                 f"{checks}: expected cells named by a section of the chapter, such as "
                 f"`# %% {headings[-1].split()[0]}`, found `# %% {title}`, the beginning of "
-                f"{len(found)} headings"
+                f"{len(matches)} headings"
             )
         source = f"{imports.source}\n\n{check.source}"
         call = CALL.format(f"# %% {title}\n{source}")
         cell = nbformat.v4.new_code_cell(call, metadata={"tags": [CHECK]})
-        added.append((ends[found[0]], cell))
+        added.append((ends[matches[0]], cell))
     for place, cell in sorted(added, key=lambda pair: pair[0])[::-1]:
         notebook.cells.insert(place + 1, cell)
     return notebook
@@ -133,13 +133,13 @@ def clean(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     notebook.metadata = nbformat.from_dict(
         {"kernelspec": notebook.metadata.kernelspec, "language_info": {"name": "python"}}
     )
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for cell in notebook.cells:
-        kept = {name: cell.metadata[name] for name in KEPT if cell.metadata.get(name)}
-        cell.metadata = nbformat.from_dict(kept)
+        metadata = {name: cell.metadata[name] for name in KEPT if cell.metadata.get(name)}
+        cell.metadata = nbformat.from_dict(metadata)
         key = hashlib.sha256(f"{cell.cell_type}:{cell.source}".encode()).hexdigest()[:8]
-        seen[key] = seen.get(key, 0) + 1
-        cell.id = key if seen[key] == 1 else f"{key}-{seen[key]}"
+        counts[key] = counts.get(key, 0) + 1
+        cell.id = key if counts[key] == 1 else f"{key}-{counts[key]}"
     return notebook
 
 

@@ -40,8 +40,8 @@ def of_texts(inputs: Inputs) -> tuple[Linear, np.ndarray, Problem, np.ndarray, A
     frozen = Embeddings.of_encoder(inputs.encoder, inputs.tokenizer, inputs.max_length, "cpu")
     plain = frozen.plain(columns_of(problem, pool.rows))
     frozen.fit(plain)
-    found = search(problem, pool, [frozen], frozen.scaled(plain))
-    return found.model, found.bias, problem, found.scores, pool.rows
+    best = search(problem, pool, [frozen], frozen.scaled(plain))
+    return best.model, best.bias, problem, best.scores, pool.rows
 
 
 def of_words(inputs: Inputs) -> tuple[Linear, np.ndarray, Problem, np.ndarray, Any]:
@@ -65,7 +65,7 @@ def of_words(inputs: Inputs) -> tuple[Linear, np.ndarray, Problem, np.ndarray, A
     return model, deciding.tuned(scores, held), deciding, scores, held
 
 
-def head(chapter: str, kept: Path = KEPT) -> str:
+def head(chapter: str, out: Path = KEPT) -> str:
     """Train and keep a chapter's head; its test score, as text."""
     options = Options(source=CORPORA[chapter], encoder="minilm", max_length=64)
     inputs = prepare(options)
@@ -91,7 +91,7 @@ def head(chapter: str, kept: Path = KEPT) -> str:
         "corpus": CORPORA[chapter],
         "score": score,
     }
-    with replaced(kept / chapter) as folder:
+    with replaced(out / chapter) as folder:
         Linear((), model.coef, (model.intercept + bias).astype(np.float32)).save(folder)
         model.features[0].save(folder, encoder=False)
         write_json(folder / INFO, info)

@@ -41,7 +41,7 @@ def rooms(root: Path = ROOT, packages: Sequence[str] = PACKAGES) -> dict[str, Ro
                 names[package] = package
             elif name != "__init__" and (path.suffix == ".py" or (path / "__init__.py").exists()):
                 names[f"{package}.{name}"] = name
-    found: dict[str, Room] = {}
+    house: dict[str, Room] = {}
     for dotted, room in names.items():
         place = root.joinpath(*dotted.split("."))
         files = place.rglob("*.py") if place.is_dir() else [place.with_suffix(".py")]
@@ -50,8 +50,8 @@ def rooms(root: Path = ROOT, packages: Sequence[str] = PACKAGES) -> dict[str, Ro
         lead = {names.get(".".join(m.split(".")[: dotted_length(m)]), "") for m in modules}
         # What is no room of its own is a loss, passed on by the package.
         lead |= {"losses"} & set(names.values()) if OURS & modules else set()
-        found[room] = (sum(len(text.splitlines()) for text in texts), lead - {room, ""})
-    return dict(sorted(found.items()))
+        house[room] = (sum(len(text.splitlines()) for text in texts), lead - {room, ""})
+    return dict(sorted(house.items()))
 
 
 OURS = {"dicebook"}
@@ -64,20 +64,20 @@ def dotted_length(module: str) -> int:
 
 def imported(tree: ast.AST) -> set[str]:
     """The modules that a module imports, those in an ``import_module`` with quotes among them."""
-    found = set()
+    modules = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found |= {node.module} | {f"{node.module}.{name.name}" for name in node.names}
+            modules |= {node.module} | {f"{node.module}.{name.name}" for name in node.names}
         elif isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
+            modules |= {name.name for name in node.names}
         elif (
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)
             and node.value.split(".")[0] in PACKAGES
             and node.value.replace(".", "").isidentifier()
         ):
-            found.add(node.value)
-    return found
+            modules.add(node.value)
+    return modules
 
 
 def draw(path: Path) -> None:

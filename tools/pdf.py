@@ -29,14 +29,14 @@ def print_page(page: Path, out: Path, browser: Browser) -> None:
         out: The PDF to write.
         browser: A Chromium.
     """
-    shown = browser.new_page()
-    shown.set_default_timeout(0)
-    shown.goto(page.resolve().as_uri())
-    shown.evaluate("() => window.MathJax?.startup?.promise")
-    shown.add_style_tag(content=STYLE)
-    shown.evaluate(OPEN)
-    shown.pdf(path=out, prefer_css_page_size=True, print_background=True, outline=True, tagged=True)
-    shown.close()
+    tab = browser.new_page()
+    tab.set_default_timeout(0)
+    tab.goto(page.resolve().as_uri())
+    tab.evaluate("() => window.MathJax?.startup?.promise")
+    tab.add_style_tag(content=STYLE)
+    tab.evaluate(OPEN)
+    tab.pdf(path=out, prefer_css_page_size=True, print_background=True, outline=True, tagged=True)
+    tab.close()
 
 
 if __name__ == "__main__":

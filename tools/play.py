@@ -21,8 +21,8 @@ if __name__ == "__main__":
     parts += [f"<div class=play data-play={name}></div>" for name in FIGURES]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         (Path(folder) / "page.html").write_text("".join(parts), encoding="utf-8")
-        found = shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        own = shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=own, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 900, "height": 900})
         page.goto((Path(folder) / "page.html").as_uri())
         for name in FIGURES:

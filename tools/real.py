@@ -128,13 +128,13 @@ SYSTEMS: dict[str, Any] = {
 }
 
 
-def run(chapter: str, device: str, kept: Path = KEPT) -> Path:
+def run(chapter: str, device: str, folder: Path = KEPT) -> Path:
     """Execute a chapter with its settings, and keep what its page shows.
 
     Args:
         chapter: A key of `SETTINGS`.
         device: ``"auto"``, ``"cpu"`` or ``"cuda"``.
-        kept: The folder of the record.
+        folder: The folder of the record.
 
     Returns:
         The record.
@@ -151,8 +151,8 @@ def run(chapter: str, device: str, kept: Path = KEPT) -> Path:
         cwd=ROOT,
     )
     page = json.loads((out / "page.json").read_text(encoding="utf-8"))
-    write_json(kept / f"{chapter}.json", {**page, "first losses": first_losses(chapter)})
-    return kept / f"{chapter}.json"
+    write_json(folder / f"{chapter}.json", {**page, "first losses": first_losses(chapter)})
+    return folder / f"{chapter}.json"
 
 
 def first_losses(chapter: str) -> dict[str, float]:
@@ -220,9 +220,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     numbers = {name[:2]: name for name in SETTINGS}
     parser.add_argument("chapter", choices=sorted(numbers), help="the chapter's number")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     try:
-        print(f"written: {run(numbers[given.chapter], given.device).relative_to(ROOT)}")
+        print(f"written: {run(numbers[args.chapter], args.device).relative_to(ROOT)}")
     except PapermillExecutionError as error:
         print(f"error: {error.ename}: {error.evalue}", file=sys.stderr)
         return 1

@@ -122,14 +122,14 @@ def test_the_words_below_a_table_say_what_its_intervals_say() -> None:
         "focal": runs.Interval(1.0, 0.5, 1.5, 3),
         "Tversky": runs.Interval(-9.0, -10.0, -8.0, 3),
     }
-    (sentence,) = records.seen("F1", gains)
+    (sentence,) = records.findings("F1", gains)
     assert sentence == (
         "**F1**: Above cross entropy: focal. Below cross entropy: Tversky. For the others no "
         "difference larger than 4.0 points was seen."
     )
-    (sentence,) = records.seen("F1", {"dice": gains["dice"]})
+    (sentence,) = records.findings("F1", {"dice": gains["dice"]})
     assert sentence == "**F1**: For all losses no difference larger than 4.0 points was seen."
-    assert list(records.seen("F1", {})) == []
+    assert list(records.findings("F1", {})) == []
 
 
 def test_the_page_of_reproduced_tables_is_up_to_date(root: Path) -> None:

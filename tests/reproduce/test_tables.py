@@ -82,7 +82,7 @@ def test_a_row_stands_where_every_seed_is_five_points_above_the_floors(tmp_path:
         for name in losses
     }
     there -= {("ritter", "cross entropy")}
-    frame = tables.shown(tables.table_of(records, 4))
+    frame = tables.rows_above_floors(tables.table_of(records, 4))
     rows = frame[frame["loss"] != ""]
     assert set(zip(rows["corpus"], rows["loss"], strict=True)) == there
     # Without a cross entropy that works there is nothing to be less than.
@@ -93,7 +93,7 @@ def test_a_row_stands_where_every_seed_is_five_points_above_the_floors(tmp_path:
     assert "\n\nLeft out are 4 of 12 rows" in (tmp_path / "table4.md").read_text()
     for record in records:
         record["metrics"]["majority"]["f1"] = 90.0
-    assert tables.shown(tables.table_of(records, 4)).empty
+    assert tables.rows_above_floors(tables.table_of(records, 4)).empty
 
 
 @pytest.mark.parametrize("profile", ["paper", "laptop"])

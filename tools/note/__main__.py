@@ -60,12 +60,12 @@ def pdf(text: str, figures: Path, out: Path, browser: Browser) -> None:
     with TemporaryDirectory(dir=figures) as folder:
         file = Path(folder) / "note.html"
         file.write_text(html.replace('src="', 'src="../'), encoding="utf-8")
-        shown = browser.new_page()
-        shown.set_default_timeout(0)
-        shown.goto(file.as_uri())
+        tab = browser.new_page()
+        tab.set_default_timeout(0)
+        tab.goto(file.as_uri())
         out.parent.mkdir(parents=True, exist_ok=True)
-        shown.pdf(path=out, prefer_css_page_size=True)
-        shown.close()
+        tab.pdf(path=out, prefer_css_page_size=True)
+        tab.close()
 
 
 def main(arguments: list[str]) -> int:

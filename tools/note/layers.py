@@ -31,11 +31,11 @@ def numbers(folder: Path) -> dict[str, str]:
     corpora = read_corpora(folder)
 
     def minus(task: str, arm: str, other: str) -> DrawEffect:
-        found = faster(corpora[task], arm, other, "tuned")
-        assert found is not None
-        return found
+        effect = faster(corpora[task], arm, other, "tuned")
+        assert effect is not None
+        return effect
 
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for task, braces in BRACES.items():
         for name, arm, other in (
             ("layers", "dice_start", "ce_start"),
@@ -44,7 +44,7 @@ def numbers(folder: Path) -> dict[str, str]:
             ("dice_start", "dice_start", "dice"),
         ):
             e, key = minus(task, arm, other), f"{name}_{braces}"
-            found |= {key: signed(e.mean).removeprefix("+"), f"{key}_in": interval(e.low, e.high)}
+            values |= {key: signed(e.mean).removeprefix("+"), f"{key}_in": interval(e.low, e.high)}
     for task in ("crossner_politics", "wnut17"):
         same = minus(task, "dice_start", "ce_start")
         claim("we cannot tell dice from cross entropy", same.low < 0 < same.high)
@@ -63,7 +63,7 @@ def numbers(folder: Path) -> dict[str, str]:
     )
     longest = [r for r in fear if r["kind"] == "final" and r["arm"] in ARMS and r["length"] == 256]
     empty = [r["empty"] for r in longest]
-    return found | {
+    return values | {
         "empty_least": f"{100 * min(empty):.0f}",
         "empty_most": f"{100 * max(empty):.0f}%",
         "last_step": str(scores(fear, "dice", "tuned")[0][-1]),

@@ -38,20 +38,20 @@ def numbers(root: Path) -> dict[str, str]:
         AssertionError: A sentence does not hold for the records.
     """
     folder = root / "results" / "evidence_2"
-    found = second.numbers(folder)
+    values = second.numbers(folder)
     gains = _gains()
     claim(
         "more than many a published gain",
-        sum(g < float(found["sd"]) for g in gains) > len(gains) / 2,
+        sum(g < float(values["sd"]) for g in gains) > len(gains) / 2,
     )
-    found |= layers.numbers(folder)
+    values |= layers.numbers(folder)
     rows = second.spent(folder) + layers.spent(folder)
-    found |= {
+    values |= {
         "references": _references(root),
         "table_hours": "\n".join(f"| {a} | {n:,} | {h:.1f} |" for a, n, h in rows),
     }
-    found |= _of_the_paper() | _first_try(root)
-    return {name: str(value) for name, value in found.items()}
+    values |= _of_the_paper() | _first_try(root)
+    return {name: str(value) for name, value in values.items()}
 
 
 def _of_the_paper() -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _gains() -> list[float]:
 
 def _first_try(root: Path) -> dict[str, str]:
     usual = {"corpus": "wnut17", "learning_rate": 2e-4, "batch_size": 32, "precision": "bf16"}
-    kept = [
+    records = [
         r
         for r in read_records(root / "results" / "first_try.jsonl")
         if usual.items() <= r["parameters"].items()
@@ -100,7 +100,7 @@ def _first_try(root: Path) -> dict[str, str]:
     def of(is_arm: Callable[[dict[str, Any], dict[str, Any]], bool]) -> list[float]:
         scores = [
             r["metrics"]["test"]["f1"]
-            for r in kept
+            for r in records
             if is_arm(r["parameters"], r["parameters"]["options"])
         ]
         assert len(scores) == 3, scores

@@ -53,7 +53,7 @@ def _primary(tasks: Tasks) -> dict[str, Any]:
     ]
     claim("with more than twenty negatives for each positive", min(of_rare) > 20)
     return {
-        **_told("primary", primary),
+        **_pooled_values("primary", primary),
         "tasks": len(effects),
         **{f"tasks_{b}": sum(e.stratum == s for e in effects) for s, b in STRATA.items()},
         "sources": len({e.source for e in effects}),
@@ -69,15 +69,15 @@ def _primary(tasks: Tasks) -> dict[str, Any]:
 
 
 def _rivals(tasks: Tasks) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     pooled: dict[tuple[str, str], Pooled] = {}
     for arm in RIVALS:
         for how in ("argmax", "tuned"):
             effects = searched.effects_of(tasks, Contrast((arm, how), ("ce_start", how)))
             claim("For each task and loss five", {one.searches for one in effects} == {5})
             pooled[arm, how] = searched.pool(effects)
-            means = _told(f"{arm}_{how}", pooled[arm, how])
-            found |= {name: words.removeprefix("+") for name, words in means.items()}
+            means = _pooled_values(f"{arm}_{how}", pooled[arm, how])
+            values |= {name: words.removeprefix("+") for name, words in means.items()}
     tuned = [pooled[arm, "tuned"].over_all for arm in RIVALS]
     claim(
         "no rival is distinguishable from it", all(effect.low < 0 < effect.high for effect in tuned)
@@ -93,14 +93,14 @@ def _rivals(tasks: Tasks) -> dict[str, Any]:
         "For tags no loss is far from cross entropy",
         all(abs(p.strata["tags"].mean) < 1 for p in (dice, weights, adjusted)),
     )
-    found["largest_tuned"] = f"{max(abs(one.mean) for one in tuned):.1f}"
+    values["largest_tuned"] = f"{max(abs(one.mean) for one in tuned):.1f}"
     family = searched.secondary(tasks)
     lines = ["| question | points of F1 | p |", "|---|---|---|"]
     for name, (one, p) in family.items():
         lines.append(f"| {name} | {signed(one.mean)} {interval(one.low, one.high)} | {p:.3f} |")
     least = min(p for _, p in family.values())
     claim("corrected, no p is small", least > 0.05)
-    return found | {"table_family": "\n".join(lines), "least_holm": f"{least:.3f}"}
+    return values | {"table_family": "\n".join(lines), "least_holm": f"{least:.3f}"}
 
 
 def _threshold(tasks: Tasks) -> dict[str, str]:
@@ -118,7 +118,7 @@ def _threshold(tasks: Tasks) -> dict[str, str]:
     worth = mean("ce_start", "tuned")
     best = max(mean(arm, "argmax") for arm in RIVALS)
     plug_in = searched.pool(searched.effects_of(tasks, PLUG_IN)).over_all
-    found = {
+    values = {
         "worth": f"{worth:.1f}",
         "worth_said": (
             f"It was worth {worth:.1f} points on average, and the best loss at argmax {best:.1f}."
@@ -127,8 +127,8 @@ def _threshold(tasks: Tasks) -> dict[str, str]:
         "plug_in_in": interval(plug_in.low, plug_in.high),
     }
     for arm, name in (("wce", "wce"), ("logit_adjustment", "la"), ("dice", "dice")):
-        found[f"{name}_plain"] = f"{mean(arm, 'argmax'):.1f}"
-    return found
+        values[f"{name}_plain"] = f"{mean(arm, 'argmax'):.1f}"
+    return values
 
 
 def _spent(tasks: Tasks) -> dict[str, Any]:
@@ -177,11 +177,11 @@ def spent(folder: Path) -> list[tuple[str, int, float]]:
     return rows
 
 
-def _told(name: str, pooled: Pooled) -> dict[str, str]:
+def _pooled_values(name: str, pooled: Pooled) -> dict[str, str]:
     def one(key: str, estimate: Estimate) -> dict[str, str]:
         return {key: signed(estimate.mean), f"{key}_in": interval(estimate.low, estimate.high)}
 
-    found = one(name, pooled.over_all)
+    values = one(name, pooled.over_all)
     for stratum, braces in STRATA.items():
-        found |= one(f"{name}_{braces}", pooled.strata[stratum])
-    return found
+        values |= one(f"{name}_{braces}", pooled.strata[stratum])
+    return values

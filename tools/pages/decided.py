@@ -49,8 +49,8 @@ def sections(records: Sequence[Record]) -> Iterator[str]:
     """
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        given = record["parameters"]
-        groups.setdefault((given["corpus"], given["encoder"]), []).append(record)
+        parameters = record["parameters"]
+        groups.setdefault((parameters["corpus"], parameters["encoder"]), []).append(record)
     for (corpus, encoder), group in groups.items():
         first = group[0]
         yield f"## {words.corpus(corpus)}\n"
@@ -67,7 +67,7 @@ def sections(records: Sequence[Record]) -> Iterator[str]:
 def _rows(group: Sequence[Record], ways: Sequence[str], metric: str) -> list[dict[str, str]]:
     rows: dict[str, dict[str, str]] = {}
     for way in ways:
-        for loss, found in runs.over_seeds(group, split=way, metric=metric).items():
-            row = rows.setdefault(loss, {"loss": LOSSES[loss], "draws": str(len(found.scores))})
-            row[f"{WAYS[way]}, %"] = str(found.mean)
+        for loss, summary in runs.over_seeds(group, split=way, metric=metric).items():
+            row = rows.setdefault(loss, {"loss": LOSSES[loss], "draws": str(len(summary.scores))})
+            row[f"{WAYS[way]}, %"] = str(summary.mean)
     return list(rows.values())

@@ -119,15 +119,15 @@ def _recorded(tasks: Tasks) -> Iterable[dict[str, Any]]:
                     continue
                 over["search"] += 1
                 over["final"] += not runs.wanted(tasks[name], units[1])
-        found = [r for records in tasks.values() for r in records if r.get("arm") == arm]
+        of_arm = [r for records in tasks.values() for r in records if r.get("arm") == arm]
         yield {
             "arm": arm,
             "planned": planned,
             "searches": over["search"],
             "with finals": over["final"],
-            "trials": sum(r["kind"] == "search" for r in found),
-            "final runs": sum(r["kind"] == "final" for r in found),
-            "core-hours": f"{sum(r['seconds'] for r in found) / 3600:.1f}",
+            "trials": sum(r["kind"] == "search" for r in of_arm),
+            "final runs": sum(r["kind"] == "final" for r in of_arm),
+            "core-hours": f"{sum(r['seconds'] for r in of_arm) / 3600:.1f}",
         }
 
 
@@ -137,19 +137,19 @@ def _edges(folder: Path) -> Iterable[dict[str, Any]]:
             yield {"arm": arm} | {edge: f"{100 * share:.0f}%" for edge, share in shares.items()}
 
 
-def _of_task(found: SearchEffect) -> dict[str, Any]:
+def _of_task(effect: SearchEffect) -> dict[str, Any]:
     return {
-        "task": found.task,
-        "stratum": found.stratum,
-        "difference": interval(found.mean, found.low, found.high),
-        "error": found.error,
-        "of searches": found.of_searches,
-        "searches": found.searches,
+        "task": effect.task,
+        "stratum": effect.stratum,
+        "difference": interval(effect.mean, effect.low, effect.high),
+        "error": effect.error,
+        "of searches": effect.of_searches,
+        "searches": effect.searches,
     }
 
 
-def _of_name(name: str, found: Estimate) -> dict[str, Any]:
-    return {"": name, "difference": interval(*found[:3]), "p": found.p}
+def _of_name(name: str, estimate: Estimate) -> dict[str, Any]:
+    return {"": name, "difference": interval(*estimate[:3]), "p": estimate.p}
 
 
 def _over_tasks(effects: Sequence[SearchEffect]) -> list[str]:
@@ -158,8 +158,8 @@ def _over_tasks(effects: Sequence[SearchEffect]) -> list[str]:
     except ValueError:  # too few sources yet
         return []
     rows = [_of_name("all strata alike", whole.over_all)]
-    rows += [_of_name(name, found) for name, found in whole.strata.items()]
-    rows += [_of_name(f"without {name}", found) for name, found in without.items()]
+    rows += [_of_name(name, estimate) for name, estimate in whole.strata.items()]
+    rows += [_of_name(f"without {name}", estimate) for name, estimate in without.items()]
     heterogeneity = (
         f"Standard deviations: {whole.source:.2f} over sources, {whole.task:.2f} over tasks of one "
         f"source. The test of equivalence has p = {whole.equivalent:.2f}; a difference of "
@@ -174,24 +174,23 @@ def _extended(tasks: Tasks) -> Iterable[dict[str, Any]]:
         for how in WAYS:
             effects = effects_of(tasks, Contrast((one, how), (other, how)))
             try:
-                found = pool(effects)
+                pooled = pool(effects)
             except ValueError:  # too few sources yet
                 continue
             searches = sorted({e.searches for e in effects})
             row: dict[str, Any] = {"difference": f"{one} minus {other}"}
             row |= {"decision": how.replace("_", "-")}
             row |= {"tasks": len(effects), "searches": " to ".join(map(str, searches))}
-            row |= {"over all": interval(*found.over_all[:3])}
-            yield row | {name: interval(*e[:3]) for name, e in found.strata.items()}
+            row |= {"over all": interval(*pooled.over_all[:3])}
+            yield row | {name: interval(*e[:3]) for name, e in pooled.strata.items()}
 
 
 def _scores(tasks: Tasks, how: str, arms: Iterable[str]) -> Iterable[dict[str, Any]]:
     for name, records in tasks.items():
-        scores = {arm: mean_f1(records, arm, how) for arm in arms}
-        if any(score is not None for score in scores.values()):
+        means = {arm: mean_f1(records, arm, how) for arm in arms}
+        if by_arm := {arm: mean for arm, mean in means.items() if mean is not None}:
             task_record = next(r for r in records if r["kind"] == "task")
-            shown = {arm: score for arm, score in scores.items() if score is not None}
-            yield {"task": name, "floor": task_record["baseline"], **shown}
+            yield {"task": name, "floor": task_record["baseline"], **by_arm}
 
 
 def _layers(folder: Path, how: str) -> Iterable[dict[str, Any]]:
@@ -204,8 +203,8 @@ def _layers(folder: Path, how: str) -> Iterable[dict[str, Any]]:
             row: dict[str, Any] = {"corpus": task, "arm": arm, "draws": len(of_draws)}
             row |= dict(zip(map(str, steps), of_draws.mean(0).tolist(), strict=True))
             whole = arm in stage_b.ARMS and arm != "ce_start"
-            found = faster(records, arm, "ce_start", how) if whole else None
-            yield row | ({"area": interval(*found[:3])} if found else {})
+            effect = faster(records, arm, "ce_start", how) if whole else None
+            yield row | ({"area": interval(*effect[:3])} if effect else {})
 
 
 def _rates(folder: Path) -> Iterable[dict[str, Any]]:

@@ -105,15 +105,15 @@ script that its row names. Of cross entropy on entities, and of taggers, Quoref,
 
 def memory_of(job: grid.Job) -> tuple[float, float]:
     """Gigabytes that a job needs at least, and those that it takes undivided."""
-    given = job.parameters
-    size, length = memory.SIZES[given["encoder"]], given["max_length"]
-    half = given.get("precision") != "fp32"
-    whole = memory.gigabytes(size, given["batch_size"], length, half=half)
-    if not memory.is_whole(given["system"], given["loss"]):
+    parameters = job.parameters
+    size, length = memory.SIZES[parameters["encoder"]], parameters["max_length"]
+    half = parameters.get("precision") != "fp32"
+    whole = memory.gigabytes(size, parameters["batch_size"], length, half=half)
+    if not memory.is_whole(parameters["system"], parameters["loss"]):
         return memory.gigabytes(size, 1, length, half=half), whole
     if size.kind == "xlnet":
         return whole, whole
-    again = memory.gigabytes(size, given["batch_size"], length, recompute=True, half=half)
+    again = memory.gigabytes(size, parameters["batch_size"], length, recompute=True, half=half)
     return min(again, whole), whole
 
 
@@ -128,12 +128,12 @@ def jobs_of(row: paper.Row, profile: str = "paper") -> list[grid.Job]:
 def rows(number: int) -> Iterator[dict[str, str]]:
     """A line of the page for each printed row of a table that is run."""
     for row in paper.table(number).rows:
-        found = jobs_of(row)
-        if not found:
+        jobs = jobs_of(row)
+        if not jobs:
             continue
         # As the released reader: cross entropy chooses, the other losses decide.
         reader = "choice" if row.loss == "ce" else "decisions"
-        job = next((j for j in found if j.comparison.system == reader), found[0])
+        job = next((j for j in jobs if j.comparison.system == reader), jobs[0])
         corpus = CORPORA[job.comparison.corpus]
         command = grid.only(grid.jobs(number, "paper"), [job.comparison.corpus], [row.loss])
         cost = estimate.cost(command, estimate.assumed)
@@ -199,17 +199,17 @@ def page() -> str:
 def _of_table(lines: list[dict[str, str]]) -> str:
     """The lines as a table; below it what is the same in many of them."""
     licences = {line["corpus"]: line["licence"] for line in lines}
-    said = [
+    notes = [
         "**Licences.** " + "; ".join(f"{c}: {licence}" for c, licence in licences.items()) + "."
     ]
     names = [name for name in lines[0] if name != "licence"]
     if len(encoders := {line["encoder"] for line in lines}) == 1:
         names.remove("encoder")
-        said.append(f"**Encoder.** {encoders.pop()}.")
+        notes.append(f"**Encoder.** {encoders.pop()}.")
     else:  # there is room for one of the two
         names.remove("corpus")
         lines = [{**line, "row": f"{line['row']}, {line['corpus']}"} for line in lines]
-    return "\n\n".join([markdown([_some(line, names) for line in lines]), *said])
+    return "\n\n".join([markdown([_some(line, names) for line in lines]), *notes])
 
 
 def _some(line: dict[str, str], names: Iterable[str]) -> dict[str, str]:

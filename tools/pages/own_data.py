@@ -66,20 +66,20 @@ def page(folder: Path) -> str:
         method: own_data.DRAWS * sum(method in of.methods for of in own_data.CORPORA.values())
         for method in METHODS
     }
-    done = {
+    counts = {
         method: int(scores[method].notna().sum()) if method in scores else 0 for method in METHODS
     }
-    shown = ", ".join(
-        f"{METHODS[method]} {done[method]} of {planned[method]}" for method in METHODS
+    progress = ", ".join(
+        f"{METHODS[method]} {counts[method]} of {planned[method]}" for method in METHODS
     )
     text = PAGE.format(
         corpora=len(own_data.CORPORA),
         draws=own_data.DRAWS,
         steps=own_data.STEPS,
         setfit=own_data.SETFIT_STEPS,
-        done=f"Draws that are done: {shown}.",
+        done=f"Draws that are done: {progress}.",
     )
-    if done == planned:
+    if counts == planned:
         text = text.replace("**Not all of it has run.** ", "")
     if scores.empty:
         return text

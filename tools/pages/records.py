@@ -71,15 +71,15 @@ def _section(settings: Mapping[str, Any], group: Sequence[Record]) -> str:
     floor = {"loss": "*the majority's answer*"}
     below: list[str] = []
     for title, (split, metric) in scores.items():
-        found = where_scored(group, split, metric)
-        for label, result in found.items():
+        by_loss = where_scored(group, split, metric)
+        for label, result in by_loss.items():
             rows[label] |= {"seeds": str(len(result.scores)), f"{title}, %": str(result.mean)}
             if result.gain:
                 rows[label][f"{title} minus CE"] = str(result.gain)
         majority = {record["metrics"].get("majority", {}).get(metric) for record in group} - {None}
-        if found and split == "test" and majority:
+        if by_loss and split == "test" and majority:
             floor[f"{title}, %"] = f"{max(majority):.1f}"
-        below += seen(title, {named[label]: r.gain for label, r in found.items() if r.gain})
+        below += findings(title, {named[label]: r.gain for label, r in by_loss.items() if r.gain})
     table = markdown([*rows.values(), *([floor] if len(floor) > 1 else [])])
     where = f"{_chapter(group[0])}, {words.settings(settings)}"
     ran = f"{count.capitalize()}, {words.time(group)} on {words.device(group)}"
@@ -87,7 +87,7 @@ def _section(settings: Mapping[str, Any], group: Sequence[Record]) -> str:
     return f"{where}. {ran}; {on}.{unless}\n\n{table}\n" + "".join(f"\n{s}\n" for s in below)
 
 
-def seen(title: str, gains: Mapping[str, runs.Interval]) -> Iterator[str]:
+def findings(title: str, gains: Mapping[str, runs.Interval]) -> Iterator[str]:
     """What the intervals of the differences from cross entropy say, and what they leave open.
 
     Args:

@@ -15,7 +15,15 @@ from dicelab.records.runs import markdown
 from reproduce import grid
 from reproduce.comparisons import TABLES
 from reproduce.profiles import LEFT_OUT
-from reproduce.tables import Record, above_floors, left_out, scores, shown, system_of, table_of
+from reproduce.tables import (
+    Record,
+    above_floors,
+    left_out,
+    rows_above_floors,
+    scores,
+    system_of,
+    table_of,
+)
 from tools.pages import words
 
 PAGE = f"""\
@@ -72,14 +80,14 @@ def page(results: Path) -> str:
     for profile, about in HOW.items():
         files = [results / "reproduced" / profile / f"table{n}.jsonl" for n in TABLES]
         there = [file for file in files if file.is_file()]
-        kept = {int(file.stem.removeprefix("table")): runs.read_records(file) for file in there}
-        if kept:
-            parts += [f"## Profile `{profile}`\n", f"{about}\n", f"{_at_a_glance(kept)}\n"]
-        for number in TABLES if kept else ():
+        by_table = {int(file.stem.removeprefix("table")): runs.read_records(file) for file in there}
+        if by_table:
+            parts += [f"## Profile `{profile}`\n", f"{about}\n", f"{_at_a_glance(by_table)}\n"]
+        for number in TABLES if by_table else ():
             absent = _left_out_corpora(number) if profile == "laptop" else ""
-            if number in kept or absent:
+            if number in by_table or absent:
                 parts.append(f"### Table {number}: {paper.table(number).title}\n")
-            parts += _of_table(kept.get(number, []), number)
+            parts += _of_table(by_table.get(number, []), number)
             parts += [f"Not trained in this profile: {absent}.\n"] if absent else []
     if len(parts) == 1:
         parts.append("No table is kept here yet.\n")
@@ -91,37 +99,37 @@ def _of_table(records: Sequence[Record], number: int) -> list[str]:
     if not records:
         return []
     parts, frame = [], table_of(records, number)
-    for corpus, rows in shown(frame).groupby("corpus", sort=False):
+    for corpus, rows in rows_above_floors(frame).groupby("corpus", sort=False):
         of_corpus = (r["parameters"] for r in records)
-        given = next(one for one in of_corpus if one["corpus"] == corpus)
-        parts.append(_of_corpus(given, rows))
+        parameters = next(one for one in of_corpus if one["corpus"] == corpus)
+        parts.append(_of_corpus(parameters, rows))
     ran = f"{len(records)} runs, {words.time(records)} of training on {words.device(records)}."
     return [*parts, f"{ran} {left_out(frame, number)}".rstrip() + "\n"]
 
 
-def _of_corpus(given: Mapping[str, Any], rows: pd.DataFrame) -> str:
+def _of_corpus(parameters: Mapping[str, Any], rows: pd.DataFrame) -> str:
     """The rows of a corpus below its settings, without the columns that say nothing."""
-    name, note = given["corpus"], given.get("corpus_note", "")
+    name, note = parameters["corpus"], parameters.get("corpus_note", "")
     rebuilt = BESIDES.get(name, "") if "training part" in note else ""
-    how = " ".join(filter(None, [f"{words.settings(given)}, {_seeds(rows)}.", note, rebuilt]))
-    shown = rows.drop(columns=["corpus", "seeds", "p", "the paper's"])  # the files have them
-    models = shown.loc[shown["loss"] != "", "model"].unique()
-    named = shown["loss"]
+    how = " ".join(filter(None, [f"{words.settings(parameters)}, {_seeds(rows)}.", note, rebuilt]))
+    cells = rows.drop(columns=["corpus", "seeds", "p", "the paper's"])  # the files have them
+    models = cells.loc[cells["loss"] != "", "model"].unique()
+    named = cells["loss"]
     if len(models) == 1:
         how = f"{models[0]}; {how}"
     else:  # a column for the model, and all of the paper's, would not fit a laptop
-        named = shown["model"] + ", " + shown["loss"]
-        shown = shown.drop(columns=["paper P", "paper R"], errors="ignore")
+        named = cells["model"] + ", " + cells["loss"]
+        cells = cells.drop(columns=["paper P", "paper R"], errors="ignore")
     # A floor has no loss, and its name where a row has its model.
-    shown["loss"] = named.where(shown["loss"] != "", shown["model"])
-    shown = shown.drop(columns="model")
+    cells["loss"] = named.where(cells["loss"] != "", cells["model"])
+    cells = cells.drop(columns="model")
     if len(models) > 1:
-        shown = shown.rename(columns={"loss": "model, loss"})
-    if printed := grid.printed(given):
-        variant = "" if given["table"] == 10 else printed.variant
+        cells = cells.rename(columns={"loss": "model, loss"})
+    if printed := grid.printed(parameters):
+        variant = "" if parameters["table"] == 10 else printed.variant
         how = f"{how} Paper: {printed.corpus_title} {variant}".strip() + "."
-    shown = shown.loc[:, (shown != "").any()]
-    return f"**{CORPORA[name].title}** (`{name}`): {how}\n\n{markdown(shown.to_dict('records'))}\n"
+    cells = cells.loc[:, (cells != "").any()]
+    return f"**{CORPORA[name].title}** (`{name}`): {how}\n\n{markdown(cells.to_dict('records'))}\n"
 
 
 def _left_out_corpora(number: int) -> str:
@@ -136,10 +144,10 @@ def _seeds(rows: pd.DataFrame) -> str:
     return "one seed, which gives no interval" if seeds == "1" else f"{seeds} seeds"
 
 
-def _at_a_glance(kept: Mapping[int, Sequence[Record]]) -> str:
+def _at_a_glance(by_table: Mapping[int, Sequence[Record]]) -> str:
     """Dice minus cross entropy by table, and how many differences have an interval without zero."""
-    found, rows, fell = [], [], []
-    for number, every in kept.items():
+    every_gain, rows, fell = [], [], []
+    for number, every in by_table.items():
         works = above_floors(every, number)
         records = [r for r in every if (*system_of(r), runs.loss_label(r)) in works]
         trained = dict.fromkeys((*system_of(r), runs.loss_label(r)) for r in every)
@@ -153,7 +161,9 @@ def _at_a_glance(kept: Mapping[int, Sequence[Record]]) -> str:
         for way, split in (("at argmax", "test"), ("tuned", "test_tuned")):
             groups = [*scores(records, number, split).values()]
             if split == "test":
-                found += [result.gain for of in groups for result in of.values() if result.gain]
+                every_gain += [
+                    result.gain for of in groups for result in of.values() if result.gain
+                ]
             gains = [of["dl"].gain.mean for of in groups if "dl" in of and of["dl"].gain]
             if gains:
                 row.setdefault("corpora × systems", str(len(gains)))
@@ -161,11 +171,12 @@ def _at_a_glance(kept: Mapping[int, Sequence[Record]]) -> str:
                 row[way] = f"{np.mean(gains):z.1f}{ends if len(gains) > 1 else ''}"
         rows += [row] if len(row) > 1 else []
     apart = f" Not in them, for one row of the two is left out: {', '.join(fell)}." if fell else ""
-    above, below = sum(gain.low > 0 for gain in found), sum(gain.high < 0 for gain in found)
+    above = sum(gain.low > 0 for gain in every_gain)
+    below = sum(gain.high < 0 for gain in every_gain)
     return (
         "Dice minus cross entropy, in points: the mean over a table's corpora and systems, in "
         f"brackets the least and the most.{apart}\n\n{markdown(rows)}\n\n"
-        f"Of {len(found)} differences from cross entropy at argmax, {above} have an interval above "
-        f"zero and {below} one below. Were no loss better than another, one interval in twenty "
-        f"would still leave zero out: here about {len(found) / 20:.0f}."
+        f"Of {len(every_gain)} differences from cross entropy at argmax, {above} have an interval "
+        f"above zero and {below} one below. Were no loss better than another, one interval in "
+        f"twenty would still leave zero out: here about {len(every_gain) / 20:.0f}."
     )

@@ -34,22 +34,22 @@ def time(records: Sequence[Record]) -> str:
     return f"{minutes} minute{'s' if minutes > 1 else ''}"
 
 
-def settings(given: Mapping[str, Any]) -> str:
+def settings(parameters: Mapping[str, Any]) -> str:
     """The settings of a group in words, with their units."""
-    size, encoder = given["train_size"], str(given["encoder"])
-    frozen = given.get("habits", {}).get("frozen_layers", 0)
+    size, encoder = parameters["train_size"], str(parameters["encoder"])
+    frozen = parameters.get("habits", {}).get("frozen_layers", 0)
     words = [
         ENCODERS.get(encoder, encoder) + f", {frozen} layers frozen" * bool(frozen),
         f"{size:,} training examples" if size else "all training examples",
     ]
-    if given.get("ratio"):
-        words.append(f"{given['ratio']:g} negatives for each positive")
-    if given["epochs"]:
+    if parameters.get("ratio"):
+        words.append(f"{parameters['ratio']:g} negatives for each positive")
+    if parameters["epochs"]:
         words += [
-            f"{given['epochs']} passes in batches of {given['batch_size']}",
-            f"learning rate {given['learning_rate']:g}",
-            f"at most {given['max_length']} sub-words",
-            *filter(None, [given.get("precision")]),
+            f"{parameters['epochs']} passes in batches of {parameters['batch_size']}",
+            f"learning rate {parameters['learning_rate']:g}",
+            f"at most {parameters['max_length']} sub-words",
+            *filter(None, [parameters.get("precision")]),
         ]
     else:
         words.append("learning rate and steps chosen on validation")
