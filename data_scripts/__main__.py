@@ -11,13 +11,13 @@ from .corpus import Recipe
 
 def recipes() -> list[Recipe]:
     """Every recipe of a script of this package, by task and name."""
-    found: list[Recipe] = []
+    all_recipes: list[Recipe] = []
     for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not info.name.startswith("_"):
             module = import_module(f".{info.name}", __package__)
             one = getattr(module, "RECIPE", None)
-            found += getattr(module, "RECIPES", [one] if isinstance(one, Recipe) else [])
-    return sorted(found, key=lambda recipe: (recipe.corpus.task, recipe.name))
+            all_recipes += getattr(module, "RECIPES", [one] if isinstance(one, Recipe) else [])
+    return sorted(all_recipes, key=lambda recipe: (recipe.corpus.task, recipe.name))
 
 
 def main() -> None:

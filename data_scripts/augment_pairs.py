@@ -115,18 +115,18 @@ class Augmenter:
         self.find = find
         self.entities = entities
         self.random = random.Random(seed)
-        self.found: dict[str, list[Mention]] = {}
+        self.by_sentence: dict[str, list[Mention]] = {}
 
     def mentions(self, sentence: str) -> list[Mention]:
         """The mentions of a sentence that can be replaced."""
-        if sentence not in self.found:
-            self.found[sentence] = [
+        if sentence not in self.by_sentence:
+            self.by_sentence[sentence] = [
                 mention
                 for mention in self.find(sentence)
                 if mention.type in self.entities
                 or (mention.type in _NUMERIC and re.search(r"\d", sentence[slice(*mention[:2])]))
             ]
-        return self.found[sentence]
+        return self.by_sentence[sentence]
 
     def variant(self, pair: tuple[str, str]) -> tuple[str, str] | None:
         """The pair with all its mentions replaced, or None if it has none.
@@ -182,13 +182,13 @@ class Augmenter:
             end = mention.end
         return "".join([*pieces, sentence[end:]])
 
-    def make(self, templates: Sequence[tuple[str, str]], number: int, seen: set) -> list:
+    def make(self, templates: Sequence[tuple[str, str]], number: int, known_pairs: set) -> list:
         """New pairs, each unlike every pair seen.
 
         Args:
             templates: The pairs of one label.
             number: How many to make.
-            seen: All pairs so far; the new ones are added.
+            known_pairs: All pairs so far; the new ones are added.
 
         Raises:
             CorpusError: The templates do not yield so many.
@@ -198,8 +198,8 @@ class Augmenter:
             if len(made) == number:
                 break
             pair = self.variant(self.random.choice(templates))
-            if pair is not None and pair not in seen:
-                seen.add(pair)
+            if pair is not None and pair not in known_pairs:
+                known_pairs.add(pair)
                 made.append(pair)
         if len(made) < number:
             usable = sum(any(map(self.mentions, pair)) for pair in templates)
@@ -224,14 +224,14 @@ def build(train: Dataset, target: Target, augmenter: Augmenter) -> Dataset:
     """
     pairs = list(zip(train["sentence1"], train["sentence2"], strict=True))
     labels = train["label"][:]
-    seen = set(pairs)
+    known_pairs = set(pairs)
     keep: set[int] = set()
     new: list[tuple[tuple[str, str], int]] = []
-    for label, wanted in ((1, target.positive), (0, target.negative)):
+    for label, size in ((1, target.positive), (0, target.negative)):
         members = [place for place, other in enumerate(labels) if other == label]
-        keep.update(members if wanted >= len(members) else augmenter.random.sample(members, wanted))
-        missing = max(0, wanted - len(members))
-        made = augmenter.make([pairs[place] for place in members], missing, seen)
+        keep.update(members if size >= len(members) else augmenter.random.sample(members, size))
+        missing = max(0, size - len(members))
+        made = augmenter.make([pairs[place] for place in members], missing, known_pairs)
         new += [(pair, label) for pair in made]
     rows = [(pairs[place], labels[place]) for place in sorted(keep)] + new
     built = {
@@ -310,13 +310,13 @@ def _run(options: argparse.Namespace) -> int:
     entities = read_entities(options.entities) if options.entities else faker_entities(options.seed)
     source = str(options.entities.name) if options.entities else "Faker"
     counts = Counter(train["label"])
-    wanted = dict(options.sets) or targets(counts[1], counts[0])
+    named_targets = dict(options.sets) or targets(counts[1], counts[0])
     print(f"Mentions: {finder}. Entities: {source}. Seed: {options.seed}.")
     print(f"{'set':16} {'positive':>10} {'negative':>10} {'all':>10} {'positive':>9}  paper's QQP")
-    found: dict[str, list[Mention]] = {}
-    for set_name, target in wanted.items():
+    mentions: dict[str, list[Mention]] = {}
+    for set_name, target in named_targets.items():
         augmenter = Augmenter(find, entities, options.seed)
-        augmenter.found = found  # found once for all sets
+        augmenter.by_sentence = mentions  # found once for all sets
         built = build(train, target, augmenter)
         folder = options.out / f"{name}_{set_name}"
         for split, data in {**corpus, "train": built}.items():

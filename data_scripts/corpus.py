@@ -230,8 +230,8 @@ def count(dataset: Dataset, *, task: str) -> dict[str, int]:
         rows = dataset["labels"][:]
         several = sum(len(labels) > 1 for labels in rows)
         kinds = len({label for labels in rows for label in labels})
-        given = sum(map(len, rows))
-        return {"sentences": len(rows), "several": several, "labels": given, "kinds": kinds}
+        total = sum(map(len, rows))
+        return {"sentences": len(rows), "several": several, "labels": total, "kinds": kinds}
     labels = Counter(dataset["label"][:])
     if task == "pairs":
         return {"pairs": len(dataset), "positive": labels[1]}
@@ -271,13 +271,13 @@ def _total(counts: Mapping[str, Mapping[str, int]]) -> Counter[str]:
 
 def _differences(counts: Mapping[str, Mapping[str, int]], published: Published) -> list[str]:
     """Where a count differs from a published number; the split "all" stands for the sum."""
-    found = []
+    differences = []
     for split, theirs in published.items():
         ours = _total(counts) if split == "all" else counts.get(split, {})
         for what, other in theirs.items():
             if isinstance(other, int) and ours.get(what) != other:
-                found.append(f"{split} {what}: {_shown(ours.get(what))}, not {other:,}")
-    return found
+                differences.append(f"{split} {what}: {_shown(ours.get(what))}, not {other:,}")
+    return differences
 
 
 def write(dataset: Dataset, stem: Path, *, task: str) -> Path:

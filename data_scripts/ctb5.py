@@ -25,9 +25,9 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     files = numbered(raw, r"chtb_(\d{3,4})\.fid(?:\.utf8)?", "chtb_001.fid")
     return {
         split: read_treebank(
-            chosen(files, wanted, split), encodings=("utf-8", "gb18030"), repairs=repairs
+            chosen(files, ids, split), encodings=("utf-8", "gb18030"), repairs=repairs
         )
-        for split, wanted in SPLITS.items()
+        for split, ids in SPLITS.items()
     }
 
 

@@ -76,10 +76,10 @@ def fetch(
     known = file.sha256 or recorded
     by = "" if file.sha256 or not recorded else f", as {raw / SUMS} recorded it"
     if target.exists():
-        found = pooch.file_hash(str(target))
-        if known and found != known:
+        actual = pooch.file_hash(str(target))
+        if known and actual != known:
             raise FetchError(
-                f"{target}: expected sha256 {known}{by}, got {found}. Nothing was deleted; remove "
+                f"{target}: expected sha256 {known}{by}, got {actual}. Nothing was deleted; remove "
                 f"or rename this file to get it again{' (or the line in that file)' * bool(by)}."
             )
         return target

@@ -44,11 +44,11 @@ def count(argument: str) -> dict[str, Any]:
     }
 
 
-def update(record: Path, found: list[dict[str, Any]]) -> None:
+def update(record: Path, entries: list[dict[str, Any]]) -> None:
     """Put counts into the record, in place of older ones of the same corpora."""
     old = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
     lines = {entry["parameters"]["corpus"]: entry for entry in map(json.loads, old)}
-    lines |= {entry["parameters"]["corpus"]: entry for entry in found}
+    lines |= {entry["parameters"]["corpus"]: entry for entry in entries}
     with atomic(record) as path:
         text = "".join(json.dumps(lines[name], ensure_ascii=False) + "\n" for name in sorted(lines))
         path.write_text(text, encoding="utf-8")
@@ -63,15 +63,15 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--record", type=Path, default=RECORD, help=f"default: {RECORD}")
     options = parser.parse_args(argv)
     try:
-        found = [count(argument) for argument in options.corpora]
+        entries = [count(argument) for argument in options.corpora]
     except CorpusError as error:
         print(f"imbalance: {error}", file=sys.stderr)
         return 1
-    for entry in found:
+    for entry in entries:
         negative, positive = entry["metrics"]["negative"], entry["metrics"]["positive"]
         ratio = negative / positive if positive else float("inf")
         print(f"{entry['parameters']['corpus']:14} {negative:>12,} {positive:>12,} {ratio:8.2f}")
-    update(options.record, found)
+    update(options.record, entries)
     return 0
 
 

@@ -25,11 +25,8 @@ def one_of(folder: Path, names: Sequence[str]) -> Path:
 
 def numbers(ranges: str) -> set[int]:
     """The numbers of a list of ranges: ``"1-3, 7"`` is 1, 2, 3 and 7."""
-    found: set[int] = set()
-    for part in ranges.split(","):
-        first, _, last = part.strip().partition("-")
-        found.update(range(int(first), int(last or first) + 1))
-    return found
+    ends = (part.strip().partition("-") for part in ranges.split(","))
+    return {n for first, _, last in ends for n in range(int(first), int(last or first) + 1)}
 
 
 def numbered(folder: Path, pattern: str, name: str) -> dict[int, Path]:
@@ -46,33 +43,33 @@ def numbered(folder: Path, pattern: str, name: str) -> dict[int, Path]:
     Raises:
         CorpusError: There is none, or two have the same number.
     """
-    found: dict[int, Path] = {}
+    by_number: dict[int, Path] = {}
     for path in sorted(folder.rglob("*")):
         match = re.fullmatch(pattern, path.name)
         if not match or not path.is_file():
             continue
         number = int(match[1])
-        if number in found:
+        if number in by_number:
             raise CorpusError(
-                f"expected one file with the number {number}, got {found[number]} and {path}"
+                f"expected one file with the number {number}, got {by_number[number]} and {path}"
             )
-        found[number] = path
-    if not found:
+        by_number[number] = path
+    if not by_number:
         raise CorpusError(f"expected files such as {name} in {folder}, got none; --help says more")
-    return dict(sorted(found.items()))
+    return dict(sorted(by_number.items()))
 
 
-def chosen(files: dict[int, Path], wanted: Iterable[int], split: str) -> list[Path]:
+def chosen(files: dict[int, Path], ids: Iterable[int], split: str) -> list[Path]:
     """The files of a split, in order of their numbers.
 
     Raises:
         CorpusError: None of them is there.
     """
-    wanted = set(wanted)
-    paths = [path for number, path in files.items() if number in wanted]
+    ids = set(ids)
+    paths = [path for number, path in files.items() if number in ids]
     if not paths:
         raise CorpusError(
-            f"expected files of the {split} split, such as number {min(wanted)}, got none among "
+            f"expected files of the {split} split, such as number {min(ids)}, got none among "
             f"{len(files)}"
         )
     return paths

@@ -59,7 +59,7 @@ def rule_mentions(ordinary: frozenset[str]) -> Finder:
     """
 
     def find(sentence: str) -> list[Mention]:
-        found: list[Mention] = []
+        mentions: list[Mention] = []
         run: list[re.Match[str]] = []
         before = ""
         for word in _WORD.finditer(sentence):
@@ -68,18 +68,18 @@ def rule_mentions(ordinary: frozenset[str]) -> Finder:
             capital = word[0][0].isupper() and word[0] != "I"
             name = capital and (joined or word[0].lower() not in ordinary)
             if run and not (name and joined):
-                found.append(_run_mention(run, before))
+                mentions.append(_run_mention(run, before))
                 before, run = run[-1][0], []
             if name:
                 run.append(word)
             else:
                 before = word[0]
         if run:
-            found.append(_run_mention(run, before))
+            mentions.append(_run_mention(run, before))
         for number in _NUMBER.finditer(sentence):
-            if not any(run.start < number.end() and number.start() < run.end for run in found):
-                found.append(Mention(number.start(), number.end(), "NUMBER"))
-        return sorted(found)
+            if not any(run.start < number.end() and number.start() < run.end for run in mentions):
+                mentions.append(Mention(number.start(), number.end(), "NUMBER"))
+        return sorted(mentions)
 
     return find
 

@@ -71,12 +71,12 @@ def read_conll2012(
                 raise CorpusError.at(
                     path, number, "expected a word, got [WORD]: fill the skeleton files in first"
                 )
-            found = _CELL.fullmatch(cell)
-            if not found:
+            match = _CELL.fullmatch(cell)
+            if not match:
                 raise CorpusError.at(
                     path, number, f"expected an entity cell such as (ORG*, * or *), got {cell!r}"
                 )
-            opens, closes = found[1], found[2]
+            opens, closes = match[1], match[2]
             if opens and kind:
                 raise CorpusError.at(path, number, f"expected {kind} to be closed, got {cell!r}")
             if closes and not (opens or kind):
@@ -134,16 +134,16 @@ def read_names(
             if words == ["EMPTY"]:
                 repairs["sentences of the word EMPTY left out"] += 1
                 continue
-            kept = [e for e in entities if types is None or e[0] in types]
-            repairs["entities of other types left out"] += len(entities) - len(kept)
+            selected = [e for e in entities if types is None or e[0] in types]
+            repairs["entities of other types left out"] += len(entities) - len(selected)
             if by_character:
                 starts = [0]
                 for word in words:
                     starts.append(starts[-1] + len(word))
-                spans = [(k, starts[a] + s, starts[b] - e) for k, a, b, s, e in kept]
+                spans = [(k, starts[a] + s, starts[b] - e) for k, a, b, s, e in selected]
                 tokens = list("".join(words))
             else:
-                spans = [(k, a, b) for k, a, b, _, _ in kept]
+                spans = [(k, a, b) for k, a, b, _, _ in selected]
                 tokens = words
             try:
                 tags = from_spans(spans, len(tokens))

@@ -48,13 +48,13 @@ def read_treebank(
         lines = _read_in_one_of(path, encodings, repairs)
         trees = 0
         for trees, (_, words) in enumerate(trees_in(path, enumerate(lines, 1)), 1):  # noqa: B007
-            kept = [(word, tag) for tag, word in words if tag != "-NONE-"]
-            repairs["traces left out"] += len(words) - len(kept)
-            if not kept:
+            tagged = [(word, tag) for tag, word in words if tag != "-NONE-"]
+            repairs["traces left out"] += len(words) - len(tagged)
+            if not tagged:
                 repairs["sentences of traces alone left out"] += 1
                 continue
-            columns["tokens"].append([printed(word) if unescape else word for word, _ in kept])
-            columns["tags"].append([_bare(tag, repairs) for _, tag in kept])
+            columns["tokens"].append([printed(word) if unescape else word for word, _ in tagged])
+            columns["tags"].append([_bare(tag, repairs) for _, tag in tagged])
         if not trees:
             raise CorpusError.at(path, 0, "expected bracketed trees, got none")
     if not columns["tokens"]:

@@ -69,8 +69,8 @@ def load(
     if name not in NAMES:
         raise CorpusError(f"embedded corpus: expected one of {', '.join(NAMES)}, got {name!r}")
     task, language = NAMES[name]
-    given = {"size": size, "imbalance": imbalance}
-    options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    settings = {"size": size, "imbalance": imbalance}
+    options: dict[str, Any] = {key: value for key, value in settings.items() if value is not None}
     if task in _IN_CHINESE:
         options["language"] = language
     return _GENERATORS[task](seed=seed, **options)

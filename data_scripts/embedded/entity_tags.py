@@ -29,11 +29,16 @@ class Mentions:
         language: ``"en"`` or ``"zh"``.
         split: the split whose names are used.
         draw: where the choices come from.
-        seen: for each type the mentions of train, from which a share is repeated; empty for train.
+        train_mentions: for each type the mentions of train, from which a share is repeated;
+            empty for train.
     """
 
     def __init__(
-        self, language: Language, split: Split, draw: Draw, seen: dict[str, list[tuple[str, ...]]]
+        self,
+        language: Language,
+        split: Split,
+        draw: Draw,
+        train_mentions: dict[str, list[tuple[str, ...]]],
     ) -> None:
         words: dict[str, tuple[str, ...]] = (
             {"thing": entities_en.RULES["thing"]}
@@ -43,8 +48,8 @@ class Mentions:
         everything = lists(language) | words
         self._names = {kind: of_split(names, split) for kind, names in everything.items()}
         self._draw = draw
-        self._seen = seen
-        self._known = {surface for surfaces in seen.values() for surface in surfaces}
+        self._train_mentions = train_mentions
+        self._known = {surface for surfaces in train_mentions.values() for surface in surfaces}
         self._forms: dict[str, Callable[[], str]] = (
             {
                 "PER": self._person,
@@ -71,8 +76,8 @@ class Mentions:
         """
         kind = self._draw.pick(TYPES) if slot == "ANY" else slot
         tokens = self._surface(kind, bare=slot == "ANY")
-        if self._draw.chance(REPEATED) and self._seen.get(kind):
-            tokens = self._draw.pick(self._seen[kind])
+        if self._draw.chance(REPEATED) and self._train_mentions.get(kind):
+            tokens = self._draw.pick(self._train_mentions[kind])
         else:
             while tokens in self._known:
                 tokens = self._surface(kind, bare=slot == "ANY")
@@ -121,10 +126,10 @@ class Mentions:
         draw = self._draw
         if draw.chance(_BARE):
             return self._name("person_word")
-        given = self._name("given")
-        if len(given) == 1 and draw.chance(0.4):
-            given += self._name("given")[0]
-        return self._name("family") + given
+        given_name = self._name("given")
+        if len(given_name) == 1 and draw.chance(0.4):
+            given_name += self._name("given")[0]
+        return self._name("family") + given_name
 
     def _place_zh(self) -> str:
         draw = self._draw
@@ -202,13 +207,13 @@ def entities(
     """
     check(language, size, imbalance, seed, lowest=1.5)
     splits: dict[str, Dataset] = {}
-    seen: dict[str, list[tuple[str, ...]]] = {}
+    train_mentions: dict[str, list[tuple[str, ...]]] = {}
     for split in SPLITS:
         draw = Draw(f"entities {language} {split} {seed}")
-        mentions = Mentions(language, split, draw, seen)
+        mentions = Mentions(language, split, draw, train_mentions)
         sentences = _sentences(language, rows(split, size), imbalance, draw, mentions)
         if split == "train":
-            seen = mentions.made
+            train_mentions = mentions.made
         columns = {
             "tokens": [[token for token, _ in sentence] for sentence in sentences],
             "tags": [[tag for _, tag in sentence] for sentence in sentences],

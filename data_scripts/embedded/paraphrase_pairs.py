@@ -43,10 +43,10 @@ def paraphrases(
     """
     check(language, size, imbalance, seed, lowest=0.01)
     splits: dict[str, Dataset] = {}
-    seen: dict[str, list[tuple[str, ...]]] = {}
+    train_mentions: dict[str, list[tuple[str, ...]]] = {}
     for split in SPLITS:
         draw = Draw(f"paraphrases {language} {split} {seed}")
-        mentions = Mentions(language, split, draw, seen)
+        mentions = Mentions(language, split, draw, train_mentions)
         drawn = labels(rows(split, size), imbalance, draw)
         pairs = [_pair(language, bool(label), draw, mentions) for label in drawn]
         columns: dict[str, list[Any]] = {
@@ -56,7 +56,7 @@ def paraphrases(
         }
         splits[split] = to_dataset(columns, task="pairs")
         if split == "train":
-            seen = mentions.made
+            train_mentions = mentions.made
     return DatasetDict(splits)
 
 

@@ -165,13 +165,13 @@ def reading(
     if not 0 <= distractors <= 1:
         raise CorpusError(f"distractors: expected a number from 0 to 1, got {distractors!r}")
     splits: dict[str, Dataset] = {}
-    seen: dict[str, list[tuple[str, ...]]] = {}
+    train_mentions: dict[str, list[tuple[str, ...]]] = {}
     for split in SPLITS:
         draw = Draw(f"reading en {split} {seed}")
-        mentions = Mentions("en", split, draw, seen)
+        mentions = Mentions("en", split, draw, train_mentions)
         writer = _Writer(draw, mentions, distractors)
         prefix = f"en-{split}-{seed}"
         splits[split] = _split(writer, rows(split, size), imbalance, draw, prefix)
         if split == "train":
-            seen = mentions.made
+            train_mentions = mentions.made
     return DatasetDict(splits)

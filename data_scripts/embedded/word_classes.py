@@ -27,8 +27,8 @@ def _open_classes(language: Language, split: Split) -> _Words:
     """Return slot -> its words in this split and their tag."""
     if language == "zh":
         names = {kind: of_split(words, split) for kind, words in lists("zh").items()}
-        given = names["given"]
-        full = tuple(f + given[i % len(given)] for i, f in enumerate(names["family"]))
+        given_names = names["given"]
+        full = tuple(f + given_names[i % len(given_names)] for i, f in enumerate(names["family"]))
         double = of_split(parts_zh.HOMOGRAPHS, split)
         shade = of_split(parts_zh.SHADES, split)
         return {
