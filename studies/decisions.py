@@ -97,8 +97,8 @@ def dice(axes: tuple[int, ...], alpha: float = 0.0) -> StackedLoss:
         q = (1 - p).clamp_min(1e-6) ** alpha * p if alpha else p
         smooth = value.reshape(-1, *(1 for _ in range(2 - len(axes))))
         over, under = 2 * (q * y).sum(axes), (q * q).sum(axes) + (y * y).sum([a - 1 for a in axes])
-        found = 1 - (over + smooth) / (under + smooth)
-        return found.flatten(1).mean(1) if found.ndim > 1 else found
+        result = 1 - (over + smooth) / (under + smooth)
+        return result.flatten(1).mean(1) if result.ndim > 1 else result
 
     return loss
 
@@ -106,8 +106,8 @@ def dice(axes: tuple[int, ...], alpha: float = 0.0) -> StackedLoss:
 def sampled(x: Tensor, y: Tensor, value: Tensor, prior: Tensor) -> Tensor:
     """Cross entropy over the positives and about ``value`` negatives, drawn anew, for each."""
     share = (value * y.sum() / (1 - y).sum()).clamp(max=1.0)
-    kept = torch.rand(y.shape, generator=_NEGATIVES) < share
-    weight = torch.where(y == 1, 1.0, kept.float())
+    included = torch.rand(y.shape, generator=_NEGATIVES) < share
+    weight = torch.where(y == 1, 1.0, included.float())
     return (weight * (F.softplus(x) - x * y)).sum((1, 2)) / weight.sum((1, 2)).clamp_min(1)
 
 

@@ -40,7 +40,7 @@ from dicelab.metrics.goal import Goal
 from dicelab.metrics.intervals import two_way_bootstrap
 from dicelab.records import runs
 from dicelab.tasks import labels as task
-from studies import decisions, seen
+from studies import decisions, frozen
 from studies.decisions import Arm, Trial
 from studies.evidence.heads import adamw
 
@@ -87,13 +87,15 @@ def truth() -> tuple[Tensor, list[str], int]:
     The rows are those of the training, the validation and then the test split.
     """
     splits = load("goemotions", task="labels")
-    told = [names for split in ("train", "validation", "test") for names in splits[split]["labels"]]
-    pool = len(told) - len(splits["test"])
-    names = sorted({label for row in told[:pool] for label in row})
+    label_sets = [
+        names for split in ("train", "validation", "test") for names in splits[split]["labels"]
+    ]
+    pool = len(label_sets) - len(splits["test"])
+    names = sorted({label for row in label_sets[:pool] for label in row})
     index = {name: i for i, name in enumerate(names)}
-    gold = torch.zeros(len(told), len(names))
-    for row, given in zip(gold, told, strict=True):
-        row[[index[name] for name in given]] = 1
+    gold = torch.zeros(len(label_sets), len(names))
+    for row, label_set in zip(gold, label_sets, strict=True):
+        row[[index[name] for name in label_set]] = 1
     return gold, names, pool
 
 
@@ -104,7 +106,7 @@ def corpus(encoder: str) -> Data:
     splits = load("goemotions", task="labels")
     texts = [t for name in ("train", "validation", "test") for t in splits[name]["sentence"]]
     if encoder == "minilm":
-        return Data(seen.principal(seen.texts(texts), pool, COMPONENTS), gold, names, pool)
+        return Data(frozen.principal(frozen.texts(texts), pool, COMPONENTS), gold, names, pool)
     bag = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), max_features=20_000)
     svd = TruncatedSVD(COMPONENTS, random_state=0).fit(bag.fit_transform(texts[:pool]))
     features = torch.from_numpy(svd.transform(bag.transform(texts))).float()
@@ -144,7 +146,7 @@ def train(
     numbers = [[t.learning_rate, 1 - t.dropout, t.value] for t in trials]
     rate, keep, value = torch.tensor(numbers).view(-1, 3, 1, 1).unbind(1)
     first, second = ([torch.zeros_like(p) for p in state] for _ in range(2))
-    kept, order = [], torch.empty(0, dtype=torch.long)
+    snapshots, order = [], torch.empty(0, dtype=torch.long)
     for step in range(1, STEPS[-1] + 1):
         if len(order) < BATCH:
             order = torch.cat([order, torch.randperm(len(features), generator=stream)])
@@ -156,8 +158,8 @@ def train(
         now = rate * min(1.0, step / WARM_UP)
         state = adamw(state, slopes, first, second, now, step)
         if step in STEPS:
-            kept.append([p.clone() for p in state])
-    return kept
+            snapshots.append([p.clone() for p in state])
+    return snapshots
 
 
 def _logits(state: Sequence[Tensor], features: Tensor, mask: Tensor | float = 1.0) -> Tensor:
@@ -235,12 +237,12 @@ class Searched(NamedTuple):
         on_choose = {
             p: scored(self.gold["choose"], self.decided("choose", p, way)) for p in self.places
         }
-        found = {}
+        by_metric = {}
         for metric in METRICS:
             place = max(self.places, key=lambda p: on_choose[p][metric])
             hard = self.decided("test", place, way)
-            found[metric] = (place, on_choose[place][metric], hard)
-        return found
+            by_metric[metric] = (place, on_choose[place][metric], hard)
+        return by_metric
 
 
 def search(arm: str, number: int, encoder: str) -> Searched:
@@ -260,16 +262,16 @@ def search(arm: str, number: int, encoder: str) -> Searched:
 def run(arm: str, number: int, encoder: str) -> dict[str, Any]:
     """Search, decide and test one remedy on one draw; the record."""
     data, began = corpus(encoder), time.process_time()
-    found = search(arm, number, encoder)
-    logits, gold = found.logits, found.gold
+    searched = search(arm, number, encoder)
+    logits, gold = searched.logits, searched.gold
     metrics: dict[str, Any] = {"ranking": {}}
     history = []
     for way in WAYS:
         metrics[way] = {}
-        for metric, (best, validation, hard) in found.best(way).items():
+        for metric, (best, validation, hard) in searched.best(way).items():
             metrics[way][metric] = round(scored(gold["test"], hard)[metric], 3)
-            told = {"steps": STEPS[best[0]], **vars(found.trials[best[1]])}
-            history.append({"way": way, "metric": metric, "validation": validation, **told})
+            setting = {"steps": STEPS[best[0]], **vars(searched.trials[best[1]])}
+            history.append({"way": way, "metric": metric, "validation": validation, **setting})
             if metric == "macro":
                 right = (gold["test"] * hard).sum(0)
                 f1 = 200 * right / np.maximum(gold["test"].sum(0) + hard.sum(0), 1)
@@ -277,9 +279,9 @@ def run(arm: str, number: int, encoder: str) -> dict[str, Any]:
                 metrics[way]["said"] = int(hard.sum())
     ranked = {
         p: np.nanmean(task.average_precision(gold["choose"], logits["choose"][p]))
-        for p in found.places
+        for p in searched.places
     }
-    best = max(found.places, key=lambda p: ranked[p])
+    best = max(searched.places, key=lambda p: ranked[p])
     precision = task.average_precision(gold["test"], logits["test"][best])
     metrics["ranking"] = {"average_precision": round(float(np.nanmean(precision)), 3)}
     metrics["labels"] = data.names
@@ -299,13 +301,13 @@ Term = tuple[str, str]  # a remedy, and how it decides
 
 
 def resampled(
-    right: np.ndarray, said: np.ndarray, gold: np.ndarray, metric: str, resamples: int
+    right: np.ndarray, predicted: np.ndarray, gold: np.ndarray, metric: str, resamples: int
 ) -> np.ndarray:
     """The mean over draws of a score, in draws and test comments drawn with replacement.
 
     Args:
         right: labels rightly given, ``[draws, comments, C]``.
-        said: labels given, of the same shape.
+        predicted: labels given, of the same shape.
         gold: labels to be given, ``[comments, C]``.
         metric: ``"micro"`` or ``"macro"``.
         resamples: how many.
@@ -314,8 +316,8 @@ def resampled(
         Shape ``[resamples]``, in percent. The same comments and draws are in a resample whatever
         the first two arguments are, so that differences are paired.
     """
-    actual = np.broadcast_to(gold, said.shape)
-    counts = Counts(*(part.astype(np.int64) for part in (right, said, actual)))[None]
+    actual = np.broadcast_to(gold, predicted.shape)
+    counts = Counts(*(part.astype(np.int64) for part in (right, predicted, actual)))[None]
     goal = Goal("f1" if metric == "micro" else "macro-f1", tuple(range(gold.shape[1])), absent=True)
     return two_way_bootstrap(counts, goal.value, resamples=resamples)
 
@@ -328,34 +330,34 @@ def over_comments(
     The remedies are run again: a record holds no decision. The differences are those of every
     remedy from ``bce_prior`` decided alike, and those of ``CONTRASTS``.
     """
-    found: dict[tuple[Term, str], tuple[float, np.ndarray]] = {}
+    by_term: dict[tuple[Term, str], tuple[float, np.ndarray]] = {}
     for arm in arms:
-        kept: dict[tuple[str, str], list[np.ndarray]] = {}
+        by_way: dict[tuple[str, str], list[np.ndarray]] = {}
         for number in range(draws):
             searched = search(arm, number, encoder)
             for way in WAYS:
-                for metric, (_, _, said) in searched.best(way).items():
-                    kept.setdefault((way, metric), []).append(said)
+                for metric, (_, _, predicted) in searched.best(way).items():
+                    by_way.setdefault((way, metric), []).append(predicted)
         gold = searched.gold["test"]
-        for (way, metric), hard in kept.items():
+        for (way, metric), hard in by_way.items():
             stacked = np.stack(hard)
             mean = float(np.mean([scored(gold, one)[metric] for one in hard]))
             scores = resampled(stacked & (gold == 1), stacked, gold, metric, resamples)
-            found[(arm, way), metric] = mean, scores
+            by_term[(arm, way), metric] = mean, scores
         print(f"{arm}: {draws} draws", flush=True)
-    wanted = [((arm, way), ("bce_prior", way)) for way in WAYS for arm in arms]
+    contrasts = [((arm, way), ("bce_prior", way)) for way in WAYS for arm in arms]
     rows = []
-    for first, second in [*wanted, *CONTRASTS]:
+    for first, second in [*contrasts, *CONTRASTS]:
         for metric in METRICS:
-            (a, xs), (b, ys) = found[first, metric], found[second, metric]
+            (a, xs), (b, ys) = by_term[first, metric], by_term[second, metric]
             low, high = np.percentile(xs - ys, [2.5, 97.5])
             ends = {"mean": round(a - b, 3), "low": round(low, 3), "high": round(high, 3)}
             if first != second:
                 rows.append({"arm": first, "over": second, "metric": metric, **ends})
-    given = parameters_of("several", 0, encoder) | {"draws": draws, "resamples": resamples}
+    parameters = parameters_of("several", 0, encoder) | {"draws": draws, "resamples": resamples}
     return runs.make_record(
         chapter="studies/labels.py",
-        parameters=given,
+        parameters=parameters,
         metrics={"differences": rows},
         history=[],
         measured={"device": "cpu, 1 threads"},
@@ -365,7 +367,7 @@ def over_comments(
 def count() -> dict[str, Any]:
     """How many comments of each split have each label; a record."""
     splits = load("goemotions", task="labels")
-    found = {
+    label_counts = {
         name: dict(Counter(label for row in split["labels"] for label in row).most_common())
         for name, split in splits.items()
     }
@@ -373,7 +375,7 @@ def count() -> dict[str, Any]:
     return runs.make_record(
         chapter="studies/labels.py",
         parameters={"corpus": "goemotions", "loss": "none", "seed": 0},
-        metrics={"labels": found, "comments": sizes},
+        metrics={"labels": label_counts, "comments": sizes},
         history=[],
         measured={},
     )
@@ -381,13 +383,13 @@ def count() -> dict[str, Any]:
 
 def table(records: Sequence[dict[str, Any]], metric: str) -> pd.DataFrame:
     """Mean test F1 of each remedy, by how it decides."""
-    found = pd.DataFrame(
+    frame = pd.DataFrame(
         [
             {"loss": r["parameters"]["loss"], **{w: r["metrics"][w][metric] for w in WAYS}}
             for r in records
         ]
     )
-    return found.groupby("loss").mean().reindex([arm for arm in ARMS if arm in set(found["loss"])])
+    return frame.groupby("loss").mean().reindex([arm for arm in ARMS if arm in set(frame["loss"])])
 
 
 def main() -> None:
@@ -412,19 +414,19 @@ def main() -> None:
         counts.unlink(missing_ok=True)
         runs.append_record(counts, count())
         return
-    kept = runs.read_records(options.out) if options.out.exists() else []
+    records = runs.read_records(options.out) if options.out.exists() else []
     if options.table:
         for metric in METRICS:
-            print(metric, table(kept, metric).round(2), sep="\n")
+            print(metric, table(records, metric).round(2), sep="\n")
         return
-    done = [record["parameters"] for record in kept]
+    recorded = [record["parameters"] for record in records]
     for number in range(options.draws):
         for arm in options.arms:
-            if parameters_of(arm, number, options.encoder) not in done:
+            if parameters_of(arm, number, options.encoder) not in recorded:
                 record = run(arm, number, options.encoder)
                 runs.append_record(options.out, record)
-                told = {way: record["metrics"][way]["macro"] for way in WAYS}
-                print(f"draw {number}, {arm}: {told}", flush=True)
+                macro_f1 = {way: record["metrics"][way]["macro"] for way in WAYS}
+                print(f"draw {number}, {arm}: {macro_f1}", flush=True)
 
 
 if __name__ == "__main__":

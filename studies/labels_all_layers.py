@@ -58,13 +58,13 @@ def batches(rows: np.ndarray, seed: int) -> Iterator[np.ndarray]:
 
 
 @torch.no_grad()
-def said(model: Any, read: Any, rows: np.ndarray) -> np.ndarray:
+def logits_of(model: Any, read: Any, rows: np.ndarray) -> np.ndarray:
     """Logits ``[len(rows), C]``, float32."""
     model.eval()
     order = np.argsort([len(texts()[i]["input_ids"]) for i in rows], kind="stable")
-    found = [read(rows[order[at : at + 128]]) for at in range(0, len(rows), 128)]
+    chunks = [read(rows[order[at : at + 128]]) for at in range(0, len(rows), 128)]
     logits = np.empty((len(rows), model.config.num_labels), np.float32)
-    logits[order] = torch.cat(found).numpy()
+    logits[order] = torch.cat(chunks).numpy()
     return logits
 
 
@@ -123,13 +123,13 @@ def run(arm: str, number: int) -> dict[str, Any]:
     rows = drawn[:TRAIN]
     model, read = train(arm, rows, gold, names, number)
     parts = {"tune": tune, "test": np.arange(pool, len(gold))}
-    logits = {name: said(model, read, part) for name, part in parts.items()}
+    logits = {name: logits_of(model, read, part) for name, part in parts.items()}
     truth = {name: gold[part].numpy() for name, part in parts.items()}
     metrics: dict[str, Any] = {}
     for way in labels.WAYS:
         hard = labels.decided(logits["test"], way, (logits["tune"], truth["tune"]))
-        found = labels.scored(truth["test"], hard)
-        metrics[way] = {name: round(value, 3) for name, value in found.items()}
+        scores = labels.scored(truth["test"], hard)
+        metrics[way] = {name: round(value, 3) for name, value in scores.items()}
     ranked = task.average_precision(truth["test"], logits["test"])
     metrics["ranking"] = {"average_precision": round(float(np.nanmean(ranked)), 3)}
     metrics["positives"] = {name: g.sum(0).astype(int).tolist() for name, g in truth.items()}
@@ -151,20 +151,20 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="print what is recorded")
     parser.add_argument("--out", type=Path, default=Path("results/labels_all_layers.jsonl"))
     options = parser.parse_args()
-    kept = runs.read_records(options.out) if options.out.exists() else []
+    records = runs.read_records(options.out) if options.out.exists() else []
     if options.table:
         for metric in labels.METRICS:
-            print(metric, labels.table(kept, metric).round(2), sep="\n")
+            print(metric, labels.table(records, metric).round(2), sep="\n")
         return
-    done = [record["parameters"] for record in kept]
+    recorded = [record["parameters"] for record in records]
     for number in range(options.draws):
         for arm in options.arms:
-            if parameters_of(arm, number) not in done:
+            if parameters_of(arm, number) not in recorded:
                 record = run(arm, number)
                 runs.append_record(options.out, record)
-                told = {way: record["metrics"][way]["macro"] for way in labels.WAYS}
+                macro_f1 = {way: record["metrics"][way]["macro"] for way in labels.WAYS}
                 seconds = record["measured"]["seconds"]
-                print(f"draw {number}, {arm}, {seconds} s: {told}", flush=True)
+                print(f"draw {number}, {arm}, {seconds} s: {macro_f1}", flush=True)
 
 
 if __name__ == "__main__":

@@ -106,8 +106,8 @@ def thinned(rows: Rows, rng: np.random.Generator) -> Rows:
     """All negative rows, and so many positive ones that their share is ``POSITIVES``."""
     positive = np.array([row["label"] == 1 for row in rows])
     keep = round(POSITIVES / (1 - POSITIVES) * int((~positive).sum()))
-    kept = set(rng.permutation(np.flatnonzero(positive))[:keep].tolist())
-    return [row for number, row in enumerate(rows) if row["label"] == 0 or number in kept]
+    selected = set(rng.permutation(np.flatnonzero(positive))[:keep].tolist())
+    return [row for number, row in enumerate(rows) if row["label"] == 0 or number in selected]
 
 
 TAGGERS = ("fit", "minute", "words", "trainer")
@@ -246,7 +246,7 @@ def _crf(inputs: Inputs) -> tuple[float, dict[str, Any]]:
     from sklearn_crfsuite import CRF
 
     def features(tokens: Sequence[str]) -> list[dict[str, Any]]:
-        found = []
+        rows = []
         for place in range(len(tokens)):
             own: dict[str, Any] = {"bias": 1.0}
             for shift in (-2, -1, 0, 1, 2):
@@ -262,15 +262,15 @@ def _crf(inputs: Inputs) -> tuple[float, dict[str, Any]]:
                 }
                 if shift == 0:
                     own |= {f"end{n}": word[-n:] for n in (2, 3)} | {"start": word[:3]}
-            found.append(own)
-        return found
+            rows.append(own)
+        return rows
 
     pool, test = _pool(inputs), inputs.data.splits["test"]
     model = CRF(algorithm="lbfgs", c1=0.1, c2=0.1, max_iterations=100)
     model.fit([features(row) for row in pool["tokens"][:]], pool["tags"][:])
-    said = model.predict([features(row) for row in test["tokens"][:]])
+    predicted = model.predict([features(row) for row in test["tokens"][:]])
     index = {tag: i for i, tag in enumerate(inputs.problem.labels)}
-    return _f1(inputs, np.array([index[tag] for row in said for tag in row])), {}
+    return _f1(inputs, np.array([index[tag] for row in predicted for tag in row])), {}
 
 
 def setfit(inputs: Inputs, seed: int) -> tuple[float, dict[str, Any]]:
@@ -282,13 +282,13 @@ def setfit(inputs: Inputs, seed: int) -> tuple[float, dict[str, Any]]:
         {"text": pool["sentence"][:], "label": inputs.problem.gold(pool).tolist()}
     )
     model = SetFitModel.from_pretrained(str(minilm_folder()), device=str(device_of("auto")))
-    given = TrainingArguments(
+    settings = TrainingArguments(
         output_dir=os.devnull, max_steps=SETFIT_STEPS, seed=seed, save_strategy="no",
         show_progress_bar=False,
     )  # fmt: skip
-    Trainer(model=model, args=given, train_dataset=rows).train()
-    said = model.predict(inputs.data.splits["test"]["sentence"][:], use_labels=False)
-    return _f1(inputs, np.asarray(said)), {}
+    Trainer(model=model, args=settings, train_dataset=rows).train()
+    predicted = model.predict(inputs.data.splits["test"]["sentence"][:], use_labels=False)
+    return _f1(inputs, np.asarray(predicted)), {}
 
 
 def trainer(inputs: Inputs, seed: int, folder: Path) -> tuple[float, dict[str, Any]]:
@@ -299,7 +299,7 @@ def trainer(inputs: Inputs, seed: int, folder: Path) -> tuple[float, dict[str, A
     rows = concatenate_datasets([problem.splits[name] for name in ("train", "validation")])
     set_seed(seed)
     device = device_of("auto")
-    given = TrainingArguments(
+    settings = TrainingArguments(
         output_dir=str(folder), seed=seed, save_strategy="no", report_to="none",
         disable_tqdm=True, use_cpu=device.type == "cpu",
         dataloader_pin_memory=device.type != "cpu",
@@ -307,7 +307,7 @@ def trainer(inputs: Inputs, seed: int, folder: Path) -> tuple[float, dict[str, A
     model = problem.model(inputs.encoder, inputs.tokenizer)
     peer = Trainer(
         model=model,
-        args=given,
+        args=settings,
         train_dataset=rows,
         data_collator=problem.collator(inputs.tokenizer),
     )
@@ -362,13 +362,13 @@ def run_draw(
         say: takes a line a method.
     """
     known = [r["parameters"] for r in runs.read_records(out)] if out.exists() else []
-    wanted = [
+    missing = [
         method
         for method in methods
         if method in CORPORA[name].methods
         and parameters_of(name, number, method, encoder) not in known
     ]
-    if not wanted:
+    if not missing:
         return
     folder = work / f"{name}-{number}"
     if not (folder / "data").is_dir():
@@ -384,7 +384,7 @@ def run_draw(
         device=device,
     )
     inputs = prepare(options)
-    for method in wanted:
+    for method in missing:
         started = time.monotonic()
         if method in ("fit", "minute"):
             f1, chose = fit(options, say, tuned=method == "fit")
@@ -444,15 +444,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results/own_data"))
     parser.add_argument("--work", type=Path, default=Path("runs/own_data"))
     parser.add_argument("--table", action="store_true", help="print what is recorded, run nothing")
-    given = parser.parse_args()
-    if given.table:
-        scores = table(runs.read_records(given.out))
+    args = parser.parse_args()
+    if args.table:
+        scores = table(runs.read_records(args.out))
         print(scores.round(1).to_string(), means(scores).round(1).to_string(), sep="\n\n")
         return
-    for number in given.draws:
-        for name in given.corpora:
-            out = given.out / f"{name}.jsonl"
-            run_draw(name, number, given.methods, out=out, work=given.work)
+    for number in args.draws:
+        for name in args.corpora:
+            out = args.out / f"{name}.jsonl"
+            run_draw(name, number, args.methods, out=out, work=args.work)
 
 
 if __name__ == "__main__":

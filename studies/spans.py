@@ -35,7 +35,7 @@ from dicelab.corpora.tags import spans as spans_of
 from dicelab.records import runs
 from dicelab.tasks import thresholds
 from dicelab.tasks.spans import covering
-from studies import decisions, seen
+from studies import decisions, frozen
 from studies.decisions import Arm, Trial
 from studies.evidence import tasks
 from studies.evidence.heads import adamw
@@ -108,8 +108,8 @@ def corpus(name: str) -> Data:
     pool, test = tasks.TASKS[name].read()
     rows = [*pool, *test]
     lengths = [len(row.texts) for row in rows]
-    values = seen.words([row.texts for row in rows])
-    features = seen.principal(values, sum(lengths[: len(pool)]), COMPONENTS)
+    values = frozen.words([row.texts for row in rows])
+    features = frozen.principal(values, sum(lengths[: len(pool)]), COMPONENTS)
     known = [span for row in pool for span in spans_of(row.tags)]
     types = sorted({span.type for span in known})
     widest = covering(span.end - span.start for span in known)
@@ -172,7 +172,7 @@ def train(
     numbers = [[t.learning_rate, 1 - t.dropout, t.value] for t in trials]
     rate, keep, value = torch.tensor(numbers).view(-1, 3, 1, 1).unbind(1)
     first, second = ([torch.zeros_like(p) for p in state] for _ in range(2))
-    kept: list[State] = []
+    snapshots: list[State] = []
     order = torch.empty(0, dtype=torch.long)
     for step in range(1, STEPS[-1] + 1):
         if len(order) < BATCH:
@@ -186,8 +186,8 @@ def train(
         slopes = torch.autograd.grad(loss(logits, batch.gold, value, prior).sum(), live)
         state = adamw(state, slopes, first, second, rate * min(1.0, step / WARM_UP), step)
         if step in STEPS:
-            kept.append([p.clone() for p in state])
-    return kept
+            snapshots.append([p.clone() for p in state])
+    return snapshots
 
 
 def _logits(state: Sequence[Tensor], features: Tensor, spans: Spans, mask: Any = 1.0) -> Tensor:
@@ -200,7 +200,7 @@ def _logits(state: Sequence[Tensor], features: Tensor, spans: Spans, mask: Any =
     return (F.relu(hidden) * mask) @ out + shift
 
 
-class Kept(NamedTuple):
+class Decoding(NamedTuple):
     """What greedy flat decoding keeps of the likeliest spans, from the most certain one down."""
 
     certainty: np.ndarray
@@ -209,7 +209,7 @@ class Kept(NamedTuple):
     gold: int
 
 
-def kept(logits: np.ndarray, spans: Spans) -> Kept:
+def decode(logits: np.ndarray, spans: Spans) -> Decoding:
     """Greedy flat decoding without a threshold: a threshold takes from it and adds nothing.
 
     Args:
@@ -229,13 +229,13 @@ def kept(logits: np.ndarray, spans: Spans) -> Kept:
             chosen.append(i)
     at = np.array(chosen, dtype=int)
     right = spans.gold.numpy()[at, kind[at]] > 0
-    return Kept(best[at], right, spans.sentence.numpy()[at], gold)
+    return Decoding(best[at], right, spans.sentence.numpy()[at], gold)
 
 
-def f1(found: Kept, threshold: float) -> float:
+def f1(decoding: Decoding, threshold: float) -> float:
     """F1 in percent of what lies above a threshold."""
-    said = found.certainty > threshold
-    return 200 * float(found.right[said].sum()) / max(1, int(said.sum()) + found.gold)
+    above = decoding.certainty > threshold
+    return 200 * float(decoding.right[above].sum()) / max(1, int(above.sum()) + decoding.gold)
 
 
 def parameters_of(name: str, arm: str, number: int) -> dict[str, Any]:
@@ -264,8 +264,8 @@ def run(name: str, arm: str, number: int) -> dict[str, Any]:
     @cache
     def logits(part: str, step: int, trial: int) -> np.ndarray:
         one = [p[trial : trial + 1] for p in states[step]]
-        found: np.ndarray = _logits(one, data.features, spans[part])[0].numpy()
-        return found
+        values: np.ndarray = _logits(one, data.features, spans[part])[0].numpy()
+        return values
 
     def threshold(way: str, part: str, place: tuple[int, int]) -> float:
         """Where a way cuts on a part; the tuned one is set on the part kept for it."""
@@ -273,8 +273,8 @@ def run(name: str, arm: str, number: int) -> dict[str, Any]:
             return 0.0
         if way == "plug_in":
             return thresholds.plug_in(logits(part, *place).ravel())
-        found = kept(logits("tune", *place), spans["tune"])
-        return thresholds.best_f1(found.certainty, found.right, found.gold)
+        decoding = decode(logits("tune", *place), spans["tune"])
+        return thresholds.best_f1(decoding.certainty, decoding.right, decoding.gold)
 
     # A checkpoint before the end of a warm start is cross entropy's, not the remedy's.
     places = [(s, t) for s in range(len(STEPS)) for t in range(TRIALS) if STEPS[s] > ARMS[arm].warm]
@@ -282,21 +282,21 @@ def run(name: str, arm: str, number: int) -> dict[str, Any]:
     history = []
     for way in WAYS:
         chosen = {
-            p: f1(kept(logits("choose", *p), spans["choose"]), threshold(way, "choose", p))
+            p: f1(decode(logits("choose", *p), spans["choose"]), threshold(way, "choose", p))
             for p in places
         }
         best = max(places, key=lambda p: chosen[p])
         cut = threshold(way, "test", best)
-        found = kept(logits("test", *best), spans["test"])
-        said = found.certainty > cut
-        block = found.sentence * BLOCKS // len(test)
+        decoding = decode(logits("test", *best), spans["test"])
+        above = decoding.certainty > cut
+        block = decoding.sentence * BLOCKS // len(test)
         metrics[way] = {
-            "f1": round(f1(found, cut), 3),
-            "found": np.bincount(block[said & found.right], minlength=BLOCKS).tolist(),
-            "predicted": np.bincount(block[said], minlength=BLOCKS).tolist(),
+            "f1": round(f1(decoding, cut), 3),
+            "found": np.bincount(block[above & decoding.right], minlength=BLOCKS).tolist(),
+            "predicted": np.bincount(block[above], minlength=BLOCKS).tolist(),
         }
-        told = {"steps": STEPS[best[0]], **vars(trials[best[1]]), "threshold": round(cut, 4)}
-        history.append({"way": way, "validation": round(chosen[best], 3), **told})
+        setting = {"steps": STEPS[best[0]], **vars(trials[best[1]]), "threshold": round(cut, 4)}
+        history.append({"way": way, "validation": round(chosen[best], 3), **setting})
     by_sentence = spans["test"].gold.sum(1).numpy()
     blocks = spans["test"].sentence.numpy() * BLOCKS // len(test)
     metrics["gold"] = np.bincount(blocks, by_sentence, minlength=BLOCKS).astype(int).tolist()
@@ -344,14 +344,14 @@ def count(name: str) -> dict[str, Any]:
 
 def table(records: Sequence[dict[str, Any]], name: str) -> pd.DataFrame:
     """Mean test F1 of each remedy on a corpus, by how it decides."""
-    found = pd.DataFrame(
+    frame = pd.DataFrame(
         [
             {"loss": r["parameters"]["loss"], **{w: r["metrics"][w]["f1"] for w in WAYS}}
             for r in records
             if r["parameters"]["corpus"] == name
         ]
     )
-    return found.groupby("loss").mean().reindex([arm for arm in ARMS if arm in set(found["loss"])])
+    return frame.groupby("loss").mean().reindex([arm for arm in ARMS if arm in set(frame["loss"])])
 
 
 def main() -> None:
@@ -375,16 +375,16 @@ def main() -> None:
         for name in dict.fromkeys(r["parameters"]["corpus"] for r in known):
             print(name, table(known, name).round(2), sep="\n")
         return
-    done = [record["parameters"] for record in known]
+    recorded = [record["parameters"] for record in known]
     for name in options.corpora:
         for number in range(options.draws):
             for arm in options.arms:
-                if parameters_of(name, arm, number) not in done:
+                if parameters_of(name, arm, number) not in recorded:
                     record = run(name, arm, number)
                     runs.append_record(options.out, record)
-                    told = {way: record["metrics"][way]["f1"] for way in WAYS}
+                    scores = {way: record["metrics"][way]["f1"] for way in WAYS}
                     seconds = record["measured"]["seconds"]
-                    print(f"{name}, draw {number}, {arm}: {told}, {seconds} s", flush=True)
+                    print(f"{name}, draw {number}, {arm}: {scores}, {seconds} s", flush=True)
 
 
 if __name__ == "__main__":

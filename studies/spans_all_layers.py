@@ -134,19 +134,19 @@ def train(arm: str, encoded: task.Encoded, tokenizer: Any, seed: int) -> task.Sp
 def logits_of(model: task.SpanTagger, split: Dataset, collate: Any) -> list[np.ndarray]:
     """Logits of each sentence, read in the order of their lengths, given in their own."""
     order = np.argsort([len(row) for row in split["input_ids"][:]], kind="stable")
-    found = outputs_of(model, list(split.select(order)), collate, ["logits"], 2 * BATCH)[0]
-    return [found[i] for i in np.argsort(order)]
+    logits = outputs_of(model, list(split.select(order)), collate, ["logits"], 2 * BATCH)[0]
+    return [logits[i] for i in np.argsort(order)]
 
 
-def counted(gold: Sequence[Sequence[Span]], said: Sequence[Sequence[Span]]) -> dict[str, Any]:
+def counted(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Span]]) -> dict[str, Any]:
     """F1, and by block of neighbouring sentences how many were found and how many predicted."""
     block = np.arange(len(gold)) * spans.BLOCKS // len(gold)
-    found = [len(set(a) & set(b)) for a, b in zip(gold, said, strict=True)]
-    predicted = [len(row) for row in said]
+    hits = [len(set(a) & set(b)) for a, b in zip(gold, predicted, strict=True)]
+    sizes = [len(row) for row in predicted]
     return {
-        "f1": round(task.score(gold, said)["f1"], 3),
-        "found": np.bincount(block, found, spans.BLOCKS).astype(int).tolist(),
-        "predicted": np.bincount(block, predicted, spans.BLOCKS).astype(int).tolist(),
+        "f1": round(task.score(gold, predicted)["f1"], 3),
+        "found": np.bincount(block, hits, spans.BLOCKS).astype(int).tolist(),
+        "predicted": np.bincount(block, sizes, spans.BLOCKS).astype(int).tolist(),
     }
 
 
@@ -225,15 +225,15 @@ def main() -> None:
     if options.table:
         print(spans.table(known, CORPUS).round(2))
         return
-    done = [record["parameters"] for record in known]
+    recorded = [record["parameters"] for record in known]
     for number in options.draws:
         for arm in options.arms:
-            if parameters_of(arm, number) not in done:
+            if parameters_of(arm, number) not in recorded:
                 record = run(arm, number)
                 runs.append_record(options.out, record)
-                told = {way: record["metrics"][way]["f1"] for way in spans.WAYS}
+                scores = {way: record["metrics"][way]["f1"] for way in spans.WAYS}
                 print(
-                    f"draw {number}, {arm}: {told}, {record['measured']['seconds']} s", flush=True
+                    f"draw {number}, {arm}: {scores}, {record['measured']['seconds']} s", flush=True
                 )
 
 

@@ -57,16 +57,16 @@ def _some(
     for article in articles:
         paragraphs = [p for p in map(_sure, article["paragraphs"]) if p["qas"]]
         rng.shuffle(paragraphs)
-        kept: list[dict[str, Any]] = []
+        selected: list[dict[str, Any]] = []
         count = 0
         for paragraph in paragraphs:
             if count >= part.of_article or total >= part.questions:
                 break
-            kept.append(paragraph)
+            selected.append(paragraph)
             count += len(paragraph["qas"])
             total += len(paragraph["qas"])
-        if kept:
-            yield {"title": article["title"], "paragraphs": kept}
+        if selected:
+            yield {"title": article["title"], "paragraphs": selected}
         if total >= part.questions:
             return
 
@@ -91,12 +91,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", type=Path, help="train-v1.1.json")
     parser.add_argument("folder", type=Path, help="where the three parts go")
-    given = parser.parse_args()
-    parts = draw(json.loads(given.file.read_text(encoding="utf-8")))
-    given.folder.mkdir(parents=True, exist_ok=True)
+    args = parser.parse_args()
+    parts = draw(json.loads(args.file.read_text(encoding="utf-8")))
+    args.folder.mkdir(parents=True, exist_ok=True)
     for name, part in parts.items():
         count = sum(len(p["qas"]) for a in part["data"] for p in a["paragraphs"])
-        (given.folder / f"{name}.json").write_text(json.dumps(part), encoding="utf-8")
+        (args.folder / f"{name}.json").write_text(json.dumps(part), encoding="utf-8")
         print(f"{name}: {count:,} questions of {len(part['data'])} articles")
 
 

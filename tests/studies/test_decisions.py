@@ -79,7 +79,7 @@ def test_greedy_decoding_of_the_study_is_the_task_s() -> None:
     gold[:9, 0] = 1
     start, wide = torch.from_numpy(i), torch.from_numpy(width)
     told = spans.Spans(start, start + wide, wide, gold, 0, torch.zeros(len(i)))
-    found = spans.kept(scores[i, width], told)
+    found = spans.decode(scores[i, width], told)
     split = {"first_subword": [list(range(n))]}
     for threshold in (-0.5, 0.0, 0.8):
         there = task.decode([scores], split, types, threshold=threshold)[0]

@@ -160,7 +160,7 @@ def test_logits_come_back_in_the_order_of_the_rows(short) -> None:
         return torch.tensor(rows, dtype=torch.float32)[:, None]
 
     rows = np.array([5, 1, 9, 3])
-    assert labels_all_layers.said(Model(), read, rows)[:, 0].tolist() == rows.tolist()
+    assert labels_all_layers.logits_of(Model(), read, rows)[:, 0].tolist() == rows.tolist()
 
 
 @pytest.mark.parametrize("arm", labels_all_layers.ARMS)

@@ -59,8 +59,8 @@ def principal(values: np.ndarray, fitted: int, components: int) -> torch.Tensor:
 
 
 def _kept(kind: str, items: list[Any]) -> np.ndarray:
-    told = json.dumps([MINILM_SHA256, kind, LAYERS, LONGEST, items], ensure_ascii=False)
-    digest = hashlib.sha256(told.encode()).hexdigest()[:24]
+    key = json.dumps([MINILM_SHA256, kind, LAYERS, LONGEST, items], ensure_ascii=False)
+    digest = hashlib.sha256(key.encode()).hexdigest()[:24]
     path = Path(cache_root()) / f"seen-{kind}-{digest}.safetensors"
     if not path.exists():
         with atomic(path) as temporary:
@@ -73,7 +73,7 @@ def _run(by_word: bool, items: list[Any]) -> np.ndarray:
     folder = minilm_folder()
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
     model.eval()
-    found: list[Any] = [None] * len(items)
+    features: list[Any] = [None] * len(items)
     order = sorted(range(len(items)), key=lambda i: len(items[i]))
     for at in tqdm(range(0, len(order), BATCH), mininterval=10):
         chosen = order[at : at + BATCH]
@@ -91,17 +91,17 @@ def _run(by_word: bool, items: list[Any]) -> np.ndarray:
         means = ((layers * mask).sum(1) / mask.sum(1)).half().numpy()
         for k, i in enumerate(chosen):
             if by_word:
-                found[i] = _first_subwords(layers[k], batch.word_ids(k), len(items[i]))
+                features[i] = _first_subwords(layers[k], batch.word_ids(k), len(items[i]))
             else:
-                found[i] = means[k][None]
-    return np.concatenate(found)
+                features[i] = means[k][None]
+    return np.concatenate(features)
 
 
 def _first_subwords(layers: torch.Tensor, of_word: list[int | None], n: int) -> np.ndarray:
     rows = np.zeros((n, layers.shape[-1]), np.float16)
-    seen = set()
+    placed = set()
     for position, word in enumerate(of_word):
-        if word is not None and word not in seen:
-            seen.add(word)
+        if word is not None and word not in placed:
+            placed.add(word)
             rows[word] = layers[position].half().numpy()
     return rows
