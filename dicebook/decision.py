@@ -181,7 +181,7 @@ def tune_bias(
             bias -= threshold
         return bias
 
-    columns = data.kept.shape[-1]
+    columns = data.valid.shape[-1]
     zero, interval = x.new_zeros(columns), None
     threshold, plug_in = zero.clone(), zero.bool()
     if callable(metric):
@@ -196,18 +196,18 @@ def tune_bias(
             decided = shifted.argmax(-1) if softmax else shifted > 0
             return float(metric(decided.reshape(torch.as_tensor(labels).shape)))
 
-        tried = _spread(*_cuts(data.scores[data.kept], tolerance))
+        tried = _spread(*_cuts(data.scores[data.valid], tolerance))
         values = tried.new_tensor([score(one[None]) for one in tried])
         threshold[0] = _nearest_to_0(tried, values)
         before, after = score(zero), score(threshold)
     else:
         for label in range(columns):
-            kept, scores, hits, positives, *likely = (part[..., label] for part in data)
+            valid, scores, hits, positives, *likely = (part[..., label] for part in data)
             if positives.sum() < few:
                 plug_in[label], (hits, positives) = True, likely
             name = f"label {label}: " if columns > 1 else ""
             threshold[label] = _best(
-                scores[kept], hits[kept], positives[kept].sum(), goal, tolerance, name
+                scores[valid], hits[valid], positives[valid].sum(), goal, tolerance, name
             )
 
         def mean(counts: Tensor) -> Tensor:
@@ -301,8 +301,8 @@ class _Goal:
     min_recall: float | None
 
     def check(self, metric: object) -> None:
-        floors = {"min_precision": self.min_precision, "min_recall": self.min_recall}
-        given = {name: floor for name, floor in floors.items() if floor is not None}
+        limits = {"min_precision": self.min_precision, "min_recall": self.min_recall}
+        floors = {name: floor for name, floor in limits.items() if floor is not None}
         if metric != "f1" and not callable(metric):
             raise ValueError(
                 f"metric: expected 'f1' or a function of the decisions, got {metric!r}; for others "
@@ -310,36 +310,36 @@ class _Goal:
             )
         if not 0 < self.beta < math.inf:
             raise ValueError(f"beta: expected a number above 0, got {self.beta}")
-        if len(given) + (self.beta != 1) + callable(metric) > 1:
+        if len(floors) + (self.beta != 1) + callable(metric) > 1:
             raise ValueError(
                 "expected one of beta, min_precision, min_recall and a function as metric, got "
                 "several; give one"
             )
-        for name, floor in given.items():
+        for name, floor in floors.items():
             if not 0 < floor <= 1:
                 raise ValueError(f"{name}: expected a share above 0 and up to 1, got {floor}")
 
     def value(self, counts: Tensor) -> Tensor:
-        hits, said, positives = counts.unbind(-1)
+        hits, predicted, positives = counts.unbind(-1)
         if self.min_precision is not None:
             return hits / positives.clamp_min(1e-9)
         if self.min_recall is not None:
-            return hits / said.clamp_min(1e-9)
+            return hits / predicted.clamp_min(1e-9)
         square = self.beta**2
-        return (1 + square) * hits / (said + square * positives).clamp_min(1e-9)
+        return (1 + square) * hits / (predicted + square * positives).clamp_min(1e-9)
 
     def floor(self, counts: Tensor) -> tuple[str, float, Tensor]:
         """The name of what has a floor, the floor, and what is reached."""
-        hits, said, positives = counts.unbind(-1)
+        hits, predicted, positives = counts.unbind(-1)
         if self.min_precision is not None:
-            return "precision", self.min_precision, hits / said.clamp_min(1e-9)
+            return "precision", self.min_precision, hits / predicted.clamp_min(1e-9)
         return "recall", self.min_recall or 0.0, hits / positives.clamp_min(1e-9)
 
 
 class _Decisions(NamedTuple):
     """Decisions by one threshold a column, each part of the shape [rows, places, columns]."""
 
-    kept: Tensor  # whether there is a label
+    valid: Tensor  # whether there is a label
     scores: Tensor  # positive above the threshold
     hits: Tensor  # whether positive is the correct decision
     positives: Tensor  # whether there is something to find
@@ -348,40 +348,40 @@ class _Decisions(NamedTuple):
 
     def counts(self, threshold: Tensor) -> Tensor:
         """Hits, positive decisions and positives of each row. Shape [rows, columns, 3]."""
-        said = (self.scores > threshold) & self.kept
-        return torch.stack([self.hits * said, said, self.positives], -1).double().sum(1)
+        predicted = (self.scores > threshold) & self.valid
+        return torch.stack([self.hits * predicted, predicted, self.positives], -1).double().sum(1)
 
 
 def _matched(logits: Any, labels: Any, background: int, ignore_index: int) -> tuple[Tensor, Tensor]:
     """Logits and labels, checked, as [..., C] and [...], or as [..., L] both; NaN: no label."""
     x, y = torch.as_tensor(logits).detach().cpu(), torch.as_tensor(labels).detach().cpu()
     x, y = (x if x.dtype == torch.float64 else x.float()), y.double()
-    given = f"got logits {list(x.shape)} and labels {list(y.shape)}"
+    shapes = f"got logits {list(x.shape)} and labels {list(y.shape)}"
     if x.shape == (*y.shape, 1) or (x.ndim == 1 and x.shape == y.shape):
         x, y = x.reshape(*y.shape, 1), y.unsqueeze(-1)
     softmax = x.shape != y.shape
     if not y.numel() or not y.ndim or (softmax and x.shape[:-1] != y.shape):
         raise ValueError(
             f"expected logits [N] and labels [N], [N, C] and [N], [B, L, C] and [B, L], or [N, L] "
-            f"and [N, L], {given}; reshape one of them"
+            f"and [N, L], {shapes}; reshape one of them"
         )
     classes = x.shape[-1] if softmax else 2
     if not 0 <= background < classes:
         raise ValueError(f"background: expected a class from 0 to {classes - 1}, got {background}")
-    kept = y != ignore_index
-    wrong = y[kept & ~((y >= 0) & (y < classes) & (y == y.round()))]
+    valid = y != ignore_index
+    wrong = y[valid & ~((y >= 0) & (y < classes) & (y == y.round()))]
     if len(wrong):
         raise ValueError(
             f"labels: expected whole numbers from 0 to {classes - 1}, or {ignore_index} to leave "
             f"one out, got {float(wrong[0]):g}; check what the classes are"
         )
-    y = y.masked_fill(~kept, math.nan)
-    x = x.masked_fill(~(kept.unsqueeze(-1) if softmax else kept), 0)
+    y = y.masked_fill(~valid, math.nan)
+    x = x.masked_fill(~(valid.unsqueeze(-1) if softmax else valid), 0)
     if not bool(x.isfinite().all()):
         raise ValueError("logits: expected finite numbers, got NaN or infinity; check the training")
-    if not bool((y != background if softmax else y == 1)[kept].any()):
+    if not bool((y != background if softmax else y == 1)[valid].any()):
         raise ValueError(
-            f"labels: expected at least one positive, got none among {int(kept.sum())}; take "
+            f"labels: expected at least one positive, got none among {int(valid.sum())}; take "
             "validation data that holds some"
         )
     return x, y
@@ -403,12 +403,12 @@ def _of_softmax(x: Tensor, y: Tensor, background: int) -> _Decisions:
     # Of equal logits, argmax takes the first.
     first = (margin == 0) & (best[..., 0] < background)
     margin = margin.masked_fill(first, torch.finfo(margin.dtype).tiny)
-    kept = ~y.isnan()
+    valid = ~y.isnan()
     parts = (
-        kept,
+        valid,
         margin,
         y == best[..., 0],
-        kept & (y != background),
+        valid & (y != background),
         p.gather(-1, best)[..., 0],
         1 - p[..., background],
     )
@@ -424,10 +424,10 @@ def _cuts(scores: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
     return tried, len(ordered) - torch.searchsorted(ordered, tried, right=True)
 
 
-def _spread(tried: Tensor, said: Tensor) -> Tensor:
+def _spread(tried: Tensor, above: Tensor) -> Tensor:
     """Some 64 of all thresholds, and 0: the numbers of positive decisions grow by equal factors."""
-    wanted = torch.logspace(0, math.log10(max(int(said.max()), 1)), 64, dtype=torch.float64)
-    nearest = (said - torch.cat([wanted.new_zeros(1), wanted])[:, None]).abs().argmin(-1)
+    targets = torch.logspace(0, math.log10(max(int(above.max()), 1)), 64, dtype=torch.float64)
+    nearest = (above - torch.cat([targets.new_zeros(1), targets])[:, None]).abs().argmin(-1)
     return tried[torch.cat([nearest, torch.tensor([len(tried) - 1])]).unique()]
 
 
@@ -435,10 +435,10 @@ def _best(
     scores: Tensor, hits: Tensor, positives: Tensor, goal: _Goal, tolerance: float, name: str
 ) -> Tensor:
     """The best threshold, from whether, or with which probability, each score is a hit."""
-    tried, said = _cuts(scores, tolerance)
-    found = hits.double()[scores.argsort(descending=True)].cumsum(0)
-    found = torch.cat([found.new_zeros(1), found])[said]
-    counts = torch.stack([found, said.double(), positives.double().expand(len(said))], -1)
+    tried, above = _cuts(scores, tolerance)
+    hits_above = hits.double()[scores.argsort(descending=True)].cumsum(0)
+    hits_above = torch.cat([hits_above.new_zeros(1), hits_above])[above]
+    counts = torch.stack([hits_above, above.double(), positives.double().expand(len(above))], -1)
     what, floor, reached = goal.floor(counts)
     if reached.max() < floor:
         raise ValueError(

@@ -90,15 +90,17 @@ def diagnose(
         probe = replace(probe, seeded=True)
     for check in checks.ALL:
         if check is checks.check_half_precision and any(
-            found.name == "memory" and found.verdict == PROBLEM for found in findings
+            finding.name == "memory" and finding.verdict == PROBLEM for finding in findings
         ):
             continue
         name = check.__name__.removeprefix("check_").replace("_", " ")
         findings += _tried(name, partial(check, probe))
     if random is not None:  # noise can look like any other fault
         findings = [
-            replace(found, verdict=NOTE) if found.verdict == PROBLEM and found != random else found
-            for found in findings
+            replace(finding, verdict=NOTE)
+            if finding.verdict == PROBLEM and finding != random
+            else finding
+            for finding in findings
         ]
     if counts is not None:
         train = partial(standing_start, loss, counts, binary=probe.binary)

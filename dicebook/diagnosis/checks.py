@@ -65,23 +65,23 @@ def check_detached(probe: Probe) -> Finding | None:
     size = float(gradient.norm())
     if not math.isfinite(size) or size == 0:
         return None
-    found: list[tuple[float, float, float]] = []
+    slopes: list[tuple[float, float, float]] = []
     for label in y.unique().tolist()[:8]:
         up = torch.zeros_like(x) if not probe.binary else torch.full_like(x, 2.0 * label - 1.0)
         if not probe.binary:
             up[:, int(label)] = 1.0
-        said = float((gradient * up).sum())
+        by_gradient = float((gradient * up).sum())
         slope, wider = (
             (probe.value(x + length * up, y) - probe.value(x - length * up, y)) / (2 * length)
             for length in (0.03, 0.06)
         )
         # A loss that selects examples, or rounds, has no one slope.
-        steady = abs(slope - wider) < 0.3 * abs(slope - said)
-        found.append((abs(slope - said) if steady else 0.0, slope, said))
-    off, slope, said = max(found)
-    if off < 0.1 * max(abs(slope), abs(said)) + 0.03 * size:
+        steady = abs(slope - wider) < 0.3 * abs(slope - by_gradient)
+        slopes.append((abs(slope - by_gradient) if steady else 0.0, slope, by_gradient))
+    off, slope, by_gradient = max(slopes)
+    if off < 0.1 * max(abs(slope), abs(by_gradient)) + 0.03 * size:
         return None
-    text = f"the loss has a slope of {slope:.3g}, its gradient says {said:.3g}"
+    text = f"the loss has a slope of {slope:.3g}, its gradient says {by_gradient:.3g}"
     mend = "a part is detached: the denominator, or a factor. Keep it only if that is meant"
     return Finding("detached", NOTE, off, text, mend)
 
@@ -181,18 +181,18 @@ def check_mining(probe: Probe) -> Finding | None:
     """Whether a binary loss that mines hard negatives keeps more of them with more positives."""
     if not probe.binary:
         return None
-    rows, kept = 1000, {}
+    rows, counts = 1000, {}
     x = torch.linspace(-3, -1, rows).to(probe.logits)
     for positives in (1, 3, 5, 7, 10, 30, 100):
         y = torch.zeros(rows).to(probe.targets)
         y[:positives] = 1
         _, gradient = probe.value_and_gradient(x, y)
-        kept[positives] = int((gradient[positives:] != 0).sum())
-    shares = [count / (rows - positives) for positives, count in kept.items()]
+        counts[positives] = int((gradient[positives:] != 0).sum())
+    shares = [count / (rows - positives) for positives, count in counts.items()]
     if min(shares) == 1:
         return None
     text = "negatives kept of 1,000 rows, by positives: "
-    text += ", ".join(f"{count} ({positives})" for positives, count in kept.items())
+    text += ", ".join(f"{count} ({positives})" for positives, count in counts.items())
     drop = max(early - late for i, early in enumerate(shares) for late in shares[i:])
     if drop <= 0.5 * max(shares):
         return Finding("mining", OK, drop, text)
@@ -246,12 +246,12 @@ def check_shift(probe: Probe) -> Finding | None:
 def check_softmax_twice(probe: Probe) -> Finding:
     """Whether what goes into a softmax or a sigmoid is probabilities already."""
     wrong = probe.predicting(probe.others(probe.targets), SURE)
-    with _Normalised() as seen:
+    with _Normalised() as mode:
         probe.value_and_gradient(wrong + 0.1 * probe.logits, probe.targets)
-    name, number = "softmax twice", float(seen.of_probabilities)
-    if not seen.of_probabilities:
+    name, number = "softmax twice", float(mode.of_probabilities)
+    if not mode.of_probabilities:
         return Finding(name, OK, number, "no softmax or sigmoid of probabilities")
-    text = f"{seen.operation} is taken of probabilities: no example can be surely right or wrong"
+    text = f"{mode.operation} is taken of probabilities: no example can be surely right or wrong"
     return Finding(name, PROBLEM, number, text, "give the loss logits, without softmax or sigmoid")
 
 
@@ -327,9 +327,9 @@ def check_memory(probe: Probe) -> Finding:
     rows = len(probe.targets)
     sizes = []
     for copies in (1, 2):
-        with _Sizes() as seen:
+        with _Sizes() as mode:
             probe.value_and_gradient(repeat(probe.logits, copies), repeat(probe.targets, copies))
-        sizes.append(seen.elements)
+        sizes.append(mode.elements)
     once, twice = sizes
     # The same operations on twice the rows: two by two. A loop over rows has more of them.
     pairs = list(zip(once, twice, strict=True)) if len(once) == len(twice) else []
@@ -435,11 +435,11 @@ def check_ignored_labels(probe: Probe) -> Finding | None:
     except LossRaised as error:
         text, mend = f"a label of {label} raised {error}", "drop such rows before the loss"
         return Finding(name, NOTE, math.nan, text, mend)
-    found = _dropped(name, f"rows with label {label}", value, gradient, ignored, expected)
-    if found.verdict == PROBLEM and probe.binary and not probe.ignores:
+    finding = _dropped(name, f"rows with label {label}", value, gradient, ignored, expected)
+    if finding.verdict == PROBLEM and probe.binary and not probe.ignores:
         # Binary losses seldom know such a label, and this batch has none.
-        return dataclasses.replace(found, verdict=NOTE, mend="drop such rows before the loss")
-    return found
+        return dataclasses.replace(finding, verdict=NOTE, mend="drop such rows before the loss")
+    return finding
 
 
 def check_mask(probe: Probe) -> Finding | None:
@@ -451,8 +451,8 @@ def check_mask(probe: Probe) -> Finding | None:
         return None
     masked = every_third(probe.targets)
     expected = probe.value(probe.logits[~masked], probe.targets[~masked])
-    kept = (~masked).to(probe.logits)
-    value, gradient = probe.value_and_gradient(probe.logits, probe.targets, kept)
+    mask = (~masked).to(probe.logits)
+    value, gradient = probe.value_and_gradient(probe.logits, probe.targets, mask)
     return _dropped("mask", "masked rows", value, gradient, masked, expected)
 
 

@@ -48,8 +48,8 @@ class Probe:
             )
         x = logits.detach().float().reshape(-1, *([] if binary else [logits.shape[-1]]))
         y = targets.detach().reshape(-1)
-        kept = y != ignore_index if ignore_index is not None else torch.ones_like(y).bool()
-        x, y = x[kept], y[kept]
+        valid = y != ignore_index if ignore_index is not None else torch.ones_like(y).bool()
+        x, y = x[valid], y[valid]
         labels, counts = y.unique(return_counts=True)
         if len(labels) < 2:
             raise ValueError(f"expected targets of two classes or more; got {labels.tolist()}")
@@ -66,7 +66,7 @@ class Probe:
             common,
             rare,
             ignore_index,
-            not bool(kept.all()),
+            not bool(valid.all()),
         )
 
     @property

@@ -68,17 +68,17 @@ def standing_start(
         expected = "two counts, of negatives and positives" if binary else "a count for each class"
         raise ValueError(f"expected {expected}, at least two above 0; got {shares.tolist()}")
     share = float(shares.max() / shares.sum())
-    found = _best(loss, shares, binary)
+    f1 = _best(loss, shares, binary)
     steps = f"a toy with these counts ({share:.1%} in the majority class), after {_STEPS} steps"
-    if found >= _LEFT:
-        text = f"{steps}: F1 {found:.0f} on the other classes"
-        return Finding(NAME, OK, found, text)
+    if f1 >= _LEFT:
+        text = f"{steps}: F1 {f1:.0f} on the other classes"
+        return Finding(NAME, OK, f1, text)
     reference = F.binary_cross_entropy_with_logits if binary else F.cross_entropy
     usual = _best(reference, shares, binary)
-    text = f"does not leave the majority class: {steps}, has F1 {found:.0f} on the others"
+    text = f"does not leave the majority class: {steps}, has F1 {f1:.0f} on the others"
     if usual < _LEFT:
-        return Finding(NAME, NOTE, found, f"{text}; nor does cross entropy, so this says little")
-    return Finding(NAME, PROBLEM, found, f"{text}, with cross entropy {usual:.0f}", REMEDY)
+        return Finding(NAME, NOTE, f1, f"{text}; nor does cross entropy, so this says little")
+    return Finding(NAME, PROBLEM, f1, f"{text}, with cross entropy {usual:.0f}", REMEDY)
 
 
 def _best(loss: Callable[..., Tensor], shares: Tensor, binary: bool) -> float:

@@ -93,8 +93,8 @@ class Watchdog:
             if gradient is not None:
                 push = gradient.reshape(-1, width)[:: self._every].float().abs().amax(-1)
             # Columns: gold class or -1, predicted class, log-probability of the gold, gradient.
-            seen = torch.where(counts, gold, -1)
-            self._batches.append(torch.stack([seen, x.argmax(-1), logs, push], -1))
+            gold_class = torch.where(counts, gold, -1)
+            self._batches.append(torch.stack([gold_class, x.argmax(-1), logs, push], -1))
         if sum(map(len, self._batches)) > KEPT:
             self._batches = [batch[::3].clone() for batch in self._batches]
             self._every *= 3
@@ -126,21 +126,21 @@ class Watchdog:
         classes, counts = late[:, 1].long().unique(return_counts=True)
         if len(late) == 0 or int(counts.max()) < ONE_CLASS * len(late):
             return None
-        said = int(classes[counts.argmax()])
+        predicted = int(classes[counts.argmax()])
         gold = every[:, 0].long()
         shares = gold.bincount().double() / len(gold)
-        first, _, third, last = (quarter[quarter[:, 0] != said] for quarter in quarters)
+        first, _, third, last = (quarter[quarter[:, 0] != predicted] for quarter in quarters)
         if len(third) == 0 or len(last) == 0:
             return None
         prior = float(shares[torch.cat([third, last])[:, 0].long()].log().mean())
         before, now = float(third[:, 2].mean()), float(last[:, 2].mean())
         if now > prior - BELOW or now - before > RISING:
             return None
-        name = self.labels[said] if self.labels is not None else f"class {said}"
+        name = self.labels[predicted] if self.labels is not None else f"class {predicted}"
         share = int(counts.max()) / len(late)
         lines = [
             f"the model predicts one class nearly everywhere: {name}, {share:.1%} of "
-            f"{len(late):,} labels; in the gold it has {float(shares[said]):.1%}.",
+            f"{len(late):,} labels; in the gold it has {float(shares[predicted]):.1%}.",
             f"Where another class is right, its probability is {math.exp(now):.2g}, less than its "
             f"share of the labels ({math.exp(prior):.2g}), and it does not rise.",
         ]

@@ -179,15 +179,15 @@ def multi_class(
         finite: Whether a logit of −inf must become a finite one that rules the class out, too.
     """
     if not is_soft(target):
-        given = rows(input, target, mask, sample_weight, ignore_index, finite=finite)
-        index = torch.arange(given.logits.shape[-1], device=input.device)
-        one_hot = given.labels == index.unsqueeze(-1)
-        if given.dropped is not None and 0 <= ignore_index < len(index):
-            one_hot = one_hot & ~given.dropped
-        if not _readable(given.labels):
-            given.minus_gold(given.logits.detach())
+        flat = rows(input, target, mask, sample_weight, ignore_index, finite=finite)
+        index = torch.arange(flat.logits.shape[-1], device=input.device)
+        one_hot = flat.labels == index.unsqueeze(-1)
+        if flat.dropped is not None and 0 <= ignore_index < len(index):
+            one_hot = one_hot & ~flat.dropped
+        if not _readable(flat.labels):
+            flat.minus_gold(flat.logits.detach())
         return Batch(
-            given.logits.t(), one_hot, given.dropped, given.weight, given.shape, exclusive=True
+            flat.logits.t(), one_hot, flat.dropped, flat.weight, flat.shape, exclusive=True
         )
     _check_multi_class(input, target, ignore_index, soft)
     classes, shape = input.shape[-1], input.shape[:-1]
@@ -388,30 +388,30 @@ def _counted(
 ) -> tuple[Tensor | None, Tensor | None]:
     """Weights and what mask and weights drop, both flat, or None."""
     dropped = None
-    for name, given in (("mask", mask), ("sample_weight", sample_weight)):
-        if given is None:
+    for name, values in (("mask", mask), ("sample_weight", sample_weight)):
+        if values is None:
             continue
-        if labels and isinstance(given, Tensor) and given.shape == shape[:-1]:
-            given = given.unsqueeze(-1).expand(shape)
-        if not isinstance(given, Tensor) or given.shape != shape:  # never broadcast
-            got = list(given.shape) if isinstance(given, Tensor) else type(given).__name__
+        if labels and isinstance(values, Tensor) and values.shape == shape[:-1]:
+            values = values.unsqueeze(-1).expand(shape)
+        if not isinstance(values, Tensor) or values.shape != shape:  # never broadcast
+            got = list(values.shape) if isinstance(values, Tensor) else type(values).__name__
             raise ValueError(
                 f"{name} must be a tensor of the examples' shape {list(shape)}; got {got}"
             )
-        given = given.reshape(-1)
+        values = values.reshape(-1)
         if name == "mask":
-            if given.dtype != torch.bool and _readable(given):
-                wrong = given[(given != 0) & (given != 1)]
+            if values.dtype != torch.bool and _readable(values):
+                wrong = values[(values != 0) & (values != 1)]
                 if wrong.numel():
                     raise ValueError(
                         f"mask must hold 0 and 1, or False and True; got {wrong[0].item():g}. "
                         "Weights of examples are sample_weight=..."
                     )
-        elif _readable(given) and not bool(((given >= 0) & given.isfinite()).all()):
-            raise ValueError(f"sample_weight must hold finite numbers of at least 0; got {given}")
-        zero = ~given if given.dtype == torch.bool else given == 0
+        elif _readable(values) and not bool(((values >= 0) & values.isfinite()).all()):
+            raise ValueError(f"sample_weight must hold finite numbers of at least 0; got {values}")
+        zero = ~values if values.dtype == torch.bool else values == 0
         dropped = zero if dropped is None else dropped | zero
-        weight = given
+        weight = values
     return (None if sample_weight is None else weight), dropped
 
 

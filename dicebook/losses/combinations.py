@@ -42,8 +42,8 @@ class _TwoLosses(nn.Module, abc.ABC):
         sample_weight: Tensor | None = None,
     ) -> Tensor:
         """The sum, a scalar; shapes as in the two losses."""
-        given = {"mask": mask, "sample_weight": sample_weight}
-        rest = {name: value for name, value in given.items() if value is not None}
+        optional = {"mask": mask, "sample_weight": sample_weight}
+        rest = {name: value for name, value in optional.items() if value is not None}
         losses = [  # the losses of torch take neither
             weight * loss(input, target, **rest)
             for weight, loss in zip(self._weights(), (self.first, self.second), strict=True)
@@ -147,10 +147,10 @@ class WarmStart(_TwoLosses):
 
     def share(self) -> Tensor:
         """``s``, the share of the second loss at this step, a scalar between 0 and 1."""
-        done = self.step - self.start
+        steps = self.step - self.start
         if self.end == self.start:
-            return (done >= 0).float()
-        return (done / (self.end - self.start)).clamp(0, 1)
+            return (steps >= 0).float()
+        return (steps / (self.end - self.start)).clamp(0, 1)
 
     def _weights(self) -> tuple[Tensor | float, Tensor | float]:
         if not torch.compiler.is_compiling():  # which would compile anew for every step

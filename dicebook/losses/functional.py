@@ -214,12 +214,12 @@ def cross_entropy(
 ) -> Tensor:
     """Cross entropy, weighted if ``weight`` is given (Equations 1 and 2). The floor is 0."""
     check_options(label_smoothing=label_smoothing, reduction=reduction)
-    given = (input, target, mask, sample_weight, ignore_index)
+    arguments = (input, target, mask, sample_weight, ignore_index)
     if label_smoothing == 0 and not batches.is_soft(target):
-        rows = batches.rows(*given, finite=False)
+        rows = batches.rows(*arguments, finite=False)
         log_p = equations.softmax_of_rows(rows.logits, log=True)
         return rows.reduce(rows.minus_gold(log_p, _of_classes(weight, log_p)), reduction)
-    batch = batches.multi_class(*given, soft=True)
+    batch = batches.multi_class(*arguments, soft=True)
     if label_smoothing > 0:
         classes = batch.target.shape[0]
         smoothed = (1 - label_smoothing) * batch.target + label_smoothing / classes
@@ -380,9 +380,9 @@ def dice(
     """
     check_alpha(alpha)
     rest = mask, sample_weight, ignore_index
-    given = checked(input, target, *rest, alpha=alpha, level=level, ohem_ratio=ohem_ratio)
+    batch = checked(input, target, *rest, alpha=alpha, level=level, ohem_ratio=ohem_ratio)
     return _dice_family(
-        given,
+        batch,
         alpha,
         squared,
         level,
@@ -417,9 +417,9 @@ def binary_dice(
 ) -> Tensor:
     """Dice, Tversky or self-adjusting dice loss of the positive class alone; see `dice`."""
     check_alpha(alpha)
-    given = (input, target, mask, sample_weight, ignore_index)
+    arguments = (input, target, mask, sample_weight, ignore_index)
     return _dice_family(
-        batches.decisions(*given, soft=ohem_ratio is None),
+        batches.decisions(*arguments, soft=ohem_ratio is None),
         alpha,
         squared,
         level,
@@ -459,9 +459,9 @@ def multi_label_dice(
     counts; ``weight``, ``absent`` and a reduction over labels have no meaning there.
     """
     check_alpha(alpha)
-    given = (input, target, mask, sample_weight, ignore_index)
+    arguments = (input, target, mask, sample_weight, ignore_index)
     return _dice_family(
-        batches.decisions(*given, soft=ohem_ratio is None, labels=True),
+        batches.decisions(*arguments, soft=ohem_ratio is None, labels=True),
         alpha,
         squared,
         "set",
@@ -528,7 +528,7 @@ def _of_decisions(weight: Weight, pos_weight: Any, input: Tensor) -> tuple[Any, 
 
 
 def _dice_family(
-    given: Batch | Rows,
+    batch: Batch | Rows,
     alpha: float,
     squared: bool,
     level: str,
@@ -549,10 +549,10 @@ def _dice_family(
     )
     unsure = options.get("fp_weight") is not None
     if level == "set":
-        sums = set_statistics(given, alpha, squared, ohem_ratio, unsure=unsure)
+        sums = set_statistics(batch, alpha, squared, ohem_ratio, unsure=unsure)
         return sums.all_reduce(process_group).loss(reduction=reduction, **options)
-    assert isinstance(given, Batch)
-    batch = given._replace(target=given.target.to(given.logits.dtype))
+    assert isinstance(batch, Batch)
+    batch = batch._replace(target=batch.target.to(batch.logits.dtype))
     numbers = of_examples(batch, alpha, squared, None, unsure=unsure)
     form = {name: options.get(name) for name in ("fp_weight", "fn_weight")}
     loss = numbers.loss_of_each(smooth=options["smooth"], **form)
@@ -567,8 +567,8 @@ def described(text: str, parameters: Iterable[inspect.Parameter]) -> str:
     lines = [inspect.cleandoc(text), "", "Args:"]
     for parameter in parameters:
         meaning = " ".join(meanings[parameter.name].split("\n\n")[0].split())
-        given = "" if parameter.default is parameter.empty else f" Default {parameter.default!r}."
-        entry = f"{parameter.name}: {meaning}{given}"
+        default = "" if parameter.default is parameter.empty else f" Default {parameter.default!r}."
+        entry = f"{parameter.name}: {meaning}{default}"
         lines += textwrap.wrap(entry, 96, initial_indent="    ", subsequent_indent=" " * 8)
     lines += ["", "Raises:", "    TypeError, ValueError: As said in the docstring of the module."]
     return "\n".join(lines)

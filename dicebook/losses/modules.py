@@ -101,8 +101,8 @@ class Loss(nn.Module):
         if args:
             raise TypeError(f"{name} takes options by name alone; its options are {known}")
         if unknown := sorted(set(options) - set(cls.option_names)):
-            said = ", ".join(map(repr, unknown))
-            raise TypeError(f"{name} has no option {said}; its options are {known}")
+            names = ", ".join(map(repr, unknown))
+            raise TypeError(f"{name} has no option {names}; its options are {known}")
         for field in dataclasses.fields(cls):
             if field.default is dataclasses.MISSING and field.name not in options:
                 raise TypeError(f"{name} needs the option {field.name!r}; its options are {known}")

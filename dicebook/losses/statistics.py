@@ -320,7 +320,7 @@ def hardest(m: Tensor, y: Tensor, dropped: Tensor | None, ratio: float) -> Tenso
 
 
 def set_statistics(
-    given: Batch | Rows,
+    batch: Batch | Rows,
     alpha: float,
     squared: bool,
     ohem_ratio: float | None = None,
@@ -328,11 +328,11 @@ def set_statistics(
     unsure: bool = True,
 ) -> DiceStatistics:
     """The statistics of a checked batch, ``[C]``."""
-    if isinstance(given, Rows):
-        return of_rows(given, alpha, squared, unsure=unsure)
-    if ohem_ratio is not None and given.weight is not None:
+    if isinstance(batch, Rows):
+        return of_rows(batch, alpha, squared, unsure=unsure)
+    if ohem_ratio is not None and batch.weight is not None:
         raise ValueError("ohem_ratio counts examples; got sample_weight beside it")
-    return of_examples(given, alpha, squared, ohem_ratio, unsure=unsure).sum(given.weight)
+    return of_examples(batch, alpha, squared, ohem_ratio, unsure=unsure).sum(batch.weight)
 
 
 def checked(
@@ -381,8 +381,8 @@ def dice_statistics(
     """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
     rest = mask, sample_weight, ignore_index
-    given = checked(input, target, *rest, alpha=alpha, ohem_ratio=ohem_ratio)
-    return set_statistics(given, alpha, squared, ohem_ratio)
+    batch = checked(input, target, *rest, alpha=alpha, ohem_ratio=ohem_ratio)
+    return set_statistics(batch, alpha, squared, ohem_ratio)
 
 
 def binary_dice_statistics(
@@ -404,8 +404,8 @@ def binary_dice_statistics(
         tensor([1.])
     """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
-    given = (input, target, mask, sample_weight, ignore_index)
-    batch = batches.decisions(*given, soft=ohem_ratio is None)
+    arguments = (input, target, mask, sample_weight, ignore_index)
+    batch = batches.decisions(*arguments, soft=ohem_ratio is None)
     return set_statistics(batch, alpha, squared, ohem_ratio)
 
 
@@ -428,6 +428,6 @@ def multi_label_dice_statistics(
         tensor([0., 1.])
     """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
-    given = (input, target, mask, sample_weight, ignore_index)
-    batch = batches.decisions(*given, soft=ohem_ratio is None, labels=True)
+    arguments = (input, target, mask, sample_weight, ignore_index)
+    batch = batches.decisions(*arguments, soft=ohem_ratio is None, labels=True)
     return set_statistics(batch, alpha, squared, ohem_ratio)

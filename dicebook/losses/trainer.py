@@ -128,10 +128,10 @@ class TrainerLoss:
         micro = self._of_micro_batch(logits, labels, count / items.clamp(min=1))
         if not micro.statistics or not torch.is_grad_enabled():
             return self._total(micro, alone=True)
-        seen, expected = self._count(count, items)
-        if seen == 0:  # nothing in this micro-batch, on any process: 0, attached to the graph
+        n_labels, expected = self._count(count, items)
+        if n_labels == 0:  # nothing in this micro-batch, on any process: 0, attached to the graph
             return self._total(micro, alone=True)
-        self._seen += seen
+        self._seen += n_labels
         self._held.append(micro)
         if self._seen < expected:
             # Not a leaf: the Trainer multiplies what it gets in place.
@@ -162,10 +162,10 @@ class TrainerLoss:
             )
         if same or not self._held:
             return
-        seen, self._held, self._seen = self._seen, [], 0
+        count, self._held, self._seen = self._seen, [], 0
         if self._interrupted:
             raise RuntimeError(
-                f"two steps ended with fewer labels than the Trainer counted, the last with {seen}"
+                f"two steps ended with fewer labels than the Trainer counted, the last with {count}"
                 "; num_items_in_batch must be one tensor for all micro-batches of a step, and "
                 "count the labels other than -100. Interrupted runs need callback() in the Trainer"
             )
@@ -207,13 +207,13 @@ class TrainerLoss:
         batches, and means are weighted by their labels. Distributed evaluation may repeat some
         examples to fill the last batch; they count twice here.
         """
-        seen, self._evaluated = self._evaluated, None
-        if seen is None:
+        part, self._evaluated = self._evaluated, None
+        if part is None:
             return None
-        mean = torch.stack([seen.mean, seen.labels.to(seen.mean.dtype)])
+        mean = torch.stack([part.mean, part.labels.to(part.mean.dtype)])
         if _processes() > 1:
             dist.all_reduce(mean)
-        whole = seen._replace(mean=mean[0] / mean[1].clamp(min=1))
+        whole = part._replace(mean=mean[0] / mean[1].clamp(min=1))
         return self._total(whole, alone=False, trained=False)
 
     def callback(self) -> Any:
@@ -298,8 +298,8 @@ class TrainerLoss:
             dist.all_reduce(counts)
             if self.average_tokens_across_devices:
                 counts[1] = items
-        seen, expected = counts.tolist()
-        return seen, expected
+        n_labels, expected = counts.tolist()
+        return n_labels, expected
 
 
 class _MicroBatch(NamedTuple):
