@@ -252,13 +252,13 @@ def table(
                 continue
             mine, other = ours.get(what), theirs.get(what)
             mark = "  differs" if isinstance(other, int) and mine != other else ""
-            lines.append(f"{split:12} {what:12} {_shown(mine):>12} {_shown(other):>12}{mark}")
+            lines.append(f"{split:12} {what:12} {_text(mine):>12} {_text(other):>12}{mark}")
     if published_by:
         lines.append(f"published by: {published_by}")
     return "\n".join(lines)
 
 
-def _shown(value: int | str | None) -> str:
+def _text(value: int | str | None) -> str:
     return "-" if value is None else value if isinstance(value, str) else f"{value:,}"
 
 
@@ -276,7 +276,7 @@ def _differences(counts: Mapping[str, Mapping[str, int]], published: Published) 
         ours = _total(counts) if split == "all" else counts.get(split, {})
         for what, other in theirs.items():
             if isinstance(other, int) and ours.get(what) != other:
-                differences.append(f"{split} {what}: {_shown(ours.get(what))}, not {other:,}")
+                differences.append(f"{split} {what}: {_text(ours.get(what))}, not {other:,}")
     return differences
 
 

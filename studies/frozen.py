@@ -31,12 +31,12 @@ def words(sentences: Sequence[Sequence[str]]) -> np.ndarray:
         Float16 ``[words, 1536]``, the sentences one after the other; zeros for a word that has no
         sub-word of its own among the first 128.
     """
-    return _kept("words", [list(sentence) for sentence in sentences])
+    return _cached("words", [list(sentence) for sentence in sentences])
 
 
 def texts(sentences: Sequence[str]) -> np.ndarray:
     """The last four layers, averaged over the sub-words of each text. Float16 ``[texts, 1536]``."""
-    return _kept("texts", list(sentences))
+    return _cached("texts", list(sentences))
 
 
 def principal(values: np.ndarray, fitted: int, components: int) -> torch.Tensor:
@@ -58,7 +58,7 @@ def principal(values: np.ndarray, fitted: int, components: int) -> torch.Tensor:
     return scores / scores[:fitted].std()
 
 
-def _kept(kind: str, items: list[Any]) -> np.ndarray:
+def _cached(kind: str, items: list[Any]) -> np.ndarray:
     key = json.dumps([MINILM_SHA256, kind, LAYERS, LONGEST, items], ensure_ascii=False)
     digest = hashlib.sha256(key.encode()).hexdigest()[:24]
     path = Path(cache_root()) / f"seen-{kind}-{digest}.safetensors"

@@ -71,7 +71,7 @@ class TrainerLoss:
                 )
         self.loss = loss
         self.average_tokens_across_devices = average_tokens_across_devices
-        self._seen, self._interrupted = 0, False
+        self._held_labels, self._interrupted = 0, False
         self._held: list[_MicroBatch] = []
         self._items: Tensor | int | None = None
         self._unchecked = [leaf for _, leaf in terms(loss, ever=True) if _needs_a_check(leaf)]
@@ -131,17 +131,17 @@ class TrainerLoss:
         n_labels, expected = self._count(count, items)
         if n_labels == 0:  # nothing in this micro-batch, on any process: 0, attached to the graph
             return self._total(micro, alone=True)
-        self._seen += n_labels
+        self._held_labels += n_labels
         self._held.append(micro)
-        if self._seen < expected:
+        if self._held_labels < expected:
             # Not a leaf: the Trainer multiplies what it gets in place.
             return torch.zeros((), device=logits.device, requires_grad=True) + 0
-        held, total_seen = self._held, self._seen
-        self._held, self._seen, self._interrupted = [], 0, False
-        if total_seen > expected:
+        held, total_labels = self._held, self._held_labels
+        self._held, self._held_labels, self._interrupted = [], 0, False
+        if total_labels > expected:
             raise RuntimeError(
                 f"expected {expected} labels in this step, as the Trainer counted; got "
-                f"{total_seen}. Does average_tokens_across_devices say what the "
+                f"{total_labels}. Does average_tokens_across_devices say what the "
                 "TrainingArguments say?"
             )
         step = functools.reduce(_MicroBatch.__add__, held)
@@ -162,7 +162,7 @@ class TrainerLoss:
             )
         if same or not self._held:
             return
-        count, self._held, self._seen = self._seen, [], 0
+        count, self._held, self._held_labels = self._held_labels, [], 0
         if self._interrupted:
             raise RuntimeError(
                 f"two steps ended with fewer labels than the Trainer counted, the last with {count}"

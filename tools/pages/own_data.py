@@ -93,13 +93,13 @@ def _rows(scores: pd.DataFrame) -> list[dict[str, str]]:
         {
             "corpus": TITLES[corpus],
             "draw": str(draw + 1),
-            **{METHODS[name]: _shown(of[name]) for name in scores},
+            **{METHODS[name]: _cell(of[name]) for name in scores},
         }
         for (corpus, draw), of in scores.iterrows()
     ]
 
 
-def _shown(value: float) -> str:
+def _cell(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.1f}"
 
 
