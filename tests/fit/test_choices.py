@@ -245,7 +245,7 @@ def test_of_an_arm_the_best_rate_goes_on_and_of_its_seeds_the_best_is_kept(
     }
     assert fit.result.run.run == Run("dl", 0.2, 1)
     assert fit.result.run.value == max(
-        done.value for done in fit.result.arms[fit.result.chosen].done
+        done.value for done in fit.result.arms[fit.result.chosen].runs
     )
 
 
@@ -287,7 +287,7 @@ def test_no_run_begins_that_would_end_a_tenth_beyond_the_time(
 ) -> None:
     two = {"losses": ("ce", "dl"), "rates": (0.1, 0.2), "seeds": 3}
     fit = fit_of(lambda one: 0.5, minutes=minutes, **two)
-    assert {len(arm.done) for arm in fit.result.arms.values()} == {seeds}
+    assert {len(arm.runs) for arm in fit.result.arms.values()} == {seeds}
     assert fit.spent() == 60 * runs
 
 
