@@ -30,7 +30,7 @@ _SAVED = ("dataset_dict.json", "state.json")
 
 
 @dataclass(frozen=True)
-class Found:
+class Contents:
     """What a source holds.
 
     Attributes:
@@ -52,7 +52,7 @@ class Found:
     positive: str | None = None
 
 
-def read_source(path: Path, asked: Asked) -> Found:
+def read_source(path: Path, asked: Asked) -> Contents:
     """Read a file, or a folder with a file a split, a text a file, or a data set of datasets.
 
     Raises:
@@ -154,7 +154,7 @@ def of_splits(name: str, splits: Mapping[str, Any]) -> dict[str, Table]:
     return parts
 
 
-def of_tables(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Found:
+def of_tables(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Contents:
     """The rows of tables by split, after the task that they are for.
 
     Args:
@@ -194,7 +194,7 @@ def of_tables(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Found:
 
 def _tagged(
     parts: dict[str, Table], form: tuple[str, list[str]], asked: Asked, notes: list[str]
-) -> Found:
+) -> Contents:
     rows = {}
     for name, table in parts.items():
         _say_bad(name, table.bad, asked, notes)
@@ -207,7 +207,7 @@ def _tagged(
         for n, row in enumerate(rows["train"][:3], 1)
     ]
     columns = {"text": form[1][-2]} if form[0] != "tagged" else {}
-    return Found("tagging", rows, columns, notes, preview)
+    return Contents("tagging", rows, columns, notes, preview)
 
 
 def _say_bad(split: str, bad: Sequence[str], asked: Asked, notes: list[str]) -> None:
@@ -218,7 +218,7 @@ def _say_bad(split: str, bad: Sequence[str], asked: Asked, notes: list[str]) -> 
         notes.append(f"{len(bad)} bad rows of {split} were left out. The first: {bad[0]}.")
 
 
-def _labelled(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Found:
+def _labelled(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Contents:
     columns = choose(parts["train"], asked)
     notes += columns.notes
     parts = _with_columns(parts, columns, notes)
@@ -265,7 +265,7 @@ def _labelled(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Found:
     ]
     names = dict(zip(("text", "text2"), columns.texts, strict=False))
     column_names = {**names, "label": ",".join(columns.labels)}
-    return Found(task, rows, column_names, notes, preview, positive)
+    return Contents(task, rows, column_names, notes, preview, positive)
 
 
 def _with_columns(parts: dict[str, Table], columns: Columns, notes: list[str]) -> dict[str, Table]:

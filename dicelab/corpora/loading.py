@@ -17,7 +17,7 @@ from dicelab.corpora.classes import numbered
 from dicelab.corpora.columns import Asked
 from dicelab.corpora.drawing import draw
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.files import Found, read_source, split_files
+from dicelab.corpora.files import Contents, read_source, split_files
 from dicelab.corpora.forms import FORMS, check_task, to_dataset
 from dicelab.corpora.registry import CORPORA, EMBEDDED, REGISTERED, SPLITS, corpus_named
 from dicelab.corpora.squad import read_squad
@@ -118,7 +118,7 @@ def _parts(path: Path, task: str) -> dict[str, Dataset]:
     return _datasets(contents, task)
 
 
-def _datasets(contents: Found, task: str) -> dict[str, Dataset]:
+def _datasets(contents: Contents, task: str) -> dict[str, Dataset]:
     renamed = {"labels": "label"} if task == "labels" else {}
     return {
         split: to_dataset(
@@ -153,7 +153,7 @@ def _own(path: Path, task: str, seed: int, say: Callable[[str], None]) -> Datase
     rows = draw(contents.rows, seed, notes)
     for line in (*contents.preview, *notes):
         say(_without_options(line))
-    parts = _datasets(Found(task, rows, {}), task)
+    parts = _datasets(Contents(task, rows, {}), task)
     return DatasetDict({split: parts[split] for split in SPLITS})
 
 

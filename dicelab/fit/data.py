@@ -19,7 +19,7 @@ from dicelab.corpora.classes import MOST_LABELS, in_order, note_unseen, numbered
 from dicelab.corpora.columns import Asked
 from dicelab.corpora.drawing import draw, joined
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.files import Found, of_dataset, of_splits, of_tables, read_source
+from dicelab.corpora.files import Contents, of_dataset, of_splits, of_tables, read_source
 from dicelab.corpora.loading import load
 from dicelab.corpora.registry import CORPORA, EMBEDDED, SPLITS
 from dicelab.corpora.tags import is_entity_tag
@@ -114,7 +114,7 @@ def read(options: Options) -> Data:
     return (_several if contents.task == "labels" else _single)(contents, options)
 
 
-def _registered(name: str) -> Found:
+def _registered(name: str) -> Contents:
     task = CORPORA[name].task
     if task == "reading":
         raise FitError(
@@ -143,7 +143,7 @@ def _of_hub(name: str) -> dict[str, Any]:
     return of_splits(f"hub:{name}", dataset)
 
 
-def _background(contents: Found, notes: list[str]) -> str | None:
+def _background(contents: Contents, notes: list[str]) -> str | None:
     """The tag of words that are nothing that is looked for, if there is one."""
     words = Counter(tag for row in contents.rows["train"] for tag in row["tags"])
     if all(map(is_entity_tag, words)):
@@ -168,7 +168,7 @@ def _background(contents: Found, notes: list[str]) -> str | None:
     return usual
 
 
-def _tagged(contents: Found, options: Options) -> Data:
+def _tagged(contents: Contents, options: Options) -> Data:
     notes = contents.notes
     background = _background(contents, notes)
     splits = draw(contents.rows, options.seed, notes, background)
@@ -195,7 +195,7 @@ def _tagged(contents: Found, options: Options) -> Data:
     return data
 
 
-def _single(contents: Found, options: Options) -> Data:
+def _single(contents: Contents, options: Options) -> Data:
     known = Counter(row["label"] for row in contents.rows["train"])
     if len(known) < 2:
         raise FitError(
@@ -241,7 +241,7 @@ def _both_classes(
         )
 
 
-def _several(contents: Found, options: Options) -> Data:
+def _several(contents: Contents, options: Options) -> Data:
     notes = contents.notes
     splits = draw(contents.rows, options.seed, notes)
     labels = in_order(Counter(label for row in splits["train"] for label in row["label"]))

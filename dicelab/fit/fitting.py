@@ -28,7 +28,7 @@ from dicelab.fit.problems import Problem, Tagging
 from dicelab.fit.result import NAMES, Arm, FitResult
 from dicelab.fit.state import State
 from dicelab.fit.tagger import ValidTagging
-from dicelab.fit.training import Done, Run, drop_models, run
+from dicelab.fit.training import Run, RunResult, drop_models, run
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.intervals import interval
 from dicelab.training.trainer import device_of, threads_of_torch
@@ -180,7 +180,7 @@ class Fit:
         self.result.plan = planned
         return planned
 
-    def search(self) -> dict[str, Done]:
+    def search(self) -> dict[str, RunResult]:
         """Every arm with every learning rate, one seed; of each arm the best on validation."""
         planned, searched = self.result.plan, self.result.searched
         searched.clear()
@@ -257,7 +257,9 @@ class Fit:
         result.winner = {best.name: best, choosing.MEAN: result.mean}.get(first)
         return result.model_name
 
-    def _counts_on_validation(self, best: Candidate, runs: list[Done]) -> dict[str, list[Counts]]:
+    def _counts_on_validation(
+        self, best: Candidate, runs: list[RunResult]
+    ) -> dict[str, list[Counts]]:
         """Of the linear model, of the chosen arm and of their mean, one for each of its runs."""
         result, problem = self.result, self.problem
         counts = {best.name: [choosing.counts_of_linear(problem, best)] * max(1, len(runs))}
@@ -326,7 +328,7 @@ class Fit:
         """Seconds since the fit began, without those when it stood still."""
         return self.state.seconds + time.monotonic() - self.began
 
-    def test_counts(self, outcome: Done, bias: np.ndarray) -> Counts:
+    def test_counts(self, outcome: RunResult, bias: np.ndarray) -> Counts:
         """Test counts of a run that decides by a bias."""
         test = self.problem.splits["test"]
         return self.problem.counts(test, self.problem.decide(self._test(outcome), bias))
@@ -364,11 +366,11 @@ class Fit:
         whole = 60 * allowed_minutes(self.options)
         return min(0.85 * whole, max(120, 0.25 * whole)) - self.spent()
 
-    def _test(self, outcome: Done) -> np.ndarray:
+    def _test(self, outcome: RunResult) -> np.ndarray:
         with threads_of_torch(self.result.plan.speed.threads):
             return outcome.test(self.inputs, self.options.device)
 
-    def _run(self, spec: Run) -> Done:
+    def _run(self, spec: Run) -> RunResult:
         """Train a run, or read it, and say how it went."""
         self.number += 1
         planned, goal = self.result.plan, self.problem.goal

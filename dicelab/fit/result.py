@@ -17,7 +17,7 @@ from dicelab.fit.options import Options
 from dicelab.fit.plan import NO_PLAN, Plan
 from dicelab.fit.predicting import Model
 from dicelab.fit.problems import Problem
-from dicelab.fit.training import Done
+from dicelab.fit.training import RunResult
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.intervals import Difference, Interval, difference, interval
 
@@ -43,7 +43,7 @@ class Arm:
         argmax: the same without a threshold.
     """
 
-    runs: list[Done] = field(default_factory=list)
+    runs: list[RunResult] = field(default_factory=list)
     counts: list[Counts] = field(default_factory=list)
     argmax: list[Counts] = field(default_factory=list)
 
@@ -97,11 +97,11 @@ class FitResult:
     floors: dict[str, Counts] = field(default_factory=dict)
     candidates: dict[str, Candidate] = field(default_factory=dict)
     plan: Plan = NO_PLAN
-    searched: list[Done] = field(default_factory=list)
-    best: dict[str, Done] = field(default_factory=dict)
+    searched: list[RunResult] = field(default_factory=list)
+    best: dict[str, RunResult] = field(default_factory=dict)
     arms: dict[str, Arm] = field(default_factory=dict)
     chosen: str | None = None
-    run: Done | None = None
+    run: RunResult | None = None
     run_test: np.ndarray | None = None
     winner: Candidate | None = None
     mean: Candidate | None = None
@@ -226,6 +226,6 @@ class FitResult:
         return rival, difference(ours, theirs, self.problem.goal.plain)
 
     @property
-    def _run(self) -> Done:
+    def _run(self) -> RunResult:
         assert self.run is not None
         return self.run

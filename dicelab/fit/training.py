@@ -52,7 +52,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Done:
+class RunResult:
     """What a run left.
 
     Attributes:
@@ -131,7 +131,7 @@ def run(
     options: Options,
     folder: Path,
     stop: Callable[[], bool] | None = None,
-) -> Done:
+) -> RunResult:
     """Train, or read what was trained before.
 
     The test split is not seen here: the trainer gets one row of validation in its place.
@@ -154,7 +154,7 @@ def run(
     split = problem.splits["validation"]
     bias = problem.tuned(validation, split)
     tuned, plain = (problem.value(validation, b, split) for b in (bias, np.zeros_like(bias)))
-    return Done(spec, validation, bias, tuned, plain, left["history"], left["seconds"], place)
+    return RunResult(spec, validation, bias, tuned, plain, left["history"], left["seconds"], place)
 
 
 def _train(
@@ -256,7 +256,7 @@ def drop_checkpoints(place: Path) -> None:
             shutil.rmtree(folder)
 
 
-def drop_models(runs: Sequence[Done]) -> None:
+def drop_models(runs: Sequence[RunResult]) -> None:
     """Remove the models of runs that were not chosen; their scores stay."""
     for run in runs:
         shutil.rmtree(run.folder / "model", ignore_errors=True)
