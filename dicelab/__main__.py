@@ -33,8 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if words[:1] == ["data"]:  # its options are those of a corpus's script
             return data(words[1:])
-        given = _parser().parse_args(words)
-        return int(given.run(given))
+        args = _parser().parse_args(words)
+        return int(args.run(args))
     except (MissingExtra, ValueError) as error:
         print(f"dicebook: {error}", file=sys.stderr)
         return 1
@@ -56,29 +56,29 @@ def data(words: Sequence[str]) -> int:
     sys.argv = [module, *fixed, *rest]
     try:
         runpy.run_module(module, run_name="__main__")
-    except SystemExit as done:
-        return int(done.code or 0)
+    except SystemExit as stop:
+        return int(stop.code or 0)
     return 0
 
 
-def diagnose(given: argparse.Namespace) -> int:
+def diagnose(args: argparse.Namespace) -> int:
     """Print what is wrong with a loss of ours, or with one in a module that can be imported."""
     import torch  # here, so that the other commands answer at once
 
-    options = dict(_option(text) for text in given.option)
-    module, _, name = given.loss.rpartition(":")
-    loss = own_loss(given.loss, options) if module else dicebook.make_loss(name, **options)
+    options = dict(_option(text) for text in args.option)
+    module, _, name = args.loss.rpartition(":")
+    loss = own_loss(args.loss, options) if module else dicebook.make_loss(name, **options)
     batch: tuple[torch.Tensor, ...] = ()
-    if given.binary or name.startswith("binary_"):
+    if args.binary or name.startswith("binary_"):
         generator = torch.Generator().manual_seed(0)
         batch = torch.randn(512, generator=generator), torch.arange(512) % 8 // 7
-    counts = given.counts or (None if batch else [900, 60, 40])
+    counts = args.counts or (None if batch else [900, 60, 40])
     report = dicebook.diagnose(loss, *batch, counts=counts)
     print(report)
     return 0 if report.ok else 1
 
 
-def notebooks(given: argparse.Namespace) -> int:
+def notebooks(args: argparse.Namespace) -> int:
     """Copy the chapters into a folder."""
     # In a checkout they lie beside this package; elsewhere in that of the records.
     source = Path(dicelab.__file__).parents[1] / "notebooks"
@@ -89,7 +89,7 @@ def notebooks(given: argparse.Namespace) -> int:
             command = install_command("book")
             raise ValueError(f"the chapters come with the records, which are missing: {command}")
         source = Path(places[0]) / "notebooks"
-    folder = Path(given.folder)
+    folder = Path(args.folder)
     chapters = sorted(source.glob("[0-9][0-9]_*.ipynb"))
     if there := [path.name for path in chapters if (folder / path.name).exists()]:
         raise ValueError(f"{folder} already holds {there[0]}: expected a folder without chapters")
@@ -100,26 +100,26 @@ def notebooks(given: argparse.Namespace) -> int:
     return 0
 
 
-def try_out(given: argparse.Namespace) -> int:
+def try_out(args: argparse.Namespace) -> int:
     """Print what a chapter's head says of a text."""
     from dicelab import trying  # here, so that the other commands answer at once
 
-    print(trying.answer(given.chapter, given.text))
+    print(trying.answer(args.chapter, args.text))
     return 0
 
 
-def paper(given: argparse.Namespace) -> int:
+def paper(args: argparse.Namespace) -> int:
     """Print a table of the paper, every cell as it stands in print."""
     from dicelab.records.paper import CELLS, table
 
-    found = table(given.table)
-    cells = [cell for cell in CELLS if any(cell in row.printed for row in found.rows)]
+    printed_table = table(args.table)
+    cells = [cell for cell in CELLS if any(cell in row.printed for row in printed_table.rows)]
     lines = [["corpus", "model", *cells]]
-    for row in found.rows:
+    for row in printed_table.rows:
         corpus = f"{row.corpus} {row.variant}".strip()
         lines.append([corpus, row.model, *(row.printed.get(cell, "") for cell in cells)])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    print(f"Table {found.number}. {found.title}")
+    print(f"Table {printed_table.number}. {printed_table.title}")
     for line in lines:
         padded = (text.ljust(width) for text, width in zip(line, widths, strict=True))
         print("  ".join(padded).rstrip())

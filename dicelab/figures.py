@@ -207,13 +207,13 @@ def by_steps(records: Sequence[Record], *, ax: Axes) -> Axes:
         The axes: of each arm but class weights the mean over draws and its 95% interval as a band,
         with a label for a legend; arms that start near 0 are dotted.
     """
-    found = {
+    series = {
         name: speed.scores(records, arm, "tuned")
         for arm, name in speed.ARMS.items()
         if arm != "wce"
     }
-    curves = {name: f1 for name, (_, f1) in found.items() if len(f1)}
-    steps, _ = found[speed.ARMS["ce_start"]]
+    curves = {name: f1 for name, (_, f1) in series.items() if len(f1)}
+    steps, _ = series[speed.ARMS["ce_start"]]
     training_curves(curves, steps, xlabel="step", ylabel="test F1, %", ax=ax)
     ax.legend().remove()
     for line in ax.lines:
@@ -248,11 +248,11 @@ def by_rate(records: Sequence[Record], arms: Sequence[str], length: int, *, ax: 
     return ax
 
 
-def differences(found: Mapping[str, Mapping[tuple[str, str], SearchEffect]], *, ax: Axes) -> Axes:
+def differences(by_task: Mapping[str, Mapping[tuple[str, str], SearchEffect]], *, ax: Axes) -> Axes:
     """Arms minus cross entropy from the log prior, task by task, at argmax and tuned.
 
     Args:
-        found: By the task as the picture calls it, then by arm and way of deciding.
+        by_task: By the task as the picture calls it, then by arm and way of deciding.
         ax: Axes to draw into.
 
     Returns:
@@ -260,7 +260,7 @@ def differences(found: Mapping[str, Mapping[tuple[str, str], SearchEffect]], *, 
         tuned threshold, hollow marks arms that start near 0; each has a label for a legend.
     """
     labelled: set[str] = set()
-    for row, effects in enumerate(found.values()):
+    for row, effects in enumerate(by_task.values()):
         for place, ((arm, how), e) in enumerate(effects.items()):
             at = row + (place - (len(effects) - 1) / 2) * 0.7 / len(effects)
             name = speed.ARMS[arm]
@@ -278,8 +278,8 @@ def differences(found: Mapping[str, Mapping[tuple[str, str], SearchEffect]], *, 
             labelled.add(label)
     ax.axvline(0, color="0.4", lw=0.8)
     ax.grid(axis="y", visible=False)
-    ax.set_yticks(range(len(found)), list(found))
-    ax.set_ylim(len(found) - 0.4, -0.6)
+    ax.set_yticks(range(len(by_task)), list(by_task))
+    ax.set_ylim(len(by_task) - 0.4, -0.6)
     ax.set_xlabel("F1 minus that of cross entropy from the log prior, points")
     return ax
 

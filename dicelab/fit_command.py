@@ -118,73 +118,73 @@ def _columns(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_fit(given: argparse.Namespace) -> int:
+def run_fit(args: argparse.Namespace) -> int:
     """Fit as the command line says."""
     from dicelab.fit import FitError, Options, fit
     from dicelab.fit.whole import usual_folder
     from dicelab.training.experiment import ParameterError
 
-    told = {
-        name: value for name, value in vars(given).items() if value is not None and name != "run"
+    options = {
+        name: value for name, value in vars(args).items() if value is not None and name != "run"
     }
     try:
-        if "losses" in told:
-            told["losses"] = tuple(told["losses"].replace(" ", "").split(","))
-        if "rates" in told:
-            told["rates"] = tuple(float(rate) for rate in told["rates"].split(","))
+        if "losses" in options:
+            options["losses"] = tuple(options["losses"].replace(" ", "").split(","))
+        if "rates" in options:
+            options["rates"] = tuple(float(rate) for rate in options["rates"].split(","))
     except ValueError:
-        raise FitError(f"--rates: expected numbers by commas, got {told['rates']!r}") from None
+        raise FitError(f"--rates: expected numbers by commas, got {options['rates']!r}") from None
     for name in ("delimiter", "label_separator"):
-        if name in told:
-            told[name] = told[name].replace("\\t", "\t")
-    told.setdefault("out", usual_folder(told.get("source", "fit")))
+        if name in options:
+            options[name] = options[name].replace("\\t", "\t")
+    options.setdefault("out", usual_folder(options.get("source", "fit")))
     try:
-        fit(Options(**told), lambda line: print(line, flush=True))
+        fit(Options(**options), lambda line: print(line, flush=True))
     except ParameterError as error:
         raise FitError(str(error)) from None
     except OSError as error:
         raise FitError(
-            f"{error.filename or told['out']}: expected a place to read and write, got: "
+            f"{error.filename or options['out']}: expected a place to read and write, got: "
             f"{error.strerror or error}; choose another --out"
         ) from None
     except KeyboardInterrupt:
-        kept = Path(told["out"]) / "model"
-        best = f"; the best model so far is in {kept}" if kept.is_dir() else ""
+        folder = Path(options["out"]) / "model"
+        best = f"; the best model so far is in {folder}" if folder.is_dir() else ""
         print(f"\ndicebook: stopped{best}; the same command goes on from here", file=sys.stderr)
         return 130
     return 0
 
 
-def run_predict(given: argparse.Namespace) -> int:
+def run_predict(args: argparse.Namespace) -> int:
     """Predict as the command line says."""
     from dicelab.corpora.columns import Asked
     from dicelab.fit import predict
 
     asked = Asked(
-        text=given.text,
-        text2=given.text2,
-        delimiter=given.delimiter and given.delimiter.replace("\\t", "\t"),
-        encoding=given.encoding,
-        header=None if given.header is None else given.header == "yes",
-        skip_bad=bool(given.skip_bad),
+        text=args.text,
+        text2=args.text2,
+        delimiter=args.delimiter and args.delimiter.replace("\\t", "\t"),
+        encoding=args.encoding,
+        header=None if args.header is None else args.header == "yes",
+        skip_bad=bool(args.skip_bad),
     )
-    told: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "asked": asked,
-        "device": given.device,
+        "device": args.device,
         "say": lambda line: print(line, file=sys.stderr, flush=True),
     }
-    if given.out is None:
+    if args.out is None:
         try:
-            predict(given.model, given.file, sys.stdout, **told)
+            predict(args.model, args.file, sys.stdout, **settings)
             sys.stdout.flush()
         except BrokenPipeError:
             # Who reads has seen enough; what Python would still write at its end goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     try:
-        with atomic(given.out) as path, path.open("w", encoding="utf-8", newline="") as file:
-            rows = predict(given.model, given.file, file, **told)
+        with atomic(args.out) as path, path.open("w", encoding="utf-8", newline="") as file:
+            rows = predict(args.model, args.file, file, **settings)
     except OSError as error:
-        raise ValueError(f"{given.out}: expected a place to write, got: {error.strerror}") from None
-    print(f"{rows} rows in {given.out}")
+        raise ValueError(f"{args.out}: expected a place to write, got: {error.strerror}") from None
+    print(f"{rows} rows in {args.out}")
     return 0

@@ -25,7 +25,7 @@ def own_loss(name: str, options: Mapping[str, Any]) -> Callable[..., Any]:
     module, _, attribute = name.rpartition(":")
     sys.path.insert(0, "")
     try:
-        found = getattr(import_module(module), attribute)
+        loss = getattr(import_module(module), attribute)
     except ModuleNotFoundError as error:
         # One that the reader's module itself misses is another matter, with a traceback.
         if not error.name or not f"{module}.".startswith(f"{error.name}."):
@@ -37,11 +37,11 @@ def own_loss(name: str, options: Mapping[str, Any]) -> Callable[..., Any]:
         raise ValueError(f"module {module!r} has no {attribute!r}; expected MODULE:NAME") from None
     finally:
         sys.path.remove("")
-    if isinstance(found, type):
+    if isinstance(loss, type):
         try:
-            return found(**options)
+            return loss(**options)
         except TypeError as error:
             raise ValueError(f"loss {name!r}: {error}") from None
     if options:
         raise ValueError(f"loss {name!r} is no class, so it takes no options; got {dict(options)}")
-    return found
+    return loss

@@ -56,7 +56,7 @@ def keep(
     data: Mapping[str, Any],
     results: Mapping[str, Any],
     scores: Sequence[Mapping[str, Any]],
-    **found: Any,
+    **extra: Any,
 ) -> dict[str, Any]:
     """What a run leaves for its page; written to ``page.json`` if there is an ``output_dir``.
 
@@ -65,7 +65,7 @@ def keep(
         data: Counts of the corpus. None of its text is kept.
         results: By loss what :func:`dicelab.training.trainer.train` returned.
         scores: One row for each model and way to decide.
-        **found: Whatever else the page shows.
+        **extra: Whatever else the page shows.
 
     Returns:
         The page.
@@ -76,7 +76,7 @@ def keep(
         "history": {name: result.history for name, result in results.items()},
         "measured": {name: result.measured for name, result in results.items()},
         "scores": [dict(row) for row in scores],
-        **found,
+        **extra,
     }
     if experiment.output_dir:
         write_json(Path(experiment.output_dir) / "page.json", page)

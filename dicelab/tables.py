@@ -23,10 +23,10 @@ def signed(table: Any, digits: int = 1) -> Any:
         digits: Decimals; a number that rounds to zero has no sign.
     """
 
-    def told(value: Any) -> str:
+    def formatted(value: Any) -> str:
         if isinstance(value, str):
             return minus(value)
         missing = value is None or value != value  # NaN is not itself
         return "" if missing else minus(f"{value:z.{digits}f}")
 
-    return table.map(told)
+    return table.map(formatted)

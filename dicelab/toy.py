@@ -205,9 +205,9 @@ def f1_score(predicted: Tensor, targets: Tensor) -> float:
     Returns:
         F1 in [0, 1]; 0 where there is no true positive, also when nothing is predicted.
     """
-    said, gold = predicted.bool(), targets.bool()
-    both = int((said & gold).sum())
-    total = int(said.sum()) + int(gold.sum())
+    positive, gold = predicted.bool(), targets.bool()
+    both = int((positive & gold).sum())
+    total = int(positive.sum()) + int(gold.sum())
     return 2 * both / total if both else 0.0
 
 
@@ -231,8 +231,8 @@ def best_threshold(scores: Tensor, targets: Tensor) -> tuple[float, float]:
         raise ValueError("targets: expected at least one positive, got none")
     ordered, order = scores.sort(descending=True)
     hits = targets[order].double().cumsum(0)
-    said = torch.arange(1, len(scores) + 1, dtype=torch.float64)
-    f1 = 2 * hits / (said + targets.double().sum())
+    predicted = torch.arange(1, len(scores) + 1, dtype=torch.float64)
+    f1 = 2 * hits / (predicted + targets.double().sum())
     # Equal scores cannot be separated: a cut is allowed only where the next score is lower.
     below = torch.cat([ordered[1:], ordered[-1:] - 1])
     f1 = torch.where(below < ordered, f1, -1.0)

@@ -19,18 +19,18 @@ MEANINGS = {
 }
 
 
-def chapters(kept: Path | None = None) -> list[str]:
+def chapters(folder: Path | None = None) -> list[str]:
     """The numbers of the chapters that have a head."""
-    return sorted(path.name for path in (kept or kept_folder() / "heads").iterdir())
+    return sorted(path.name for path in (folder or kept_folder() / "heads").iterdir())
 
 
-def answer(chapter: str, texts: Sequence[str], kept: Path | None = None) -> str:
+def answer(chapter: str, texts: Sequence[str], folder: Path | None = None) -> str:
     """What a chapter's head says.
 
     Args:
         chapter: Its number, such as ``"09"``.
         texts: One text, or two where the chapter compares two.
-        kept: The folder of the heads; that of the records unless given.
+        folder: The folder of the heads; that of the records unless given.
 
     Returns:
         Tags beside their words, entities in brackets, or classes with their probabilities.
@@ -40,15 +40,15 @@ def answer(chapter: str, texts: Sequence[str], kept: Path | None = None) -> str:
         MissingExtra: The records are not installed.
         EncoderError: MiniLM is not there.
     """
-    kept = kept or kept_folder() / "heads"
+    folder = folder or kept_folder() / "heads"
     number = chapter.zfill(2)
-    if number not in chapters(kept):
-        raise ValueError(f"chapter: expected one of {', '.join(chapters(kept))}, got {chapter!r}")
-    model = Model(kept / number, "cpu")
-    wanted = 2 if model.info["task"] == "pairs" else 1
-    if len(texts) != wanted or not all(text.strip() for text in texts):
+    if number not in chapters(folder):
+        raise ValueError(f"chapter: expected one of {', '.join(chapters(folder))}, got {chapter!r}")
+    model = Model(folder / number, "cpu")
+    expected = 2 if model.info["task"] == "pairs" else 1
+    if len(texts) != expected or not all(text.strip() for text in texts):
         raise ValueError(
-            f"chapter {number}: expected {wanted} text{'s' * (wanted > 1)}, got {texts}"
+            f"chapter {number}: expected {expected} text{'s' * (expected > 1)}, got {texts}"
         )
     lines = []
     if model.info["task"] == "tagging":
@@ -63,10 +63,10 @@ def answer(chapter: str, texts: Sequence[str], kept: Path | None = None) -> str:
             ]
     else:
         logits = model.logits(*[[text] for text in texts])
-        p = model.predict_proba([tuple(texts) if wanted == 2 else texts[0]])[0]
-        said = logits[0] > 0 if model.info["task"] == "labels" else p == p[logits[0].argmax()]
+        p = model.predict_proba([tuple(texts) if expected == 2 else texts[0]])[0]
+        predicted = logits[0] > 0 if model.info["task"] == "labels" else p == p[logits[0].argmax()]
         for place in np.argsort(-p, kind="stable")[:3]:
-            mark = "*" if said[place] else " "
+            mark = "*" if predicted[place] else " "
             label = model.labels[place]
             lines.append(f"{mark} {MEANINGS.get(number, {}).get(label, label)}\t{p[place]:.2f}")
     source, score = model.info["corpus"], model.info["score"]

@@ -175,12 +175,12 @@ def fit(
             under_way.search()
         arms, result = under_way.finals() if tuned else {}, under_way.result
         under_way.choose()
-        drop_models([done for arm in arms.values() for done in arm.done])
+        drop_models([done for arm in arms.values() for done in arm.runs])
         counts = result.counts()[0]
         others = result.without_arms().items()
         scores = {name: result.score_of(result.counts_of(made)) for name, made in others}
         scores |= {arm: result.scores(arm)[0] for arm in result.arms}
-        chose = {"kept": result.kept, "of": scores, "validation": result.compared}
+        chose = {"kept": result.model_name, "of": scores, "validation": result.compared}
         return result.score_of(counts), chose
 
 

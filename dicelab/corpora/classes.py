@@ -91,8 +91,8 @@ def numbered(
 
 def note_unseen(split: str, unseen: Mapping[str, int], what: str, notes: list[str]) -> None:
     """Say that a split has labels that train lacks."""
-    shown = ", ".join(f"{label!r} ({n})" for label, n in list(unseen.items())[:8])
+    listing = ", ".join(f"{label!r} ({n})" for label, n in list(unseen.items())[:8])
     notes.append(
-        f"Train has no {what} labelled {shown}, but {split} has: a model cannot say it, so each "
+        f"Train has no {what} labelled {listing}, but {split} has: a model cannot say it, so each "
         "counts as an error."
     )

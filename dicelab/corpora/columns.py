@@ -120,11 +120,11 @@ def choose(table: Table, asked: Asked, *, labelled: bool = True) -> Columns:
         labels = by_name[:1] or several or (few if len(few) == 1 else [])
         if labels:
             how = "by its name" if by_name else "by what it holds"
-            shown = ", ".join(map(repr, labels))
+            listing = ", ".join(map(repr, labels))
             notes.append(
-                f"The label is column {shown}, {how} (--label)."
+                f"The label is column {listing}, {how} (--label)."
                 if len(labels) == 1
-                else f"The labels are the columns {shown}, yes or no each (--label)."
+                else f"The labels are the columns {listing}, yes or no each (--label)."
             )
     if asked.text is None:
         free = [n for n in table.names if n not in labels and n not in texts]
@@ -132,23 +132,23 @@ def choose(table: Table, asked: Asked, *, labelled: bool = True) -> Columns:
         if asked.task in ("sentences", "labels") and len(texts) > 1:
             texts = []
         if texts:
-            shown = " and ".join(map(repr, texts))
+            listing = " and ".join(map(repr, texts))
             columns = "columns" if len(texts) > 1 else "column"
-            notes.append(f"The text is {columns} {shown} (--text).")
+            notes.append(f"The text is {columns} {listing} (--text).")
     if labelled and len(table.names) == 1 and len(texts) + len(labels) < 2:
-        shown = short(_values(some, table.names[0])[0], 60) if table.rows else "none"
+        first = short(_values(some, table.names[0])[0], 60) if table.rows else "none"
         way = "; put a tab between them, or say with --delimiter what stands between"
         raise CorpusError(
-            f"{table.path}: expected a text and a label in each row, got one column: {shown!r}"
+            f"{table.path}: expected a text and a label in each row, got one column: {first!r}"
             + way * (not table.objects)
         )
     if not texts or (labelled and not labels) or len(texts) > 2:
         lacking = "text" if not texts or len(texts) > 2 else "label"
         option = "--text, and --text2 for pairs" if lacking == "text" else "--label"
-        shown = short(", ".join(map(repr, table.names)), 400)
+        listing = short(", ".join(map(repr, table.names)), 400)
         raise CorpusError(
             f"{table.path}: expected to tell which column is the {lacking}; the columns are "
-            f"{shown}. Say it with {option} (a name or a number from 1)"
+            f"{listing}. Say it with {option} (a name or a number from 1)"
         )
     if asked.task == "pairs" and len(texts) == 1:
         raise CorpusError(
@@ -158,20 +158,20 @@ def choose(table: Table, asked: Asked, *, labelled: bool = True) -> Columns:
     return Columns(texts, labels, notes)
 
 
-def asked_for(table: Table, wanted: str, option: str) -> str:
+def asked_for(table: Table, column: str, option: str) -> str:
     """The column of a name, or of a number from 1.
 
     Raises:
         CorpusError: there is none.
     """
     for name in table.names:
-        if name == wanted or name.lower() == wanted.strip().lower():
+        if name == column or name.lower() == column.strip().lower():
             return name
-    if wanted.isdigit() and 0 < int(wanted) <= len(table.names):
-        return table.names[int(wanted) - 1]
+    if column.isdigit() and 0 < int(column) <= len(table.names):
+        return table.names[int(column) - 1]
     raise CorpusError(
         f"{table.path}: {option}: expected one of the columns "
-        f"{short(', '.join(map(repr, table.names)), 400)}, got {wanted!r}"
+        f"{short(', '.join(map(repr, table.names)), 400)}, got {column!r}"
     )
 
 
@@ -194,15 +194,15 @@ def _recur(table: Table, name: str) -> bool:
 
 
 def _yes_or_no_columns(table: Table, free: Sequence[str]) -> list[str]:
-    found = []
+    names = []
     for name in free:
         values = {plain(value).lower() for value in _values(table, name)} - {""}
         binary = values <= {*YES, *NO} and len(values & {*NO}) == 1
         # Or the name of the label where the row has it, and NONE where it has not.
         named = len(values & {*NOTHING}) == 1 and len(values) <= 20 and len(table.rows) > 40
         if values and (binary or named):
-            found.append(name)
-    return found if len(found) > 1 else []
+            names.append(name)
+    return names if len(names) > 1 else []
 
 
 def _quantity(table: Table, free: Sequence[str]) -> str | None:
@@ -217,14 +217,14 @@ def _quantity(table: Table, free: Sequence[str]) -> str | None:
 
 
 def _few_values(table: Table, free: Sequence[str]) -> list[str]:
-    found = []
+    names = []
     for name in free:
         values = _values(table, name)
         distinct = set(values)
         brief = sum(map(len, distinct)) <= 40 * len(distinct)
         if 2 <= len(distinct) <= max(2, min(MOST_LABELS, len(values) // 3)) and brief:
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 _DATE = re.compile(r"\b\d{1,2}:\d\d\b|\b\d{4}-\d\d?-\d\d?\b|\b\d\d?[./]\d\d?[./]\d{2,4}\b")
@@ -237,7 +237,7 @@ def _is_no_text(value: str) -> bool:
 
 
 def _long_columns(table: Table, free: Sequence[str]) -> list[str]:
-    found = []
+    names = []
     for name in free:
         values = [value for value in _values(table, name) if value]
         if not values or sum(map(_is_no_text, values)) > 0.9 * len(values):
@@ -246,10 +246,10 @@ def _long_columns(table: Table, free: Sequence[str]) -> list[str]:
         # In Chinese and its like, a long text may have no space.
         unspaced = sum(len(value) for value in values if not value.isascii())
         if words >= 2 * len(values) or unspaced >= 15 * len(values):
-            found.append(name)
-    if not found and len(free) == 1 and table.rows:
-        found = list(free)
-    return found if len(found) <= 2 else []
+            names.append(name)
+    if not names and len(free) == 1 and table.rows:
+        names = list(free)
+    return names if len(names) <= 2 else []
 
 
 # -- splits ------------------------------------------------------------------------------------
@@ -329,8 +329,7 @@ def label_reader(table: Table, columns: Columns, asked: Asked) -> tuple[Reader, 
                 cell = [part for part in cell.split(sign) if part.strip()] if sign else [cell]
             if cell is None or (cell != [] and not isinstance(cell, list)):
                 cell = [label_of(table, line, cell, name)]
-            found = [label_of(table, line, one, name) for one in cell]
-            return list(dict.fromkeys(found))
+            return list(dict.fromkeys(label_of(table, line, one, name) for one in cell))
 
         return of_list, []
     return _one_label(cells, name)
@@ -358,10 +357,10 @@ def places_of(table: Table, line: int, value: Any, names: Sequence[str]) -> list
         CorpusError: the cell is no list of as many 0 and 1.
     """
     cell = parsed(value)
-    told = [plain(str(one)).lower() for one in cell] if type(cell) is list else []
-    if len(told) != len(names) or not set(told) <= {*_BITS}:
+    bits = [plain(str(one)).lower() for one in cell] if type(cell) is list else []
+    if len(bits) != len(names) or not set(bits) <= {*_BITS}:
         raise table.error(line, f"expected {len(names)} times 0 or 1, got {short(str(cell))}")
-    return [name for name, one in zip(names, told, strict=True) if one in ("1", "true")]
+    return [name for name, one in zip(names, bits, strict=True) if one in ("1", "true")]
 
 
 def _one_label(cells: list[Any], name: str) -> tuple[Reader, list[str]]:
@@ -409,21 +408,21 @@ def _of_columns(table: Table, labels: Sequence[str]) -> Reader:
     }
 
     def of_columns(table: Table, line: int, values: list[Any]) -> list[str]:
-        found = []
+        row_labels = []
         for name, value in zip(labels, values, strict=True):
             if name in named and is_missing(value):
                 continue
-            told = plain(label_of(table, line, value, name))
-            if name in named and not is_number(told):
+            cell = plain(label_of(table, line, value, name))
+            if name in named and not is_number(cell):
                 # The label's own name where the row has it, as in NONE, late, NONE.
-                if told.lower() not in NOTHING:
-                    found.append(told)
+                if cell.lower() not in NOTHING:
+                    row_labels.append(cell)
                 continue
-            if told.lower() not in (*YES, *NO):
-                raise table.error(line, f"expected 0 or 1 in column {name!r}, got {told!r}")
-            if told.lower() in YES:
-                found.append(name)
-        return list(dict.fromkeys(found))
+            if cell.lower() not in (*YES, *NO):
+                raise table.error(line, f"expected 0 or 1 in column {name!r}, got {cell!r}")
+            if cell.lower() in YES:
+                row_labels.append(name)
+        return list(dict.fromkeys(row_labels))
 
     return of_columns
 

@@ -86,8 +86,8 @@ def read_conll(
     )
     broken_by: set[int] = set()
     marks = comments if isinstance(comments, tuple) else ("#",) * comments
-    kept = "strict" if bad is None else "keep"
-    read = read_lines(path, repairs, encoding=encoding, errors=kept)  # type: ignore[arg-type]
+    errors = "strict" if bad is None else "keep"
+    read = read_lines(path, repairs, encoding=encoding, errors=errors)  # type: ignore[arg-type]
     for number, line in enumerate(_token_lines(read, inner) if inner else read, start=1):
         blank = not line.strip(" \t")
         if blank or line.startswith(marks):
@@ -164,10 +164,11 @@ def fields_of(line: str, separator: str) -> list[str]:
 
 def _token_lines(lines: Sequence[str], inner: str) -> list[str]:
     """Sentences of a line each (``Ann|B-PER of|O``) as a token a line."""
-    found: list[str] = []
-    for line in lines:
-        found += [*(piece.replace(inner, "\t") for piece in line.split()), ""]
-    return found
+    return [
+        token
+        for line in lines
+        for token in (*(piece.replace(inner, "\t") for piece in line.split()), "")
+    ]
 
 
 def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | None:
@@ -229,15 +230,15 @@ def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | N
     ]
     spoken = [n for n in usable if looks_tagged(row[n] for row in fit)]
     chosen = (spoken or usable)[:1] if index else (spoken or usable)[-1:]
-    found: dict[str, Any] = {"separator": separator, "token_column": token}
-    found["tag_column"] = chosen[0] if chosen else -1
+    layout: dict[str, Any] = {"separator": separator, "token_column": token}
+    layout["tag_column"] = chosen[0] if chosen else -1
     if width == 2 and not spoken and looks_tagged(row[0] for row in fit):
         return {"separator": separator, "token_column": 1, "tag_column": 0}
     head = [name.strip().lower() for name in fit[0]]
     named = head[-1] in ("tag", "tags", "label", "labels", "ner", "ner_tag", "ner_tags", "pos")
     if named and head[token] in ("word", "words", "token", "tokens", "form", "text"):
-        found["header"] = True
-    return found | ({"comments": tuple(sorted(marks))} if marks else {})
+        layout["header"] = True
+    return layout | ({"comments": tuple(sorted(marks))} if marks else {})
 
 
 def _in_brackets(tags: Sequence[str]) -> bool:
@@ -278,12 +279,12 @@ def read_parallel(
     for number, (tokens, row) in enumerate(zip(left, right, strict=True), start=1):
         if len(tokens) != len(row):
             raise CorpusError.at(tags, number, f"expected {len(tokens)} tags, got {len(row)}")
-    kept = [n for n, tokens in enumerate(left) if tokens != [""]]
-    if not kept:
+    filled = [n for n, tokens in enumerate(left) if tokens != [""]]
+    if not filled:
         raise CorpusError.at(sentences, 0, "expected tagged sentences, got none")
-    numbers = [[n + 1] * len(left[n]) for n in kept]
-    tagged = _in_iob2(tags, [right[n] for n in kept], numbers, repairs, entities=False)
-    return to_dataset({"tokens": [left[n] for n in kept], "tags": tagged}, task="tagging")
+    numbers = [[n + 1] * len(left[n]) for n in filled]
+    tagged = _in_iob2(tags, [right[n] for n in filled], numbers, repairs, entities=False)
+    return to_dataset({"tokens": [left[n] for n in filled], "tags": tagged}, task="tagging")
 
 
 def _in_iob2(
@@ -295,9 +296,9 @@ def _in_iob2(
     entities: bool,
 ) -> list[list[str]]:
     if not entities:
-        tagged, told = respelt(tagged)
-        if told:
-            repairs[told] += 1
+        tagged, respelling = respelt(tagged)
+        if respelling:
+            repairs[respelling] += 1
     try:
         scheme = scheme_of(tagged)
         if scheme == "plain" and not entities:

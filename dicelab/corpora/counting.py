@@ -76,7 +76,7 @@ def by_row(
         lengths = cache(_length)
         asked = zip(dataset["context"][:], dataset["answers"][:], strict=True)
         ends = [(lengths(context), 2 * bool(answers["text"])) for context, answers in asked]
-        return [Imbalance(words - found, found) for words, found in ends]
+        return [Imbalance(words - positives, positives) for words, positives in ends]
     if task == "labels":
         rows = dataset["labels"][:]
         kinds = len({label for labels in rows for label in labels})
@@ -90,15 +90,15 @@ def by_row(
 def _of_tags(dataset: Dataset, positive: Collection[str] | None) -> list[Imbalance]:
     rows = dataset["tags"][:]
     if positive is not None:
-        found = [sum(tag in positive for tag in tags) for tags in rows]
+        positives = [sum(tag in positive for tag in tags) for tags in rows]
     else:
-        found = [len(tags) - tags.count("O") for tags in rows]
-        if rows and sum(found) == sum(map(len, rows)):
+        positives = [len(tags) - tags.count("O") for tags in rows]
+        if rows and sum(positives) == sum(map(len, rows)):
             raise CorpusError(
                 "expected entity tags, O among them; in part of speech no tag is negative, unless "
                 "'positive' names the tags that are positive"
             )
-    return [Imbalance(len(tags) - n, n) for tags, n in zip(rows, found, strict=True)]
+    return [Imbalance(len(tags) - n, n) for tags, n in zip(rows, positives, strict=True)]
 
 
 def _length(context: str) -> int:

@@ -63,9 +63,9 @@ def read_pairs(
             sentence in a table, a file that is empty, not UTF-8, or without the columns.
     """
     repairs = Counter() if repairs is None else repairs
-    wanted = [alias for several in PAIRS.values() for alias in several]
+    aliases = [alias for several in PAIRS.values() for alias in several]
     table = read_table(
-        path, quoting=quoting, wanted=wanted, repairs=repairs, replaced=errors == "replace"
+        path, quoting=quoting, header_names=aliases, repairs=repairs, replaced=errors == "replace"
     )
     if table.bad and not lenient:
         raise CorpusError(table.bad[0])
@@ -101,14 +101,14 @@ def _places(table: Table) -> list[list[int]]:
         if len(table.names) == 4 and {str(row[0]) for _, row in table.rows[:9]} <= {"0", "1"}:
             return [[1], [2], [0]]
     lower = [name.strip().lower() for name in table.names]
-    found = {
+    places = {
         column: [lower.index(alias) for alias in aliases if alias in lower]
         for column, aliases in PAIRS.items()
     }
-    for column, present in found.items():
+    for column, present in places.items():
         if len(present) > 1 and not table.objects:
             raise table.error(table.first, f"expected one column for {column}, got two")
-    lacking = [column for column, present in found.items() if not present]
+    lacking = [column for column, present in places.items() if not present]
     if lacking:
         head = table.names if table.header or not table.rows else map(str, table.rows[0][1])
         accepted = "; ".join(f"{name} (or {', '.join(of[1:])})" for name, of in PAIRS.items())
@@ -118,11 +118,11 @@ def _places(table: Table) -> list[list[int]]:
             + ". GLUE's test sets have no labels: take its dev set for a test set"
             * (lacking == ["label"]),
         )
-    return list(found.values())
+    return list(places.values())
 
 
 def _label(table: Table, line: int, value: object) -> int:
-    told = plain(str(value).strip()) if type(value) in (str, int, float) else ""
-    if told in ("0", "1"):
-        return int(told)
+    label = plain(str(value).strip()) if type(value) in (str, int, float) else ""
+    if label in ("0", "1"):
+        return int(label)
     raise table.error(line, f"expected as label 0 or 1, got {short(repr(value))}")

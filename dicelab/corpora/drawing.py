@@ -68,9 +68,11 @@ def draw(
         f"There was no {' and no '.join(missing)} split; {share:.0%} of the rows were drawn for "
         f"{'each' if len(missing) > 1 else 'it'} (seed {seed})."
     )
-    kept = {n: [m for number in numbers for m in members[number]] for n, numbers in drawn.items()}
-    kept["train"] = [m for n, of in enumerate(members) if n not in taken for m in of]
-    splits = {n: [train[i] for i in sorted(numbers)] for n, numbers in kept.items()}
+    by_split = {
+        n: [m for number in numbers for m in members[number]] for n, numbers in drawn.items()
+    }
+    by_split["train"] = [m for n, of in enumerate(members) if n not in taken for m in of]
+    splits = {n: [train[i] for i in sorted(numbers)] for n, numbers in by_split.items()}
     splits |= {split: part for split, part in rows.items() if split != "train"}
     for split in missing:
         if not splits[split]:

@@ -30,7 +30,7 @@ _SAVED = ("dataset_dict.json", "state.json")
 
 
 @dataclass(frozen=True)
-class Found:
+class Contents:
     """What a source holds.
 
     Attributes:
@@ -40,7 +40,7 @@ class Found:
             a list of names.
         columns: how a new table is read: ``text``, ``text2``, ``label``.
         notes: what was decided, in sentences.
-        seen: how each file was read, and the first rows as they were understood.
+        preview: how each file was read, and the first rows as they were understood.
         positive: the class that is looked for, where the rows have that label or none.
     """
 
@@ -48,11 +48,11 @@ class Found:
     rows: dict[str, list[dict[str, Any]]]
     columns: dict[str, str]
     notes: list[str] = field(default_factory=list)
-    seen: list[str] = field(default_factory=list)
+    preview: list[str] = field(default_factory=list)
     positive: str | None = None
 
 
-def read_source(path: Path, asked: Asked) -> Found:
+def read_source(path: Path, asked: Asked) -> Contents:
     """Read a file, or a folder with a file a split, a text a file, or a data set of datasets.
 
     Raises:
@@ -80,7 +80,7 @@ def split_files(folder: Path, notes: list[str] | None = None) -> dict[str, Path]
     Raises:
         CorpusError: two files for one split, or none for train.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     unknown = []
     for path in sorted(folder.iterdir()):
         name = path.name.removesuffix(".gz")
@@ -89,14 +89,14 @@ def split_files(folder: Path, notes: list[str] | None = None) -> dict[str, Path]
         split = split_of(name)
         if split is None:
             unknown.append(path.name)
-        elif split in found:
+        elif split in files:
             raise CorpusError(
-                f"{folder}: expected one file for {split}, got {found[split].name} and "
+                f"{folder}: expected one file for {split}, got {files[split].name} and "
                 f"{path.name}; put each text and its label into one row of one file"
             )
         else:
-            found[split] = path
-    if "train" not in found:
+            files[split] = path
+    if "train" not in files:
         names = ", ".join(sorted(p.name for p in folder.iterdir())[:8]) or "nothing"
         brat = any(path.suffix == ".ann" for path in folder.iterdir())
         form = '{"text": "...", "spans": [[start, end, label]]}'
@@ -107,9 +107,9 @@ def split_files(folder: Path, notes: list[str] | None = None) -> dict[str, Path]
             * brat
         )
     if unknown and notes is not None:
-        shown = short(", ".join(unknown), 200)
-        notes.append(f"Left out, for the names say neither train, dev nor test: {shown}.")
-    return found
+        listing = short(", ".join(unknown), 200)
+        notes.append(f"Left out, for the names say neither train, dev nor test: {listing}.")
+    return files
 
 
 def _is_parallel(path: Path) -> bool:
@@ -121,8 +121,8 @@ def _table(path: Path, asked: Asked) -> Table:
         return shapes.of_tagged(
             path, read_parallel(*(path / name for name in _PARALLEL)), "words and tags in two files"
         )
-    wanted = asked.task in (None, "sentences") and plain_name(path).endswith(".txt")
-    if wanted and is_tree_file(path):
+    maybe_trees = asked.task in (None, "sentences") and plain_name(path).endswith(".txt")
+    if maybe_trees and is_tree_file(path):
         return of_dataset(str(path), read_trees(path), "sentiment trees")
     return shapes.read(path, asked)
 
@@ -131,11 +131,11 @@ def _saved(folder: Path) -> dict[str, Table]:
     from datasets import Dataset, load_from_disk
 
     try:
-        found = load_from_disk(str(folder))
+        dataset = load_from_disk(str(folder))
     except Exception as error:  # whatever arrow raises
         reason = short(str(error).strip().split("\n")[0])
         raise CorpusError(f"{folder}: expected a data set of datasets; {reason}") from None
-    return of_splits(str(folder), {"train": found} if isinstance(found, Dataset) else found)
+    return of_splits(str(folder), {"train": dataset} if isinstance(dataset, Dataset) else dataset)
 
 
 def of_splits(name: str, splits: Mapping[str, Any]) -> dict[str, Table]:
@@ -154,7 +154,7 @@ def of_splits(name: str, splits: Mapping[str, Any]) -> dict[str, Table]:
     return parts
 
 
-def of_tables(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Found:
+def of_tables(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Contents:
     """The rows of tables by split, after the task that they are for.
 
     Args:
@@ -179,7 +179,7 @@ def of_tables(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Found:
     form = shapes.tagging_form(parts["train"], asked)
     if form is not None:
         read = parts = {name: shapes.as_tagged(table, form) for name, table in parts.items()}
-        found = _tagged(parts, form, asked, notes)
+        contents = _tagged(parts, form, asked, notes)
     elif asked.task == "tagging":
         raise CorpusError(
             f"{parts['train'].path}: expected a token a line with blank lines between sentences, "
@@ -187,14 +187,14 @@ def of_tables(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Found:
             f"{short(', '.join(map(repr, parts['train'].names)), 400)}"
         )
     else:
-        found = _labelled(parts, asked, notes)
+        contents = _labelled(parts, asked, notes)
     forms = [f"{Path(t.path).name} ({n}): {t.form}." for n, t in read.items() if t.form]
-    return replace(found, seen=forms + found.seen)
+    return replace(contents, preview=forms + contents.preview)
 
 
 def _tagged(
     parts: dict[str, Table], form: tuple[str, list[str]], asked: Asked, notes: list[str]
-) -> Found:
+) -> Contents:
     rows = {}
     for name, table in parts.items():
         _say_bad(name, table.bad, asked, notes)
@@ -202,12 +202,12 @@ def _tagged(
             raise CorpusError(f"{table.path}: expected tagged sentences, got none")
         rows[name] = [{"tokens": of[0], "tags": of[1]} for _, of in table.rows]
     notes.append("The task is tagging: " + ("a tag a word." if form[0] != "spans" else "spans."))
-    seen = [
+    preview = [
         f"Row {n}: {short(' '.join(row['tokens']))} → {short(' '.join(row['tags']))}"
         for n, row in enumerate(rows["train"][:3], 1)
     ]
     columns = {"text": form[1][-2]} if form[0] != "tagged" else {}
-    return Found("tagging", rows, columns, notes, seen)
+    return Contents("tagging", rows, columns, notes, preview)
 
 
 def _say_bad(split: str, bad: Sequence[str], asked: Asked, notes: list[str]) -> None:
@@ -218,13 +218,13 @@ def _say_bad(split: str, bad: Sequence[str], asked: Asked, notes: list[str]) -> 
         notes.append(f"{len(bad)} bad rows of {split} were left out. The first: {bad[0]}.")
 
 
-def _labelled(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Found:
+def _labelled(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Contents:
     columns = choose(parts["train"], asked)
     notes += columns.notes
     parts = _with_columns(parts, columns, notes)
     texts = ["sentence"] if len(columns.texts) == 1 else ["sentence1", "sentence2"]
-    read_label, told = label_reader(parts["train"], columns, asked)
-    notes += told
+    read_label, label_notes = label_reader(parts["train"], columns, asked)
+    notes += label_notes
     rows: dict[str, list[dict[str, Any]]] = {}
     for split, table in parts.items():
         places = [table.names.index(name) for name in (*columns.texts, *columns.labels)]
@@ -259,22 +259,22 @@ def _labelled(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Found:
         if not rows[split]:
             raise CorpusError(f"{table.path}: expected rows of text and label, got none")
     task, positive = _task_of(rows, parts["train"].path, columns, asked, notes)
-    seen = [
+    preview = [
         f"Row {n}: {short(' | '.join(row[name] for name in texts))} → {row['label']!r}"
         for n, row in enumerate(rows["train"][:3], 1)
     ]
     names = dict(zip(("text", "text2"), columns.texts, strict=False))
-    kept = {**names, "label": ",".join(columns.labels)}
-    return Found(task, rows, kept, notes, seen, positive)
+    column_names = {**names, "label": ",".join(columns.labels)}
+    return Contents(task, rows, column_names, notes, preview, positive)
 
 
 def _with_columns(parts: dict[str, Table], columns: Columns, notes: list[str]) -> dict[str, Table]:
     """The parts that have the columns of train; one without labels is left out."""
-    kept = {}
+    usable = {}
     for name, table in parts.items():
         lacking = [n for n in (*columns.texts, *columns.labels) if n not in table.names]
         if not lacking:
-            kept[name] = table
+            usable[name] = table
         elif lacking == columns.labels:
             notes.append(
                 f"{Path(table.path).name} has no column {', '.join(map(repr, lacking))}, so it is "
@@ -286,7 +286,7 @@ def _with_columns(parts: dict[str, Table], columns: Columns, notes: list[str]) -
                 f"{', '.join(map(repr, lacking))} among them; got "
                 f"{', '.join(map(repr, table.names))}"
             )
-    return kept
+    return usable
 
 
 def _task_of(

@@ -96,9 +96,9 @@ def _problems(dataset: Dataset, task: str) -> Iterable[tuple[int, str]]:
         columns = zip(dataset["context"][:], dataset["answers"][:], strict=True)
         for number, (context, answers) in enumerate(columns):
             for text, start in zip(answers["text"], answers["answer_start"], strict=True):
-                found = context[start : start + len(text)] if start >= 0 else ""
-                if found != text or not text:
-                    yield number, f"expected {text!r} at offset {start}, got {found!r}"
+                actual = context[start : start + len(text)] if start >= 0 else ""
+                if actual != text or not text:
+                    yield number, f"expected {text!r} at offset {start}, got {actual!r}"
     elif task == "labels":
         for number, labels in enumerate(dataset["labels"][:]):
             if len(set(labels)) < len(labels) or not all(labels):

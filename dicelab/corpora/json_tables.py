@@ -42,7 +42,7 @@ def read_json(path: Path, text: str, *, must: bool) -> Table | None:
 
 def _one_after_another(text: str) -> list[tuple[int, Any]]:
     """Objects of several lines each, one after another; none where they are not JSON."""
-    decoder, place, found = json.JSONDecoder(), 0, []
+    decoder, place, rows = json.JSONDecoder(), 0, []
     while place < len(text):
         if text[place].isspace():
             place += 1
@@ -51,9 +51,9 @@ def _one_after_another(text: str) -> list[tuple[int, Any]]:
             row, end = decoder.raw_decode(text, place)
         except (RecursionError, ValueError):
             return []
-        found.append((text.count("\n", 0, place) + 1, row))
+        rows.append((text.count("\n", 0, place) + 1, row))
         place = end
-    return found
+    return rows
 
 
 def _loaded(text: str) -> Any:

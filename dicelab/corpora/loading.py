@@ -17,7 +17,7 @@ from dicelab.corpora.classes import numbered
 from dicelab.corpora.columns import Asked
 from dicelab.corpora.drawing import draw
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.files import Found, read_source, split_files
+from dicelab.corpora.files import Contents, read_source, split_files
 from dicelab.corpora.forms import FORMS, check_task, to_dataset
 from dicelab.corpora.registry import CORPORA, EMBEDDED, REGISTERED, SPLITS, corpus_named
 from dicelab.corpora.squad import read_squad
@@ -112,19 +112,19 @@ def _parts(path: Path, task: str) -> dict[str, Dataset]:
     if task == "reading":
         files = split_files(path) if path.is_dir() else {"train": path}
         return {split: read_squad(file) for split, file in files.items()}
-    found = read_source(path, Asked(task=task))
+    contents = read_source(path, Asked(task=task))
     if task in ("pairs", "sentences"):
-        numbered(found.rows, None, found.notes)
-    return _datasets(found, task)
+        numbered(contents.rows, None, contents.notes)
+    return _datasets(contents, task)
 
 
-def _datasets(found: Found, task: str) -> dict[str, Dataset]:
+def _datasets(contents: Contents, task: str) -> dict[str, Dataset]:
     renamed = {"labels": "label"} if task == "labels" else {}
     return {
         split: to_dataset(
             {n: [row[renamed.get(n, n)] for row in rows] for n in FORMS[task]}, task=task
         )
-        for split, rows in found.rows.items()
+        for split, rows in contents.rows.items()
     }
 
 
@@ -132,37 +132,37 @@ def _own(path: Path, task: str, seed: int, say: Callable[[str], None]) -> Datase
     """A file or folder of the reader's own, and what is to be said of it."""
     if task == "reading":
         return with_missing_splits(_parts(path, task), task, seed)
-    found = read_source(path, Asked(task=task))
-    notes = found.notes
+    contents = read_source(path, Asked(task=task))
+    notes = contents.notes
     if task in ("pairs", "sentences"):
-        known = {row["label"] for row in found.rows["train"]}
+        known = {row["label"] for row in contents.rows["train"]}
         if len(known) < 2:
             raise CorpusError(
                 f"{path}: expected two classes in train, got {', '.join(known)!r} alone"
             )
-        labels, unseen = numbered(found.rows, found.positive, notes)
+        labels, unseen = numbered(contents.rows, contents.positive, notes)
         classes = [*labels, *unseen]
         if task == "pairs" and len(classes) != 2:
             raise CorpusError(
                 f"{path}: expected pairs of two classes, got {len(classes)}: "
                 f"{', '.join(classes[:8])}; dicebook fit takes any number"
             )
-        counts = Counter(row["label"] for rows in found.rows.values() for row in rows)
-        shown = ", ".join(f"{n} is {name!r} ({counts[n]})" for n, name in enumerate(classes[:20]))
-        notes.append(f"The classes: {shown}" + (" and others." if classes[20:] else "."))
-    rows = draw(found.rows, seed, notes)
-    for line in (*found.seen, *notes):
+        counts = Counter(row["label"] for rows in contents.rows.values() for row in rows)
+        listing = ", ".join(f"{n} is {name!r} ({counts[n]})" for n, name in enumerate(classes[:20]))
+        notes.append(f"The classes: {listing}" + (" and others." if classes[20:] else "."))
+    rows = draw(contents.rows, seed, notes)
+    for line in (*contents.preview, *notes):
         say(_without_options(line))
-    parts = _datasets(Found(task, rows, {}), task)
+    parts = _datasets(Contents(task, rows, {}), task)
     return DatasetDict({split: parts[split] for split in SPLITS})
 
 
-def _without_options(told: str) -> str:
+def _without_options(sentence: str) -> str:
     """A sentence for a chapter, which has none of the options of ``dicebook fit``."""
-    told = re.sub(r" \(--[^()]*\)", "", told)
-    if " --" in told:
-        told += ". In a chapter, name the columns text and label, or sentence1 and sentence2"
-    return told
+    sentence = re.sub(r" \(--[^()]*\)", "", sentence)
+    if " --" in sentence:
+        sentence += ". In a chapter, name the columns text and label, or sentence1 and sentence2"
+    return sentence
 
 
 def _is_prepared(folder: Path) -> bool:

@@ -61,22 +61,22 @@ def rebalance(
     rest = counts.sum(0) - np.concatenate([np.zeros((1, 2)), counts[order].cumsum(0)])
     far = np.where(rest.min(1) > 0, np.abs(rest[:, 0] - ratio * rest[:, 1]), np.inf)
     out = int(far.argmin())
-    negative, found = rest[out]
-    if not ratio / 2 <= negative / max(found, 1e-9) <= 2 * ratio:
+    negative, positives = rest[out]
+    if not ratio / 2 <= negative / max(positives, 1e-9) <= 2 * ratio:
         have, had = rest[0]
         raise CorpusError(
             f"ratio: expected one that rows of {have:,.0f} negatives and {had:,.0f} positives can "
             f"have, got {ratio:g}"
         )
-    kept = np.setdiff1d(np.arange(len(counts)), order[:out])
+    rows = np.setdiff1d(np.arange(len(counts)), order[:out])
     if size is not None:
-        if not 0 < size <= len(kept):
+        if not 0 < size <= len(rows):
             raise CorpusError(
-                f"size: expected 1 to {len(kept):,} rows at a ratio of {ratio:g}, got {size!r}"
+                f"size: expected 1 to {len(rows):,} rows at a ratio of {ratio:g}, got {size!r}"
             )
-        sides = [kept[excess[kept] <= 0], kept[excess[kept] > 0]]
-        first = round(size * len(sides[0]) / len(kept))
+        sides = [rows[excess[rows] <= 0], rows[excess[rows] > 0]]
+        first = round(size * len(sides[0]) / len(rows))
         shares = (first, size - first)
         drawn = [draw.choice(s, n, replace=False) for s, n in zip(sides, shares, strict=True)]
-        kept = np.sort(np.concatenate(drawn))
-    return dataset.select(kept)
+        rows = np.sort(np.concatenate(drawn))
+    return dataset.select(rows)

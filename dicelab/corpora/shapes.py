@@ -73,7 +73,7 @@ def read(path: str | Path, asked: Asked | None = None) -> Table:
         encoding=asked.encoding,
         delimiter=asked.delimiter,
         header=asked.header,
-        wanted=asked.columns,
+        header_names=asked.columns,
     )
     table = of_fasttext(_studio(_prodigy(table)))
     if asked.task == "tagging" and tagging_form(table, asked) is None:
@@ -99,8 +99,8 @@ def read_text_folders(folder: Path, asked: Asked) -> dict[str, Table]:
     inner = sorted(path for path in folder.iterdir() if path.is_dir())
     parts = {split: path for path in inner if (split := split_of(f"{path.name}.x"))}
     if "train" in parts:
-        found = {split: _text_folder(path, asked) for split, path in parts.items()}
-        return {split: table for split, table in found.items() if table}
+        tables = {split: _text_folder(path, asked) for split, path in parts.items()}
+        return {split: table for split, table in tables.items() if table}
     table = _text_folder(folder, asked)
     return {"train": table} if table else {}
 
@@ -157,16 +157,16 @@ def read_tagged(path: Path, asked: Asked, *, sure: bool = False) -> Table | None
     if asked.delimiter:
         options["separator"] = asked.delimiter
     head = [name.strip() for name in fields_of(first, options.get("separator") or "\t")]
-    for option, told in (("token_column", asked.text), ("tag_column", asked.label)):
-        if told is not None:
-            if options.get("header") and told in head:
-                told = str(head.index(told) + 1)
-            if not told.isdigit() or told == "0":
+    for option, column in (("token_column", asked.text), ("tag_column", asked.label)):
+        if column is not None:
+            if options.get("header") and column in head:
+                column = str(head.index(column) + 1)
+            if not column.isdigit() or column == "0":
                 raise CorpusError(
                     f"{path}: a tagged file has no header; expected a column's number from 1, got "
-                    f"{told!r}"
+                    f"{column!r}"
                 )
-            options[option] = int(told) - 1
+            options[option] = int(column) - 1
     repairs: Counter[str] = Counter()
     bad: list[str] | None = [] if asked.skip_bad else None
     try:
@@ -185,12 +185,12 @@ def of_tagged(
     path: Path, rows: Any, form: str, bad: Sequence[str] = (), notes: Sequence[str] = ()
 ) -> Table:
     """Rows of tokens and tags as a table."""
-    told = [note for note in notes if note.startswith("tags ")]
+    tag_notes = [note for note in notes if note.startswith("tags ")]
     taken = [note.removeprefix("read as ") for note in notes if note.startswith("read as ")]
     form = f"{(taken or ['utf-8'])[0]}, {form}"
     pairs = zip(rows["tokens"][:], rows["tags"][:], strict=True)
     table = [(n, [list(tokens), list(tags)]) for n, (tokens, tags) in enumerate(pairs, 1)]
-    form = "; ".join([form, *told])
+    form = "; ".join([form, *tag_notes])
     return Table(str(path), ["tokens", "tags"], table, list(bad), form, objects=True, tagged=True)
 
 
@@ -213,7 +213,7 @@ def of_fasttext(table: Table) -> Table:
 
 def _lists_alike(rows: list[tuple[int, list[Any]]]) -> list[tuple[int, list[Any]]]:
     """Rows of a text and its label; where one has several labels, all have lists of them."""
-    if not any(type(found) is list for _, (_, found) in rows):
+    if not any(type(label) is list for _, (_, label) in rows):
         return rows
     return [(n, [text, [of] if type(of) is str else of]) for n, (text, of) in rows]
 
@@ -229,17 +229,17 @@ def _studio(table: Table) -> Table:
     spans = False
     several = 0
     for number, row in table.rows:
-        told = dict(zip(table.names, row, strict=True))
-        made = [a for a in told["annotations"] or [] if not a.get("was_cancelled")]
-        texts = [v for v in (told.get("data") or {}).values() if isinstance(v, str)]
-        text = (told.get("data") or {}).get("text", texts[0] if len(texts) == 1 else None)
+        record = dict(zip(table.names, row, strict=True))
+        made = [a for a in record["annotations"] or [] if not a.get("was_cancelled")]
+        texts = [v for v in (record.get("data") or {}).values() if isinstance(v, str)]
+        text = (record.get("data") or {}).get("text", texts[0] if len(texts) == 1 else None)
         if not made or text is None:
             lacking = "an annotation" if text is not None else "one text"
             bad.append(f"{table.path}:{number}: expected {lacking}, got none")
             continue
         several += len(made) > 1
         values = [r.get("value", {}) for r in made[0].get("result", [])]
-        found: list[Any] = [choice for v in values for choice in v.get("choices", [])]
+        choices: list[Any] = [choice for v in values for choice in v.get("choices", [])]
         marked = [
             {"start": v["start"], "end": v["end"], "label": name}
             for v in values
@@ -247,7 +247,7 @@ def _studio(table: Table) -> Table:
             for name in v.get("labels", [])
         ]
         spans = spans or bool(marked)
-        rows.append((number, [text, marked or found]))
+        rows.append((number, [text, marked or choices]))
     if not spans:
         rows = _lists_alike([(n, [t, c[0] if len(c) == 1 else c]) for n, (t, c) in rows])
     form = f"{table.form}, an export of Label Studio"
@@ -361,8 +361,8 @@ def _strings(table: Table, asked: Asked) -> tuple[str, list[str]] | None:
     }
     for tags in _first(table.names, _TAGS, asked.label):
         flat = [tag for row in words[tags] for tag in row]
-        told = asked.task == "tagging" and tags.lower() in _TAGS
-        if len(flat) < 2 * len(table.rows) or not (told or looks_tagged(flat)):
+        by_name = asked.task == "tagging" and tags.lower() in _TAGS
+        if len(flat) < 2 * len(table.rows) or not (by_name or looks_tagged(flat)):
             continue
         for tokens in _first([n for n in table.names if n != tags], TEXTS, asked.text):
             both = zip(words[tokens], words[tags], strict=True)
@@ -446,14 +446,14 @@ def as_tagged(table: Table, form: tuple[str, list[str]]) -> Table:
     for line, (tokens, tags) in rows:
         if odd := next(filter(None, map(odd_character, (*tokens, *tags))), ""):
             bad.append(f"{table.path}:{line}: expected text, got {odd}")
-    broken = {int(told.removeprefix(f"{table.path}:").split(":")[0]) for told in bad if ":" in told}
+    broken = {int(line.removeprefix(f"{table.path}:").split(":")[0]) for line in bad if ":" in line}
     rows = [row for row in rows if row[0] not in broken]
-    tagged, told = respelt([tags for _, (_, tags) in rows])
+    tagged, respelling = respelt([tags for _, (_, tags) in rows])
     scheme = scheme_of(tagged)
     if scheme != "plain":
         tagged = [to_iob2(tags) for tags in tagged]
     rows = [(n, [of[0], tags]) for (n, of), tags in zip(rows, tagged, strict=True)]
-    said = [f"{n} {note}" for note, n in notes.items()] + [told] * bool(told)
+    remarks = [f"{n} {note}" for note, n in notes.items()] + [respelling] * bool(respelling)
     how = {
         "lists": f"lists of tokens ({names[0]!r}) and tags ({names[-1]!r})",
         "spans": f"a text ({names[0]!r}) and its spans by characters ({names[-1]!r})",
@@ -461,7 +461,7 @@ def as_tagged(table: Table, form: tuple[str, list[str]]) -> Table:
         "strings": f"tokens ({names[0]!r}) and tags ({names[-1]!r}) between spaces",
         "rows": f"a token a row, {', '.join(map(repr, names))}",
     }
-    form_told = "; ".join([f"{table.form}: {how[kind]}", *said])
+    form_told = "; ".join([f"{table.form}: {how[kind]}", *remarks])
     return replace(table, names=["tokens", "tags"], rows=rows, bad=bad, form=form_told)
 
 

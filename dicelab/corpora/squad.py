@@ -60,7 +60,7 @@ class _Answer(_Strict):
 
 
 class _Question(_Strict):
-    id: Annotated[str, BeforeValidator(lambda told: str(told) if type(told) is int else told)]
+    id: Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
     question: str
     answers: Annotated[list[_Answer], BeforeValidator(_listed)] = []
     is_impossible: bool = False
@@ -191,13 +191,13 @@ def read_squad(
                     "question": asked.question,
                     "answers": answers,
                 }
-    kept = [row for row in rows.values() if row is not None]
-    if not kept:
+    questions = [row for row in rows.values() if row is not None]
+    if not questions:
         raise CorpusError(f"{path}: expected at least one question, got none")
     features = Features(FORMS["reading"])
-    columns = {name: [row[name] for row in kept] for name in features}
+    columns = {name: [row[name] for row in questions] for name in features}
     if all_answers:
-        columns["all_answers"] = [True] * len(kept)
+        columns["all_answers"] = [True] * len(questions)
         features["all_answers"] = Value("bool")
     return Dataset.from_dict(columns, features=features)
 
@@ -220,7 +220,7 @@ def _parse(path: str | PathLike[str], text: str) -> _Corpus:
 
 
 def _aligned(context: str, answers: list[_Answer], repairs: Counter[str]) -> dict[str, list[Any]]:
-    kept: dict[str, list[Any]] = {"text": [], "answer_start": []}
+    aligned: dict[str, list[Any]] = {"text": [], "answer_start": []}
     for answer in answers:
         if not answer.text:
             repairs[NO_TEXT] += 1
@@ -229,9 +229,9 @@ def _aligned(context: str, answers: list[_Answer], repairs: Counter[str]) -> dic
         if repair:
             repairs[repair] += 1
         if start >= 0:
-            kept["text"].append(answer.text)
-            kept["answer_start"].append(start)
-    return kept
+            aligned["text"].append(answer.text)
+            aligned["answer_start"].append(start)
+    return aligned
 
 
 def write_squad(dataset: Dataset, path: str | PathLike[str]) -> None:

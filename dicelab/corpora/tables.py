@@ -29,7 +29,7 @@ def read_table(
     delimiter: str | None = None,
     header: bool | None = None,
     quoting: bool | None = None,
-    wanted: Iterable[str] = (),
+    header_names: Iterable[str] = (),
     repairs: Counter[str] | None = None,
     replaced: bool = False,
     plain: bool = False,
@@ -45,7 +45,7 @@ def read_table(
         delimiter: between columns; None finds out.
         header: whether the first line names the columns; None finds out.
         quoting: whether double quotes enclose fields; None finds out.
-        wanted: names that are looked for; they tell that the first line is a header.
+        header_names: names that are looked for; they tell that the first line is a header.
         repairs: what was repaired is added here, by kind.
         replaced: put U+FFFD for bytes of another encoding.
         plain: take a text a line unless the first line has one of the wanted names or the name of
@@ -71,11 +71,11 @@ def read_table(
     if not text.strip():
         raise CorpusError.at(path, 0, "expected rows of text and label, got an empty file")
     _refuse_markup(path, text)
-    found = None if delimiter else read_json(path, text, must=name.endswith(JSON))
-    if found is None:
-        how = How(delimiter, header, quoting, {n.lower() for n in wanted}, plain, rows_count)
-        found = read_delimited(path, text, how)
-    return replace(found, form=f"{taken}, {found.form}")
+    table = None if delimiter else read_json(path, text, must=name.endswith(JSON))
+    if table is None:
+        how = How(delimiter, header, quoting, {n.lower() for n in header_names}, plain, rows_count)
+        table = read_delimited(path, text, how)
+    return replace(table, form=f"{taken}, {table.form}")
 
 
 def _refuse_markup(path: Path, text: str) -> None:
@@ -98,17 +98,17 @@ def _parquet(path: Path, data: bytes) -> Table:
     from pyarrow import parquet
 
     try:
-        found = parquet.read_table(pyarrow.BufferReader(data))
+        table = parquet.read_table(pyarrow.BufferReader(data))
     except (OSError, pyarrow.ArrowException) as error:
         reason = str(error).splitlines()[0]
         raise CorpusError.at(path, 0, f"expected a parquet file; {reason}") from None
-    names = list(found.column_names)
+    names = list(table.column_names)
     no_twins(path, 0, names)
-    if b"huggingface" in (found.schema.metadata or {}):
+    if b"huggingface" in (table.schema.metadata or {}):
         from datasets import Dataset
 
-        return of_dataset(str(path), Dataset(found), "parquet of datasets")
-    rows = [(n, list(row.values())) for n, row in enumerate(found.to_pylist(), 1)]
+        return of_dataset(str(path), Dataset(table), "parquet of datasets")
+    rows = [(n, list(row.values())) for n, row in enumerate(table.to_pylist(), 1)]
     return Table(str(path), names, rows, form="parquet", objects=True)
 
 
@@ -135,7 +135,7 @@ def _sheet(path: Path, data: bytes) -> Table:
     import pandas as pd
 
     try:
-        found = pd.read_excel(io.BytesIO(data), header=None, dtype=object)
+        sheet = pd.read_excel(io.BytesIO(data), header=None, dtype=object)
     except ImportError:
         raise CorpusError.at(
             path,
@@ -149,7 +149,7 @@ def _sheet(path: Path, data: bytes) -> Table:
         ) from None
     cells = [
         (n, [None if pd.isna(value) else value for value in row])
-        for n, row in enumerate(found.itertuples(index=False), 1)
+        for n, row in enumerate(sheet.itertuples(index=False), 1)
     ]
     rows = [(n, row) for n, row in cells if any(value is not None for value in row)]
     if not rows:

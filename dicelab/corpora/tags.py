@@ -40,9 +40,9 @@ UNTYPED = "ENTITY"
 
 def looks_tagged(tags: Iterable[str]) -> bool:
     """Whether a column is of tags: O among others, or prefixes as of IOB2 and its kin."""
-    seen = {tag.strip() for tag in tags}
-    some = [tag for tag in seen if _PREFIX.fullmatch(tag) or _SUFFIX.fullmatch(tag)]
-    return (bool(seen & {"O", "o"}) and len(seen) < 1000) or len(some) > 0.5 * len(seen)
+    distinct = {tag.strip() for tag in tags}
+    some = [tag for tag in distinct if _PREFIX.fullmatch(tag) or _SUFFIX.fullmatch(tag)]
+    return (bool(distinct & {"O", "o"}) and len(distinct) < 1000) or len(some) > 0.5 * len(distinct)
 
 
 def respelt(sentences: Sequence[Sequence[str]]) -> tuple[list[list[str]], str]:
@@ -52,27 +52,27 @@ def respelt(sentences: Sequence[Sequence[str]]) -> tuple[list[list[str]], str]:
     form, and ``B``, ``I``, ``O`` without a type.
     """
     as_is = [list(row) for row in sentences]
-    seen = {tag for row in sentences for tag in row}
-    outside = seen & {"O", "o"}
-    others = seen - outside
-    if not others or (all(map(_ANY_SCHEME.fullmatch, others)) and "o" not in seen):
+    distinct = {tag for row in sentences for tag in row}
+    outside = distinct & {"O", "o"}
+    others = distinct - outside
+    if not others or (all(map(_ANY_SCHEME.fullmatch, others)) and "o" not in distinct):
         return as_is, ""
     known = dict.fromkeys(outside, "O")
     if outside and "B" in {tag.upper() for tag in others} and others <= set("BIESLUMbieslum"):
         known |= {tag: f"{tag.upper()}-{UNTYPED}" for tag in others}
-        told = f"tags without a type, read as entities of the type {UNTYPED}"
-        return [[known[tag] for tag in row] for row in sentences], told
+        note = f"tags without a type, read as entities of the type {UNTYPED}"
+        return [[known[tag] for tag in row] for row in sentences], note
     for form, prefix in ((_PREFIX, 1), (_SUFFIX, 3)):
-        found = {tag: match for tag in others if (match := form.fullmatch(tag))}
-        one_sign = len({match[2] for match in found.values()}) == 1
-        if len(found) < len(others) or not one_sign or not (outside or prefix == 1):
+        matches = {tag: match for tag in others if (match := form.fullmatch(tag))}
+        one_sign = len({match[2] for match in matches.values()}) == 1
+        if len(matches) < len(others) or not one_sign or not (outside or prefix == 1):
             continue
-        parts = {tag: (match[prefix].upper(), match[4 - prefix]) for tag, match in found.items()}
+        parts = {tag: (match[prefix].upper(), match[4 - prefix]) for tag, match in matches.items()}
         if {letter for letter, _ in parts.values()} & set("BISU"):
             known |= {tag: "-".join(both) for tag, both in parts.items()}
             one = min(others)
-            told = f"tags of another spelling, such as {one!r}, read as {known[one]!r}"
-            return [[known[tag] for tag in row] for row in sentences], told
+            note = f"tags of another spelling, such as {one!r}, read as {known[one]!r}"
+            return [[known[tag] for tag in row] for row in sentences], note
     return as_is, ""
 
 
@@ -161,7 +161,7 @@ def spans(tags: Sequence[str], *, strict: bool = False) -> list[Span]:
     Raises:
         CorpusError: A tag is none of these.
     """
-    found: list[Span] = []
+    entities: list[Span] = []
     kind, start = None, 0
     for position, tag in enumerate([*tags, "O"]):
         if not is_entity_tag(tag):
@@ -169,10 +169,10 @@ def spans(tags: Sequence[str], *, strict: bool = False) -> list[Span]:
         if tag[0] == "I" and tag[2:] == kind:
             continue
         if kind is not None:
-            found.append(Span(kind, start, position))
+            entities.append(Span(kind, start, position))
         opens = tag[0] == "B" or (tag[0] == "I" and not strict)
         kind, start = (tag[2:], position) if opens else (None, position)
-    return found
+    return entities
 
 
 def by_character(words: Sequence[str], tags: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -71,9 +71,9 @@ def decode(
     if encoding is None:
         encoding = _wide(data) if mark is None else _MARKS[mark]
     how = {"strict": "strict", "replace": "replace", "keep": "surrogateescape"}[errors]
-    wanted = encoding or "utf-8"
+    codec = encoding or "utf-8"
     try:
-        return data.decode(wanted).removeprefix("\ufeff"), wanted
+        return data.decode(codec).removeprefix("\ufeff"), codec
     except LookupError:
         problem = f"--encoding: expected an encoding such as utf-8 or cp1252, got {encoding!r}"
         raise CorpusError.at(path, 0, problem) from None
@@ -84,13 +84,13 @@ def decode(
             return data.decode(guess), guess
         if errors != "strict":
             with contextlib.suppress(UnicodeDecodeError):  # UTF-16 has no such way out
-                return data.decode(wanted, how).removeprefix("\ufeff"), wanted
+                return data.decode(codec, how).removeprefix("\ufeff"), codec
         line = data.count(b"\n", 0, error.start) + 1
         looks = f"; if the file is {guess}, say --encoding {guess}" if guess else ""
         if encoding is None and not guess:
             looks = "; say which encoding it has with --encoding"
         raise CorpusError.at(
-            path, line, f"expected {wanted} text, got byte 0x{data[error.start]:02x}{looks}"
+            path, line, f"expected {codec} text, got byte 0x{data[error.start]:02x}{looks}"
         ) from None
 
 
@@ -116,11 +116,11 @@ def _guess(data: bytes) -> str:
 
     if any(not line.isascii() and _is_utf8(line) for line in data.split(b"\n")):
         return ""  # most likely UTF-8 with damage
-    found = list(from_bytes(data[:200_000], cp_isolation=[*_OTHER, *_LATIN]))
-    if found and found[0].encoding not in _LATIN:
-        others = [one for one in found[1:] if one.encoding not in _LATIN]
-        alike = others and others[0].chaos - found[0].chaos < 0.02
-        name = found[0].encoding
+    guesses = list(from_bytes(data[:200_000], cp_isolation=[*_OTHER, *_LATIN]))
+    if guesses and guesses[0].encoding not in _LATIN:
+        others = [one for one in guesses[1:] if one.encoding not in _LATIN]
+        alike = others and others[0].chaos - guesses[0].chaos < 0.02
+        name = guesses[0].encoding
         if name == "gb18030" and _decodes(data, "euc_jp"):
             # Both have kana at the same places, and Chinese has none of them.
             kana = sum("\u3040" <= sign <= "\u30ff" for sign in data.decode("euc_jp"))
@@ -141,17 +141,17 @@ def _decodes(data: bytes, name: str) -> bool:
 
 def _oddity(text: str) -> float:
     """The share of a text's characters beyond ASCII that do not stand where letters do."""
-    odd = seen = 0
+    odd = total = 0
     for before, sign, after in zip(" " + text, text, text[1:] + " ", strict=False):
         if sign.isascii():
             continue
-        seen += 1
+        total += 1
         kind = unicodedata.category(sign)
         if kind[0] == "L":
             odd += kind == "Lu" and before.islower()
         elif kind[0] not in "PZ":
             odd += before.isalpha() or after.isalpha() or kind[0] == "C"
-    return odd / max(1, seen)
+    return odd / max(1, total)
 
 
 def odd_character(text: str) -> str:

@@ -35,7 +35,7 @@ class How:
     delimiter: str | None
     header: bool | None
     quoting: bool | None
-    wanted: set[str]
+    header_names: set[str]
     plain: bool
     rows_count: bool
 
@@ -44,15 +44,15 @@ def read_delimited(path: Path, text: str, how: How) -> Table:
     """Rows of columns, or a text a line."""
     lines = text.split("\n")
     skip, delimiter = 0, how.delimiter
-    if told := re.fullmatch(r"sep=(.)", lines[0].strip("\ufeff\"' ")):
-        delimiter, skip, lines[0] = delimiter or told[1], 1, ""
+    if match := re.fullmatch(r"sep=(.)", lines[0].strip("\ufeff\"' ")):
+        delimiter, skip, lines[0] = delimiter or match[1], 1, ""
     usual = plain_name(path).endswith((".csv", ".tsv"))
     sign, share = (delimiter, 1.0) if delimiter else _sign(path, lines)
     if not delimiter and text.lstrip().startswith("__label__"):
         sign = None  # fastText's lines
     if sign and not delimiter and (how.plain or how.rows_count):
         head = next(line for line in lines if line.strip()).split(sign)
-        named = how.wanted & {name.strip(' "').lower() for name in head}
+        named = how.header_names & {name.strip(' "').lower() for name in head}
         if not named and ((how.plain and not usual) or (how.rows_count and share < 1)):
             sign = None
     if sign is None:
@@ -73,11 +73,11 @@ def read_delimited(path: Path, text: str, how: How) -> Table:
     head = [name.strip() for name in head]
     is_header = how.header
     if is_header is None:
-        is_header = _is_header(head, [row for _, row in rows[1:]], how.wanted, how.rows_count)
+        is_header = _is_header(head, [row for _, row in rows[1:]], how.header_names, how.rows_count)
     if is_header:
         no_twins(path, start, head)
-        shown = short(", ".join(map(repr, head)), 160)
-        form += f", line {start} is the header: {shown} (--header)"
+        listing = short(", ".join(map(repr, head)), 160)
+        form += f", line {start} is the header: {listing} (--header)"
         return Table(str(path), head, rows[1:], bad, form, True, first=start)
     form += ", no header (--header)"
     numbers = [str(n) for n in range(1, len(head) + 1)]
@@ -96,14 +96,14 @@ def _sign(path: Path, lines: Sequence[str]) -> tuple[str | None, float]:
     some = list(lines[:LOOK])
     name = plain_name(path)
     best: tuple[float, ...] = (0.0,)
-    found, whole = None, 0.0
+    delimiter, whole = None, 0.0
     for place, sign in enumerate(_SIGNS):
         if sum(sign in line for line in some) < 0.5 * sum(bool(line.strip()) for line in some):
             continue
         rows, bad, _ = _split(path, some, sign, None)
         by_name = (name.endswith(".csv") and sign == ",") or (name.endswith(".tsv") and not place)
         if not rows:
-            found = sign if bad and by_name and found is None else found
+            delimiter = sign if bad and by_name and delimiter is None else delimiter
             continue
         widths = Counter(len(row) for _, row in rows)
         usual, many = widths.most_common(1)[0]
@@ -114,8 +114,8 @@ def _sign(path: Path, lines: Sequence[str]) -> tuple[str | None, float]:
         prose = sum(line.count(f"{sign} ") for line in some) > 0.5 * signs
         score = (round(share, 2), not prose, by_name, -place)
         if score > best:
-            best, found, whole = score, sign, share
-    return found, whole
+            best, delimiter, whole = score, sign, share
+    return delimiter, whole
 
 
 _RULE = re.compile(r"\s*(:?-+:?)?\s*")
@@ -208,15 +208,18 @@ def _even(path: Path, rows: Rows, bad: list[str]) -> tuple[Rows, list[str]]:
         if len(row) != width
     ]
     rows = [(n, row) for n, row in rows if len(row) == width]
-    return rows, sorted(bad, key=lambda told: int(told.removeprefix(f"{path}:").split(":")[0]))
+    return rows, sorted(bad, key=lambda line: int(line.removeprefix(f"{path}:").split(":")[0]))
 
 
 def _is_header(
-    head: Sequence[str], rows: Sequence[Sequence[str]], wanted: set[str], by_name: bool = False
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    header_names: set[str],
+    by_name: bool = False,
 ) -> bool:
     """Whether a first line names the columns, by its words and by how it differs from the rest."""
     lower = [name.lower() for name in head]
-    if wanted & set(lower):
+    if header_names & set(lower):
         return True
     some = rows[:LOOK]
     numbered = all(name == str(n) for n, name in enumerate(head if head[0] else head[1:]))
@@ -234,7 +237,7 @@ def _is_header(
         return False
     words = [name.split() for name in head]
     votes = 0
-    for name, of, said in zip(head, columns, words, strict=True):
+    for name, of, name_words in zip(head, columns, words, strict=True):
         if not any(of):
             continue  # a comma at the end of each line
         counts = Counter(of)
@@ -242,8 +245,8 @@ def _is_header(
         if few and name in counts:
             return False  # its words are a value like others: a label, a tag
         mean = sum(len(value.split()) for value in of) / len(of)
-        if mean >= 3 and len(said) > max(3, 0.6 * mean):
+        if mean >= 3 and len(name_words) > max(3, 0.6 * mean):
             return False  # a text among texts
-        votes += all(map(is_number, of)) or (mean >= 3 and len(said) <= 3)
+        votes += all(map(is_number, of)) or (mean >= 3 and len(name_words) <= 3)
         votes += few and len(of) > 9 and name not in counts
     return len({*lower} & known) > 0 or (votes > 0 and not by_name)

@@ -40,5 +40,5 @@ def calibrated(scores: np.ndarray, gold: np.ndarray) -> dict[str, Any]:
 
     start = np.eye(1, 1 + s.shape[1])[0]
     bounds = [(0.01, None), *[(None, None)] * s.shape[1]]
-    found = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds).x
-    return {"scale": float(found[0]), "shift": found[1:].tolist()}
+    best = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    return {"scale": float(best[0]), "shift": best[1:].tolist()}

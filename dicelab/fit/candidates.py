@@ -75,8 +75,8 @@ class Candidate:
         if not path.is_file():
             return None
         fields = json.loads(path.read_text(encoding="utf-8"))
-        with np.load(folder / f"{name}.npz") as kept:
-            scores, test, bias = (np.asarray(kept[key]) for key in ("scores", "test", "bias"))
+        with np.load(folder / f"{name}.npz") as arrays:
+            scores, test, bias = (np.asarray(arrays[key]) for key in ("scores", "test", "bias"))
         setting = {key: fields[key] for key in ("penalty", "weight")}
         pool = pool_of(fields["rows"])
         value, seconds = fields["value"], fields["seconds"]
@@ -91,8 +91,8 @@ def saved(
 ) -> list[Candidate]:
     """All candidates that an earlier part of the fit saved; none unless it saved each of them."""
     known = [Candidate.load(name, folder, problem, pool_of) for name in names]
-    found = [candidate for candidate in known if candidate is not None]
-    return found if len(found) == len(names) else []
+    loaded = [candidate for candidate in known if candidate is not None]
+    return loaded if len(loaded) == len(names) else []
 
 
 def columns_of(problem: Problem, rows: Any) -> Columns:
@@ -131,18 +131,18 @@ def candidates(
 
     def made(name: str, pool: Pool, features: list[Any], vectors: Any, test: Any) -> Candidate:
         started = time.monotonic()
-        found: Searched = search(problem, pool, features, vectors)
+        best: Searched = search(problem, pool, features, vectors)
         return Candidate(
             name,
             problem,
             pool,
-            found.scores,
-            found.bias,
-            found.value,
-            found.model.of_vectors(test),
-            {"penalty": found.penalty, "weight": found.weight},
+            best.scores,
+            best.bias,
+            best.value,
+            best.model.of_vectors(test),
+            {"penalty": best.penalty, "weight": best.weight},
             time.monotonic() - started,
-            found.model,
+            best.model,
         )
 
     if known := saved(OF_TEXTS, folder, problem, pool_of):
@@ -230,9 +230,9 @@ def taggers(
         scores = scored(model, "validation")
         bias = deciding.tuned(scores, held)
         value = deciding.value(scores, bias, held)
-        seen = gold["validation"] < len(problem.labels)
-        both = joined([vectors["train"], vectors["validation"][seen]], rows=True)
-        right = np.concatenate([gold["train"], gold["validation"][seen]])
+        in_labels = gold["validation"] < len(problem.labels)
+        both = joined([vectors["train"], vectors["validation"][in_labels]], rows=True)
+        right = np.concatenate([gold["train"], gold["validation"][in_labels]])
         model = Linear(features, *trained(problem, both, right, PENALTY, None))
         test, took = scored(model, "test"), time.monotonic() - started
         return Candidate(name, deciding, pool, scores, bias, value, test, setting, took, model)

@@ -12,7 +12,7 @@ import numpy as np
 from dicelab.fit.candidates import Candidate
 from dicelab.fit.linear import Pool
 from dicelab.fit.problems import Problem
-from dicelab.fit.training import Done
+from dicelab.fit.training import RunResult
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.intervals import Value, two_way_bootstrap
 
@@ -20,7 +20,7 @@ MEAN = "mean"
 RESAMPLES = 1000
 
 
-def mean_of(problem: Problem, candidate: Candidate, done: Done, test: np.ndarray) -> Candidate:
+def mean_of(problem: Problem, candidate: Candidate, run: RunResult, test: np.ndarray) -> Candidate:
     """The mean of a linear model's logits and a run's, decided by a threshold of its own.
 
     The two err on different rows: one sees single words, the other sees sentences.
@@ -28,15 +28,15 @@ def mean_of(problem: Problem, candidate: Candidate, done: Done, test: np.ndarray
     Args:
         problem: a task of sentences, pairs or labels.
         candidate: the linear model, whose scores of validation are out of fold.
-        done: the run.
+        run: the run.
         test: the run's scores of the test split.
     """
     pool = _validation(candidate)
-    scores = _mean_scores(candidate, done)
+    scores = _mean_scores(candidate, run)
     bias = problem.tuned(scores, pool.rows)
     value = problem.value(scores, bias, pool.rows)
     mean_test = (candidate.test + test) / 2
-    return Candidate(MEAN, problem, pool, scores, bias, value, mean_test, {}, done.seconds)
+    return Candidate(MEAN, problem, pool, scores, bias, value, mean_test, {}, run.seconds)
 
 
 def counts_of_linear(problem: Problem, candidate: Candidate) -> Counts:
@@ -48,15 +48,15 @@ def counts_of_linear(problem: Problem, candidate: Candidate) -> Counts:
     return problem.counts(pool.rows, problem.decide(_out_of_fold(candidate), candidate.bias))
 
 
-def counts_of_run(problem: Problem, candidate: Candidate, done: Done) -> Counts:
+def counts_of_run(problem: Problem, candidate: Candidate, run: RunResult) -> Counts:
     """A run's counts on the same rows; each fold has a threshold tuned on the other folds."""
     pool = _validation(candidate)
-    return _by_other_folds(problem, pool, done.validation[pool.validation])
+    return _by_other_folds(problem, pool, run.validation[pool.validation])
 
 
-def counts_of_mean(problem: Problem, candidate: Candidate, done: Done) -> Counts:
+def counts_of_mean(problem: Problem, candidate: Candidate, run: RunResult) -> Counts:
     """The same of the mean of both."""
-    return _by_other_folds(problem, _validation(candidate), _mean_scores(candidate, done))
+    return _by_other_folds(problem, _validation(candidate), _mean_scores(candidate, run))
 
 
 def preferred(counts: dict[str, list[Counts]], value: Value) -> str:
@@ -95,10 +95,10 @@ def _out_of_fold(candidate: Candidate) -> np.ndarray:
     return candidate.scores[candidate.pool.validation >= 0]
 
 
-def _mean_scores(candidate: Candidate, done: Done) -> np.ndarray:
+def _mean_scores(candidate: Candidate, run: RunResult) -> np.ndarray:
     """The mean of both models' scores of these rows."""
     places = _validation(candidate).validation
-    return np.asarray((_out_of_fold(candidate) + done.validation[places]) / 2)
+    return np.asarray((_out_of_fold(candidate) + run.validation[places]) / 2)
 
 
 def _by_other_folds(problem: Problem, pool: Pool, scores: np.ndarray) -> Counts:

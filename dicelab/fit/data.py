@@ -19,7 +19,7 @@ from dicelab.corpora.classes import MOST_LABELS, in_order, note_unseen, numbered
 from dicelab.corpora.columns import Asked
 from dicelab.corpora.drawing import draw, joined
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.files import Found, of_dataset, of_splits, of_tables, read_source
+from dicelab.corpora.files import Contents, of_dataset, of_splits, of_tables, read_source
 from dicelab.corpora.loading import load
 from dicelab.corpora.registry import CORPORA, EMBEDDED, SPLITS
 from dicelab.corpora.tags import is_entity_tag
@@ -43,7 +43,7 @@ class Data:
             the training split, the background first.
         columns: how a new table is read: ``text``, ``text2``, ``label``.
         notes: what was decided about the data, in sentences.
-        seen: how each file was read, and its first rows as they were understood.
+        preview: how each file was read, and its first rows as they were understood.
         unseen: classes of validation and test that train lacks; their numbers follow those of
             ``labels``.
         background: the tag of words that are nothing that is looked for; None where there is none.
@@ -54,7 +54,7 @@ class Data:
     labels: list[str]
     columns: dict[str, str]
     notes: list[str] = field(default_factory=list)
-    seen: list[str] = field(default_factory=list)
+    preview: list[str] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
     background: str | None = None
 
@@ -104,17 +104,17 @@ def read(options: Options) -> Data:
     source = options.source
     check_source(source)
     if source in CORPORA:
-        found = _registered(source)
+        contents = _registered(source)
     elif source.startswith("hub:"):
-        found = of_tables(_of_hub(source.removeprefix("hub:")), options.asked, [])
+        contents = of_tables(_of_hub(source.removeprefix("hub:")), options.asked, [])
     else:
-        found = read_source(Path(source), options.asked)
-    if found.task == "tagging":
-        return _tagged(found, options)
-    return (_several if found.task == "labels" else _single)(found, options)
+        contents = read_source(Path(source), options.asked)
+    if contents.task == "tagging":
+        return _tagged(contents, options)
+    return (_several if contents.task == "labels" else _single)(contents, options)
 
 
-def _registered(name: str) -> Found:
+def _registered(name: str) -> Contents:
     task = CORPORA[name].task
     if task == "reading":
         raise FitError(
@@ -128,24 +128,24 @@ def _registered(name: str) -> Found:
             raise
         raise CorpusError(f"{error}; for the {name} that is here say ./{name}") from None
     parts = {split: of_dataset(f"{name}, {split}", corpus[split]) for split in SPLITS}
-    found = of_tables(parts, Asked(task=task), [])
-    return replace(found, notes=[], seen=found.seen[-3:])
+    contents = of_tables(parts, Asked(task=task), [])
+    return replace(contents, notes=[], preview=contents.preview[-3:])
 
 
 def _of_hub(name: str) -> dict[str, Any]:
     from datasets import load_dataset
 
     try:
-        found = load_dataset(name)
+        dataset = load_dataset(name)
     except Exception as error:  # whatever the hub's client raises
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FitError(f"hub:{name}: expected a data set of the hub; {reason}") from None
-    return of_splits(f"hub:{name}", found)
+    return of_splits(f"hub:{name}", dataset)
 
 
-def _background(found: Found, notes: list[str]) -> str | None:
+def _background(contents: Contents, notes: list[str]) -> str | None:
     """The tag of words that are nothing that is looked for, if there is one."""
-    words = Counter(tag for row in found.rows["train"] for tag in row["tags"])
+    words = Counter(tag for row in contents.rows["train"] for tag in row["tags"])
     if all(map(is_entity_tag, words)):
         return "O"
     if len(words) < 2:
@@ -168,51 +168,51 @@ def _background(found: Found, notes: list[str]) -> str | None:
     return usual
 
 
-def _tagged(found: Found, options: Options) -> Data:
-    notes = found.notes
-    background = _background(found, notes)
-    splits = draw(found.rows, options.seed, notes, background)
-    seen = {tag for row in splits["train"] for tag in row["tags"]}
-    if len(seen) < 2:
+def _tagged(contents: Contents, options: Options) -> Data:
+    notes = contents.notes
+    background = _background(contents, notes)
+    splits = draw(contents.rows, options.seed, notes, background)
+    known = {tag for row in splits["train"] for tag in row["tags"]}
+    if len(known) < 2:
         raise FitError(
-            f"expected at least two tags in train, got {', '.join(sorted(seen)) or 'none'} alone"
+            f"expected at least two tags in train, got {', '.join(sorted(known)) or 'none'} alone"
         )
     for name in ("validation", "test"):
-        unseen = Counter(tag for row in splits[name] for tag in row["tags"] if tag not in seen)
+        unseen = Counter(tag for row in splits[name] for tag in row["tags"] if tag not in known)
         if unseen:
             note_unseen(name, unseen, "word", notes)
-    labels = sorted(seen, key=lambda tag: (tag != background, tag))
+    labels = sorted(known, key=lambda tag: (tag != background, tag))
     data = Data(
         "tagging",
         _dataset(splits),
         labels,
-        found.columns,
+        contents.columns,
         notes,
-        found.seen,
+        contents.preview,
         background=background,
     )
     _note_odd(data, joined)
     return data
 
 
-def _single(found: Found, options: Options) -> Data:
-    known = Counter(row["label"] for row in found.rows["train"])
+def _single(contents: Contents, options: Options) -> Data:
+    known = Counter(row["label"] for row in contents.rows["train"])
     if len(known) < 2:
         raise FitError(
             f"expected at least two classes in train, got {', '.join(map(repr, known))} alone"
         )
-    given = "validation" in found.rows
-    labels, unseen = numbered(found.rows, options.positive or found.positive, found.notes)
-    splits = draw(found.rows, options.seed, found.notes)
+    has_validation = "validation" in contents.rows
+    labels, unseen = numbered(contents.rows, options.positive or contents.positive, contents.notes)
+    splits = draw(contents.rows, options.seed, contents.notes)
     if len(labels) == 2:
-        _both_classes(splits["validation"], labels, known, given)
+        _both_classes(splits["validation"], labels, known, has_validation)
     data = Data(
-        found.task,
+        contents.task,
         _dataset(splits),
         labels,
-        found.columns,
-        found.notes,
-        found.seen,
+        contents.columns,
+        contents.notes,
+        contents.preview,
         unseen=unseen,
     )
     _note_odd(data, joined)
@@ -220,14 +220,17 @@ def _single(found: Found, options: Options) -> Data:
 
 
 def _both_classes(
-    validation: list[dict[str, Any]], labels: list[str], known: Mapping[str, int], given: bool
+    validation: list[dict[str, Any]],
+    labels: list[str],
+    known: Mapping[str, int],
+    has_validation: bool,
 ) -> None:
     """A threshold is chosen between two classes, so that validation needs both."""
     held = {row["label"] for row in validation}
     for number, label in enumerate(labels):
         if number in held:
             continue
-        if given:
+        if has_validation:
             raise FitError(
                 f"expected rows labelled {label!r} in validation, got none, and a threshold is "
                 "chosen on them; leave the validation file out to draw its rows from train"
@@ -238,16 +241,16 @@ def _both_classes(
         )
 
 
-def _several(found: Found, options: Options) -> Data:
-    notes = found.notes
-    splits = draw(found.rows, options.seed, notes)
+def _several(contents: Contents, options: Options) -> Data:
+    notes = contents.notes
+    splits = draw(contents.rows, options.seed, notes)
     labels = in_order(Counter(label for row in splits["train"] for label in row["label"]))
     if len(labels) > MOST_LABELS or len(labels) < 2:
         raise FitError(
             f"expected from 2 to {MOST_LABELS} labels in train, got {len(labels)} (--label, "
             "--label-separator)"
         )
-    columns = found.columns["label"].split(",")
+    columns = contents.columns["label"].split(",")
     if len(columns) > 1:
         named = [name for name in columns if name in labels]
         labels = [*named, *(label for label in labels if label not in named)]
@@ -260,15 +263,15 @@ def _several(found: Found, options: Options) -> Data:
     for name, part in splits.items():
         unseen: Counter[str] = Counter()
         for row in part:
-            told = set(row.pop("label"))
-            row["labels"] = [int(label in told) for label in labels]
-            unseen.update(told - set(labels))
+            row_labels = set(row.pop("label"))
+            row["labels"] = [int(label in row_labels) for label in labels]
+            unseen.update(row_labels - set(labels))
         if unseen:
-            shown = ", ".join(map(repr, sorted(unseen)))
+            listing = ", ".join(map(repr, sorted(unseen)))
             notes.append(
-                f"Train has no row labelled {shown}, but {name} has: these labels are left out."
+                f"Train has no row labelled {listing}, but {name} has: these labels are left out."
             )
-    data = Data("labels", _dataset(splits), labels, found.columns, notes, found.seen)
+    data = Data("labels", _dataset(splits), labels, contents.columns, notes, contents.preview)
     _note_odd(data, joined)
     lacking = [label for label, n in class_counts(data)["test"].items() if not n]
     if lacking:
@@ -302,8 +305,8 @@ def _note_odd(data: Data, key: Callable[[dict[str, Any]], str]) -> None:
     for name in SPLITS:
         lacking = [label for label, n in counts[name].items() if not n]
         if lacking:
-            shown = ", ".join(map(repr, lacking[:8])) + (" and others" if lacking[8:] else "")
-            data.notes.append(f"{name} has no row labelled {shown}.")
+            listing = ", ".join(map(repr, lacking[:8])) + (" and others" if lacking[8:] else "")
+            data.notes.append(f"{name} has no row labelled {listing}.")
 
 
 def class_counts(data: Data) -> dict[str, dict[str, int]]:

@@ -52,17 +52,17 @@ class Words:
     def of(cls, columns: Columns) -> Words:
         """The terms of training texts that occur in at least two of them."""
         texts = [text for column in columns for text in column]
-        found = {}
+        vectorizers = {}
         for kind, how in KINDS.items():
             try:
-                found[kind] = TfidfVectorizer(
+                vectorizers[kind] = TfidfVectorizer(
                     min_df=2, max_features=MOST_TERMS, **how, **USUAL
                 ).fit(texts)
             except ValueError:  # no term of this kind in two rows
                 continue
-        if not found:
-            found["characters"] = TfidfVectorizer(**KINDS["characters"], **USUAL).fit(texts)
-        return cls(found)
+        if not vectorizers:
+            vectorizers["characters"] = TfidfVectorizer(**KINDS["characters"], **USUAL).fit(texts)
+        return cls(vectorizers)
 
     def __call__(self, columns: Columns) -> csr_matrix:
         """Vectors of texts or pairs. Shape ``[rows, features]``."""
@@ -92,11 +92,11 @@ class Words:
         """Read what :meth:`save` wrote."""
         terms = json.loads((folder / "terms.json").read_text(encoding="utf-8"))
         idf = load_file(folder / "idf.safetensors")
-        found = {}
+        vectorizers = {}
         for kind, known in terms.items():
-            found[kind] = TfidfVectorizer(vocabulary=known, **KINDS[kind], **USUAL)
-            found[kind].idf_ = idf[kind]
-        return cls(found)
+            vectorizers[kind] = TfidfVectorizer(vocabulary=known, **KINDS[kind], **USUAL)
+            vectorizers[kind].idf_ = idf[kind]
+        return cls(vectorizers)
 
 
 class Frozen(abc.ABC):
@@ -229,7 +229,7 @@ class Embeddings(Frozen):
     def _means(self, texts: list[str]) -> np.ndarray:
         encoded = self.tokenizer(texts, truncation=True, max_length=self.max_length)
         rows = [{name: encoded[name][i] for name in encoded} for i in range(len(texts))]
-        found: list[Any] = [None] * len(rows)
+        means: list[Any] = [None] * len(rows)
         for place, values in self.states(rows):
-            found[place] = values[: len(rows[place]["input_ids"])].mean(0)
-        return np.stack(found)
+            means[place] = values[: len(rows[place]["input_ids"])].mean(0)
+        return np.stack(means)

@@ -28,7 +28,7 @@ from dicelab.fit.problems import Problem, Tagging
 from dicelab.fit.result import NAMES, Arm, FitResult
 from dicelab.fit.state import State
 from dicelab.fit.tagger import ValidTagging
-from dicelab.fit.training import Done, Run, drop_models, run
+from dicelab.fit.training import Run, RunResult, drop_models, run
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.intervals import interval
 from dicelab.training.trainer import device_of, threads_of_torch
@@ -180,7 +180,7 @@ class Fit:
         self.result.plan = planned
         return planned
 
-    def search(self) -> dict[str, Done]:
+    def search(self) -> dict[str, RunResult]:
         """Every arm with every learning rate, one seed; of each arm the best on validation."""
         planned, searched = self.result.plan, self.result.searched
         searched.clear()
@@ -191,12 +191,12 @@ class Fit:
                 self._note(f"The time did not suffice to search the learning rate {rate:g}.")
                 continue
             for arm in planned.arms:
-                wanted = Run(arm, rate, planned.seeds[0])
-                waits = searched and rate == planned.rates[0] and not self._finished(wanted)
+                spec = Run(arm, rate, planned.seeds[0])
+                waits = searched and rate == planned.rates[0] and not self._finished(spec)
                 if waits and not self._time_for(1):
                     self._note(f"The time did not suffice for {NAMES.get(arm, arm)}.")
                     continue
-                searched.append(self._run(wanted))
+                searched.append(self._run(spec))
         self.result.best = {
             arm: max((d for d in searched if d.run.arm == arm), key=lambda d: d.value)
             for arm in dict.fromkeys(d.run.arm for d in searched)
@@ -217,16 +217,16 @@ class Fit:
             if not all(map(self._finished, of_seed)) and not self._time_for(len(order)):
                 self._note(f"The time did not suffice for the finals with seed {seed}.")
                 break
-            for arm, wanted in zip(order, of_seed, strict=True):
-                result.arms[arm].done.append(self._run(wanted))
+            for arm, spec in zip(order, of_seed, strict=True):
+                result.arms[arm].runs.append(self._run(spec))
         for of_arm in result.arms.values():
-            for done in of_arm.done:
-                of_arm.counts.append(self.test_counts(done, done.bias))
-                of_arm.argmax.append(self.test_counts(done, np.zeros_like(done.bias)))
+            for outcome in of_arm.runs:
+                of_arm.counts.append(self.test_counts(outcome, outcome.bias))
+                of_arm.argmax.append(self.test_counts(outcome, np.zeros_like(outcome.bias)))
         result.chosen = max(result.arms, key=lambda arm: result.arms[arm].validation)
-        result.run = max(result.arms[result.chosen].done, key=lambda done: done.value)
+        result.run = max(result.arms[result.chosen].runs, key=lambda outcome: outcome.value)
         result.run_test = self._test(result.run)
-        drop_models([d for arm in result.arms.values() for d in arm.done if d is not result.run])
+        drop_models([d for arm in result.arms.values() for d in arm.runs if d is not result.run])
         return result.arms
 
     def choose(self) -> str:
@@ -242,47 +242,49 @@ class Fit:
         """
         result, best = self.result, self.result.best_linear()
         if best is None:
-            return result.kept
-        done = result.arms[result.chosen].done if result.chosen is not None else []
+            return result.model_name
+        runs = result.arms[result.chosen].runs if result.chosen is not None else []
         if isinstance(self.problem, Tagging):
             result.compared = {best.name: best.value}
             if result.chosen is not None:
                 result.compared[result.chosen] = result.arms[result.chosen].validation
             first = max(result.compared, key=lambda name: result.compared[name])
         else:
-            counts = self._counts_on_validation(best, done)
+            counts = self._counts_on_validation(best, runs)
             value = self.problem.goal.value
             result.compared = {name: choosing.mean_score(of, value) for name, of in counts.items()}
             first = choosing.preferred(counts, value)
         result.winner = {best.name: best, choosing.MEAN: result.mean}.get(first)
-        return result.kept
+        return result.model_name
 
-    def _counts_on_validation(self, best: Candidate, done: list[Done]) -> dict[str, list[Counts]]:
+    def _counts_on_validation(
+        self, best: Candidate, runs: list[RunResult]
+    ) -> dict[str, list[Counts]]:
         """Of the linear model, of the chosen arm and of their mean, one for each of its runs."""
         result, problem = self.result, self.problem
-        counts = {best.name: [choosing.counts_of_linear(problem, best)] * max(1, len(done))}
+        counts = {best.name: [choosing.counts_of_linear(problem, best)] * max(1, len(runs))}
         if result.chosen is not None:
             assert result.run is not None
             assert result.run_test is not None
             result.mean = choosing.mean_of(problem, best, result.run, result.run_test)
-            counts[result.chosen] = [choosing.counts_of_run(problem, best, run) for run in done]
-            counts[choosing.MEAN] = [choosing.counts_of_mean(problem, best, run) for run in done]
+            counts[result.chosen] = [choosing.counts_of_run(problem, best, run) for run in runs]
+            counts[choosing.MEAN] = [choosing.counts_of_mean(problem, best, run) for run in runs]
         return counts
 
     def curve(self) -> dict[float, float]:
         """The chosen arm on a quarter and on half of the data: would more of them help?"""
         result, scores = self.result, {}
         if result.plan.curve and result.chosen is not None and result.winner is None:
-            whole = result.arms[result.chosen].done[0]
+            whole = result.arms[result.chosen].runs[0]
             for share in (0.25, 0.5):
                 part = replace(whole.run, share=share)
                 if not self._finished(part) and not self._time_for(share):
                     self._note("The time did not suffice for the learning curve over the data.")
                     result.curve = {}
                     return {}
-                done = self._run(part)
-                scores[share] = result.score_of(self.test_counts(done, done.bias))
-                drop_models([done])
+                outcome = self._run(part)
+                scores[share] = result.score_of(self.test_counts(outcome, outcome.bias))
+                drop_models([outcome])
             scores[1.0] = result.scores(result.chosen)[0]
         result.curve = scores
         return scores
@@ -308,7 +310,7 @@ class Fit:
                 info |= self._info_of_mean(result.winner)
                 bias, linear = result.winner.bias, self.folder / "linear" / "model"
             keep(model, tokenizer, bias, folder, info, linear)
-        self._save(kept=result.kept)
+        self._save(kept=result.model_name)
         if not linear_alone and result.run is not None:
             drop_models([result.run])
         return folder
@@ -326,10 +328,10 @@ class Fit:
         """Seconds since the fit began, without those when it stood still."""
         return self.state.seconds + time.monotonic() - self.began
 
-    def test_counts(self, done: Done, bias: np.ndarray) -> Counts:
+    def test_counts(self, outcome: RunResult, bias: np.ndarray) -> Counts:
         """Test counts of a run that decides by a bias."""
         test = self.problem.splits["test"]
-        return self.problem.counts(test, self.problem.decide(self._test(done), bias))
+        return self.problem.counts(test, self.problem.decide(self._test(outcome), bias))
 
     def _info(self, problem: Problem, scores: np.ndarray, rows: Any) -> dict[str, Any]:
         """What ``predict`` needs to know of a model that decides by such scores of some rows."""
@@ -364,38 +366,38 @@ class Fit:
         whole = 60 * allowed_minutes(self.options)
         return min(0.85 * whole, max(120, 0.25 * whole)) - self.spent()
 
-    def _test(self, done: Done) -> np.ndarray:
+    def _test(self, outcome: RunResult) -> np.ndarray:
         with threads_of_torch(self.result.plan.speed.threads):
-            return done.test(self.inputs, self.options.device)
+            return outcome.test(self.inputs, self.options.device)
 
-    def _run(self, wanted: Run) -> Done:
+    def _run(self, spec: Run) -> RunResult:
         """Train a run, or read it, and say how it went."""
         self.number += 1
         planned, goal = self.result.plan, self.problem.goal
-        where = f"[{self.number}/{planned.runs}] {wanted}"
-        new = not self._finished(wanted)
+        where = f"[{self.number}/{planned.runs}] {spec}"
+        new = not self._finished(spec)
         if new:
             self.say(f"{where} ...")
         started = time.monotonic()
-        done = run(wanted, self.inputs, planned, self.options, self.folder / "runs", self._used_up)
+        outcome = run(spec, self.inputs, planned, self.options, self.folder / "runs", self._used_up)
         seconds = time.monotonic() - started
-        threshold = f", {done.argmax:.1f} {self.problem.plainly}" if np.any(done.bias) else ""
-        line = f"{where}: validation {goal.name} {done.value:.1f}{threshold}"
+        threshold = f", {outcome.argmax:.1f} {self.problem.plainly}" if np.any(outcome.bias) else ""
+        line = f"{where}: validation {goal.name} {outcome.value:.1f}{threshold}"
         if new:
-            if wanted.share == 1:
+            if spec.share == 1:
                 self.seconds_of_run = seconds
-            if (passes := len(done.history)) < planned.epochs and self._used_up():
+            if (passes := len(outcome.history)) < planned.epochs and self._used_up():
                 stopped = f"stopped after {passes} of {planned.epochs} passes, for the time."
-                self._note(f"{wanted}: {stopped}")
+                self._note(f"{spec}: {stopped}")
             self._save()
             left = max(0, planned.runs - self.number) * (self.seconds_of_run or seconds)
             end = datetime.now() + timedelta(seconds=left)
             line += f"; {minutes(seconds)}, all done about {end:%H:%M}"
         self.say(line)
-        return done
+        return outcome
 
-    def _finished(self, wanted: Run) -> bool:
-        return (self.folder / "runs" / wanted.name / "run.json").exists()
+    def _finished(self, spec: Run) -> bool:
+        return (self.folder / "runs" / spec.name / "run.json").exists()
 
     def _begun(self, rate: float) -> bool:
         planned, folder = self.result.plan, self.folder / "runs"

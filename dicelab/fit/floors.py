@@ -22,24 +22,24 @@ def floors(problem: Problem) -> dict[str, Counts]:
         classes; for tags a dictionary of what train has.
     """
     test = problem.splits["test"]
-    found = {}
+    counts = {}
     if isinstance(problem, Tagging):
-        found["a dictionary of train"] = problem.counts(test, _dictionary(problem, test))
+        counts["a dictionary of train"] = problem.counts(test, _dictionary(problem, test))
         if not problem.entities:
             most = int(np.bincount(problem.gold(problem.data.splits["train"])).argmax())
-            found[f"{problem.labels[most]} for every word"] = problem.counts(
+            counts[f"{problem.labels[most]} for every word"] = problem.counts(
                 test, np.full_like(problem.gold(test), most)
             )
-        return found
+        return counts
     gold = problem.gold(test)
     if problem.data.task == "labels":
-        found["every label for each row"] = problem.counts(test, np.ones_like(gold))
+        counts["every label for each row"] = problem.counts(test, np.ones_like(gold))
     elif problem.data.binary:
-        found["always yes"] = problem.counts(test, np.ones_like(gold))
+        counts["always yes"] = problem.counts(test, np.ones_like(gold))
     else:
         most = int(problem.class_counts().argmax())
-        found[f"{problem.labels[most]!r} for all"] = problem.counts(test, np.full_like(gold, most))
-    return found
+        counts[f"{problem.labels[most]!r} for all"] = problem.counts(test, np.full_like(gold, most))
+    return counts
 
 
 def _dictionary(problem: Tagging, split: Any) -> np.ndarray:

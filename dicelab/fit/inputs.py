@@ -88,5 +88,5 @@ def _length(
         return min(LONGEST, limit)
     some = texts[:: max(1, len(texts) // 2000)]
     lengths = [len(ids) for ids in tokenizer(some)["input_ids"]]
-    wanted = 8 * math.ceil((float(np.quantile(lengths, 0.99)) + 2) / 8)
-    return int(min(max(16, wanted), LONGEST, limit))
+    length = 8 * math.ceil((float(np.quantile(lengths, 0.99)) + 2) / 8)
+    return int(min(max(16, length), LONGEST, limit))

@@ -165,5 +165,5 @@ def _one_of(name: str, value: object, valid: tuple[object, ...]) -> None:
 
 def _above(name: str, value: float, least: float) -> None:
     if not value > least or value == float("inf"):
-        shown = name.replace("_", "-")
-        raise FitError(f"--{shown}: expected a number above {least}, got {value}")
+        option = name.replace("_", "-")
+        raise FitError(f"--{option}: expected a number above {least}, got {value}")

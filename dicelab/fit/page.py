@@ -129,15 +129,15 @@ def _table(rows: Sequence[Mapping[str, Any]], chosen: int | None = None) -> str:
     numbers = {name for name in rows[0] if any(isinstance(r[name], int | float) for r in rows)}
 
     def cell(name: str, value: Any) -> str:
-        shown = (
+        text = (
             f"{value:.1f}"
             if isinstance(value, float)
             else f"{value:,}"
             if isinstance(value, int)
             else str(value)
         )
-        kind = "n" if name in numbers else "long" if len(shown) > 60 else ""
-        return f'<td class="{kind}">{html.escape(shown)}</td>'
+        kind = "n" if name in numbers else "long" if len(text) > 60 else ""
+        return f'<td class="{kind}">{html.escape(text)}</td>'
 
     head = "".join(
         f'<th scope="col"{" class=n" if name in numbers else ""}>{html.escape(name)}</th>'
@@ -183,18 +183,18 @@ def _arms(result: FitResult) -> str:
             NAMES.get(arm, arm),
             validation=finals.validation,
             seeds=" ".join(f"{s:.1f}" for s in scores),
-            rate=f"{finals.done[0].run.rate:g}",
+            rate=f"{finals.runs[0].run.rate:g}",
             **{
                 f"test {name}": float(np.mean(scores)),
                 plainly: float(np.mean(result.scores(arm, argmax=True))),
             },
         )
-    for arm, done in result.best.items():
+    for arm, run in result.best.items():
         if arm not in result.arms:
             add(
                 f"{NAMES.get(arm, arm)} (search alone)",
-                validation=done.value,
-                rate=f"{done.run.rate:g}",
+                validation=run.value,
+                rate=f"{run.run.rate:g}",
             )
     for floor, counts in result.floors.items():
         add(f"floor: {floor}", **{f"test {name}": result.score_of(counts)})
@@ -319,7 +319,9 @@ def _precision_recall(result: FitResult) -> str | None:
             return None
         precision, recall, _ = precision_recall_curve(problem.yes(test), margins)
     fig, ax = plt.subplots(figsize=(5.6, 3.8))
-    figures.precision_recall({NAMES.get(result.kept, result.kept): (precision, recall)}, ax=ax)
+    figures.precision_recall(
+        {NAMES.get(result.model_name, result.model_name): (precision, recall)}, ax=ax
+    )
     p, r = float(point.precision), float(point.recall)
     ax.plot(r, p, "D", color="#D55E00", markersize=9, label="the chosen threshold", zorder=5)
     ax.legend(loc="lower left")
@@ -335,13 +337,13 @@ def _precision_recall(result: FitResult) -> str | None:
 
 def _passes(result: FitResult) -> str | None:
     name = f"validation_{result.problem.goal.metric}"
-    if all(len(done.history) < 2 for done in result.best.values()):
+    if all(len(run.history) < 2 for run in result.best.values()):
         return None  # runs of one pass have points and no curves
     fig, ax = plt.subplots(figsize=(5.6, 3.4))
     ends = []
-    for arm, done in result.best.items():
-        epochs = [entry["epoch"] for entry in done.history]
-        values = [entry[name] for entry in done.history]
+    for arm, run in result.best.items():
+        epochs = [entry["epoch"] for entry in run.history]
+        values = [entry[name] for entry in run.history]
         look = figures.style(arm)
         ax.plot(epochs, values, marker=".", label=NAMES.get(arm, arm), **look)
         ends.append(f"{NAMES.get(arm, arm)} {max(values, default=0):.1f}")
@@ -361,7 +363,7 @@ def _data_curve(result: FitResult) -> str | None:
     shares, values = zip(*sorted(result.curve.items()), strict=True)
     fig, ax = plt.subplots(figsize=(5.6, 3.0))
     rows = [share * len(result.data.splits["train"]) for share in shares]
-    ax.plot(rows, values, marker="o", **figures.style(result.kept))
+    ax.plot(rows, values, marker="o", **figures.style(result.model_name))
     ax.set(
         xlabel="training rows",
         ylabel=f"test {result.problem.goal.metric_name}, %",

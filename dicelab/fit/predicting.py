@@ -100,10 +100,10 @@ class Model:
             of tagging a list of tags a row. Dtype object, or bool.
         """
         if self.info["task"] == "tagging":
-            found = np.empty(len(rows), dtype=object)
+            decisions = np.empty(len(rows), dtype=object)
             for number, tags in enumerate(self.words(rows)):
-                found[number] = tags
-            return found
+                decisions[number] = tags
+            return decisions
         logits = self.logits(*_columns_of(rows, self.info["task"]))
         return logits > 0 if self.info["task"] == "labels" else self.classes_[logits.argmax(-1)]
 
@@ -163,7 +163,7 @@ class Model:
         )
         # A word's place in its row must be its place in the batch.
         logits = self._logits(encoded, padding_side="right")
-        found: list[list[tuple[str, float]]] = [
+        answers: list[list[tuple[str, float]]] = [
             [(self.labels[0], 1.0)] * len(words) for words in sentences
         ]
         for piece, (number, (start, _), (first, last)) in enumerate(pieces):
@@ -173,8 +173,8 @@ class Model:
                 if word is not None and word not in tagged and first <= start + word < last:
                     tagged.add(word)
                     best = int(logits[piece][place].argmax())
-                    found[number][start + word] = self.labels[best], float(p[place, best])
-        return found
+                    answers[number][start + word] = self.labels[best], float(p[place, best])
+        return answers
 
     def _tagged_by_linear(
         self, linear: Linear, sentences: Sequence[Sequence[str]]
@@ -184,9 +184,9 @@ class Model:
         logits = linear.logits(sentences)
         lengths = np.array([len(words) for words in sentences])
         valid = self.info["valid"]
-        said = valid_tags(logits, lengths, self.labels) if valid else logits.argmax(-1)
-        p = np.take_along_axis(self._probabilities(logits), said[:, None], -1)[:, 0]
-        pairs = iter(zip([self.labels[i] for i in said], p.tolist(), strict=True))
+        best = valid_tags(logits, lengths, self.labels) if valid else logits.argmax(-1)
+        p = np.take_along_axis(self._probabilities(logits), best[:, None], -1)[:, 0]
+        pairs = iter(zip([self.labels[i] for i in best], p.tolist(), strict=True))
         return [[next(pairs) for _ in words] for words in sentences]
 
     def texts(
@@ -200,19 +200,19 @@ class Model:
         """
         both = [list(texts)] if second is None else [list(texts), list(second)]
         logits = self.logits(*both)
-        found = []
+        answers = []
         for row, parts in zip(logits, zip(*both, strict=True), strict=True):
             p = self._probabilities(row)
             if not all(part.strip() for part in parts):
-                found.append(("", float("nan")))
+                answers.append(("", float("nan")))
             elif self.info["task"] == "labels":
-                said = row > 0
-                chosen = [name for name, yes in zip(self.labels, said, strict=True) if yes]
-                found.append(("|".join(chosen), float(p[said].min() if chosen else p.max())))
+                positive = row > 0
+                chosen = [name for name, yes in zip(self.labels, positive, strict=True) if yes]
+                answers.append(("|".join(chosen), float(p[positive].min() if chosen else p.max())))
             else:
                 best = int(row.argmax())
-                found.append((self.labels[best], float(p[best])))
-        return found
+                answers.append((self.labels[best], float(p[best])))
+        return answers
 
     cut = 0  # texts of the last call that were longer than those of training
 
@@ -221,15 +221,15 @@ class Model:
         fitted = self.info.get("calibration") or {}
         plain = logits - np.asarray(self.info.get("bias", 0.0))
         margins = fitted.get("scale", 1.0) * plain + np.asarray(fitted.get("shift", 0.0))
-        found = expit(margins) if self.info["task"] == "labels" else softmax(margins, axis=-1)
-        return np.asarray(found)
+        p = expit(margins) if self.info["task"] == "labels" else softmax(margins, axis=-1)
+        return np.asarray(p)
 
     def _logits(self, encoded: Any, padding_side: str | None = None) -> list[np.ndarray]:
         rows = [
             {name: encoded[name][i] for name in encoded} for i in range(len(encoded["input_ids"]))
         ]
         order = np.argsort([len(row["input_ids"]) for row in rows], kind="stable")
-        (found,) = outputs_of(
+        (outputs,) = outputs_of(
             self.model,
             [rows[i] for i in order],
             lambda some: pad(self.tokenizer, some, padding_side=padding_side),
@@ -237,7 +237,7 @@ class Model:
             32,
         )
         back = np.argsort(order)
-        return [found[i] for i in back]
+        return [outputs[i] for i in back]
 
 
 def load(folder: str | Path, device: str = "auto") -> Model:
@@ -308,11 +308,11 @@ def predict(
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
     names = ["text"] if len(columns) == 1 else ["text", "text2"]
     writer.writerow(["label", "probability", *names])
-    found = model.texts(*columns)
+    answers = model.texts(*columns)
     if model.cut:
         limit = model.info["max_length"]
         say(f"{model.cut} of {len(rows)} texts were cut at {limit} sub-words, as in training.")
-    for row, (label, p) in zip(rows, found, strict=True):
+    for row, (label, p) in zip(rows, answers, strict=True):
         writer.writerow(
             [label, "" if math.isnan(p) else f"{p:.4f}", *(of.replace("\r", " ") for of in row)]
         )
@@ -337,8 +337,8 @@ def _sentences(model: Model, path: Path, asked: Asked) -> tuple[list[list[str]],
         if single:
             layout = {"separator": "\t" if any("\t" in line for line in lines) else " "}
             return _of_layout(path, lines, {**layout, "token_column": 0})
-    wanted = [n for n in (asked.text, model.info["columns"].get("text"), *TOKENS) if n]
-    table = _table(path, asked, wanted)
+    expected = [n for n in (asked.text, model.info["columns"].get("text"), *TOKENS) if n]
+    table = _table(path, asked, expected)
     for n in table.names:
         cells = [parsed(value) for value in table.column(n)]
         usual = n.lower() in TOKENS if asked.text is None else n == asked.text
@@ -352,12 +352,12 @@ def _sentences(model: Model, path: Path, asked: Asked) -> tuple[list[list[str]],
         made = as_tagged(table, form)
         return [row[0] for _, row in made.rows], made.form
     if form is not None and form[0] == "spans" and asked.text is None:
-        wanted = form[1]
-    column = _columns(table, asked, wanted[:1], 1)[0]
+        expected = form[1]
+    column = _columns(table, asked, expected[:1], 1)[0]
     texts = [text_of(table, n, row[table.names.index(column)], column, empty=True)
              for n, row in table.rows]  # fmt: skip
-    shown = f", the text is column {column!r}" if len(table.names) > 1 else ""
-    return [Sentence.of(text).words for text in texts], f"{table.form}{shown}"
+    note = f", the text is column {column!r}" if len(table.names) > 1 else ""
+    return [Sentence.of(text).words for text in texts], f"{table.form}{note}"
 
 
 def _of_layout(
@@ -382,13 +382,13 @@ def _of_layout(
     return sentences, "a token a line"
 
 
-def _table(path: Path, asked: Asked, wanted: Sequence[str]) -> Table:
+def _table(path: Path, asked: Asked, expected: Sequence[str]) -> Table:
     table = read_table(
         path,
         encoding=asked.encoding,
         delimiter=asked.delimiter,
         header=asked.header,
-        wanted=[name for name in wanted if not name.isdecimal()],  # numbers are no header
+        header_names=[name for name in expected if not name.isdecimal()],  # numbers are no header
         plain=not asked.delimiter and not asked.text,
         rows_count=True,
     )
@@ -399,11 +399,11 @@ def _table(path: Path, asked: Asked, wanted: Sequence[str]) -> Table:
     return of_fasttext(table)
 
 
-def _columns(table: Table, asked: Asked, wanted: Sequence[str], many: int) -> list[str]:
+def _columns(table: Table, asked: Asked, expected: Sequence[str], many: int) -> list[str]:
     """The columns of the texts: those of training, or what the header and the columns say."""
     names = {name.lower(): name for name in reversed(table.names)}
-    if asked.text is None and all(name.lower() in names for name in wanted) and wanted:
-        return [names[name.lower()] for name in wanted]
+    if asked.text is None and all(name.lower() in names for name in expected) and expected:
+        return [names[name.lower()] for name in expected]
     if len(table.names) == many:
         return table.names
     task = "pairs" if many == 2 else "sentences"
@@ -416,13 +416,13 @@ def _columns(table: Table, asked: Asked, wanted: Sequence[str], many: int) -> li
 def _texts(model: Model, path: Path, asked: Asked) -> tuple[list[list[str]], str]:
     trained_on = model.info["columns"]
     pairs = model.info["task"] == "pairs"
-    wanted = [asked.text or trained_on["text"]]
+    expected = [asked.text or trained_on["text"]]
     if pairs:
-        wanted.append(asked.text2 or trained_on["text2"])
-    table = _table(path, asked, wanted)
-    chosen = _columns(table, asked, wanted, len(wanted))
+        expected.append(asked.text2 or trained_on["text2"])
+    table = _table(path, asked, expected)
+    chosen = _columns(table, asked, expected, len(expected))
     places = [table.names.index(name) for name in chosen]
-    shown = f", the text is column {' and '.join(map(repr, chosen))}"
+    note = f", the text is column {' and '.join(map(repr, chosen))}"
     rows = [
         [
             text_of(table, line, row[place], name, empty=True)
@@ -430,4 +430,4 @@ def _texts(model: Model, path: Path, asked: Asked) -> tuple[list[list[str]], str
         ]
         for line, row in table.rows
     ]
-    return rows, table.form + (shown if len(table.names) > 1 else "")
+    return rows, table.form + (note if len(table.names) > 1 else "")

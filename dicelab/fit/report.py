@@ -23,12 +23,12 @@ def about(result: FitResult) -> list[str]:
     sizes = ", ".join(f"{len(split):,} {name}" for name, split in data.splits.items())
     what = {"tagging": "tagging", "labels": "sentences with several labels"}
     counts = class_counts(data)["train"]
-    shown = ", ".join(f"{label} {n:,}" for label, n in list(counts.items())[:8])
+    listing = ", ".join(f"{label} {n:,}" for label, n in list(counts.items())[:8])
     more = f" and {len(counts) - 8} more" if len(counts) > 8 else ""
     lines = [
-        *data.seen,
+        *data.preview,
         f"{source_name(result)}: {what.get(data.task, data.task)}, {sizes}.",
-        f"Classes in train: {shown}{more}.",
+        f"Classes in train: {listing}{more}.",
         f"The encoder {result.encoder} reads at most {result.max_length} sub-words of a row. "
         + ("Words cut off" if isinstance(problem, Tagging) else "Rows cut short")
         + " because of this limit: "
@@ -58,7 +58,7 @@ def verdict(result: FitResult) -> list[str]:
     goal = result.problem.goal
     counts, argmax = result.counts()
     percent = result.scores_percent(counts)
-    mine = _the(result.kept)
+    mine = _the(result.model_name)
     there = int(goal.focused(counts.sum(0)).actual)
     what = "entities" if result.data.entities else "positives"
     if not result.problem.has_threshold:
@@ -69,7 +69,7 @@ def verdict(result: FitResult) -> list[str]:
         f"Kept: {mine}, with a test {goal.metric_name} of {result.score} (precision "
         f"{percent['precision']:.1f}, recall {percent['recall']:.1f}). Test has {there:,} {what}."
     ]
-    mine = "the mean" if result.kept == MEAN else mine
+    mine = "the mean" if result.model_name == MEAN else mine
     simple = result.best_linear()
     if result.winner is not None and result.winner is simple and result.data.task != "tagging":
         scores, rows = result.decided_on()
@@ -95,16 +95,16 @@ def verdict(result: FitResult) -> list[str]:
         lines.append(_compared(result.against(result.arms[result.chosen].counts[0]), mine, tuned))
     if np.any(result.bias):
         gain = minus(f"{percent[goal.metric] - result.score_of(argmax):+.1f}")
-        where = "by cross-validation" if result.kept in result.candidates else "on validation"
+        where = "by cross-validation" if result.model_name in result.candidates else "on validation"
         lines.append(
             f"The threshold was chosen {where}. On test it changes the score by {gain} "
             "points. You need not set it, because it is in the "
-            + ("model now." if result.kept == MEAN else "model's bias now.")
+            + ("model now." if result.model_name == MEAN else "model's bias now.")
         )
     rival = result.rival() if result.winner is None else None
     if rival is not None:
         name, ahead = rival
-        seeds = len(result.arms[result.kept].done)
+        seeds = len(result.arms[result.model_name].runs)
         over = f"over {seeds} seeds" if seeds > 1 else "with one seed"
         lines.append(
             _compared(ahead, f"{mine} {over}", NAMES.get(name, name))
@@ -217,17 +217,17 @@ def _differences(text: str, gold: str, predicted: str) -> str:
     words, right, got = (tags.split(" ") for tags in (text, gold, predicted))
     if len(words) != len(right):  # a word with a space in it
         return text
-    shown, last = [], -1
+    pieces, last = [], -1
     wrong = [i for i, (a, b) in enumerate(zip(right, got, strict=True)) if a != b]
     near = {j for i in wrong for j in range(i - 4, i + 5)}
     for i, word in enumerate(words):
         if i not in near:
             continue
         if i > last + 1:
-            shown.append("…")
+            pieces.append("…")
         last = i
-        shown.append(f"{word} [{right[i]}, said {got[i]}]" if i in wrong else word)
-    return " ".join(shown)
+        pieces.append(f"{word} [{right[i]}, said {got[i]}]" if i in wrong else word)
+    return " ".join(pieces)
 
 
 def record(result: FitResult) -> dict[str, Any]:
@@ -236,16 +236,16 @@ def record(result: FitResult) -> dict[str, Any]:
     rival = result.rival() if result.winner is None else None
     scores, rows = result.decided_on()
     kept_validation = result.problem.counts(rows, result.kept_problem.decide(scores, result.bias))
-    kept = result.run if result.winner is None else None
+    run = result.run if result.winner is None else None
     return {
         "chapter": result.chapter,
         "parameters": {
             **result.options.fixed(),
-            "loss": result.kept,
+            "loss": result.model_name,
             "corpus": result.options.source,
             "encoder": result.encoder,
-            "learning_rate": kept and kept.run.rate,
-            "seed": kept.run.seed if kept else result.options.seed,
+            "learning_rate": run and run.run.rate,
+            "seed": run.run.seed if run else result.options.seed,
             "max_length": result.max_length,
         },
         "metrics": {
@@ -279,7 +279,7 @@ def record(result: FitResult) -> dict[str, Any]:
         ],
         "finals": {
             arm: {
-                "seeds": [d.run.seed for d in of.done],
+                "seeds": [d.run.seed for d in of.runs],
                 "validation": of.validation,
                 "test": result.scores(arm),
                 "test_argmax": result.scores(arm, argmax=True),
@@ -296,7 +296,7 @@ def record(result: FitResult) -> dict[str, Any]:
             "counts": class_counts(result.data),
         },
         "notes": result.notes,
-        "history": kept.history if kept else [],
+        "history": run.history if run else [],
         "verdict": result.verdict,
         "versions": versions(),
         "measured": {"seconds": round(result.seconds, 1)},
@@ -307,7 +307,7 @@ def card(result: FitResult) -> str:
     """The card of the kept model, in Markdown."""
     percent = result.scores_percent(result.counts()[0])
     rows = "\n".join(f"| {name} | {value:.1f} |" for name, value in percent.items())
-    if result.kept == MEAN:
+    if result.model_name == MEAN:
         how = (
             "The mean of the logits of a fine-tuned model, which is in this folder, and of a "
             "logistic regression, which is in `linear/`. `dicebook predict` and `dicelab.fit.load` "

@@ -17,7 +17,7 @@ from dicelab.fit.options import Options
 from dicelab.fit.plan import NO_PLAN, Plan
 from dicelab.fit.predicting import Model
 from dicelab.fit.problems import Problem
-from dicelab.fit.training import Done
+from dicelab.fit.training import RunResult
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.intervals import Difference, Interval, difference, interval
 
@@ -38,19 +38,19 @@ class Arm:
     """An arm of the finals.
 
     Attributes:
-        done: its runs, a seed each.
+        runs: its runs, a seed each.
         counts: on the test split, decided by the threshold: those of each seed.
         argmax: the same without a threshold.
     """
 
-    done: list[Done] = field(default_factory=list)
+    runs: list[RunResult] = field(default_factory=list)
     counts: list[Counts] = field(default_factory=list)
     argmax: list[Counts] = field(default_factory=list)
 
     @property
     def validation(self) -> float:
         """The mean over seeds."""
-        return float(np.mean([done.value for done in self.done]))
+        return float(np.mean([run.value for run in self.runs]))
 
 
 @dataclass(eq=False, repr=False)
@@ -97,11 +97,11 @@ class FitResult:
     floors: dict[str, Counts] = field(default_factory=dict)
     candidates: dict[str, Candidate] = field(default_factory=dict)
     plan: Plan = NO_PLAN
-    searched: list[Done] = field(default_factory=list)
-    best: dict[str, Done] = field(default_factory=dict)
+    searched: list[RunResult] = field(default_factory=list)
+    best: dict[str, RunResult] = field(default_factory=dict)
     arms: dict[str, Arm] = field(default_factory=dict)
     chosen: str | None = None
-    run: Done | None = None
+    run: RunResult | None = None
     run_test: np.ndarray | None = None
     winner: Candidate | None = None
     mean: Candidate | None = None
@@ -117,7 +117,7 @@ class FitResult:
     # -- what is kept -----------------------------------------------------------------------
 
     @property
-    def kept(self) -> str:
+    def model_name(self) -> str:
         """The name of what is kept: a loss, a linear model, or ``"mean"``."""
         name = self.winner.name if self.winner is not None else self.chosen
         if name is None:
@@ -176,8 +176,8 @@ class FitResult:
         """Test counts of the model that is kept: with its threshold, and at argmax."""
         if self.winner is not None:
             return self.counts_of(self.winner), self.counts_of(self.winner, argmax=True)
-        arm = self.arms[self.kept]
-        place = next(i for i, done in enumerate(arm.done) if done is self.run)
+        arm = self.arms[self.model_name]
+        place = next(i for i, run in enumerate(arm.runs) if run is self.run)
         return arm.counts[place], arm.argmax[place]
 
     def against(self, other: Counts) -> Difference:
@@ -226,6 +226,6 @@ class FitResult:
         return rival, difference(ours, theirs, self.problem.goal.plain)
 
     @property
-    def _run(self) -> Done:
+    def _run(self) -> RunResult:
         assert self.run is not None
         return self.run

@@ -67,23 +67,23 @@ def _same(terms: list[str]) -> list[str]:
 
 
 def _terms(words: Sequence[str], place: int) -> list[str]:
-    found = []
+    terms = []
     for offset in (-2, -1, 0, 1, 2):
         there = 0 <= place + offset < len(words)
         word = words[place + offset] if there else ""
         low = word.lower()
-        found.append(f"{offset} word {low}")
+        terms.append(f"{offset} word {low}")
         if abs(offset) < 2:
             shape = re.sub(r"\d", "0", re.sub(r"[^\W\d_]", _letter, word))
             shape = re.sub(r"(.)\1+", r"\1", shape)
-            found.append(f"{offset} shape {shape}")
+            terms.append(f"{offset} shape {shape}")
             for size in (2, 3):
-                found += [f"{offset} start {low[:size]}", f"{offset} end {low[-size:]}"]
-    return found
+                terms += [f"{offset} start {low[:size]}", f"{offset} end {low[-size:]}"]
+    return terms
 
 
-def _letter(found: re.Match[str]) -> str:
-    return "X" if found.group().isupper() else "x"
+def _letter(match: re.Match[str]) -> str:
+    return "X" if match.group().isupper() else "x"
 
 
 class States(Frozen):
@@ -110,25 +110,25 @@ class States(Frozen):
         split = tagging.encode(corpus, self.tokenizer, max_length=self.max_length).splits["train"]
         starts = np.concatenate([[0], np.cumsum([len(words) for words in tokens])])
         encoded = split.to_list()
-        found: Any = None
+        vectors: Any = None
         for number, values in self.states(encoded):
-            if found is None:  # a word that no window holds keeps zeros
-                found = np.zeros((starts[-1], values.shape[-1]), dtype=np.float32)
+            if vectors is None:  # a word that no window holds keeps zeros
+                vectors = np.zeros((starts[-1], values.shape[-1]), dtype=np.float32)
             row = encoded[number]
             place = np.array(row["first_subword"], dtype=np.int64)
             held = np.flatnonzero(place >= 0)
-            found[starts[row["sentence"]] + row["first_word"] + held] = values[place[held]]
-        return _with_neighbours(found, starts)
+            vectors[starts[row["sentence"]] + row["first_word"] + held] = values[place[held]]
+        return _with_neighbours(vectors, starts)
 
 
-def _with_neighbours(found: np.ndarray, starts: np.ndarray) -> np.ndarray:
+def _with_neighbours(vectors: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Each vector, that of the word before and that of the word after; zeros beyond a sentence."""
-    before, after = np.zeros_like(found), np.zeros_like(found)
-    before[1:], after[:-1] = found[:-1], found[1:]
+    before, after = np.zeros_like(vectors), np.zeros_like(vectors)
+    before[1:], after[:-1] = vectors[:-1], vectors[1:]
     edges = np.unique(starts)
     before[edges[:-1]] = 0
     after[edges[1:] - 1] = 0
-    return np.hstack([found, before, after])
+    return np.hstack([vectors, before, after])
 
 
 class ValidTagging(Tagging):

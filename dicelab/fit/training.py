@@ -52,7 +52,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Done:
+class RunResult:
     """What a run left.
 
     Attributes:
@@ -90,10 +90,10 @@ class Done:
         path = self.folder / "test.npz"
         if not path.exists():
             model = self.model(problem).to(device_of(device))
-            found = scores_of(inputs, model, problem.splits["test"])
-            _write_array(path, found)
-        with np.load(path) as kept:
-            return np.asarray(kept["scores"])
+            scores = scores_of(inputs, model, problem.splits["test"])
+            _write_array(path, scores)
+        with np.load(path) as arrays:
+            return np.asarray(arrays["scores"])
 
 
 def scores_of(inputs: Inputs, model: Any, split: Dataset) -> np.ndarray:
@@ -101,10 +101,10 @@ def scores_of(inputs: Inputs, model: Any, split: Dataset) -> np.ndarray:
     lengths = np.array([len(ids) for ids in split["input_ids"][:]])
     order = np.argsort(lengths, kind="stable")
     rows = [split[int(i)] for i in order]
-    (found,) = outputs_of(model, rows, inputs.problem.collator(inputs.tokenizer), ["logits"], 64)
-    shape = np.max([values.shape for values in found], axis=0)
+    (outputs,) = outputs_of(model, rows, inputs.problem.collator(inputs.tokenizer), ["logits"], 64)
+    shape = np.max([values.shape for values in outputs], axis=0)
     logits = np.zeros((len(rows), *shape), dtype=np.float32)
-    for place, values in zip(order, found, strict=True):
+    for place, values in zip(order, outputs, strict=True):
         logits[place][tuple(slice(n) for n in values.shape)] = values
     return inputs.problem.scores(logits, split)
 
@@ -125,40 +125,40 @@ def head_of(model: Any) -> torch.nn.Linear:
 
 
 def run(
-    wanted: Run,
+    spec: Run,
     inputs: Inputs,
     plan: Plan,
     options: Options,
     folder: Path,
     stop: Callable[[], bool] | None = None,
-) -> Done:
+) -> RunResult:
     """Train, or read what was trained before.
 
     The test split is not seen here: the trainer gets one row of validation in its place.
 
     Args:
-        wanted: the run.
+        spec: the run.
         inputs: the encoded data, and the encoder.
         plan: for the length.
         options: for batch size and device.
         folder: where all runs are.
         stop: asked after each pass; True ends the run there.
     """
-    place = folder / wanted.name
+    place = folder / spec.name
     problem = inputs.problem
     if not (place / "run.json").exists():
-        _keep(place, _train(wanted, inputs, plan, options, place, stop), problem)
+        _keep(place, _train(spec, inputs, plan, options, place, stop), problem)
     left = json.loads((place / "run.json").read_text(encoding="utf-8"))
-    with np.load(place / "validation.npz") as kept:
-        validation = np.asarray(kept["scores"])
+    with np.load(place / "validation.npz") as arrays:
+        validation = np.asarray(arrays["scores"])
     split = problem.splits["validation"]
     bias = problem.tuned(validation, split)
     tuned, plain = (problem.value(validation, b, split) for b in (bias, np.zeros_like(bias)))
-    return Done(wanted, validation, bias, tuned, plain, left["history"], left["seconds"], place)
+    return RunResult(spec, validation, bias, tuned, plain, left["history"], left["seconds"], place)
 
 
 def _train(
-    wanted: Run,
+    spec: Run,
     inputs: Inputs,
     plan: Plan,
     options: Options,
@@ -166,24 +166,24 @@ def _train(
     stop: Callable[[], bool] | None,
 ) -> Any:
     problem = inputs.problem
-    known = wanted.arm if wanted.arm in LOSSES else "ce"
+    known = spec.arm if spec.arm in LOSSES else "ce"
     experiment = Experiment(
         corpus=options.source,
         encoder=inputs.encoder,
         loss=known,
         start="zero",  # set where the model is built
-        seed=wanted.seed,
+        seed=spec.seed,
         epochs=plan.epochs,
-        max_steps=-1 if plan.max_steps < 0 else max(1, round(wanted.share * plan.max_steps)),
+        max_steps=-1 if plan.max_steps < 0 else max(1, round(spec.share * plan.max_steps)),
         batch_size=options.batch_size,
-        learning_rate=wanted.rate,
+        learning_rate=spec.rate,
         early_stopping=3 if plan.epochs > 5 else 0,
         device=options.device,
         threads=plan.speed.threads,
         output_dir=str(place),
     )
     splits = DatasetDict(
-        train=_part(problem.splits["train"], wanted),
+        train=_part(problem.splits["train"], spec),
         validation=problem.splits["validation"],
         test=problem.splits["validation"].select([0]),
     )
@@ -192,7 +192,7 @@ def _train(
     def build() -> Any:
         model = problem.model(inputs.encoder, inputs.tokenizer)
         head = head_of(model)
-        if starts_at_prior(wanted.arm, problem):
+        if starts_at_prior(spec.arm, problem):
             with torch.no_grad():
                 head.bias.copy_(torch.as_tensor(problem.start_bias()))
         return model
@@ -211,13 +211,13 @@ def _train(
             splits=splits,
             collator=problem.collator(inputs.tokenizer),
             tokenizer=inputs.tokenizer,
-            compute_loss=TrainerLoss(problem.loss(wanted.arm)),
+            compute_loss=TrainerLoss(problem.loss(spec.arm)),
             evaluate=evaluate,
             best=metric,
             stop=stop,
         )
     except NotFinite as error:
-        raise FitError(f"{wanted}: {error}; take smaller --rates, or leave the loss out") from None
+        raise FitError(f"{spec}: {error}; take smaller --rates, or leave the loss out") from None
 
 
 def starts_at_prior(arm: str, problem: Problem) -> bool:
@@ -230,12 +230,12 @@ def starts_at_prior(arm: str, problem: Problem) -> bool:
     return arm != "wce" and not (overlap and problem.data.task == "tagging")
 
 
-def _part(split: Dataset, wanted: Run) -> Dataset:
-    if wanted.share >= 1:
+def _part(split: Dataset, spec: Run) -> Dataset:
+    if spec.share >= 1:
         return split
     # By the label of the row where there is one, so that a rare class keeps its share.
-    size = max(1, round(wanted.share * len(split)))
-    cut = Experiment(corpus="part", seed=wanted.seed, train_size=size)
+    size = max(1, round(spec.share * len(split)))
+    cut = Experiment(corpus="part", seed=spec.seed, train_size=size)
     return sample(DatasetDict(train=split), cut)["train"]
 
 
@@ -256,10 +256,10 @@ def drop_checkpoints(place: Path) -> None:
             shutil.rmtree(folder)
 
 
-def drop_models(done: Sequence[Done]) -> None:
+def drop_models(runs: Sequence[RunResult]) -> None:
     """Remove the models of runs that were not chosen; their scores stay."""
-    for run_done in done:
-        shutil.rmtree(run_done.folder / "model", ignore_errors=True)
+    for run in runs:
+        shutil.rmtree(run.folder / "model", ignore_errors=True)
 
 
 def _write_array(path: Path, values: np.ndarray) -> None:

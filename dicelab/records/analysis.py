@@ -29,9 +29,9 @@ def read(path: Path) -> list[Record]:
     return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
 
 
-def f1(found: np.ndarray, predicted: np.ndarray, gold: np.ndarray | float) -> np.ndarray:
-    """F1 in percent of three counts by the names that records give them."""
-    return percent_f1(Counts(found, predicted, gold))
+def f1(true_positive: np.ndarray, predicted: np.ndarray, gold: np.ndarray | float) -> np.ndarray:
+    """F1 in percent of three counts."""
+    return percent_f1(Counts(true_positive, predicted, gold))
 
 
 def percent_f1(counts: Counts) -> np.ndarray:
@@ -55,12 +55,12 @@ def _detectable(df: float, power: float) -> float:
     """For a standard error of 1."""
     bound = stats.t.ppf(0.975, df)
 
-    def found(shift: float) -> float:
+    def excess_power(shift: float) -> float:
         # Not cdf(-bound, df, shift), which is NaN for one degree of freedom.
         sides = stats.nct.sf(bound, df, shift) + stats.nct.sf(bound, df, -shift)
         return float(sides - power)
 
-    return float(optimize.brentq(found, 0.0, 2 * bound + 3))
+    return float(optimize.brentq(excess_power, 0.0, 2 * bound + 3))
 
 
 def holm(p: Sequence[float]) -> list[float]:

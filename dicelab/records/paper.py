@@ -176,10 +176,10 @@ class Table:
         Raises:
             ValueError: The table has no such row.
         """
-        found = self.row(row.corpus, row.backbone, "ce", row.variant)
-        if found is None:
+        base = self.row(row.corpus, row.backbone, "ce", row.variant)
+        if base is None:
             raise ValueError(f"Table {self.number}: no cross-entropy row for {row.model!r}")
-        return found
+        return base
 
 
 @functools.cache

@@ -46,7 +46,7 @@ def page(record: Mapping[str, Any]) -> str:
     parameters = record["parameters"]
     what = [str(parameters[name]) for name in ("loss", "corpus") if name in parameters]
     title = html.escape(f"{record['chapter']}: {' on '.join(what)}")
-    scores = {split: found for split, found in record["metrics"].items() if isinstance(found, dict)}
+    scores = {split: row for split, row in record["metrics"].items() if isinstance(row, dict)}
     parts = ["<h2>Scores</h2>", _table(pd.DataFrame(scores).T)]
     if history := record["history"]:
         parts += ["<h2>Epochs</h2>", _curves(history), _table(pd.DataFrame(history), index=False)]

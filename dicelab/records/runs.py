@@ -57,13 +57,13 @@ def make_record(
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that a result depends on."""
-    found = {"python": platform.python_version()}
+    packages = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            packages[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return packages
 
 
 def read_records(*paths: Path | str) -> list[dict[str, Any]]:
@@ -102,14 +102,14 @@ def kept_folder() -> Path:
     beside = Path(dicelab.__file__).parents[1] / "results"
     if beside.is_dir():
         return beside
-    found = find_spec("dicebook_records")
-    if found is None or not found.submodule_search_locations:
+    spec = find_spec("dicebook_records")
+    if spec is None or not spec.submodule_search_locations:
         raise MissingExtra(
             f"the records of the book's runs are neither in {beside} nor installed: "
             + install_command("book"),
             name="dicebook_records",
         )
-    return Path(next(iter(found.submodule_search_locations)))
+    return Path(next(iter(spec.submodule_search_locations)))
 
 
 def kept_records(name: str) -> list[dict[str, Any]]:
@@ -199,8 +199,8 @@ def loss_name(record: Mapping[str, Any]) -> str:
         name += f" {options.pop('fp_weight')}/{options.pop('fn_weight')}"
     linear = options.pop("squared", "True") == "False"
     words = [f"{option} {value}" for option, value in options.items()]
-    said = [word.replace("alpha", "α").replace("_", " ") for word in words]
-    return ", ".join([name, *said, *["linear"] * linear])
+    parts = [word.replace("alpha", "α").replace("_", " ") for word in words]
+    return ", ".join([name, *parts, *["linear"] * linear])
 
 
 SETTINGS = (
@@ -351,7 +351,7 @@ def over_seeds(
         raise ValueError(f"{label}: seed {seed} is recorded twice")
     by_loss = {str(label): of_loss for label, of_loss in frame.groupby("loss", sort=False)}
     theirs = by_loss.get(baseline, frame[:0])
-    found = {}
+    summaries = {}
     for label, ours in by_loss.items():
         scores = dict(zip(ours["seed"].tolist(), ours["score"].tolist(), strict=True))
         pairs = ours.merge(theirs, on="seed").sort_values("seed")
@@ -360,8 +360,8 @@ def over_seeds(
             first, second = pairs["score_x"].tolist(), pairs["score_y"].tolist()
             gain = interval((pairs["score_x"] - pairs["score_y"]).tolist())
             p_value = paired_test(first, second)
-        found[label] = OverSeeds(scores, interval(list(scores.values())), gain, p_value)
-    return found
+        summaries[label] = OverSeeds(scores, interval(list(scores.values())), gain, p_value)
+    return summaries
 
 
 def markdown(rows: Sequence[Mapping[str, Any]]) -> str:

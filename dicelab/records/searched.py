@@ -38,8 +38,8 @@ class Contrast(NamedTuple):
         """In words."""
         (a, how), (b, other) = self.one, self.other
         one, two = (IN_WORDS.get(arm, arm) for arm in (a, b))
-        told = f"{one}, {how} minus {other}" if a == b else f"{one} minus {two}, {how}"
-        return told.replace("plug_in", "plug-in").replace("_", " ")
+        text = f"{one}, {how} minus {other}" if a == b else f"{one} minus {two}, {how}"
+        return text.replace("plug_in", "plug-in").replace("_", " ")
 
 
 # As a contrast calls them: cross entropy starts at the log prior where nothing else is said.
@@ -103,16 +103,16 @@ def finals_of(records: Sequence[Record], arm: str, how: str) -> Iterator[Record]
 
 def blocks_of(records: Sequence[Record], arm: str, how: str) -> dict[int, dict[int, np.ndarray]]:
     """Found and predicted positives ``[2, blocks]`` of the finals, by search and seed."""
-    found: dict[int, dict[int, np.ndarray]] = {}
+    blocks: dict[int, dict[int, np.ndarray]] = {}
     for r in finals_of(records, arm, how):
-        found.setdefault(r["search"], {})[r["seed"]] = np.array(r["test"][how]["blocks"])
-    return found
+        blocks.setdefault(r["search"], {})[r["seed"]] = np.array(r["test"][how]["blocks"])
+    return blocks
 
 
 def mean_f1(records: Sequence[Record], arm: str, how: str) -> float | None:
     """Mean F1 on the test set over all finals of an arm; None where there is none."""
-    found = [r["test"][how]["f1"] for r in finals_of(records, arm, how)]
-    return float(np.mean(found)) if found else None
+    scores = [r["test"][how]["f1"] for r in finals_of(records, arm, how)]
+    return float(np.mean(scores)) if scores else None
 
 
 def effect(records: Sequence[Record], contrast: Contrast) -> SearchEffect | None:
@@ -209,12 +209,12 @@ def at_last_checkpoint(tasks: Mapping[str, Sequence[Record]], arm: str, last: in
     """
     taken = []
     for records in tasks.values():
-        found = [
+        searches = [
             r["validation"]["tuned"]
             for r in sorted(records, key=lambda r: r.get("trial", 0))
             if (r["kind"], r.get("arm"), r.get("search")) == ("search", arm, 0)
         ]
-        taken.append(max(found, key=lambda tuned: tuned["f1"])["steps"] == last)
+        taken.append(max(searches, key=lambda tuned: tuned["f1"])["steps"] == last)
     return sum(taken) / len(taken)
 
 
@@ -231,8 +231,7 @@ def effects_of(tasks: Mapping[str, Sequence[Record]], contrast: Contrast) -> lis
         tasks: Of ``read_tasks``.
         contrast: What is compared.
     """
-    found = (effect(records, contrast) for records in tasks.values())
-    return [one for one in found if one is not None]
+    return [e for records in tasks.values() if (e := effect(records, contrast)) is not None]
 
 
 class Estimate(NamedTuple):
@@ -351,21 +350,21 @@ def secondary(tasks: Mapping[str, Sequence[Record]]) -> dict[str, tuple[Estimate
     Returns:
         Nothing before every question can be answered, since the correction is for all of them.
     """
-    found: dict[str, Estimate] = {}
+    estimates: dict[str, Estimate] = {}
     try:
         for name, of_stratum in pool(effects_of(tasks, AT_ARGMAX)).strata.items():
-            found[f"{AT_ARGMAX.name}: {name}"] = of_stratum
+            estimates[f"{AT_ARGMAX.name}: {name}"] = of_stratum
         effects = effects_of(tasks, PLUG_IN)
-        found[PLUG_IN.name] = pool(effects).over_all
+        estimates[PLUG_IN.name] = pool(effects).over_all
         slope = pool(effects, by_positives=True).slope
         assert slope is not None
-        found[f"{PLUG_IN.name}: for e times as many positives"] = slope
+        estimates[f"{PLUG_IN.name}: for e times as many positives"] = slope
         for contrast in OTHERS:
-            found[contrast.name] = pool(effects_of(tasks, contrast)).over_all
+            estimates[contrast.name] = pool(effects_of(tasks, contrast)).over_all
     except ValueError:
         return {}
-    adjusted = holm([one.p for one in found.values()])
-    return {name: (one, p) for (name, one), p in zip(found.items(), adjusted, strict=True)}
+    adjusted = holm([one.p for one in estimates.values()])
+    return {name: (one, p) for (name, one), p in zip(estimates.items(), adjusted, strict=True)}
 
 
 def without_each_source(effects: Sequence[SearchEffect]) -> dict[str, Estimate]:

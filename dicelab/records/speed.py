@@ -61,14 +61,14 @@ def scores(records: Sequence[Record], arm: str, how: str) -> tuple[list[int], np
         The numbers of steps, ascending, and F1 in percent, ``[draws, steps]``, of the draws that
         have them all.
     """
-    found: dict[int, dict[int, float]] = {}
+    by_seed: dict[int, dict[int, float]] = {}
     for r in records:
         if (r["kind"], r.get("arm")) == ("final", arm):
-            found.setdefault(r["seed"], {})[r["steps"]] = r["test"][how]["f1"]
-    steps = sorted({n for of_draw in found.values() for n in of_draw})
-    whole = [of_draw for _, of_draw in sorted(found.items()) if len(of_draw) == len(steps)]
-    told = np.array([[of_draw[n] for n in steps] for of_draw in whole])
-    return steps, told.reshape(len(whole), len(steps))
+            by_seed.setdefault(r["seed"], {})[r["steps"]] = r["test"][how]["f1"]
+    steps = sorted({n for of_draw in by_seed.values() for n in of_draw})
+    whole = [of_draw for _, of_draw in sorted(by_seed.items()) if len(of_draw) == len(steps)]
+    f1 = np.array([[of_draw[n] for n in steps] for of_draw in whole])
+    return steps, f1.reshape(len(whole), len(steps))
 
 
 def by_rate(records: Sequence[Record], arm: str, length: int) -> tuple[list[float], np.ndarray]:
@@ -82,13 +82,13 @@ def by_rate(records: Sequence[Record], arm: str, length: int) -> tuple[list[floa
     Returns:
         The learning rates, ascending, and F1 in percent, of shape ``[draws, rates]``.
     """
-    found: dict[float, dict[int, float]] = {}
+    f1: dict[float, dict[int, float]] = {}
     for r in records:
         if (r["kind"], r["arm"], r["length"]) == ("search", arm, length):
-            found.setdefault(r["rate"], {})[r["seed"]] = r["validation"]["tuned"]["f1"]
-    rates = sorted(found)
-    seeds = sorted({seed for of_rate in found.values() for seed in of_rate})
-    return rates, np.array([[found[rate][seed] for rate in rates] for seed in seeds])
+            f1.setdefault(r["rate"], {})[r["seed"]] = r["validation"]["tuned"]["f1"]
+    rates = sorted(f1)
+    seeds = sorted({seed for of_rate in f1.values() for seed in of_rate})
+    return rates, np.array([[f1[rate][seed] for rate in rates] for seed in seeds])
 
 
 def faster(records: Sequence[Record], one: str, other: str, how: str) -> DrawEffect | None:

@@ -44,10 +44,10 @@ def kinds_of_errors(
         By type, sorted, the number of each of `KINDS`.
     """
     counts: Counter[tuple[str, str]] = Counter()
-    for true, found in _entities(gold, predicted):
+    for true, predicted_spans in _entities(gold, predicted):
         for entity in true:
-            counts[entity.type, _kind(entity, found)] += 1
-        for entity in found:
+            counts[entity.type, _kind(entity, predicted_spans)] += 1
+        for entity in predicted_spans:
             if not any(_overlap(entity, other) for other in true):
                 counts[entity.type, "invented"] += 1
     types = sorted({kind for kind, _ in counts})
@@ -75,25 +75,25 @@ def recall_by_novelty(
         for tokens, tags in zip(train["tokens"], train["tags"], strict=True)
         for words in (_words(tokens, entity) for entity in spans(tags, strict=True))
     }
-    found = {"seen": {"gold": 0, "right": 0}, "unseen": {"gold": 0, "right": 0}}
+    counts = {"seen": {"gold": 0, "right": 0}, "unseen": {"gold": 0, "right": 0}}
     entities = _entities(test["tags"], predicted)
-    for tokens, (true, said) in zip(test["tokens"], entities, strict=True):
+    for tokens, (true, predicted_spans) in zip(test["tokens"], entities, strict=True):
         for entity in true:
-            group = found["seen" if _words(tokens, entity) in known else "unseen"]
+            group = counts["seen" if _words(tokens, entity) in known else "unseen"]
             group["gold"] += 1
-            group["right"] += entity in said
-    return found
+            group["right"] += entity in predicted_spans
+    return counts
 
 
 def marked(tokens: Sequence[str], tags: Sequence[str]) -> str:
     """A sentence with its entities in brackets: ``[Ada Lovelace | person] wrote it``."""
-    said: list[str] = []
+    pieces: list[str] = []
     at = 0
     for entity in spans(tags, strict=True):
-        said += tokens[at : entity.start]
-        said += [f"[{' '.join(tokens[entity.start : entity.end])} | {entity.type}]"]
+        pieces += tokens[at : entity.start]
+        pieces += [f"[{' '.join(tokens[entity.start : entity.end])} | {entity.type}]"]
         at = entity.end
-    return " ".join([*said, *tokens[at:]])
+    return " ".join([*pieces, *tokens[at:]])
 
 
 def unmarked(text: str) -> tuple[list[str], list[str]]:
@@ -121,14 +121,14 @@ def unmarked(text: str) -> tuple[list[str], list[str]]:
 def _entities(
     gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
 ) -> Iterator[tuple[list[Span], list[Span]]]:
-    for true, found in zip(gold, predicted, strict=True):
-        yield spans(true, strict=True), spans(found, strict=True)
+    for true, predicted_tags in zip(gold, predicted, strict=True):
+        yield spans(true, strict=True), spans(predicted_tags, strict=True)
 
 
-def _kind(entity: Span, found: Sequence[Span]) -> str:
-    if entity in found:
+def _kind(entity: Span, predicted: Sequence[Span]) -> str:
+    if entity in predicted:
         return "right"
-    near = [other for other in found if _overlap(entity, other)]
+    near = [other for other in predicted if _overlap(entity, other)]
     if any((other.start, other.end) == (entity.start, entity.end) for other in near):
         return "wrong type"
     return "wrong boundary" if near else "missed"

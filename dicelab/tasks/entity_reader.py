@@ -192,7 +192,7 @@ class EntityReader(nn.Module):
             own = torch.arange(k, device=most.device) < most[:, None]
             real &= (own[:, :, None] & own[:, None]).flatten(1)
             pairs = torch.stack([starts, ends], -1).masked_fill(~real[..., None], -1)
-        found = ModelOutput(
+        output = ModelOutput(
             logits=logits,
             pairs=pairs,
             match_logits=self.match(hidden, starts, ends),
@@ -201,10 +201,10 @@ class EntityReader(nn.Module):
         if self.answerable is not None:
             any_at_all = self.answerable(hidden[:, 0]).squeeze(-1)
             if self.training:
-                found["answerable"] = any_at_all
+                output["answerable"] = any_at_all
             else:  # without an answer no pair is one
-                found["match_logits"] = torch.minimum(found["match_logits"], any_at_all[:, None])
-        return found
+                output["match_logits"] = torch.minimum(output["match_logits"], any_at_all[:, None])
+        return output
 
 
 def marks(spans: Tensor, like: Tensor) -> Tensor:

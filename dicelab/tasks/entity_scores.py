@@ -30,37 +30,37 @@ def taken(candidates: Candidates, nested: bool) -> list[Span]:
         candidates: entities with their certainty.
         nested: whether entities may overlap; if not, see :func:`without_overlaps`.
     """
-    found = {span for _, span in (candidates if nested else without_overlaps(candidates))}
-    return sorted(found, key=lambda span: (span.start, span.end, span.type))
+    spans = {span for _, span in (candidates if nested else without_overlaps(candidates))}
+    return sorted(spans, key=lambda span: (span.start, span.end, span.type))
 
 
 def without_overlaps(candidates: Candidates) -> list[tuple[float, Span]]:
     """Of entities that overlap the most certain one, from the most certain of all down."""
-    kept: list[tuple[float, Span]] = []
+    disjoint: list[tuple[float, Span]] = []
     words: set[int] = set()
     for certainty, span in sorted(candidates, key=lambda c: (-c[0], c[1].start, c[1].end, c[1])):
         if words.isdisjoint(range(span.start, span.end)):
             words.update(range(span.start, span.end))
-            kept.append((certainty, span))
-    return kept
+            disjoint.append((certainty, span))
+    return disjoint
 
 
 def tune_certainty(
-    found: Iterable[Candidates], gold: Sequence[Sequence[Span]], nested: bool = False
+    predicted: Iterable[Candidates], gold: Sequence[Sequence[Span]], nested: bool = False
 ) -> float:
     """The certainty above which entities have the best F1.
 
     Of two that overlap the more certain one stays, so a threshold removes entities and adds none.
 
     Args:
-        found: the candidates of each sentence of the validation split, however uncertain.
+        predicted: the candidates of each sentence of the validation split, however uncertain.
         gold: its entities.
         nested: see :func:`taken`.
     """
-    kept = [
+    decisions = [
         (certainty, span in entities)
-        for candidates, entities in zip(found, map(set, gold), strict=True)
+        for candidates, entities in zip(predicted, map(set, gold), strict=True)
         for certainty, span in (candidates if nested else without_overlaps(candidates))
     ]
-    scores, right = zip(*kept, strict=True) if kept else ((), ())
+    scores, right = zip(*decisions, strict=True) if decisions else ((), ())
     return thresholds.best_f1(scores, right, sum(map(len, gold)))

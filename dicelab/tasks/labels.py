@@ -220,11 +220,11 @@ def average_precision(gold: ArrayLike, logits: np.ndarray) -> np.ndarray:
         Shape ``[C]``; NaN for a label that no sentence has.
     """
     truth = np.asarray(gold)
-    found = [
+    scores = [
         average_precision_score(y, x) if y.any() else np.nan
         for y, x in zip(truth.T, np.asarray(logits).T, strict=True)
     ]
-    return 100 * np.array(found)
+    return 100 * np.array(scores)
 
 
 def tune_threshold(logits: np.ndarray, gold: ArrayLike) -> float:

@@ -118,10 +118,10 @@ def encode(
     def encode_batch(batch: dict[str, list[Any]], rows: list[int]) -> dict[str, list[Any]]:
         columns: dict[str, list[Any]] = defaultdict(list)
         for row, tokens, tags in zip(rows, batch["tokens"], batch["tags"], strict=True):
-            found = spans(tags, strict=True)
+            entities = spans(tags, strict=True)
             for question in _questions(tokenizer, asked, tokens, max_length, windowed):
                 first, name = question["first_subword"], types[question["type"]]
-                inside = [(first[s.start], first[s.end - 1]) for s in found if s.type == name]
+                inside = [(first[s.start], first[s.end - 1]) for s in entities if s.type == name]
                 question["spans"] = [pair for pair in inside if min(pair) >= 0]
                 for column, value in {**question, "sentence": row}.items():
                     columns[column].append(value)
@@ -160,15 +160,15 @@ def _words_held(split: Dataset) -> int:
 def _best_recall(tags: Sequence[Sequence[str]], split: Dataset, types: Sequence[str]) -> float:
     """Percent of the entities whose first and last word stand in one row that asks for them."""
     gold = [set(spans(row, strict=True)) for row in tags]
-    found: list[set[Span]] = [set() for _ in gold]
+    readable: list[set[Span]] = [set() for _ in gold]
     columns = (split[name][:] for name in ("sentence", "type", "first_subword"))
     for sentence, kind, first in zip(*columns, strict=True):
-        found[sentence] |= {
+        readable[sentence] |= {
             span
             for span in gold[sentence]
             if span.type == types[kind] and min(first[span.start], first[span.end - 1]) >= 0
         }
-    return score_spans([list(row) for row in gold], [list(row) for row in found])["recall"]
+    return score_spans([list(row) for row in gold], [list(row) for row in readable])["recall"]
 
 
 def model(
@@ -313,8 +313,7 @@ def decode(
     Returns:
         For each sentence its entities, in words.
     """
-    found = _found(outputs, encoded, split, threshold)
-    return [taken(candidates, nested) for candidates in found]
+    return [taken(c, nested) for c in _candidates(outputs, encoded, split, threshold)]
 
 
 def tune_threshold(outputs: Sequence[np.ndarray], encoded: Encoded, split: str) -> float:
@@ -326,7 +325,7 @@ def tune_threshold(outputs: Sequence[np.ndarray], encoded: Encoded, split: str) 
         split: the validation split, never the test split.
     """
     gold = [spans(tags) for tags in encoded.corpus[split]["tags"]]
-    return tune_certainty(_found(outputs, encoded, split, -np.inf), gold)
+    return tune_certainty(_candidates(outputs, encoded, split, -np.inf), gold)
 
 
 def predict(
@@ -360,39 +359,39 @@ def predict(
     """
     if not reader.queries:
         raise ValueError("expected a reader with questions: model(..., queries=encoded.queries)")
-    given = sentences_of(sentences)
+    tokenized = sentences_of(sentences)
     length = max_length or longest_input(reader, tokenizer)
     rows: list[dict[str, Any]] = []
-    for number, sentence in enumerate(given):
+    for number, sentence in enumerate(tokenized):
         if sentence.words:
             asked = _questions(tokenizer, reader.queries, sentence.words, length)
             rows += [{**question, "spans": [], "sentence": number} for question in asked]
     names = ("logits", "pairs", "match_logits")
     outputs = outputs_of(reader, rows, collator(tokenizer), names, batch_size)
-    found: list[list[tuple[float, Span]]] = [[] for _ in given]
+    candidates: list[list[tuple[float, Span]]] = [[] for _ in tokenized]
     types = list(reader.queries)
     for row, logits, pairs, match in zip(rows, *outputs, strict=True):
         name = types[row["type"]]
-        found[row["sentence"]] += _entities(
+        candidates[row["sentence"]] += _entities(
             row["first_subword"], name, logits, pairs, match, threshold
         )
-    return [s.entities(taken(c, nested)) for s, c in zip(given, found, strict=True)]
+    return [s.entities(taken(c, nested)) for s, c in zip(tokenized, candidates, strict=True)]
 
 
 score = score_spans
 
 
-def _found(
+def _candidates(
     outputs: Sequence[np.ndarray], encoded: Encoded, split: str, threshold: float
 ) -> list[list[tuple[float, Span]]]:
     """For each sentence all entities above a threshold, with their certainty."""
-    found: list[list[tuple[float, Span]]] = [[] for _ in range(len(encoded.corpus[split]))]
+    candidates: list[list[tuple[float, Span]]] = [[] for _ in range(len(encoded.corpus[split]))]
     rows = encoded.splits[split]
     columns = (rows[name][:] for name in ("sentence", "type", "first_subword"))
     for sentence, kind, first, logits, pairs, match in zip(*columns, *outputs[:3], strict=True):
         name = encoded.types[kind]
-        found[sentence] += _entities(first, name, logits, pairs, match, threshold)
-    return found
+        candidates[sentence] += _entities(first, name, logits, pairs, match, threshold)
+    return candidates
 
 
 def _questions(
@@ -458,10 +457,10 @@ def _entities(
 ) -> list[tuple[float, Span]]:
     """The answers to one question, with their certainty."""
     word_at = {p: word for word, p in enumerate(first_subword) if p >= 0}
-    found = []
+    entities = []
     for (s, e), m in zip(pairs, match, strict=True):
         if s in word_at and e in word_at:
             certainty = float(min(logits[s, 0], logits[e, 1], m))
             if certainty > threshold:
-                found.append((certainty, Span(name, word_at[s], word_at[e] + 1)))
-    return found
+                entities.append((certainty, Span(name, word_at[s], word_at[e] + 1)))
+    return entities

@@ -33,7 +33,7 @@ def outputs_of(
     """
     device = next(model.parameters()).device
     training = model.training
-    found: list[list[np.ndarray]] = [[] for _ in names]
+    by_name: list[list[np.ndarray]] = [[] for _ in names]
     model.eval()
     try:
         for first in range(0, len(rows), batch_size):
@@ -41,13 +41,13 @@ def outputs_of(
             inputs = {k: v.to(device) for k, v in batch.items() if k != "labels"}
             with torch.inference_mode():
                 outputs = model(**inputs)
-            for name, arrays in zip(names, found, strict=True):
+            for name, arrays in zip(names, by_name, strict=True):
                 values = outputs[name]
                 values = values.float() if values.is_floating_point() else values
                 arrays.extend(values.cpu().numpy())
     finally:
         model.train(training)
-    return found
+    return by_name
 
 
 def longest_input(model: Any, tokenizer: PreTrainedTokenizerBase) -> int:

@@ -59,13 +59,13 @@ def encode(
         ValueError: if a split holds a class that the training split does not. Classes are few and
             part of the task, so that an unknown one is a mistake in the corpus.
     """
-    seen = set(corpus["train"]["label"])
+    known = set(corpus["train"]["label"])
     for name, split in corpus.items():
         for number, label in enumerate(split["label"], start=1):
-            if label not in seen:
+            if label not in known:
                 raise ValueError(
                     f"split {name!r}, example {number}: label {label} never occurs in the training "
-                    f"split, whose labels are {', '.join(map(str, sorted(seen)))}"
+                    f"split, whose labels are {', '.join(map(str, sorted(known)))}"
                 )
     single = "sentence" in corpus["train"].column_names
     columns = ["sentence"] if single else ["sentence1", "sentence2"]
@@ -78,7 +78,7 @@ def encode(
 
     splits = corpus.map(encode_batch, batched=True, load_from_cache_file=False)
     cut = {name: int(np.sum(split["too_long"])) for name, split in splits.items()}
-    labels = [str(label) for label in range(max(seen) + 1)]
+    labels = [str(label) for label in range(max(known) + 1)]
     return Encoded(splits.remove_columns("too_long"), labels, cut)
 
 

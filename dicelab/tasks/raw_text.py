@@ -52,8 +52,8 @@ class Sentence:
             ValueError: if a word is empty.
         """
         if isinstance(sentence, str):
-            found = list(WORD.finditer(sentence))
-            return cls(sentence, [m.group() for m in found], [m.span() for m in found])
+            matches = list(WORD.finditer(sentence))
+            return cls(sentence, [m.group() for m in matches], [m.span() for m in matches])
         words = list(sentence)
         if not all(isinstance(word, str) and word for word in words):
             raise ValueError(f"expected words, got {words!r}")
@@ -65,11 +65,11 @@ class Sentence:
 
     def entities(self, spans: Iterable[Span]) -> list[Entity]:
         """Spans of words as entities of the text."""
-        found = []
+        entities = []
         for span in spans:
             start, end = self.offsets[span.start][0], self.offsets[span.end - 1][1]
-            found.append(Entity(span.type, self.text[start:end], start, end))
-        return found
+            entities.append(Entity(span.type, self.text[start:end], start, end))
+        return entities
 
 
 def sentences_of(

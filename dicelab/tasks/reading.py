@@ -90,11 +90,11 @@ def encode(
     )
     lost = {}
     for name, split in splits.items():
-        found = {
+        in_window = {
             row for row, starts in zip(split["question"], split["starts"], strict=True) if starts
         }
         asked = {row for row, answers in enumerate(corpus[name]["answers"]) if answers["text"]}
-        lost[name] = len(asked - found)
+        lost[name] = len(asked - in_window)
     return Encoded(splits, corpus, lost)
 
 
@@ -391,13 +391,13 @@ def score(
         if language != "en":
             raise ValueError(f"all_of counts as Quoref's scorer, for 'en'; got {language!r}")
         lists: list[list[Answer]] = [[a] if isinstance(a, Answer) else list(a) for a in answers]
-        kept = [
+        predictions = [
             [a.text for a in several if a.text and (threshold is None or a.score >= threshold)]
             for several in lists
         ]
         return _percent(
             span_scores.all_of(truth["text"], texts)
-            for truth, texts in zip(gold, kept, strict=True)
+            for truth, texts in zip(gold, predictions, strict=True)
         )
     single = [answer for answer in answers if isinstance(answer, Answer)]
     if len(single) < len(answers):
@@ -463,8 +463,8 @@ def tune_threshold_of_several(
     gold = encoded.corpus[split]["answers"][:]
     f1 = []
     for threshold in tried:
-        found = _several(logits, places, threshold, max_answer_length)
-        f1.append(score(found, gold, all_of=True)["f1"])
+        predictions = _several(logits, places, threshold, max_answer_length)
+        f1.append(score(predictions, gold, all_of=True)["f1"])
     return thresholds.best(tried, f1)
 
 
@@ -545,14 +545,14 @@ def _places(encoded: Encoded, split: str) -> _Places:
 
 
 def _several(logits: Any, places: _Places, threshold: float, longest: int) -> list[list[Answer]]:
-    found: list[list[Answer]] = [[] for _ in places.contexts]
+    answers: list[list[Answer]] = [[] for _ in places.contexts]
     windows = zip(*logits, places.questions, places.context_spans, places.offsets, strict=True)
     for starts, ends, question, (first, last), offsets in windows:
         starts, ends = starts[first:last], ends[first:last]
         for s, e in _all_spans(starts, ends, threshold, longest):
             score_ = float(starts[s] + ends[e])
-            found[question].append(_answer(places.contexts[question], offsets, (s, e), score_))
-    return [_apart(answers) for answers in found]
+            answers[question].append(_answer(places.contexts[question], offsets, (s, e), score_))
+    return [_apart(several) for several in answers]
 
 
 def _percent(pairs: Iterable[tuple[float, float]]) -> dict[str, float]:
@@ -589,12 +589,12 @@ def _all_spans(
 
 
 def _apart(answers: list[Answer]) -> list[Answer]:
-    kept: list[Answer] = []
+    disjoint: list[Answer] = []
     for answer in sorted(answers, key=lambda a: (-a.score, a.start)):
         end = answer.start + len(answer.text)
-        if all(end <= k.start or k.start + len(k.text) <= answer.start for k in kept):
-            kept.append(answer)
-    return sorted(kept, key=lambda a: a.start)
+        if all(end <= k.start or k.start + len(k.text) <= answer.start for k in disjoint):
+            disjoint.append(answer)
+    return sorted(disjoint, key=lambda a: a.start)
 
 
 def _best_span(

@@ -104,12 +104,12 @@ def all_of(gold: Sequence[str], predicted: Sequence[str]) -> tuple[float, float]
 
 def _words(text: str) -> list[str]:
     """An answer's words as DROP's scorer counts them."""
-    found = []
+    tokens = []
     for piece in re.split("[ -]", text.lower()):
         number = _number(piece)
-        found += normalize_english(piece).split() if number is None else [str(number)]
+        tokens += normalize_english(piece).split() if number is None else [str(number)]
     # Punctuation may have hidden a number: "$5" and "5" are the same.
-    return [w if (n := _number(w)) is None else str(n) for w in found]
+    return [w if (n := _number(w)) is None else str(n) for w in tokens]
 
 
 def _set_f1(gold: set[str], predicted: set[str]) -> float:

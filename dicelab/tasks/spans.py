@@ -351,8 +351,7 @@ def decode(
     Returns:
         For each sentence its entities, in words.
     """
-    found = _found(logits, split, types, threshold)
-    return [taken(candidates, nested) for candidates in found]
+    return [taken(c, nested) for c in _candidates(logits, split, types, threshold)]
 
 
 def tune_threshold(
@@ -367,10 +366,10 @@ def tune_threshold(
         nested: see :func:`decode`.
     """
     gold = [spans_of(tags) for tags in split["tags"][:]]
-    return tune_certainty(_found(logits, split, types, -np.inf), gold, nested)
+    return tune_certainty(_candidates(logits, split, types, -np.inf), gold, nested)
 
 
-def _found(
+def _candidates(
     logits: Sequence[np.ndarray],
     split: Dataset | Mapping[str, Any],
     types: Sequence[str],
@@ -378,7 +377,7 @@ def _found(
 ) -> list[list[tuple[float, Span]]]:
     """For each sentence all spans above a threshold that lie within it, with their certainty."""
     rows = split["first_subword"][:]
-    found = []
+    by_sentence = []
     for scores, first in zip(logits, rows, strict=True):
         there = np.asarray(first) >= 0
         candidates = []
@@ -387,5 +386,5 @@ def _found(
             if end <= len(first) and there[start] and there[end - 1]:
                 span = Span(types[kind], int(start), int(end))
                 candidates.append((float(scores[start, width, kind]), span))
-        found.append(candidates)
-    return found
+        by_sentence.append(candidates)
+    return by_sentence

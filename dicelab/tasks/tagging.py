@@ -90,11 +90,11 @@ def encode(
     Raises:
         ValueError: if ``max_length`` leaves no room for a word.
     """
-    seen = {tag for tags in corpus["train"]["tags"] for tag in tags}
-    labels = sorted(seen, key=lambda tag: (tag != outside, tag))
+    known = {tag for tags in corpus["train"]["tags"] for tag in tags}
+    labels = sorted(known, key=lambda tag: (tag != outside, tag))
     index = {label: i for i, label in enumerate(labels)}
     unseen = {
-        name: Counter(tag for tags in split["tags"] for tag in tags if tag not in seen)
+        name: Counter(tag for tags in split["tags"] for tag in tags if tag not in known)
         for name, split in corpus.items()
     }
     room = max_length - tokenizer.num_special_tokens_to_add()
@@ -166,14 +166,14 @@ def _held(split: Dataset) -> list[list[bool]]:
 def _best_recall(
     gold: Sequence[Sequence[str]], held: Sequence[Sequence[bool]], labels: Sequence[str]
 ) -> float:
-    said = [
+    predicted = [
         [tag if there and tag in labels else OUTSIDE for tag, there in zip(tags, row, strict=True)]
         for tags, row in zip(gold, held, strict=True)
     ]
     if all(label == OUTSIDE or label[:2] in ("B-", "I-") for label in labels):
-        found = [[spans(tags, strict=True) for tags in rows] for rows in (gold, said)]
-        return score_spans(*found)["recall"]
-    right = sum(g == s for g, s in zip(chain(*gold), chain(*said), strict=True))
+        both = [[spans(tags, strict=True) for tags in rows] for rows in (gold, predicted)]
+        return score_spans(*both)["recall"]
+    right = sum(g == s for g, s in zip(chain(*gold), chain(*predicted), strict=True))
     return 100 * right / max(1, sum(map(len, gold)))
 
 

@@ -83,9 +83,9 @@ def _counts_above(
 ) -> tuple[np.ndarray, Counts]:
     """All thresholds, and for each the counts where yes is said of what lies above it."""
     tried, below = cuts(scores)
-    found = np.concatenate([[0], np.cumsum(np.asarray(right)[np.argsort(scores, kind="stable")])])
+    hits = np.concatenate([[0], np.cumsum(np.asarray(right)[np.argsort(scores, kind="stable")])])
     predicted = len(scores) - below
-    return tried, Counts(found[-1] - found[below], predicted, np.full_like(predicted, actual))
+    return tried, Counts(hits[-1] - hits[below], predicted, np.full_like(predicted, actual))
 
 
 def plug_in(log_odds: Sequence[float] | np.ndarray, beta: float = 1.0) -> float:
@@ -104,8 +104,8 @@ def plug_in(log_odds: Sequence[float] | np.ndarray, beta: float = 1.0) -> float:
     if not len(ordered):
         return 0.0
     p = 1 / (1 + np.exp(-ordered.clip(-500, 500)))
-    said = np.arange(1, len(p) + 1)
-    score = (1 + beta**2) * np.cumsum(p) / (said + beta**2 * p.sum())
+    predicted = np.arange(1, len(p) + 1)
+    score = (1 + beta**2) * np.cumsum(p) / (predicted + beta**2 * p.sum())
     score[:-1][ordered[1:] == ordered[:-1]] = -1  # equal log-odds are decided alike
     last = int(score.argmax())
     below = ordered[last + 1] if last + 1 < len(ordered) else ordered[last] - 1

@@ -46,7 +46,7 @@ def valid_tags(scores: np.ndarray, lengths: np.ndarray, labels: Sequence[str]) -
         Indices of tags. Shape ``[words]``.
     """
     starts = np.cumsum(lengths) - lengths
-    found = np.zeros(len(scores), dtype=np.int64)
+    best = np.zeros(len(scores), dtype=np.int64)
     order = np.argsort(lengths, kind="stable")
     order = order[lengths[order] > 0]
     for first in range(0, len(order), BATCH):
@@ -58,5 +58,5 @@ def valid_tags(scores: np.ndarray, lengths: np.ndarray, labels: Sequence[str]) -
         places = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
         words = np.repeat(starts[some], n) + places
         padded[rows, places] = scores[words]
-        found[words] = best_valid(padded, labels)[rows, places]
-    return found
+        best[words] = best_valid(padded, labels)[rows, places]
+    return best

@@ -25,15 +25,15 @@ def windows(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
     """
     if room < 1:
         raise ValueError(f"max_length: expected room for at least one sub-word; {1 - room} too few")
-    found, start, n = [], 0, len(lengths)
+    bounds, start, n = [], 0, len(lengths)
     while True:
         stop, used = start, 0
         while stop < n and (stop == start or used + lengths[stop] <= room):
             used += lengths[stop]
             stop += 1
-        found.append((start, stop))
+        bounds.append((start, stop))
         if stop == n:
-            return found
+            return bounds
         # The next window must hold a new word, too.
         shared = min(room // 4, room - lengths[stop])
         following = stop
@@ -43,10 +43,10 @@ def windows(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
         start = following
 
 
-def owned(found: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def owned(bounds: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Which words each window answers for: of those shared by two, each takes the nearer half."""
-    middles = [(start + stop + 1) // 2 for (_, stop), (start, _) in pairwise(found)]
-    return list(pairwise([found[0][0], *middles, found[-1][1]]))
+    middles = [(start + stop + 1) // 2 for (_, stop), (start, _) in pairwise(bounds)]
+    return list(pairwise([bounds[0][0], *middles, bounds[-1][1]]))
 
 
 def word_lengths(tokenizer: PreTrainedTokenizerBase, words: Sequence[str]) -> list[int]:

@@ -24,17 +24,17 @@ class MarkComplete(TrainerCallback):
     """Marks a checkpoint once every file of it is on the disk.
 
     Args:
-        kept: whether the folder outlives the run; else nothing waits for the disk.
+        durable: whether the folder outlives the run; else nothing waits for the disk.
     """
 
-    def __init__(self, kept: bool = True) -> None:
-        self.kept = kept
+    def __init__(self, durable: bool = True) -> None:
+        self.durable = durable
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        if not self.kept and not state.is_world_process_zero:
+        if not self.durable and not state.is_world_process_zero:
             return  # of several processes only the first one writes there
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
-        for path in folder.iterdir() if self.kept else ():
+        for path in folder.iterdir() if self.durable else ():
             with path.open("rb") as file:
                 os.fsync(file.fileno())
         (folder / COMPLETE).touch()

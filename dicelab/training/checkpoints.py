@@ -96,8 +96,8 @@ def _broken(checkpoint: Path) -> Path | None:
 
 def _weights(checkpoint: Path) -> list[Path]:
     kinds = ("*.safetensors", "*.pt", "*.pth")
-    found = [path for kind in kinds for path in checkpoint.glob(kind)]
-    return found or [checkpoint / "model.safetensors"]
+    files = [path for kind in kinds for path in checkpoint.glob(kind)]
+    return files or [checkpoint / "model.safetensors"]
 
 
 @contextlib.contextmanager

@@ -229,11 +229,11 @@ def minilm_folder() -> str:
     weights = folder / "model.safetensors"
     if not weights.is_file():
         raise EncoderError(f"encoder 'minilm': expected {weights}, found none")
-    found = _sha256(weights, weights.stat().st_size, weights.stat().st_mtime_ns)
-    if found != MINILM_SHA256:
+    digest = _sha256(weights, weights.stat().st_size, weights.stat().st_mtime_ns)
+    if digest != MINILM_SHA256:
         raise EncoderError(
             f"encoder 'minilm': {weights} holds other weights than all-MiniLM-L6-v2: expected "
-            f"sha256 {MINILM_SHA256}, got {found}"
+            f"sha256 {MINILM_SHA256}, got {digest}"
         )
     return str(folder)
 

@@ -131,9 +131,9 @@ class Experiment:
 
     @model_validator(mode="wrap")
     @classmethod
-    def _one_clear_error(cls, given: Any, validate: Any) -> Any:
+    def _one_clear_error(cls, arguments: Any, validate: Any) -> Any:
         try:
-            return validate(given)
+            return validate(arguments)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             name = str(first["loc"][0])
@@ -172,11 +172,11 @@ class Experiment:
                 the wrong type or range.
         """
         valid = [*(item.name for item in fields(cls)), *also]
-        given = {name: value for name, value in namespace.items() if _is_parameter(name, value)}
-        for name in given:
+        values = {name: value for name, value in namespace.items() if _is_parameter(name, value)}
+        for name in values:
             if name not in valid:
                 raise _unknown(name, valid)
-        return cls(**{name: value for name, value in given.items() if name not in also})
+        return cls(**{name: value for name, value in values.items() if name not in also})
 
     @property
     def losses(self) -> list[str]:
@@ -213,8 +213,8 @@ def _is_loss(name: str) -> bool:
 
 def _expected(name: str) -> str:
     # What pydantic keeps of a dataclass has no public name.
-    kept: Mapping[str, Any] = vars(Experiment)["__pydantic_fields__"]
-    return str(kept[name].description)
+    descriptions: Mapping[str, Any] = vars(Experiment)["__pydantic_fields__"]
+    return str(descriptions[name].description)
 
 
 def _unknown(name: str, valid: Sequence[str]) -> ParameterError:

@@ -107,14 +107,14 @@ def model_card(
         )
     name = type(model).__name__
     pipeline = next((tag for end, tag in PIPELINES.items() if name.endswith(end)), None)
-    shown = asdict(experiment.only(experiment.loss))
-    del shown["output_dir"]
+    parameters = asdict(experiment.only(experiment.loss))
+    del parameters["output_dir"]
     for key in ("corpus", "encoder"):
-        path = Path(shown[key])
-        shown[key] = path.name if path.exists() or path.is_absolute() else shown[key]
-    shown |= {"torch": torch.__version__, "transformers": transformers.__version__}
-    rows = [f"| {key} | `{value}` |" for key, value in shown.items()]
+        path = Path(parameters[key])
+        parameters[key] = path.name if path.exists() or path.is_absolute() else parameters[key]
+    parameters |= {"torch": torch.__version__, "transformers": transformers.__version__}
+    rows = [f"| {key} | `{value}` |" for key, value in parameters.items()]
     for split, scores in metrics.items():
         rows += [f"| {split} {key} | {value:.2f} |" for key, value in scores.items()]
     table = "\n".join(["| name | value |", "| --- | --- |", *rows, ""])
-    return card_of(f"# {shown['corpus']}, trained with dicebook\n\n{table}", pipeline)
+    return card_of(f"# {parameters['corpus']}, trained with dicebook\n\n{table}", pipeline)

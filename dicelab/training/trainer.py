@@ -178,7 +178,7 @@ def train(
             data_collator=collator,
             processing_class=tokenizer,
             compute_loss_func=compute_loss,
-            compute_metrics=lambda seen: evaluate(seen.predictions, splits["validation"]),
+            compute_metrics=lambda output: evaluate(output.predictions, splits["validation"]),
             callbacks=[
                 *_callbacks(experiment, compute_loss, best),
                 watchdog.callback(lambda text: print(f"  watchdog: {text}")),
@@ -237,28 +237,28 @@ def _start_at_prior(model: torch.nn.Module, counts: Counts) -> None:
         ) from None
 
 
-def device_of(wanted: Experiment | str) -> torch.device:
+def device_of(setting: Experiment | str) -> torch.device:
     """The device that an experiment asks for.
 
     Args:
-        wanted: an experiment, or ``"auto"``, ``"cpu"`` or ``"cuda"``.
+        setting: an experiment, or ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
     Raises:
         ParameterError: for ``"cuda"`` where there is none.
     """
-    name = wanted if isinstance(wanted, str) else wanted.device
+    name = setting if isinstance(setting, str) else setting.device
     if name == "cuda" and not torch.cuda.is_available():
         raise ParameterError("parameter 'device': expected a CUDA GPU for 'cuda', found none")
     return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
 
 
-def precision_of(wanted: str, device: torch.device) -> str:
+def precision_of(precision: str, device: torch.device) -> str:
     """``"fp32"``, ``"bf16"`` or ``"fp16"`` for what an experiment's ``precision`` says.
 
     A GPU gets bf16 where its hardware has it, else fp16: emulated, as on a T4, bf16 is slow.
     """
-    if wanted != "auto":
-        return wanted
+    if precision != "auto":
+        return precision
     if device.type != "cuda":
         return "fp32"
     return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
@@ -353,10 +353,10 @@ def _check_sizes(experiment: Experiment, splits: DatasetDict) -> None:
 
 
 @contextlib.contextmanager
-def threads_of_torch(wanted: int) -> Iterator[None]:
+def threads_of_torch(threads: int) -> Iterator[None]:
     """So many threads of torch on the CPU within the block; 0 leaves them as they are."""
     before = torch.get_num_threads()
-    torch.set_num_threads(wanted or before)
+    torch.set_num_threads(threads or before)
     try:
         yield
     finally:
@@ -465,8 +465,8 @@ class _Sampler(LengthGroupedSampler):
 
     def __iter__(self) -> Iterator[int]:
         # Resuming replaces the callback by the one in the checkpoint.
-        found = self.trainer.callback_handler.callbacks
-        next(c for c in found if isinstance(c, SaveByTime)).draw()
+        callbacks = self.trainer.callback_handler.callbacks
+        next(c for c in callbacks if isinstance(c, SaveByTime)).draw()
         return cast(Iterator[int], super().__iter__())
 
 

@@ -23,7 +23,7 @@ from dicelab.fit.options import Options
 from dicelab.fit.plan import rates_for
 from dicelab.fit.problems import FEW, SHRINK, Problem
 from dicelab.fit.report import advice
-from dicelab.fit.training import Done, Run
+from dicelab.fit.training import Run, RunResult
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.goal import Goal
 from dicelab.metrics.intervals import difference
@@ -204,7 +204,7 @@ def fit_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fit
             wrong = np.arange(len(gold)) >= round(quality(one) * len(gold))
             return np.stack([0 * gold, np.where(gold ^ wrong, 1.0, -1.0)], 1)
 
-        def run(one: Run, inputs: Inputs, *given: Any) -> Done:
+        def run(one: Run, inputs: Inputs, *given: Any) -> RunResult:
             splits = inputs.problem.splits
             folder = tmp_path / "runs" / one.name
             folder.mkdir(parents=True, exist_ok=True)
@@ -212,7 +212,7 @@ def fit_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fit
             clock.now += 60
             value = 100 * quality(one)
             said = scores(splits["validation"], one)
-            return Done(one, said, np.zeros(2), value, value, [{}] * 9, 60.0, folder)
+            return RunResult(one, said, np.zeros(2), value, value, [{}] * 9, 60.0, folder)
 
         monkeypatch.setattr(fitting, "run", run)
         fit = Fit(options, lambda line: None)
@@ -245,7 +245,7 @@ def test_of_an_arm_the_best_rate_goes_on_and_of_its_seeds_the_best_is_kept(
     }
     assert fit.result.run.run == Run("dl", 0.2, 1)
     assert fit.result.run.value == max(
-        done.value for done in fit.result.arms[fit.result.chosen].done
+        done.value for done in fit.result.arms[fit.result.chosen].runs
     )
 
 
@@ -287,7 +287,7 @@ def test_no_run_begins_that_would_end_a_tenth_beyond_the_time(
 ) -> None:
     two = {"losses": ("ce", "dl"), "rates": (0.1, 0.2), "seeds": 3}
     fit = fit_of(lambda one: 0.5, minutes=minutes, **two)
-    assert {len(arm.done) for arm in fit.result.arms.values()} == {seeds}
+    assert {len(arm.runs) for arm in fit.result.arms.values()} == {seeds}
     assert fit.spent() == 60 * runs
 
 
@@ -297,7 +297,7 @@ def test_a_run_is_told_to_stop_once_the_time_is_over(
     fit = fit_of(lambda one: 0.5, minutes=30)
     made_up_run, stops = fitting.run, []
 
-    def run(one: Run, inputs: Inputs, *given: Any) -> Done:
+    def run(one: Run, inputs: Inputs, *given: Any) -> RunResult:
         stops.append(given[-1])
         return made_up_run(one, inputs, *given)
 

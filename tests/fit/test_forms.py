@@ -348,8 +348,8 @@ def test_two_classes(case: str, tmp_path: Path) -> None:
     assert (found.task, found.labels) == ("sentences", ["0", "1"])
     expected = [f'{t} "no"' if "backslashes" in case else t for t in TEXTS]
     assert rows(found, "sentence", "label") == sorted(zip(expected, YES, strict=True))
-    assert found.seen[0].startswith(f"{name} (train): ")
-    assert found.seen[1].startswith("Row 1: ")
+    assert found.preview[0].startswith(f"{name} (train): ")
+    assert found.preview[1].startswith("Row 1: ")
 
 
 @pytest.mark.parametrize("case", NAMED)
@@ -422,8 +422,8 @@ def test_spans_that_overlap_or_divide_a_word_are_counted(tmp_path: Path) -> None
     tokens, tags = rows(found, "tokens", "tags")[0]
     assert tokens[:5] == ["Ana", "Lee", "saw", "Os", "lo"]
     assert tags[:5] == ["B-PER", "I-PER", "O", "B-LOC", "O"]
-    assert f"{N} spans that overlap another one are left out" in found.seen[0]
-    assert f"{N} words are divided" in found.seen[0]
+    assert f"{N} spans that overlap another one are left out" in found.preview[0]
+    assert f"{N} words are divided" in found.preview[0]
 
 
 SPLIT = ["train" if i % 4 else ("dev", "test")[i % 8 == 0] for i in range(N)]
@@ -515,7 +515,7 @@ def test_folders_of_texts_for_train_and_test(tmp_path: Path) -> None:
     assert found.labels == ["neg", "pos"]
     sizes = {name: len(split) for name, split in found.splits.items()}
     assert (sizes["train"] + sizes["validation"], sizes["test"]) == (2 * N, 2 * N)
-    assert any("without the folder unsup" in line for line in found.seen)
+    assert any("without the folder unsup" in line for line in found.preview)
 
 
 def test_a_folder_of_annotations_beside_texts_says_how_to_write_them(tmp_path: Path) -> None:
@@ -551,7 +551,7 @@ def test_exports_of_other_tools(case: str, tmp_path: Path) -> None:
     assert found.labels == (["0", "1"] if case == "decimal commas" else ["good", "bad"])
     assert rows(found, "sentence", "label") == sorted(PAIRS)
     if "annotators" in case:
-        assert f"{N} texts have several annotations" in found.seen[0]
+        assert f"{N} texts have several annotations" in found.preview[0]
 
 
 def test_a_label_that_was_rejected_in_prodigy_is_none(tmp_path: Path) -> None:

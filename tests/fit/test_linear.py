@@ -29,7 +29,7 @@ from dicelab.fit.linear import Pool, search
 from dicelab.fit.problems import Problem, problem_of
 from dicelab.fit.report import _compared
 from dicelab.fit.result import Arm
-from dicelab.fit.training import Done, Run
+from dicelab.fit.training import Run, RunResult
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.goal import Goal
 from dicelab.metrics.intervals import Difference, interval
@@ -233,7 +233,7 @@ def chosen(one: Fit) -> Callable[[float], str]:
             scores = np.stack([0 * margins, margins], 1)
         bias = np.zeros(len(one.problem.labels))
         run = Run("ce", 1e-3, 0)
-        done = Done(run, scores.astype(np.float32), bias, 0.0, 0.0, [], 0.0, one.folder)
+        done = RunResult(run, scores.astype(np.float32), bias, 0.0, 0.0, [], 0.0, one.folder)
         one.result.chosen = "ce"
         one.result.arms = {"ce": Arm([done])}
         test = one.problem.splits["test"]
