@@ -231,7 +231,7 @@ class TrainerLoss:
 
         class Follow(TrainerCallback):
             def on_train_begin(self, args: Any, *_: Any, **__: Any) -> None:
-                adapter._held, adapter._seen, adapter._interrupted = [], 0, False
+                adapter._held, adapter._held_labels, adapter._interrupted = [], 0, False
                 adapter._evaluated = None
                 if args.label_smoothing_factor:
                     raise ValueError(
