@@ -175,7 +175,7 @@ def fit(
             under_way.search()
         arms, result = under_way.finals() if tuned else {}, under_way.result
         under_way.choose()
-        drop_models([done for arm in arms.values() for done in arm.runs])
+        drop_models([one for arm in arms.values() for one in arm.runs])
         counts = result.counts()[0]
         others = result.without_arms().items()
         scores = {name: result.score_of(result.counts_of(made)) for name, made in others}
