@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from dicelab.atomic import write_json
-from dicelab.fit.candidates import MOST_WORDS, PENALTY, columns_of, with_starts
+from dicelab.fit.candidates import MOST_WORDS, PENALTY, columns_of
 from dicelab.fit.features import Embeddings
 from dicelab.fit.inputs import Inputs, prepare
 from dicelab.fit.keeping import INFO
 from dicelab.fit.linear import Linear, Pool, search, trained
 from dicelab.fit.options import Options
 from dicelab.fit.problems import Problem, Tagging
-from dicelab.fit.tagger import States, ValidTagging
+from dicelab.fit.tagger import States
 from dicelab.metrics.intervals import interval
 from dicelab.training.saving import replaced
 
@@ -48,7 +48,6 @@ def of_words(inputs: Inputs) -> tuple[Linear, np.ndarray, Problem, np.ndarray, A
     """The same of words, on their states and those of their neighbours."""
     problem = inputs.problem
     assert isinstance(problem, Tagging)
-    deciding = ValidTagging(problem) if problem.entities else problem
     splits = problem.data.splits
     rows = np.random.default_rng(0).permutation(len(splits["train"]))
     lengths = np.array([len(splits["train"][int(i)]["tokens"]) for i in rows])
@@ -59,10 +58,8 @@ def of_words(inputs: Inputs) -> tuple[Linear, np.ndarray, Problem, np.ndarray, A
     frozen.fit(plain)
     gold = problem.gold(some)
     model = Linear([frozen], *trained(problem, frozen.scaled(plain), gold, PENALTY, None))
-    scores = model.logits(held["tokens"][:])
-    if deciding is not problem:
-        scores = with_starts(scores, held["tokens"][:])
-    return model, deciding.tuned(scores, held), deciding, scores, held
+    scores = problem.with_starts(model.logits(held["tokens"][:]), held["tokens"][:])
+    return model, problem.tuned(scores, held), problem, scores, held
 
 
 def head(chapter: str, out: Path = KEPT) -> str:
@@ -74,8 +71,8 @@ def head(chapter: str, out: Path = KEPT) -> str:
     test = inputs.problem.splits["test"]
     data = inputs.data.splits["test"]
     tested = model.logits(data["tokens"][:] if tags else columns_of(inputs.problem, data))
-    if isinstance(problem, ValidTagging):
-        tested = with_starts(tested, data["tokens"][:])
+    if isinstance(problem, Tagging):
+        tested = problem.with_starts(tested, data["tokens"][:])
     counts = problem.counts(test, problem.decide(tested, bias))
     score = f"test {problem.goal.name} {interval(counts, problem.goal.plain)}"
     info = {
@@ -85,7 +82,7 @@ def head(chapter: str, out: Path = KEPT) -> str:
         "max_length": inputs.max_length,
         "kind": "linear",
         "features": model.features[0].name,
-        "valid": isinstance(problem, ValidTagging),
+        "valid": isinstance(problem, Tagging) and problem.entities,
         "calibration": problem.calibration(scores, rows),
         "bias": bias.tolist(),
         "corpus": CORPORA[chapter],

@@ -461,8 +461,8 @@ def as_tagged(table: Table, form: tuple[str, list[str]]) -> Table:
         "strings": f"tokens ({names[0]!r}) and tags ({names[-1]!r}) between spaces",
         "rows": f"a token a row, {', '.join(map(repr, names))}",
     }
-    form_told = "; ".join([f"{table.form}: {how[kind]}", *remarks])
-    return replace(table, names=["tokens", "tags"], rows=rows, bad=bad, form=form_told)
+    description = "; ".join([f"{table.form}: {how[kind]}", *remarks])
+    return replace(table, names=["tokens", "tags"], rows=rows, bad=bad, form=description)
 
 
 def _tagged_row(

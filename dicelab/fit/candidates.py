@@ -16,7 +16,7 @@ from dicelab.fit.features import Columns, Embeddings, Frozen, Words
 from dicelab.fit.inputs import Inputs
 from dicelab.fit.linear import Linear, Pool, Searched, joined, search, trained
 from dicelab.fit.problems import Problem, Tagging
-from dicelab.fit.tagger import Shapes, States, ValidTagging, with_starts
+from dicelab.fit.tagger import Shapes, States
 
 NAMES = {
     "words": "linear model on words",
@@ -36,7 +36,6 @@ class Candidate:
 
     Attributes:
         name: one of ``NAMES``.
-        problem: the task, as it decides by these scores.
         pool: the rows that it was chosen by, out of fold, and trained on.
         scores: out-of-fold scores of these rows, shape ``[rows, labels]``.
         bias: the decision that is best for these scores.
@@ -48,7 +47,6 @@ class Candidate:
     """
 
     name: str
-    problem: Problem
     pool: Pool
     scores: np.ndarray
     bias: np.ndarray
@@ -67,9 +65,7 @@ class Candidate:
         write_json(folder / f"{self.name}.json", {**fields, **self.setting})
 
     @classmethod
-    def load(
-        cls, name: str, folder: Path, problem: Problem, pool_of: Callable[[int], Pool]
-    ) -> Candidate | None:
+    def load(cls, name: str, folder: Path, pool_of: Callable[[int], Pool]) -> Candidate | None:
         """What an earlier part of the fit saved; None where there is nothing."""
         path = folder / f"{name}.json"
         if not path.is_file():
@@ -80,17 +76,15 @@ class Candidate:
         setting = {key: fields[key] for key in ("penalty", "weight")}
         pool = pool_of(fields["rows"])
         value, seconds = fields["value"], fields["seconds"]
-        return cls(name, problem, pool, scores, bias, value, test, setting, seconds)
+        return cls(name, pool, scores, bias, value, test, setting, seconds)
 
 
 OF_TEXTS, OF_WORDS = tuple(NAMES)[:3], tuple(NAMES)[3:]
 
 
-def saved(
-    names: Sequence[str], folder: Path, problem: Problem, pool_of: Callable[[int], Pool]
-) -> list[Candidate]:
+def saved(names: Sequence[str], folder: Path, pool_of: Callable[[int], Pool]) -> list[Candidate]:
     """All candidates that an earlier part of the fit saved; none unless it saved each of them."""
-    known = [Candidate.load(name, folder, problem, pool_of) for name in names]
+    known = [Candidate.load(name, folder, pool_of) for name in names]
     loaded = [candidate for candidate in known if candidate is not None]
     return loaded if len(loaded) == len(names) else []
 
@@ -134,7 +128,6 @@ def candidates(
         best: Searched = search(problem, pool, features, vectors)
         return Candidate(
             name,
-            problem,
             pool,
             best.scores,
             best.bias,
@@ -145,7 +138,7 @@ def candidates(
             best.model,
         )
 
-    if known := saved(OF_TEXTS, folder, problem, pool_of):
+    if known := saved(OF_TEXTS, folder, pool_of):
         yield from known
         return
     pool = Pool.of(problem, folds, seed)
@@ -200,11 +193,11 @@ def taggers(
     began, problem = time.monotonic(), inputs.problem
     assert isinstance(problem, Tagging)
     splits = problem.data.splits
-    deciding = ValidTagging(problem) if problem.entities else problem
     held = splits["validation"]
-    rows = np.arange(len(held))
-    pool = Pool(held, problem.gold(held), rows, 0 * rows)
-    if known := saved(OF_WORDS, folder, deciding, lambda _: pool):
+    words_held = problem.gold(held)
+    places = np.arange(len(words_held))
+    pool = Pool(held, words_held, places, 0 * places)
+    if known := saved(OF_WORDS, folder, lambda _: pool):
         yield from known
         return
     words = {
@@ -222,20 +215,19 @@ def taggers(
         started = time.monotonic()
 
         def scored(model: Linear, split: str) -> np.ndarray:
-            logits = model.of_vectors(vectors[split])
-            return with_starts(logits, words[split]) if deciding is not problem else logits
+            return problem.with_starts(model.of_vectors(vectors[split]), words[split])
 
         setting = {"penalty": PENALTY, "weight": None}
         model = Linear(features, *trained(problem, vectors["train"], gold["train"], PENALTY, None))
         scores = scored(model, "validation")
-        bias = deciding.tuned(scores, held)
-        value = deciding.value(scores, bias, held)
+        bias = problem.tuned(scores, held)
+        value = problem.value(scores, bias, held)
         in_labels = gold["validation"] < len(problem.labels)
         both = joined([vectors["train"], vectors["validation"][in_labels]], rows=True)
         right = np.concatenate([gold["train"], gold["validation"][in_labels]])
         model = Linear(features, *trained(problem, both, right, PENALTY, None))
         test, took = scored(model, "test"), time.monotonic() - started
-        return Candidate(name, deciding, pool, scores, bias, value, test, setting, took, model)
+        return Candidate(name, pool, scores, bias, value, test, setting, took, model)
 
     shapes = Shapes.of(words["train"])
     vectors = {name: shapes(sentences) for name, sentences in words.items()}

@@ -5,6 +5,7 @@ They are scored on validation as on rows that nobody tuned them on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def mean_of(problem: Problem, candidate: Candidate, run: RunResult, test: np.nda
     The two err on different rows: one sees single words, the other sees sentences.
 
     Args:
-        problem: a task of sentences, pairs or labels.
+        problem: the task.
         candidate: the linear model, whose scores of validation are out of fold.
         run: the run.
         test: the run's scores of the test split.
@@ -36,7 +37,28 @@ def mean_of(problem: Problem, candidate: Candidate, run: RunResult, test: np.nda
     bias = problem.tuned(scores, pool.rows)
     value = problem.value(scores, bias, pool.rows)
     mean_test = (candidate.test + test) / 2
-    return Candidate(MEAN, problem, pool, scores, bias, value, mean_test, {}, run.seconds)
+    return Candidate(MEAN, pool, scores, bias, value, mean_test, {}, run.seconds)
+
+
+def counts_on_validation(
+    problem: Problem, candidate: Candidate, arm: str | None, runs: Sequence[RunResult]
+) -> dict[str, list[Counts]]:
+    """Counts ``[rows, kinds]`` of what may be kept, one for each run of the arm.
+
+    All are of the rows of validation that the linear model learned from, decided as rows that
+    nobody tuned them on; but of tags one threshold is tuned on these rows.
+
+    Args:
+        problem: the task.
+        candidate: the linear model.
+        arm: the chosen arm; None where nothing was fine-tuned.
+        runs: those of the arm, a seed each.
+    """
+    counts = {candidate.name: [counts_of_linear(problem, candidate)] * max(1, len(runs))}
+    if arm is not None:
+        counts[arm] = [counts_of_run(problem, candidate, run) for run in runs]
+        counts[MEAN] = [counts_of_mean(problem, candidate, run) for run in runs]
+    return counts
 
 
 def counts_of_linear(problem: Problem, candidate: Candidate) -> Counts:
@@ -86,6 +108,8 @@ def mean_score(counts: list[Counts], value: Value) -> float:
 def _validation(candidate: Candidate) -> Pool:
     """The rows of validation that a linear model learned from."""
     pool = candidate.pool
+    if (pool.validation >= 0).all():
+        return pool
     held = np.flatnonzero(pool.validation >= 0)
     return Pool(pool.rows.select(held), pool.gold[held], pool.validation[held], pool.folds[held])
 
@@ -102,7 +126,12 @@ def _mean_scores(candidate: Candidate, run: RunResult) -> np.ndarray:
 
 
 def _by_other_folds(problem: Problem, pool: Pool, scores: np.ndarray) -> Counts:
-    """Counts of rows that are decided by a threshold from the other folds."""
+    """Counts of rows that are decided by a threshold from the other folds.
+
+    Of tags there is one fold, and the threshold is tuned on it.
+    """
+    if not pool.folds.any():
+        return problem.counts(pool.rows, problem.decide(scores, problem.tuned(scores, pool.rows)))
     decisions: Any = None
     for fold in np.unique(pool.folds):
         held = pool.folds == fold

@@ -27,7 +27,6 @@ from dicelab.fit.plan import NO_PLAN, NoTime, Plan, allowed_minutes, minutes, pl
 from dicelab.fit.problems import Problem, Tagging
 from dicelab.fit.result import NAMES, Arm, FitResult
 from dicelab.fit.state import State
-from dicelab.fit.tagger import ValidTagging
 from dicelab.fit.training import Run, RunResult, drop_models, run
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.intervals import interval
@@ -232,10 +231,8 @@ class Fit:
     def choose(self) -> str:
         """The best linear model, the chosen arm, or the mean of their logits.
 
-        All are scored on the same rows of validation, as they would decide rows that nobody
-        tuned them on; an arm has the mean of its seeds. The mean is kept unless another one is
-        ahead of it by more than the standard error of the difference. Taggers have no mean,
-        because they do not decide the same units, and their thresholds are tuned on these rows.
+        All are scored on the same rows of validation; an arm has the mean of its seeds. The mean
+        is kept unless another one is ahead of it by more than the standard error of the difference.
 
         Returns:
             The name of what is kept.
@@ -244,32 +241,14 @@ class Fit:
         if best is None:
             return result.model_name
         runs = result.arms[result.chosen].runs if result.chosen is not None else []
-        if isinstance(self.problem, Tagging):
-            result.compared = {best.name: best.value}
-            if result.chosen is not None:
-                result.compared[result.chosen] = result.arms[result.chosen].validation
-            first = max(result.compared, key=lambda name: result.compared[name])
-        else:
-            counts = self._counts_on_validation(best, runs)
-            value = self.problem.goal.value
-            result.compared = {name: choosing.mean_score(of, value) for name, of in counts.items()}
-            first = choosing.preferred(counts, value)
+        if result.run is not None and result.run_test is not None:
+            result.mean = choosing.mean_of(self.problem, best, result.run, result.run_test)
+        counts = choosing.counts_on_validation(self.problem, best, result.chosen, runs)
+        value = self.problem.goal.value
+        result.compared = {name: choosing.mean_score(of, value) for name, of in counts.items()}
+        first = choosing.preferred(counts, value)
         result.winner = {best.name: best, choosing.MEAN: result.mean}.get(first)
         return result.model_name
-
-    def _counts_on_validation(
-        self, best: Candidate, runs: list[RunResult]
-    ) -> dict[str, list[Counts]]:
-        """Of the linear model, of the chosen arm and of their mean, one for each of its runs."""
-        result, problem = self.result, self.problem
-        counts = {best.name: [choosing.counts_of_linear(problem, best)] * max(1, len(runs))}
-        if result.chosen is not None:
-            assert result.run is not None
-            assert result.run_test is not None
-            result.mean = choosing.mean_of(problem, best, result.run, result.run_test)
-            counts[result.chosen] = [choosing.counts_of_run(problem, best, run) for run in runs]
-            counts[choosing.MEAN] = [choosing.counts_of_mean(problem, best, run) for run in runs]
-        return counts
 
     def curve(self) -> dict[float, float]:
         """The chosen arm on a quarter and on half of the data: would more of them help?"""
@@ -299,7 +278,7 @@ class Fit:
         elif result.run is not None and (result.run.folder / "model").is_dir():
             validation = self.problem.splits["validation"]
             info = {
-                **self._info(self.problem, result.run.validation, validation),
+                **self._info(result.run.validation, validation),
                 "loss": result.chosen,
                 "rate": result.run.run.rate,
                 "seed": result.run.run.seed,
@@ -333,8 +312,9 @@ class Fit:
         test = self.problem.splits["test"]
         return self.problem.counts(test, self.problem.decide(self._test(outcome), bias))
 
-    def _info(self, problem: Problem, scores: np.ndarray, rows: Any) -> dict[str, Any]:
+    def _info(self, scores: np.ndarray, rows: Any) -> dict[str, Any]:
         """What ``predict`` needs to know of a model that decides by such scores of some rows."""
+        problem = self.problem
         return {
             "task": self.inputs.data.task,
             "labels": problem.labels,
@@ -343,12 +323,12 @@ class Fit:
             "metric": problem.goal.name,
             "encoder": Path(self.inputs.encoder).name,
             "calibration": problem.calibration(scores, rows),
+            "valid": isinstance(problem, Tagging) and problem.entities,
         }
 
     def _info_of_linear(self, candidate: Candidate) -> dict[str, Any]:
-        info = self._info(candidate.problem, candidate.scores, candidate.pool.rows)
-        valid = isinstance(candidate.problem, ValidTagging)
-        return {**info, "features": candidate.name, "valid": valid, **candidate.setting}
+        info = self._info(candidate.scores, candidate.pool.rows)
+        return {**info, "features": candidate.name, **candidate.setting}
 
     def _info_of_mean(self, mean: Candidate) -> dict[str, Any]:
         """What differs from a fine-tuned model: the linear part has its own threshold in it."""
@@ -357,7 +337,7 @@ class Fit:
         return {
             "features": part.name,
             "offset": [float(b) for b in mean.bias - part.bias / 2],
-            "calibration": mean.problem.calibration(mean.scores, mean.pool.rows),
+            "calibration": self.problem.calibration(mean.scores, mean.pool.rows),
         }
 
     def _seconds_for_linear(self) -> float | None:

@@ -73,7 +73,7 @@ def write(result: FitResult) -> None:
 
 def write_predictions(result: FitResult) -> None:
     """Write what the kept model says of the test split, ``predictions.tsv``."""
-    problem, test = result.kept_problem, result.problem.splits["test"]
+    problem, test = result.problem, result.problem.splits["test"]
     scores = result.test_scores()
     columns = (
         problem.gold_texts(test),
@@ -298,7 +298,7 @@ def _figure(fig: Any, title: str, alt: str, caption: str) -> str:
 
 
 def _precision_recall(result: FitResult) -> str | None:
-    problem, test = result.kept_problem, result.problem.splits["test"]
+    problem, test = result.problem, result.problem.splits["test"]
     scores = result.test_scores()
     counts = result.counts()[0].sum(0)
     point = problem.goal.focused(counts)
@@ -314,7 +314,7 @@ def _precision_recall(result: FitResult) -> str | None:
         swept = Counts.stack(curve)
         precision, recall = np.where(swept.predicted > 0, swept.precision, 1.0), swept.recall
     else:
-        margins = problem.margins(scores + result.bias if isinstance(problem, Labels) else scores)
+        margins = problem.margins(scores, result.bias if isinstance(problem, Labels) else 0.0)
         if margins is None:
             return None
         precision, recall, _ = precision_recall_curve(problem.yes(test), margins)
@@ -379,9 +379,9 @@ def _data_curve(result: FitResult) -> str | None:
 
 
 def _reliability(result: FitResult) -> str | None:
-    problem, test = result.kept_problem, result.problem.splits["test"]
+    problem, test = result.problem, result.problem.splits["test"]
     scores = result.test_scores()
-    margins, shifted = problem.margins(scores), problem.margins(scores + result.bias)
+    margins, shifted = problem.margins(scores), problem.margins(scores, result.bias)
     if margins is None or shifted is None:
         return None
     yes = problem.yes(test)

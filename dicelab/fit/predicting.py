@@ -126,15 +126,24 @@ class Model:
     def logits(self, texts: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
         """The logits of texts or pairs, with the threshold in them. Shape ``[rows, labels]``."""
         both = [list(texts)] if second is None else [list(texts), list(second)]
-        if self.linear is not None and self.model is None:
-            self.cut = self.linear.cut(both)
-            return self.linear.logits(both)
-        encoded = self.tokenizer(*both, truncation=True)
-        self.cut = sum(bool(encoding.overflowing) for encoding in encoded.encodings)
-        logits = np.array(self._logits(encoded))
         if self.linear is None:
+            return self._text_logits(both)
+        self.cut = self.linear.cut(both)
+        return self._with_linear(self.linear, both, self._text_logits)
+
+    def _text_logits(self, columns: Sequence[Sequence[str]]) -> np.ndarray:
+        encoded = self.tokenizer(*columns, truncation=True)
+        self.cut = sum(bool(encoding.overflowing) for encoding in encoded.encodings)
+        return np.array(self._logits(encoded))
+
+    def _with_linear(
+        self, linear: Linear, rows: Any, fine_tuned: Callable[[Any], np.ndarray]
+    ) -> np.ndarray:
+        """The logits of a linear model, or the mean of both where there is a fine-tuned one."""
+        logits = linear.logits(rows)
+        if self.model is None:
             return logits
-        mean = (logits + self.linear.logits(both)) / 2
+        mean = (fine_tuned(rows) + logits) / 2
         return np.asarray(mean + np.asarray(self.info["offset"]), dtype=np.float32)
 
     def words(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -142,9 +151,25 @@ class Model:
         return [[tag for tag, _ in row] for row in self.tagged(sentences)]
 
     def tagged(self, sentences: Sequence[Sequence[str]]) -> list[list[tuple[str, float]]]:
-        """A tag and its probability for each word; long sentences are read in windows."""
-        if self.linear is not None:
-            return self._tagged_by_linear(self.linear, sentences)
+        """A tag and its probability for each word; long sentences are read in windows.
+
+        Entities are the most likely valid tags: an ``I-`` continues an entity of its type.
+        """
+        if not any(sentences):
+            return [[] for _ in sentences]
+        if self.linear is None:
+            logits = self._word_logits(sentences)
+        else:
+            logits = self._with_linear(self.linear, sentences, self._word_logits)
+        lengths = np.array([len(words) for words in sentences])
+        valid = self.info.get("valid", False)
+        best = valid_tags(logits, lengths, self.labels) if valid else logits.argmax(-1)
+        p = np.take_along_axis(self._probabilities(logits), best[:, None], -1)[:, 0]
+        pairs = iter(zip([self.labels[i] for i in best], p.tolist(), strict=True))
+        return [[next(pairs) for _ in words] for words in sentences]
+
+    def _word_logits(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+        """Logits ``[words, labels]``; those of a word that is cut off are sure of label 0."""
         limit = self.info["max_length"]
         room = limit - self.tokenizer.num_special_tokens_to_add()
         pieces = []  # the sentence, the words that are read, those that are answered for
@@ -163,31 +188,16 @@ class Model:
         )
         # A word's place in its row must be its place in the batch.
         logits = self._logits(encoded, padding_side="right")
-        answers: list[list[tuple[str, float]]] = [
-            [(self.labels[0], 1.0)] * len(words) for words in sentences
-        ]
+        starts = np.cumsum([0, *map(len, sentences)])
+        of_words = np.full((starts[-1], len(self.labels)), -1e4, dtype=np.float32)
+        of_words[:, 0] = 1e4
         for piece, (number, (start, _), (first, last)) in enumerate(pieces):
-            p = self._probabilities(logits[piece])
-            tagged = set()
-            for place, word in enumerate(encoded.word_ids(piece)):
-                if word is not None and word not in tagged and first <= start + word < last:
-                    tagged.add(word)
-                    best = int(logits[piece][place].argmax())
-                    answers[number][start + word] = self.labels[best], float(p[place, best])
-        return answers
-
-    def _tagged_by_linear(
-        self, linear: Linear, sentences: Sequence[Sequence[str]]
-    ) -> list[list[tuple[str, float]]]:
-        if not any(sentences):
-            return [[] for _ in sentences]
-        logits = linear.logits(sentences)
-        lengths = np.array([len(words) for words in sentences])
-        valid = self.info["valid"]
-        best = valid_tags(logits, lengths, self.labels) if valid else logits.argmax(-1)
-        p = np.take_along_axis(self._probabilities(logits), best[:, None], -1)[:, 0]
-        pairs = iter(zip([self.labels[i] for i in best], p.tolist(), strict=True))
-        return [[next(pairs) for _ in words] for words in sentences]
+            words = encoded.word_ids(piece)
+            for place, word in enumerate(words):
+                begins = word is not None and word not in words[:place]
+                if begins and first <= start + word < last:
+                    of_words[starts[number] + start + word] = logits[piece][place]
+        return of_words
 
     def texts(
         self, texts: Sequence[str], second: Sequence[str] | None = None

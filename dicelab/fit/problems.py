@@ -26,8 +26,9 @@ from dicelab.own_loss import own_loss
 from dicelab.tasks import labels as several
 from dicelab.tasks import pairs, tagging, thresholds
 from dicelab.tasks.thresholds import best_cut, plug_in_cut
+from dicelab.tasks.valid_tags import valid_tags
 
-BIASES = np.linspace(-8, 8, 65)
+BIASES = np.linspace(-8, 8, 65)  # of the background, that tuning of tags tries
 FEW = 30  # with fewer positives in validation the best threshold there is mostly luck
 SHRINK = 20  # positives that the common threshold is worth, beside those of a label
 
@@ -193,8 +194,11 @@ class Problem(abc.ABC):
         p = log_softmax(scores + bias, axis=-1).max(-1)
         return np.asarray(np.exp(p))
 
-    def margins(self, scores: np.ndarray) -> np.ndarray | None:
-        """Log-odds of yes, all yes-or-no decisions in one row; None where there are none."""
+    def margins(self, scores: np.ndarray, bias: np.ndarray | float = 0.0) -> np.ndarray | None:
+        """Log-odds of yes, with a bias added to each logit; None without yes-or-no decisions.
+
+        All decisions are in one row.
+        """
         return None
 
     def calibration(self, scores: np.ndarray, split: Any) -> dict[str, Any]:
@@ -207,10 +211,13 @@ class Problem(abc.ABC):
 
 
 class Tagging(Problem):
-    """One tag a word: entities, rare words among others, or one class such as parts of speech."""
+    """One tag a word: entities, rare words among others, or one class such as parts of speech.
+
+    The decisions of entities are the best valid tags of a sentence. Their scores have one more
+    column, which is 1 at the first word of a sentence.
+    """
 
     what = "tags"
-    biases = BIASES  # of the background, that tuning tries
 
     def __init__(self, data: Data, options: Options) -> None:
         self.entities = data.entities and "O" in data.labels
@@ -275,10 +282,23 @@ class Tagging(Problem):
         scores, held, _ = tagging.word_scores(logits, split)
         scores[~held] = -1e4
         scores[~held, 0] = 1e4
-        return scores
+        return self.with_starts(scores, split["tokens"][:])
+
+    def with_starts(self, scores: np.ndarray, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+        """Scores of the words of some sentences, of entities with the column of first words."""
+        if not self.entities:
+            return scores
+        lengths = [len(words) for words in sentences if len(words)]
+        first = np.zeros((len(scores), 1), dtype=np.float32)
+        first[np.cumsum([0, *lengths])[:-1]] = 1
+        return np.hstack([scores, first])
 
     def decide(self, scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
-        return np.asarray((scores + bias.astype(np.float32)).argmax(-1))
+        shifted = scores[:, : len(self.labels)] + bias.astype(np.float32)
+        if not self.entities:
+            return np.asarray(shifted.argmax(-1))
+        lengths = np.diff(np.append(np.flatnonzero(scores[:, -1]), len(scores)))
+        return valid_tags(shifted, lengths, self.labels)
 
     def _words(self, split: Any) -> tuple[Any, np.ndarray, np.ndarray, int]:
         """Of a split itself, the tag of each word, the sentence of each word, all sentences."""
@@ -299,10 +319,10 @@ class Tagging(Problem):
         return Counts.of_classes(gold, decisions, len(self.kinds)).by_row(rows, total)
 
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
-        biases = np.zeros((len(self.biases), len(self.labels)))
-        biases[:, 0] = self.biases
+        biases = np.zeros((len(BIASES), len(self.labels)))
+        biases[:, 0] = BIASES
         values = [self.value(scores, bias, split) for bias in biases]
-        return biases[list(self.biases).index(thresholds.best(self.biases, values))]
+        return biases[list(BIASES).index(thresholds.best(BIASES, values))]
 
     def _by_row(self, flat: Sequence[Any], split: Any) -> list[list[Any]]:
         """By sentence; the rows of later windows, which have no words of their own, are none."""
@@ -317,15 +337,18 @@ class Tagging(Problem):
         return [" ".join(tokens) for tokens in split["tokens"][:] if tokens]
 
     def sureness(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> np.ndarray:
-        words = np.exp(log_softmax(scores + bias, axis=-1).max(-1))
+        words = np.exp(log_softmax(scores[:, : len(self.labels)] + bias, axis=-1).max(-1))
         return np.array([min(row) for row in self._by_row(words, split)])
 
-    def margins(self, scores: np.ndarray) -> np.ndarray | None:
+    def margins(self, scores: np.ndarray, bias: np.ndarray | float = 0.0) -> np.ndarray | None:
         if not self.has_threshold:
             return None
-        log_p = log_softmax(scores.astype(np.float64), axis=-1)
+        log_p = log_softmax(scores[:, : len(self.labels)].astype(np.float64) + bias, axis=-1)
         rest = np.logaddexp.reduce(log_p[:, 1:], axis=-1)
         return np.asarray(rest - log_p[:, 0])
+
+    def calibration(self, scores: np.ndarray, split: Any) -> dict[str, Any]:
+        return super().calibration(scores[:, : len(self.labels)], split)
 
     def yes(self, split: Any) -> np.ndarray:
         return np.asarray(self.gold(split) != 0)
@@ -409,8 +432,8 @@ class Sentences(Problem):
         values = [self.value(scores, -share * prior, split) for share in shares]
         return -thresholds.best(shares, values) * prior
 
-    def margins(self, scores: np.ndarray) -> np.ndarray | None:
-        return pairs.margins(scores) if self.binary else None
+    def margins(self, scores: np.ndarray, bias: np.ndarray | float = 0.0) -> np.ndarray | None:
+        return pairs.margins(scores + bias) if self.binary else None
 
     def yes(self, split: Any) -> np.ndarray:
         return np.asarray(self.gold(split) == 1)
@@ -504,8 +527,8 @@ class Labels(Problem):
         p = 1 / (1 + np.exp(-np.abs(scores + bias)))
         return np.asarray(p.min(-1))
 
-    def margins(self, scores: np.ndarray) -> np.ndarray | None:
-        return scores.ravel()
+    def margins(self, scores: np.ndarray, bias: np.ndarray | float = 0.0) -> np.ndarray | None:
+        return (scores + bias).ravel()
 
     def yes(self, split: Any) -> np.ndarray:
         return self.gold(split).ravel()

@@ -73,7 +73,7 @@ def verdict(result: FitResult) -> list[str]:
     simple = result.best_linear()
     if result.winner is not None and result.winner is simple and result.data.task != "tagging":
         scores, rows = result.decided_on()
-        held = result.problem.counts(rows, result.kept_problem.decide(scores, result.bias))
+        held = result.problem.counts(rows, result.problem.decide(scores, result.bias))
         known = int(goal.focused(held.sum(0)).actual)
         lines.append(
             f"By cross-validation over the {len(held):,} rows of train and validation, with "
@@ -192,7 +192,7 @@ def by_class(result: FitResult) -> list[dict[str, Any]]:
 
 def errors(result: FitResult, many: int = 10) -> list[tuple[str, str, str, float]]:
     """The surest errors on the test split: text, gold, predicted, and how sure the model was."""
-    problem, test = result.kept_problem, result.problem.splits["test"]
+    problem, test = result.problem, result.problem.splits["test"]
     scores = result.test_scores()
     decisions = problem.decide(scores, result.bias)
     sure = problem.sureness(scores, result.bias, test)
@@ -235,7 +235,7 @@ def record(result: FitResult) -> dict[str, Any]:
     counts, argmax = result.counts()
     rival = result.rival() if result.winner is None else None
     scores, rows = result.decided_on()
-    kept_validation = result.problem.counts(rows, result.kept_problem.decide(scores, result.bias))
+    kept_validation = result.problem.counts(rows, result.problem.decide(scores, result.bias))
     run = result.run if result.winner is None else None
     return {
         "chapter": result.chapter,

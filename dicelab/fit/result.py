@@ -150,11 +150,6 @@ class FitResult:
         return Model(self.folder)
 
     @property
-    def kept_problem(self) -> Problem:
-        """The task, as the kept model decides."""
-        return self.problem if self.winner is None else self.winner.problem
-
-    @property
     def bias(self) -> np.ndarray:
         """The decision of the model that is kept: a number for each logit."""
         return self._run.bias if self.winner is None else self.winner.bias
@@ -198,7 +193,7 @@ class FitResult:
         """Test counts of a linear model, or of the mean."""
         bias = np.zeros_like(candidate.bias) if argmax else candidate.bias
         test = self.problem.splits["test"]
-        return self.problem.counts(test, candidate.problem.decide(candidate.test, bias))
+        return self.problem.counts(test, self.problem.decide(candidate.test, bias))
 
     def scores(self, arm: str, *, argmax: bool = False) -> list[float]:
         """An arm's test scores in percent, one a seed."""

@@ -1,4 +1,4 @@
-"""Words in their sentences as fixed vectors, and a linear tagger whose tags are always valid."""
+"""Words in their sentences as fixed vectors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from transformers import AutoConfig
 
 from dicelab.fit.features import MOST_TERMS, Frozen
-from dicelab.fit.problems import Tagging
 from dicelab.tasks import tagging
-from dicelab.tasks.valid_tags import valid_tags
 from dicelab.training.encoders import TINY, from_pretrained
 
 Sentences = Sequence[Sequence[str]]
@@ -129,40 +127,3 @@ def _with_neighbours(vectors: np.ndarray, starts: np.ndarray) -> np.ndarray:
     before[edges[:-1]] = 0
     after[edges[1:] - 1] = 0
     return np.hstack([vectors, before, after])
-
-
-class ValidTagging(Tagging):
-    """A tagging task whose decisions are the best valid tags of a sentence.
-
-    Its scores have one more column, which is 1 at the first word of a sentence.
-
-    Args:
-        plain: the encoded task.
-    """
-
-    biases = np.linspace(-4, 4, 17)  # valid decoding is too slow for a finer grid
-
-    def __init__(self, plain: Tagging) -> None:
-        vars(self).update(vars(plain))
-
-    def decide(self, scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
-        shifted = scores[:, :-1] + bias.astype(np.float32)
-        lengths = np.diff(np.append(np.flatnonzero(scores[:, -1]), len(scores)))
-        return valid_tags(shifted, lengths, self.labels)
-
-    def sureness(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> np.ndarray:
-        return super().sureness(scores[:, :-1], bias, split)
-
-    def margins(self, scores: np.ndarray) -> np.ndarray | None:
-        return super().margins(scores[:, :-1])
-
-    def calibration(self, scores: np.ndarray, split: Any) -> dict[str, Any]:
-        return super().calibration(scores[:, :-1], split)
-
-
-def with_starts(logits: np.ndarray, sentences: Sentences) -> np.ndarray:
-    """Logits with the column that :class:`ValidTagging` reads."""
-    lengths = [len(words) for words in sentences if len(words)]
-    first = np.zeros((len(logits), 1), dtype=np.float32)
-    first[np.cumsum([0, *lengths])[:-1]] = 1
-    return np.hstack([logits, first])

@@ -46,9 +46,12 @@ def valid_tags(scores: np.ndarray, lengths: np.ndarray, labels: Sequence[str]) -
         Indices of tags. Shape ``[words]``.
     """
     starts = np.cumsum(lengths) - lengths
-    best = np.zeros(len(scores), dtype=np.int64)
-    order = np.argsort(lengths, kind="stable")
-    order = order[lengths[order] > 0]
+    best = np.asarray(scores.argmax(-1))
+    broken = _broken(best, starts[lengths > 0], labels)
+    # Where the most likely tags are valid, no valid sequence has a larger sum.
+    sentences = np.repeat(np.arange(len(lengths)), lengths)
+    order = np.unique(sentences[broken])
+    order = order[np.argsort(lengths[order], kind="stable")]
     for first in range(0, len(order), BATCH):
         some = order[first : first + BATCH]
         n = lengths[some]
@@ -60,3 +63,11 @@ def valid_tags(scores: np.ndarray, lengths: np.ndarray, labels: Sequence[str]) -
         padded[rows, places] = scores[words]
         best[words] = best_valid(padded, labels)[rows, places]
     return best
+
+
+def _broken(tags: np.ndarray, starts: np.ndarray, labels: Sequence[str]) -> np.ndarray:
+    """Which words have an ``I-`` that continues nothing. Shape ``[words]``, bool."""
+    inside = np.array([label.startswith("I-") for label in labels])
+    kind = np.array([label[2:] for label in labels])[tags]
+    first = np.isin(np.arange(len(tags)), starts)
+    return inside[tags] & (first | (kind != np.roll(kind, 1)))

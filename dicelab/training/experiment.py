@@ -213,8 +213,8 @@ def _is_loss(name: str) -> bool:
 
 def _expected(name: str) -> str:
     # What pydantic keeps of a dataclass has no public name.
-    descriptions: Mapping[str, Any] = vars(Experiment)["__pydantic_fields__"]
-    return str(descriptions[name].description)
+    pydantic_fields: Mapping[str, Any] = vars(Experiment)["__pydantic_fields__"]
+    return str(pydantic_fields[name].description)
 
 
 def _unknown(name: str, valid: Sequence[str]) -> ParameterError:

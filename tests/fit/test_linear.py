@@ -115,7 +115,7 @@ def test_a_kept_tagger_decides_as_it_was_scored(tagger: Fit) -> None:
     assert set(tagger.result.candidates) == {"shapes", "shapes+states"}
     test = tagger.problem.splits["test"]
     assert len(test) > len(tagger.inputs.data.splits["test"])
-    said = best.problem.decision_texts(best.problem.decide(best.test, best.bias), test)
+    said = tagger.problem.decision_texts(tagger.problem.decide(best.test, best.bias), test)
     kept = load(tagger.folder, "cpu")
     tokens = tagger.inputs.data.splits["test"]["tokens"][:]
     assert [" ".join(tags) for tags in kept.predict(tokens)] == said
@@ -137,7 +137,7 @@ def test_a_linear_tagger_says_valid_tags_alone(tagger: Fit) -> None:
     labels, lengths = tagger.problem.labels, [5, 1, 3]
     scores = np.hstack([rng.normal(size=(9, len(labels))), np.zeros((9, 1))])
     scores[[0, 5, 6], -1] = 1
-    said = best.problem.decide(scores, np.zeros(len(labels)))
+    said = tagger.problem.decide(scores, np.zeros(len(labels)))
     # Every sequence of tags of a sentence, and the best of those that are valid.
     for start, length in zip((0, 5, 6), lengths, strict=True):
         of = scores[start : start + length, :-1]
@@ -312,6 +312,30 @@ def test_the_mean_decides_the_same_from_its_folder(
     assert not (run.folder / "model").exists()
 
 
+@pytest.mark.parametrize("task", WORDS)
+def test_the_mean_of_two_taggers_decides_the_same_from_its_folder(
+    task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = with_linear(options(tmp_path, task, losses=("ce",), seeds=1, steps=3, max_length=7))
+    made.result.plan = planned(made.options, 1)
+    made.search()
+    made.finals()
+    monkeypatch.setattr("dicelab.fit.choosing.preferred", lambda *a: "mean")
+    assert made.choose() == "mean"
+    made.keep()
+    linear, run, mean = made.result.best_linear(), made.result.run, made.result.mean
+    assert linear is not None
+    assert run is not None
+    assert mean is not None
+    assert mean.scores == pytest.approx((linear.scores + run.validation) / 2)
+    assert mean.value == pytest.approx(made.result.compared["mean"])
+    test = made.problem.splits["test"]
+    decisions = made.problem.decide(made.result.test_scores(), made.result.bias)
+    kept, tokens = load(made.folder, "cpu"), made.inputs.data.splits["test"]["tokens"][:]
+    tags = [" ".join(row) for row in kept.predict(tokens)]
+    assert tags == made.problem.decision_texts(decisions, test)
+
+
 # -- as a user has it ---------------------------------------------------------------------------
 
 
@@ -329,6 +353,30 @@ def test_a_minute_that_is_too_short_leaves_a_linear_model(
     kept = Model(tmp_path / "out", "cpu")
     assert kept.predict(found["text"].tolist()).tolist() == found["predicted"].tolist()
     assert (tmp_path / "out" / "report.html").is_file()
+
+
+@pytest.mark.parametrize("task", [*TEXTS, *WORDS])
+@pytest.mark.parametrize("kept", ["linear", "mean"])
+def test_a_fit_that_keeps_no_fine_tuned_model_ends_in_its_report(
+    task: str, kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def preferred(counts: dict[str, Any], value: Any) -> str:
+        linear, _, mean = counts
+        return {"linear": linear, "mean": mean}[kept]
+
+    monkeypatch.setattr("dicelab.fit.choosing.preferred", preferred)
+    result = fit(options(tmp_path, task, losses=("ce",), seeds=1, steps=1), lambda line: None)
+    assert (result.model_name == "mean") == (kept == "mean")
+    assert result.report.is_file()
+    path = result.folder / "predictions.tsv"
+    found = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False)
+    rows = result.data.splits["test"]
+    if task in WORDS:
+        tags = [" ".join(row) for row in result.model.words(rows["tokens"][:])]
+        assert found["predicted"].tolist() == tags
+    else:
+        columns = [rows[name][:] for name in result.problem.text_columns]
+        assert found["predicted"].tolist() == [label for label, _ in result.model.texts(*columns)]
 
 
 def test_without_linear_models_none_is_trained(tmp_path: Path) -> None:

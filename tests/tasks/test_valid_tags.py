@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dicelab.tasks import tagging
-from dicelab.tasks.valid_tags import best_valid
+from dicelab.tasks.valid_tags import best_valid, valid_tags
 
 LABELS = ["O", "B-a", "B-b", "I-a", "I-b"]
 
@@ -66,3 +66,18 @@ def test_where_argmax_is_valid_both_agree() -> None:
 def test_labels_that_are_not_iob2_are_refused() -> None:
     with pytest.raises(ValueError, match="expected IOB2 labels, with 'O'; got"):
         tagging.decode(np.zeros((1, 1, 2)), {"first_subword": [[0]]}, ["NN", "VB"], valid=True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sentences_of_all_lengths_are_decoded_one_by_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(0, 7, 40)
+    scores = rng.normal(size=(lengths.sum(), len(LABELS))).astype(np.float32)
+    tags = valid_tags(scores, lengths, LABELS)
+    parts = np.split(scores, np.cumsum(lengths)[:-1])
+    alone = [best_valid(part[None], LABELS)[0] for part in parts if len(part)]
+    assert tags.tolist() == np.concatenate(alone).tolist()
+    # Some sentences need the decoder and some do not, so both ways are tried.
+    changed = tags != scores.argmax(-1)
+    assert changed.any()
+    assert not all(of.any() for of in np.split(changed, np.cumsum(lengths)[:-1]))
