@@ -33,6 +33,6 @@ def test_fewer_rows_are_the_first_of_the_draw_and_the_test_rows_are_the_same(
     assert [len(whole[name]) for name in ("train", "validation", "test")] == [64, 40, 30]
     assert quarter["train"]["sentence"][:] == whole["train"]["sentence"][:16]
     assert quarter["test"]["sentence"][:] == whole["test"]["sentence"][:]
-    assert {(options.rates, options.steps) for options in asked} == {((1e-3,), own_data.STEPS)}
+    assert {(options.rates, options.steps) for options in asked} == {((1e-3,), data_size.STEPS)}
     table = data_size.table(records)
     assert table["ce"].to_dict() == {("made_up", 0, 16): 41.0, ("made_up", 0, 64): 42.0}
