@@ -54,11 +54,11 @@ def run(corpus: str, number: int, share: float, work: Path) -> dict[str, Any]:
         seeds=1,
         seed=10 * number,
     )
-    f1, chose = own_data.fit(options, print)
+    _, chose = own_data.fit(options, print)
     return runs.make_record(
         chapter="studies/data_size.py",
         parameters=parameters,
-        metrics={"test": {"f1": round(f1, 3)}},
+        metrics={name: {"f1": round(score, 1)} for name, score in chose["of"].items()},
         history=[chose],
         measured={"device": str(device_of("auto")), "seconds": round(time.monotonic() - began, 1)},
     )

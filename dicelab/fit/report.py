@@ -95,7 +95,8 @@ def verdict(result: FitResult) -> list[str]:
         lines.append(_compared(result.against(result.arms[result.chosen].counts[0]), mine, tuned))
     if np.any(result.bias):
         gain = minus(f"{percent[goal.metric] - result.score_of(argmax):+.1f}")
-        where = "by cross-validation" if result.model_name in result.candidates else "on validation"
+        folds = result.model_name in result.candidates and result.data.task != "tagging"
+        where = "by cross-validation" if folds else "on validation"
         lines.append(
             f"The threshold was chosen {where}. On test it changes the score by {gain} "
             "points. You need not set it, because it is in the "

@@ -69,8 +69,9 @@ def fit(
         if planned.runs:
             end = datetime.now() + timedelta(seconds=planned.seconds)
             rates = ", ".join(f"{rate:g}" for rate in planned.rates)
+            runs = f"{planned.runs} run{'s' * (planned.runs > 1)}"
             say(
-                f"Plan: {planned.runs} runs of {planned.steps} steps ({planned.length}); arms "
+                f"Plan: {runs} of {planned.steps} steps ({planned.length}); arms "
                 f"{', '.join(planned.arms)}; {_many(planned.rates, 'learning rate')} {rates}; "
                 f"{len(planned.seeds)} {_many(planned.seeds, 'seed')} in the finals. "
                 f"{minutes(planned.seconds)}, done about {end:%H:%M}."

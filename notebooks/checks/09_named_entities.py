@@ -366,8 +366,33 @@ claim(
     0.4 < of_fear[1.6e-4] / max(of_fear.values()) < 0.55,
 )
 
+# %% 9.11
+f1_by_model = {name: [of[name] for of in by_size.values()] for name in MODELS}
+claim("has 100, 400 and 1,600 training sentences", list(by_size) == [100, 400, 1600])
+claim(
+    "Every curve rises, and none is flat at its end",
+    all(np.diff(f1).min() > 2.5 for f1 in f1_by_model.values()),
+)
+claim(
+    "With 100 sentences, cross entropy is behind the linear model on the same encoder",
+    f1_by_model["ce"][0] < f1_by_model["shapes+states"][0],
+)
+claim(
+    "The mean is ahead of its parts at each size",
+    all(
+        f1_by_model["mean"][i] > max(f1_by_model[name][i] for name in MODELS if name != "mean")
+        for i in range(3)
+    ),
+)
+
 # %% 9.12
 if as_printed:
+    for name in (first, last):
+        tags = tagging.decode(trained[name].logits["test"], test, encoded.labels, valid=True)
+        claim(
+            "On these made-up sentences the gain remains for both losses",
+            tagging.score(gold, tags)["f1"] > table[name, "argmax"]["f1"] + 2,
+        )
     of_first = trained["ce"].logits["test"]
     words = [x[np.array(at)] for x, at in zip(of_first, test["first_subword"], strict=True)]
     assert [viterbi(x, encoded.labels) for x in words] == tagging.decode(

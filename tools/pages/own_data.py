@@ -41,9 +41,9 @@ All scores are F1 on the test rows, in percent: of the entities, or of the posit
 - *SetFit*: its defaults with {setfit} steps, and its own decision. It reads no pairs and no tags.
 - *Trainer*: the `Trainer` of transformers with its defaults, decided at argmax.
 
-A run of `fit` has {steps} steps, with one learning rate and one seed. This is about what `fit`
-plans by itself for ten minutes of two slow cores. A number of steps can be repeated anywhere, a
-number of minutes cannot. SetFit gets as many steps as the three losses of `fit` together.
+`fit` trains cross entropy for {steps} steps, with one learning rate and one seed. This is about
+what it plans by itself for ten minutes of two slow cores. A number of steps can be repeated
+anywhere, a number of minutes cannot. SetFit gets as many steps.
 
 **Not all of it has run.** {done} The aim is that no peer is ahead by more than 1 point on average,
 that none is ahead by more than 3 points on a corpus, and that `fit` is ahead of the Trainer's

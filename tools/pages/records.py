@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dicelab.fit.result import NAMES
 from dicelab.records import runs
 from dicelab.records.runs import markdown
 from reproduce.tables import Record, loss_in_words, options_in_words, where_scored
@@ -110,10 +111,13 @@ def _other_rows(records: Sequence[Record]) -> Iterator[dict[str, str]]:
     """Records without a loss, such as counts: a row for each, or for each named contrast in it."""
     for record in records:
         corpus = {"corpus": words.corpus(record["parameters"]["corpus"])}
+        if "train_size" in record["parameters"]:
+            corpus["training rows"] = f"{record['parameters']['train_size']:,}"
         named = {key: v for key, v in record["metrics"].items() if isinstance(v, Mapping)}
         for contrast, values in named.items():
             spaced = contrast.replace(",", " ,").replace(" less ", " minus ").split()
             title = " ".join(runs.LOSS_NAMES.get(word, word) for word in spaced).replace(" ,", ",")
+            title = NAMES.get(contrast, title)
             scores = {name.replace("less ce", "minus CE"): score for name, score in values.items()}
             yield {**corpus, "contrast": title, **scores}
         if not named:
