@@ -73,7 +73,7 @@ def add_commands(commands: Any) -> None:
     fit.add_argument(
         "--losses",
         help="losses to compare, separated by commas: ce, wce, fl, dl, tl, dsc, eq6 to eq12, "
-        "or MODULE:NAME (default: ce,wce,dl)",
+        "or MODULE:NAME (default: ce,wce,dl, or ce alone where time is short)",
     )
     fit.add_argument("--rates", help="learning rates to try, separated by commas")
     fit.add_argument(

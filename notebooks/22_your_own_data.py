@@ -205,7 +205,7 @@ best = fit.search()
 
 # %% [markdown]
 # You see one line for each epoch. If the last epochs of your runs still improve, longer runs would probably
-# help. The last line of each run has its best score, and then the score at argmax, without a tuned threshold.
+# help. The last line of each run has its best score, and then the score without a tuned threshold.
 # What does the threshold add?
 #
 # ### 22.6 Where to put the threshold
@@ -214,7 +214,7 @@ best = fit.search()
 # become entities. This bias is the threshold of a tagger. The figure shows the score on validation at every
 # bias, for each loss.
 
-# %% mystnb={"code_prompt_show": "Code of Figure 22.1", "figure": {"caption": "Figure 22.1. The score on validation when a bias is added to the logit of O, or of the positive class. The dot is the bias that is chosen; argmax is at 0."}, "image": {"alt": "Three curves over the bias from minus 6 to 6, each a hill with a dot on its top. At 0, the grey line of argmax, the curves lie at or below their tops."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 22.1", "figure": {"caption": "Figure 22.1. The score on validation when a bias is added to the logit of O, or of the positive class. The dot is the bias that is chosen; at 0 there is none."}, "image": {"alt": "Three curves over the bias from minus 6 to 6, each a hill with a dot on its top. At the grey line, where there is no bias, the curves lie at or below their tops."}} tags=["hide-input"]
 validation = problem.splits["validation"]
 biases = np.linspace(-6, 6, 49)
 place = 0 if data.task == "tagging" else -1
@@ -241,7 +241,7 @@ plt.show()
 chosen = pd.DataFrame(
     {
         NAMES.get(name, name): {
-            "at argmax": done.argmax,
+            "untuned": done.argmax,
             "tuned": done.value,
             "bias": done.bias[place],
         }
@@ -277,7 +277,7 @@ for name, arm in finals.items():
     rows[NAMES.get(name, name)] = {
         "validation": round(arm.validation, 1),
         "test": np.mean(tuned).round(1),
-        "test at argmax": np.mean(plain).round(1),
+        "test, untuned": np.mean(plain).round(1),
         "by seed": " ".join(f"{one:.1f}" for one in tuned),
     }
 pd.DataFrame(rows).T
@@ -328,12 +328,10 @@ plt.show()
 # %% [markdown]
 # ### 22.9 Keep
 #
-# Which model should you keep? `dicebook fit` now compares the best linear model with the best loss on validation, and
-# keeps the better one. For texts there is a third candidate, the mean of the logits of both, because the two err on
-# different rows. `dicebook fit` keeps this mean unless one of the others is clearly better on validation. That step
-# is `fit.choose()`. On this corpus it keeps the linear model, because the words give the entities away and the tiny
-# encoder was never pretrained. We leave the step out, because this chapter is about losses, and keep the fine-tuned
-# model.
+# Which model should you keep? `dicebook fit` now compares three on validation: the best linear model, the best loss,
+# and the mean of the logits of both, because the two err on different rows. It keeps the mean unless one of the others
+# is clearly better. That step is `fit.choose()`. We leave it out, because this chapter is about losses, and keep the
+# fine-tuned model.
 #
 # A threshold that someone must remember will be forgotten. We therefore add it to the bias of the model's last
 # layer. After that, plain argmax gives the tuned decision in any runtime. The folder is what `save_pretrained`
@@ -349,9 +347,10 @@ bias = fit.result.bias.round(2).tolist()
 print("bias added:", dict(zip(problem.labels, bias, strict=True)))
 
 # %% [markdown]
-# Plain transformers reads this folder, and gives the same answers. For tags, set
-# `aggregation_strategy="first"`: a word then gets the tag of its first sub-word, as in training. Otherwise
-# each sub-word gets a tag of its own, and the tags of the later ones were never trained.
+# Plain transformers reads this folder. For tags, set `aggregation_strategy="first"`: a word then gets the tag of its
+# first sub-word, as in training. Otherwise each sub-word gets a tag of its own, and the tags of the later ones were
+# never trained. One difference remains. `dicebook` decodes valid tags ([section 9.12](09_named_entities.ipynb)), and a
+# pipeline takes the most likely tag of each word. The card in the folder says what that costs.
 
 # %%
 from transformers import pipeline

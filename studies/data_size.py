@@ -24,9 +24,9 @@ from dicelab.records import runs
 from dicelab.training.trainer import device_of
 from studies import own_data
 
-CORPORA = ("wnut17", "goemotions_fear")
+CORPORA = ("wnut17",)
 SHARES = (1 / 16, 1 / 4, 1.0)
-DRAWS = 1
+STEPS, DRAWS = 100, 1
 OUT = Path("results/data_size.jsonl")
 
 
@@ -49,7 +49,7 @@ def run(corpus: str, number: int, share: float, work: Path) -> dict[str, Any]:
         out=str(folder / "fit"),
         encoder="minilm",
         losses=("ce", "dl"),
-        steps=own_data.STEPS,
+        steps=STEPS,
         rates=(own_data.CORPORA[corpus].rate,),
         seeds=1,
         seed=10 * number,

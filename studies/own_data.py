@@ -8,10 +8,9 @@ A draw takes rows to train on and to choose by from a corpus's training and deve
 rows to score from its test part, and writes them as a user would have them: a folder with a file a
 split. Every method gets the same rows:
 
-- ``fit``: `dicebook fit`. It gets ``STEPS`` steps a run, one learning rate and one seed. That is a
-  quarter of the steps after which a plan gives a run no more time, and about what fits into ten
-  minutes of two slow cores. A number of steps can be repeated on any machine, a number of minutes
-  cannot.
+- ``fit``: `dicebook fit` with cross entropy, ``STEPS`` steps, one learning rate and one seed, as it
+  plans by itself for ten minutes of two slow cores. A number of steps can be repeated on any
+  machine, a number of minutes cannot.
 - ``minute``: what `dicebook fit` has kept before it fine-tunes anything: its best linear model.
 - ``words``: scikit-learn's TF-IDF of words and pairs of words with a logistic regression whose
   penalty and class weight are chosen by cross-validation, and with a tuned threshold. Of tags a
@@ -53,7 +52,7 @@ from dicelab.training.encoders import minilm_folder, quiet
 from dicelab.training.trainer import device_of
 from studies import raw
 
-STEPS, SETFIT_STEPS, DRAWS, FOLDS = 100, 300, 3, 5
+STEPS, SETFIT_STEPS, DRAWS, FOLDS = 300, 300, 3, 5
 POSITIVES = 0.03
 LABELS = ("remorse", "confusion", "surprise", "disgust", "desire", "fear")
 METHODS = ("fit", "minute", "words", "embeddings", "setfit", "trainer")
@@ -379,6 +378,7 @@ def run_draw(
         source=str(folder / "data"),
         out=str(folder / "fit"),
         encoder=encoder,
+        losses=("ce",),
         steps=steps,
         rates=(rate or CORPORA[name].rate,),
         seeds=1,

@@ -168,6 +168,11 @@ class Fit:
             self._note(f"There is no time for fine-tuning, which needs --minutes {error.need}.")
             self.result.plan = replace(NO_PLAN, speed=speed, minutes=asked or 0.0)
             return self.result.plan
+        if planned.arms != self.options.arms:
+            self._note(
+                "There is time for one loss, cross entropy. More --minutes would compare class "
+                "weights and dice loss with it."
+            )
         self._check_space(planned)
         if before is not None:
             if (before.steps, before.epochs) != (planned.steps, planned.epochs):

@@ -56,7 +56,7 @@ def prepare(options: Options) -> Inputs:
     tokenizer = load_tokenizer(encoder, texts, max_length=512)
     max_length = _length(texts, tokenizer, data.task, options)
     cut = problem.encode(tokenizer, max_length)
-    for arm in options.losses:
+    for arm in options.arms:
         problem.loss(arm)  # a wrong name is said now, not after the other arms' runs
     return Inputs(data, problem, encoder, tokenizer, max_length, cut, notes)
 

@@ -48,7 +48,8 @@ class Options:
         minutes: how long the whole may take. None takes ten, or two for an embedded corpus, and
             more where not even short runs fit.
         steps: how many steps a run has; None takes them from the minutes.
-        losses: the arms: names of losses as ``make_loss`` takes them, or ``MODULE:NAME``.
+        losses: names of losses as ``make_loss`` takes them, or ``MODULE:NAME``. None compares
+            :attr:`arms` where there is time, and trains the first of them alone where there is not.
         rates: learning rates tried for each arm; None takes three that suit the encoder.
         linear: whether linear models are tried; without them the model that is kept is one that
             transformers alone can load.
@@ -85,7 +86,7 @@ class Options:
     encoder: str | None = None
     minutes: float | None = None
     steps: int | None = None
-    losses: tuple[str, ...] = ARMS
+    losses: tuple[str, ...] | None = None
     rates: tuple[float, ...] | None = None
     linear: bool = True
     folds: int = 5
@@ -122,17 +123,25 @@ class Options:
             raise FitError("expected one of --at-recall and --at-precision, got both")
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise FitError(f"--delimiter: expected one character, got {self.delimiter!r}")
-        names = tuple(SYNONYMS.get(loss, loss) for loss in self.losses)
-        object.__setattr__(self, "losses", names)
-        if not self.losses or len(set(self.losses)) < len(self.losses):
-            raise FitError(f"--losses: expected different losses, got {' '.join(self.losses)!r}")
-        for loss in self.losses:
-            if loss not in (*LOSSES, *EQUATIONS) and ":" not in loss:
-                known = ", ".join((*LOSSES, *EQUATIONS, *SYNONYMS))
-                raise FitError(f"--losses: expected some of {known}, or MODULE:NAME, got {loss!r}")
+        if self.losses is not None:
+            self._check_losses(tuple(SYNONYMS.get(loss, loss) for loss in self.losses))
         for rate in self.rates or ():
             if not 0 < rate <= 1:
                 raise FitError(f"--rates: expected numbers above 0 and at most 1, got {rate}")
+
+    def _check_losses(self, losses: tuple[str, ...]) -> None:
+        object.__setattr__(self, "losses", losses)
+        if not losses or len(set(losses)) < len(losses):
+            raise FitError(f"--losses: expected different losses, got {' '.join(losses)!r}")
+        for loss in losses:
+            if loss not in (*LOSSES, *EQUATIONS) and ":" not in loss:
+                known = ", ".join((*LOSSES, *EQUATIONS, *SYNONYMS))
+                raise FitError(f"--losses: expected some of {known}, or MODULE:NAME, got {loss!r}")
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The losses that are compared where there is time."""
+        return ARMS if self.losses is None else self.losses
 
     @property
     def asked(self) -> Asked:

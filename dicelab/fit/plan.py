@@ -233,8 +233,14 @@ def plan(
     between = sizes["validation"] * speed.row + speed.save
     enough = min(max(ENOUGH_PASSES * a_pass, ENOUGH_STEPS), MOST_PASSES * a_pass)
 
-    def planned(tried: int, finals: int, seeds: int | None, curve: bool) -> Plan:
-        arms, rate_grid = options.losses, rates[:tried]
+    def planned(
+        tried: int,
+        finals: int,
+        seeds: int | None,
+        curve: bool,
+        arms: tuple[str, ...] = options.arms,
+    ) -> Plan:
+        rate_grid = rates[:tried]
         finals = min(finals, len(arms))
         seeds = min(seeds or options.seeds, options.seeds)
         further = finals * (seeds - 1)
@@ -259,16 +265,21 @@ def plan(
             arms, rate_grid, finals, numbers, curve, epochs, max_steps, steps, speed, cost, allowed
         )
         # Of less than a pass, half of the rows would be half of the steps and nothing else.
-        return planned(tried, finals, seeds, False) if curve and made.partial else made
+        partial = curve and made.partial
+        return planned(tried, finals, seeds, False, arms) if partial else made
 
     plans = [planned(*level) for level in LEVELS]
     if options.steps is not None:
         return plans[0]
+    least_arms = options.losses or options.arms[:1]
+    # In Stage B2 four times the steps gain more than any loss (section 17.4). So in a short time
+    # one long run is better than short runs of losses that nobody asked for.
+    plans.append(planned(1, 1, 1, False, least_arms))
     for least in (enough, enough / 2, enough / 4, SHORTEST):
         for possible in plans:
             if possible.steps >= least:
                 return possible
-    shortest = len(options.losses) * ((SHORTEST + 1) * speed.step + 2 * between)
+    shortest = len(least_arms) * ((SHORTEST + 1) * speed.step + 2 * between)
     tested = sizes["test"] * speed.row
     need = math.ceil((spent + shortest + tested) / FOR_RUNS / 60)
     if options.minutes is None:

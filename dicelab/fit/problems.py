@@ -225,6 +225,8 @@ class Tagging(Problem):
         self.usual_metric = "f1" if looked_for else "accuracy"
         self.has_accuracy = not looked_for
         self.has_threshold = looked_for
+        if self.entities:
+            self.plainly = "without a threshold"  # but with valid tags
         self.positive = options.positive
         unseen = {t for s in data.splits.values() for tags in s["tags"][:] for t in tags}
         self.tags = [*data.labels, *sorted(unseen - set(data.labels))]

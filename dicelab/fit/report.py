@@ -303,6 +303,20 @@ def record(result: FitResult) -> dict[str, Any]:
     }
 
 
+def _of_single_words(result: FitResult) -> str:
+    """What a fine-tuned tagger of entities scores where each word has its most likely tag."""
+    problem = result.problem
+    if not isinstance(problem, Tagging) or not problem.entities:
+        return ""
+    tags = (result.test_scores()[:, : len(problem.labels)] + result.bias).argmax(-1)
+    score = result.score_of(problem.counts(problem.splits["test"], tags))
+    return (
+        " `dicebook predict` takes the most likely valid tags of a sentence, as the scores above. "
+        "A pipeline takes the most likely tag of each word, with which "
+        f"{result.metric} on test is {score:.1f}."
+    )
+
+
 def card(result: FitResult) -> str:
     """The card of the kept model, in Markdown."""
     percent = result.scores_percent(result.counts()[0])
@@ -331,7 +345,7 @@ def card(result: FitResult) -> str:
             "each of several labels, decides as it was tuned, in any runtime. The probabilities "
             "are shifted by it, too; `dicebook predict` gives calibrated ones.\n\n"
             f"`transformers.pipeline` and `AutoModelFor{way}Classification.from_pretrained` read "
-            f"this folder. {long}"
+            f"this folder. {long}{_of_single_words(result)}"
         )
     return f"""# {result.data.task}, trained with dicebook
 

@@ -98,9 +98,9 @@ MAKERS = {"tagging": tagged, "rare": rare, "sentences": sentences, "pairs": pair
 def planned(options: Options, epochs: int = 4, *, curve: bool = False) -> Plan:
     """A plan that no clock decides."""
     return Plan(
-        options.losses,
+        options.arms,
         options.rates or (2e-3,),
-        min(2, len(options.losses)),
+        min(2, len(options.arms)),
         tuple(range(options.seeds)),
         curve,
         epochs,

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dicelab.fit.data import read
-from dicelab.fit.options import Options
-from dicelab.fit.plan import Plan, Speed, plan
+from dicelab.fit.options import ARMS, Options
+from dicelab.fit.plan import FOR_RUNS, Plan, Speed, plan
 from dicelab.fit.problems import problem_of
 from tests.fit import made_up
 
@@ -28,6 +28,29 @@ def test_runs_of_less_than_a_pass_have_no_curve_over_the_data(tmp_path: Path) ->
 
     for steps, partial in ((a_pass - 1, True), (a_pass, False), (a_pass + 1, False)):
         assert (planned(steps=steps).partial, planned(steps=steps).curve) == (partial, not partial)
-    hurried, leisurely = planned(minutes=4.0), planned(minutes=1000.0)
+    hurried, leisurely = planned(minutes=4 / 3), planned(minutes=1000.0)
     assert (hurried.partial, hurried.curve) == (True, False)
     assert (leisurely.partial, leisurely.curve) == (False, True)
+
+
+def test_where_time_is_short_one_long_run_comes_before_short_runs_of_all_losses(
+    tmp_path: Path,
+) -> None:
+    source = made_up.sentences(tmp_path / "my.tsv")
+    asked = Options(source=str(source), text="message", label="flag", batch_size=2)
+    problem = problem_of(read(asked), asked)
+    problem.splits = problem.data.splits
+    speed = Speed(1.0, 0.0, 0.0, 10)
+
+    def planned(minutes: float, **more: Any) -> Plan:
+        return plan(problem, speed, (1e-3,), replace(asked, minutes=minutes, **more), spent=0.0)
+
+    enough = planned(1000.0).steps
+    alone = 1.01 * enough / 60 / FOR_RUNS  # minutes of one such run
+    short, longer = planned(alone), planned(3 * alone)
+    assert (short.arms, longer.arms) == (("ce",), ARMS)
+    assert short.steps == longer.steps == enough
+    # Losses that somebody names are compared, in runs as long as there is time for.
+    named = planned(alone, losses=("ce", "dl"))
+    assert (named.arms, named.seeds) == (("ce", "dl"), (0,))
+    assert enough / 4 <= named.steps <= enough / 2

@@ -82,7 +82,7 @@ def test_a_draw_is_recorded_and_not_run_again(
     (chose,) = records[0]["history"]
     assert found["fit"] == pytest.approx(chose["of"][chose["kept"]], abs=1e-3)
     assert chose["validation"][chose["kept"]] == max(chose["validation"].values())
-    assert {"words", "ce", "wce", "dl"} <= set(chose["of"])
+    assert {"words", "ce"} <= set(chose["of"])
     for method in ("fit", "trainer"):
         monkeypatch.setattr(own_data, method, lambda *a: pytest.fail("run again"))
     own_data.run_draw(corpus, 0, ("fit", "words", "trainer"), **usual)
