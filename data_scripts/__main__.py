@@ -15,8 +15,10 @@ def recipes() -> list[Recipe]:
     for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not info.name.startswith("_"):
             module = import_module(f".{info.name}", __package__)
-            one = getattr(module, "RECIPE", None)
-            all_recipes += getattr(module, "RECIPES", [one] if isinstance(one, Recipe) else [])
+            recipe = getattr(module, "RECIPE", None)
+            all_recipes += getattr(
+                module, "RECIPES", [recipe] if isinstance(recipe, Recipe) else []
+            )
     return sorted(all_recipes, key=lambda recipe: (recipe.corpus.task, recipe.name))
 
 

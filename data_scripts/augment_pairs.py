@@ -85,9 +85,9 @@ def targets(positive: int, negative: int) -> dict[str, Target]:
     Source:
         Section 5.1 of Li et al. (2020).
     """
-    both = positive + negative
+    total = positive + negative
     less, more = sorted((positive, negative))
-    share = round(2 * more * positive / both) if both else 0
+    share = round(2 * more * positive / total) if total else 0
     removed = "minus_negative" if positive <= negative else "minus_positive"
     return {
         "original": Target(positive, negative),
@@ -228,7 +228,7 @@ def build(train: Dataset, target: Target, augmenter: Augmenter) -> Dataset:
     keep: set[int] = set()
     new: list[tuple[tuple[str, str], int]] = []
     for label, size in ((1, target.positive), (0, target.negative)):
-        members = [place for place, other in enumerate(labels) if other == label]
+        members = [place for place, row_label in enumerate(labels) if row_label == label]
         keep.update(members if size >= len(members) else augmenter.random.sample(members, size))
         missing = max(0, size - len(members))
         made = augmenter.make([pairs[place] for place in members], missing, known_pairs)

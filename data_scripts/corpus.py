@@ -244,15 +244,15 @@ def table(
     """Our counts beside the published ones, a line a count."""
     lines = [f"{'split':12} {'what':12} {'ours':>12} {'published':>12}"]
     for split in dict.fromkeys([*counts, *published]):
-        ours, theirs = counts.get(split, {}), published.get(split, {})
+        our_counts, published_counts = counts.get(split, {}), published.get(split, {})
         if split == "all":
-            ours = _total(counts)
-        for what in dict.fromkeys([*ours, *theirs]):
-            if split == "all" and what not in theirs:
+            our_counts = _total(counts)
+        for what in dict.fromkeys([*our_counts, *published_counts]):
+            if split == "all" and what not in published_counts:
                 continue
-            mine, other = ours.get(what), theirs.get(what)
-            mark = "  differs" if isinstance(other, int) and mine != other else ""
-            lines.append(f"{split:12} {what:12} {_text(mine):>12} {_text(other):>12}{mark}")
+            count, expected = our_counts.get(what), published_counts.get(what)
+            mark = "  differs" if isinstance(expected, int) and count != expected else ""
+            lines.append(f"{split:12} {what:12} {_text(count):>12} {_text(expected):>12}{mark}")
     if published_by:
         lines.append(f"published by: {published_by}")
     return "\n".join(lines)
@@ -272,11 +272,12 @@ def _total(counts: Mapping[str, Mapping[str, int]]) -> Counter[str]:
 def _differences(counts: Mapping[str, Mapping[str, int]], published: Published) -> list[str]:
     """Where a count differs from a published number; the split "all" stands for the sum."""
     differences = []
-    for split, theirs in published.items():
-        ours = _total(counts) if split == "all" else counts.get(split, {})
-        for what, other in theirs.items():
-            if isinstance(other, int) and ours.get(what) != other:
-                differences.append(f"{split} {what}: {_text(ours.get(what))}, not {other:,}")
+    for split, published_counts in published.items():
+        our_counts = _total(counts) if split == "all" else counts.get(split, {})
+        for what, expected in published_counts.items():
+            count = our_counts.get(what)
+            if isinstance(expected, int) and count != expected:
+                differences.append(f"{split} {what}: {_text(count)}, not {expected:,}")
     return differences
 
 

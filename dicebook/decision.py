@@ -151,8 +151,9 @@ def tune_bias(
             right. Cross entropy gives such probabilities where training has the share of positives
             of use; class weights and focal loss may not. With ``few=0`` the labels always decide.
         ignore_index: labels of this value are left out.
-        resamples: of the bootstrap. It draws rows: examples, or sentences with all their tokens.
-        seed: of the bootstrap.
+        resamples: how many resamples the bootstrap takes. It draws rows: examples, or sentences
+            with all their tokens.
+        seed: seed of the bootstrap.
 
     Raises:
         ValueError: if shapes or values do not fit, if there is no positive, or if no threshold
@@ -197,7 +198,7 @@ def tune_bias(
             return float(metric(decided.reshape(torch.as_tensor(labels).shape)))
 
         tried = _spread(*_cuts(data.scores[data.valid], tolerance))
-        values = tried.new_tensor([score(one[None]) for one in tried])
+        values = tried.new_tensor([score(candidate[None]) for candidate in tried])
         threshold[0] = _nearest_to_0(tried, values)
         before, after = score(zero), score(threshold)
     else:

@@ -91,8 +91,8 @@ def notebooks(args: argparse.Namespace) -> int:
         source = Path(places[0]) / "notebooks"
     folder = Path(args.folder)
     chapters = sorted(source.glob("[0-9][0-9]_*.ipynb"))
-    if there := [path.name for path in chapters if (folder / path.name).exists()]:
-        raise ValueError(f"{folder} already holds {there[0]}: expected a folder without chapters")
+    if present := [path.name for path in chapters if (folder / path.name).exists()]:
+        raise ValueError(f"{folder} already holds {present[0]}: expected a folder without chapters")
     folder.mkdir(parents=True, exist_ok=True)
     for path in chapters:
         shutil.copyfile(path, folder / path.name)

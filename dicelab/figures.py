@@ -262,7 +262,7 @@ def differences(by_task: Mapping[str, Mapping[tuple[str, str], SearchEffect]], *
     labelled: set[str] = set()
     for row, effects in enumerate(by_task.values()):
         for place, ((arm, how), e) in enumerate(effects.items()):
-            at = row + (place - (len(effects) - 1) / 2) * 0.7 / len(effects)
+            y = row + (place - (len(effects) - 1) / 2) * 0.7 / len(effects)
             name = speed.ARMS[arm]
             color = "black" if how == "argmax" else style(name)["color"]
             label = f"{name}, {'at argmax' if how == 'argmax' else how}"
@@ -273,8 +273,8 @@ def differences(by_task: Mapping[str, Mapping[tuple[str, str], SearchEffect]], *
             }
             if "near 0" in name:
                 marks["markerfacecolor"] = "white"
-            ax.plot([e.low, e.high], [at, at], color=color, lw=1.2)
-            ax.plot(e.mean, at, ls="", label=None if label in labelled else label, **marks)
+            ax.plot([e.low, e.high], [y, y], color=color, lw=1.2)
+            ax.plot(e.mean, y, ls="", label=None if label in labelled else label, **marks)
             labelled.add(label)
     ax.axvline(0, color="0.4", lw=0.8)
     ax.grid(axis="y", visible=False)
@@ -308,9 +308,9 @@ def forest(groups: Mapping[str, Sequence[SearchEffect]], over: Pooled, *, ax: Ax
         row += 1.7
     means[row] = "over all", over.over_all
     color = style("dice")["color"]
-    for at, (_, mean) in means.items():
-        ax.plot([mean.low, mean.high], [at, at], color=color, lw=3)
-        ax.plot(mean.mean, at, "D", color=color, ms=6)
+    for y, (_, mean) in means.items():
+        ax.plot([mean.low, mean.high], [y, y], color=color, lw=3)
+        ax.plot(mean.mean, y, "D", color=color, ms=6)
     names = [*tasks.values(), *(name for name, _ in means.values())]
     ax.set_yticks([*tasks, *means], names, fontsize=8)
     for label in ax.get_yticklabels()[len(tasks) :]:
@@ -333,10 +333,10 @@ def by_stratum(groups: Mapping[str, Mapping[str, Estimate]], *, ax: Axes) -> Axe
     """
     for row, means in enumerate(groups.values()):
         for place, (name, mean) in enumerate(means.items()):
-            at = row + (place - (len(means) - 1) / 2) * 0.6 / len(means)
+            y = row + (place - (len(means) - 1) / 2) * 0.6 / len(means)
             color = style(name)["color"]
-            ax.plot([mean.low, mean.high], [at, at], color=color, lw=2)
-            ax.plot(mean.mean, at, "o", color=color, ms=5, label=None if row else name)
+            ax.plot([mean.low, mean.high], [y, y], color=color, lw=2)
+            ax.plot(mean.mean, y, "o", color=color, ms=5, label=None if row else name)
     ax.set_yticks(range(len(groups)), list(groups))
     _around_zero(ax)
     ax.set_ylim(len(groups) - 0.5, -0.5)

@@ -83,14 +83,14 @@ def keep(
     return page
 
 
-def describe(page: Mapping[str, Any], of: str) -> None:
+def describe(page: Mapping[str, Any], run: str) -> None:
     """Print a run's settings, and where it ran and how long.
 
     Args:
         page: A kept page.
-        of: The run, a key of its ``"measured"``.
+        run: The run, a key of its ``"measured"``.
     """
-    settings, measured = page["parameters"], page["measured"][of]
+    settings, measured = page["parameters"], page["measured"][run]
     print(
         f"{settings['epochs']} passes, batches of {settings['batch_size']}, learning rate",
         f"{settings['learning_rate']:g}; {measured['seconds']:.0f} s on {measured['device']}",

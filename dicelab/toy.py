@@ -206,9 +206,9 @@ def f1_score(predicted: Tensor, targets: Tensor) -> float:
         F1 in [0, 1]; 0 where there is no true positive, also when nothing is predicted.
     """
     positive, gold = predicted.bool(), targets.bool()
-    both = int((positive & gold).sum())
+    true_positive = int((positive & gold).sum())
     total = int(positive.sum()) + int(gold.sum())
-    return 2 * both / total if both else 0.0
+    return 2 * true_positive / total if true_positive else 0.0
 
 
 def best_threshold(scores: Tensor, targets: Tensor) -> tuple[float, float]:

@@ -33,7 +33,7 @@ def of_tags(corpus: DatasetDict, *, by_word: bool) -> dict[str, Scores]:
     if by_word:
         predicted = tags_by_dictionary(train, test)
     else:
-        predicted = entities_by_dictionary(train, test, other=commonest, longest=LONGEST)
+        predicted = entities_by_dictionary(train, test, default=commonest, longest=LONGEST)
     most = [[commonest] * len(tokens) for tokens in test["tokens"]]
     return {"majority": score(test["tags"], most), "dictionary": score(test["tags"], predicted)}
 
@@ -61,8 +61,8 @@ def of_labels(corpus: DatasetDict) -> dict[str, Scores]:
 
 
 def _overlap(split: Any) -> np.ndarray:
-    both = zip(split["sentence1"], split["sentence2"], strict=True)
-    sets = [(set(a.lower().split()), set(b.lower().split())) for a, b in both]
+    pairs = zip(split["sentence1"], split["sentence2"], strict=True)
+    sets = [(set(a.lower().split()), set(b.lower().split())) for a, b in pairs]
     return np.array([len(a & b) / max(1, len(a | b)) for a, b in sets])
 
 

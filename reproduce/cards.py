@@ -39,12 +39,12 @@ def cards(count: int | None = None, environment: Mapping[str, str] | None = None
     if listed is None:
         import torch  # takes seconds, and a list makes it needless
 
-        there = [str(number) for number in range(torch.cuda.device_count())]
+        available = [str(number) for number in range(torch.cuda.device_count())]
     else:
-        there = [name.strip() for name in listed.split(",") if name.strip() not in ("", "-1")]
-    if count is not None and count > len(there):
-        raise CardError(f"GPUS={count}: expected at most {len(there)}, the GPUs that are here")
-    return there if count is None else there[:count]
+        available = [name.strip() for name in listed.split(",") if name.strip() not in ("", "-1")]
+    if count is not None and count > len(available):
+        raise CardError(f"GPUS={count}: expected at most {len(available)}, the GPUs that are here")
+    return available if count is None else available[:count]
 
 
 def driver() -> str:
@@ -68,8 +68,8 @@ def why_none() -> str:
             "older than that CUDA (13 needs at least 580, 12 at least 525) makes torch see no GPU: "
             "renew it, or install torch built for an older CUDA, see pytorch.org/get-started"
         )
-    there = f"NVIDIA's driver here is {driver()}" if driver() else "no driver of NVIDIA answers"
-    return f"torch sees no GPU here; {there}, and {built}"
+    nvidia = f"NVIDIA's driver here is {driver()}" if driver() else "no driver of NVIDIA answers"
+    return f"torch sees no GPU here; {nvidia}, and {built}"
 
 
 def take(names: Sequence[str]) -> str:

@@ -41,7 +41,7 @@ class Comparison:
         corpus: what is trained on, a name of `dicelab.corpora`.
         backbone: the model without the loss, as printed; empty in Table 10.
         system: one of `reproduce.systems.SYSTEMS`.
-        encoder: of the paper's rows, by its name on the hub.
+        encoder: the encoder of the paper's rows, by its name on the hub.
         losses: the losses that are trained.
         settings: parameters of its runs, from its profile.
         habits: what the paper's scripts do beyond the text, see `reproduce.scripts`.

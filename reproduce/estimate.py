@@ -134,8 +134,8 @@ def assumed(shape: Shape) -> float:
 
 def minutes(job: grid.Job, *, search: bool = False) -> int:
     """The minutes to ask of a cluster for a job, or for its search: thrice what is assumed."""
-    one = replace(job, parameters={**job.parameters, "rates": []})
-    hours = cost([one], assumed).hours * (len(job.parameters["rates"]) / 2 if search else 1)
+    one_run = replace(job, parameters={**job.parameters, "rates": []})
+    hours = cost([one_run], assumed).hours * (len(job.parameters["rates"]) / 2 if search else 1)
     return max(60, round(3 * 60 * hours))
 
 

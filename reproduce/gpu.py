@@ -78,14 +78,15 @@ def smoke(args: argparse.Namespace) -> dict[str, Any]:
             jobs = (job.parameters for job in grid.jobs(table, "smoke"))
             job = next(j for j in jobs if j["system"] == system)
             job = {**job, "loss": loss, "loss_options": {}}
-            here = systems.run({**job, "device": "cpu", "precision": "fp32"})
+            cpu = systems.run({**job, "device": "cpu", "precision": "fp32"})
+            cpu_loss = cpu["history"][-1]["validation_loss"]
             row = {"corpus": job["corpus"], "system": system, "loss": loss}
             for precision in ("fp32", "auto"):
-                there = systems.run({**job, "device": args.device, "precision": precision})
-                measured, last = there["measured"], there["history"][-1]["validation_loss"]
+                record = systems.run({**job, "device": args.device, "precision": precision})
+                measured, last = record["measured"], record["history"][-1]["validation_loss"]
                 row |= {
                     f"validation loss, {precision}": last,
-                    f"minus the CPU's, {precision}": last - here["history"][-1]["validation_loss"],
+                    f"minus the CPU's, {precision}": last - cpu_loss,
                     f"seconds, {precision}": measured["seconds"],
                     f"peak memory, MB, {precision}": measured["peak_memory_bytes"] / 1e6,
                 }
@@ -133,19 +134,19 @@ def step(args: argparse.Namespace) -> dict[str, Any]:
             logits = model(input_ids=ids).logits
         return loss(logits.flatten(0, 1), target)
 
-    def train(of: Callable[..., torch.Tensor], loss: Callable[..., torch.Tensor]) -> None:
-        of(loss).backward()
+    def train(run: Callable[..., torch.Tensor], loss: Callable[..., torch.Tensor]) -> None:
+        run(loss).backward()
         optimizer.step()
         optimizer.zero_grad()
 
     rows: list[dict[str, Any]] = []
     for name, loss in _timed(args.device).items():
-        work: dict[str, Any] = {"train": train, "of": forward, "loss": loss}
-        taken = _milliseconds("train(of, loss)", work, args.seconds)
+        work: dict[str, Any] = {"train": train, "run": forward, "loss": loss}
+        taken = _milliseconds("train(run, loss)", work, args.seconds)
         rows.append({"loss": name, "milliseconds": taken})
         if args.compile and name in COMPILED_STEPS:
-            work["of"] = torch.compile(forward)
-            compiled = _milliseconds("train(of, loss)", work, args.seconds)
+            work["run"] = torch.compile(forward)
+            compiled = _milliseconds("train(run, loss)", work, args.seconds)
             rows[-1]["milliseconds, compiled"] = compiled
     for row in rows:
         row["more than cross entropy"] = row["milliseconds"] - rows[0]["milliseconds"]
@@ -195,8 +196,9 @@ def batch(args: argparse.Namespace) -> dict[str, Any]:
     jobs = grid.only(grid.jobs(7, "paper"), ["mrpc"], ["ce", "dsc"])
     if grid.missing(jobs, data):
         return {"left out": f"MRPC is not in {data}; DICEBOOK_DATA names another folder"}
+    bert_jobs = [job.parameters for job in jobs if job.parameters["backbone"] == "BERT"]
     rows: list[dict[str, Any]] = []
-    for job in (j.parameters for j in jobs if j.parameters["backbone"] == "BERT"):
+    for job in bert_jobs:
         whole: list[float] = []
         rows_a_step = job["batch_size"] * job.get("gradient_accumulation", 1)
         for part in (rows_a_step, PART):
@@ -240,30 +242,31 @@ def batch(args: argparse.Namespace) -> dict[str, Any]:
             )
     most = max(row["from the whole, most"] for row in rows)
     ended = "well" if most < CLOSE else "badly"
-    return {"ended": ended, "allowed": CLOSE, "precision": job["precision"], "rows": rows}
+    precision = bert_jobs[0]["precision"]
+    return {"ended": ended, "allowed": CLOSE, "precision": precision, "rows": rows}
 
 
 def table(args: argparse.Namespace) -> dict[str, Any]:
     """A table of the profile laptop, as `make reproduce` makes it."""
     tables = [args.table] if args.table else TABLES
     data = data_folder()
-    there = [n for n in tables if not grid.missing(grid.jobs(n, args.profile), data)]
-    if not there:
+    available = [n for n in tables if not grid.missing(grid.jobs(n, args.profile), data)]
+    if not available:
         return {
             "left out": f"the corpora of Tables {', '.join(map(str, tables))} are not in {data}"
         }
     out = args.out / "tables"
     command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "reproduce" / "Snakefile"]
     command += ["--cores", str(os.cpu_count() or 1), "--keep-going", "--rerun-incomplete"]
-    command += ["--config", f"table={there[0]}", f"profile={args.profile}", f"out={out}"]
+    command += ["--config", f"table={available[0]}", f"profile={args.profile}", f"out={out}"]
     command += ["gpus=0"] if args.device == "cpu" else []
     subprocess.run(list(map(str, command)), check=True)
-    records = runs.read_records(out / f"table{there[0]}.jsonl")
+    records = runs.read_records(out / f"table{available[0]}.jsonl")
     devices = sorted({record["measured"]["device"] for record in records})
     seconds = sum(record["measured"]["seconds"] for record in records)
-    made = str(out / f"table{there[0]}.md")
+    made = str(out / f"table{available[0]}.md")
     return {
-        "table": there[0],
+        "table": available[0],
         "runs": len(records),
         "on": devices,
         "seconds": seconds,

@@ -68,7 +68,7 @@ def comparisons(
     return tuple(
         trained
         for comparison in of_table(table)
-        for trained in PROFILES[profile].of(comparison, corpora)
+        for trained in PROFILES[profile].select(comparison, corpora)
     )
 
 
@@ -178,10 +178,10 @@ def only(
         )
     selected = list(table_jobs)
     for what, names in (("corpus", corpora), ("loss", losses)):
-        there = list(dict.fromkeys(job.parameters[what] for job in table_jobs))
-        if unknown := [name for name in names if name not in there]:
+        known = list(dict.fromkeys(job.parameters[what] for job in table_jobs))
+        if unknown := [name for name in names if name not in known]:
             many = {"corpus": "corpora", "loss": "losses"}[what]
-            raise GridError(f"expected {many} of {', '.join(there)}; got {', '.join(unknown)}")
+            raise GridError(f"expected {many} of {', '.join(known)}; got {', '.join(unknown)}")
         selected = [job for job in selected if not names or job.parameters[what] in names]
     return selected
 
@@ -202,10 +202,10 @@ def runnable(
     """
     table_jobs = only(table_jobs, corpora, losses)
     absent = missing(table_jobs, data)
-    there = [job for job in table_jobs if job.parameters["corpus"] not in absent]
-    if not there:
+    available = [job for job in table_jobs if job.parameters["corpus"] not in absent]
+    if not available:
         raise GridError(
             f"none of the table's corpora is in {data}. Under which licence they are, and the "
             f"commands that get them or say which files they need:\n{how_to_get(absent, data)}"
         )
-    return there
+    return available

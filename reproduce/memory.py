@@ -61,7 +61,7 @@ def gigabytes(
         size: the encoder's.
         rows: whose activations are held at a time.
         length: sub-words of a row.
-        recompute: of a layer only its input is held, and the rest computed again.
+        recompute: whether only the input of a layer is held, and the rest computed again.
         half: activations of 16 bits, else of 32.
 
     Source:

@@ -191,12 +191,12 @@ class Profile:
     """A way to run the paper's comparisons.
 
     Attributes:
-        of: from a comparison and the corpora that were asked for by name to the comparisons as
+        select: from a comparison and the corpora that were asked for by name to the comparisons as
             they are trained; none where one cannot be.
         seeds: how many.
     """
 
-    of: Callable[[Comparison, Collection[str]], list[Comparison]]
+    select: Callable[[Comparison, Collection[str]], list[Comparison]]
     seeds: int
 
 

@@ -119,18 +119,18 @@ def script_of(corpus: str, system: str, backbone: str, loss: str) -> tuple[Scrip
     """
     if system == "tagger":
         return None, "none was released for a tagger"
-    theirs = LOSSES[loss]
+    script_loss = LOSSES[loss]
     made_of = "qqp" if corpus.startswith("qqp_") else corpus
-    tried = [(made_of, theirs), *((made_of, other) for other in NEAREST[theirs])]
+    tried = [(made_of, script_loss), *((made_of, nearest) for nearest in NEAREST[script_loss])]
     if corpus == "squad20":  # of its own there is the one of cross entropy
-        tried.insert(1, ("squad11", theirs))
+        tried.insert(1, ("squad11", script_loss))
     script = next((scripts()[key] for key in tried if key in scripts()), None)
     if script is None:
         return None, "none was released for this corpus"
     notes = []
     if script.corpus != corpus:
         notes.append(f"it is of {script.corpus}")
-    if script.loss != theirs:
+    if script.loss != script_loss:
         notes.append(f"none was released for {loss}, it is that of {script.loss}")
     elif loss == "dl":
         notes.append("without its exponent")

@@ -51,7 +51,7 @@ def table_of(records: Sequence[Record], number: int) -> pd.DataFrame:
         encoding loses something, what a perfect model would reach.
     """
     metric, title = metric_of(number), TITLES[metric_of(number)]
-    of = {(*system_of(record), runs.loss_label(record)): record for record in records}
+    record_of = {(*system_of(record), runs.loss_label(record)): record for record in records}
     works = above_floors(records, number)
     every = {name: scores(records, number, metric=name) for name in COLUMNS[number]}
     tuned = scores(records, number, "test_tuned")
@@ -61,12 +61,12 @@ def table_of(records: Sequence[Record], number: int) -> pd.DataFrame:
         for system, label, summary in (
             (s, *item) for s, losses in systems for item in losses.items()
         ):
-            row = grid.printed(of[*system, label]["parameters"])
-            one = len(summary.scores) == 1
+            row = grid.printed(record_of[*system, label]["parameters"])
+            one_seed = len(summary.scores) == 1
             cells = {
                 "corpus": corpus,
                 "model": _model(*system[1:]),
-                "loss": loss_in_words(of[*system, label]),
+                "loss": loss_in_words(record_of[*system, label]),
                 "seeds": str(len(summary.scores)),
             }
             for name in COLUMNS[number][:-1]:
@@ -77,7 +77,7 @@ def table_of(records: Sequence[Record], number: int) -> pd.DataFrame:
                 cells["conlleval F1"] = f"{over.mean.mean:.2f}"
             cells["minus ce"] = summary.gain.text(2) if summary.gain else ""
             base = every[metric][system].get("ce")
-            if one and label != "ce" and base and set(base.scores) == set(summary.scores):
+            if one_seed and label != "ce" and base and set(base.scores) == set(summary.scores):
                 cells["minus ce"] = f"{summary.mean.mean - base.mean.mean:z.2f} (one seed)"
             cells["p"] = "" if summary.p_value is None else f"{summary.p_value:.3f}"
             if best := tuned[system]:
@@ -109,7 +109,7 @@ def above_floors(records: Sequence[Record], number: int) -> set[tuple[str, str, 
         number: the table.
     """
     metric = metric_of(number)
-    there, below = set(), set()
+    names, below = set(), set()
     for record in records:
         metrics = record["metrics"]
         floor = max((metrics[name][metric] for name in FLOORS if name in metrics), default=-MARGIN)
@@ -117,10 +117,10 @@ def above_floors(records: Sequence[Record], number: int) -> set[tuple[str, str, 
             metrics[split].get(metric, 0) for split in ("test", "test_tuned") if split in metrics
         ]
         name = (*system_of(record), runs.loss_label(record))
-        there.add(name)
+        names.add(name)
         if max(reached) < floor + MARGIN:
             below.add(name)
-    return there - below
+    return names - below
 
 
 def rows_above_floors(frame: pd.DataFrame) -> pd.DataFrame:

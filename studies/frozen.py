@@ -75,8 +75,8 @@ def _run(by_word: bool, items: list[Any]) -> np.ndarray:
     model.eval()
     features: list[Any] = [None] * len(items)
     order = sorted(range(len(items)), key=lambda i: len(items[i]))
-    for at in tqdm(range(0, len(order), BATCH), mininterval=10):
-        chosen = order[at : at + BATCH]
+    for start in tqdm(range(0, len(order), BATCH), mininterval=10):
+        chosen = order[start : start + BATCH]
         batch = tokenizer(
             [items[i] for i in chosen],
             is_split_into_words=by_word,

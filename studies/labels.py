@@ -187,10 +187,10 @@ def decided(logits: np.ndarray, way: str, tuned_on: tuple[np.ndarray, np.ndarray
 
 def scored(gold: np.ndarray, hard: np.ndarray) -> dict[str, float]:
     """Micro and macro F1 in percent."""
-    right, both = (gold * hard).sum(0), gold.sum(0) + hard.sum(0)
+    right, total = (gold * hard).sum(0), gold.sum(0) + hard.sum(0)
     return {
-        "micro": 200 * float(right.sum() / max(1, both.sum())),
-        "macro": 100 * float(np.mean(2 * right / np.maximum(both, 1))),
+        "micro": 200 * float(right.sum() / max(1, total.sum())),
+        "macro": 100 * float(np.mean(2 * right / np.maximum(total, 1))),
     }
 
 
@@ -330,6 +330,8 @@ def over_comments(
     The remedies are run again: a record holds no decision. The differences are those of every
     remedy from ``bce_prior`` decided alike, and those of ``CONTRASTS``.
     """
+    data = corpus(encoder)
+    gold = data.gold[data.pool :].numpy()  # of the test comments
     by_term: dict[tuple[Term, str], tuple[float, np.ndarray]] = {}
     for arm in arms:
         by_way: dict[tuple[str, str], list[np.ndarray]] = {}
@@ -338,10 +340,9 @@ def over_comments(
             for way in WAYS:
                 for metric, (_, _, predicted) in searched.best(way).items():
                     by_way.setdefault((way, metric), []).append(predicted)
-        gold = searched.gold["test"]
         for (way, metric), hard in by_way.items():
             stacked = np.stack(hard)
-            mean = float(np.mean([scored(gold, one)[metric] for one in hard]))
+            mean = float(np.mean([scored(gold, predicted)[metric] for predicted in hard]))
             scores = resampled(stacked & (gold == 1), stacked, gold, metric, resamples)
             by_term[(arm, way), metric] = mean, scores
         print(f"{arm}: {draws} draws", flush=True)

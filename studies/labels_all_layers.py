@@ -53,7 +53,7 @@ def batches(rows: np.ndarray, seed: int) -> Iterator[np.ndarray]:
         order = rng.permutation(rows)
         for chunk in np.array_split(order, max(1, len(order) // (20 * BATCH))):
             alike = chunk[np.argsort([len(texts()[i]["input_ids"]) for i in chunk], kind="stable")]
-            parts = [alike[at : at + BATCH] for at in range(0, len(alike), BATCH)]
+            parts = [alike[start : start + BATCH] for start in range(0, len(alike), BATCH)]
             yield from (parts[i] for i in rng.permutation(len(parts)))
 
 
@@ -62,7 +62,7 @@ def logits_of(model: Any, read: Any, rows: np.ndarray) -> np.ndarray:
     """Logits ``[len(rows), C]``, float32."""
     model.eval()
     order = np.argsort([len(texts()[i]["input_ids"]) for i in rows], kind="stable")
-    chunks = [read(rows[order[at : at + 128]]) for at in range(0, len(rows), 128)]
+    chunks = [read(rows[order[start : start + 128]]) for start in range(0, len(rows), 128)]
     logits = np.empty((len(rows), model.config.num_labels), np.float32)
     logits[order] = torch.cat(chunks).numpy()
     return logits
@@ -80,17 +80,17 @@ def train(arm: str, rows: np.ndarray, gold: Tensor, names: Sequence[str], seed: 
     order = list(batches(rows, seed))
     warm = WARM_UP * len(order)
 
-    def read(some: np.ndarray) -> Tensor:
+    def read(batch: np.ndarray) -> Tensor:
         with torch.autocast("cpu", torch.bfloat16):
-            return model(**pad(tokenizer, [texts()[i] for i in some])).logits.float()
+            return model(**pad(tokenizer, [texts()[i] for i in batch])).logits.float()
 
     scheduler = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda at: min((at + 1) / warm, (len(order) - at) / (len(order) - warm))
+        optimizer, lambda step: min((step + 1) / warm, (len(order) - step) / (len(order) - warm))
     )
     model.train()
-    for some in order:
+    for batch in order:
         optimizer.zero_grad()
-        labels.ARMS[arm].loss(read(some)[None], gold[some], value, prior).sum().backward()
+        labels.ARMS[arm].loss(read(batch)[None], gold[batch], value, prior).sum().backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         scheduler.step()

@@ -94,9 +94,9 @@ class Data(NamedTuple):
         """All spans of some sentences, in words of the whole corpus."""
         lengths = self.first[sentences + 1] - self.first[sentences]
         shift = np.repeat(self.first[sentences] - np.cumsum(lengths) + lengths, lengths)
-        at = torch.from_numpy(shift + np.arange(lengths.sum()))
-        start, width = self.start[at], self.width[at]
-        gold = F.one_hot(self.gold[at], len(self.types) + 1)[:, :-1].float()
+        index = torch.from_numpy(shift + np.arange(lengths.sum()))
+        start, width = self.start[index], self.width[index]
+        gold = F.one_hot(self.gold[index], len(self.types) + 1)[:, :-1].float()
         number = torch.from_numpy(np.repeat(np.arange(len(sentences)), lengths))
         missed = int(self.missed[sentences].sum())
         return Spans(start, start + width, width, gold, missed, number)
@@ -120,9 +120,9 @@ def corpus(name: str) -> Data:
         kinds = np.full(len(i), len(types))
         entities = spans_of(row.tags)
         for span in entities:
-            at = place.get((span.start, span.end - span.start - 1))
-            if at is not None and span.type in types:
-                kinds[at] = types.index(span.type)
+            index = place.get((span.start, span.end - span.start - 1))
+            if index is not None and span.type in types:
+                kinds[index] = types.index(span.type)
         start.append(first + i)
         width.append(k)
         gold.append(kinds)
@@ -194,9 +194,9 @@ def _logits(state: Sequence[Tensor], features: Tensor, spans: Spans, mask: Any =
     """Logits ``[K, S, T]``: a word is projected once, a span is a sum."""
     start, end, bias, width, out, shift = state
     words, place = torch.unique(torch.cat([spans.start, spans.end]), return_inverse=True)
-    at, to = place.split(len(spans.start))
+    starts, ends = place.split(len(spans.start))
     x = features[words]
-    hidden = (x @ start)[:, at] + (x @ end)[:, to] + width[:, spans.width] + bias
+    hidden = (x @ start)[:, starts] + (x @ end)[:, ends] + width[:, spans.width] + bias
     return (F.relu(hidden) * mask) @ out + shift
 
 
@@ -227,9 +227,9 @@ def decode(logits: np.ndarray, spans: Spans) -> Decoding:
         if not taken[start[i] : end[i] + 1].any():
             taken[start[i] : end[i] + 1] = True
             chosen.append(i)
-    at = np.array(chosen, dtype=int)
-    right = spans.gold.numpy()[at, kind[at]] > 0
-    return Decoding(best[at], right, spans.sentence.numpy()[at], gold)
+    index = np.array(chosen, dtype=int)
+    right = spans.gold.numpy()[index, kind[index]] > 0
+    return Decoding(best[index], right, spans.sentence.numpy()[index], gold)
 
 
 def f1(decoding: Decoding, threshold: float) -> float:
@@ -263,8 +263,8 @@ def run(name: str, arm: str, number: int) -> dict[str, Any]:
 
     @cache
     def logits(part: str, step: int, trial: int) -> np.ndarray:
-        one = [p[trial : trial + 1] for p in states[step]]
-        values: np.ndarray = _logits(one, data.features, spans[part])[0].numpy()
+        trial_state = [p[trial : trial + 1] for p in states[step]]
+        values: np.ndarray = _logits(trial_state, data.features, spans[part])[0].numpy()
         return values
 
     def threshold(way: str, part: str, place: tuple[int, int]) -> float:

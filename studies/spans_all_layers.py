@@ -72,8 +72,8 @@ def batches(lengths: np.ndarray, seed: int) -> Iterator[np.ndarray]:
     """Rows of one batch after another, without end, for each of which lengths are alike.
 
     Args:
-        lengths: of the rows, ``[N]``; at least ``BATCH`` of them.
-        seed: of the order.
+        lengths: lengths of the rows, ``[N]``; at least ``BATCH`` of them.
+        seed: seed of the order.
     """
     rng = np.random.default_rng(seed)
     while True:
@@ -89,7 +89,7 @@ def loss_of(arm: str, logits: Tensor, labels: Tensor, prior: Tensor) -> Tensor:
     Args:
         arm: one of ``ARMS``.
         logits: ``[B, W, K, T]``.
-        labels: of the same shape; 1, 0, or -100 for what does not count.
+        labels: labels of the same shape; 1, 0, or -100 for what does not count.
         prior: log-odds of the types, ``[T]``.
     """
     inside = labels[..., 0] >= 0

@@ -98,7 +98,7 @@ def draw(intervals: list[Gain], colours: tuple[str, str, str], out: Path) -> Non
     figure, ax = plt.subplots(figsize=(6.8, 5.2))
     wheres = list(dict.fromkeys(g.where for g in intervals))
     for g in intervals:
-        arms = [other.arm for other in intervals if other.where == g.where]
+        arms = [gain.arm for gain in intervals if gain.where == g.where]
         row = wheres.index(g.where) + 0.2 * (arms.index(g.arm) - (len(arms) - 1) / 2)
         colour = ink if g.arm == "ce" else style(g.arm)["color"]
         if g.mean < EDGES[0]:

@@ -115,10 +115,11 @@ def check_not_edited(script: Path) -> None:
     if not notebook.exists() or notebook.stat().st_mtime <= script.stat().st_mtime:
         return
     if texts(nbformat.read(notebook, as_version=4)) != texts(jupytext.read(script)):
-        ours, theirs = (os.path.relpath(path) for path in (notebook, script))
+        notebook_path, script_path = (os.path.relpath(path) for path in (notebook, script))
         raise ChapterError(
-            f"{ours} was edited after {theirs}, and executing would lose its edits. Take them into "
-            f"the script:\n  jupytext --sync {ours}\nor drop them: --force"
+            f"{notebook_path} was edited after {script_path}, and executing would lose its "
+            f"edits. Take them into the script:\n  jupytext --sync {notebook_path}\n"
+            "or drop them: --force"
         )
 
 
@@ -215,10 +216,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--force", action="store_true", help="overwrite an edited notebook")
     options = parser.parse_args(arguments)
     out = options.out.resolve()
-    there = sorted(path.stem for path in NOTEBOOKS.glob("[0-9][0-9]_*.py"))
+    chapters = sorted(path.stem for path in NOTEBOOKS.glob("[0-9][0-9]_*.py"))
     names = [Path(name).stem for name in options.names]
-    if unknown := sorted(set(names) - set(there)):
-        parser.error(f"no chapter {', '.join(unknown)}; there are: {', '.join(there)}")
+    if unknown := sorted(set(names) - set(chapters)):
+        parser.error(f"no chapter {', '.join(unknown)}; there are: {', '.join(chapters)}")
     for name, setting in QUIET.items():
         os.environ.setdefault(name, setting)
 

@@ -51,12 +51,12 @@ def of_words(inputs: Inputs) -> tuple[Linear, np.ndarray, Problem, np.ndarray, A
     splits = problem.data.splits
     rows = np.random.default_rng(0).permutation(len(splits["train"]))
     lengths = np.array([len(splits["train"][int(i)]["tokens"]) for i in rows])
-    some = splits["train"].select(rows[np.cumsum(lengths) <= MOST_WORDS].tolist())
-    words, held = some["tokens"][:], splits["validation"]
+    sample = splits["train"].select(rows[np.cumsum(lengths) <= MOST_WORDS].tolist())
+    words, held = sample["tokens"][:], splits["validation"]
     frozen = States.of_encoder(inputs.encoder, inputs.tokenizer, inputs.max_length, "cpu")
     plain = frozen.plain(words)
     frozen.fit(plain)
-    gold = problem.gold(some)
+    gold = problem.gold(sample)
     model = Linear([frozen], *trained(problem, frozen.scaled(plain), gold, PENALTY, None))
     scores = problem.with_starts(model.logits(held["tokens"][:]), held["tokens"][:])
     return model, problem.tuned(scores, held), problem, scores, held

@@ -105,17 +105,17 @@ def draw(path: Path) -> None:
     axis.axis("off")
     figure.canvas.draw()
     for room, (_, imports) in house.items():
-        implied = {low for other in imports for low in below(house, other)}
-        for other in sorted(imports - implied):
+        implied = {low for imported in imports for low in below(house, imported)}
+        for imported in sorted(imports - implied):
             axis.annotate(
                 "",
-                xy=boxes[other].get_position(),
+                xy=boxes[imported].get_position(),
                 xytext=boxes[room].get_position(),
                 arrowprops={
                     "arrowstyle": "-|>",
                     "color": "#555555",
                     "patchA": boxes[room].get_bbox_patch(),
-                    "patchB": boxes[other].get_bbox_patch(),
+                    "patchB": boxes[imported].get_bbox_patch(),
                     "shrinkA": 1,
                     "shrinkB": 2,
                 },
@@ -137,7 +137,7 @@ def draw(path: Path) -> None:
 def below(house: dict[str, Room], room: str) -> set[str]:
     """All that a room imports, and what that imports."""
     imports = house[room][1]
-    return imports.union(*(below(house, other) for other in imports))
+    return imports.union(*(below(house, imported) for imported in imports))
 
 
 LEGEND = {"dicebook": "losses", "dicelab": "fit", "data_scripts": "data_scripts"}

@@ -34,16 +34,18 @@ def written(notebook: NotebookNode) -> str:
 
 def main(arguments: list[str]) -> int:
     """The command line; with ``--check``, 1 where a script is not in this form."""
-    check, other = "--check" in arguments, []
+    check, outdated = "--check" in arguments, []
     for script in sorted(NOTEBOOKS.glob("[0-9][0-9]_*.py")):
         text = written(jupytext.read(script))
         if text != script.read_text(encoding="utf-8"):
-            other.append(script.name)
+            outdated.append(script.name)
             if not check:
                 script.write_text(text, encoding="utf-8")
-    if check and other:
-        print(f"not as Jupytext writes them: {', '.join(other)}; run: make format", file=sys.stderr)
-    return 1 if check and other else 0
+    if check and outdated:
+        print(
+            f"not as Jupytext writes them: {', '.join(outdated)}; run: make format", file=sys.stderr
+        )
+    return 1 if check and outdated else 0
 
 
 if __name__ == "__main__":

@@ -42,6 +42,6 @@ class Draw:
         """Return the items in a random order (Fisher and Yates)."""
         result = list(items)
         for last in range(len(result) - 1, 0, -1):
-            other = self.below(last + 1)
-            result[last], result[other] = result[other], result[last]
+            index = self.below(last + 1)
+            result[last], result[index] = result[index], result[last]
         return result

@@ -387,32 +387,38 @@ def _counted(
     labels: bool = False,
 ) -> tuple[Tensor | None, Tensor | None]:
     """Weights and what mask and weights drop, both flat, or None."""
-    dropped = None
-    for name, values in (("mask", mask), ("sample_weight", sample_weight)):
-        if values is None:
-            continue
-        if labels and isinstance(values, Tensor) and values.shape == shape[:-1]:
-            values = values.unsqueeze(-1).expand(shape)
-        if not isinstance(values, Tensor) or values.shape != shape:  # never broadcast
-            got = list(values.shape) if isinstance(values, Tensor) else type(values).__name__
-            raise ValueError(
-                f"{name} must be a tensor of the examples' shape {list(shape)}; got {got}"
-            )
-        values = values.reshape(-1)
-        if name == "mask":
-            if values.dtype != torch.bool and _readable(values):
-                wrong = values[(values != 0) & (values != 1)]
-                if wrong.numel():
-                    raise ValueError(
-                        f"mask must hold 0 and 1, or False and True; got {wrong[0].item():g}. "
-                        "Weights of examples are sample_weight=..."
-                    )
-        elif _readable(values) and not bool(((values >= 0) & values.isfinite()).all()):
-            raise ValueError(f"sample_weight must hold finite numbers of at least 0; got {values}")
-        zero = ~values if values.dtype == torch.bool else values == 0
-        dropped = zero if dropped is None else dropped | zero
-        weight = values
-    return (None if sample_weight is None else weight), dropped
+    weight: Tensor | None = None
+    dropped: Tensor | None = None
+    if mask is not None:
+        mask = _flat("mask", mask, shape, labels)
+        if mask.dtype != torch.bool and _readable(mask):
+            wrong = mask[(mask != 0) & (mask != 1)]
+            if wrong.numel():
+                raise ValueError(
+                    f"mask must hold 0 and 1, or False and True; got {wrong[0].item():g}. "
+                    "Weights of examples are sample_weight=..."
+                )
+        dropped = _is_zero(mask)
+    if sample_weight is not None:
+        weight = _flat("sample_weight", sample_weight, shape, labels)
+        if _readable(weight) and not bool(((weight >= 0) & weight.isfinite()).all()):
+            raise ValueError(f"sample_weight must hold finite numbers of at least 0; got {weight}")
+        dropped = _is_zero(weight) if dropped is None else dropped | _is_zero(weight)
+    return weight, dropped
+
+
+def _flat(name: str, values: Tensor, shape: torch.Size, labels: bool) -> Tensor:
+    """A mask or weights of the examples' shape, flat; with ``labels`` one value a row is enough."""
+    if labels and isinstance(values, Tensor) and values.shape == shape[:-1]:
+        values = values.unsqueeze(-1).expand(shape)
+    if not isinstance(values, Tensor) or values.shape != shape:  # never broadcast
+        got = list(values.shape) if isinstance(values, Tensor) else type(values).__name__
+        raise ValueError(f"{name} must be a tensor of the examples' shape {list(shape)}; got {got}")
+    return values.reshape(-1)
+
+
+def _is_zero(values: Tensor) -> Tensor:
+    return ~values if values.dtype == torch.bool else values == 0
 
 
 def _without(weight: Tensor | None, dropped: Tensor | None, like: Tensor) -> Tensor | None:

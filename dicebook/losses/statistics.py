@@ -75,7 +75,7 @@ class DiceStatistics:
         if not isinstance(other, DiceStatistics):
             return NotImplemented
         pairs = zip(self._numbers(), other._numbers(), strict=True)
-        return DiceStatistics(*(mine + theirs for mine, theirs in pairs))
+        return DiceStatistics(*(a + b for a, b in pairs))
 
     def __radd__(self, other: object) -> DiceStatistics:
         """Lets the builtin ``sum`` start from 0."""
@@ -90,8 +90,8 @@ class DiceStatistics:
         if self.unsure is not None:
             raise ValueError("soft scores need statistics of squared=False; got squares")
         overlap, predicted, actual = (number.detach() for number in self._numbers())
-        of = {"precision": predicted, "recall": actual, "f1": (predicted + actual) / 2}
-        return {name: overlap / below.where(below > 0, 1.0) for name, below in of.items()}
+        totals = {"precision": predicted, "recall": actual, "f1": (predicted + actual) / 2}
+        return {name: overlap / total.where(total > 0, 1.0) for name, total in totals.items()}
 
     def stack(self) -> Tensor:
         """The sums as one tensor, ``[3, C]`` (with ``unsure`` ``[4, C]``)."""

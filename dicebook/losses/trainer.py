@@ -370,5 +370,5 @@ def _logits(outputs: Any, labels: Tensor) -> Tensor:
     else:
         logits = outputs["logits"] if isinstance(outputs, dict) else outputs.logits
     # One logit an example, of a head with num_labels=1.
-    one = logits.ndim == labels.ndim + 1 and logits.shape[-1] == 1
-    return logits.squeeze(-1) if one else logits
+    one_logit = logits.ndim == labels.ndim + 1 and logits.shape[-1] == 1
+    return logits.squeeze(-1) if one_logit else logits

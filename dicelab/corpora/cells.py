@@ -42,7 +42,7 @@ class Table:
 
     Attributes:
         path: its file, for messages.
-        names: of the columns; ``"1"``, ``"2"``, ... where there is no header.
+        names: names of the columns; ``"1"``, ``"2"``, ... where there is no header.
         rows: the line of each row, from 1, and its values.
         bad: what was wrong with other rows, as messages with file and line.
         form: what was decided about the file: encoding, form, header.

@@ -79,10 +79,10 @@ def numbered(
         labels = ["0", "1"]
     unseen: set[str] = set()
     for name, part in rows.items():
-        other = Counter(row["label"] for row in part if row["label"] not in labels)
-        if other:
-            note_unseen(name, other, "row", notes)
-        unseen |= set(other)
+        unseen_counts = Counter(row["label"] for row in part if row["label"] not in labels)
+        if unseen_counts:
+            note_unseen(name, unseen_counts, "row", notes)
+        unseen |= set(unseen_counts)
     index = {label: number for number, label in enumerate([*labels, *sorted(unseen)])}
     for row in (row for part in rows.values() for row in part):
         row["label"] = index[row["label"]]

@@ -39,11 +39,11 @@ class Asked:
     Attributes:
         task: ``"tagging"``, ``"sentences"``, ``"pairs"`` or ``"labels"``.
         text: the column of the text, or of the tokens.
-        text2: of a pair's second text.
-        label: of the label or the tags; several by commas are yes or no each.
-        label_separator: between several labels in one cell.
-        encoding: of the file.
-        delimiter: between columns.
+        text2: the column of a pair's second text.
+        label: the column of the label or the tags; several by commas are yes or no each.
+        label_separator: the sign between several labels in one cell.
+        encoding: encoding of the file.
+        delimiter: delimiter between columns.
         header: whether the first line names the columns.
         skip_bad: leave rows out that cannot be read.
     """
@@ -94,27 +94,27 @@ def choose(table: Table, asked: Asked, *, labelled: bool = True) -> Columns:
     """
     notes: list[str] = []
     names = {name.lower(): name for name in reversed(table.names)}
-    some = replace(table, rows=table.rows[:LOOK])
+    sample = replace(table, rows=table.rows[:LOOK])
     labels = [asked_for(table, n, "--label") for n in asked.label.split(",")] if asked.label else []
     texts = [
-        asked_for(table, one, option)
-        for one, option in ((asked.text, "--text"), (asked.text2, "--text2"))
-        if one is not None
+        asked_for(table, column, option)
+        for column, option in ((asked.text, "--text"), (asked.text2, "--text2"))
+        if column is not None
     ]
     free = [name for name in table.names if name and name not in texts and name not in labels]
     if labelled and not labels:
         by_name = [names[alias] for alias in LABELS if alias in names and names[alias] in free]
         scored = not by_name or by_name[0].lower() == "genre"
-        if scored and (quantity := _quantity(some, free)):
+        if scored and (quantity := _quantity(sample, free)):
             raise CorpusError(
                 f"{table.path}: expected classes, got numbers with fractions in column "
                 f"{quantity!r}; make classes of them, such as low and high, or say another label "
                 "with --label"
             )
         # A column called label whose values are all different is an id.
-        by_name = [n for n in by_name if _recur(some, n)] or by_name
-        few = _few_values(some, free)
-        several = _yes_or_no_columns(some, free) if not by_name else []
+        by_name = [n for n in by_name if _recur(sample, n)] or by_name
+        few = _few_values(sample, free)
+        several = _yes_or_no_columns(sample, free) if not by_name else []
         # A column of other classes beside those of yes and no is as good a label.
         several = several if set(few) <= set(several) else []
         labels = by_name[:1] or several or (few if len(few) == 1 else [])
@@ -128,7 +128,7 @@ def choose(table: Table, asked: Asked, *, labelled: bool = True) -> Columns:
             )
     if asked.text is None:
         free = [n for n in table.names if n not in labels and n not in texts]
-        texts = [*_texts_by_name(free, asked.task), *texts][:2] or _long_columns(some, free)
+        texts = [*_texts_by_name(free, asked.task), *texts][:2] or _long_columns(sample, free)
         if asked.task in ("sentences", "labels") and len(texts) > 1:
             texts = []
         if texts:
@@ -136,7 +136,7 @@ def choose(table: Table, asked: Asked, *, labelled: bool = True) -> Columns:
             columns = "columns" if len(texts) > 1 else "column"
             notes.append(f"The text is {columns} {listing} (--text).")
     if labelled and len(table.names) == 1 and len(texts) + len(labels) < 2:
-        first = short(_values(some, table.names[0])[0], 60) if table.rows else "none"
+        first = short(_values(sample, table.names[0])[0], 60) if table.rows else "none"
         way = "; put a tab between them, or say with --delimiter what stands between"
         raise CorpusError(
             f"{table.path}: expected a text and a label in each row, got one column: {first!r}"
@@ -275,11 +275,11 @@ def by_split(table: Table) -> tuple[dict[str, Table], str]:
                 bad.append(f"{table.path}:{line}: expected a split in column {name!r}, got none")
                 continue
             parts.setdefault(kind, []).append((line, row[:place] + row[place + 1 :]))
-        of = {
+        tables = {
             kind: replace(table, names=names, rows=rows, bad=bad if kind == "train" else [])
             for kind, rows in parts.items()
         }
-        return of, name
+        return tables, name
     return {"train": table}, ""
 
 
@@ -329,7 +329,7 @@ def label_reader(table: Table, columns: Columns, asked: Asked) -> tuple[Reader, 
                 cell = [part for part in cell.split(sign) if part.strip()] if sign else [cell]
             if cell is None or (cell != [] and not isinstance(cell, list)):
                 cell = [label_of(table, line, cell, name)]
-            return list(dict.fromkeys(label_of(table, line, one, name) for one in cell))
+            return list(dict.fromkeys(label_of(table, line, label, name) for label in cell))
 
         return of_list, []
     return _one_label(cells, name)
@@ -344,7 +344,7 @@ def positions(cells: Sequence[Any], name: str) -> list[str]:
     width = {len(cell) if type(cell) is list else 0 for cell in held}
     if len(width) != 1 or min(width) < 2:
         return []
-    flat = {plain(str(one)).lower() for cell in held for one in cell}
+    flat = {plain(str(bit)).lower() for cell in held for bit in cell}
     if not flat <= {*_BITS} or len(flat) < 2:
         return []
     return [f"{name}_{n + 1}" for n in range(min(width))]
@@ -357,10 +357,10 @@ def places_of(table: Table, line: int, value: Any, names: Sequence[str]) -> list
         CorpusError: the cell is no list of as many 0 and 1.
     """
     cell = parsed(value)
-    bits = [plain(str(one)).lower() for one in cell] if type(cell) is list else []
+    bits = [plain(str(bit)).lower() for bit in cell] if type(cell) is list else []
     if len(bits) != len(names) or not set(bits) <= {*_BITS}:
         raise table.error(line, f"expected {len(names)} times 0 or 1, got {short(str(cell))}")
-    return [name for name, one in zip(names, bits, strict=True) if one in ("1", "true")]
+    return [name for name, bit in zip(names, bits, strict=True) if bit in ("1", "true")]
 
 
 def _one_label(cells: list[Any], name: str) -> tuple[Reader, list[str]]:
@@ -374,12 +374,12 @@ def _one_label(cells: list[Any], name: str) -> tuple[Reader, list[str]]:
     spellings: dict[str, Counter[str]] = {}
     for text in texts:
         spellings.setdefault(text.casefold(), Counter())[text] += 1
-    usual = {key: of.most_common(1)[0][0] for key, of in spellings.items()}
+    usual = {key: counts.most_common(1)[0][0] for key, counts in spellings.items()}
     notes = [
-        f"The labels {', '.join(map(repr, sorted(of)))} differ in case alone: all are read as "
+        f"The labels {', '.join(map(repr, sorted(counts)))} differ in case alone: all are read as "
         f"{usual[key]!r}."
-        for key, of in spellings.items()
-        if len(of) > 1
+        for key, counts in spellings.items()
+        if len(counts) > 1
     ]
 
     def of_one(table: Table, line: int, values: list[Any]) -> str:
@@ -431,7 +431,7 @@ def separator_of(cells: Iterable[Any], *, sure: bool = False) -> str | None:
     """The sign between several labels in one cell; None where each cell holds one label.
 
     Args:
-        cells: of the label's column.
+        cells: cells of the label's column.
         sure: whether cells are known to hold several labels, so that there may be as many
             different cells as labels.
     """
@@ -469,7 +469,7 @@ def parsed(value: Any) -> Any:
                 inner = text[1:-1].split()
                 # As pandas writes an array of numpy: [1 0 0].
                 if text[0] == "[" and len(inner) > 1 and all(map(is_number, inner)):
-                    value = [float(one) for one in inner]
+                    value = [float(number) for number in inner]
     if isinstance(value, dict) and list(value) == ["choices"]:
         value = value["choices"]
     if isinstance(value, set | frozenset | tuple):

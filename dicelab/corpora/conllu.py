@@ -41,7 +41,7 @@ def read_conllu(
     if column not in _COLUMNS:
         raise CorpusError(f"column: expected upos or xpos, got {column!r}")
     repairs = Counter() if repairs is None else repairs
-    at = _COLUMNS[column]
+    tag_column = _COLUMNS[column]
     sentences: list[list[str]] = []
     tagged: list[list[str]] = []
     words: list[str] = []
@@ -63,7 +63,7 @@ def read_conllu(
                 path, number, f"expected 10 tab-separated columns, got {len(fields)}: {line[:60]!r}"
             )
         if fields[0] == str(len(words) + 1):
-            form, tag = fields[1].strip(" "), fields[at].strip(" ")
+            form, tag = fields[1].strip(" "), fields[tag_column].strip(" ")
             if not form or not tag or tag == "_":
                 missing = "a form" if not form else f"a tag in the column {column}"
                 raise CorpusError.at(path, number, f"expected {missing}, got {line[:60]!r}")

@@ -76,10 +76,10 @@ def read_pairs(
     for line, fields in table.rows:
         # Objects of one file may have their own names for one thing.
         held = ([fields[place] for place in several] for several in places)
-        first, second, label = (next((v for v in of if v is not None), None) for of in held)
+        first, second, label = (next((v for v in values if v is not None), None) for values in held)
         pair = [
-            text_of(table, line, of, name, empty=isinstance(of, str))
-            for of, name in ((first, "sentence1"), (second, "sentence2"))
+            text_of(table, line, sentence, name, empty=isinstance(sentence, str))
+            for sentence, name in ((first, "sentence1"), (second, "sentence2"))
         ]
         if not all(sentence.strip() for sentence in pair):
             if not (lenient or table.objects):
@@ -111,7 +111,7 @@ def _places(table: Table) -> list[list[int]]:
     lacking = [column for column, present in places.items() if not present]
     if lacking:
         head = table.names if table.header or not table.rows else map(str, table.rows[0][1])
-        accepted = "; ".join(f"{name} (or {', '.join(of[1:])})" for name, of in PAIRS.items())
+        accepted = "; ".join(f"{name} (or {', '.join(names[1:])})" for name, names in PAIRS.items())
         raise table.error(
             table.first,
             f"expected a header with {accepted}; got {short(', '.join(head))}"

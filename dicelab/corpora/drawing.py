@@ -71,7 +71,7 @@ def draw(
     by_split = {
         n: [m for number in numbers for m in members[number]] for n, numbers in drawn.items()
     }
-    by_split["train"] = [m for n, of in enumerate(members) if n not in taken for m in of]
+    by_split["train"] = [m for n, group in enumerate(members) if n not in taken for m in group]
     splits = {n: [train[i] for i in sorted(numbers)] for n, numbers in by_split.items()}
     splits |= {split: part for split, part in rows.items() if split != "train"}
     for split in missing:
@@ -100,5 +100,5 @@ def _rarest(part: list[Row], outside: str | None) -> list[Any]:
         return row["label"] if isinstance(row["label"], list) else [row["label"]]
 
     of_rows = [kinds(row) for row in part]
-    counts = Counter(kind for of in of_rows for kind in of)
-    return [min(of, key=lambda kind: counts[kind], default="") for of in of_rows]
+    counts = Counter(kind for row_kinds in of_rows for kind in row_kinds)
+    return [min(row_kinds, key=lambda kind: counts[kind], default="") for row_kinds in of_rows]

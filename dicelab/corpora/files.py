@@ -35,9 +35,9 @@ class Contents:
 
     Attributes:
         task: ``"tagging"``, ``"sentences"``, ``"pairs"`` or ``"labels"``.
-        rows: of ``"train"``, and maybe ``"validation"`` and ``"test"``: ``tokens`` and ``tags``; or
-            ``sentence`` (``sentence1`` and ``sentence2``) and ``label``, a name, of the task labels
-            a list of names.
+        rows: rows of ``"train"``, and maybe ``"validation"`` and ``"test"``: ``tokens`` and
+            ``tags``; or ``sentence`` (``sentence1`` and ``sentence2``) and ``label``, a name, of
+            the task labels a list of names.
         columns: how a new table is read: ``text``, ``text2``, ``label``.
         notes: what was decided, in sentences.
         preview: how each file was read, and the first rows as they were understood.
@@ -66,7 +66,7 @@ def read_source(path: Path, asked: Asked) -> Contents:
         parts = _saved(path)
     else:
         parts = shapes.read_text_folders(path, asked)
-        parts = parts or {n: _table(of, asked) for n, of in split_files(path, notes).items()}
+        parts = parts or {n: _table(file, asked) for n, file in split_files(path, notes).items()}
     return of_tables(parts, asked, notes)
 
 
@@ -200,7 +200,7 @@ def _tagged(
         _say_bad(name, table.bad, asked, notes)
         if not table.rows:
             raise CorpusError(f"{table.path}: expected tagged sentences, got none")
-        rows[name] = [{"tokens": of[0], "tags": of[1]} for _, of in table.rows]
+        rows[name] = [{"tokens": cells[0], "tags": cells[1]} for _, cells in table.rows]
     notes.append("The task is tagging: " + ("a tag a word." if form[0] != "spans" else "spans."))
     preview = [
         f"Row {n}: {short(' '.join(row['tokens']))} → {short(' '.join(row['tags']))}"
@@ -239,9 +239,9 @@ def _labelled(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Conten
                 # In JSON an empty half of a pair, as QQP has some, is no slip of the pen.
                 row: dict[str, Any] = {
                     new: text_of(
-                        table, line, of, old, empty=table.objects and of == "" and len(texts) > 1
+                        table, line, raw, old, empty=table.objects and raw == "" and len(texts) > 1
                     )
-                    for new, of, old in zip(texts, picked, columns.texts, strict=False)
+                    for new, raw, old in zip(texts, picked, columns.texts, strict=False)
                 }
                 row["label"] = read_label(table, line, picked[len(texts) :])
             except CorpusError as error:
@@ -325,10 +325,10 @@ def _task_of(
             f"{columns.labels[0]!r}: is it the label? (--label)"
         )
     for name in ("validation", "test"):
-        other = {row["label"] for row in rows.get(name, [])} - set(known)
-        if len(other) == 1 and all(row["label"] in other for row in rows[name]):
+        unknown = {row["label"] for row in rows.get(name, [])} - set(known)
+        if len(unknown) == 1 and all(row["label"] in unknown for row in rows[name]):
             notes.append(
-                f"Every row of {name} is labelled {other.pop()!r}, which train lacks: as in GLUE "
+                f"Every row of {name} is labelled {unknown.pop()!r}, which train lacks: as in GLUE "
                 "it stands for no label, so that it is left out."
             )
             del rows[name]

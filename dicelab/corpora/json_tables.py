@@ -87,7 +87,7 @@ def _inner(whole: dict[str, Any]) -> list[Any] | None:
     if values and all(type(v) is dict for v in values) and len({tuple(v) for v in values}) == 1:
         keys = list(values[0])
         if all(key.isdigit() for key in keys):
-            return [{name: of[key] for name, of in whole.items()} for key in keys]
+            return [{name: column[key] for name, column in whole.items()} for key in keys]
         return values
     if len(lists) == len(whole) > 1 and len({len(v) for v in values}) == 1:
         return [dict(zip(whole, row, strict=True)) for row in zip(*values, strict=True)]

@@ -86,8 +86,8 @@ def data_folder() -> Path:
     """Where the registered corpora are looked for; see ``root`` of :func:`load`."""
     if "DICEBOOK_DATA" in os.environ:
         return Path(os.environ["DICEBOOK_DATA"])
-    here, above = Path("data"), Path("../data")
-    return above if above.is_dir() and not here.is_dir() else here
+    local, parent = Path("data"), Path("../data")
+    return parent if parent.is_dir() and not local.is_dir() else local
 
 
 def read_file(path: str | PathLike[str], *, task: str) -> Dataset:

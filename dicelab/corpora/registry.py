@@ -106,8 +106,8 @@ def _embedded() -> dict[str, Corpus]:
     }
     chinese = ("pos", "entities", "paraphrases")
     corpora = {}
-    for language, there in (("en", tuple(kinds)), ("zh", chinese)):
-        for kind in there:
+    for language, language_kinds in (("en", tuple(kinds)), ("zh", chinese)):
+        for kind in language_kinds:
             task, scorer = kinds[kind]
             name = f"embedded-{kind}-{language}"
             scorer = "seqeval" if name == "embedded-pos-zh" else scorer

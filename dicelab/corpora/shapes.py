@@ -197,8 +197,8 @@ def of_tagged(
 def of_fasttext(table: Table) -> Table:
     """Lines that begin with ``__label__NAME`` as a text and its labels."""
     lines = [" ".join(map(str, row)) for _, row in table.rows]
-    some = [line for line in lines[:LOOK] if line.strip()]
-    if table.header or not some or not all(line.startswith("__label__") for line in some):
+    sample = [line for line in lines[:LOOK] if line.strip()]
+    if table.header or not sample or not all(line.startswith("__label__") for line in sample):
         return table
     rows: list[tuple[int, list[Any]]] = []
     for (number, _), line in zip(table.rows, lines, strict=True):
@@ -215,7 +215,7 @@ def _lists_alike(rows: list[tuple[int, list[Any]]]) -> list[tuple[int, list[Any]
     """Rows of a text and its label; where one has several labels, all have lists of them."""
     if not any(type(label) is list for _, (_, label) in rows):
         return rows
-    return [(n, [text, [of] if type(of) is str else of]) for n, (text, of) in rows]
+    return [(n, [text, [label] if type(label) is str else label]) for n, (text, label) in rows]
 
 
 def _studio(table: Table) -> Table:
@@ -294,23 +294,23 @@ def tagging_form(table: Table, asked: Asked) -> tuple[str, list[str]] | None:
         return "tagged", ["tokens", "tags"]
     if asked.task not in (None, "tagging"):
         return None
-    some = replace(table, rows=table.rows[:LOOK])
-    cells = {name: [parsed(v) for v in some.column(name)] for name in table.names}
-    lists = [n for n, of in cells.items() if _are(of, lambda v: type(v) is list)]
+    sample = replace(table, rows=table.rows[:LOOK])
+    cells = {name: [parsed(v) for v in sample.column(name)] for name in table.names}
+    lists = [n for n, values in cells.items() if _are(values, lambda v: type(v) is list)]
     strings = [n for n in lists if any(cells[n])]
     tokens = [n for n in strings if _are(cells[n], lambda v: all(type(t) is str for t in v))]
     tokens = _first(tokens, TOKENS, asked.text)
     for name in _first([n for n in lists if n not in tokens[:1]], _TAGS, asked.label):
-        both = zip(cells[tokens[0]], cells[name], strict=True) if tokens else ()
+        pairs = zip(cells[tokens[0]], cells[name], strict=True) if tokens else ()
         alike = [
             len(a) == len(b) and not isinstance((b or [""])[0], dict | list)
-            for a, b in both
+            for a, b in pairs
             if type(a) is list and type(b) is list
         ]
         if sum(alike) > 0.9 * len(table.rows[:LOOK]):
             return "lists", [tokens[0], name]
     for name in _first(lists, _SPANS, asked.label):
-        kinds = [_span(one) for value in cells[name] if type(value) is list for one in value]
+        kinds = [_span(entry) for value in cells[name] if type(value) is list for entry in value]
         if kinds and all(kind is not None for kind in kinds):
             texts = [n for n in table.names if _are(cells[n], lambda v: type(v) is str)]
             if tokens and name != tokens[0]:
@@ -318,21 +318,21 @@ def tagging_form(table: Table, asked: Asked) -> tuple[str, list[str]] | None:
             texts = _first(texts, TEXTS, asked.text)
             if texts:
                 return "spans", [texts[0], name]
-        lacking = [one for value in cells[name] if type(value) is list for one in value]
-        if lacking and name.lower() in _SPANS[2:] and all(type(one) is dict for one in lacking):
+        lacking = [entry for value in cells[name] if type(value) is list for entry in value]
+        if lacking and name.lower() in _SPANS[2:] and all(type(entry) is dict for entry in lacking):
             raise CorpusError(
                 f"{table.path}: expected spans with a start, an end and a label in column "
                 f"{name!r}, got {short(str(lacking[0]))}; add where each begins and ends in the "
                 "text, counted in characters from 0"
             )
-    as_dict = [n for n, of in cells.items() if _are(of, lambda v: type(v) is dict)]
+    as_dict = [n for n, values in cells.items() if _are(values, lambda v: type(v) is dict)]
     for name in as_dict:  # spaCy: a text and {"entities": [[0, 4, "PER"]]}
         if all("entities" in v for v in cells[name] if v):
             texts = [n for n in table.names if _are(cells[n], lambda v: type(v) is str)]
             if texts:
                 return "spans", [texts[0], name]
     if asked.label is None or asked.task == "tagging":
-        return _strings(some, asked) or _token_rows(some, asked)
+        return _strings(sample, asked) or _token_rows(sample, asked)
     return None
 
 
@@ -365,8 +365,8 @@ def _strings(table: Table, asked: Asked) -> tuple[str, list[str]] | None:
         if len(flat) < 2 * len(table.rows) or not (by_name or looks_tagged(flat)):
             continue
         for tokens in _first([n for n in table.names if n != tags], TEXTS, asked.text):
-            both = zip(words[tokens], words[tags], strict=True)
-            if sum(len(a) == len(b) for a, b in both) > 0.9 * len(table.rows):
+            pairs = zip(words[tokens], words[tags], strict=True)
+            if sum(len(a) == len(b) for a, b in pairs) > 0.9 * len(table.rows):
                 return "strings", [tokens, tags]
     return None
 
@@ -396,14 +396,14 @@ def _token_rows(table: Table, asked: Asked) -> tuple[str, list[str]] | None:
     return "rows", [*numbers[:1], tokens[0], tags[0]]
 
 
-def _span(one: Any) -> tuple[int, int, str] | None:
+def _span(span: Any) -> tuple[int, int, str] | None:
     """Start, end and label of a span in any of the usual forms."""
-    if type(one) is list and len(one) == 3:
-        start, end, label = one
-    elif type(one) is dict:
-        start = one.get("start", one.get("start_offset"))
-        end = one.get("end", one.get("end_offset"))
-        label = one.get("label", one.get("labels", one.get("entity_group", one.get("type"))))
+    if type(span) is list and len(span) == 3:
+        start, end, label = span
+    elif type(span) is dict:
+        start = span.get("start", span.get("start_offset"))
+        end = span.get("end", span.get("end_offset"))
+        label = span.get("label", span.get("labels", span.get("entity_group", span.get("type"))))
         label = label[0] if type(label) is list and len(label) == 1 else label
     else:
         return None
@@ -452,7 +452,7 @@ def as_tagged(table: Table, form: tuple[str, list[str]]) -> Table:
     scheme = scheme_of(tagged)
     if scheme != "plain":
         tagged = [to_iob2(tags) for tags in tagged]
-    rows = [(n, [of[0], tags]) for (n, of), tags in zip(rows, tagged, strict=True)]
+    rows = [(n, [cells[0], tags]) for (n, cells), tags in zip(rows, tagged, strict=True)]
     remarks = [f"{n} {note}" for note, n in notes.items()] + [respelling] * bool(respelling)
     how = {
         "lists": f"lists of tokens ({names[0]!r}) and tags ({names[-1]!r})",
@@ -479,10 +479,10 @@ def _tagged_row(
         raise table.error(line, f"expected lists of tokens and of tags, got {short(repr(values))}")
     if kind == "words":
         tags = ["O"] * len(first)
-        for one in second:
-            start, end, label = _span(one) or (0, -1, "")
+        for entry in second:
+            start, end, label = _span(entry) or (0, -1, "")
             if not 0 <= start <= end < len(first):
-                raise table.error(line, f"expected a span of its {len(first)} tokens, got {one}")
+                raise table.error(line, f"expected a span of its {len(first)} tokens, got {entry}")
             if any(tag != "O" for tag in tags[start : end + 1]):
                 notes["spans that overlap another one are left out"] += 1
                 continue
@@ -505,13 +505,13 @@ def _of_spans(
         got = short(repr([text, marked]))
         raise table.error(line, f"expected a text and its spans, got {got}")
     spans = []
-    for one in marked or []:
-        start, end, label = _span(one) or (0, 0, "")
+    for entry in marked or []:
+        start, end, label = _span(entry) or (0, 0, "")
         inner = text[start:end] if 0 <= start < end <= len(text) else ""
         if not inner.strip():
             raise table.error(
                 line,
-                f"expected spans of start, end and label within the text, got {short(str(one))}",
+                f"expected spans of start, end and label within the text, got {short(str(entry))}",
             )
         start += len(inner) - len(inner.lstrip())
         spans.append((start, start + len(inner.strip()), label))

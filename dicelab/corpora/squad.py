@@ -48,9 +48,9 @@ def _whole(value: Any) -> Any:
 def _listed(value: Any) -> Any:
     """Answers as ``datasets`` has them, an object of lists, as a list of objects."""
     if isinstance(value, dict) and {"text", "answer_start"} <= set(value):
-        both = value["text"], value["answer_start"]
-        if all(isinstance(of, list) for of in both) and len(both[0]) == len(both[1]):
-            return [{"text": t, "answer_start": s} for t, s in zip(*both, strict=True)]
+        texts, starts = value["text"], value["answer_start"]
+        if isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts):
+            return [{"text": t, "answer_start": s} for t, s in zip(texts, starts, strict=True)]
     return value
 
 
@@ -125,9 +125,9 @@ def align(context: str, text: str, start: int) -> tuple[int, str]:
             return start, ""
         left = context.rfind(text, 0, start + len(text))
         right = context.find(text, start)
-        near = [at for at in (left, right) if at >= 0 and abs(at - start) <= MAX_SHIFT]
+        near = [place for place in (left, right) if place >= 0 and abs(place - start) <= MAX_SHIFT]
         if near:
-            return min(near, key=lambda at: abs(at - start)), SHIFTED
+            return min(near, key=lambda place: abs(place - start)), SHIFTED
     first = context.find(text)
     if first >= 0 and context.find(text, first + 1) < 0:
         return first, LOCATED

@@ -41,8 +41,8 @@ def read_table(
 
     Args:
         path: the file.
-        encoding: of its text; None finds out.
-        delimiter: between columns; None finds out.
+        encoding: encoding of its text; None finds out.
+        delimiter: delimiter between columns; None finds out.
         header: whether the first line names the columns; None finds out.
         quoting: whether double quotes enclose fields; None finds out.
         header_names: names that are looked for; they tell that the first line is a header.
@@ -121,10 +121,10 @@ def of_dataset(name: str, rows: Any, form: str = "") -> Table:
         feature = getattr(feature, "feature", feature)
         classes[n] = getattr(feature, "names", None)
 
-    def named(value: Any, of: Sequence[str] | None) -> Any:
-        if of and type(value) is list:
-            return [named(one, of) for one in value]
-        return of[value] if of and type(value) is int and value >= 0 else value
+    def named(value: Any, class_names: Sequence[str] | None) -> Any:
+        if class_names and type(value) is list:
+            return [named(item, class_names) for item in value]
+        return class_names[value] if class_names and type(value) is int and value >= 0 else value
 
     columns = [[named(value, classes[n]) for value in rows[n][:]] for n in names]
     table = [(n, list(row)) for n, row in enumerate(zip(*columns, strict=True), 1)]

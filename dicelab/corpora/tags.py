@@ -41,8 +41,9 @@ UNTYPED = "ENTITY"
 def looks_tagged(tags: Iterable[str]) -> bool:
     """Whether a column is of tags: O among others, or prefixes as of IOB2 and its kin."""
     distinct = {tag.strip() for tag in tags}
-    some = [tag for tag in distinct if _PREFIX.fullmatch(tag) or _SUFFIX.fullmatch(tag)]
-    return (bool(distinct & {"O", "o"}) and len(distinct) < 1000) or len(some) > 0.5 * len(distinct)
+    entity_tags = [tag for tag in distinct if _PREFIX.fullmatch(tag) or _SUFFIX.fullmatch(tag)]
+    has_outside = bool(distinct & {"O", "o"}) and len(distinct) < 1000
+    return has_outside or len(entity_tags) > 0.5 * len(distinct)
 
 
 def respelt(sentences: Sequence[Sequence[str]]) -> tuple[list[list[str]], str]:
@@ -69,9 +70,9 @@ def respelt(sentences: Sequence[Sequence[str]]) -> tuple[list[list[str]], str]:
             continue
         parts = {tag: (match[prefix].upper(), match[4 - prefix]) for tag, match in matches.items()}
         if {letter for letter, _ in parts.values()} & set("BISU"):
-            known |= {tag: "-".join(both) for tag, both in parts.items()}
-            one = min(others)
-            note = f"tags of another spelling, such as {one!r}, read as {known[one]!r}"
+            known |= {tag: "-".join(pair) for tag, pair in parts.items()}
+            example = min(others)
+            note = f"tags of another spelling, such as {example!r}, read as {known[example]!r}"
             return [[known[tag] for tag in row] for row in sentences], note
     return as_is, ""
 

@@ -118,7 +118,7 @@ def _guess(data: bytes) -> str:
         return ""  # most likely UTF-8 with damage
     guesses = list(from_bytes(data[:200_000], cp_isolation=[*_OTHER, *_LATIN]))
     if guesses and guesses[0].encoding not in _LATIN:
-        others = [one for one in guesses[1:] if one.encoding not in _LATIN]
+        others = [guess for guess in guesses[1:] if guess.encoding not in _LATIN]
         alike = others and others[0].chaos - guesses[0].chaos < 0.02
         name = guesses[0].encoding
         if name == "gb18030" and _decodes(data, "euc_jp"):

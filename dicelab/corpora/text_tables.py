@@ -93,14 +93,14 @@ def _unquoted(line: str) -> str:
 
 def _sign(path: Path, lines: Sequence[str]) -> tuple[str | None, float]:
     """The delimiter, the sign that gives most rows the same count of columns, and their share."""
-    some = list(lines[:LOOK])
+    sample = list(lines[:LOOK])
     name = plain_name(path)
     best: tuple[float, ...] = (0.0,)
     delimiter, whole = None, 0.0
     for place, sign in enumerate(_SIGNS):
-        if sum(sign in line for line in some) < 0.5 * sum(bool(line.strip()) for line in some):
+        if sum(sign in line for line in sample) < 0.5 * sum(bool(line.strip()) for line in sample):
             continue
-        rows, bad, _ = _split(path, some, sign, None)
+        rows, bad, _ = _split(path, sample, sign, None)
         by_name = (name.endswith(".csv") and sign == ",") or (name.endswith(".tsv") and not place)
         if not rows:
             delimiter = sign if bad and by_name and delimiter is None else delimiter
@@ -110,8 +110,8 @@ def _sign(path: Path, lines: Sequence[str]) -> tuple[str | None, float]:
         if usual < 2:
             continue
         share = many / (len(rows) + len(bad))
-        signs = sum(line.count(sign) for line in some)
-        prose = sum(line.count(f"{sign} ") for line in some) > 0.5 * signs
+        signs = sum(line.count(sign) for line in sample)
+        prose = sum(line.count(f"{sign} ") for line in sample) > 0.5 * signs
         score = (round(share, 2), not prose, by_name, -place)
         if score > best:
             best, delimiter, whole = score, sign, share
@@ -221,32 +221,32 @@ def _is_header(
     lower = [name.lower() for name in head]
     if header_names & set(lower):
         return True
-    some = rows[:LOOK]
+    sample = rows[:LOOK]
     numbered = all(name == str(n) for n, name in enumerate(head if head[0] else head[1:]))
     known = {*TEXTS, *LABELS, *SPLIT_COLUMNS, "id", "idx", "index", "gold", "predicted"}
     known |= {name for pair in PAIRS for name in pair}
-    columns = [[row[i].strip() for row in some] for i in range(len(head))]
+    columns = [[row[i].strip() for row in sample] for i in range(len(head))]
     if len(head) == 1:
         # Several texts of one word would make any first line look odd.
         return lower[0] in known and lower[0] not in {v.lower() for v in columns[0]}
     if not head[0] and columns[0] and all(map(is_number, columns[0])):
         return True  # the index of pandas
-    if numbered and len(head) > 1 and not all(is_number(v) for of in columns for v in of[:20]):
+    if numbered and len(head) > 1 and not all(is_number(v) for c in columns for v in c[:20]):
         return True
     if any(is_number(name) or len(name) > 60 for name in head) or not any(head):
         return False
     words = [name.split() for name in head]
     votes = 0
-    for name, of, name_words in zip(head, columns, words, strict=True):
-        if not any(of):
+    for name, values, name_words in zip(head, columns, words, strict=True):
+        if not any(values):
             continue  # a comma at the end of each line
-        counts = Counter(of)
-        few = len(counts) <= max(2, len(of) // 3)
+        counts = Counter(values)
+        few = len(counts) <= max(2, len(values) // 3)
         if few and name in counts:
             return False  # its words are a value like others: a label, a tag
-        mean = sum(len(value.split()) for value in of) / len(of)
+        mean = sum(len(value.split()) for value in values) / len(values)
         if mean >= 3 and len(name_words) > max(3, 0.6 * mean):
             return False  # a text among texts
-        votes += all(map(is_number, of)) or (mean >= 3 and len(name_words) <= 3)
-        votes += few and len(of) > 9 and name not in counts
+        votes += all(map(is_number, values)) or (mean >= 3 and len(name_words) <= 3)
+        votes += few and len(values) > 9 and name not in counts
     return len({*lower} & known) > 0 or (votes > 0 and not by_name)

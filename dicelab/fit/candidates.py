@@ -167,8 +167,8 @@ def candidates(
     frozen.fit(plain)
     vectors, tested = frozen.scaled(plain), frozen(test)
     yield made("embeddings", pool, [frozen], vectors, tested)
-    both = joined([of_pool, vectors])
-    yield made("words+embeddings", pool, [words, frozen], both, joined([of_test, tested]))
+    all_vectors = joined([of_pool, vectors])
+    yield made("words+embeddings", pool, [words, frozen], all_vectors, joined([of_test, tested]))
 
 
 def taggers(
@@ -223,9 +223,9 @@ def taggers(
         bias = problem.tuned(scores, held)
         value = problem.value(scores, bias, held)
         in_labels = gold["validation"] < len(problem.labels)
-        both = joined([vectors["train"], vectors["validation"][in_labels]], rows=True)
+        fit_vectors = joined([vectors["train"], vectors["validation"][in_labels]], rows=True)
         right = np.concatenate([gold["train"], gold["validation"][in_labels]])
-        model = Linear(features, *trained(problem, both, right, PENALTY, None))
+        model = Linear(features, *trained(problem, fit_vectors, right, PENALTY, None))
         test, took = scored(model, "test"), time.monotonic() - started
         return Candidate(name, pool, scores, bias, value, test, setting, took, model)
 
@@ -234,29 +234,29 @@ def taggers(
     yield made("shapes", [shapes], vectors)
     states = States.of_encoder(inputs.encoder, inputs.tokenizer, inputs.max_length, device)
     if seconds is not None:
-        some = words["train"][:: max(1, len(words["train"]) // 64)]
-        each = _seconds_of(states, some, some[:1]) / len(some)
+        sample = words["train"][:: max(1, len(words["train"]) // 64)]
+        each = _seconds_of(states, sample, sample[:1]) / len(sample)
         if each * sum(map(len, words.values())) > seconds - (time.monotonic() - began):
             note("Frozen states of these words would take too long; give more --minutes for them.")
             return
     plain = {name: states.plain(sentences) for name, sentences in words.items()}
     states.fit(plain["train"])
-    both = {name: joined([vectors[name], states.scaled(plain[name])]) for name in words}
-    yield made("shapes+states", [shapes, states], both)
+    all_vectors = {name: joined([vectors[name], states.scaled(plain[name])]) for name in words}
+    yield made("shapes+states", [shapes, states], all_vectors)
 
 
 def _affordable(problem: Problem, frozen: Embeddings, test: Columns, seconds: float) -> int:
     """How many rows of the pool can be embedded, beside those of test, in so many seconds."""
     rows = problem.data.splits["train"]
     places = np.linspace(0, len(rows) - 1, min(192, len(rows))).astype(int)
-    some = columns_of(problem, rows.select(places))
-    each = _seconds_of(frozen, some, [column[:4] for column in some]) / len(places)
+    sample = columns_of(problem, rows.select(places))
+    each = _seconds_of(frozen, sample, [column[:4] for column in sample]) / len(places)
     return int(seconds / each) - len(test[0])
 
 
-def _seconds_of(frozen: Frozen, some: Any, few: Any) -> float:
+def _seconds_of(frozen: Frozen, sample: Any, few: Any) -> float:
     """How long a frozen encoder takes for some rows; the first call, for a few, sets things up."""
     frozen.plain(few)
     started = time.monotonic()
-    frozen.plain(some)
+    frozen.plain(sample)
     return time.monotonic() - started

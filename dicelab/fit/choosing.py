@@ -88,15 +88,16 @@ def preferred(counts: dict[str, list[Counts]], value: Value) -> str:
     the best by chance. The error is that of a bootstrap over runs and rows.
 
     Args:
-        counts: of each that may be kept, one for each run; those of ``MEAN`` may be missing.
+        counts: counts of each model that may be kept, one for each run; those of ``MEAN`` may be
+            missing.
         value: from summed counts to a score.
     """
     scores = {name: mean_score(of_name, value) for name, of_name in counts.items()}
     first = max(scores, key=lambda name: scores[name])
     if MEAN not in counts:
         return first
-    both = Counts.stack([Counts.stack(counts[name]) for name in (first, MEAN)])
-    drawn = two_way_bootstrap(both, value, (1, -1), resamples=RESAMPLES)
+    pair = Counts.stack([Counts.stack(counts[name]) for name in (first, MEAN)])
+    drawn = two_way_bootstrap(pair, value, (1, -1), resamples=RESAMPLES)
     return first if scores[first] - scores[MEAN] > drawn.std() else MEAN
 
 

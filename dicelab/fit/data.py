@@ -295,11 +295,11 @@ def _note_odd(data: Data, key: Callable[[dict[str, Any]], str]) -> None:
         data.notes.append(f"{twice} of {len(texts['train'])} rows of train are duplicates.")
     for first, second in (("train", "test"), ("train", "validation"), ("validation", "test")):
         known = set(texts[first])
-        both = sum(text in known for text in texts[second])
-        if both:
+        overlap = sum(text in known for text in texts[second])
+        if overlap:
             data.notes.append(
-                f"{both} of {len(texts[second])} rows of {second} also occur in {first}; scores on "
-                "them say little about new text."
+                f"{overlap} of {len(texts[second])} rows of {second} also occur in {first}; scores "
+                "on them say little about new text."
             )
     counts = class_counts(data)
     for name in SPLITS:

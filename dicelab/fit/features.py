@@ -156,15 +156,15 @@ class Frozen(abc.ABC):
         """
         order = np.argsort([len(row["input_ids"]) for row in rows], kind="stable")
         for first in range(0, len(order), BATCH):
-            some = order[first : first + BATCH]
+            batch = order[first : first + BATCH]
             (hidden,) = outputs_of(
                 self.model,
-                [rows[i] for i in some],
+                [rows[i] for i in batch],
                 lambda part: pad(self.tokenizer, part),
                 ["last_hidden_state"],
                 BATCH,
             )
-            yield from zip(some.tolist(), hidden, strict=True)
+            yield from zip(batch.tolist(), hidden, strict=True)
 
     def fit(self, plain: np.ndarray) -> None:
         """Take shift and scale from vectors of training rows."""

@@ -250,7 +250,9 @@ class Fit:
             result.mean = choosing.mean_of(self.problem, best, result.run, result.run_test)
         counts = choosing.counts_on_validation(self.problem, best, result.chosen, runs)
         value = self.problem.goal.value
-        result.compared = {name: choosing.mean_score(of, value) for name, of in counts.items()}
+        result.compared = {
+            name: choosing.mean_score(by_run, value) for name, by_run in counts.items()
+        }
         first = choosing.preferred(counts, value)
         result.winner = {best.name: best, choosing.MEAN: result.mean}.get(first)
         return result.model_name

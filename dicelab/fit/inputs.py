@@ -86,7 +86,7 @@ def _length(
         return min(options.max_length, limit)
     if task == "tagging":  # each word is to get a tag
         return min(LONGEST, limit)
-    some = texts[:: max(1, len(texts) // 2000)]
-    lengths = [len(ids) for ids in tokenizer(some)["input_ids"]]
+    sample = texts[:: max(1, len(texts) // 2000)]
+    lengths = [len(ids) for ids in tokenizer(sample)["input_ids"]]
     length = 8 * math.ceil((float(np.quantile(lengths, 0.99)) + 2) / 8)
     return int(min(max(16, length), LONGEST, limit))

@@ -169,12 +169,12 @@ def _arms(result: FitResult) -> str:
         }
         rows.append({**empty, **cells})
 
-    for key, of in result.without_arms().items():
-        if of is result.winner:
+    for key, candidate in result.without_arms().items():
+        if candidate is result.winner:
             chosen = len(rows)
-        argmax = result.score_of(result.counts_of(of, argmax=True))
-        tested = result.score_of(result.counts_of(of))
-        add(NAMES[key], validation=of.value, **{f"test {name}": tested, plainly: argmax})
+        argmax = result.score_of(result.counts_of(candidate, argmax=True))
+        tested = result.score_of(result.counts_of(candidate))
+        add(NAMES[key], validation=candidate.value, **{f"test {name}": tested, plainly: argmax})
     for arm, finals in result.arms.items():
         if result.winner is None and arm == result.chosen:
             chosen = len(rows)

@@ -240,12 +240,12 @@ def plan(
         curve: bool,
         arms: tuple[str, ...] = options.arms,
     ) -> Plan:
-        some = rates[:tried]
+        rate_grid = rates[:tried]
         finals = min(finals, len(arms))
         seeds = min(seeds or options.seeds, options.seeds)
         further = finals * (seeds - 1)
-        trained = len(arms) * len(some) + further + 0.75 * curve
-        runs = len(arms) * len(some) + further + 2 * curve
+        trained = len(arms) * len(rate_grid) + further + 0.75 * curve
+        runs = len(arms) * len(rate_grid) + further + 2 * curve
         tested = (finals * seeds + 2 * curve) * sizes["test"] * speed.row
         if options.steps is not None:
             epochs, rest = divmod(options.steps, a_pass)
@@ -262,7 +262,7 @@ def plan(
         cost = trained * (steps * speed.step + epochs * between) + tested + runs * between
         numbers = tuple(range(options.seed, options.seed + seeds))
         made = Plan(
-            arms, some, finals, numbers, curve, epochs, max_steps, steps, speed, cost, allowed
+            arms, rate_grid, finals, numbers, curve, epochs, max_steps, steps, speed, cost, allowed
         )
         # Of less than a pass, half of the rows would be half of the steps and nothing else.
         partial = curve and made.partial

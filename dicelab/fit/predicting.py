@@ -125,11 +125,11 @@ class Model:
 
     def logits(self, texts: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
         """The logits of texts or pairs, with the threshold in them. Shape ``[rows, labels]``."""
-        both = [list(texts)] if second is None else [list(texts), list(second)]
+        columns = [list(texts)] if second is None else [list(texts), list(second)]
         if self.linear is None:
-            return self._text_logits(both)
-        self.cut = self.linear.cut(both)
-        return self._with_linear(self.linear, both, self._text_logits)
+            return self._text_logits(columns)
+        self.cut = self.linear.cut(columns)
+        return self._with_linear(self.linear, columns, self._text_logits)
 
     def _text_logits(self, columns: Sequence[Sequence[str]]) -> np.ndarray:
         encoded = self.tokenizer(*columns, truncation=True)
@@ -180,7 +180,7 @@ class Model:
             read = [(0, len(words))]
             if len(lengths[number]) > limit:
                 read = windows(word_lengths(self.tokenizer, words), room)
-            pieces += [(number, *of) for of in zip(read, owned(read), strict=True)]
+            pieces += [(number, *ranges) for ranges in zip(read, owned(read), strict=True)]
         encoded = self.tokenizer(
             [list(sentences[n][start:stop]) for n, (start, stop), _ in pieces],
             is_split_into_words=True,
@@ -208,10 +208,10 @@ class Model:
         the least sure of them; of none, that of the surest of those that were not said. A text
         without a word has no label.
         """
-        both = [list(texts)] if second is None else [list(texts), list(second)]
-        logits = self.logits(*both)
+        columns = [list(texts)] if second is None else [list(texts), list(second)]
+        logits = self.logits(*columns)
         answers = []
-        for row, parts in zip(logits, zip(*both, strict=True), strict=True):
+        for row, parts in zip(logits, zip(*columns, strict=True), strict=True):
             p = self._probabilities(row)
             if not all(part.strip() for part in parts):
                 answers.append(("", float("nan")))
@@ -242,7 +242,7 @@ class Model:
         (outputs,) = outputs_of(
             self.model,
             [rows[i] for i in order],
-            lambda some: pad(self.tokenizer, some, padding_side=padding_side),
+            lambda batch: pad(self.tokenizer, batch, padding_side=padding_side),
             ["logits"],
             32,
         )
@@ -324,7 +324,7 @@ def predict(
         say(f"{model.cut} of {len(rows)} texts were cut at {limit} sub-words, as in training.")
     for row, (label, p) in zip(rows, answers, strict=True):
         writer.writerow(
-            [label, "" if math.isnan(p) else f"{p:.4f}", *(of.replace("\r", " ") for of in row)]
+            [label, "" if math.isnan(p) else f"{p:.4f}", *(text.replace("\r", " ") for text in row)]
         )
     return len(rows)
 
@@ -352,8 +352,8 @@ def _sentences(model: Model, path: Path, asked: Asked) -> tuple[list[list[str]],
     for n in table.names:
         cells = [parsed(value) for value in table.column(n)]
         usual = n.lower() in TOKENS if asked.text is None else n == asked.text
-        if usual and all(of is None or type(of) is list for of in cells) and any(cells):
-            return [list(map(str, of or [])) for of in cells], f"{table.form}, tokens in {n!r}"
+        if usual and all(cell is None or type(cell) is list for cell in cells) and any(cells):
+            return [list(map(str, cell or [])) for cell in cells], f"{table.form}, tokens in {n!r}"
     try:
         form = tagging_form(replace(table, rows=table.rows[:200]), asked)
     except CorpusError:  # spans without places, which are not needed here

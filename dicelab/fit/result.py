@@ -217,8 +217,8 @@ class FitResult:
         if not others or self.chosen is None:
             return None
         rival = "ce" if "ce" in others else max(others, key=lambda a: self.arms[a].validation)
-        ours, theirs = self.arms[self.chosen].counts, self.arms[rival].counts
-        return rival, difference(ours, theirs, self.problem.goal.plain)
+        chosen_counts, rival_counts = self.arms[self.chosen].counts, self.arms[rival].counts
+        return rival, difference(chosen_counts, rival_counts, self.problem.goal.plain)
 
     @property
     def _run(self) -> RunResult:

@@ -67,8 +67,8 @@ def _same(terms: list[str]) -> list[str]:
 def _terms(words: Sequence[str], place: int) -> list[str]:
     terms = []
     for offset in (-2, -1, 0, 1, 2):
-        there = 0 <= place + offset < len(words)
-        word = words[place + offset] if there else ""
+        in_sentence = 0 <= place + offset < len(words)
+        word = words[place + offset] if in_sentence else ""
         low = word.lower()
         terms.append(f"{offset} word {low}")
         if abs(offset) < 2:

@@ -47,17 +47,17 @@ def effect(
     Raises:
         ValueError: no draw has both remedies.
     """
-    of: dict[tuple[str, int], Any] = {
+    by_run: dict[tuple[str, int], Any] = {
         (r["parameters"]["loss"], r["parameters"]["seed"]): r["metrics"]
         for r in records
         if r["parameters"]["corpus"] == name
     }
-    seeds = sorted(s for name_of, s in of if name_of == arm[0] and (baseline[0], s) in of)
+    seeds = sorted(s for name_of, s in by_run if name_of == arm[0] and (baseline[0], s) in by_run)
     if not seeds:
         raise ValueError(f"{name}: expected draws with {arm[0]} and {baseline[0]}, got none")
     counts = Counts(
         *(
-            np.array([[part(of[loss, s], way) for s in seeds] for loss, way in (arm, baseline)])
+            np.array([[part(by_run[loss, s], way) for s in seeds] for loss, way in (arm, baseline)])
             for part in (
                 lambda metrics, way: metrics[way]["found"],
                 lambda metrics, way: metrics[way]["predicted"],
@@ -65,7 +65,7 @@ def effect(
             )
         )
     )  # [2, draws, blocks]
-    missed = np.array([of[arm[0], s]["missed"] for s in seeds])
+    missed = np.array([by_run[arm[0], s]["missed"] for s in seeds])
 
     def points(summed: Counts) -> np.ndarray:
         true_positive, predicted = summed.true_positive, summed.predicted

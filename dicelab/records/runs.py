@@ -350,11 +350,11 @@ def over_seeds(
     for label, seed in frame.loc[frame.duplicated(["loss", "seed"]), ["loss", "seed"]].values:
         raise ValueError(f"{label}: seed {seed} is recorded twice")
     by_loss = {str(label): of_loss for label, of_loss in frame.groupby("loss", sort=False)}
-    theirs = by_loss.get(baseline, frame[:0])
+    baseline_rows = by_loss.get(baseline, frame[:0])
     summaries = {}
-    for label, ours in by_loss.items():
-        scores = dict(zip(ours["seed"].tolist(), ours["score"].tolist(), strict=True))
-        pairs = ours.merge(theirs, on="seed").sort_values("seed")
+    for label, loss_rows in by_loss.items():
+        scores = dict(zip(loss_rows["seed"].tolist(), loss_rows["score"].tolist(), strict=True))
+        pairs = loss_rows.merge(baseline_rows, on="seed").sort_values("seed")
         gain = p_value = None
         if label != baseline and len(pairs) > 1:
             first, second = pairs["score_x"].tolist(), pairs["score_y"].tolist()

@@ -30,15 +30,15 @@ Decided = tuple[str, str]  # an arm and its way of deciding
 class Contrast(NamedTuple):
     """One arm and way of deciding minus another."""
 
-    one: Decided
-    other: Decided
+    first: Decided
+    second: Decided
 
     @property
     def name(self) -> str:
         """In words."""
-        (a, how), (b, other) = self.one, self.other
-        one, two = (IN_WORDS.get(arm, arm) for arm in (a, b))
-        text = f"{one}, {how} minus {other}" if a == b else f"{one} minus {two}, {how}"
+        (a, how), (b, second_how) = self.first, self.second
+        first, second = (IN_WORDS.get(arm, arm) for arm in (a, b))
+        text = f"{first}, {how} minus {second_how}" if a == b else f"{first} minus {second}, {how}"
         return text.replace("plug_in", "plug-in").replace("_", " ")
 
 
@@ -60,8 +60,8 @@ PRIMARY = Contrast(("dice", "tuned"), ("ce_start", "tuned"))
 AT_ARGMAX = Contrast(("dice", "argmax"), ("ce_start", "argmax"))
 PLUG_IN = Contrast(("ce_start", "plug_in"), ("ce_start", "tuned"))
 OTHERS = tuple(
-    Contrast((one, how), (other, how))
-    for one, other in (("wce", "ce_start"), ("logit_adjustment", "ce_start"), ("ce_start", "ce"))
+    Contrast((arm, how), (base, how))
+    for arm, base in (("wce", "ce_start"), ("logit_adjustment", "ce_start"), ("ce_start", "ce"))
     for how in ("tuned", "argmax")
 )
 
@@ -126,10 +126,10 @@ def effect(records: Sequence[Record], contrast: Contrast) -> SearchEffect | None
     whole = [s for s in sorted(a.keys() & b.keys()) if len(a[s].keys() & b[s].keys()) == most]
     if task is None or len(whole) < 2:
         return None
-    both = np.array(
+    blocks = np.array(
         [[[x[s][seed] for seed in sorted(x[s])] for s in whole] for x in (a, b)]
     )  # [2, searches, finals, 2, blocks]
-    true_positive, predicted = np.moveaxis(both, 3, 0)
+    true_positive, predicted = np.moveaxis(blocks, 3, 0)
     actual = np.broadcast_to(task["blocks"], predicted.shape)
     counts = Counts(true_positive, predicted, actual)
     scores = percent_f1(counts.sum(3))
@@ -363,8 +363,10 @@ def secondary(tasks: Mapping[str, Sequence[Record]]) -> dict[str, tuple[Estimate
             estimates[contrast.name] = pool(effects_of(tasks, contrast)).over_all
     except ValueError:
         return {}
-    adjusted = holm([one.p for one in estimates.values()])
-    return {name: (one, p) for (name, one), p in zip(estimates.items(), adjusted, strict=True)}
+    adjusted = holm([estimate.p for estimate in estimates.values()])
+    return {
+        name: (estimate, p) for (name, estimate), p in zip(estimates.items(), adjusted, strict=True)
+    }
 
 
 def without_each_source(effects: Sequence[SearchEffect]) -> dict[str, Estimate]:

@@ -91,7 +91,7 @@ def by_rate(records: Sequence[Record], arm: str, length: int) -> tuple[list[floa
     return rates, np.array([[f1[rate][seed] for rate in rates] for seed in seeds])
 
 
-def faster(records: Sequence[Record], one: str, other: str, how: str) -> DrawEffect | None:
+def faster(records: Sequence[Record], first: str, second: str, how: str) -> DrawEffect | None:
     """The area under test F1 of an arm minus that of another, on one corpus.
 
     The interval is that of a bootstrap over draws and blocks of neighbouring test sentences, the
@@ -99,8 +99,8 @@ def faster(records: Sequence[Record], one: str, other: str, how: str) -> DrawEff
 
     Args:
         records: Of one corpus.
-        one: An arm.
-        other: The one that is taken off.
+        first: An arm.
+        second: The one that is taken off.
         how: The way of deciding.
 
     Returns:
@@ -111,19 +111,19 @@ def faster(records: Sequence[Record], one: str, other: str, how: str) -> DrawEff
     seeds = [
         s
         for s in sorted({s for _, s, _ in ended})
-        if all((arm, s, n) in ended for arm in (one, other) for n in steps)
+        if all((arm, s, n) in ended for arm in (first, second) for n in steps)
     ]
     if len(seeds) < 2 or len(steps) < 2:
         return None
     blocks = np.array(
         [
             [ended[arm, s, n]["test"][how]["blocks"] for s in seeds]
-            for arm in (one, other)
+            for arm in (first, second)
             for n in steps
         ]
     )  # [2 lengths, draws, 2, blocks]
     true_positive, predicted = np.moveaxis(blocks, 2, 0)
-    gold = np.array(ended[one, seeds[0], steps[0]]["gold"])
+    gold = np.array(ended[first, seeds[0], steps[0]]["gold"])
     counts = Counts(true_positive, predicted, np.broadcast_to(gold, predicted.shape))
     signs = np.concatenate([shares(steps), -shares(steps)])
     drawn = two_way_bootstrap(counts, percent_f1, signs.tolist(), resamples=RESAMPLES)

@@ -29,19 +29,19 @@ def tags_by_dictionary(train: Dataset, split: Dataset) -> list[list[str]]:
     """
     rows = zip(train["tokens"][:], train["tags"][:], strict=True)
     usual = _most_frequent(chain.from_iterable(zip(*row, strict=True) for row in rows))
-    other = commonest_tag(train)
-    return [[usual.get(token, other) for token in tokens] for tokens in split["tokens"][:]]
+    default = commonest_tag(train)
+    return [[usual.get(token, default) for token in tokens] for tokens in split["tokens"][:]]
 
 
 def entities_by_dictionary(
-    train: Dataset, split: Dataset, *, other: str = "O", longest: int | None = None
+    train: Dataset, split: Dataset, *, default: str = "O", longest: int | None = None
 ) -> list[list[str]]:
     """Each stretch of words that is an entity somewhere in train is one, the longest first.
 
     Args:
         train: rows of ``tokens`` and ``tags``.
         split: rows of ``tokens``.
-        other: the tag of a word of no entity.
+        default: the tag of a word of no entity.
         longest: words of the longest stretch that is looked up; None for no bound.
 
     Returns:
@@ -54,7 +54,7 @@ def entities_by_dictionary(
     )
     widest = max(map(len, known), default=0)
     widest = widest if longest is None else min(widest, longest)
-    return [_matched(tokens, known, widest, other) for tokens in split["tokens"][:]]
+    return [_matched(tokens, known, widest, default) for tokens in split["tokens"][:]]
 
 
 def _most_frequent(pairs: Iterable[tuple[Any, str]]) -> dict[Any, str]:
@@ -65,7 +65,7 @@ def _most_frequent(pairs: Iterable[tuple[Any, str]]) -> dict[Any, str]:
 
 
 def _matched(
-    tokens: Sequence[str], known: Mapping[tuple[str, ...], str], widest: int, other: str
+    tokens: Sequence[str], known: Mapping[tuple[str, ...], str], widest: int, default: str
 ) -> list[str]:
     tags: list[str] = []
     while (start := len(tags)) < len(tokens):
@@ -75,5 +75,5 @@ def _matched(
                 tags += [f"B-{kind}", *[f"I-{kind}"] * (size - 1)]
                 break
         else:
-            tags.append(other)
+            tags.append(default)
     return tags

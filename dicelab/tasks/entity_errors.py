@@ -48,7 +48,7 @@ def kinds_of_errors(
         for entity in true:
             counts[entity.type, _kind(entity, predicted_spans)] += 1
         for entity in predicted_spans:
-            if not any(_overlap(entity, other) for other in true):
+            if not any(_overlap(entity, true_span) for true_span in true):
                 counts[entity.type, "invented"] += 1
     types = sorted({kind for kind, _ in counts})
     return {kind: {error: counts[kind, error] for error in KINDS} for kind in types}
@@ -88,12 +88,12 @@ def recall_by_novelty(
 def marked(tokens: Sequence[str], tags: Sequence[str]) -> str:
     """A sentence with its entities in brackets: ``[Ada Lovelace | person] wrote it``."""
     pieces: list[str] = []
-    at = 0
+    position = 0
     for entity in spans(tags, strict=True):
-        pieces += tokens[at : entity.start]
+        pieces += tokens[position : entity.start]
         pieces += [f"[{' '.join(tokens[entity.start : entity.end])} | {entity.type}]"]
-        at = entity.end
-    return " ".join([*pieces, *tokens[at:]])
+        position = entity.end
+    return " ".join([*pieces, *tokens[position:]])
 
 
 def unmarked(text: str) -> tuple[list[str], list[str]]:
@@ -128,14 +128,14 @@ def _entities(
 def _kind(entity: Span, predicted: Sequence[Span]) -> str:
     if entity in predicted:
         return "right"
-    near = [other for other in predicted if _overlap(entity, other)]
-    if any((other.start, other.end) == (entity.start, entity.end) for other in near):
+    near = [span for span in predicted if _overlap(entity, span)]
+    if any((span.start, span.end) == (entity.start, entity.end) for span in near):
         return "wrong type"
     return "wrong boundary" if near else "missed"
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
+def _overlap(first: Span, second: Span) -> bool:
+    return first.start < second.end and second.start < first.end
 
 
 def _words(tokens: Sequence[str], entity: Span) -> tuple[str, ...]:

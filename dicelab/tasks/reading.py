@@ -307,8 +307,8 @@ def decode_several(
     stays.
 
     Args:
-        logits: of starts and of ends of a model trained with :class:`Decisions`, ``[windows, L]``
-            each, in the order of the split.
+        logits: logits of starts and of ends from a model trained with :class:`Decisions`,
+            ``[windows, L]`` each, in the order of the split.
         encoded: the encoded corpus.
         split: the split's name.
         threshold: log-odds.

@@ -132,8 +132,8 @@ def _longest_common_run(first: Sequence[str], second: Sequence[str]) -> int:
     longest, row = 0, [0] * (len(second) + 1)
     for token in first:
         previous, row = row, [0] * (len(second) + 1)
-        for j, other in enumerate(second):
-            if token == other:
+        for j, second_token in enumerate(second):
+            if token == second_token:
                 row[j + 1] = previous[j] + 1
                 longest = max(longest, row[j + 1])
     return longest

@@ -379,11 +379,11 @@ def _candidates(
     rows = split["first_subword"][:]
     by_sentence = []
     for scores, first in zip(logits, rows, strict=True):
-        there = np.asarray(first) >= 0
+        is_word = np.asarray(first) >= 0
         candidates = []
         for start, width, kind in np.argwhere(np.asarray(scores)[: len(first)] > threshold):
             end = start + width + 1
-            if end <= len(first) and there[start] and there[end - 1]:
+            if end <= len(first) and is_word[start] and is_word[end - 1]:
                 span = Span(types[kind], int(start), int(end))
                 candidates.append((float(scores[start, width, kind]), span))
         by_sentence.append(candidates)

@@ -113,7 +113,7 @@ def encode(
             read = [(0, len(tokens))]
             if windowed and encoding.overflowing:
                 read = windows(word_lengths(tokenizer, tokens), room)
-            pieces += [(row, *of) for of in zip(read, owned(read), strict=True)]
+            pieces += [(row, *ranges) for ranges in zip(read, owned(read), strict=True)]
         if len(pieces) > len(batch["tokens"]):
             encoded = tokenized([batch["tokens"][r][a:b] for r, (a, b), _ in pieces])
         columns: dict[str, list[Any]] = defaultdict(list)
@@ -167,12 +167,15 @@ def _best_recall(
     gold: Sequence[Sequence[str]], held: Sequence[Sequence[bool]], labels: Sequence[str]
 ) -> float:
     predicted = [
-        [tag if there and tag in labels else OUTSIDE for tag, there in zip(tags, row, strict=True)]
+        [
+            tag if is_held and tag in labels else OUTSIDE
+            for tag, is_held in zip(tags, row, strict=True)
+        ]
         for tags, row in zip(gold, held, strict=True)
     ]
     if all(label == OUTSIDE or label[:2] in ("B-", "I-") for label in labels):
-        both = [[spans(tags, strict=True) for tags in rows] for rows in (gold, predicted)]
-        return score_spans(*both)["recall"]
+        span_lists = [[spans(tags, strict=True) for tags in rows] for rows in (gold, predicted)]
+        return score_spans(*span_lists)["recall"]
     right = sum(g == s for g, s in zip(chain(*gold), chain(*predicted), strict=True))
     return 100 * right / max(1, sum(map(len, gold)))
 
@@ -229,8 +232,8 @@ def decode(
         labels: the labels, in the order of the logits.
         outside_bias: added to the logit of ``O`` first. Below 0 more entities are found; tuned on
             the validation split it is the decision threshold of a tagger.
-        valid: of all sequences in which every ``I-`` continues an entity of its type, take the most
-            probable one. It costs no training; chapter 09 measures what it adds.
+        valid: take the most probable of the sequences in which every ``I-`` continues an entity of
+            its type. It costs no training; chapter 09 measures what it adds.
 
     Returns:
         For each row the tags of the sentence that it begins, ``O`` where a word was cut off; none

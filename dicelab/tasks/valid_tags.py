@@ -53,13 +53,13 @@ def valid_tags(scores: np.ndarray, lengths: np.ndarray, labels: Sequence[str]) -
     order = np.unique(sentences[broken])
     order = order[np.argsort(lengths[order], kind="stable")]
     for first in range(0, len(order), BATCH):
-        some = order[first : first + BATCH]
-        n = lengths[some]
-        padded = np.full((len(some), n.max(), len(labels)), -np.inf, dtype=np.float32)
+        batch = order[first : first + BATCH]
+        n = lengths[batch]
+        padded = np.full((len(batch), n.max(), len(labels)), -np.inf, dtype=np.float32)
         padded[..., list(labels).index("O")] = 0
-        rows = np.repeat(np.arange(len(some)), n)
+        rows = np.repeat(np.arange(len(batch)), n)
         places = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
-        words = np.repeat(starts[some], n) + places
+        words = np.repeat(starts[batch], n) + places
         padded[rows, places] = scores[words]
         best[words] = best_valid(padded, labels)[rows, places]
     return best

@@ -84,10 +84,10 @@ class _Lower(nn.Module):
         """Hidden states ``[B, L, width]`` below the trained layers, 0 at padding on the right."""
         types = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
         # On the CPU, and once a batch: a GPU would be waited for at each input.
-        here, kinds_here = input_ids.cpu(), types.cpu()
+        ids, kinds = input_ids.cpu(), types.cpu()
         rows = []
-        for row, length in enumerate((here != self.padding).sum(1).tolist()):
-            name = self._name(here[row, :length], kinds_here[row, :length], input_ids.device)
+        for row, length in enumerate((ids != self.padding).sum(1).tolist()):
+            name = self._name(ids[row, :length], kinds[row, :length], input_ids.device)
             if name not in self.known:
                 state = self._run(input_ids[row : row + 1, :length], types[row : row + 1, :length])
                 self.known[name] = state[0].float().cpu()

@@ -130,8 +130,8 @@ def train(
             ``[L, 2]``. The bias of the output layer starts at their log prior if
             ``experiment.start`` is ``"prior"``; see :func:`dicebook.decision.start_at_prior`.
         best: the score that chooses the epoch.
-        arguments: of ``transformers.TrainingArguments``, in place of those that stand here, such as
-            ``weight_decay`` and ``lr_scheduler_type``.
+        arguments: arguments of ``transformers.TrainingArguments`` that replace the usual ones, such
+            as ``weight_decay`` and ``lr_scheduler_type``.
         stop: asked after each epoch; True ends the training there.
 
     Returns:
@@ -285,7 +285,7 @@ def _callbacks(
 
 
 def _arguments(
-    experiment: Experiment, folder: Path, best: str, exact: bool, other: Mapping[str, Any]
+    experiment: Experiment, folder: Path, best: str, exact: bool, overrides: Mapping[str, Any]
 ) -> TrainingArguments:
     cuda = device_of(experiment).type == "cuda"
     precision = precision_of(experiment.precision, device_of(experiment))
@@ -323,7 +323,7 @@ def _arguments(
         "remove_unused_columns": False,
         "label_names": ["labels"],
     }
-    return _OneCard(**{**usual, **other})
+    return _OneCard(**{**usual, **overrides})
 
 
 class _OneCard(TrainingArguments):

@@ -30,20 +30,20 @@ def numbers(folder: Path) -> dict[str, str]:
     """
     corpora = read_corpora(folder)
 
-    def minus(task: str, arm: str, other: str) -> DrawEffect:
-        effect = faster(corpora[task], arm, other, "tuned")
+    def minus(task: str, arm: str, baseline: str) -> DrawEffect:
+        effect = faster(corpora[task], arm, baseline, "tuned")
         assert effect is not None
         return effect
 
     values: dict[str, str] = {}
     for task, braces in BRACES.items():
-        for name, arm, other in (
+        for name, arm, baseline in (
             ("layers", "dice_start", "ce_start"),
             ("near", "dice", "ce"),
             ("start", "ce_start", "ce"),
             ("dice_start", "dice_start", "dice"),
         ):
-            e, key = minus(task, arm, other), f"{name}_{braces}"
+            e, key = minus(task, arm, baseline), f"{name}_{braces}"
             values |= {key: signed(e.mean).removeprefix("+"), f"{key}_in": interval(e.low, e.high)}
     for task in ("crossner_politics", "wnut17"):
         same = minus(task, "dice_start", "ce_start")

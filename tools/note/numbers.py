@@ -97,7 +97,7 @@ def _first_try(root: Path) -> dict[str, str]:
         if usual.items() <= r["parameters"].items()
     ]
 
-    def of(is_arm: Callable[[dict[str, Any], dict[str, Any]], bool]) -> list[float]:
+    def scores_of(is_arm: Callable[[dict[str, Any], dict[str, Any]], bool]) -> list[float]:
         scores = [
             r["metrics"]["test"]["f1"]
             for r in records
@@ -108,7 +108,7 @@ def _first_try(root: Path) -> dict[str, str]:
 
     def dice(squared: bool) -> list[float]:
         options = {"squared": squared, "smooth": 1.0, "absent": "keep", "outside": True}
-        return of(
+        return scores_of(
             lambda p, o: (
                 p["loss"] == "dl"
                 and options.items() <= o.items()
@@ -118,7 +118,7 @@ def _first_try(root: Path) -> dict[str, str]:
 
     linear, squares = dice(False), dice(True)
     claim("a tagger trained so finds no entities with any of three seeds", max(linear) == 0)
-    ce = of(lambda p, o: p["loss"] == "ce" and not any(o.values()))
+    ce = scores_of(lambda p, o: p["loss"] == "ce" and not any(o.values()))
     return {
         "linear": "no",
         "ce_first": f"{np.mean(ce):.1f}",

@@ -63,8 +63,8 @@ def _primary(tasks: Tasks) -> dict[str, Any]:
         "equivalent": f"{primary.equivalent:.2f}",
         "wins": COUNTS[sum(e.low > 0 for e in effects)],
         "losses": COUNTS[sum(e.high < 0 for e in effects)],
-        "least_without": signed(min(one.mean for one in without)),
-        "most_without": signed(max(one.mean for one in without)),
+        "least_without": signed(min(effect.mean for effect in without)),
+        "most_without": signed(max(effect.mean for effect in without)),
     }
 
 
@@ -74,7 +74,7 @@ def _rivals(tasks: Tasks) -> dict[str, Any]:
     for arm in RIVALS:
         for how in ("argmax", "tuned"):
             effects = searched.effects_of(tasks, Contrast((arm, how), ("ce_start", how)))
-            claim("For each task and loss five", {one.searches for one in effects} == {5})
+            claim("For each task and loss five", {effect.searches for effect in effects} == {5})
             pooled[arm, how] = searched.pool(effects)
             means = _pooled_values(f"{arm}_{how}", pooled[arm, how])
             values |= {name: words.removeprefix("+") for name, words in means.items()}
@@ -93,11 +93,11 @@ def _rivals(tasks: Tasks) -> dict[str, Any]:
         "For tags no loss is far from cross entropy",
         all(abs(p.strata["tags"].mean) < 1 for p in (dice, weights, adjusted)),
     )
-    values["largest_tuned"] = f"{max(abs(one.mean) for one in tuned):.1f}"
+    values["largest_tuned"] = f"{max(abs(estimate.mean) for estimate in tuned):.1f}"
     family = searched.secondary(tasks)
     lines = ["| question | points of F1 | p |", "|---|---|---|"]
-    for name, (one, p) in family.items():
-        lines.append(f"| {name} | {signed(one.mean)} {interval(one.low, one.high)} | {p:.3f} |")
+    for name, (gap, p) in family.items():
+        lines.append(f"| {name} | {signed(gap.mean)} {interval(gap.low, gap.high)} | {p:.3f} |")
     least = min(p for _, p in family.values())
     claim("corrected, no p is small", least > 0.05)
     return values | {"table_family": "\n".join(lines), "least_holm": f"{least:.3f}"}
@@ -108,11 +108,11 @@ def _threshold(tasks: Tasks) -> dict[str, str]:
         """Points above cross entropy at argmax."""
         gains = []
         for records in tasks.values():
-            one = searched.mean_f1(records, arm, how)
-            other = searched.mean_f1(records, "ce_start", "argmax")
-            assert one is not None
-            assert other is not None
-            gains.append(one - other)
+            arm_f1 = searched.mean_f1(records, arm, how)
+            base_f1 = searched.mean_f1(records, "ce_start", "argmax")
+            assert arm_f1 is not None
+            assert base_f1 is not None
+            gains.append(arm_f1 - base_f1)
         return float(np.mean(gains))
 
     worth = mean("ce_start", "tuned")
@@ -135,7 +135,7 @@ def _spent(tasks: Tasks) -> dict[str, Any]:
     arms = ("ce_start", *RIVALS)  # the extension's arms are not in the note
     runs = [r for records in tasks.values() for r in records if r.get("arm") in arms]
     finals = [r for r in runs if r["kind"] == "final"]
-    one = {
+    tuned_f1 = {
         (t, r["arm"], r["search"], r["seed"]): r["test"]["tuned"]["f1"]
         for t, records in tasks.items()
         for r in records
@@ -144,9 +144,9 @@ def _spent(tasks: Tasks) -> dict[str, Any]:
     scatter = [
         np.std(
             [
-                f1 - one[t, "ce_start", *rest]
-                for (t, arm, *rest), f1 in one.items()
-                if t == task and arm == "dice" and (t, "ce_start", *rest) in one
+                f1 - tuned_f1[t, "ce_start", *rest]
+                for (t, arm, *rest), f1 in tuned_f1.items()
+                if t == task and arm == "dice" and (t, "ce_start", *rest) in tuned_f1
             ],
             ddof=1,
         )
@@ -178,10 +178,10 @@ def spent(folder: Path) -> list[tuple[str, int, float]]:
 
 
 def _pooled_values(name: str, pooled: Pooled) -> dict[str, str]:
-    def one(key: str, estimate: Estimate) -> dict[str, str]:
+    def values_of(key: str, estimate: Estimate) -> dict[str, str]:
         return {key: signed(estimate.mean), f"{key}_in": interval(estimate.low, estimate.high)}
 
-    values = one(name, pooled.over_all)
+    values = values_of(name, pooled.over_all)
     for stratum, braces in STRATA.items():
-        values |= one(f"{name}_{braces}", pooled.strata[stratum])
+        values |= values_of(f"{name}_{braces}", pooled.strata[stratum])
     return values

@@ -170,15 +170,15 @@ def _over_tasks(effects: Sequence[SearchEffect]) -> list[str]:
 
 def _extended(tasks: Tasks) -> Iterable[dict[str, Any]]:
     pairs = [(arm, "ce_start") for arm in EXTENSION]
-    for one, other in (pairs[0], ("dice_start", "dice"), *pairs[1:]):
+    for arm, base in (pairs[0], ("dice_start", "dice"), *pairs[1:]):
         for how in WAYS:
-            effects = effects_of(tasks, Contrast((one, how), (other, how)))
+            effects = effects_of(tasks, Contrast((arm, how), (base, how)))
             try:
                 pooled = pool(effects)
             except ValueError:  # too few sources yet
                 continue
             searches = sorted({e.searches for e in effects})
-            row: dict[str, Any] = {"difference": f"{one} minus {other}"}
+            row: dict[str, Any] = {"difference": f"{arm} minus {base}"}
             row |= {"decision": how.replace("_", "-")}
             row |= {"tasks": len(effects), "searches": " to ".join(map(str, searches))}
             row |= {"over all": interval(*pooled.over_all[:3])}

@@ -63,7 +63,7 @@ def page(folder: Path) -> str:
     """
     scores = own_data.table(runs.read_records(folder) if folder.is_dir() else [])
     planned = {
-        method: own_data.DRAWS * sum(method in of.methods for of in own_data.CORPORA.values())
+        method: own_data.DRAWS * sum(method in c.methods for c in own_data.CORPORA.values())
         for method in METHODS
     }
     counts = {
@@ -93,9 +93,9 @@ def _rows(scores: pd.DataFrame) -> list[dict[str, str]]:
         {
             "corpus": TITLES[corpus],
             "draw": str(draw + 1),
-            **{METHODS[name]: _cell(of[name]) for name in scores},
+            **{METHODS[name]: _cell(row[name]) for name in scores},
         }
-        for (corpus, draw), of in scores.iterrows()
+        for (corpus, draw), row in scores.iterrows()
     ]
 
 
@@ -106,16 +106,16 @@ def _cell(value: float) -> str:
 def _summary(scores: pd.DataFrame) -> list[dict[str, str]]:
     """``fit`` and its first minute minus each peer."""
     rows = []
-    for ours in OURS:
+    for method in OURS:
         for peer in METHODS:
-            if peer in OURS or peer not in scores or ours not in scores:
+            if peer in OURS or peer not in scores or method not in scores:
                 continue
-            gaps = own_data.gaps(scores, peer, ours)
+            gaps = own_data.gaps(scores, peer, method)
             if gaps.empty:
                 continue
             rows.append(
                 {
-                    "difference": f"{METHODS[ours]} minus {METHODS[peer]}",
+                    "difference": f"{METHODS[method]} minus {METHODS[peer]}",
                     "corpora": str(len(gaps)),
                     "points": str(runs.interval(gaps.tolist())),
                     "the lowest of a corpus": f"{gaps.min():.1f}, {TITLES[str(gaps.idxmin())]}",

@@ -78,9 +78,9 @@ def page(results: Path) -> str:
     """
     parts = [PAGE]
     for profile, about in HOW.items():
-        files = [results / "reproduced" / profile / f"table{n}.jsonl" for n in TABLES]
-        there = [file for file in files if file.is_file()]
-        by_table = {int(file.stem.removeprefix("table")): runs.read_records(file) for file in there}
+        paths = [results / "reproduced" / profile / f"table{n}.jsonl" for n in TABLES]
+        files = [path for path in paths if path.is_file()]
+        by_table = {int(f.stem.removeprefix("table")): runs.read_records(f) for f in files}
         if by_table:
             parts += [f"## Profile `{profile}`\n", f"{about}\n", f"{_at_a_glance(by_table)}\n"]
         for number in TABLES if by_table else ():
@@ -101,7 +101,7 @@ def _of_table(records: Sequence[Record], number: int) -> list[str]:
     parts, frame = [], table_of(records, number)
     for corpus, rows in rows_above_floors(frame).groupby("corpus", sort=False):
         of_corpus = (r["parameters"] for r in records)
-        parameters = next(one for one in of_corpus if one["corpus"] == corpus)
+        parameters = next(p for p in of_corpus if p["corpus"] == corpus)
         parts.append(_of_corpus(parameters, rows))
     ran = f"{len(records)} runs, {words.time(records)} of training on {words.device(records)}."
     return [*parts, f"{ran} {left_out(frame, number)}".rstrip() + "\n"]
@@ -162,9 +162,11 @@ def _at_a_glance(by_table: Mapping[int, Sequence[Record]]) -> str:
             groups = [*scores(records, number, split).values()]
             if split == "test":
                 every_gain += [
-                    result.gain for of in groups for result in of.values() if result.gain
+                    result.gain for group in groups for result in group.values() if result.gain
                 ]
-            gains = [of["dl"].gain.mean for of in groups if "dl" in of and of["dl"].gain]
+            gains = [
+                group["dl"].gain.mean for group in groups if "dl" in group and group["dl"].gain
+            ]
             if gains:
                 row.setdefault("corpora × systems", str(len(gains)))
                 ends = f" ({min(gains):z.1f} to {max(gains):z.1f})".replace(" ", "\u00a0")
