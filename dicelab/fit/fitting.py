@@ -1,4 +1,4 @@
-"""A fit, step by step: read, floors, linear models, plan, search, finals, choose, keep, report."""
+"""A fit by steps: read, floors, linear, plan, search, finals, choose, curve, keep, report."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from typing import Any
 import datasets
 import numpy as np
 
-from dicelab.fit import candidates as linear
-from dicelab.fit import choosing
+from dicelab.fit import candidates, choosing
 from dicelab.fit.candidates import Candidate
 from dicelab.fit.data import Data
 from dicelab.fit.floors import floors
@@ -118,12 +117,12 @@ class Fit:
             "seconds": self._seconds_for_linear(),
             "note": self._note,
         }
-        candidates = (
-            linear.taggers(self.inputs, **settings)
+        linear_models = (
+            candidates.taggers(self.inputs, **settings)
             if isinstance(self.problem, Tagging)
-            else linear.candidates(self.inputs, folds=self.options.folds, **settings)
+            else candidates.candidates(self.inputs, folds=self.options.folds, **settings)
         )
-        for candidate in candidates:
+        for candidate in linear_models:
             self._add(candidate, folder)
         return self.result.candidates
 

@@ -48,8 +48,9 @@ class Options:
         minutes: how long the whole may take. None takes ten, or two for an embedded corpus, and
             more where not even short runs fit.
         steps: how many steps a run has; None takes them from the minutes.
-        losses: names of losses as ``make_loss`` takes them, or ``MODULE:NAME``. None compares
-            :attr:`arms` where there is time, and trains the first of them alone where there is not.
+        losses: names of losses as ``make_loss`` takes them, without ``binary_``, or
+            ``MODULE:NAME``. None compares :attr:`arms` where there is time, and trains the first of
+            them alone where there is not.
         rates: learning rates tried for each arm; None takes three that suit the encoder.
         linear: whether linear models are tried; without them the model that is kept is one that
             transformers alone can load.

@@ -69,7 +69,7 @@ class Plan:
     """What a fit will do.
 
     Attributes:
-        arms: losses, the first one cross entropy where it takes part.
+        arms: losses, in the order that was asked for.
         rates: learning rates, the same for each arm, the middle one first.
         finals: how many arms get further seeds.
         seeds: the seeds of the finals.

@@ -1,4 +1,7 @@
-"""What a kept model says of a new file; of a fine-tuned one plain transformers says the same."""
+"""What a kept model says of a new file.
+
+Plain transformers says the same of a fine-tuned one, but decodes no valid tags of entities.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dicelab.fit import candidates as linear
+from dicelab.fit import candidates
 from dicelab.fit.candidates import Candidate
 from dicelab.fit.choosing import MEAN
 from dicelab.fit.data import Data
@@ -28,7 +28,7 @@ NAMES = {
     "fl": "focal loss",
     "tl": "Tversky",
     "dsc": "self-adjusting dice",
-    **linear.NAMES,
+    **candidates.NAMES,
     MEAN: "mean of a linear model and a fine-tuned one",
 }
 
@@ -79,7 +79,7 @@ class FitResult:
         run_test: that run's scores on the test split, without its threshold.
         winner: the linear model or the mean that is kept, if one is.
         mean: the mean of the best linear model and :attr:`run`, if there are both.
-        compared: validation scores of what :attr:`kept` was chosen from.
+        compared: validation scores of what :attr:`model_name` was chosen from.
         curve: test scores of the chosen arm by the share of the training rows.
         seconds: how long the fit took.
         verdict: the result in sentences.
