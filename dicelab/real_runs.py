@@ -14,7 +14,7 @@ import pandas as pd
 from dicelab import figures
 from dicelab.atomic import write_json
 from dicelab.metrics.intervals import bounds
-from dicelab.records.runs import LOSS_NAMES
+from dicelab.records.runs import LOSS_WORDS
 from dicelab.training.experiment import Experiment
 
 DRAWS = 2000
@@ -102,7 +102,7 @@ def learning_curves(
     metric: str = "f1",
     *,
     label: str = "F1, %",
-    names: Mapping[str, str] = LOSS_NAMES,
+    names: Mapping[str, str] = LOSS_WORDS,
 ) -> None:
     """Draw a score on the validation rows after each pass. A run that starts near 0 is dotted.
 
@@ -144,7 +144,7 @@ def score_table(
         decision: The key of a row's way to decide.
         interval_of: The score that ``"interval"`` is of.
     """
-    called = {**LOSS_NAMES, **names}
+    called = {**LOSS_WORDS, **names}
     rows = {
         (called[row[model]], row[decision]): {
             **{title: f"{row[key]:.1f}" for key, title in metrics.items()},

@@ -1004,7 +1004,7 @@ def spread(f1):
 
 def named(setup):
     """A row's loss by its name."""
-    return re.sub(r"^[a-z]+", lambda loss: runs.LOSS_NAMES[loss[0]], setup)
+    return re.sub(r"^[a-z]+", lambda loss: runs.LOSS_WORDS[loss[0]], setup)
 
 
 some = ["ce", "dl, linear", "dl, linear, smooth 0.0001", "dl, squared"]

@@ -178,7 +178,7 @@ def draw_reliability(groups):
     _, ax = plt.subplots(figsize=(4.4, 3.4))
     ax.plot([0, 1], [0, 1], color="#C4C4C4", linewidth=1)
     for name, (said, came) in groups.items():
-        look = {**figures.style(name), "label": runs.LOSS_NAMES[name]}
+        look = {**figures.style(name), "label": runs.LOSS_WORDS[name]}
         ax.plot(said, came, marker="o", markersize=4, **look)
     ax.set(xlabel="predicted probability of a duplicate", ylabel="share of duplicates")
     ax.legend()

@@ -181,7 +181,7 @@ def real_scores(page):
         interval = "[{:.1f}, {:.1f}]".format(*row["interval"])
         cells = {"F1": f"{row['f1']:.1f}", "95% of F1": interval}
         cells["called positive"] = f"{row['positive']:,}"
-        rows[f"{ratio} to 1", runs.LOSS_NAMES[name], row["decision"]] = cells
+        rows[f"{ratio} to 1", runs.LOSS_WORDS[name], row["decision"]] = cells
     return pd.DataFrame(rows).T.rename_axis(["negatives", "loss", "decision"])
 
 
@@ -386,7 +386,7 @@ sets = pd.DataFrame(table8).T
 sets.insert(0, "pairs", [f"{stated[name][0]:,}" for name in sets.index])
 sets.insert(1, "positive", [f"{stated[name][1]:.0%}" for name in sets.index])
 sets["dsc minus ce"] = (sets["dsc"] - sets["ce"]).round(2)
-sets.rename(columns={**runs.LOSS_NAMES, "dsc minus ce": "its gain over cross entropy"})
+sets.rename(columns={**runs.LOSS_WORDS, "dsc minus ce": "its gain over cross entropy"})
 
 # %% [markdown]
 # The paper says that self-adjusting dice (DSC) "helps more on more imbalanced datasets". Is that so? Its gain over

@@ -70,7 +70,7 @@ figures.use_style()
 # %% tags=["remove-cell"]
 def name_of(r):
     """A loss of the records in a word or three."""
-    name = runs.LOSS_NAMES[r["parameters"]["loss"]]
+    name = runs.LOSS_WORDS[r["parameters"]["loss"]]
     of = r["parameters"]["options"].get("classes")
     return name + (", positives alone" if of == "positive" else "")
 
@@ -605,7 +605,7 @@ for row in paper.table(9).rows:
     half = 100 * 1.96 * np.sqrt(a * (1 - a) / n)
     ce = next(r for r in paper.table(9).rows if (r.corpus, r.loss) == (row.corpus, "ce"))
     fewer = round(n * (ce.value("accuracy") - row.value("accuracy")) / 100)
-    loss_name = runs.LOSS_NAMES[row.loss]
+    loss_name = runs.LOSS_WORDS[row.loss]
     rows.append([row.corpus_title, loss_name, row.printed["accuracy"], f"{half:.1f}", fewer])
 columns = ["corpus", "loss", "accuracy", "half of its 95% interval"]
 pd.DataFrame(rows, columns=[*columns, "fewer right than cross entropy"])

@@ -145,7 +145,7 @@ def draw_each(page):
     _, ax = plt.subplots(figsize=(6.4, 3.6))
     for name in ("ce", "dl"):
         found = each.loc[name]
-        look = {"color": figures.style(name)["color"], "label": runs.LOSS_NAMES[name]}
+        look = {"color": figures.style(name)["color"], "label": runs.LOSS_WORDS[name]}
         ax.scatter(found["train"], found["f1"], s=16, **look)
     above = dict.fromkeys(("gratitude", "love", "neutral", "grief"), 6)
     for name, shift in {**above, "pride": 3, "realization": -14}.items():

@@ -12,7 +12,7 @@ import pandas as pd
 
 from dicelab.atomic import atomic
 from dicelab.records import paper, runs
-from dicelab.records.runs import LOSS_NAMES, markdown
+from dicelab.records.runs import LOSS_WORDS, markdown
 from reproduce import grid
 
 Record = Mapping[str, Any]
@@ -131,7 +131,7 @@ def rows_above_floors(frame: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for _, rows in frame.groupby("corpus", sort=False):
         above = rows[rows[ABOVE] != "no"].copy()
-        working = rows[(rows[ABOVE] == "yes") & (rows["loss"] == LOSS_NAMES["ce"])]
+        working = rows[(rows[ABOVE] == "yes") & (rows["loss"] == LOSS_WORDS["ce"])]
         above.loc[~above["model"].isin(working["model"]), ["minus ce", "p"]] = ""
         if (above[ABOVE] == "yes").any():
             parts.append(above)
@@ -219,7 +219,7 @@ def loss_in_words(record: Record, usual: Mapping[str, Any] | None = None) -> str
     """A loss in words, such as ``"dice, squared"``, without the options that are as usual."""
     options = runs.loss_options(record).items()
     unusual = {name: value for name, value in options if (name, value) not in (usual or {}).items()}
-    parts = [LOSS_NAMES[record["parameters"]["loss"]], *options_in_words(unusual)]
+    parts = [LOSS_WORDS[record["parameters"]["loss"]], *options_in_words(unusual)]
     if reader := record["parameters"].get("reader"):
         parts.append(f"read by {reader}")
     return ", ".join(parts)

@@ -123,7 +123,7 @@ def draw(name: str, number: int) -> dict[str, Rows]:
     """The rows of a draw, by split.
 
     Args:
-        name: of ``CORPORA``.
+        name: a name in ``CORPORA``.
         number: from 0.
     """
     corpus, rng = CORPORA[name], np.random.default_rng([47, number])
@@ -351,15 +351,15 @@ def run_draw(
     """A draw by some methods; what is not in the file of records is added to it.
 
     Args:
-        name: of ``CORPORA``.
-        number: of the draw.
+        name: a name in ``CORPORA``.
+        number: the draw's, from 0.
         methods: some of ``METHODS``; those that do not read this corpus are left out.
         out: the file of records.
         work: folder of what is under way; each draw has one of its own there.
-        steps: of each run of the fit.
-        rate: of the fit; None takes the corpus's.
+        steps: how many each run of the fit has.
+        rate: the fit's learning rate; None takes the corpus's.
         encoder: as for a fit.
-        device: of the fit.
+        device: where the fit runs.
         say: takes a line a method.
     """
     known = [r["parameters"] for r in runs.read_records(out)] if out.exists() else []

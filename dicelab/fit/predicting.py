@@ -196,8 +196,8 @@ class Model:
         of_words[:, 0] = 1e4
         for piece, (number, (start, _), (first, last)) in enumerate(pieces):
             words = encoded.word_ids(piece)
-            for place, word in enumerate(words):
-                begins = word is not None and word not in words[:place]
+            for place, (before, word) in enumerate(zip([None, *words], words, strict=False)):
+                begins = word is not None and word != before
                 if begins and first <= start + word < last:
                     of_words[starts[number] + start + word] = logits[piece][place]
         return of_words

@@ -48,6 +48,7 @@ class Problem(abc.ABC):
         self.data = data
         self.options = options
         self.labels = data.labels
+        self.columns = len(data.labels)  # of the scores
         self.notes: list[str] = []
         self.kinds = list(data.labels)
         self.goal = self._goal(options)
@@ -233,6 +234,7 @@ class Tagging(Problem):
         super().__init__(data, options)
         self.kinds = self.tags
         if self.entities:
+            self.columns += 1  # see with_starts
             # A type that train lacks is there to be missed.
             self.kinds = list(dict.fromkeys(tag[2:] for tag in self.tags if tag != "O"))
         if self.positive is not None and self.positive not in self.kinds:
@@ -290,7 +292,7 @@ class Tagging(Problem):
         """Scores of the words of some sentences, of entities with the column of first words."""
         if not self.entities:
             return scores
-        lengths = [len(words) for words in sentences if len(words)]
+        lengths = _lengths(sentences)
         first = np.zeros((len(scores), 1), dtype=np.float32)
         first[np.cumsum([0, *lengths])[:-1]] = 1
         return np.hstack([scores, first])
@@ -328,7 +330,7 @@ class Tagging(Problem):
 
     def _by_row(self, flat: Sequence[Any], split: Any) -> list[list[Any]]:
         """By sentence; the rows of later windows, which have no words of their own, are none."""
-        lengths = [len(tokens) for tokens in split["tokens"][:] if tokens]
+        lengths = _lengths(split["tokens"][:])
         return [list(part) for part in np.split(np.asarray(flat), np.cumsum(lengths)[:-1])]
 
     def decision_texts(self, decisions: np.ndarray, split: Any) -> list[str]:
@@ -534,6 +536,11 @@ class Labels(Problem):
 
     def yes(self, split: Any) -> np.ndarray:
         return self.gold(split).ravel()
+
+
+def _lengths(sentences: Sequence[Sequence[str]]) -> list[int]:
+    """The words of each sentence that has any."""
+    return [len(words) for words in sentences if len(words)]
 
 
 def problem_of(data: Data, options: Options) -> Problem:

@@ -143,6 +143,9 @@ def run(
         options: for batch size and device.
         folder: where all runs are.
         stop: asked after each pass; True ends the run there.
+
+    Raises:
+        FitError: what was trained before has scores of another shape, or a loss is not finite.
     """
     place = folder / spec.name
     problem = inputs.problem
@@ -151,6 +154,12 @@ def run(
     left = json.loads((place / "run.json").read_text(encoding="utf-8"))
     with np.load(place / "validation.npz") as arrays:
         validation = np.asarray(arrays["scores"])
+    if validation.shape[1] != problem.columns:
+        raise FitError(
+            f"{place}: expected scores of {problem.columns} columns, got {validation.shape[1]}: an "
+            "older version of this package wrote them; choose another --out, or delete "
+            f"{options.out}"
+        )
     split = problem.splits["validation"]
     bias = problem.tuned(validation, split)
     tuned, plain = (problem.value(validation, b, split) for b in (bias, np.zeros_like(bias)))

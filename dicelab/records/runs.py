@@ -173,7 +173,7 @@ def loss_label(record: Mapping[str, Any]) -> str:
     return ", ".join([record["parameters"]["loss"], *options])
 
 
-LOSS_NAMES = {
+LOSS_WORDS = {
     "ce": "cross entropy",
     "wce": "weighted cross entropy",
     "fl": "focal",
@@ -194,7 +194,7 @@ def loss_name(record: Mapping[str, Any]) -> str:
         for name, value in loss_options(record).items()
     }
     loss = record["parameters"]["loss"]
-    name = LOSS_NAMES.get(loss, loss)
+    name = LOSS_WORDS.get(loss, loss)
     if {"fp_weight", "fn_weight"} <= options.keys():
         name += f" {options.pop('fp_weight')}/{options.pop('fn_weight')}"
     linear = options.pop("squared", "True") == "False"

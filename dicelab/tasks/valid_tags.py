@@ -20,12 +20,10 @@ def best_valid(scores: np.ndarray, labels: Sequence[str]) -> np.ndarray:
     Returns:
         Indices of tags, shape ``[sentences, words]``.
     """
-    inside = np.array([label.startswith("I-") for label in labels])
-    kind = np.array([label[2:] for label in labels])
-    broken = inside & (kind[:, None] != kind)  # from a tag to the next
+    inside, forbidden = _forbidden(labels)
     total, back = np.where(inside, -np.inf, scores[:, 0]), []
     for step in scores.transpose(1, 0, 2)[1:]:
-        reached = np.where(broken, -np.inf, total[:, :, None])
+        reached = np.where(forbidden, -np.inf, total[:, :, None])
         back.append(reached.argmax(1))
         total = reached.max(1) + step
     path = [total.argmax(1)]
@@ -47,7 +45,9 @@ def valid_tags(scores: np.ndarray, lengths: np.ndarray, labels: Sequence[str]) -
     """
     starts = np.cumsum(lengths) - lengths
     best = np.asarray(scores.argmax(-1))
-    broken = _broken(best, starts[lengths > 0], labels)
+    inside, forbidden = _forbidden(labels)
+    at_start = np.isin(np.arange(len(best)), starts[lengths > 0])
+    broken = np.where(at_start, inside[best], forbidden[np.roll(best, 1), best])
     # Where the most likely tags are valid, no valid sequence has a larger sum.
     sentences = np.repeat(np.arange(len(lengths)), lengths)
     order = np.unique(sentences[broken])
@@ -65,9 +65,12 @@ def valid_tags(scores: np.ndarray, lengths: np.ndarray, labels: Sequence[str]) -
     return best
 
 
-def _broken(tags: np.ndarray, starts: np.ndarray, labels: Sequence[str]) -> np.ndarray:
-    """Which words have an ``I-`` that continues nothing. Shape ``[words]``, bool."""
+def _forbidden(labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The tags that may not begin a sentence, and those that may not follow a tag.
+
+    Returns:
+        Bool, shapes ``[len(labels)]`` and ``[len(labels), len(labels)]``: the tag, its successor.
+    """
     inside = np.array([label.startswith("I-") for label in labels])
-    kind = np.array([label[2:] for label in labels])[tags]
-    first = np.isin(np.arange(len(tags)), starts)
-    return inside[tags] & (first | (kind != np.roll(kind, 1)))
+    kind = np.array([label[2:] for label in labels])
+    return inside, inside & (kind[:, None] != kind)

@@ -26,6 +26,7 @@ from dicelab.fit.data import read
 from dicelab.fit.features import Words
 from dicelab.fit.fitting import Fit
 from dicelab.fit.linear import Pool, search
+from dicelab.fit.options import FitError
 from dicelab.fit.problems import Problem, problem_of
 from dicelab.fit.report import _compared
 from dicelab.fit.result import Arm
@@ -274,23 +275,28 @@ def test_the_better_one_on_validation_is_kept(one: Fit, chosen: Callable[[float]
     one.result.candidates = whole
 
 
-@pytest.mark.parametrize("task", TEXTS)
-def test_the_mean_decides_the_same_from_its_folder(
-    task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = with_linear(options(tmp_path, task, losses=("ce",), seeds=1, steps=3))
+def with_mean(asked: Options, monkeypatch: pytest.MonkeyPatch) -> tuple[Fit, Any, RunResult, Any]:
+    """A fit of three steps that keeps its mean, and what it is the mean of."""
+    made = with_linear(replace(asked, losses=("ce",), seeds=1, steps=3))
     made.result.plan = planned(made.options, 1)
     made.search()
     made.finals()
     monkeypatch.setattr("dicelab.fit.choosing.preferred", lambda *a: "mean")
     assert made.choose() == "mean"
-    made.curve()
     made.keep()
-    result = made.report()
-    linear, run, mean = result.best_linear(), result.run, result.mean
+    linear, run, mean = made.result.best_linear(), made.result.run, made.result.mean
     assert linear is not None
     assert run is not None
     assert mean is not None
+    return made, linear, run, mean
+
+
+@pytest.mark.parametrize("task", TEXTS)
+def test_the_mean_decides_the_same_from_its_folder(
+    task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, linear, run, mean = with_mean(options(tmp_path, task), monkeypatch)
+    result = made.report()
     for place, number in enumerate(mean.pool.validation):
         (of_pool,) = np.flatnonzero(linear.pool.validation == number)
         both = (linear.scores[of_pool] + run.validation[number]) / 2
@@ -316,17 +322,7 @@ def test_the_mean_decides_the_same_from_its_folder(
 def test_the_mean_of_two_taggers_decides_the_same_from_its_folder(
     task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = with_linear(options(tmp_path, task, losses=("ce",), seeds=1, steps=3, max_length=7))
-    made.result.plan = planned(made.options, 1)
-    made.search()
-    made.finals()
-    monkeypatch.setattr("dicelab.fit.choosing.preferred", lambda *a: "mean")
-    assert made.choose() == "mean"
-    made.keep()
-    linear, run, mean = made.result.best_linear(), made.result.run, made.result.mean
-    assert linear is not None
-    assert run is not None
-    assert mean is not None
+    made, linear, run, mean = with_mean(options(tmp_path, task, max_length=7), monkeypatch)
     assert mean.scores == pytest.approx((linear.scores + run.validation) / 2)
     assert mean.value == pytest.approx(made.result.compared["mean"])
     test = made.problem.splits["test"]
@@ -334,6 +330,15 @@ def test_the_mean_of_two_taggers_decides_the_same_from_its_folder(
     kept, tokens = load(made.folder, "cpu"), made.inputs.data.splits["test"]["tokens"][:]
     tags = [" ".join(row) for row in kept.predict(tokens)]
     assert tags == made.problem.decision_texts(decisions, test)
+
+
+def test_scores_of_an_older_version_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, _, run, _ = with_mean(options(tmp_path, "tagging"), monkeypatch)
+    np.savez_compressed(run.folder / "validation.npz", scores=run.validation[:, :-1])
+    with pytest.raises(FitError, match="older version of this package wrote them"):
+        made.search()
 
 
 # -- as a user has it ---------------------------------------------------------------------------

@@ -116,7 +116,7 @@ def _other_rows(records: Sequence[Record]) -> Iterator[dict[str, str]]:
         named = {key: v for key, v in record["metrics"].items() if isinstance(v, Mapping)}
         for contrast, values in named.items():
             spaced = contrast.replace(",", " ,").replace(" less ", " minus ").split()
-            title = " ".join(runs.LOSS_NAMES.get(word, word) for word in spaced).replace(" ,", ",")
+            title = " ".join(runs.LOSS_WORDS.get(word, word) for word in spaced).replace(" ,", ",")
             title = NAMES.get(contrast, title)
             scores = {name.replace("less ce", "minus CE"): score for name, score in values.items()}
             yield {**corpus, "contrast": title, **scores}

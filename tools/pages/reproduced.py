@@ -152,7 +152,7 @@ def _at_a_glance(by_table: Mapping[int, Sequence[Record]]) -> str:
         records = [r for r in every if (*system_of(r), runs.loss_label(r)) in works]
         trained = dict.fromkeys((*system_of(r), runs.loss_label(r)) for r in every)
         fell += [
-            f"{words.corpus(system[0])} (Table {number}, {runs.LOSS_NAMES[loss]})"
+            f"{words.corpus(system[0])} (Table {number}, {runs.LOSS_WORDS[loss]})"
             for *system, loss in trained
             if loss in ("ce", "dl") and (*system, loss) not in works
             if works & {(*system, "ce"), (*system, "dl")}
