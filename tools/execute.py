@@ -44,6 +44,7 @@ QUIET = {
 }
 # What the built pages read: tags, and the captions and the words for pictures of myst-nb.
 KEPT = ("tags", "mystnb")
+STYLED = re.compile(r"\bT_[0-9a-f]{5}(?=_|\b)")  # what pandas calls a table, by chance
 
 
 CHECK = "check"
@@ -127,10 +128,16 @@ def clean(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """Drop checks, and what changes from run to run, such as timings; ids follow from the texts."""
     notebook.cells = [c for c in notebook.cells if CHECK not in c.metadata.get("tags", [])]
     code = (c for c in notebook.cells if c.cell_type == "code" and c.execution_count)
+    names: dict[str, str] = {}
     for count, cell in enumerate(code, start=1):
         for counted in (cell, *cell.outputs):
             if "execution_count" in counted:
                 counted.execution_count = count
+            if "text/html" in counted.get("data", {}):
+                counted.data["text/html"] = STYLED.sub(
+                    lambda match: names.setdefault(match[0], f"T_{len(names) + 1}"),
+                    counted.data["text/html"],
+                )
     notebook.metadata = nbformat.from_dict(
         {"kernelspec": notebook.metadata.kernelspec, "language_info": {"name": "python"}}
     )

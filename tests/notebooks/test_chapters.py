@@ -8,14 +8,17 @@ from unittest.mock import Mock, call
 
 import jupytext
 import nbformat
+import pandas as pd
 import pytest
 import yaml
 
 from dicelab.extras import install_command
+from tools.execute import clean
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.py"))
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
 
 
 def by_name(path: Path) -> str:
@@ -45,6 +48,21 @@ def test_script_and_notebook_are_the_same_text(script: Path) -> None:
     assert cells(notebook) == cells(jupytext.read(script)), (
         f"run: python tools/execute.py {script.stem}"
     )
+
+
+def test_tables_of_pandas_are_called_by_their_place() -> None:
+    def written() -> str:
+        frames = [pd.DataFrame({"a": [1, 2]}), pd.DataFrame({"b": [3]})]
+        outputs = [
+            nbformat.v4.new_output("display_data", {"text/html": frame.style.to_html()})
+            for frame in frames
+        ]
+        code = nbformat.v4.new_code_cell("look", execution_count=1, outputs=outputs)
+        return nbformat.writes(clean(nbformat.v4.new_notebook(cells=[code], metadata=KERNEL)))
+
+    assert written() == written()
+    assert 'id=\\"T_1_row1_col0\\"' in written()
+    assert 'id=\\"T_2_row0_col0\\"' in written()
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
