@@ -109,9 +109,9 @@ def last(arm: str, how: str, task: str = "goemotions_fear") -> float:
 
 
 def of_fit() -> list[str]:
-    found = own_data.table(kept("own_data"))
-    peers = ("words", "embeddings")
-    return [over_seeds(own_data.gaps(found, peer, "minute")) for peer in peers]
+    scores = own_data.table(kept("own_data"))
+    peers = ("words", "embeddings", "trainer")
+    return [over_seeds(own_data.gaps(scores, p, of)) for p in peers for of in ("minute", "fit")]
 
 
 def of_accuracy() -> list[str]:
@@ -251,12 +251,18 @@ def holds(passage: str, *numbers: str) -> None:
 
 
 def test_who_is_ahead_of_fit() -> None:
-    found = own_data.table(kept("own_data"))
-    done = found[["minute", "words"]].dropna().index
-    corpora = done.get_level_values("corpus").nunique()
-    holds("fit", str(len(done)), str(corpora), str(found["fit"].notna().sum()))
+    scores = own_data.table(kept("own_data"))
+    draws = scores[["minute", "words"]].dropna().index
+    corpora = draws.get_level_values("corpus").nunique()
+    fits = scores["fit"].dropna().index
+    assert fits.get_level_values("corpus").nunique() == corpora
+    beside_trainer = scores[["fit", "trainer"]].dropna()
+    numbers = (len(draws), corpora, len(fits), own_data.STEPS, len(beside_trainer))
+    beyond = own_data.gaps(scores, "trainer")
+    holds("fit", *map(str, numbers), shown(beyond.max()), shown(beyond.min()))
     for peer in ("words", "embeddings"):
-        assert runs.interval(own_data.gaps(found, peer, "minute").tolist()).low > 0
+        for of in ("minute", "fit"):
+            assert runs.interval(own_data.gaps(scores, peer, of).tolist()).low > 0
 
 
 def test_with_a_tuned_threshold_no_gain_was_measurable() -> None:

@@ -48,7 +48,7 @@ class Problem(abc.ABC):
         self.data = data
         self.options = options
         self.labels = data.labels
-        self.columns = len(data.labels)  # of the scores
+        self.score_columns = len(data.labels)
         self.notes: list[str] = []
         self.kinds = list(data.labels)
         self.goal = self._goal(options)
@@ -234,7 +234,7 @@ class Tagging(Problem):
         super().__init__(data, options)
         self.kinds = self.tags
         if self.entities:
-            self.columns += 1  # see with_starts
+            self.score_columns += 1  # see with_starts
             # A type that train lacks is there to be missed.
             self.kinds = list(dict.fromkeys(tag[2:] for tag in self.tags if tag != "O"))
         if self.positive is not None and self.positive not in self.kinds:

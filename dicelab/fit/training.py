@@ -154,11 +154,11 @@ def run(
     left = json.loads((place / "run.json").read_text(encoding="utf-8"))
     with np.load(place / "validation.npz") as arrays:
         validation = np.asarray(arrays["scores"])
-    if validation.shape[1] != problem.columns:
+    if validation.shape[1] != problem.score_columns:
         raise FitError(
-            f"{place}: expected scores of {problem.columns} columns, got {validation.shape[1]}: an "
-            "older version of this package wrote them; choose another --out, or delete "
-            f"{options.out}"
+            f"{place}: expected scores of {problem.score_columns} columns, got "
+            f"{validation.shape[1]}: an older version of this package wrote them; choose another "
+            f"--out, or delete {options.out}"
         )
     split = problem.splits["validation"]
     bias = problem.tuned(validation, split)
