@@ -8,9 +8,10 @@ A draw takes rows to train on and to choose by from a corpus's training and deve
 rows to score from its test part, and writes them as a user would have them: a folder with a file a
 split. Every method gets the same rows:
 
-- ``fit``: `dicebook fit` with cross entropy, ``STEPS`` steps, one learning rate and one seed, as it
-  plans by itself for ten minutes of two slow cores. A number of steps can be repeated on any
-  machine, a number of minutes cannot.
+- ``fit``: `dicebook fit` with cross entropy, ``STEPS`` steps, one learning rate and one seed, about
+  as it plans by itself for ten minutes of two slow cores. What it has chosen by validation it
+  trains again on train and validation together. A number of steps can be repeated on any machine,
+  a number of minutes cannot.
 - ``minute``: what `dicebook fit` has kept before it fine-tunes anything: its best linear model.
 - ``words``: scikit-learn's TF-IDF of words and pairs of words with a logistic regression whose
   penalty and class weight are chosen by cross-validation, and with a tuned threshold. Of tags a
@@ -19,9 +20,9 @@ split. Every method gets the same rows:
 - ``setfit``: SetFit with its defaults, but ``SETFIT_STEPS`` steps. It reads no pairs and no tags.
 - ``trainer``: transformers' `Trainer` with its defaults, decided at argmax.
 
-All of them but ``fit`` learn from train and validation together. One record a method and draw is
-appended to ``results/own_data/CORPUS.jsonl``; what is recorded is not run again. The corpora are
-those that ``dicebook data`` prepares, under ``$DICEBOOK_DATA``; the peers need
+All of them learn from train and validation together; ``fit`` only in the end. One record a method
+and draw is appended to ``results/own_data/CORPUS.jsonl``; what is recorded is not run again. The
+corpora are those that ``dicebook data`` prepares, under ``$DICEBOOK_DATA``; the peers need
 ``pip install setfit sklearn-crfsuite``.
 """
 
@@ -174,6 +175,7 @@ def fit(
             under_way.search()
         arms, result = under_way.finals() if tuned else {}, under_way.result
         under_way.choose()
+        under_way.refit()
         drop_models([one for arm in arms.values() for one in arm.runs])
         counts = result.counts()[0]
         others = result.without_arms().items()

@@ -1,4 +1,7 @@
-"""A fit by steps: read, floors, linear, plan, search, finals, choose, curve, keep, report."""
+"""A fit by steps.
+
+Read, floors, linear, plan, search, finals, choose, refit, curve, keep, report.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from dicelab.fit.plan import NO_PLAN, NoTime, Plan, allowed_minutes, minutes, pl
 from dicelab.fit.problems import Problem, Tagging
 from dicelab.fit.result import NAMES, Arm, FitResult
 from dicelab.fit.state import State
-from dicelab.fit.training import Run, RunResult, drop_models, run
+from dicelab.fit.training import Run, RunResult, drop_models, refit, refit_folder, run
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.intervals import interval
 from dicelab.training.trainer import device_of, threads_of_torch
@@ -256,6 +259,35 @@ class Fit:
         result.winner = {best.name: best, choosing.MEAN: result.mean}.get(first)
         return result.model_name
 
+    def refit(self) -> bool:
+        """Train the kept run again, on train and validation together; its threshold stays.
+
+        Returns:
+            Whether there was a fine-tuned model to keep, and time.
+        """
+        result, before = self.result, self.result.run
+        linear_alone = result.winner is not None and result.winner is not result.mean
+        if not result.plan.refit or before is None or linear_alone:
+            return False
+        place = refit_folder(before.folder)
+        if not (place / "run.json").exists():
+            sizes = [len(self.problem.splits[name]) for name in ("train", "validation")]
+            if not self._time_for(sum(sizes) / sizes[0]):
+                self._note("The time did not suffice to train again on train and validation.")
+                return False
+            self.say(f"{before.run}: again, on train and validation together ...")
+        with threads_of_torch(result.plan.speed.threads):
+            result.run = refit(before, self.inputs, result.plan, self.options)
+        drop_models([before])
+        result.run_test, result.refitted = self._test(result.run), True
+        best = result.best_linear()
+        if best is not None and result.mean is not None:
+            kept = result.winner is result.mean
+            result.mean = choosing.mean_of(self.problem, best, result.run, result.run_test)
+            result.winner = result.mean if kept else result.winner
+        self._save()
+        return True
+
     def curve(self) -> dict[float, float]:
         """The chosen arm on a quarter and on half of the data: would more of them help?"""
         result, scores = self.result, {}
@@ -376,7 +408,8 @@ class Fit:
                 stopped = f"stopped after {passes} of {planned.epochs} passes, for the time."
                 self._note(f"{spec}: {stopped}")
             self._save()
-            left = max(0, planned.runs - self.number) * (self.seconds_of_run or seconds)
+            further = max(0, planned.runs - self.number) + planned.refit
+            left = further * (self.seconds_of_run or seconds)
             end = datetime.now() + timedelta(seconds=left)
             line += f"; {minutes(seconds)}, all done about {end:%H:%M}"
         self.say(line)

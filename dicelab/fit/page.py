@@ -189,6 +189,14 @@ def _arms(result: FitResult) -> str:
                 plainly: float(np.mean(result.scores(arm, argmax=True))),
             },
         )
+    if result.refitted and result.winner is None and result.run is not None:
+        chosen = len(rows)
+        tested, argmax = map(result.score_of, result.counts())
+        add(
+            f"{NAMES.get(result.model_name, result.model_name)}, again on train and validation",
+            rate=f"{result.run.run.rate:g}",
+            **{f"test {name}": tested, plainly: argmax},
+        )
     for arm, run in result.best.items():
         if arm not in result.arms:
             add(
@@ -204,6 +212,8 @@ def _arms(result: FitResult) -> str:
     note += " is without the threshold."
     if result.candidates:
         note += " Of a linear model, “validation” is out of fold, on train and validation together."
+    if result.refitted and result.winner is not None:
+        note += " On test, the mean has the model that was trained again on train and validation."
     if len(result.compared) > 1:
         compared = ", ".join(f"{NAMES.get(k, k)} {v:.1f}" for k, v in result.compared.items())
         note += f" On the rows of validation, with thresholds from other rows: {compared}."
@@ -248,9 +258,10 @@ def _sizes(result: FitResult) -> str:
 
 def _how(result: FitResult) -> str:
     planned = result.plan
+    again = ", then the best one again on train and validation together" if planned.refit else ""
     facts = [
         f"{planned.runs} runs planned, each of {planned.steps} steps ({planned.length}), batches "
-        f"of {result.options.batch_size}; {minutes(result.seconds)} in all.",
+        f"of {result.options.batch_size}{again}; {minutes(result.seconds)} in all.",
         "Searched: "
         + "; ".join(f"{d.run.arm} at {d.run.rate:g}: {d.value:.1f}" for d in result.searched)
         + f" (validation {result.problem.goal.name}).",

@@ -23,6 +23,8 @@ FOR_RUNS = 0.88
 #: A run of so many steps, or passes, needs no more.
 ENOUGH_STEPS, MOST_PASSES, ENOUGH_PASSES = 400, 20, 4
 SHORTEST = 20  # steps
+#: Where validation has this share of the rows of train, they are learned from in the end.
+WORTH_REFIT = 0.1
 #: From the most to the least that a fit does: rates searched, arms in the finals, seeds, curve.
 LEVELS = (
     (3, 3, None, True),
@@ -81,6 +83,7 @@ class Plan:
         speed: as probed.
         seconds: that all runs will take.
         minutes: that the whole fit may take.
+        refit: whether the model that is kept is trained again, on train and validation together.
     """
 
     arms: tuple[str, ...]
@@ -94,6 +97,7 @@ class Plan:
     speed: Speed
     seconds: float
     minutes: float
+    refit: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The plan as values of JSON."""
@@ -119,7 +123,7 @@ class Plan:
 
     @property
     def runs(self) -> int:
-        """How many models are trained."""
+        """How many models are trained, before one of them is trained again."""
         further = min(self.finals, len(self.arms)) * (len(self.seeds) - 1)
         return len(self.arms) * len(self.rates) + further + 2 * self.curve
 
@@ -232,6 +236,9 @@ def plan(
     a_pass = math.ceil(sizes["train"] / options.batch_size)
     between = sizes["validation"] * speed.row + speed.save
     enough = min(max(ENOUGH_PASSES * a_pass, ENOUGH_STEPS), MOST_PASSES * a_pass)
+    more = sizes["validation"] / sizes["train"]
+    # Of a share of precision or recall only rows that nobody learned from can say where it is.
+    worth = more >= WORTH_REFIT and options.at_recall is None and options.at_precision is None
 
     def planned(
         tried: int,
@@ -239,14 +246,15 @@ def plan(
         seeds: int | None,
         curve: bool,
         arms: tuple[str, ...] = options.arms,
+        refit: bool = worth,
     ) -> Plan:
         rate_grid = rates[:tried]
         finals = min(finals, len(arms))
         seeds = min(seeds or options.seeds, options.seeds)
         further = finals * (seeds - 1)
-        trained = len(arms) * len(rate_grid) + further + 0.75 * curve
-        runs = len(arms) * len(rate_grid) + further + 2 * curve
-        tested = (finals * seeds + 2 * curve) * sizes["test"] * speed.row
+        trained = len(arms) * len(rate_grid) + further + 0.75 * curve + (1 + more) * refit
+        runs = len(arms) * len(rate_grid) + further + 2 * curve + refit
+        tested = (finals * seeds + 2 * curve + refit) * sizes["test"] * speed.row
         if options.steps is not None:
             epochs, rest = divmod(options.steps, a_pass)
             steps, max_steps = options.steps, options.steps if rest else -1
@@ -262,11 +270,12 @@ def plan(
         cost = trained * (steps * speed.step + epochs * between) + tested + runs * between
         numbers = tuple(range(options.seed, options.seed + seeds))
         made = Plan(
-            arms, rate_grid, finals, numbers, curve, epochs, max_steps, steps, speed, cost, allowed
-        )
-        # Of less than a pass, half of the rows would be half of the steps and nothing else.
-        partial = curve and made.partial
-        return planned(tried, finals, seeds, False, arms) if partial else made
+            arms, rate_grid, finals, numbers, curve, epochs, max_steps, steps, speed, cost, allowed,
+            refit,
+        )  # fmt: skip
+        # Of less than a pass, other rows would be other steps and nothing else.
+        partial = (curve or refit) and made.partial
+        return planned(tried, finals, seeds, False, arms, False) if partial else made
 
     plans = [planned(*level) for level in LEVELS]
     if options.steps is not None:
@@ -275,10 +284,13 @@ def plan(
     # In Stage B2 four times the steps gain more than any loss (section 17.4). So in a short time
     # one long run is better than short runs of losses that nobody asked for.
     plans.append(planned(1, 1, 1, False, least_arms))
-    for least in (enough, enough / 2, enough / 4, SHORTEST):
+    for least in (enough, enough / 2, enough / 4):
         for possible in plans:
             if possible.steps >= least:
                 return possible
+    for possible in (planned(1, 1, 1, False, least_arms, False), *plans):
+        if possible.steps >= SHORTEST:
+            return possible
     shortest = len(least_arms) * ((SHORTEST + 1) * speed.step + 2 * between)
     tested = sizes["test"] * speed.row
     need = math.ceil((spent + shortest + tested) / FOR_RUNS / 60)

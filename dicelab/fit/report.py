@@ -69,6 +69,12 @@ def verdict(result: FitResult) -> list[str]:
         f"Kept: {mine}, with a test {goal.metric_name} of {result.score} (precision "
         f"{percent['precision']:.1f}, recall {percent['recall']:.1f}). Test has {there:,} {what}."
     ]
+    if result.refitted:
+        rows = sum(len(result.data.splits[name]) for name in ("train", "validation"))
+        lines.append(
+            f"Fine-tuning was repeated at the end on the {rows:,} rows of train and validation "
+            "together; the threshold is the one from before."
+        )
     mine = "the mean" if result.model_name == MEAN else mine
     simple = result.best_linear()
     if result.winner is not None and result.winner is simple and result.data.task != "tagging":
@@ -92,7 +98,7 @@ def verdict(result: FitResult) -> list[str]:
         lines.append(_compared(ahead, mine, _the(simple.name)))
     if result.winner is not None and result.chosen is not None:
         tuned = f"fine-tuning with {_the(result.chosen)}"
-        lines.append(_compared(result.against(result.arms[result.chosen].counts[0]), mine, tuned))
+        lines.append(_compared(result.against(result.counts_of_run()), mine, tuned))
     if np.any(result.bias):
         gain = minus(f"{percent[goal.metric] - result.score_of(argmax):+.1f}")
         folds = result.model_name in result.candidates and result.data.task != "tagging"
@@ -269,6 +275,7 @@ def record(result: FitResult) -> dict[str, Any]:
             for name, of in result.candidates.items()
         },
         "compared": result.compared,
+        "refitted": result.refitted,
         "mean": result.mean
         and {
             "validation": result.mean.value,

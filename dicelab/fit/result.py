@@ -76,6 +76,7 @@ class FitResult:
         arms: the arms of the finals.
         chosen: the arm with the best mean on validation; None where nothing was fine-tuned.
         run: the run of the chosen arm whose model is kept, if no linear model is.
+        refitted: whether its model was trained again, on train and validation together.
         run_test: that run's scores on the test split, without its threshold.
         winner: the linear model or the mean that is kept, if one is.
         mean: the mean of the best linear model and :attr:`run`, if there are both.
@@ -103,6 +104,7 @@ class FitResult:
     chosen: str | None = None
     run: RunResult | None = None
     run_test: np.ndarray | None = None
+    refitted: bool = False
     winner: Candidate | None = None
     mean: Candidate | None = None
     compared: dict[str, float] = field(default_factory=dict)
@@ -171,9 +173,7 @@ class FitResult:
         """Test counts of the model that is kept: with its threshold, and at argmax."""
         if self.winner is not None:
             return self.counts_of(self.winner), self.counts_of(self.winner, argmax=True)
-        arm = self.arms[self.model_name]
-        place = next(i for i, run in enumerate(arm.runs) if run is self.run)
-        return arm.counts[place], arm.argmax[place]
+        return self.counts_of_run(), self.counts_of_run(argmax=True)
 
     def against(self, other: Counts) -> Difference:
         """How far the kept model is ahead of other test counts, rows being paired."""
@@ -194,6 +194,14 @@ class FitResult:
         bias = np.zeros_like(candidate.bias) if argmax else candidate.bias
         test = self.problem.splits["test"]
         return self.problem.counts(test, self.problem.decide(candidate.test, bias))
+
+    def counts_of_run(self, *, argmax: bool = False) -> Counts:
+        """Test counts of :attr:`run`, as it was trained last."""
+        assert self.run_test is not None
+        bias = np.zeros_like(self._run.bias) if argmax else self._run.bias
+        return self.problem.counts(
+            self.problem.splits["test"], self.problem.decide(self.run_test, bias)
+        )
 
     def scores(self, arm: str, *, argmax: bool = False) -> list[float]:
         """An arm's test scores in percent, one a seed."""

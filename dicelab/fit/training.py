@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from datasets import Dataset, DatasetDict
+from datasets import Dataset, DatasetDict, concatenate_datasets
 from transformers import (
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
@@ -150,7 +150,10 @@ def run(
     place = folder / spec.name
     problem = inputs.problem
     if not (place / "run.json").exists():
-        _keep(place, _train(spec, inputs, plan, options, place, stop), problem)
+        trained = _train(spec, inputs, plan, options, place, stop)
+        scores = problem.scores(trained.logits["validation"], problem.splits["validation"])
+        _write_array(place / "validation.npz", scores)
+        _keep(place, trained)
     left = json.loads((place / "run.json").read_text(encoding="utf-8"))
     with np.load(place / "validation.npz") as arrays:
         validation = np.asarray(arrays["scores"])
@@ -166,6 +169,35 @@ def run(
     return RunResult(spec, validation, bias, tuned, plain, left["history"], left["seconds"], place)
 
 
+def refit(done: RunResult, inputs: Inputs, plan: Plan, options: Options) -> RunResult:
+    """Train a run again, on train and validation together, up to the pass that was best.
+
+    No rows are left to choose by, so the result has the scores and the decision of the run before.
+
+    Args:
+        done: the run before.
+        inputs: the encoded data, and the encoder.
+        plan: as for the run before.
+        options: for batch size and device.
+
+    Returns:
+        The run before, with the folder of the new model.
+    """
+    place = refit_folder(done.folder)
+    if not (place / "run.json").exists():
+        metric = f"validation_{inputs.problem.goal.metric}"
+        values = [of_pass[metric] for of_pass in done.history]
+        best = 1 + values.index(max(values))
+        trained = _train(done.run, inputs, plan, options, place, None, last=best)
+        _keep(place, trained)
+    return replace(done, folder=place)
+
+
+def refit_folder(folder: Path) -> Path:
+    """The folder of a run that is trained again."""
+    return folder.with_name(f"{folder.name}-refit")
+
+
 def _train(
     spec: Run,
     inputs: Inputs,
@@ -173,8 +205,15 @@ def _train(
     options: Options,
     place: Path,
     stop: Callable[[], bool] | None,
+    last: int | None = None,
 ) -> Any:
     problem = inputs.problem
+    train_rows, validation = _part(problem.splits["train"], spec), problem.splits["validation"]
+    max_steps = spec.share * plan.max_steps
+    if last is not None:
+        both = concatenate_datasets([train_rows, validation])
+        max_steps *= len(both) / len(train_rows)
+        train_rows, validation = both, validation.select([0])
     known = spec.arm if spec.arm in LOSSES else "ce"
     experiment = Experiment(
         corpus=options.source,
@@ -183,19 +222,15 @@ def _train(
         start="zero",  # set where the model is built
         seed=spec.seed,
         epochs=plan.epochs,
-        max_steps=-1 if plan.max_steps < 0 else max(1, round(spec.share * plan.max_steps)),
+        max_steps=-1 if plan.max_steps < 0 else max(1, round(max_steps)),
         batch_size=options.batch_size,
         learning_rate=spec.rate,
-        early_stopping=3 if plan.epochs > 5 else 0,
+        early_stopping=3 if plan.epochs > 5 and last is None else 0,
         device=options.device,
         threads=plan.speed.threads,
         output_dir=str(place),
     )
-    splits = DatasetDict(
-        train=_part(problem.splits["train"], spec),
-        validation=problem.splits["validation"],
-        test=problem.splits["validation"].select([0]),
-    )
+    splits = DatasetDict(train=train_rows, validation=validation, test=validation.select([0]))
     metric = problem.goal.metric
 
     def build() -> Any:
@@ -224,6 +259,7 @@ def _train(
             evaluate=evaluate,
             best=metric,
             stop=stop,
+            last=last,
         )
     except NotFinite as error:
         raise FitError(f"{spec}: {error}; take smaller --rates, or leave the loss out") from None
@@ -248,9 +284,7 @@ def _part(split: Dataset, spec: Run) -> Dataset:
     return sample(DatasetDict(train=split), cut)["train"]
 
 
-def _keep(place: Path, trained: Any, problem: Problem) -> None:
-    scores = problem.scores(trained.logits["validation"], problem.splits["validation"])
-    _write_array(place / "validation.npz", scores)
+def _keep(place: Path, trained: Any) -> None:
     trained.model.save_pretrained(place / "model")
     write_json(
         place / "run.json", {"history": trained.history, "seconds": trained.measured["seconds"]}

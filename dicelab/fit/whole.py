@@ -74,11 +74,13 @@ def fit(
                 f"Plan: {runs} of {planned.steps} steps ({planned.length}); arms "
                 f"{', '.join(planned.arms)}; {_many(planned.rates, 'learning rate')} {rates}; "
                 f"{len(planned.seeds)} {_many(planned.seeds, 'seed')} in the finals. "
+                f"{'Then the best one on train and validation together. ' if planned.refit else ''}"
                 f"{minutes(planned.seconds)}, done about {end:%H:%M}."
             )
         under_way.search()
         under_way.finals()
         under_way.choose()
+        under_way.refit()
         under_way.curve()
         model = under_way.keep()
         under_way.report()

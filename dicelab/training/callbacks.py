@@ -85,6 +85,16 @@ class StopWhenAsked(TrainerCallback):
         control.should_training_stop = control.should_training_stop or self.stop()
 
 
+class StopAfter(TrainerCallback):
+    """Ends a run after a given epoch. The learning rate has fallen as in a longer run."""
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        control.should_training_stop = control.should_training_stop or state.epoch >= self.epoch
+
+
 class Clock(TrainerCallback, ExportableState):
     """Seconds of training without evaluation and saving, kept across a kill and a resume.
 

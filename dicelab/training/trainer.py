@@ -38,6 +38,7 @@ from dicelab.training.callbacks import (
     Lines,
     MarkComplete,
     SaveByTime,
+    StopAfter,
     StopWhenAsked,
 )
 from dicelab.training.checkpoints import alone_in, last_whole, room_in
@@ -107,6 +108,7 @@ def train(
     best: str = "f1",
     arguments: Mapping[str, Any] | None = None,
     stop: Callable[[], bool] | None = None,
+    last: int | None = None,
 ) -> Trained:
     """Train a model with a loss; keep the epoch that is best on the validation split.
 
@@ -133,6 +135,8 @@ def train(
         arguments: arguments of ``transformers.TrainingArguments`` that replace the usual ones, such
             as ``weight_decay`` and ``lr_scheduler_type``.
         stop: asked after each epoch; True ends the training there.
+        last: the epoch to end after and to keep, instead of the best one; the validation split is
+            not scored before. The learning rate falls as in a run of all epochs.
 
     Returns:
         The model of the best epoch, with its logits on the validation and test splits. The test
@@ -157,6 +161,7 @@ def train(
     _check_sizes(experiment, splits)
     if isinstance(compute_loss, RowLoss):
         compute_loss.reset()
+    unscored = {} if last is None else {"eval_strategy": "no", "load_best_model_at_end": False}
     device = device_of(experiment)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
@@ -172,7 +177,7 @@ def train(
         trainer = _Trainer(
             watchdog,
             model=model,
-            args=_arguments(experiment, folder, best, exact, arguments or {}),
+            args=_arguments(experiment, folder, best, exact, {**unscored, **(arguments or {})}),
             train_dataset=_with_length(splits["train"]),
             eval_dataset=splits["validation"],
             data_collator=collator,
@@ -183,6 +188,7 @@ def train(
                 *_callbacks(experiment, compute_loss, best),
                 watchdog.callback(lambda text: print(f"  watchdog: {text}")),
                 *([] if stop is None else [StopWhenAsked(stop)]),
+                *([] if last is None else [StopAfter(last)]),
             ],
         )
         for callback in (DEFAULT_PROGRESS_CALLBACK, PrinterCallback):

@@ -95,7 +95,7 @@ def labels(path: Path, rows: int = 200) -> Path:
 MAKERS = {"tagging": tagged, "rare": rare, "sentences": sentences, "pairs": pairs, "labels": labels}
 
 
-def planned(options: Options, epochs: int = 4, *, curve: bool = False) -> Plan:
+def planned(options: Options, epochs: int = 4, *, curve: bool = False, refit: bool = False) -> Plan:
     """A plan that no clock decides."""
     return Plan(
         options.arms,
@@ -109,18 +109,20 @@ def planned(options: Options, epochs: int = 4, *, curve: bool = False) -> Plan:
         Speed(0.01, 0.001, 0.01, 10),
         5.0,
         10.0,
+        refit,
     )
 
 
-def fitted(options: Options, epochs: int = 4, *, curve: bool = False) -> Fit:
+def fitted(options: Options, epochs: int = 4, *, curve: bool = False, refit: bool = False) -> Fit:
     """A whole fit by such a plan."""
     fit = Fit(options, lambda line: None)
     fit.read()
     fit.floors()
-    fit.result.plan = planned(options, epochs, curve=curve)
+    fit.result.plan = planned(options, epochs, curve=curve, refit=refit)
     fit.search()
     fit.finals()
     fit.choose()
+    fit.refit()
     fit.curve()
     fit.keep()
     fit.report()

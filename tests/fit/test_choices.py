@@ -188,6 +188,41 @@ def test_the_epoch_that_is_kept_is_the_best_with_its_threshold(
     assert (done.argmax, done.value) == (0, 100)
 
 
+def test_a_refit_learns_from_validation_up_to_the_best_pass_and_keeps_the_threshold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = asked(tmp_path, "sentences")
+    inputs = encoded(options)
+    splits = inputs.problem.splits
+    told: dict[str, Any] = {}
+
+    def train(experiment: Any, **given: Any) -> Any:
+        told.update(given, experiment=experiment)
+        model = SimpleNamespace(save_pretrained=lambda folder: Path(folder).mkdir(parents=True))
+        return SimpleNamespace(model=model, history=[], measured={"seconds": 1.0})
+
+    monkeypatch.setattr(training, "train", train)
+    history = [{"validation_f1": value} for value in (40.0, 60.0, 60.0, 50.0)]
+    scores = np.zeros((len(splits["validation"]), 2), np.float32)
+    folder = tmp_path / "runs" / "ce-0.001-0"
+    folder.mkdir(parents=True)
+    run = Run("ce", 1e-3, 0)
+    before = RunResult(run, scores, np.array([0, 0.7]), 60, 50, history, 9, folder)
+    made = replace(planned(options), max_steps=30)
+    again = training.refit(before, inputs, made, options)
+    rows = [len(splits[name]) for name in ("train", "validation")]
+    learned = set(map(tuple, told["splits"]["train"]["input_ids"][:]))
+    assert len(told["splits"]["train"]) == sum(rows)
+    assert set(map(tuple, splits["validation"]["input_ids"][:])) <= learned
+    assert (told["last"], told["experiment"].epochs) == (2, made.epochs)
+    assert told["experiment"].max_steps == round(30 * sum(rows) / rows[0])
+    assert again.folder == folder.with_name("ce-0.001-0-refit")
+    assert replace(again, folder=folder) == before
+    told.clear()
+    assert training.refit(before, inputs, made, options) == again
+    assert not told, "what was trained is not trained again"
+
+
 # -- the search and the finals -----------------------------------------------------------------
 
 Quality = Callable[[Run], float]  # of a run, from 0 to 1
@@ -301,6 +336,18 @@ def test_no_run_begins_that_would_end_a_tenth_beyond_the_time(
     fit = fit_of(lambda one: 0.5, minutes=minutes, **two)
     assert {len(arm.runs) for arm in fit.result.arms.values()} == {seeds}
     assert fit.spent() == 60 * runs
+
+
+def test_without_time_nothing_is_learned_again_and_that_is_said(fit_of: Callable[..., Fit]) -> None:
+    fit = fit_of(lambda one: 0.5, minutes=5)
+    fit.choose()
+    assert not fit.refit()
+    assert not fit.result.notes, "the plan has none"
+    fit.result.plan = replace(fit.result.plan, refit=True)
+    fit_of.clock.now += 5 * 60  # type: ignore[attr-defined]
+    assert not fit.refit()
+    assert not fit.result.refitted
+    assert "did not suffice to train again" in fit.result.notes[-1]
 
 
 def test_a_run_is_told_to_stop_once_the_time_is_over(

@@ -42,7 +42,10 @@ def options(folder: Path, task: str, **more: object) -> Options:
 @pytest.fixture(scope="module", params=list(MAKERS))
 def one(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Fit:
     folder = tmp_path_factory.mktemp(request.param)
-    return fitted(options(folder, request.param), curve=request.param == "sentences")
+    task = request.param
+    # Of two tasks, the model that is kept was trained again on train and validation together.
+    refit = task in ("tagging", "rare")
+    return fitted(options(folder, task), curve=task == "sentences", refit=refit)
 
 
 def rows(one: Fit) -> pd.DataFrame:
@@ -311,6 +314,20 @@ def test_the_report_is_one_page_that_loads_nothing(one: Fit) -> None:
     assert set(targets) <= set(ids)
 
 
+def test_that_a_model_was_trained_again_is_said(one: Fit) -> None:
+    source = (one.folder / "report.html").read_text(encoding="utf-8")
+    again, result = "again on train and validation", one.result
+    assert (again in source) == result.refitted == result.record["refitted"]
+    assert ("Fine-tuning was repeated" in " ".join(result.verdict)) == result.refitted
+    if result.refitted:
+        assert result.run is not None
+        assert result.run_test is not None
+        before = result.run.folder.with_name(result.run.run.name)
+        assert not (before / "model").exists()
+        with np.load(before / "test.npz") as arrays:
+            assert (arrays["scores"] != result.run_test).any()
+
+
 def test_what_was_guessed_is_said(one: Fit) -> None:
     guessed = {
         "tagging": "The task is tagging: a tag a word.",
@@ -324,7 +341,7 @@ def test_what_was_guessed_is_said(one: Fit) -> None:
 def test_a_fit_that_is_asked_again_trains_nothing(one: Fit) -> None:
     before = json.loads((one.folder / "record.json").read_text(encoding="utf-8"))
     stamps = {p: p.stat().st_mtime_ns for p in one.folder.rglob("run.json")}
-    again = fitted(one.options, curve=bool(one.result.curve))
+    again = fitted(one.options, curve=bool(one.result.curve), refit=one.result.refitted)
     assert {p: p.stat().st_mtime_ns for p in one.folder.rglob("run.json")} == stamps
     after = json.loads((again.folder / "record.json").read_text(encoding="utf-8"))
     for name in ("metrics", "bias", "finals", "search", "difference", "verdict"):
@@ -345,7 +362,7 @@ def test_a_kill_loses_an_epoch_at_most_and_changes_nothing(
     source = MAKERS["sentences"](tmp_path / "my.tsv")
     usual = {"text": "message", "label": "flag", "encoder": "tiny", "losses": ("ce",), "seeds": 2}
     first = Options(source=str(source), out=str(tmp_path / "a"), device="cpu", **usual)
-    whole = fitted(first)
+    whole = fitted(first, refit=True)
     killed = Options(source=str(source), out=str(tmp_path / "b"), device="cpu", **usual)
     code = f"""
 import os
@@ -356,12 +373,12 @@ old = Trainer._save_checkpoint
 def dies(self, *a, **k):
     old(self, *a, **k)
     saved.append(1)
-    if len(saved) == 6:
+    if len(saved) == 10:  # two whole runs of four passes, and two of the last one
         os._exit(9)
 Trainer._save_checkpoint = dies
 from tests.fit.made_up import fitted
 from dicelab.fit.options import Options
-fitted(Options(**{vars(killed)!r}))
+fitted(Options(**{vars(killed)!r}), refit=True)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 9, done.stderr.decode()
@@ -377,10 +394,12 @@ fitted(Options(**{vars(killed)!r}))
         return old(self, resume_from_checkpoint=resume_from_checkpoint)
 
     monkeypatch.setattr(Trainer, "train", looks)
-    again = fitted(killed)
-    assert len(resumed) == 1, "the first run was kept, the second went on"
+    again = fitted(killed, refit=True)
+    assert len(resumed) == 1, "both runs were kept, what was learned from all rows went on"
     assert "checkpoint-" in str(resumed[0])
     assert again.result.scores("ce") == whole.result.scores("ce")
+    assert again.result.run_test is not None
+    np.testing.assert_array_equal(again.result.run_test, whole.result.run_test)
     assert not list((tmp_path / "b").rglob("checkpoint-*"))
 
 

@@ -54,6 +54,29 @@ def test_a_split_is_scored_by_its_own_logits() -> None:
     assert [len(trained.logits[name]) for name in ("validation", "test")] == [24, 5]
 
 
+def test_a_run_can_end_at_a_given_epoch_and_keep_it() -> None:
+    """As a longer run had it there, and though nobody scored the validation split."""
+    tokenizer, encoded = prepared()
+
+    def trained(**given: Any) -> training.Trained:
+        falling = iter((3.0, 2.0, 1.0))  # by validation the first epoch is the best
+        return training.train(
+            Experiment(corpus="x", start="zero", epochs=3),
+            build_model=lambda: tagging.model("tiny", tokenizer, encoded.labels),
+            splits=encoded.splits,
+            collator=tagging.collator(tokenizer),
+            tokenizer=tokenizer,
+            compute_loss=TrainerLoss(make_loss("ce")),
+            evaluate=lambda logits, split: {"f1": next(falling)},
+            **given,
+        )
+
+    first = trained().logits["test"]
+    assert (trained(last=1).logits["test"] == first).all()
+    assert (trained(last=2).logits["test"] != first).any()
+    assert trained(last=2).history == []
+
+
 def test_training_starts_at_the_log_prior_or_as_the_model_comes() -> None:
     counts = torch.as_tensor(prepared()[1].counts(), dtype=torch.float32)
     told = {"corpus": "x", "max_steps": 1, "learning_rate": 1e-6}
