@@ -269,8 +269,9 @@ class Fit:
         linear_alone = result.winner is not None and result.winner is not result.mean
         if not result.plan.refit or before is None or linear_alone:
             return False
-        place = refit_folder(before.folder)
-        if not (place / "run.json").exists():
+        started = time.monotonic()
+        new = not (refit_folder(before.folder) / "run.json").exists()
+        if new:
             sizes = [len(self.problem.splits[name]) for name in ("train", "validation")]
             if not self._time_for(sum(sizes) / sizes[0]):
                 self._note("The time did not suffice to train again on train and validation.")
@@ -278,6 +279,8 @@ class Fit:
             self.say(f"{before.run}: again, on train and validation together ...")
         with threads_of_torch(result.plan.speed.threads):
             result.run = refit(before, self.inputs, result.plan, self.options)
+        if new:
+            self.say(f"{before.run}: trained again, {minutes(time.monotonic() - started)}")
         drop_models([before])
         result.run_test, result.refitted = self._test(result.run), True
         best = result.best_linear()

@@ -189,13 +189,17 @@ def _arms(result: FitResult) -> str:
                 plainly: float(np.mean(result.scores(arm, argmax=True))),
             },
         )
-    if result.refitted and result.winner is None and result.run is not None:
-        chosen = len(rows)
-        tested, argmax = map(result.score_of, result.counts())
+    if result.refitted and result.run is not None:
+        if result.winner is None:
+            chosen = len(rows)
+        arm = result.run.run.arm
         add(
-            f"{NAMES.get(result.model_name, result.model_name)}, again on train and validation",
+            f"{NAMES.get(arm, arm)}, again on train and validation",
             rate=f"{result.run.run.rate:g}",
-            **{f"test {name}": tested, plainly: argmax},
+            **{
+                f"test {name}": result.score_of(result.counts_of_run()),
+                plainly: result.score_of(result.counts_of_run(argmax=True)),
+            },
         )
     for arm, run in result.best.items():
         if arm not in result.arms:

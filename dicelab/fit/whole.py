@@ -69,13 +69,13 @@ def fit(
         if planned.runs:
             end = datetime.now() + timedelta(seconds=planned.seconds)
             rates = ", ".join(f"{rate:g}" for rate in planned.rates)
+            again = "Then the best one again on train and validation together. " * planned.refit
             runs = f"{planned.runs} run{'s' * (planned.runs > 1)}"
             say(
                 f"Plan: {runs} of {planned.steps} steps ({planned.length}); arms "
                 f"{', '.join(planned.arms)}; {_many(planned.rates, 'learning rate')} {rates}; "
                 f"{len(planned.seeds)} {_many(planned.seeds, 'seed')} in the finals. "
-                f"{'Then the best one on train and validation together. ' if planned.refit else ''}"
-                f"{minutes(planned.seconds)}, done about {end:%H:%M}."
+                f"{again}{minutes(planned.seconds)}, done about {end:%H:%M}."
             )
         under_way.search()
         under_way.finals()
