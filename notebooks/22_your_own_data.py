@@ -330,9 +330,9 @@ plt.show()
 #
 # Which model should you keep? `dicebook fit` now compares three on validation: the best linear model, the best loss,
 # and the mean of the logits of both, because the two err on different rows. It keeps the mean unless one of the others
-# is clearly better. That step is `fit.choose()`. Then it trains the kept model again, on the rows of train and
-# validation together, because more rows make a better model (`fit.refit()`). We leave both steps out, because this
-# chapter is about losses, and keep the fine-tuned model.
+# is clearly better. That step is `fit.choose()`. Then it trains the fine-tuned part of the kept model again, on the
+# rows of train and validation together, because more rows usually make a better model (`fit.refit()`). We leave both
+# steps out, because this chapter is about losses, and keep the fine-tuned model.
 #
 # A threshold that someone must remember will be forgotten. We therefore add it to the bias of the model's last
 # layer. After that, plain argmax gives the tuned decision in any runtime. The folder is what `save_pretrained`

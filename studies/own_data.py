@@ -9,9 +9,9 @@ rows to score from its test part, and writes them as a user would have them: a f
 split. Every method gets the same rows:
 
 - ``fit``: `dicebook fit` with cross entropy, ``STEPS`` steps, one learning rate and one seed, about
-  as it plans by itself for ten to fifteen minutes of two slow cores. What it has chosen by
-  validation it trains again on train and validation together. A number of steps can be repeated on
-  any machine, a number of minutes cannot.
+  as it plans by itself for ten to fifteen minutes of two slow cores. A fine-tuned model that it
+  keeps, alone or in the mean, is trained again on train and validation together. A number of steps
+  can be repeated on any machine, a number of minutes cannot.
 - ``minute``: what `dicebook fit` has kept before it fine-tunes anything: its best linear model.
 - ``words``: scikit-learn's TF-IDF of words and pairs of words with a logistic regression whose
   penalty and class weight are chosen by cross-validation, and with a tuned threshold. Of tags a

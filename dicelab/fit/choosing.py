@@ -36,8 +36,13 @@ def mean_of(problem: Problem, candidate: Candidate, run: RunResult, test: np.nda
     scores = _mean_scores(candidate, run)
     bias = problem.tuned(scores, pool.rows)
     value = problem.value(scores, bias, pool.rows)
-    mean_test = (candidate.test + test) / 2
-    return Candidate(MEAN, pool, scores, bias, value, mean_test, {}, run.seconds)
+    of_both = mean_test(candidate, test)
+    return Candidate(MEAN, pool, scores, bias, value, of_both, {}, run.seconds)
+
+
+def mean_test(candidate: Candidate, test: np.ndarray) -> np.ndarray:
+    """The mean of a linear model's scores of the test split and those of a run."""
+    return np.asarray((candidate.test + test) / 2)
 
 
 def counts_on_validation(

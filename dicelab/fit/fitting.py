@@ -227,8 +227,9 @@ class Fit:
                 result.arms[arm].runs.append(self._run(spec))
         for of_arm in result.arms.values():
             for outcome in of_arm.runs:
-                of_arm.counts.append(self.test_counts(outcome, outcome.bias))
-                of_arm.argmax.append(self.test_counts(outcome, np.zeros_like(outcome.bias)))
+                scores, bias = self._test(outcome), outcome.bias
+                of_arm.counts.append(result.test_counts(scores, bias))
+                of_arm.argmax.append(result.test_counts(scores, np.zeros_like(bias)))
         result.chosen = max(result.arms, key=lambda arm: result.arms[arm].validation)
         result.run = max(result.arms[result.chosen].runs, key=lambda outcome: outcome.value)
         result.run_test = self._test(result.run)
@@ -266,8 +267,7 @@ class Fit:
             Whether there was a fine-tuned model to keep, and time.
         """
         result, before = self.result, self.result.run
-        linear_alone = result.winner is not None and result.winner is not result.mean
-        if not result.plan.refit or before is None or linear_alone:
+        if not result.plan.refit or before is None or result.linear_alone:
             return False
         started = time.monotonic()
         new = not (refit_folder(before.folder) / "run.json").exists()
@@ -285,9 +285,9 @@ class Fit:
         result.run_test, result.refitted = self._test(result.run), True
         best = result.best_linear()
         if best is not None and result.mean is not None:
-            kept = result.winner is result.mean
-            result.mean = choosing.mean_of(self.problem, best, result.run, result.run_test)
-            result.winner = result.mean if kept else result.winner
+            mean = replace(result.mean, test=choosing.mean_test(best, result.run_test))
+            result.winner = mean if result.winner is not None else None
+            result.mean = mean
         self._save()
         return True
 
@@ -303,7 +303,8 @@ class Fit:
                     result.curve = {}
                     return {}
                 outcome = self._run(part)
-                scores[share] = result.score_of(self.test_counts(outcome, outcome.bias))
+                counts = result.test_counts(self._test(outcome), outcome.bias)
+                scores[share] = result.score_of(counts)
                 drop_models([outcome])
             scores[1.0] = result.scores(result.chosen)[0]
         result.curve = scores
@@ -313,8 +314,7 @@ class Fit:
         """Save the model, its threshold folded in, and the predictions on the test split."""
         result, folder = self.result, self.folder / "model"
         write_predictions(result)
-        linear_alone = result.winner is not None and result.winner is not result.mean
-        if linear_alone:
+        if result.linear_alone:
             copy(self.folder / "linear" / "model", folder)
         elif result.run is not None and (result.run.folder / "model").is_dir():
             validation = self.problem.splits["validation"]
@@ -331,7 +331,7 @@ class Fit:
                 bias, linear = result.winner.bias, self.folder / "linear" / "model"
             keep(model, tokenizer, bias, folder, info, linear)
         self._save(kept=result.model_name)
-        if not linear_alone and result.run is not None:
+        if not result.linear_alone and result.run is not None:
             drop_models([result.run])
         return folder
 
@@ -347,11 +347,6 @@ class Fit:
     def spent(self) -> float:
         """Seconds since the fit began, without those when it stood still."""
         return self.state.seconds + time.monotonic() - self.began
-
-    def test_counts(self, outcome: RunResult, bias: np.ndarray) -> Counts:
-        """Test counts of a run that decides by a bias."""
-        test = self.problem.splits["test"]
-        return self.problem.counts(test, self.problem.decide(self._test(outcome), bias))
 
     def _info(self, scores: np.ndarray, rows: Any) -> dict[str, Any]:
         """What ``predict`` needs to know of a model that decides by such scores of some rows."""

@@ -127,6 +127,11 @@ class FitResult:
         return name
 
     @property
+    def linear_alone(self) -> bool:
+        """Whether a linear model is kept, and no fine-tuned one beside it."""
+        return self.winner is not None and self.winner is not self.mean
+
+    @property
     def metric(self) -> str:
         """What the score is, in words."""
         return self.problem.goal.name
@@ -192,16 +197,17 @@ class FitResult:
     def counts_of(self, candidate: Candidate, *, argmax: bool = False) -> Counts:
         """Test counts of a linear model, or of the mean."""
         bias = np.zeros_like(candidate.bias) if argmax else candidate.bias
-        test = self.problem.splits["test"]
-        return self.problem.counts(test, self.problem.decide(candidate.test, bias))
+        return self.test_counts(candidate.test, bias)
 
     def counts_of_run(self, *, argmax: bool = False) -> Counts:
         """Test counts of :attr:`run`, as it was trained last."""
         assert self.run_test is not None
         bias = np.zeros_like(self._run.bias) if argmax else self._run.bias
-        return self.problem.counts(
-            self.problem.splits["test"], self.problem.decide(self.run_test, bias)
-        )
+        return self.test_counts(self.run_test, bias)
+
+    def test_counts(self, scores: np.ndarray, bias: np.ndarray) -> Counts:
+        """Test counts ``[rows, kinds]`` of scores of the test split that decide by a bias."""
+        return self.problem.counts(self.problem.splits["test"], self.problem.decide(scores, bias))
 
     def scores(self, arm: str, *, argmax: bool = False) -> list[float]:
         """An arm's test scores in percent, one a seed."""

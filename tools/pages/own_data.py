@@ -41,10 +41,11 @@ All scores are F1 on the test rows, in percent: of the entities, or of the posit
 - *SetFit*: its defaults with {setfit} steps, and its own decision. It reads no pairs and no tags.
 - *Trainer*: the `Trainer` of transformers with its defaults, decided at argmax.
 
-`fit` trains cross entropy for {steps} steps, with one learning rate and one seed. What it has
-chosen by the validation rows it trains again with them. This is about what it plans by itself for
-ten to fifteen minutes of two slow cores. A number of steps can be repeated anywhere, a number of
-minutes cannot. SetFit gets as many steps. All peers learn from train and validation together.
+`fit` trains cross entropy for {steps} steps, with one learning rate and one seed. If it keeps the
+fine-tuned model, alone or in the mean, it trains it again on train and validation together. This
+is about what it plans by itself for ten to fifteen minutes of two slow cores. A number of steps can
+be repeated anywhere, a number of minutes cannot. SetFit gets as many steps. All peers learn from
+train and validation together.
 
 **Not all of it has run.** {done} The aim is that no peer is ahead by more than 1 point on average,
 that none is ahead by more than 3 points on a corpus, and that `fit` is ahead of the Trainer's
