@@ -6,7 +6,6 @@ They are scored on validation as on rows that nobody tuned them on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from dicelab.metrics.intervals import Value, two_way_bootstrap
 
 MEAN = "mean"
 RESAMPLES = 1000
+MARGIN = 2.0  # standard errors by which a part must be ahead of the mean
 
 
 def mean_of(problem: Problem, candidate: Candidate, run: RunResult, test: np.ndarray) -> Candidate:
@@ -50,8 +50,8 @@ def counts_on_validation(
 ) -> dict[str, list[Counts]]:
     """Counts ``[rows, kinds]`` of what may be kept, one for each run of the arm.
 
-    All are of the rows of validation that the linear model learned from, decided as rows that
-    nobody tuned them on; but of tags one threshold is tuned on these rows.
+    All are of the rows of validation that the linear model learned from. Each fold is decided by a
+    threshold tuned on other folds; but of tags one threshold is tuned on these rows.
 
     Args:
         problem: the task.
@@ -69,10 +69,13 @@ def counts_on_validation(
 def counts_of_linear(problem: Problem, candidate: Candidate) -> Counts:
     """A linear model's counts on the rows of validation that it learned from, ``[rows, kinds]``.
 
-    Its scores and its threshold are out of fold.
+    Its scores are out of fold, and its threshold is tuned on the other folds of its whole pool.
     """
-    pool = _validation(candidate)
-    return problem.counts(pool.rows, problem.decide(_out_of_fold(candidate), candidate.bias))
+    pool = candidate.pool
+    if not pool.folds.any():
+        return problem.counts(pool.rows, problem.decide(candidate.scores, candidate.bias))
+    decisions = _decided_by_other_folds(problem, pool, candidate.scores)
+    return problem.counts(_validation(candidate).rows, decisions[pool.validation >= 0])
 
 
 def counts_of_run(problem: Problem, candidate: Candidate, run: RunResult) -> Counts:
@@ -87,7 +90,7 @@ def counts_of_mean(problem: Problem, candidate: Candidate, run: RunResult) -> Co
 
 
 def preferred(counts: dict[str, list[Counts]], value: Value) -> str:
-    """The mean, unless another is ahead of it by more than the standard error of the difference.
+    """The mean, unless a part is ahead of it by two standard errors of the difference.
 
     The mean is seldom far behind the better of its parts, and with few positives a part is often
     the best by chance. The error is that of a bootstrap over runs and rows.
@@ -103,7 +106,7 @@ def preferred(counts: dict[str, list[Counts]], value: Value) -> str:
         return first
     pair = Counts.stack([Counts.stack(counts[name]) for name in (first, MEAN)])
     drawn = two_way_bootstrap(pair, value, (1, -1), resamples=RESAMPLES)
-    return first if scores[first] - scores[MEAN] > drawn.std() else MEAN
+    return first if scores[first] - scores[MEAN] > MARGIN * drawn.std() else MEAN
 
 
 def mean_score(counts: list[Counts], value: Value) -> float:
@@ -138,7 +141,12 @@ def _by_other_folds(problem: Problem, pool: Pool, scores: np.ndarray) -> Counts:
     """
     if not pool.folds.any():
         return problem.counts(pool.rows, problem.decide(scores, problem.tuned(scores, pool.rows)))
-    decisions: Any = None
+    return problem.counts(pool.rows, _decided_by_other_folds(problem, pool, scores))
+
+
+def _decided_by_other_folds(problem: Problem, pool: Pool, scores: np.ndarray) -> np.ndarray:
+    """What is decided of each row by the threshold that is best for the other folds."""
+    decisions = None
     for fold in np.unique(pool.folds):
         held = pool.folds == fold
         bias = problem.tuned(scores[~held], pool.rows.select(np.flatnonzero(~held)))
@@ -146,4 +154,4 @@ def _by_other_folds(problem: Problem, pool: Pool, scores: np.ndarray) -> Counts:
         if decisions is None:
             decisions = np.zeros((len(held), *of_fold.shape[1:]), of_fold.dtype)
         decisions[held] = of_fold
-    return problem.counts(pool.rows, decisions)
+    return np.asarray(decisions)

@@ -240,7 +240,7 @@ class Fit:
         """The best linear model, the chosen arm, or the mean of their logits.
 
         All are scored on the same rows of validation; an arm has the mean of its seeds. The mean
-        is kept unless another one is ahead of it by more than the standard error of the difference.
+        is kept unless a part is ahead of it by two standard errors of the difference.
 
         Returns:
             The name of what is kept.

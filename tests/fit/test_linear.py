@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -244,19 +244,37 @@ def chosen(one: Fit) -> Callable[[float], str]:
     return choose
 
 
-def test_the_mean_is_kept_unless_another_is_ahead_by_more_than_its_error() -> None:
+def test_the_mean_is_kept_unless_a_part_is_ahead_by_two_standard_errors() -> None:
     def counts(first: int, last: int) -> list[Counts]:
         """One run, which is right on the rows between two of 400."""
         right = (np.arange(400) >= first) & (np.arange(400) < last)
         return [Counts.of_classes(np.ones(400, int), right.astype(int), 2)]
 
     value = Goal("accuracy", (0, 1)).plain
-    for ahead, kept in ((12, "ce"), (4, "mean"), (0, "mean"), (-12, "mean")):
-        # Apart on 40 + ahead rows: the standard error of the difference is 6 to 7.2 rows.
+    for ahead, kept in ((24, "ce"), (10, "mean"), (0, "mean"), (-24, "mean")):
+        # Apart on 40 + ahead rows: two standard errors of the difference are 14 rows for 10.
         both = {"words": counts(0, 100), "ce": counts(20, 220 + ahead), "mean": counts(0, 200)}
         assert choosing.preferred(both, value) == kept
         del both["mean"]
         assert choosing.preferred(both, value) == "ce"
+
+
+def test_rows_of_validation_are_decided_by_thresholds_of_other_folds(one: Fit) -> None:
+    problem, best = one.problem, one.result.best_linear()
+    assert best is not None
+    pool = best.pool
+    noise = np.random.default_rng(0).normal(size=best.scores.shape)
+    candidate = replace(best, scores=best.scores + 3 * noise)
+    decisions = []
+    for place, fold in enumerate(pool.folds):
+        others = np.flatnonzero(pool.folds != fold)
+        bias = problem.tuned(candidate.scores[others], pool.rows.select(others))
+        if pool.validation[place] >= 0:
+            decisions.append(problem.decide(candidate.scores[[place]], bias)[0])
+    rows = pool.rows.select(np.flatnonzero(pool.validation >= 0))
+    expected = problem.counts(rows, np.array(decisions))
+    counts = choosing.counts_of_linear(problem, candidate)
+    np.testing.assert_array_equal(astuple(counts), astuple(expected))
 
 
 def test_the_better_one_on_validation_is_kept(one: Fit, chosen: Callable[[float], str]) -> None:
