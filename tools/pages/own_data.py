@@ -47,6 +47,11 @@ is about what it plans by itself for ten to fifteen minutes of two slow cores. A
 be repeated anywhere, a number of minutes cannot. SetFit gets as many steps. All peers learn from
 train and validation together.
 
+We changed how `fit` chooses once, when we knew most of its scores below. Before, a linear model was
+scored on the rows that its threshold was tuned on, and one standard error was enough to keep it
+without the fine-tuned model. We tried the new rule on seven draws that share no row with the test
+rows. It chose otherwise in three of them, and F1 rose in all three.
+
 **Not all of it has run.** {done} The aim is that no peer is ahead by more than 1 point on average,
 that none is ahead by more than 3 points on a corpus, and that `fit` is ahead of the Trainer's
 defaults by 5 points. `python -m studies.own_data` runs what is missing, and `python -m tools.pages`
