@@ -33,16 +33,16 @@ def mean_of(problem: Problem, candidate: Candidate, run: RunResult, test: np.nda
         test: the run's scores of the test split.
     """
     pool = _validation(candidate)
-    scores = _mean_scores(candidate, run)
+    scores = _mean_on_validation(candidate, run)
     bias = problem.tuned(scores, pool.rows)
     value = problem.value(scores, bias, pool.rows)
-    of_both = mean_test(candidate, test)
+    of_both = mean_scores(candidate.test, test)
     return Candidate(MEAN, pool, scores, bias, value, of_both, {}, run.seconds)
 
 
-def mean_test(candidate: Candidate, test: np.ndarray) -> np.ndarray:
-    """The mean of a linear model's scores of the test split and those of a run."""
-    return np.asarray((candidate.test + test) / 2)
+def mean_scores(linear: np.ndarray, tuned: np.ndarray) -> np.ndarray:
+    """The mean of a linear model's scores and a run's, of the same rows."""
+    return np.asarray((linear + tuned) / 2)
 
 
 def counts_on_validation(
@@ -86,7 +86,7 @@ def counts_of_run(problem: Problem, candidate: Candidate, run: RunResult) -> Cou
 
 def counts_of_mean(problem: Problem, candidate: Candidate, run: RunResult) -> Counts:
     """The same of the mean of both."""
-    return _by_other_folds(problem, _validation(candidate), _mean_scores(candidate, run))
+    return _by_other_folds(problem, _validation(candidate), _mean_on_validation(candidate, run))
 
 
 def preferred(counts: dict[str, list[Counts]], value: Value) -> str:
@@ -123,15 +123,10 @@ def _validation(candidate: Candidate) -> Pool:
     return Pool(pool.rows.select(held), pool.gold[held], pool.validation[held], pool.folds[held])
 
 
-def _out_of_fold(candidate: Candidate) -> np.ndarray:
-    """Its scores of these rows."""
-    return candidate.scores[candidate.pool.validation >= 0]
-
-
-def _mean_scores(candidate: Candidate, run: RunResult) -> np.ndarray:
-    """The mean of both models' scores of these rows."""
-    places = _validation(candidate).validation
-    return np.asarray((_out_of_fold(candidate) + run.validation[places]) / 2)
+def _mean_on_validation(candidate: Candidate, run: RunResult) -> np.ndarray:
+    """The mean of both models' scores of these rows; the linear model's are out of fold."""
+    places = candidate.pool.validation
+    return mean_scores(candidate.scores[places >= 0], run.validation[places[places >= 0]])
 
 
 def _by_other_folds(problem: Problem, pool: Pool, scores: np.ndarray) -> Counts:

@@ -229,7 +229,7 @@ class Fit:
             for outcome in of_arm.runs:
                 scores, bias = self._test(outcome), outcome.bias
                 of_arm.counts.append(result.test_counts(scores, bias))
-                of_arm.argmax.append(result.test_counts(scores, np.zeros_like(bias)))
+                of_arm.argmax.append(result.test_counts(scores, bias, argmax=True))
         result.chosen = max(result.arms, key=lambda arm: result.arms[arm].validation)
         result.run = max(result.arms[result.chosen].runs, key=lambda outcome: outcome.value)
         result.run_test = self._test(result.run)
@@ -285,7 +285,7 @@ class Fit:
         result.run_test, result.refitted = self._test(result.run), True
         best = result.best_linear()
         if best is not None and result.mean is not None:
-            mean = replace(result.mean, test=choosing.mean_test(best, result.run_test))
+            mean = replace(result.mean, test=choosing.mean_scores(best.test, result.run_test))
             result.winner = mean if result.winner is not None else None
             result.mean = mean
         self._save()

@@ -30,6 +30,7 @@ from dicelab.fit.report import (
     verdict,
 )
 from dicelab.fit.result import NAMES, FitResult
+from dicelab.fit.training import RunResult
 from dicelab.metrics.counts import Counts
 from dicelab.records.runs import versions
 from dicelab.training.saving import card_of
@@ -182,8 +183,8 @@ def _arms(result: FitResult) -> str:
         add(
             NAMES.get(arm, arm),
             validation=finals.validation,
-            seeds=" ".join(f"{s:.1f}" for s in scores),
-            rate=f"{finals.runs[0].run.rate:g}",
+            seeds=" ".join(f"{s:.1f}" for s in scores) if len(scores) > 1 else "",
+            rate=_rate(finals.runs[0]),
             **{
                 f"test {name}": float(np.mean(scores)),
                 plainly: float(np.mean(result.scores(arm, argmax=True))),
@@ -195,7 +196,7 @@ def _arms(result: FitResult) -> str:
         arm = result.run.run.arm
         add(
             f"{NAMES.get(arm, arm)}, again on train and validation",
-            rate=f"{result.run.run.rate:g}",
+            rate=_rate(result.run),
             **{
                 f"test {name}": result.score_of(result.counts_of_run()),
                 plainly: result.score_of(result.counts_of_run(argmax=True)),
@@ -206,7 +207,7 @@ def _arms(result: FitResult) -> str:
             add(
                 f"{NAMES.get(arm, arm)} (search alone)",
                 validation=run.value,
-                rate=f"{run.run.rate:g}",
+                rate=_rate(run),
             )
     for floor, counts in result.floors.items():
         add(f"floor: {floor}", **{f"test {name}": result.score_of(counts)})
@@ -221,7 +222,14 @@ def _arms(result: FitResult) -> str:
     if len(result.compared) > 1:
         compared = ", ".join(f"{NAMES.get(k, k)} {v:.1f}" for k, v in result.compared.items())
         note += f" On the rows of validation, with thresholds from other rows: {compared}."
-    return _table(rows, chosen=chosen) + f"<p class=note>{html.escape(note)}</p>"
+    used = [column for column in rows[0] if any(row[column] != "" for row in rows)]
+    table = _table([{column: row[column] for column in used} for row in rows], chosen=chosen)
+    return table + f"<p class=note>{html.escape(note)}</p>"
+
+
+def _rate(outcome: RunResult) -> str:
+    """Its learning rate without an exponent, which a narrow column would break over two lines."""
+    return str(np.format_float_positional(outcome.run.rate, trim="-"))
 
 
 def _classes(result: FitResult) -> str:

@@ -196,18 +196,17 @@ class FitResult:
 
     def counts_of(self, candidate: Candidate, *, argmax: bool = False) -> Counts:
         """Test counts of a linear model, or of the mean."""
-        bias = np.zeros_like(candidate.bias) if argmax else candidate.bias
-        return self.test_counts(candidate.test, bias)
+        return self.test_counts(candidate.test, candidate.bias, argmax=argmax)
 
     def counts_of_run(self, *, argmax: bool = False) -> Counts:
         """Test counts of :attr:`run`, as it was trained last."""
         assert self.run_test is not None
-        bias = np.zeros_like(self._run.bias) if argmax else self._run.bias
-        return self.test_counts(self.run_test, bias)
+        return self.test_counts(self.run_test, self._run.bias, argmax=argmax)
 
-    def test_counts(self, scores: np.ndarray, bias: np.ndarray) -> Counts:
-        """Test counts ``[rows, kinds]`` of scores of the test split that decide by a bias."""
-        return self.problem.counts(self.problem.splits["test"], self.problem.decide(scores, bias))
+    def test_counts(self, scores: np.ndarray, bias: np.ndarray, *, argmax: bool = False) -> Counts:
+        """Test counts ``[rows, kinds]`` of scores that decide by a bias, or at argmax without."""
+        decisions = self.problem.decide(scores, np.zeros_like(bias) if argmax else bias)
+        return self.problem.counts(self.problem.splits["test"], decisions)
 
     def scores(self, arm: str, *, argmax: bool = False) -> list[float]:
         """An arm's test scores in percent, one a seed."""

@@ -305,6 +305,8 @@ def test_the_report_is_one_page_that_loads_nothing(one: Fit) -> None:
     assert "@import" not in source
     assert all(len(alt) > 20 for alt in page.pictures)
     assert len(page.pictures) >= (4 if one.result.curve else 3)
+    repeated = any(len(arm.runs) > 1 for arm in one.result.arms.values())
+    assert (">seeds</th>" in source) == repeated
     text = " ".join(page.text)
     for words in ("Kept:", "floor", "Score by class", "errors", "The data", "Versions"):
         assert words in text
