@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -274,7 +273,7 @@ def _crf(inputs: Inputs) -> tuple[float, dict[str, Any]]:
     return _f1(inputs, np.array([index[tag] for row in predicted for tag in row])), {}
 
 
-def setfit(inputs: Inputs, seed: int) -> tuple[float, dict[str, Any]]:
+def setfit(inputs: Inputs, seed: int, folder: Path) -> tuple[float, dict[str, Any]]:
     """SetFit: the encoder learns from pairs of texts, then a logistic regression from it."""
     from setfit import SetFitModel, Trainer, TrainingArguments
 
@@ -284,12 +283,13 @@ def setfit(inputs: Inputs, seed: int) -> tuple[float, dict[str, Any]]:
     )
     model = SetFitModel.from_pretrained(str(minilm_folder()), device=str(device_of("auto")))
     settings = TrainingArguments(
-        output_dir=os.devnull, max_steps=SETFIT_STEPS, seed=seed, save_strategy="no",
-        show_progress_bar=False,
+        output_dir=str(folder), max_steps=SETFIT_STEPS, seed=seed, save_strategy="no",
+        report_to="none", show_progress_bar=False,
     )  # fmt: skip
     Trainer(model=model, args=settings, train_dataset=rows).train()
-    predicted = model.predict(inputs.data.splits["test"]["sentence"][:], use_labels=False)
-    return _f1(inputs, np.asarray(predicted)), {}
+    texts = inputs.data.splits["test"]["sentence"][:]
+    predicted = model.predict(texts, as_numpy=True, use_labels=False)
+    return _f1(inputs, predicted), {}
 
 
 def trainer(inputs: Inputs, seed: int, folder: Path) -> tuple[float, dict[str, Any]]:
@@ -392,10 +392,10 @@ def run_draw(
         started = time.monotonic()
         if method in ("fit", "minute"):
             f1, chose = fit(options, say, tuned=method == "fit")
-        elif method == "trainer":
-            f1, chose = trainer(inputs, options.seed, folder / "trainer")
+        elif method in LINEAR:
+            f1, chose = LINEAR[method](inputs, options.seed)
         else:
-            f1, chose = PEERS[method](inputs, options.seed)
+            f1, chose = TRAINED[method](inputs, options.seed, folder / method)
         seconds = time.monotonic() - started
         record = runs.make_record(
             chapter="studies/own_data.py",
@@ -408,11 +408,8 @@ def run_draw(
         say(f"{name}, draw {number}, {method}: F1 {f1:.1f}; {seconds:.0f} s")
 
 
-PEERS: dict[str, Callable[[Inputs, int], tuple[float, dict[str, Any]]]] = {
-    "words": words,
-    "embeddings": embeddings,
-    "setfit": setfit,
-}
+LINEAR = {"words": words, "embeddings": embeddings}
+TRAINED = {"setfit": setfit, "trainer": trainer}
 
 
 # -- the table ----------------------------------------------------------------------------------
