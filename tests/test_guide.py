@@ -110,7 +110,7 @@ def last(arm: str, how: str, task: str = "goemotions_fear") -> float:
 
 def of_fit() -> list[str]:
     scores = own_data.table(kept("own_data"))
-    peers = ("words", "embeddings", "trainer")
+    peers = ("words", "embeddings", "setfit", "trainer")
     return [over_seeds(own_data.gaps(scores, p, of)) for p in peers for of in ("minute", "fit")]
 
 
@@ -256,8 +256,8 @@ def test_who_is_ahead_of_fit() -> None:
     corpora = draws.get_level_values("corpus").nunique()
     fits = scores["fit"].dropna().index
     assert fits.get_level_values("corpus").nunique() == corpora
-    beside_trainer = scores[["fit", "trainer"]].dropna()
-    numbers = (len(draws), corpora, len(fits), own_data.STEPS, len(beside_trainer))
+    trained = [len(scores[["fit", peer]].dropna()) for peer in ("setfit", "trainer")]
+    numbers = (len(draws), corpora, len(fits), own_data.STEPS, *trained)
     beyond = own_data.gaps(scores, "trainer")
     holds("fit", *map(str, numbers), shown(beyond.max()), shown(beyond.min()))
     for peer in ("words", "embeddings"):
