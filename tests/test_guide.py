@@ -259,7 +259,8 @@ def test_who_is_ahead_of_fit() -> None:
     trained = [len(scores[["fit", peer]].dropna()) for peer in ("setfit", "trainer")]
     numbers = (len(draws), corpora, len(fits), own_data.STEPS, *trained)
     beyond = own_data.gaps(scores, "trainer")
-    holds("fit", *map(str, numbers), shown(beyond.max()), shown(beyond.min()))
+    spread = (beyond.max(), beyond.min(), beyond.median())
+    holds("fit", *map(str, numbers), *map(shown, spread))
     for peer in ("words", "embeddings"):
         for of in ("minute", "fit"):
             assert runs.interval(own_data.gaps(scores, peer, of).tolist()).low > 0

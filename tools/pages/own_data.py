@@ -54,8 +54,8 @@ rows. It chose otherwise in three of them, and F1 rose in all three.
 
 **Not all of it has run.** {done} The aim is that no peer is ahead by more than 1 point on average,
 that none is ahead by more than 3 points on a corpus, and that `fit` is ahead of the Trainer's
-defaults by 5 points. `python -m studies.own_data` runs what is missing, and `python -m tools.pages`
-writes this section from the records.
+defaults by 5 points. The second table shows how far it is reached. `python -m studies.own_data`
+runs what is missing, and `python -m tools.pages` writes this section from the records.
 """
 
 
