@@ -126,7 +126,8 @@ def _validation(candidate: Candidate) -> Pool:
 def _mean_on_validation(candidate: Candidate, run: RunResult) -> np.ndarray:
     """The mean of both models' scores of these rows; the linear model's are out of fold."""
     places = candidate.pool.validation
-    return mean_scores(candidate.scores[places >= 0], run.validation[places[places >= 0]])
+    held = places >= 0
+    return mean_scores(candidate.scores[held], run.validation[places[held]])
 
 
 def _by_other_folds(problem: Problem, pool: Pool, scores: np.ndarray) -> Counts:

@@ -127,7 +127,8 @@ def page(result: FitResult) -> str:
 def _table(rows: Sequence[Mapping[str, Any]], chosen: int | None = None) -> str:
     if not rows:
         return "<p>None.</p>"
-    numbers = {name for name in rows[0] if any(isinstance(r[name], int | float) for r in rows)}
+    used = [name for name in rows[0] if any(row[name] != "" for row in rows)]
+    numbers = {name for name in used if any(isinstance(r[name], int | float) for r in rows)}
 
     def cell(name: str, value: Any) -> str:
         text = (
@@ -142,11 +143,11 @@ def _table(rows: Sequence[Mapping[str, Any]], chosen: int | None = None) -> str:
 
     head = "".join(
         f'<th scope="col"{" class=n" if name in numbers else ""}>{html.escape(name)}</th>'
-        for name in rows[0]
+        for name in used
     )
     body = "".join(
         f"<tr{' class=chosen' if i == chosen else ''}>"
-        + "".join(cell(name, value) for name, value in row.items())
+        + "".join(cell(name, row[name]) for name in used)
         + "</tr>"
         for i, row in enumerate(rows)
     )
@@ -222,9 +223,7 @@ def _arms(result: FitResult) -> str:
     if len(result.compared) > 1:
         compared = ", ".join(f"{NAMES.get(k, k)} {v:.1f}" for k, v in result.compared.items())
         note += f" On the rows of validation, with thresholds from other rows: {compared}."
-    used = [column for column in rows[0] if any(row[column] != "" for row in rows)]
-    table = _table([{column: row[column] for column in used} for row in rows], chosen=chosen)
-    return table + f"<p class=note>{html.escape(note)}</p>"
+    return _table(rows, chosen=chosen) + f"<p class=note>{html.escape(note)}</p>"
 
 
 def _rate(outcome: RunResult) -> str:
@@ -275,7 +274,7 @@ def _how(result: FitResult) -> str:
         f"{planned.runs} runs planned, each of {planned.steps} steps ({planned.length}), batches "
         f"of {result.options.batch_size}{again}; {minutes(result.seconds)} in all.",
         "Searched: "
-        + "; ".join(f"{d.run.arm} at {d.run.rate:g}: {d.value:.1f}" for d in result.searched)
+        + "; ".join(f"{d.run.arm} at {_rate(d)}: {d.value:.1f}" for d in result.searched)
         + f" (validation {result.problem.goal.name}).",
     ]
     if not planned.runs:
