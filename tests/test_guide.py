@@ -252,18 +252,22 @@ def holds(passage: str, *numbers: str) -> None:
 
 def test_who_is_ahead_of_fit() -> None:
     scores = own_data.table(kept("own_data"))
-    draws = scores[["minute", "words"]].dropna().index
-    corpora = draws.get_level_values("corpus").nunique()
-    fits = scores["fit"].dropna().index
-    assert fits.get_level_values("corpus").nunique() == corpora
-    trained = [len(scores[["fit", peer]].dropna()) for peer in ("setfit", "trainer")]
-    numbers = (len(draws), corpora, len(fits), own_data.STEPS, *trained)
-    beyond = own_data.gaps(scores, "trainer")
-    spread = (beyond.max(), beyond.min(), beyond.median())
-    holds("fit", *map(str, numbers), *map(shown, spread))
-    for peer in ("words", "embeddings"):
-        for of in ("minute", "fit"):
-            assert runs.interval(own_data.gaps(scores, peer, of).tolist()).low > 0
+    corpora = scores.index.get_level_values("corpus").nunique()
+    assert scores[["fit", "minute", "words", "trainer"]].notna().all(axis=None)
+    assert len(scores) == corpora * own_data.DRAWS
+    beyond = {peer: own_data.gaps(scores, peer) for peer in own_data.METHODS[2:]}
+    ahead = int((scores["trainer"] > scores["fit"]).sum())
+    numbers = (corpora, own_data.DRAWS, own_data.STEPS, ahead, len(scores))
+    fewer = (len(beyond["embeddings"]), len(beyond["setfit"]))
+    of_trainer = beyond["trainer"]
+    spread = (of_trainer.max(), of_trainer.min(), of_trainer.median())
+    holds("fit", *map(str, numbers + fewer), *map(shown, spread))
+    assert of_trainer.idxmax() == "crossner_politics"
+    assert of_trainer.idxmin() == "mrpc"
+    for gaps in beyond.values():
+        assert runs.interval(gaps.tolist()).low > 0
+    minute = runs.interval(own_data.gaps(scores, "trainer", "minute").tolist())
+    assert minute.low < 0 < minute.high
 
 
 def test_with_a_tuned_threshold_no_gain_was_measurable() -> None:

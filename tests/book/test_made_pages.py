@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from dicelab.records import runs
 from reproduce import tables
 from studies import labels, spans
@@ -51,6 +53,36 @@ def test_the_page_of_fit_says_who_is_ahead(tmp_path: Path) -> None:
     assert ["its first minute minus words", "2", "1.0 [-37.1, 39.1]", low] in rows
     assert any(row[:2] == ["`fit` minus words", "1"] for row in rows)
     assert not any(row[0].endswith("minus Trainer") for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("first", "others", "reached", "ahead"),
+    [
+        ((85, 70, 70), 70, "is reached", 1),
+        ((84, 84, 84), 70, "is not", 3),
+        ((76,) * 3, 76, "is not", 0),
+    ],
+)
+def test_when_all_has_run_the_page_says_whether_the_aim_is_reached(
+    tmp_path: Path, first: tuple[int, ...], others: int, reached: str, ahead: int
+) -> None:
+    for corpus, of in study.CORPORA.items():
+        for draw in range(study.DRAWS):
+            trainer = first[draw] if corpus == "mrpc" else others
+            scores = dict.fromkeys(of.methods, 70) | {"fit": 80, "trainer": trainer}
+            for method, f1 in scores.items():
+                record = runs.make_record(
+                    chapter="studies/own_data.py",
+                    parameters=study.parameters_of(corpus, draw, method, "minilm"),
+                    metrics={"test": {"f1": float(f1)}},
+                    history=[{}],
+                    measured={"device": "cpu", "seconds": 60},
+                )
+                runs.append_record(tmp_path / f"{corpus}.jsonl", record)
+    text = own_data.page(tmp_path)
+    assert f"this {reached}" in text
+    assert f"In {ahead} of 30 draws" in text
+    assert "Not all" not in text
 
 
 def test_a_page_shows_every_kept_run(tmp_path: Path) -> None:
