@@ -292,14 +292,14 @@ def _note_odd(data: Data, key: Callable[[dict[str, Any]], str]) -> None:
     texts = {name: [key(row) for row in data.splits[name]] for name in SPLITS}
     twice = len(texts["train"]) - len(set(texts["train"]))
     if twice:
-        data.notes.append(f"{twice} of {len(texts['train'])} rows of train are duplicates.")
+        data.notes.append(f"{twice:,} of {len(texts['train']):,} rows of train are duplicates.")
     for first, second in (("train", "test"), ("train", "validation"), ("validation", "test")):
         known = set(texts[first])
         overlap = sum(text in known for text in texts[second])
         if overlap:
             data.notes.append(
-                f"{overlap} of {len(texts[second])} rows of {second} also occur in {first}; scores "
-                "on them say little about new text."
+                f"{overlap:,} of {len(texts[second]):,} rows of {second} also occur in "
+                f"{first}; scores on them say little about new text."
             )
     counts = class_counts(data)
     for name in SPLITS:
