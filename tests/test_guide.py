@@ -39,6 +39,7 @@ LATER = ("focal_start", "dsc_start", "tversky_start")
 FOUR = ("dice_start", "dice", "wce", "ce")  # beside cross entropy from the prior
 ENTITIES = ("crossner_politics", "wnut17")
 STRATA = ("tags", "yes or no", "rare")
+PEERS = ("words", "embeddings", "setfit", "trainer")  # of fit
 SPANS = ("wnut17", "crossner_ai", "crossner_politics", "wikigold")
 
 
@@ -110,8 +111,7 @@ def last(arm: str, how: str, task: str = "goemotions_fear") -> float:
 
 def of_fit() -> list[str]:
     scores = own_data.table(kept("own_data"))
-    peers = ("words", "embeddings", "setfit", "trainer")
-    return [over_seeds(own_data.gaps(scores, p, of)) for p in peers for of in ("minute", "fit")]
+    return [over_seeds(own_data.gaps(scores, p, of)) for p in PEERS for of in ("minute", "fit")]
 
 
 def of_accuracy() -> list[str]:
@@ -255,10 +255,11 @@ def test_who_is_ahead_of_fit() -> None:
     corpora = scores.index.get_level_values("corpus").nunique()
     assert scores[["fit", "minute", "words", "trainer"]].notna().all(axis=None)
     assert len(scores) == corpora * own_data.DRAWS
-    beyond = {peer: own_data.gaps(scores, peer) for peer in own_data.METHODS[2:]}
+    beyond = {peer: own_data.gaps(scores, peer) for peer in PEERS}
     ahead = int((scores["trainer"] > scores["fit"]).sum())
     numbers = (corpora, own_data.DRAWS, own_data.STEPS, ahead, len(scores))
-    fewer = (len(beyond["embeddings"]), len(beyond["setfit"]))
+    fewer = tuple(len(beyond[peer]) for peer in ("embeddings", "setfit"))
+    assert [scores[peer].count() / own_data.DRAWS for peer in ("embeddings", "setfit")] == [*fewer]
     of_trainer = beyond["trainer"]
     spread = (of_trainer.max(), of_trainer.min(), of_trainer.median())
     holds("fit", *map(str, numbers + fewer), *map(shown, spread))
@@ -266,6 +267,8 @@ def test_who_is_ahead_of_fit() -> None:
     assert of_trainer.idxmin() == "mrpc"
     for gaps in beyond.values():
         assert runs.interval(gaps.tolist()).low > 0
+    for peer in PEERS[:-1]:
+        assert runs.interval(own_data.gaps(scores, peer, "minute").tolist()).low > 0
     minute = runs.interval(own_data.gaps(scores, "trainer", "minute").tolist())
     assert minute.low < 0 < minute.high
 

@@ -26,6 +26,7 @@ METHODS = {
     "trainer": "Trainer",
 }
 OURS = ("minute", "fit")
+PEERS = tuple(method for method in METHODS if method not in OURS)
 PAGE = """\
 ## Is fit behind what else you could type?
 
@@ -98,7 +99,7 @@ def page(folder: Path) -> str:
 
 def _reached(scores: pd.DataFrame) -> str:
     """Whether the aim is reached, and how often the Trainer is ahead all the same."""
-    gaps = {peer: own_data.gaps(scores, peer) for peer in METHODS if peer not in OURS}
+    gaps = {peer: own_data.gaps(scores, peer) for peer in PEERS}
     kept = all(of_peer.mean() >= -1 and of_peer.min() >= -3 for of_peer in gaps.values())
     verdict = "is reached" if kept and gaps["trainer"].mean() >= 5 else "is not reached"
     ahead = int((scores["trainer"] > scores["fit"]).sum())
@@ -128,8 +129,8 @@ def _summary(scores: pd.DataFrame) -> list[dict[str, str]]:
     """``fit`` and its first minute minus each peer."""
     rows = []
     for method in OURS:
-        for peer in METHODS:
-            if peer in OURS or peer not in scores or method not in scores:
+        for peer in PEERS:
+            if peer not in scores or method not in scores:
                 continue
             gaps = own_data.gaps(scores, peer, method)
             if gaps.empty:
