@@ -89,7 +89,8 @@ class TunedBias:
             too few positives to tune it on. It has the shape of ``threshold``.
         before: the metric without the bias, whether or not that keeps the floor.
         after: the metric with the bias.
-        interval: the 95% bootstrap interval of ``after``, with the bias held fixed. The bias was
+        interval: the 95% bootstrap interval of ``after``, with the bias held fixed; where all is
+            right, the exact one (Clopper and Pearson, 1934). The bias was
             chosen on the same rows, so expect somewhat less on new ones. It is None without
             resamples, and where the metric is a function.
     """
@@ -457,7 +458,10 @@ def _nearest_to_0(tried: Tensor, values: Tensor) -> Tensor:
 def _interval(
     counts: Tensor, value: Callable[[Tensor], Tensor], resamples: int, seed: int
 ) -> tuple[float, float]:
-    """The 95% bootstrap interval of a value of summed counts, over rows."""
+    """The 95% interval of a value over rows: a bootstrap, or exact where all is right."""
+    found = counts.sum(0)[..., 0]
+    if float(value(counts.sum(0))) == 1:
+        return float((0.025 ** (1 / found.clamp_min(1))).mean()), 1.0
     generator, rows = torch.Generator().manual_seed(seed), len(counts)
     values = []
     for _ in range(resamples):

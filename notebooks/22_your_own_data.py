@@ -294,9 +294,9 @@ if rival is not None:
     print(f"a difference of {visible} would probably have been seen")
 
 # %% [markdown]
-# How sure is the order of the two losses? An interval tells you. We draw the test rows again and again, the
-# same rows for both losses, and the seeds as well. The interval contains the middle 95% of these differences.
-# This is called a paired bootstrap.
+# How sure is the order of the two losses? An interval tells you. We draw the test rows again and again with
+# replacement, the same rows for both losses, and see how far the difference moves. This is called a paired
+# bootstrap. The seeds are few, so their scatter is added by Student's t, which is wide for two or three.
 #
 # If the interval includes zero, the two losses need not be equal. These rows and seeds just cannot tell which
 # is better, and the second line says how large a difference you would have noticed. Here weighted cross

@@ -9,6 +9,7 @@ import seqeval.metrics as spans
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 from sklearn.metrics import (
     f1_score,
     fbeta_score,
@@ -369,6 +370,13 @@ def test_the_interval_is_that_of_a_bootstrap_over_rows():
     whole = tune_bias(two[:, None].expand(-1, 4, -1), labels[:, None].expand(-1, 4))
     assert whole.interval == tune_bias(logits, labels).interval
     assert tune_bias(logits, labels, resamples=0).interval is None
+
+
+@pytest.mark.parametrize("n", [4, 12])
+def test_where_all_is_right_the_interval_has_the_exact_bound(n):
+    labels = torch.cat([torch.ones(n), torch.zeros(60)])
+    low, high = tune_bias(8 * labels - 4, labels, few=0).interval
+    assert (low, high) == (pytest.approx(binomtest(n, n).proportion_ci().low), 1)
 
 
 def test_a_function_of_the_decisions_chooses_the_threshold():

@@ -74,7 +74,7 @@ def head(chapter: str, out: Path = KEPT) -> str:
     if isinstance(problem, Tagging):
         tested = problem.with_starts(tested, data["tokens"][:])
     counts = problem.counts(test, problem.decide(tested, bias))
-    score = f"test {problem.goal.name} {interval(counts, problem.goal.plain)}"
+    score = f"test {problem.goal.name} {interval(counts, problem.goal)}"
     info = {
         "task": inputs.data.task,
         "labels": problem.labels,

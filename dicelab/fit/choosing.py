@@ -14,7 +14,7 @@ from dicelab.fit.linear import Pool
 from dicelab.fit.problems import Problem
 from dicelab.fit.training import RunResult
 from dicelab.metrics.counts import Counts
-from dicelab.metrics.intervals import Value, two_way_bootstrap
+from dicelab.metrics.intervals import Value, difference
 
 MEAN = "mean"
 RESAMPLES = 1000
@@ -93,7 +93,7 @@ def preferred(counts: dict[str, list[Counts]], value: Value) -> str:
     """The mean, unless a part is ahead of it by two standard errors of the difference.
 
     The mean is seldom far behind the better of its parts, and with few positives a part is often
-    the best by chance. The error is that of a bootstrap over runs and rows.
+    the best by chance. The error is over runs and rows.
 
     Args:
         counts: counts of each model that may be kept, one for each run; those of ``MEAN`` may be
@@ -104,9 +104,8 @@ def preferred(counts: dict[str, list[Counts]], value: Value) -> str:
     first = max(scores, key=lambda name: scores[name])
     if MEAN not in counts:
         return first
-    pair = Counts.stack([Counts.stack(counts[name]) for name in (first, MEAN)])
-    drawn = two_way_bootstrap(pair, value, (1, -1), resamples=RESAMPLES)
-    return first if scores[first] - scores[MEAN] > MARGIN * drawn.std() else MEAN
+    ahead = difference(counts[first], counts[MEAN], value, resamples=RESAMPLES)
+    return first if ahead.mean > MARGIN * ahead.error else MEAN
 
 
 def mean_score(counts: list[Counts], value: Value) -> float:

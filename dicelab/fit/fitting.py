@@ -139,7 +139,7 @@ class Fit:
                 keep_linear(candidate.model, candidate.bias, folder / "model", info)
             candidate.save(folder)
         goal = self.problem.goal
-        score = interval(self.result.counts_of(candidate), goal.plain)
+        score = interval(self.result.counts_of(candidate), goal)
         line = f"{NAMES[candidate.name]}: test {goal.name} {score}"
         known = self.state.known
         if best and not known.get("kept") and not known.get("finished"):

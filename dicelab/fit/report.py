@@ -16,6 +16,8 @@ from dicelab.metrics.intervals import Difference, interval
 from dicelab.records.runs import versions
 from dicelab.tables import minus
 
+TOO_FEW = 10  # positives of test
+
 
 def about(result: FitResult) -> list[str]:
     """The data in sentences: sizes, classes, lengths and what is odd about them."""
@@ -65,10 +67,16 @@ def verdict(result: FitResult) -> list[str]:
         what = "words"
     elif result.data.task in ("sentences", "pairs") and not result.data.binary:
         what = "rows"
-    lines = [
+    lines = []
+    if there < TOO_FEW:
+        lines.append(
+            f"Test has {there} {what}: too few to say how good this model is, whatever the numbers "
+            "below. Label more of them."
+        )
+    lines.append(
         f"Kept: {mine}, with a test {goal.metric_name} of {result.score} (precision "
         f"{percent['precision']:.1f}, recall {percent['recall']:.1f}). Test has {there:,} {what}."
-    ]
+    )
     if result.refitted:
         rows = sum(len(result.data.splits[name]) for name in ("train", "validation"))
         lines.append(
@@ -83,7 +91,7 @@ def verdict(result: FitResult) -> list[str]:
         known = int(goal.focused(held.sum(0)).actual)
         lines.append(
             f"By cross-validation over the {len(held):,} rows of train and validation, with "
-            f"{known:,} {what}, its {goal.metric_name} is {interval(held, goal.plain)}. This is a "
+            f"{known:,} {what}, its {goal.metric_name} is {interval(held, goal)}. This is a "
             "little too high, because the threshold was chosen on these rows."
         )
     name, floor = best_floor(result)
@@ -128,6 +136,8 @@ def _the(name: str) -> str:
 
 def _compared(gap: Difference, mine: str, other: str) -> str:
     """A difference in a sentence, which claims an order only where the interval excludes zero."""
+    if gap.low == gap.high == 0:
+        return f"On test, {mine} and {other} are right and wrong on the same rows."
     points = minus(f"{gap.mean:+.1f} points [{gap.low:.1f}, {gap.high:.1f}]")
     if gap.low <= 0 <= gap.high:
         return (

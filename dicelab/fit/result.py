@@ -139,7 +139,7 @@ class FitResult:
     @property
     def score(self) -> Interval:
         """The kept model's score on the test split, in percent, with its 95% interval over rows."""
-        return interval(self.counts()[0], self.problem.goal.plain)
+        return interval(self.counts()[0], self.problem.goal)
 
     @property
     def folder(self) -> Path:

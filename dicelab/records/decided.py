@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dicelab.metrics.counts import Counts
-from dicelab.metrics.intervals import bounds, over_rows
+from dicelab.metrics.intervals import paired
 from dicelab.records.analysis import f1
 
 
@@ -30,19 +30,17 @@ def effect(
     name: str,
     arm: tuple[str, str],
     baseline: tuple[str, str],
-    resamples: int = 2_000,
 ) -> DrawEffect:
     """F1 of a remedy minus that of another, with an interval over draws and test sentences.
 
-    A bootstrap that resamples the draws, each with its own search, and the blocks of neighbouring
-    test sentences; both remedies see the same resample.
+    Each draw has its own search; test sentences are resampled in blocks of neighbouring ones, see
+    :func:`dicelab.metrics.intervals.paired`.
 
     Args:
         records: those of one study; only those of draws that have both remedies count.
         name: the corpus.
         arm: a remedy and how it decides.
         baseline: the one that is taken off.
-        resamples: how many the bootstrap draws.
 
     Raises:
         ValueError: no draw has both remedies.
@@ -71,13 +69,5 @@ def effect(
         true_positive, predicted = summed.true_positive, summed.predicted
         return f1(true_positive, predicted, summed.actual + missed)
 
-    # Draws and blocks by turns, as they were drawn for the numbers that pages print.
-    rng = np.random.default_rng(0)
-    drawn = np.empty((resamples, len(seeds)))
-    rows = np.empty((resamples, counts.predicted.shape[2]))
-    for place in range(resamples):
-        for times in (drawn[place], rows[place]):
-            times[:] = np.bincount(rng.integers(0, len(times), len(times)), minlength=len(times))
-    gaps = (over_rows(counts, points, (1, -1), [rows]) * drawn / len(seeds)).sum(1)
-    means = points(counts.sum(2)).mean(1)
-    return DrawEffect(float(means[0] - means[1]), *bounds(gaps), len(seeds))
+    found = paired(counts, points)
+    return DrawEffect(found.mean, found.low, found.high, len(seeds))

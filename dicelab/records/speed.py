@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from dicelab.metrics.counts import Counts
-from dicelab.metrics.intervals import bounds, two_way_bootstrap
+from dicelab.metrics.intervals import paired
 from dicelab.records.analysis import RESAMPLES, Record, percent_f1, read
 from dicelab.records.decided import DrawEffect
 from dicelab.records.searched import ARM_NAMES
@@ -94,8 +94,8 @@ def by_rate(records: Sequence[Record], arm: str, length: int) -> tuple[list[floa
 def faster(records: Sequence[Record], first: str, second: str, how: str) -> DrawEffect | None:
     """The area under test F1 of an arm minus that of another, on one corpus.
 
-    The interval is that of a bootstrap over draws and blocks of neighbouring test sentences, the
-    same for both arms and all lengths.
+    The interval is over draws and blocks of neighbouring test sentences, see
+    :func:`dicelab.metrics.intervals.paired`.
 
     Args:
         records: Of one corpus.
@@ -126,6 +126,5 @@ def faster(records: Sequence[Record], first: str, second: str, how: str) -> Draw
     gold = np.array(ended[first, seeds[0], steps[0]]["gold"])
     counts = Counts(true_positive, predicted, np.broadcast_to(gold, predicted.shape))
     signs = np.concatenate([shares(steps), -shares(steps)])
-    drawn = two_way_bootstrap(counts, percent_f1, signs.tolist(), resamples=RESAMPLES)
-    mean = (signs @ percent_f1(counts.sum(2))).mean()
-    return DrawEffect(float(mean), *bounds(drawn), len(seeds))
+    found = paired(counts, percent_f1, signs.tolist(), resamples=RESAMPLES)
+    return DrawEffect(found.mean, found.low, found.high, len(seeds))

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import astuple, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,8 @@ from dicelab.fit.fitting import Fit
 from dicelab.fit.linear import Pool, search
 from dicelab.fit.options import FitError
 from dicelab.fit.problems import Problem, problem_of
-from dicelab.fit.report import _compared
-from dicelab.fit.result import Arm
+from dicelab.fit.report import _compared, verdict
+from dicelab.fit.result import Arm, FitResult
 from dicelab.fit.training import Run, RunResult
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.goal import Goal
@@ -204,7 +205,7 @@ def test_the_rows_that_a_linear_model_learns_from_are_bounded(tmp_path: Path) ->
 def test_the_interval_of_a_share_is_that_of_the_binomial() -> None:
     gold = np.zeros(400, dtype=int)
     counts = Counts.of_classes(gold, (np.arange(400) < 80).astype(int), 2)
-    found = interval(counts, Goal("accuracy", (0, 1)).plain)
+    found = interval(counts, Goal("accuracy", (0, 1)))
     low, high = stats.norm.interval(0.95, 80, 10 * np.sqrt(0.8 * 0.2 * 100 / 4) / 10)
     assert (found.value, found.low, found.high) == pytest.approx((80, low, high), abs=1)
     assert str(found).startswith("80.0 [")
@@ -212,8 +213,30 @@ def test_the_interval_of_a_share_is_that_of_the_binomial() -> None:
 
 def test_no_order_is_claimed_where_the_interval_includes_zero() -> None:
     for low, high, order in ((-1.0, 3.0, None), (0.5, 3.0, "ahead"), (-3.0, -0.5, "behind")):
-        told = _compared(Difference((low + high) / 2, low, high, 1.0), "a", "b")
+        told = _compared(Difference((low + high) / 2, low, high, 1.0, 1.0), "a", "b")
         assert [word for word in ("ahead", "behind") if word in told] == [order] * bool(order)
+    alike = _compared(Difference(0.0, 0.0, 0.0, 0.0, 0.0), "the mean", "the words")
+    assert alike == "On test, the mean and the words are right and wrong on the same rows."
+
+
+@pytest.mark.parametrize("positives", [4, 9, 10])
+def test_few_positives_of_test_are_said_before_any_number(
+    one: Fit, positives: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classes, (focus, *_) = len(one.problem.kinds), one.problem.goal.focus
+    gold = np.where(np.arange(100) < positives, focus, (focus + 1) % classes)
+    right = Counts.of_labels(*2 * [np.eye(classes)[gold] * (np.arange(classes) == focus)])
+    monkeypatch.setattr(FitResult, "counts", lambda self: (right, right))
+    nothing = Counts.of_labels(right.actual, 0 * right.actual)
+    monkeypatch.setattr(one.result, "floors", {"none": nothing})
+    monkeypatch.setattr(one.result, "candidates", {})
+    monkeypatch.setattr(one.result, "chosen", "ce")
+    monkeypatch.setattr(one.result, "run", SimpleNamespace(bias=np.zeros(classes)))
+    monkeypatch.setattr(one.result, "winner", None)
+    told = verdict(one.result)
+    assert told[0].startswith(f"Test has {positives}") == (positives < 10)
+    assert ("too few to say" in told[0]) == (positives < 10)
+    assert any(line.startswith("Kept: ") for line in told[:2])
 
 
 # -- a linear model or a fine-tuned one ---------------------------------------------------------

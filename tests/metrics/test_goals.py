@@ -10,7 +10,6 @@ from sklearn.metrics import accuracy_score, f1_score, fbeta_score, precision_rec
 
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.goal import Goal
-from dicelab.metrics.intervals import difference
 from dicelab.tasks import tagging
 from dicelab.tasks.thresholds import best_cut, plug_in_cut
 
@@ -136,27 +135,3 @@ def test_the_expected_f1_finds_the_best_threshold_and_scatters_less() -> None:
 def test_margins_that_say_nothing_end_in_yes_to_all() -> None:
     x = np.linspace(-1, 1, 40)
     assert (x > plug_in_cut(x, (x < -0.5).astype(int))).all()
-
-
-def test_the_interval_of_a_difference() -> None:
-    rng = np.random.default_rng(3)
-    gold = (rng.random(500) < 0.3).astype(int)
-    goal = Goal("f1", (1,))
-
-    def arm(error: float) -> list[np.ndarray]:
-        said = [np.where(rng.random(500) < error, 1 - gold, gold) for _ in range(3)]
-        return [Counts.of_classes(gold, one, 2) for one in said]
-
-    good, bad = arm(0.05), arm(0.15)
-    found = difference(good, bad, goal.plain)
-    means = [np.mean([goal.plain(c.sum(0)) for c in one]) for one in (good, bad)]
-    assert found.mean == pytest.approx(means[0] - means[1])
-    assert found.low < found.mean < found.high
-    assert found.low > 0
-    assert found.visible > 0
-    same = difference(good, good, goal.plain)
-    assert (same.mean, same.low, same.high) == (0, 0, 0)
-    # Of two arms that are equal nearly every interval includes zero.
-    holds = [(d := difference(arm(0.1), arm(0.1), goal.plain, resamples=300)).low <= 0 <= d.high
-             for _ in range(12)]  # fmt: skip
-    assert sum(holds) >= 9

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dicelab.metrics.counts import Counts
-from dicelab.metrics.intervals import two_way_bootstrap
 from dicelab.records import analysis
 
 
@@ -49,32 +47,6 @@ def test_the_expected_best_is_that_of_a_simulation() -> None:
     ours = analysis.expected_best(scores)
     assert ours[2] == pytest.approx(drawn, abs=0.02)
     assert ours[0] == pytest.approx(scores.mean())
-
-
-def counts_of(blocks: np.ndarray, gold: np.ndarray) -> Counts:
-    found, predicted = np.moveaxis(blocks, 2, 0)
-    return Counts(found, predicted, np.broadcast_to(gold, found.shape))
-
-
-def test_the_bootstrap_knows_both_sources_of_scatter() -> None:
-    rng = np.random.default_rng(4)
-    size, seeds = 100, 20
-    gold = np.full(size, 10)
-    # Seeds alone: the blocks of a seed are alike.
-    level = rng.integers(4, 9, (2, seeds))
-    found = np.repeat(level[:, :, None], size, 2)
-    blocks = np.stack([found, np.full_like(found, 10)], 2)
-    draws = two_way_bootstrap(counts_of(blocks, gold), analysis.percent_f1, [1, -1])
-    d = 10.0 * (level[0] - level[1])
-    assert draws.mean() == pytest.approx(d.mean(), abs=0.5)
-    assert draws.std() == pytest.approx(d.std() / seeds**0.5, rel=0.05)
-    # Blocks alone: the seeds are alike.
-    level = rng.integers(2, 11, (2, size))
-    found = np.repeat(level[:, None, :], seeds, 1)
-    blocks = np.stack([found, np.full_like(found, 10)], 2)
-    draws = two_way_bootstrap(counts_of(blocks, gold), analysis.percent_f1, [1, -1])
-    d = 10.0 * (level[0] - level[1])
-    assert draws.std() == pytest.approx(d.std() / size**0.5, rel=0.05)
 
 
 def test_a_known_covariance_gives_what_numpy_gives_after_whitening() -> None:
