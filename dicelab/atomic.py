@@ -29,6 +29,17 @@ def atomic(path: Path | str) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def foreign(folder: Path, ours: str) -> str | None:
+    """The name of something in a folder in which nothing shows that it is ours, or None.
+
+    Args:
+        folder: where somebody wants to write; it need not exist.
+        ours: a pattern, such as ``"fit.json"``, of a file that is in each folder of ours.
+    """
+    held = sorted(path.name for path in folder.glob("*") if not path.name.startswith("."))
+    return held[0] if held and not any(folder.glob(ours)) else None
+
+
 def write_json(path: Path | str, value: Any) -> None:
     """Write a value as JSON, atomically.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,7 @@ def run_predict(args: argparse.Namespace) -> int:
             # Who reads has seen enough; what Python would still write at its end goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    _check_out(Path(args.out), Path(args.file))
     try:
         with atomic(args.out) as path, path.open("w", encoding="utf-8", newline="") as file:
             rows = predict(args.model, args.file, file, **settings)
@@ -188,3 +190,24 @@ def run_predict(args: argparse.Namespace) -> int:
         raise ValueError(f"{args.out}: expected a place to write, got: {error.strerror}") from None
     print(f"{rows} rows in {args.out}")
     return 0
+
+
+def _check_out(out: Path, source: Path) -> None:
+    """Refuse to write over anything but earlier predictions."""
+    if not out.exists():
+        return
+    if source.exists() and out.samefile(source):
+        raise ValueError(f"--out {out}: expected another file than the input")
+    if out.is_dir() or not _predictions(out):
+        raise ValueError(
+            f"--out {out}: expected a new file, or one of earlier predictions, found something "
+            "else; choose another name"
+        )
+
+
+def _predictions(path: Path) -> bool:
+    """Whether a file is empty, or begins as predictions of texts or of words do."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        line = file.readline(10_000)
+    of_word = re.fullmatch(r"[^\t]*\t[^\t]+\t[01]\.\d{4}", line.rstrip("\n"))
+    return not line or line.startswith("label\tprobability\t") or of_word is not None

@@ -9,6 +9,15 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
 
+def log_loss(scores: np.ndarray, gold: np.ndarray) -> float:
+    """The mean of minus the log probability of what is gold; arguments as in :func:`calibrated`."""
+    s = scores.astype(np.float64)
+    if gold.ndim == 2:
+        return float((np.logaddexp(0, s) - gold * s).mean())
+    known = gold < s.shape[1]
+    return float(-log_softmax(s, axis=-1)[known, gold[known]].mean()) if known.any() else 0.0
+
+
 def calibrated(scores: np.ndarray, gold: np.ndarray) -> dict[str, Any]:
     """One slope for all logits and a shift for each, by which the likelihood is largest.
 

@@ -18,7 +18,6 @@ from dicelab.metrics.intervals import Value, difference
 
 MEAN = "mean"
 RESAMPLES = 1000
-MARGIN = 2.0  # standard errors by which a part must be ahead of the mean
 
 
 def mean_of(problem: Problem, candidate: Candidate, run: RunResult, test: np.ndarray) -> Candidate:
@@ -33,7 +32,7 @@ def mean_of(problem: Problem, candidate: Candidate, run: RunResult, test: np.nda
         test: the run's scores of the test split.
     """
     pool = _validation(candidate)
-    scores = _mean_on_validation(candidate, run)
+    scores = mean_on_validation(candidate, run)
     bias = problem.tuned(scores, pool.rows)
     value = problem.value(scores, bias, pool.rows)
     of_both = mean_scores(candidate.test, test)
@@ -86,26 +85,23 @@ def counts_of_run(problem: Problem, candidate: Candidate, run: RunResult) -> Cou
 
 def counts_of_mean(problem: Problem, candidate: Candidate, run: RunResult) -> Counts:
     """The same of the mean of both."""
-    return _by_other_folds(problem, _validation(candidate), _mean_on_validation(candidate, run))
+    return _by_other_folds(problem, _validation(candidate), mean_on_validation(candidate, run))
 
 
 def preferred(counts: dict[str, list[Counts]], value: Value) -> str:
-    """The mean, unless a part is ahead of it by two standard errors of the difference.
-
-    The mean is seldom far behind the better of its parts, and with few positives a part is often
-    the best by chance. The error is over runs and rows.
+    """The simplest model that is at most a standard error of the difference behind the best.
 
     Args:
-        counts: counts of each model that may be kept, one for each run; those of ``MEAN`` may be
-            missing.
+        counts: counts of each model that may be kept, the simplest first, one for each run.
         value: from summed counts to a score.
     """
     scores = {name: mean_score(of_name, value) for name, of_name in counts.items()}
-    first = max(scores, key=lambda name: scores[name])
-    if MEAN not in counts:
-        return first
-    ahead = difference(counts[first], counts[MEAN], value, resamples=RESAMPLES)
-    return first if ahead.mean > MARGIN * ahead.error else MEAN
+    best = max(scores, key=lambda name: scores[name])
+    behind = {
+        name: difference(counts[best], of_name, value, resamples=RESAMPLES)
+        for name, of_name in counts.items()
+    }
+    return next(name for name, gap in behind.items() if gap.mean <= gap.error)
 
 
 def mean_score(counts: list[Counts], value: Value) -> float:
@@ -122,7 +118,7 @@ def _validation(candidate: Candidate) -> Pool:
     return Pool(pool.rows.select(held), pool.gold[held], pool.validation[held], pool.folds[held])
 
 
-def _mean_on_validation(candidate: Candidate, run: RunResult) -> np.ndarray:
+def mean_on_validation(candidate: Candidate, run: RunResult) -> np.ndarray:
     """The mean of both models' scores of these rows; the linear model's are out of fold."""
     places = candidate.pool.validation
     held = places >= 0

@@ -26,12 +26,13 @@ from dicelab.fit.keeping import copy, keep, keep_linear
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.page import write, write_predictions
 from dicelab.fit.plan import NO_PLAN, NoTime, Plan, allowed_minutes, minutes, plan, probe, rates_for
+from dicelab.fit.predicting import cost
 from dicelab.fit.problems import Problem, Tagging
 from dicelab.fit.result import NAMES, Arm, FitResult
 from dicelab.fit.state import State
 from dicelab.fit.training import Run, RunResult, drop_models, refit, refit_folder, run
 from dicelab.metrics.counts import Counts
-from dicelab.metrics.intervals import interval
+from dicelab.metrics.intervals import difference, interval
 from dicelab.training.trainer import device_of, threads_of_torch
 
 
@@ -239,8 +240,8 @@ class Fit:
     def choose(self) -> str:
         """The best linear model, the chosen arm, or the mean of their logits.
 
-        All are scored on the same rows of validation; an arm has the mean of its seeds. The mean
-        is kept unless a part is ahead of it by two standard errors of the difference.
+        All are scored on the same rows of validation; an arm has the mean of its seeds. The
+        simplest is kept that is at most a standard error behind the best.
 
         Returns:
             The name of what is kept.
@@ -258,13 +259,21 @@ class Fit:
         }
         first = choosing.preferred(counts, value)
         result.winner = {best.name: best, choosing.MEAN: result.mean}.get(first)
+        result.ahead = {
+            name: difference(counts[first], of_other, value)
+            for name, of_other in counts.items()
+            if name != first
+        }
         return result.model_name
 
     def refit(self) -> bool:
         """Train the kept run again, on train and validation together; its threshold stays.
 
+        The first model is kept where the second, with this threshold, scores lower on validation,
+        although it learned from these rows and the first did not: then the threshold does not fit.
+
         Returns:
-            Whether there was a fine-tuned model to keep, and time.
+            Whether the second model is kept.
         """
         result, before = self.result, self.result.run
         if not result.plan.refit or before is None or result.linear_alone:
@@ -278,11 +287,19 @@ class Fit:
                 return False
             self.say(f"{before.run}: again, on train and validation together ...")
         with threads_of_torch(result.plan.speed.threads):
-            result.run = refit(before, self.inputs, result.plan, self.options)
+            again = refit(before, self.inputs, result.plan, self.options)
         if new:
             self.say(f"{before.run}: trained again, {minutes(time.monotonic() - started)}")
+        scores = [self._decided_again(run) for run in (again, before)]
+        if scores[0] < scores[1]:
+            self._note(
+                f"Trained again, {before.run} scored {scores[0]:.1f} on validation with the "
+                f"threshold from before, where it had {scores[1]:.1f}: the first model is kept."
+            )
+            drop_models([again])
+            return False
         drop_models([before])
-        result.run_test, result.refitted = self._test(result.run), True
+        result.run, result.run_test, result.refitted = again, self._test(again), True
         best = result.best_linear()
         if best is not None and result.mean is not None:
             mean = replace(result.mean, test=choosing.mean_scores(best.test, result.run_test))
@@ -290,6 +307,16 @@ class Fit:
             result.mean = mean
         self._save()
         return True
+
+    def _decided_again(self, run: RunResult) -> float:
+        """The goal's score on validation of a run's model, or its mean, by the threshold it has."""
+        result, best = self.result, self.result.best_linear()
+        if result.winner is None or best is None:
+            split = self.problem.splits["validation"]
+            return self.problem.value(run.learned, run.bias, split)
+        learned = replace(run, validation=run.learned)
+        both = choosing.mean_on_validation(best, learned)
+        return self.problem.value(both, result.winner.bias, result.winner.pool.rows)
 
     def curve(self) -> dict[float, float]:
         """The chosen arm on a quarter and on half of the data: would more of them help?"""
@@ -325,11 +352,16 @@ class Fit:
                 "seed": result.run.run.seed,
             }
             model, tokenizer = result.run.model(self.problem), self.inputs.tokenizer
-            bias, linear = result.run.bias, None
+            linear = None
             if result.winner is not None:
                 info |= self._info_of_mean(result.winner)
-                bias, linear = result.winner.bias, self.folder / "linear" / "model"
-            keep(model, tokenizer, bias, folder, info, linear)
+                linear = self.folder / "linear" / "model"
+            keep(model, tokenizer, result.run.bias, folder, info, linear)
+        rows = self._rows_to_time()
+        result.cost = {result.model_name: cost(folder, rows, self.options.device)}
+        simple, of_linear = result.best_linear(), self.folder / "linear" / "model"
+        if simple is not None and not result.linear_alone:
+            result.cost[simple.name] = cost(of_linear, rows, self.options.device)
         self._save(kept=result.model_name)
         if not result.linear_alone and result.run is not None:
             drop_models([result.run])
@@ -343,6 +375,15 @@ class Fit:
         return self.result
 
     # -- what they need ---------------------------------------------------------------------
+
+    def _rows_to_time(self) -> list[Any]:
+        """Some rows of test, as the kept model takes them."""
+        test = self.inputs.data.splits["test"]
+        test = test.select(range(min(100, len(test))))
+        if isinstance(self.problem, Tagging):
+            return list(test["tokens"][:])
+        columns = [test[name][:] for name in self.problem.text_columns]
+        return list(columns[0]) if len(columns) == 1 else list(zip(*columns, strict=True))
 
     def spent(self) -> float:
         """Seconds since the fit began, without those when it stood still."""
@@ -367,12 +408,14 @@ class Fit:
         return {**info, "features": candidate.name, **candidate.setting}
 
     def _info_of_mean(self, mean: Candidate) -> dict[str, Any]:
-        """What differs from a fine-tuned model: the linear part has its own threshold in it."""
-        part = self.result.best_linear()
+        """What differs from a fine-tuned model: each part has its own threshold in it."""
+        part, run = self.result.best_linear(), self.result.run
         assert part is not None
+        assert run is not None
         return {
             "features": part.name,
-            "offset": [float(b) for b in mean.bias - part.bias / 2],
+            "bias": [float(b) for b in mean.bias],
+            "offset": [float(b) for b in mean.bias - (part.bias + run.bias) / 2],
             "calibration": self.problem.calibration(mean.scores, mean.pool.rows),
         }
 

@@ -20,6 +20,8 @@ from dicelab.training.saving import replaced
 
 #: What ``predict`` reads beside the config: the task, its columns, how long a text may be.
 INFO = "dicebook.json"
+#: The parts of a mean; plain transformers can load the first, and nothing above it.
+FINE_TUNED, LINEAR = "fine_tuned", "linear"
 
 
 def keep(
@@ -33,22 +35,23 @@ def keep(
     """Save a fine-tuned model with its decision folded in. The folder appears in one step.
 
     Args:
-        model: the trained model; its bias is changed unless ``linear`` is given.
+        model: the trained model; its bias is changed.
         tokenizer: its tokenizer; ``model_max_length`` becomes ``info["max_length"]``.
-        bias: the decision.
+        bias: the model's own decision.
         folder: where to; an older one is replaced.
         info: what ``predict`` needs to know.
-        linear: a folder that :func:`keep_linear` made. It goes to ``linear/``, and the mean of
-            both models' logits decides; ``info["offset"]`` is added to that mean.
+        linear: a folder that :func:`keep_linear` made. It goes to ``linear/`` and the model to
+            ``fine_tuned/``. The mean of their logits decides, with ``info["offset"]`` added, and
+            transformers does not load the folder itself.
     """
-    if linear is None:
-        fold_bias(model, torch.as_tensor(bias))
+    fold_bias(model, torch.as_tensor(bias))
     tokenizer.model_max_length = info["max_length"]
     with replaced(folder) as whole:
-        model.save_pretrained(whole)
-        tokenizer.save_pretrained(whole)
+        part = whole if linear is None else whole / FINE_TUNED
+        model.save_pretrained(part)
+        tokenizer.save_pretrained(part)
         if linear is not None:
-            copy(linear, whole / "linear")
+            copy(linear, whole / LINEAR)
             info = {**info, "kind": "mean"}
         _write_info(whole, info, bias)
     return folder
@@ -84,5 +87,5 @@ def copy(source: Path, folder: Path) -> Path:
 
 
 def _write_info(folder: Path, info: Mapping[str, Any], bias: np.ndarray) -> None:
-    versions = {"bias": [float(b) for b in bias], "transformers": transformers.__version__}
-    write_json(folder / INFO, {**info, **versions})
+    told = {"bias": [float(b) for b in bias], "transformers": transformers.__version__}
+    write_json(folder / INFO, {**told, **info})

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +37,7 @@ from dicelab.corpora.shapes import (
 )
 from dicelab.corpora.tables import read_table
 from dicelab.corpora.text import plain_name, read_lines
-from dicelab.fit.keeping import INFO
+from dicelab.fit.keeping import FINE_TUNED, INFO, LINEAR
 from dicelab.fit.linear import Linear
 from dicelab.fit.options import FitError
 from dicelab.tasks.outputs import outputs_of
@@ -80,7 +81,8 @@ class Model:
             self.labels: list[str] = self.info["labels"]
             return
         if self.info.get("kind") == "mean":
-            self.linear = Linear.load(folder / "linear", self.info["features"], place)
+            self.linear = Linear.load(folder / LINEAR, self.info["features"], place)
+            folder = folder / FINE_TUNED
         with quiet():
             self.model = kind.from_pretrained(folder).to(place).eval()
             self.tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -264,6 +266,21 @@ def load(folder: str | Path, device: str = "auto") -> Model:
         FitError: the folder holds no such model.
     """
     return Model(folder, device)
+
+
+def cost(folder: Path, rows: Sequence[Any], device: str) -> tuple[int, float]:
+    """What a kept model costs: its bytes, and seconds for 1,000 rows, measured on some.
+
+    Args:
+        folder: the model's.
+        rows: as :meth:`Model.predict` takes them.
+        device: see :class:`Model`.
+    """
+    model, started = Model(folder, device), time.perf_counter()
+    model.predict(rows)
+    seconds = time.perf_counter() - started
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return size, 1000 * seconds / max(1, len(rows))
 
 
 def _columns_of(rows: Sequence[Any], task: str) -> list[list[str]]:

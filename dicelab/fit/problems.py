@@ -17,7 +17,7 @@ from scipy.special import log_softmax
 from transformers import PreTrainedTokenizerBase
 
 from dicebook import MultiLabelDiceLoss, log_ratio_weights, make_loss
-from dicelab.fit.calibration import calibrated
+from dicelab.fit.calibration import calibrated, log_loss
 from dicelab.fit.data import Data
 from dicelab.fit.options import FitError, Options
 from dicelab.metrics.counts import Counts
@@ -130,6 +130,10 @@ class Problem(abc.ABC):
     def value(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> float:
         """The goal's score of a split that is decided with a bias."""
         return float(self.goal.value(self.counts(split, self.decide(scores, bias)).sum(0)))
+
+    def log_loss(self, scores: np.ndarray, split: Any) -> float:
+        """The mean over decisions of minus the log probability of the gold one."""
+        return log_loss(scores[:, : len(self.labels)], self.gold(split))
 
     @abc.abstractmethod
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from dicelab.fit.candidates import NAMES as LINEAR
 from dicelab.fit.choosing import MEAN
 from dicelab.fit.data import class_counts
+from dicelab.fit.keeping import FINE_TUNED
 from dicelab.fit.problems import FEW, Tagging
 from dicelab.fit.result import NAMES, FitResult
 from dicelab.metrics.intervals import Difference, interval
@@ -113,8 +114,7 @@ def verdict(result: FitResult) -> list[str]:
         where = "by cross-validation" if folds else "on validation"
         lines.append(
             f"The threshold was chosen {where}. On test it changes the score by {gain} "
-            "points. You need not set it, because it is in the "
-            + ("model now." if result.model_name == MEAN else "model's bias now.")
+            "points. You need not set it, because it is in the model now."
         )
     rival = result.rival() if result.winner is None else None
     if rival is not None:
@@ -125,8 +125,42 @@ def verdict(result: FitResult) -> list[str]:
             _compared(ahead, f"{mine} {over}", NAMES.get(name, name))
             + f" A difference of {ahead.visible:.1f} points would probably have been seen."
         )
+    if result.ahead:
+        gaps = ", ".join(
+            minus(f"{_the(name)} {gap.mean:+.1f} [{gap.low:.1f}, {gap.high:.1f}]")
+            for name, gap in result.ahead.items()
+        )
+        lines.append(
+            f"On validation, its {goal.metric_name} minus that of the others, in points: {gaps}. "
+            "Of the models within a standard error of the best, the simplest is kept."
+        )
+    lines.append(use(result))
     lines.append(advice(result))
     return lines
+
+
+def use(result: FitResult) -> str:
+    """What loads the kept model."""
+    plain = "Use it with `dicebook predict` or `dicelab.load_model`"
+    if result.winner is None:
+        return f"{plain}, or with plain transformers.{_of_single_words(result)}"
+    if result.linear_alone:
+        return f"{plain}: plain transformers does not load a linear model."
+    part = result.score_of(result.counts_of_run())
+    return (
+        f"{plain}: plain transformers does not load a mean. It loads the fine-tuned part, in "
+        f"model/{FINE_TUNED}, which has its own threshold in it and a test "
+        f"{result.problem.goal.metric_name} of {part:.1f}."
+    )
+
+
+def costs(result: FitResult) -> str:
+    """How large and how slow what is kept is, beside the best linear model."""
+    told = [
+        f"{_the(name)} takes {size / 1e6:.1f} MB and {seconds:.2g} seconds for 1,000 rows"
+        for name, (size, seconds) in result.cost.items()
+    ]
+    return f"{told[0][0].upper()}{'; '.join(told)[1:]}." if told else ""
 
 
 def _the(name: str) -> str:
@@ -151,14 +185,9 @@ def _compared(gap: Difference, mine: str, other: str) -> str:
 def advice(result: FitResult) -> str:
     """What to try next, from the learning curve over the data."""
     if result.winner is not None:
-        if result.winner.name == MEAN:
-            return "On validation, neither part of this mean was clearly better than the mean."
-        return (
-            "Fine-tuning was not tried; give more --minutes to try it."
-            if result.chosen is None
-            else "On validation, fine-tuning was not better than a linear model. More labelled "
-            "rows may help both."
-        )
+        if result.chosen is None:
+            return "Fine-tuning was not tried; give more --minutes to try it."
+        return "More labelled rows may help both kinds of model."
     if result.plan.partial:
         share = result.plan.steps * result.options.batch_size / len(result.data.splits["train"])
         return (
@@ -285,6 +314,7 @@ def record(result: FitResult) -> dict[str, Any]:
             for name, of in result.candidates.items()
         },
         "compared": result.compared,
+        "ahead": {name: vars(gap) for name, gap in result.ahead.items()},
         "refitted": result.refitted,
         "mean": result.mean
         and {
@@ -317,7 +347,7 @@ def record(result: FitResult) -> dict[str, Any]:
         "history": run.history if run else [],
         "verdict": result.verdict,
         "versions": versions(),
-        "measured": {"seconds": round(result.seconds, 1)},
+        "measured": {"seconds": round(result.seconds, 1), "cost": result.cost},
     }
 
 
@@ -341,15 +371,13 @@ def card(result: FitResult) -> str:
     rows = "\n".join(f"| {name} | {value:.1f} |" for name, value in percent.items())
     if result.model_name == MEAN:
         how = (
-            "The mean of the logits of a fine-tuned model, which is in this folder, and of a "
-            "logistic regression, which is in `linear/`. `dicebook predict` and `dicelab.fit.load` "
-            "read both, and the threshold. transformers alone reads the first, without threshold."
+            f"The mean of the logits of a fine-tuned model, which is in `{FINE_TUNED}/`, and of a "
+            "logistic regression, which is in `linear/`, with a threshold."
         )
     elif result.winner is not None:
         how = (
             "A logistic regression on fixed vectors of the texts, with its decision's threshold in "
-            "its intercept. `dicebook predict` and `dicelab.fit.load` read this folder, and "
-            "transformers alone does not."
+            "its intercept."
         )
     else:
         way = "Token" if result.data.task == "tagging" else "Sequence"
@@ -363,7 +391,7 @@ def card(result: FitResult) -> str:
             "each of several labels, decides as it was tuned, in any runtime. The probabilities "
             "are shifted by it, too; `dicebook predict` gives calibrated ones.\n\n"
             f"`transformers.pipeline` and `AutoModelFor{way}Classification.from_pretrained` read "
-            f"this folder. {long}{_of_single_words(result)}"
+            f"this folder. {long}"
         )
     return f"""# {result.data.task}, trained with dicebook
 

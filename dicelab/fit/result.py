@@ -81,6 +81,8 @@ class FitResult:
         winner: the linear model or the mean that is kept, if one is.
         mean: the mean of the best linear model and :attr:`run`, if there are both.
         compared: validation scores of what :attr:`model_name` was chosen from.
+        ahead: how far it is ahead of each of the others there.
+        cost: of what is kept, and of the best linear model, bytes and seconds for 1,000 rows.
         curve: test scores of the chosen arm by the share of the training rows.
         seconds: how long the fit took.
         verdict: the result in sentences.
@@ -108,6 +110,8 @@ class FitResult:
     winner: Candidate | None = None
     mean: Candidate | None = None
     compared: dict[str, float] = field(default_factory=dict)
+    ahead: dict[str, Difference] = field(default_factory=dict)
+    cost: dict[str, tuple[int, float]] = field(default_factory=dict)
     curve: dict[float, float] = field(default_factory=dict)
     seconds: float = 0.0
     verdict: list[str] = field(default_factory=list)

@@ -6,10 +6,23 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dicelab.atomic import write_json
+from dicelab.atomic import foreign, write_json
 from dicelab.fit.options import FitError, Options
 
 FILE = "fit.json"
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse to write into a folder that is neither new, nor empty, nor that of a fit.
+
+    Raises:
+        FitError: it holds something that no fit has written.
+    """
+    if name := foreign(folder, FILE):
+        raise FitError(
+            f"{folder}: expected a new or an empty folder, or that of an earlier fit, found "
+            f"{name!r}; choose another --out"
+        )
 
 
 class State:
@@ -25,10 +38,11 @@ class State:
         seconds: what earlier parts of the fit took.
 
     Raises:
-        FitError: the folder holds another fit, or a file that no fit has written.
+        FitError: the folder holds another fit, or something that no fit has written.
     """
 
     def __init__(self, folder: Path, options: Options) -> None:
+        check_folder(folder)
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / FILE
         self.options = options.fixed()

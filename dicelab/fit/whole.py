@@ -13,8 +13,9 @@ from dicelab.fit.data import check_source
 from dicelab.fit.fitting import Fit
 from dicelab.fit.options import Options
 from dicelab.fit.plan import minutes
-from dicelab.fit.report import about
+from dicelab.fit.report import about, costs
 from dicelab.fit.result import FitResult
+from dicelab.fit.state import check_folder
 from dicelab.training.checkpoints import alone_in
 from dicelab.training.encoders import quiet
 
@@ -51,6 +52,7 @@ def fit(
     check_source(asked.source)
     folder = Path(asked.out)
     new = not folder.exists()
+    check_folder(folder)
     with alone_in(folder), quiet():
         under_way = Fit(asked, say)
         try:
@@ -87,6 +89,7 @@ def fit(
         say("")
         for line in result.verdict:
             say(line)
+        say(costs(result))
         say(f"Model: {model}. Report: {result.report}.")
         return result
 

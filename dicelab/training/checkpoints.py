@@ -20,6 +20,11 @@ from dicelab.training.experiment import ParameterError
 COMPLETE = "complete"
 
 
+def first_process() -> bool:
+    """Whether this is the only process of a run, or the first of a distributed one."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
 @contextlib.contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
     """Hold a folder against other runs, until the block or the process ends.
@@ -32,7 +37,7 @@ def alone_in(folder: Path) -> Iterator[None]:
     Raises:
         ParameterError: if another run holds it.
     """
-    if int(os.environ.get("RANK", "0")) > 0:
+    if not first_process():
         yield
         return
     folder.mkdir(parents=True, exist_ok=True)

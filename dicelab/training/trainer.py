@@ -31,7 +31,7 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 from dicebook.decision import start_at_prior
 from dicebook.diagnosis.watchdog import Watchdog
 from dicebook.losses import TrainerLoss, log_ratio_weights, make_loss
-from dicelab.atomic import write_json
+from dicelab.atomic import foreign, write_json
 from dicelab.own_loss import own_loss
 from dicelab.training.callbacks import (
     Clock,
@@ -41,7 +41,7 @@ from dicelab.training.callbacks import (
     StopAfter,
     StopWhenAsked,
 )
-from dicelab.training.checkpoints import alone_in, last_whole, room_in
+from dicelab.training.checkpoints import alone_in, first_process, last_whole, room_in
 from dicelab.training.encoders import quiet
 from dicelab.training.experiment import Experiment, ParameterError
 
@@ -381,7 +381,13 @@ def _run_folder(experiment: Experiment) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="dicebook-") as temporary:
             yield Path(temporary)
         return
-    folder = Path(experiment.output_dir) / experiment.loss
+    root = Path(experiment.output_dir)
+    if first_process() and (name := foreign(root, f"*/{PARAMETERS}")):
+        raise ParameterError(
+            f"parameter 'output_dir': expected a new or an empty folder, or that of earlier runs, "
+            f"found {name!r} in {root}; choose another folder"
+        )
+    folder = root / experiment.loss
     with alone_in(folder):
         _check_parameters(experiment, folder)
         yield folder

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pyarrow
 import pytest
@@ -340,6 +341,43 @@ def test_a_file_where_the_folder_should_be(
     source = made_up.sentences(tmp_path / "my.tsv")
     assert main(["fit", str(source), "--label", "flag", "--out", str(source)]) == 1
     assert "expected a place to read and write, got: File exists" in capsys.readouterr().err
+
+
+def test_nothing_of_the_owners_is_touched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, out = made_up.sentences(tmp_path / "my.tsv"), tmp_path / "out"
+    (out / "model").mkdir(parents=True)
+    own = {out / "model" / "own.bin": b"mine", out / "report.html": b"mine too"}
+    for path, content in own.items():
+        path.write_bytes(content)
+    told = ["fit", str(source), "--label", "flag", "--encoder", "tiny", "--steps", "1"]
+    assert main([*told, "--out", str(out)]) == 1
+    expected = "expected a new or an empty folder, or that of an earlier fit, found 'model'"
+    assert expected in capsys.readouterr().err
+    assert {p: p.read_bytes() for p in out.rglob("*") if p.is_file()} == own
+
+
+def test_predictions_are_written_over_predictions_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def predict(model: str, path: str, out: Any, **more: Any) -> int:
+        out.write("label\tprobability\ttext\nhit\t0.9000\tAda\n")
+        return 1
+
+    monkeypatch.setattr("dicelab.fit.predict", predict)
+    source, notes, new = (tmp_path / name for name in ("my.tsv", "notes.txt", "new.tsv"))
+    source.write_text("text\nAda\n")
+    notes.write_text("my notes\n")
+    for out, expected in ((source, "another file than the input"), (notes, "something else")):
+        before = out.read_bytes()
+        assert main(["predict", "model", str(source), "--out", str(out)]) == 1
+        assert expected in capsys.readouterr().err
+        assert out.read_bytes() == before
+    for _ in range(2):  # new, and over earlier predictions
+        assert main(["predict", "model", str(source), "--out", str(new)]) == 0
+    new.write_text("Ada\tB-PER\t0.9876\n")
+    assert main(["predict", "model", str(source), "--out", str(new)]) == 0
 
 
 def test_a_full_disk_is_said_before_anything_trains(
