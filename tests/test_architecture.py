@@ -20,12 +20,12 @@ LINES = {
     "dicebook": 4_670,  # aim: 3,800
     "dicelab": 18_350,  # aim: 14,500
     "notebooks": 21_800,  # aim: 16,500
-    "data_scripts": 5_000,  # aim: 2,100
+    "data_scripts": 3_030,  # aim: 2,100
     "reproduce": 2_340,  # aim: 2,100
     "studies": 4_300,  # aim: 1,300
     "tools": 2_910,  # aim: 1,600
     "benchmarks": 515,  # aim: 500
-    "tests": 24_950,  # aim: 18,000
+    "tests": 24_700,  # aim: 18,000
 }
 
 
