@@ -813,7 +813,7 @@ records = runs.kept_records("squad11")
 #
 # We trained readers on 6,000 questions of SQuAD 1.1, on a GPU, with all layers of MiniLM, two passes and one learning
 # rate. Each loss had both starts and three seeds. The test questions are about other articles than the training
-# questions (`studies/squad_draw.py` draws them, `results/gpu/chapters.json` has the scores). [Figure 10.1](fig-10-1)
+# questions (`results/gpu/chapters.json` has the scores, `results/README.md` the draw). [Figure 10.1](fig-10-1)
 # shows what they reached.
 #
 # **Do these readers read?** We first ask what rules that learn nothing reach. If you answer every question with the

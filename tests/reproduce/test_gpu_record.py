@@ -12,7 +12,6 @@ from scipy import stats
 
 from dicelab.records import runs
 from reproduce import estimate, gpu, grid
-from studies import squad_draw
 from studies.evidence_2.__main__ import main as study
 from tools.note.words import interval
 
@@ -180,7 +179,7 @@ def test_the_page_says_what_the_chapters_reached(root: Path, cells: list[list[st
     epochs = {row["run"]: (row["epochs"], row["training size"]) for row in kept["rows"]}
     assert epochs["08_part_of_speech/ce"] == (2, 0)
     assert epochs["09_named_entities/reader/ce"] == (1, 0)
-    assert epochs["10_reading/ce"] == (2, squad_draw.PARTS["train"].questions)
+    assert epochs["10_reading/ce"] == (2, kept["squad11"]["train"])
     assert epochs["11_paraphrases/ce"] == epochs["09_named_entities/ce"] == (4, 0)
     for reader in ("09_named_entities/reader", "10_reading"):
         silent = [row for key, row in rows.items() if key[:2] == (f"{reader}/ce", "zero")]

@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
-from tools.pages import evidence_2, from_here, records, reproduced
+from tools.pages import from_here, reproduced
 
 ROOT = Path(__file__).parents[2]
 DOCS, RESULTS = ROOT / "docs", ROOT / "results"
 
 for name, text in {
-    "evidence_2.md": evidence_2.page(RESULTS / "evidence_2"),
-    "records.md": records.page(RESULTS),
     "reproduced.md": reproduced.page(RESULTS),
     "from_here_to_the_paper.md": from_here.page(),
 }.items():
