@@ -23,9 +23,9 @@ LINES = {
     "data_scripts": 3_030,  # aim: 2,100
     "reproduce": 2_340,  # aim: 2,100
     "studies": 2_700,  # aim: 1,300
-    "tools": 2_340,  # aim: 1,600
+    "tools": 1_710,  # aim: 1,600
     "benchmarks": 515,  # aim: 500
-    "tests": 24_000,  # aim: 18,000
+    "tests": 23_930,  # aim: 18,000
 }
 
 

@@ -13,7 +13,6 @@ from scipy import stats
 from dicelab.records import runs
 from reproduce import estimate, gpu, grid
 from studies.evidence_2.__main__ import main as study
-from tools.note.words import interval
 
 ASKED = ("device", "smoke", "losses")
 
@@ -196,7 +195,8 @@ def test_the_page_says_how_far_table_7_is_from_the_cpu_s(root: Path) -> None:
         row["test F1"] - record["metrics"]["test"]["f1"]
         for row, record in zip(rows, beside, strict=True)
     ]
-    average = interval(*stats.ttest_1samp(less, 0).confidence_interval())
+    low, high = stats.ttest_1samp(less, 0).confidence_interval()
+    average = f"[{low:z.1f}, {high:z.1f}]".replace("-", "−")
     seconds = np.median([row["seconds"] for row in rows])
     on_a_cpu = np.median([record["measured"]["seconds"] for record in beside])
     assert {record["measured"]["device"] for record in beside} == {"cpu, 1 threads"}
