@@ -149,9 +149,8 @@ PROFILE ?= default
 CORPORA ?=
 LOSS ?=
 SNAKEMAKE = $(BIN)/snakemake --snakefile reproduce/Snakefile --cores $(JOBS) --keep-going --rerun-incomplete
-reproduce: env  ## a table of the paper: TABLE=9, PROFILE=laptop|paper|default, CORPORA=sst2,sst5, LOSS=ce,dsc, GPUS=1 (default: all)
-	$(SNAKEMAKE) --config table=$(TABLE) profile=$(PROFILE) $(if $(CORPORA),corpora=$(CORPORA)) $(if $(LOSS),losses=$(LOSS)) $(if $(GPUS),gpus=$(GPUS)) $(if $(RUNNER),runner=$(RUNNER))
-	$(BIN)/python -m tools.pages
+reproduce: env  ## a table of the paper: TABLE=9, PROFILE=laptop|paper|default, CORPORA=sst2,sst5, LOSS=ce,dsc, GPUS=1 (default: all), OUT=folder (default: runs/reproduced/PROFILE)
+	$(SNAKEMAKE) --config table=$(TABLE) profile=$(PROFILE) $(if $(CORPORA),corpora=$(CORPORA)) $(if $(LOSS),losses=$(LOSS)) $(if $(GPUS),gpus=$(GPUS)) $(if $(RUNNER),runner=$(RUNNER)) $(if $(OUT),out=$(OUT))
 
 estimate: env  ## what a table costs here: speed measured, runs, hours, disk, missing corpora
 	$(BIN)/python -m reproduce.estimate --table $(TABLE) --profile $(PROFILE) $(if $(CORPORA),--corpora $(CORPORA)) $(if $(LOSS),--losses $(LOSS))

@@ -37,6 +37,8 @@ def clone(tmp_path: Path) -> Path:
     """What `git clone` and `make env` leave, with the runs replaced, and the licensed files."""
     folder = tmp_path / "dicebook"
     copy_to(folder)
+    for words in (("init", "-q"), ("add", "-A")):
+        subprocess.run(["git", *words], cwd=folder, check=True)
     (folder / ".venv").symlink_to(sys.prefix)
     (folder / "runner.py").write_text(RUNNER)
     (folder / "conll2003").mkdir()
@@ -69,6 +71,12 @@ def follow(clone: Path, command: str) -> str:
     return done.stdout + done.stderr
 
 
+def changed(clone: Path) -> str:
+    """The tracked files that are no longer as they were cloned, and what git would add."""
+    asked = ["git", "ls-files", "--modified", "--deleted", "--others", "--exclude-standard"]
+    return subprocess.run(asked, cwd=clone, capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.slow
 def test_the_walk_to_table_7_can_be_followed(
     root: Path,
@@ -97,13 +105,15 @@ def test_the_walk_to_table_7_can_be_followed(
     assert estimate.main([*arguments, "--speed", "5000"]) == 0
     assert "Table 7, profile paper: 4 runs" in capsys.readouterr().out
     assert follow(clone, f"{estimated} --dry-run")
+    before = changed(clone)
     follow(clone, reproduced)
-    records = runs.read_records(clone / "results/reproduced/paper/table7.jsonl")
+    assert changed(clone) == before, "a table goes to runs/, which git does not track"
+    records = runs.read_records(clone / "runs/reproduced/paper/table7.jsonl")
     assert {(r["parameters"]["backbone"], r["parameters"]["loss"]) for r in records} == {
         (backbone, loss) for backbone in ("BERT", "XLNet") for loss in ("ce", "dsc")
     }
     said = " ".join((root / "docs/reproduce.md").read_text().split())
-    table = (clone / "results/reproduced/paper/table7.md").read_text()
+    table = (clone / "runs/reproduced/paper/table7.md").read_text()
     printed = (
         "The paper prints 88.0 for BERT with cross entropy and 88.92 with self-adjusting dice, 89.2"
     )
@@ -129,18 +139,18 @@ def test_the_walk_ends_in_the_table(root: Path, clone: Path) -> None:
     # The made-up files do not have the published numbers of sentences; no word but this is added.
     follow(clone, f"{corpus} --accept-counts")
     follow(clone, paper)
-    records = runs.read_records(clone / "results/reproduced/paper/table5.jsonl")
+    records = runs.read_records(clone / "runs/reproduced/paper/table5.jsonl")
     assert len(records) == 5
     assert "Five runs" in said
     followed = Path(re.findall(r"`tail -f (\S+)`", said)[0])
     assert (clone / followed).is_file()
-    made = (clone / "results/reproduced/paper/table5.md").read_text()
+    made = (clone / "runs/reproduced/paper/table5.md").read_text()
     assert [f1 for f1 in re.findall(r"\b9\d\.\d+", said) if f1 not in made] == []
     follow(clone, default)
     runs_of_default = list((clone / "runs/grid/default/table5/conll03").rglob("record.json"))
     searches = list((clone / "runs/grid/default/table5/conll03").rglob("rates.json"))
     assert f"{len(searches)} searches of three rates and {len(runs_of_default)} runs" in said
-    assert (clone / "results/reproduced/default/table5.md").is_file()
+    assert (clone / "runs/reproduced/default/table5.md").is_file()
 
 
 def test_what_the_walk_asks_for_is_there(
