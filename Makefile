@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser axe fonts slurm notebooks book pdf test quick versions lint format types lab bench real gpu reproduce estimate pages study study-extension study-layers repository clean
+.PHONY: help env lock browser axe fonts slurm notebooks book pdf test quick versions lint format types lab bench real gpu reproduce estimate tables study study-extension study-layers repository clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -155,8 +155,8 @@ reproduce: env  ## a table of the paper: TABLE=9, PROFILE=laptop|paper|default, 
 estimate: env  ## what a table costs here: speed measured, runs, hours, disk, missing corpora
 	$(BIN)/python -m reproduce.estimate --table $(TABLE) --profile $(PROFILE) $(if $(CORPORA),--corpora $(CORPORA)) $(if $(LOSS),--losses $(LOSS))
 
-pages: env  ## the pages that are made from records and from the grid, in seconds
-	$(BIN)/python -m tools.pages
+tables: env  ## docs/tables.md, from the grid and the records, in seconds
+	$(BIN)/python -m tools.tables
 
 study: export OMP_NUM_THREADS := 1
 study: env  ## the second protocol, docs/protocol_2.md: what is missing; corpora as dicebook data leaves them

@@ -740,8 +740,8 @@ pd.DataFrame(printed).T
 # leads the dice losses by about one point, and the intervals of these differences exclude 0.
 #
 # If you have a GPU, `make reproduce TABLE=3 PROFILE=paper` makes the rows with a Chinese BERT whose layers are all
-# trained, and `TABLE=4` makes the English ones. [From here to the paper](../docs/from_here_to_the_paper.md) tells you
-# how many hours that takes.
+# trained, and `TABLE=4` makes the English ones. [The paper's tables](../docs/tables.md) says how many
+# hours that takes.
 
 # %% [markdown]
 # ## Summary

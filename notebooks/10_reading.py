@@ -872,7 +872,7 @@ for name, published in of_bert_large.items():
 # the paper writes for decisions, and the authors' scripts name BERT-base ([chapter 15](15_audit.ipynb)). Therefore a
 # gain may mix three effects: that of the loss, that of the way to answer, and that of the size of the model. To find
 # out, you would train cross entropy both ways, and decisions from both starts. The command `make reproduce TABLE=6
-# PROFILE=paper` makes the paper's rows ([From here to the paper](../docs/from_here_to_the_paper.md) says how many
+# PROFILE=paper` makes the paper's rows ([The paper's tables](../docs/tables.md) says how many
 # hours it takes).
 
 # %% [markdown]

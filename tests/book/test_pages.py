@@ -20,7 +20,7 @@ DARK = {
     CHAPTERS[0],
     "docs/playground",
     "docs/recipes",
-    "docs/reproduced",
+    "docs/tables",
     "docs/api/losses",
 }
 RUN = """rules => axe.run(
