@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser axe fonts slurm notebooks book pdf test quick versions lint format types lab bench real gpu reproduce estimate evidence study study-extension study-layers note repository clean
+.PHONY: help env lock browser axe fonts slurm notebooks book pdf test quick versions lint format types lab bench real gpu reproduce estimate tables study study-extension study-layers repository clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -149,18 +149,14 @@ PROFILE ?= default
 CORPORA ?=
 LOSS ?=
 SNAKEMAKE = $(BIN)/snakemake --snakefile reproduce/Snakefile --cores $(JOBS) --keep-going --rerun-incomplete
-reproduce: env  ## a table of the paper: TABLE=9, PROFILE=laptop|paper|default, CORPORA=sst2,sst5, LOSS=ce,dsc, GPUS=1 (default: all)
-	$(SNAKEMAKE) --config table=$(TABLE) profile=$(PROFILE) $(if $(CORPORA),corpora=$(CORPORA)) $(if $(LOSS),losses=$(LOSS)) $(if $(GPUS),gpus=$(GPUS)) $(if $(RUNNER),runner=$(RUNNER))
-	$(BIN)/python -m tools.pages
+reproduce: env  ## a table of the paper: TABLE=9, PROFILE=laptop|paper|default, CORPORA=sst2,sst5, LOSS=ce,dsc, GPUS=1 (default: all), OUT=folder (default: runs/reproduced/PROFILE)
+	$(SNAKEMAKE) --config table=$(TABLE) profile=$(PROFILE) $(if $(CORPORA),corpora=$(CORPORA)) $(if $(LOSS),losses=$(LOSS)) $(if $(GPUS),gpus=$(GPUS)) $(if $(RUNNER),runner=$(RUNNER)) $(if $(OUT),out=$(OUT))
 
 estimate: env  ## what a table costs here: speed measured, runs, hours, disk, missing corpora
 	$(BIN)/python -m reproduce.estimate --table $(TABLE) --profile $(PROFILE) $(if $(CORPORA),--corpora $(CORPORA)) $(if $(LOSS),--losses $(LOSS))
 
-note: env browser  ## the replication note from the records: docs/note.md and _build/note.pdf
-	$(BIN)/python -m tools.note pdf
-
-evidence: env  ## docs/evidence_2.md and the other pages made from records, in seconds
-	$(BIN)/python -m tools.pages
+tables: env  ## docs/tables.md, from the grid and the records, in seconds
+	$(BIN)/python -m tools.tables
 
 study: export OMP_NUM_THREADS := 1
 study: env  ## the second protocol, docs/protocol_2.md: what is missing; corpora as dicebook data leaves them

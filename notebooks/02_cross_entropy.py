@@ -500,7 +500,7 @@ pd.DataFrame(rows).T
 # For you this means that **with few positives to tune on, a threshold that needs no tuning is the safer choice:
 # the plug-in threshold, or the one built into a loss**. There is a condition. On this toy the model's
 # probabilities are calibrated. Where they are not, the plug-in threshold is wrong; the [second
-# protocol](../docs/evidence_2.md) tries it on real text.
+# protocol](../docs/protocol_2.md) tries it on real text.
 #
 # Tuning comes after training. Many people do something else about imbalance, before training: they give the
 # rare class a weight. How do the two compare?

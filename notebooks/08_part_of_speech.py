@@ -735,13 +735,13 @@ pd.DataFrame(printed).T
 #   gain.
 #
 # We also trained this chapter's model from random weights on UD 1.4 for Chinese, four epochs with seven losses and
-# three seeds each ([The records](../docs/records.md)). A dictionary, the longest match of section 8.4, is fifteen
+# three seeds each (`results/ud_zh.jsonl`). A dictionary, the longest match of section 8.4, is fifteen
 # points ahead of every model. Therefore these runs say little about which loss is better. In them cross entropy
 # leads the dice losses by about one point, and the intervals of these differences exclude 0.
 #
 # If you have a GPU, `make reproduce TABLE=3 PROFILE=paper` makes the rows with a Chinese BERT whose layers are all
-# trained, and `TABLE=4` makes the English ones. [From here to the paper](../docs/from_here_to_the_paper.md) tells you
-# how many hours that takes.
+# trained, and `TABLE=4` makes the English ones. [The paper's tables](../docs/tables.md) says how many
+# hours that takes.
 
 # %% [markdown]
 # ## Summary

@@ -1284,7 +1284,7 @@ for row in paper.table(5).rows:
 
 # %% [markdown]
 # None of our runs above has this setting. If you have a GPU, `make reproduce TABLE=5 PROFILE=paper` makes the rows
-# over seeds, at argmax and with tuned thresholds. [From here to the paper](../docs/from_here_to_the_paper.md) tells
+# over seeds, at argmax and with tuned thresholds. [The paper's tables](../docs/tables.md) tells
 # you how many hours that takes.
 
 # %% [markdown]

@@ -813,7 +813,7 @@ records = runs.kept_records("squad11")
 #
 # We trained readers on 6,000 questions of SQuAD 1.1, on a GPU, with all layers of MiniLM, two passes and one learning
 # rate. Each loss had both starts and three seeds. The test questions are about other articles than the training
-# questions (`studies/squad_draw.py` draws them, `results/gpu/chapters.json` has the scores). [Figure 10.1](fig-10-1)
+# questions (`results/gpu/chapters.json` has the scores, `results/README.md` the draw). [Figure 10.1](fig-10-1)
 # shows what they reached.
 #
 # **Do these readers read?** We first ask what rules that learn nothing reach. If you answer every question with the
@@ -872,7 +872,7 @@ for name, published in of_bert_large.items():
 # the paper writes for decisions, and the authors' scripts name BERT-base ([chapter 15](15_audit.ipynb)). Therefore a
 # gain may mix three effects: that of the loss, that of the way to answer, and that of the size of the model. To find
 # out, you would train cross entropy both ways, and decisions from both starts. The command `make reproduce TABLE=6
-# PROFILE=paper` makes the paper's rows ([From here to the paper](../docs/from_here_to_the_paper.md) says how many
+# PROFILE=paper` makes the paper's rows ([The paper's tables](../docs/tables.md) says how many
 # hours it takes).
 
 # %% [markdown]

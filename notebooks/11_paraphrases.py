@@ -756,7 +756,7 @@ print(f"F1 {f1.mean():.1f}, 95% of the draws from {low:.1f} to {high:.1f}")
 # ([section 15.8](15_audit.ipynb)).
 #
 # If you have a GPU, `make reproduce TABLE=7 PROFILE=paper` trains the paper's encoders, on all of QQP as well.
-# [From here to the paper](../docs/from_here_to_the_paper.md) tells you how many hours that takes.
+# [The paper's tables](../docs/tables.md) says how many hours that takes.
 
 # %% [markdown]
 # ## Summary

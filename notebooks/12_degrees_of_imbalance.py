@@ -517,7 +517,7 @@ signed(pd.Series(by_design).unstack())
 # the paper's five sets and in these two designs. In the paper's table of section 12.4, the gains are between half a
 # point and one point. With five seeds, a point is about the smallest gain that you could see.
 # `make reproduce TABLE=8 PROFILE=paper` makes the rows of the five sets.
-# [From here to the paper](../docs/from_here_to_the_paper.md) tells you how many hours that takes.
+# [The paper's tables](../docs/tables.md) says how many hours that takes.
 
 # %% [markdown]
 # ## Summary

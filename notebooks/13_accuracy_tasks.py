@@ -621,8 +621,8 @@ pd.DataFrame(rows, columns=[*columns, "fewer right than cross entropy"])
 #
 # Our encoder is frozen. Its accuracy is 83% on SST-2 and 44% on SST-5. The paper's encoders have 95% and 56%. Perhaps
 # the losses come closer to one another if the model gets fewer sentences wrong. If you have a GPU, you can find out
-# by training all layers: `make reproduce TABLE=9 PROFILE=paper`. [From here to the
-# paper](../docs/from_here_to_the_paper.md) tells you how many hours that takes.
+# by training all layers: `make reproduce TABLE=9 PROFILE=paper`. [The paper's
+# tables](../docs/tables.md) says how many hours that takes.
 
 # %% [markdown]
 # ## Summary

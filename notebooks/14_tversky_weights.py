@@ -421,7 +421,7 @@ print({task: f"{value:.1f}" for task, value in spread.items()})
 # = 0.5 with Tables 5 and 6.
 #
 # You can train the whole grid at a small scale: `make reproduce TABLE=10 PROFILE=laptop` takes the squared form,
-# 350 sentences of WNUT 2017 and three seeds, from a bias near 0 ([Reproduced](../docs/reproduced.md)). This is the
+# 350 sentences of WNUT 2017 and three seeds, from a bias near 0 ([The paper's tables](../docs/tables.md)). This is the
 # mean test F1 by α, and that of cross entropy:
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]

@@ -847,7 +847,7 @@ pd.DataFrame(rows, ["verdict", "F1 of the toy"]).transpose()
 # it will do in the end.
 #
 # What happens on real text? We trained MiniLM on a thousand sentences of WNUT 2017, three passes for each
-# loss ([The records](../docs/records.md)). The table has the mean of three seeds, and the range in brackets:
+# loss (`results/first_try.jsonl`). The table has the mean of three seeds, and the range in brackets:
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 linear_form = {"squared": False, "smooth": 1.0, "absent": "keep", "outside": True}

@@ -35,8 +35,8 @@
 # - **You need** chapters [02](02_cross_entropy.ipynb) and [04](04_dice_loss.ipynb).
 # - **You will be able to** read a comparison of two losses with its scatter and its power, and to say how many
 #   runs your claim needs.
-# - **Time** half a minute on a CPU. A GPU does not help. The runs are kept: [a page](../docs/evidence_2.md) has all
-#   of their scores, and `make study` makes those that are missing.
+# - **Time** half a minute on a CPU. A GPU does not help. The runs are kept in `results/evidence_2`, and `make study`
+#   makes those that are missing.
 #
 # </details>
 
@@ -94,7 +94,7 @@ plt.show()
 # > ([Eq. 4.2](eq-4-2)) score a higher F1 than cross entropy that starts with its bias at the log prior, when
 # > both get the same searches and both have their threshold tuned?
 #
-# We call this the *primary* contrast. It was fixed in a [protocol](../docs/evidence_2.md), together with the code that
+# We call this the *primary* contrast. It was fixed in a [protocol](../docs/protocol_2.md), together with the code that
 # runs it, before the first final run. Therefore we could not choose the question after we had seen the answers. The
 # protocol says:
 #
@@ -301,8 +301,8 @@ pd.DataFrame(
 #
 # **And if dice starts at the log prior, too?** In all of the above dice starts with its bias near 0, and
 # cross entropy at the log prior. An extension of the protocol gives dice the same start and five searches of
-# its own. It also runs `DiceLoss()`, over both classes, on the tasks with two classes. [The
-# records](../docs/evidence_2.md) have each task, and the means are these:
+# its own. It also runs `DiceLoss()`, over both classes, on the tasks with two classes. The
+# records have each task, and the means are these:
 
 # %% mystnb={"code_prompt_show": "Code of this table", "figure": {"caption": "Dice from the log prior minus cross entropy from the log prior: means over tasks, in points of F1, with 95% intervals."}} tags=["hide-input"]
 extension = {

@@ -680,7 +680,7 @@ page = real_runs.keep(
 # ## 20.6 On real text
 #
 # On made-up sentences we could not say which remedy is best. Can we say it on real ones? We put the head of section
-# 20.3 on frozen features of MiniLM and train it on four corpora (`python -m studies.spans`). To be fair, every remedy
+# 20.3 on frozen features of MiniLM and train it on four corpora (`results/spans.jsonl`). To be fair, every remedy
 # gets the same search. For each draw of training sentences, it has four trials of learning rate, dropout, start of
 # the bias and its own parameter. For weighted cross entropy this parameter is the power of the ratio of negatives to
 # positives, from 0.1 to 1. One half of the validation sentences chooses the trial, and the other half chooses the
@@ -792,7 +792,7 @@ against_prior("half")
 # These results have two limits. First, cross entropy from the log prior had this start in all four of its trials. The
 # other losses had it in two trials and a bias of 0 in the other two, which may explain a part of their lower scores.
 # Second, the encoder is frozen. We also have three draws with every layer trained, at one learning rate for all
-# (`python -m studies.spans_all_layers`). There, too, element-wise dice fails: its F1 is 0.5. Three draws at one
+# (`results/spans_all_layers.jsonl`). There, too, element-wise dice fails: its F1 is 0.5. Three draws at one
 # learning rate cannot say which of the other remedies is best.
 #
 # If dice loss does not help here, why was it added to GLiNER? The pull request that added it did report a
@@ -861,10 +861,7 @@ for who, points in scatter.items():
 # the batch before it divides, with a smoothing of about one, it would be a set-level dice loss, which trains. Two
 # other changes do not help. A threshold below one half calls every span positive that has come to rest at one half. A
 # smaller γ moves the place where positives stop, but it leaves the negatives as they are. You can repeat our side:
-#
-# ```bash
-# dicebook data wnut17 --out data && python -m studies.spans --corpora wnut17
-# ```
+# `results/README.md` names the commit and the command.
 #
 # Exercise 20.3 compares our Eq. 20.1 with GLiNER's own function.
 

@@ -173,7 +173,7 @@ def only(
     """
     if not table_jobs:
         raise GridError(
-            "the profile trains nothing of this table, see docs/reproduced.md for the reason; "
+            "the profile trains nothing of this table, see docs/tables.md for the reason; "
             "expected PROFILE=paper, or corpora of the paper by name, as CORPORA=qqp_original"
         )
     selected = list(table_jobs)

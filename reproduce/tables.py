@@ -215,11 +215,12 @@ def _in_print(row: paper.Row) -> str:
     return f"{row.model}, {corpus}" if row.model else corpus
 
 
-def loss_in_words(record: Record, usual: Mapping[str, Any] | None = None) -> str:
-    """A loss in words, such as ``"dice, squared"``, without the options that are as usual."""
-    options = runs.loss_options(record).items()
-    unusual = {name: value for name, value in options if (name, value) not in (usual or {}).items()}
-    parts = [LOSS_WORDS[record["parameters"]["loss"]], *options_in_words(unusual)]
+def loss_in_words(record: Record) -> str:
+    """A loss in words, such as ``"dice, squared"``."""
+    parts = [
+        LOSS_WORDS[record["parameters"]["loss"]],
+        *options_in_words(runs.loss_options(record)),
+    ]
     if reader := record["parameters"].get("reader"):
         parts.append(f"read by {reader}")
     return ", ".join(parts)

@@ -28,8 +28,7 @@ pytestmark = pytest.mark.slow
 def test_the_wheel_holds_the_two_packages_and_no_record(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     code = tracked("dicebook/", "dicelab/")
-    scripts = {name for name in tracked("data_scripts/") if "/embedded/" not in name}
-    code |= {f"dicelab/{name}" for name in scripts}
+    code |= {f"dicelab/{name}" for name in tracked("data_scripts/")}
     expected = {name for name in code if not name.endswith(".md")}
     assert {name for name in names if ".dist-info/" not in name} == expected
     assert "dicebook/py.typed" in names

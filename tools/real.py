@@ -51,7 +51,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "reader_epochs": 0,
     },
     "10_reading": {
-        "corpus": "data/squad_draw",  # of python -m studies.squad_draw
+        "corpus": "data/squad_draw",  # drawn as results/README.md says
         "encoder": "minilm",
         "loss": "ce,dl",
         "train_size": 4000,

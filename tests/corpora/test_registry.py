@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -97,6 +99,17 @@ def test_an_embedded_corpus_is_read_whole(name):
     rows = [{json.dumps(row, sort_keys=True) for row in split} for split in corpus.values()]
     if "sentiment" in name:
         assert not (rows[0] & rows[1] | rows[0] & rows[2] | rows[1] & rows[2])
+
+
+def test_the_embedded_corpora_are_the_files_of_their_card():
+    folder = Path(embedded.__file__).parent
+    sums = {
+        file.name: hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in folder.glob("*.jsonl.gz")
+    }
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert dict(re.findall(r"^\| `(\S+\.gz)` \| `([0-9a-f]{64})` \|$", card, re.MULTILINE)) == sums
+    assert sums.keys() == {f"{name}.jsonl.gz" for name in EMBEDDED}
 
 
 def test_an_embedded_corpus_of_another_name():

@@ -16,7 +16,7 @@ from reproduce import estimate, grid, memory
 from reproduce.comparisons import TABLES
 from reproduce.profiles import LEFT_OUT, PROFILES, RATES
 from reproduce.systems import BESIDES, SYSTEMS, experiment_of
-from tools.pages import from_here
+from tools.tables import jobs_of
 
 EVERY = [(table, profile) for table in TABLES for profile in PROFILES]
 ROWS = [row for table in TABLES for row in paper.table(table).rows if row.loss]
@@ -52,7 +52,7 @@ SCORERS = {
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r.table}-{r.corpus}-{r.model}{r.variant}")
 def test_every_printed_row_has_its_job(row: paper.Row) -> None:
-    found = from_here.jobs_of(row)
+    found = jobs_of(row)
     assert found, "no run stands beside this row"
     given = [job.parameters for job in found]
     systems = {parameters["system"] for parameters in given}
@@ -79,13 +79,13 @@ def test_every_printed_row_has_its_job(row: paper.Row) -> None:
     assert {corpus.scorer for corpus in corpora} <= SCORERS[systems.pop()]
     # What the row's gain is over has its jobs too.
     if row.printed.get("delta"):
-        assert from_here.jobs_of(paper.table(row.table).baseline(row))
+        assert jobs_of(paper.table(row.table).baseline(row))
 
 
 def test_rows_of_other_systems_are_cited_and_not_run() -> None:
     cited = [row for n in TABLES for row in paper.table(n).rows if not row.loss]
     assert len(cited) > 10
-    assert not any(from_here.jobs_of(row) for row in cited)
+    assert not any(jobs_of(row) for row in cited)
     assert all(row.source for row in cited)
 
 
@@ -220,23 +220,16 @@ def test_a_command_may_ask_for_one_loss() -> None:
         grid.only(grid.jobs(7, "paper"), losses=["tl"])
 
 
-def test_the_guide_has_a_line_for_every_row_and_is_up_to_date(root: Path) -> None:
-    stored = (root / "docs" / "from_here_to_the_paper.md").read_text(encoding="utf-8")
-    assert stored == from_here.page(), "run: python -m tools.pages"
-    assert stored.count("| `TABLE=") == len(ROWS)
-    for official in ("88.73", "87.98", "88.98", "84.40"):
-        assert official in stored
-
-
-def test_each_command_of_the_guide_runs_its_row_and_makes_no_more_losses(root: Path) -> None:
-    stored = (root / "docs" / "from_here_to_the_paper.md").read_text(encoding="utf-8")
-    commands = re.findall(r"`TABLE=(\d+) CORPORA=(\w+) LOSS=(\w+)`", stored)
-    rows = [row for row in ROWS if from_here.jobs_of(row)]
-    assert len(commands) == len(rows)
-    for (table, corpus, loss), row in zip(commands, rows, strict=True):
-        run = grid.only(grid.jobs(int(table), "paper", [corpus]), [corpus], [loss])
-        assert row in [grid.printed(job.parameters) for job in run]
-        assert {job.parameters["loss"] for job in run} == {row.loss}
+def test_each_command_of_the_page_runs_the_rows_of_its_corpus(root: Path) -> None:
+    stored = (root / "docs" / "tables.md").read_text(encoding="utf-8")
+    commands = re.findall(r"`TABLE=(\d+) CORPORA=(\w+)`", stored)
+    assert len(set(commands)) == len(commands)
+    run = [
+        grid.printed(job.parameters)
+        for table, corpus in commands
+        for job in grid.only(grid.jobs(int(table), "paper", [corpus]), [corpus])
+    ]
+    assert all(row in run for row in ROWS)
 
 
 def test_make_hands_on_what_the_guide_says(root: Path) -> None:
@@ -259,7 +252,7 @@ def test_what_a_job_says_besides_its_experiment_is_known() -> None:
 
 
 def test_a_table_that_a_profile_leaves_out_says_how_it_is_trained() -> None:
-    with pytest.raises(grid.GridError, match=r"docs/reproduced.md .* CORPORA=qqp_original"):
+    with pytest.raises(grid.GridError, match=r"docs/tables.md .* CORPORA=qqp_original"):
         grid.only(grid.jobs(8, "laptop"))
     assert grid.only(grid.jobs(8, "laptop", ["qqp_original"]), ["qqp_original"])
 

@@ -20,16 +20,18 @@ from tests.reproduce.conftest import RUNNER
 
 pytest.importorskip("snakemake")
 
-PAGE = "docs/from_one_gpu_to_table_5.md"
+PAGE = "docs/reproduce.md"
 SENTENCE = "-DOCSTART- -X- -X- O\n\nBerlin NNP I-NP I-LOC\nwaits VBZ I-VP O\n\n"
 
 
 def text(root: Path) -> str:
-    return (root / PAGE).read_text(encoding="utf-8")
+    """The page without its line ends."""
+    return " ".join((root / PAGE).read_text(encoding="utf-8").split())
 
 
-def commands(page: str = PAGE) -> list[str]:
-    return [line for block in blocks(page, "sh") for line in block.splitlines()]
+def block_with(part: str) -> list[str]:
+    """The commands of the first block of the page that holds these words."""
+    return next(block for block in blocks(PAGE, "sh") if part in block).splitlines()
 
 
 @pytest.fixture
@@ -37,6 +39,8 @@ def clone(tmp_path: Path) -> Path:
     """What `git clone` and `make env` leave, with the runs replaced, and the licensed files."""
     folder = tmp_path / "dicebook"
     copy_to(folder)
+    for words in (("init", "-q"), ("add", "-A")):
+        subprocess.run(["git", *words], cwd=folder, check=True)
     (folder / ".venv").symlink_to(sys.prefix)
     (folder / "runner.py").write_text(RUNNER)
     (folder / "conll2003").mkdir()
@@ -69,6 +73,12 @@ def follow(clone: Path, command: str) -> str:
     return done.stdout + done.stderr
 
 
+def changed(clone: Path) -> str:
+    """The tracked files that are no longer as they were cloned, and what git would add."""
+    asked = ["git", "ls-files", "--modified", "--deleted", "--others", "--exclude-standard"]
+    return subprocess.run(asked, cwd=clone, capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.slow
 def test_the_walk_to_table_7_can_be_followed(
     root: Path,
@@ -76,7 +86,7 @@ def test_the_walk_to_table_7_can_be_followed(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    walk, without_a_gpu, *_ = blocks("docs/reproduce.md", "sh")
+    walk, without_a_gpu, *_ = blocks(PAGE, "sh")
     cloned, entered, made, gpu_command, data, estimated, reproduced = walk.splitlines()
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     assert cloned == f"git clone {project['urls']['Repository']}"
@@ -97,13 +107,15 @@ def test_the_walk_to_table_7_can_be_followed(
     assert estimate.main([*arguments, "--speed", "5000"]) == 0
     assert "Table 7, profile paper: 4 runs" in capsys.readouterr().out
     assert follow(clone, f"{estimated} --dry-run")
+    before = changed(clone)
     follow(clone, reproduced)
-    records = runs.read_records(clone / "results/reproduced/paper/table7.jsonl")
+    assert changed(clone) == before, "a table goes to runs/, which git does not track"
+    records = runs.read_records(clone / "runs/reproduced/paper/table7.jsonl")
     assert {(r["parameters"]["backbone"], r["parameters"]["loss"]) for r in records} == {
         (backbone, loss) for backbone in ("BERT", "XLNet") for loss in ("ce", "dsc")
     }
-    said = " ".join((root / "docs/reproduce.md").read_text().split())
-    table = (clone / "results/reproduced/paper/table7.md").read_text()
+    said = text(root)
+    table = (clone / "runs/reproduced/paper/table7.md").read_text()
     printed = (
         "The paper prints 88.0 for BERT with cross entropy and 88.92 with self-adjusting dice, 89.2"
     )
@@ -122,44 +134,35 @@ def test_the_walk_to_table_7_can_be_followed(
 @pytest.mark.slow
 def test_the_walk_ends_in_the_table(root: Path, clone: Path) -> None:
     said = text(root)
-    corpus, paper, default = (
-        next(line for line in commands() if part in line)
-        for part in ("conll03 --source", "reproduce TABLE=5 PROFILE=paper", "LOSS=ce,dsc")
-    )
+    _, corpus, _, paper, default = block_with("conll03 --source")
     # The made-up files do not have the published numbers of sentences; no word but this is added.
     follow(clone, f"{corpus} --accept-counts")
     follow(clone, paper)
-    records = runs.read_records(clone / "results/reproduced/paper/table5.jsonl")
+    records = runs.read_records(clone / "runs/reproduced/paper/table5.jsonl")
     assert len(records) == 5
     assert "Five runs" in said
     followed = Path(re.findall(r"`tail -f (\S+)`", said)[0])
     assert (clone / followed).is_file()
-    made = (clone / "results/reproduced/paper/table5.md").read_text()
+    made = (clone / "runs/reproduced/paper/table5.md").read_text()
     assert [f1 for f1 in re.findall(r"\b9\d\.\d+", said) if f1 not in made] == []
     follow(clone, default)
     runs_of_default = list((clone / "runs/grid/default/table5/conll03").rglob("record.json"))
     searches = list((clone / "runs/grid/default/table5/conll03").rglob("rates.json"))
     assert f"{len(searches)} searches of three rates and {len(runs_of_default)} runs" in said
-    assert (clone / "results/reproduced/default/table5.md").is_file()
+    assert (clone / "runs/reproduced/default/table5.md").is_file()
 
 
-def test_what_the_walk_asks_for_is_there(
-    root: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
-    clone, _, *rest = commands()
-    assert clone == f"git clone {project['urls']['Repository']}"
-    (steps,) = (shlex.split(line)[2] for line in rest if line.startswith("make gpu"))
-    assert set(steps.removeprefix("ONLY=").split()) <= set(gpu.STEPS)
-    (wanted,) = (shlex.split(line) for line in rest if line.startswith("make estimate"))
-    arguments = [f"--{name.lower()}={value}" for name, value in (w.split("=") for w in wanted[2:])]
+def test_what_the_walk_asks_for_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    of_gpu, _, estimated, *_ = map(shlex.split, block_with("conll03 --source"))
+    assert set(of_gpu[2].removeprefix("ONLY=").split()) <= set(gpu.STEPS)
+    pairs = (word.split("=") for word in estimated[2:])
+    arguments = [f"--{name.lower()}={value}" for name, value in pairs]
     assert estimate.main([*arguments, "--speed", "5000"]) == 0
     assert "Table 5, profile paper: 5 runs" in capsys.readouterr().out
-    (pip,) = (line for line in rest if "pip install" in line)
-    assert pip.split()[-1] in project["optional-dependencies"]["encoder"]
 
 
-def test_the_corpora_of_the_laptop_table_are_those_it_names(root: Path) -> None:
-    named = re.findall(r"^\.venv/bin/dicebook data (\S+) --out data$", text(root), re.MULTILINE)
+def test_the_corpora_of_the_laptop_table_are_those_it_names() -> None:
+    commands = block_with("data wnut17")
+    named = re.findall(r"^\.venv/bin/dicebook data (\S+) --out data$", "\n".join(commands), re.M)
     assert set(named) == {job.parameters["corpus"] for job in grid.jobs(5, "laptop")}
     assert set(named) <= set(CORPORA)

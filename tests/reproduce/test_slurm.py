@@ -53,5 +53,5 @@ def test_a_table_comes_out_of_slurm(slurm: list[str], project: Path) -> None:
     jobs = [line.split() for line in done.stdout.splitlines() if "COMPLETED" in line]
     assert len(jobs) == 2
     assert all("gpu" in tres for _, _, tres in jobs)
-    records = runs.read_records(project / "results" / "reproduced" / "smoke" / "table7.jsonl")
+    records = runs.read_records(project / "runs" / "reproduced" / "smoke" / "table7.jsonl")
     assert {record["parameters"]["loss"] for record in records} == {"ce", "fl"}

@@ -127,14 +127,14 @@ def test_a_killed_table_goes_on_without_repeating_what_is_done(project: Path) ->
     done = run(project, *SMOKE)
     assert done.returncode == 0, done.stderr
     assert done_before.stat().st_mtime_ns == seen
-    found = runs.read_records(project / "results" / "reproduced" / "smoke" / "table7.jsonl")
+    found = runs.read_records(project / "runs" / "reproduced" / "smoke" / "table7.jsonl")
     assert {r["parameters"]["loss"] for r in found} == {"ce", "fl"}
     assert not (records / "states").exists()  # of no use any more
     assert "Nothing to be done" in run(project, *SMOKE).stderr
 
 
-def test_a_table_that_came_with_the_project_is_made_anew(project: Path) -> None:
-    folder = project / "results" / "reproduced" / "smoke"
+def test_a_table_without_its_runs_is_made_anew(project: Path) -> None:
+    folder = project / "runs" / "reproduced" / "smoke"
     folder.mkdir(parents=True)
     for suffix in ("jsonl", "md", "csv"):
         (folder / f"table7.{suffix}").write_text("old")

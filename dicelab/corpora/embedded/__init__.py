@@ -1,8 +1,7 @@
 """Small synthetic corpora that come with the package: five tasks in two languages, and one more.
 
 They are for running, testing and teaching, and no evidence about losses. Their card,
-``README.md`` beside them, says how they were made and what they are not;
-``python -m data_scripts.embedded`` makes the files again.
+``README.md`` beside them, says how they were made, what they are not, and which sha256 each has.
 """
 
 from __future__ import annotations
