@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import runpy
 import shutil
 import sys
@@ -35,7 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return data(words[1:])
         args = _parser().parse_args(words)
         return int(args.run(args))
-    except (MissingExtra, ValueError) as error:
+    except BrokenPipeError:
+        # Who reads has seen enough; what Python would still write at its end goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("\ndicebook: stopped", file=sys.stderr)
+        return 130
+    except (MissingExtra, OSError, ValueError) as error:
         print(f"dicebook: {error}", file=sys.stderr)
         return 1
 

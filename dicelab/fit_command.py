@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
+import signal
 import sys
+import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -91,15 +93,15 @@ def add_commands(commands: Any) -> None:
     fit.add_argument("--batch-size", type=int, help="rows in a batch (default: 32)")
     fit.add_argument("--max-length", type=int, help="longest input, in sub-words (at most 512)")
     fit.add_argument("--seed", type=int, help="first random seed (default: 0)")
-    fit.add_argument("--device", help="auto, cpu or cuda (default: auto)")
+    fit.add_argument("--device", help="auto, cpu, cuda or mps (default: auto)")
     fit.set_defaults(run=run_fit)
 
     predict = commands.add_parser("predict", help="predict a new file with a fitted model")
     predict.add_argument("model", help="the folder of a fit, or model/ in it")
-    predict.add_argument("file", help="a table, one text per line, or one token per line")
+    predict.add_argument("file", help="a table, a text a line, or a token a line; - is stdin")
     predict.add_argument("--out", help="file to write (default: the screen)")
     _columns(predict)
-    predict.add_argument("--device", default="auto", help="auto, cpu or cuda (default: auto)")
+    predict.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default: auto)")
     predict.set_defaults(run=run_predict)
 
 
@@ -121,6 +123,8 @@ def _columns(parser: argparse.ArgumentParser) -> None:
 
 def run_fit(args: argparse.Namespace) -> int:
     """Fit as the command line says."""
+    from safetensors import SafetensorError
+
     from dicelab.fit import FitError, Options, fit
     from dicelab.fit.whole import usual_folder
     from dicelab.training.experiment import ParameterError
@@ -139,10 +143,18 @@ def run_fit(args: argparse.Namespace) -> int:
         if name in options:
             options[name] = options[name].replace("\\t", "\t")
     options.setdefault("out", usual_folder(options.get("source", "fit")))
+    asked = _Interrupt()
     try:
-        fit(Options(**options), lambda line: print(line, flush=True))
+        fit(Options(**options), asked.say)
     except ParameterError as error:
         raise FitError(str(error)) from None
+    except SafetensorError as error:
+        raise FitError(
+            f"{options['out']}: expected to read and write models there, got: {error}; is the disk "
+            "full? The same command goes on from here"
+        ) from None
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise FitError(
             f"{error.filename or options['out']}: expected a place to read and write, got: "
@@ -156,8 +168,35 @@ def run_fit(args: argparse.Namespace) -> int:
     return 0
 
 
+class _Interrupt:
+    """Ctrl-C, also where a library swallows it: then the next line for the reader ends the fit."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._press)
+
+    def _press(self, *_: Any) -> None:
+        self.pressed = True
+        raise KeyboardInterrupt
+
+    def say(self, line: str) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        print(line, flush=True)
+
+
 def run_predict(args: argparse.Namespace) -> int:
     """Predict as the command line says."""
+    from dicelab.training.experiment import ParameterError
+
+    try:
+        return _predict(args)
+    except ParameterError as error:
+        raise ValueError(str(error)) from None
+
+
+def _predict(args: argparse.Namespace) -> int:
     from dicelab.corpora.columns import Asked
     from dicelab.fit import predict
 
@@ -174,13 +213,14 @@ def run_predict(args: argparse.Namespace) -> int:
         "device": args.device,
         "say": lambda line: print(line, file=sys.stderr, flush=True),
     }
+    if args.file == "-":
+        with tempfile.TemporaryDirectory() as folder:
+            args.file = str(Path(folder) / "stdin")
+            Path(args.file).write_bytes(sys.stdin.buffer.read())
+            return _predict(args)
     if args.out is None:
-        try:
-            predict(args.model, args.file, sys.stdout, **settings)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # Who reads has seen enough; what Python would still write at its end goes nowhere.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        predict(args.model, args.file, sys.stdout, **settings)
+        sys.stdout.flush()
         return 0
     _check_out(Path(args.out), Path(args.file))
     try:

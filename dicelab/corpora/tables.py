@@ -6,8 +6,10 @@ row keeps its line, so that an error can name it.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
+import zipfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -18,7 +20,7 @@ from typing import Any
 from dicelab.corpora.cells import JSON, Table, no_twins, short
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.json_tables import read_json
-from dicelab.corpora.text import plain_name, read_bytes, text_of_bytes
+from dicelab.corpora.text import check_size, plain_name, read_bytes, text_of_bytes
 from dicelab.corpora.text_tables import How, read_delimited
 
 
@@ -134,6 +136,8 @@ def of_dataset(name: str, rows: Any, form: str = "") -> Table:
 def _sheet(path: Path, data: bytes) -> Table:
     import pandas as pd
 
+    with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(io.BytesIO(data)) as packed:
+        check_size(sum(part.file_size for part in packed.infolist()), path)
     try:
         sheet = pd.read_excel(io.BytesIO(data), header=None, dtype=object)
     except ImportError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import gzip
+import io
 import re
 import unicodedata
 import zlib
@@ -19,6 +20,8 @@ from dicelab.corpora.errors import CorpusError
 #: any other sign.
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+(?:['’-]\w+)*|\S")
 
+#: Bytes that a packed file may unpack to.
+LARGEST = 2_000_000_000
 #: With fewer lines that are not UTF-8 the rest of a file does not say which encoding it has.
 LEAST_LINES = 3
 _MARKS = {
@@ -35,17 +38,32 @@ _OTHER = (
 
 
 def read_bytes(path: str | PathLike[str]) -> bytes:
-    """The bytes of a file, unpacked where gzip has packed them.
+    """The bytes of a file, unpacked where gzip has packed them, ``LARGEST`` at most.
 
     Raises:
         CorpusError: The file cannot be read.
     """
     try:
         data = Path(path).read_bytes()
-        return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+        if data.startswith(b"\x1f\x8b"):
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+                data = file.read(LARGEST + 1)
+            check_size(len(data), path)
+        return data
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise CorpusError.at(path, 0, f"expected a readable file; {reason}") from None
+
+
+def check_size(size: int, path: str | PathLike[str]) -> None:
+    """Refuse what a packed file would unpack to, if it is too much.
+
+    Raises:
+        CorpusError: It is more than ``LARGEST`` bytes.
+    """
+    if size > LARGEST:
+        problem = f"expected at most {LARGEST / 1e9:.0f} GB unpacked, got more; cut it into parts"
+        raise CorpusError.at(path, 0, problem)
 
 
 def decode(

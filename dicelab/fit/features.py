@@ -19,7 +19,14 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerBase
 
 from dicelab.tasks.outputs import outputs_of
-from dicelab.training.encoders import MINILM, load_model, load_tokenizer, pad, quiet
+from dicelab.training.encoders import (
+    MINILM,
+    from_pretrained,
+    load_model,
+    load_tokenizer,
+    pad,
+    quiet,
+)
 
 #: Words of two letters or more, and each Chinese character by itself.
 WORD = r"(?u)[\u3400-\u9fff]|\b\w\w+\b"
@@ -198,9 +205,8 @@ class Frozen(abc.ABC):
         if not (folder / "encoder").is_dir():
             made = cls.of_encoder(MINILM, load_tokenizer(MINILM, (), max_length=512), 256, device)
             return cls(made.model, made.tokenizer, made.max_length, shift, scale)
-        with quiet():
-            model = AutoModel.from_pretrained(folder / "encoder").to(device).eval()
-            tokenizer = AutoTokenizer.from_pretrained(folder / "encoder")
+        model = from_pretrained(AutoModel, str(folder / "encoder")).to(device).eval()
+        tokenizer = from_pretrained(AutoTokenizer, str(folder / "encoder"))
         return cls(model, tokenizer, tokenizer.model_max_length, shift, scale)
 
 

@@ -481,8 +481,8 @@ class Fit:
         free = shutil.disk_usage(self.folder).free
         if free < need:
             raise FitError(
-                f"{self.folder}: expected {need / 1e9:.1f} GB of free disk for the models under "
-                f"way, found {free / 1e9:.1f} GB"
+                f"{self.folder}: expected {need / 1e6:,.0f} MB of free disk for the models under "
+                f"way, found {free / 1e6:,.0f} MB"
             )
 
     def _note(self, text: str) -> None:

@@ -66,7 +66,7 @@ class Options:
         at_precision: decide so that this share of what is found is right.
         decide: ``"tuned"`` or ``"argmax"``.
         seed: draws the splits, and is the first seed of the finals.
-        device: ``"auto"``, ``"cpu"`` or ``"cuda"``.
+        device: ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
 
     Raises:
         FitError: for a value that no fit can have.
@@ -100,14 +100,14 @@ class Options:
     at_precision: float | None = None
     decide: str = "tuned"
     seed: int = 0
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
 
     def __post_init__(self) -> None:
         _one_of("task", self.task, (None, *TASKS))
         _one_of("metric", self.metric, (None, *METRICS))
         _one_of("header", self.header, (None, "yes", "no"))
         _one_of("decide", self.decide, ("tuned", "argmax"))
-        _one_of("device", self.device, ("auto", "cpu", "cuda"))
+        _one_of("device", self.device, ("auto", "cpu", "cuda", "mps"))
         _above("beta", self.beta, 0)
         _above("folds", self.folds, 1)
         for name in ("minutes", "seeds", "batch_size", "max_length", "steps"):

@@ -191,7 +191,7 @@ def probe(inputs: Inputs, options: Options) -> tuple[Speed, int]:
             for batch in batches[1::2]:
                 model(**{n: v.to(device) for n, v in batch.items() if n != "labels"}).logits.cpu()
         row = (time.perf_counter() - started) / (len(batches[1::2]) * size)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=options.out) as folder:
         started = time.perf_counter()
         model.save_pretrained(folder)
         save = 3 * (time.perf_counter() - started)  # the optimizer holds twice as much

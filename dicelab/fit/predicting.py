@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
-import torch
+from safetensors import SafetensorError
 from scipy.special import expit, softmax
 from transformers import (
     AutoModelForSequenceClassification,
@@ -44,7 +44,8 @@ from dicelab.tasks.outputs import outputs_of
 from dicelab.tasks.raw_text import Sentence
 from dicelab.tasks.valid_tags import valid_tags
 from dicelab.tasks.windows import owned, windows, word_lengths
-from dicelab.training.encoders import pad, quiet
+from dicelab.training.devices import device_of
+from dicelab.training.encoders import from_pretrained, pad
 
 
 class Model:
@@ -55,7 +56,7 @@ class Model:
         device: ``"cpu"``, ``"cuda"``, or ``"auto"``.
 
     Raises:
-        FitError: the folder holds no such model.
+        FitError: the folder holds no such model, or a damaged one.
     """
 
     def __init__(self, folder: str | Path, device: str = "auto") -> None:
@@ -66,14 +67,21 @@ class Model:
             raise FitError(
                 f"{folder}: expected a model that dicebook fit kept (with {INFO}), found none"
             )
+        try:
+            self._load(folder, str(device_of(device)))
+        except (OSError, KeyError, ValueError, SafetensorError) as error:
+            raise FitError(
+                f"{folder}: expected a whole model that dicebook fit kept, got a damaged one; fit "
+                f"again, or copy the folder anew. The cause: {error}"
+            ) from error
+
+    def _load(self, folder: Path, place: str) -> None:
         self.info: dict[str, Any] = json.loads((folder / INFO).read_text(encoding="utf-8"))
         kind = (
             AutoModelForTokenClassification
             if self.info["task"] == "tagging"
             else AutoModelForSequenceClassification
         )
-        cuda = device != "cpu" and torch.cuda.is_available()
-        place = "cuda" if cuda else "cpu"
         self.linear: Linear | None = None
         self.model: Any = None
         if self.info.get("kind") == "linear":
@@ -83,9 +91,8 @@ class Model:
         if self.info.get("kind") == "mean":
             self.linear = Linear.load(folder / LINEAR, self.info["features"], place)
             folder = folder / FINE_TUNED
-        with quiet():
-            self.model = kind.from_pretrained(folder).to(place).eval()
-            self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        self.model = from_pretrained(kind, str(folder)).to(place).eval()
+        self.tokenizer = from_pretrained(AutoTokenizer, str(folder))
         names = self.model.config.id2label
         self.labels = [names[i] for i in range(self.model.config.num_labels)]
 

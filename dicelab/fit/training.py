@@ -25,6 +25,7 @@ from dicelab.fit.options import FitError, Options
 from dicelab.fit.plan import Plan
 from dicelab.fit.problems import Problem
 from dicelab.tasks.outputs import outputs_of
+from dicelab.training.encoders import from_pretrained
 from dicelab.training.experiment import LOSSES, Experiment
 from dicelab.training.sampling import sample
 from dicelab.training.trainer import NotFinite, device_of, train
@@ -87,7 +88,7 @@ class RunResult:
             if problem.data.task == "tagging"
             else AutoModelForSequenceClassification
         )
-        return kind.from_pretrained(self.folder / "model")
+        return from_pretrained(kind, str(self.folder / "model"))
 
     def test(self, inputs: Inputs, device: str) -> np.ndarray:
         """Its scores on the test split, computed once."""

@@ -17,6 +17,7 @@ from dicelab.fit.report import about, costs
 from dicelab.fit.result import FitResult
 from dicelab.fit.state import check_folder
 from dicelab.training.checkpoints import alone_in
+from dicelab.training.devices import device_of
 from dicelab.training.encoders import quiet
 
 
@@ -53,6 +54,7 @@ def fit(
     folder = Path(asked.out)
     new = not folder.exists()
     check_folder(folder)
+    device_of(asked.device)
     with alone_in(folder), quiet():
         under_way = Fit(asked, say)
         try:

@@ -13,6 +13,8 @@ from torch import Tensor, nn
 from transformers import AutoModel
 from transformers.utils import ModelOutput
 
+from dicelab.training.encoders import from_pretrained
+
 HEADS = "heads.safetensors"
 READER = "entity_reader.json"
 
@@ -136,7 +138,7 @@ class EntityReader(nn.Module):
             OSError: if a file is missing.
         """
         saved = json.loads((Path(folder) / READER).read_text(encoding="utf-8"))
-        reader = cls(AutoModel.from_pretrained(folder), **{**saved, **options})
+        reader = cls(from_pretrained(AutoModel, str(folder)), **{**saved, **options})
         heads = load_file(Path(folder) / HEADS)
         missing, unknown = reader.load_state_dict(heads, strict=False)
         if unknown or not all(name.startswith("encoder.") for name in missing):

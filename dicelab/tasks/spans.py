@@ -27,7 +27,7 @@ from transformers.utils import ModelOutput
 from dicelab.corpora.tags import Span
 from dicelab.corpora.tags import spans as spans_of
 from dicelab.tasks.entity_scores import score_spans, taken, tune_certainty
-from dicelab.training.encoders import load_model, pad
+from dicelab.training.encoders import from_pretrained, load_model, pad
 
 IGNORED = -100
 COVERED = 0.99
@@ -266,7 +266,7 @@ class SpanTagger(nn.Module):
             OSError: if a file is missing.
         """
         options = json.loads(_in(folder, OPTIONS).read_text(encoding="utf-8"))
-        tagger = cls(AutoModel.from_pretrained(folder), **options)
+        tagger = cls(from_pretrained(AutoModel, str(folder)), **options)
         tagger.head.load_state_dict(load_file(_in(folder, HEAD)))
         return tagger.eval()
 

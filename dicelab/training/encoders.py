@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from huggingface_hub import snapshot_download, try_to_load_from_cache
+from safetensors import SafetensorError
 from tokenizers import pre_tokenizers
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
@@ -165,6 +166,8 @@ def quiet() -> Iterator[None]:
 def from_pretrained(auto_class: Any, encoder: str, **options: Any) -> Any:
     """What a class's ``from_pretrained`` gives, or one clear error.
 
+    Weights are read as safetensors alone, and no code of a model's folder is run.
+
     Args:
         auto_class: a class with ``from_pretrained``.
         encoder: ``"minilm"``, a local folder or a name on the Hugging Face hub.
@@ -186,10 +189,12 @@ def from_pretrained(auto_class: Any, encoder: str, **options: Any) -> Any:
             f"encoder {encoder!r}: there is no such folder; expected 'tiny', 'minilm', a local "
             "folder with a model, or a model's name on the hub"
         )
+    if hasattr(auto_class, "from_config") or hasattr(auto_class, "save_pretrained"):
+        options.setdefault("use_safetensors", True)
     try:
         with quiet():
-            return auto_class.from_pretrained(encoder, **options)
-    except (OSError, ValueError, KeyError) as error:
+            return auto_class.from_pretrained(encoder, trust_remote_code=False, **options)
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         where = "the folder" if folder.is_dir() else "the Hugging Face hub (is it reachable?)"
         raise EncoderError(
             f"encoder {encoder!r}: {where} gave no usable {auto_class.__name__}; expected 'tiny', "

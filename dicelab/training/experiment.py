@@ -74,7 +74,7 @@ class Experiment:
         early_stopping: epochs without a better validation score after which training ends; 0 trains
             on.
         tensorboard: write curves for TensorBoard into ``output_dir``.
-        device: ``"auto"`` (CUDA where there is one), ``"cpu"`` or ``"cuda"``.
+        device: ``"auto"`` (CUDA where there is one), ``"cpu"``, ``"cuda"`` or ``"mps"``.
         threads: threads of torch on the CPU; 0 leaves torch's choice, which is one for each core,
             or what ``OMP_NUM_THREADS`` says. Where several runs share a machine, take cores divided
             by runs: with more, the threads of the runs wait for each other.
@@ -121,7 +121,7 @@ class Experiment:
     early_stopping: Count = 0
     tensorboard: Switch = False
     device: Annotated[
-        Literal["auto", "cpu", "cuda"], Field(description="one of auto, cpu, cuda")
+        Literal["auto", "cpu", "cuda", "mps"], Field(description="one of auto, cpu, cuda, mps")
     ] = "auto"
     threads: Count = 0
     precision: Annotated[

@@ -42,6 +42,8 @@ from dicelab.training.callbacks import (
     StopWhenAsked,
 )
 from dicelab.training.checkpoints import alone_in, first_process, last_whole, room_in
+from dicelab.training.devices import device_of as device_of
+from dicelab.training.devices import precision_of as precision_of
 from dicelab.training.encoders import quiet
 from dicelab.training.experiment import Experiment, ParameterError
 
@@ -243,33 +245,6 @@ def _start_at_prior(model: torch.nn.Module, counts: Counts) -> None:
         ) from None
 
 
-def device_of(setting: Experiment | str) -> torch.device:
-    """The device that an experiment asks for.
-
-    Args:
-        setting: an experiment, or ``"auto"``, ``"cpu"`` or ``"cuda"``.
-
-    Raises:
-        ParameterError: for ``"cuda"`` where there is none.
-    """
-    name = setting if isinstance(setting, str) else setting.device
-    if name == "cuda" and not torch.cuda.is_available():
-        raise ParameterError("parameter 'device': expected a CUDA GPU for 'cuda', found none")
-    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
-
-
-def precision_of(precision: str, device: torch.device) -> str:
-    """``"fp32"``, ``"bf16"`` or ``"fp16"`` for what an experiment's ``precision`` says.
-
-    A GPU gets bf16 where its hardware has it, else fp16: emulated, as on a T4, bf16 is slow.
-    """
-    if precision != "auto":
-        return precision
-    if device.type != "cuda":
-        return "fp32"
-    return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
-
-
 def _callbacks(
     experiment: Experiment, compute_loss: Callable[..., torch.Tensor], best: str
 ) -> list[TrainerCallback]:
@@ -293,8 +268,8 @@ def _callbacks(
 def _arguments(
     experiment: Experiment, folder: Path, best: str, exact: bool, overrides: Mapping[str, Any]
 ) -> TrainingArguments:
-    cuda = device_of(experiment).type == "cuda"
-    precision = precision_of(experiment.precision, device_of(experiment))
+    device = device_of(experiment)
+    precision = precision_of(experiment.precision, device)
     usual: dict[str, Any] = {
         "output_dir": str(folder),
         "num_train_epochs": experiment.epochs,
@@ -311,7 +286,7 @@ def _arguments(
         "seed": experiment.seed,
         "bf16": precision == "bf16",
         "fp16": precision == "fp16",
-        "use_cpu": not cuda,
+        "use_cpu": device.type == "cpu",
         "eval_strategy": "epoch",
         "save_strategy": "epoch",
         "logging_strategy": "epoch",

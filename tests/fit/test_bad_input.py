@@ -387,5 +387,5 @@ def test_a_full_disk_is_said_before_anything_trains(
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=0))
     told = ["fit", str(source), "--label", "flag", "--encoder", "tiny", "--steps", "1"]
     assert main([*told, "--out", str(tmp_path / "out")]) == 1
-    assert "GB of free disk for the models under way, found 0.0 GB" in capsys.readouterr().err
+    assert "MB of free disk for the models under way, found 0 MB" in capsys.readouterr().err
     assert not (tmp_path / "out" / "runs").exists()
