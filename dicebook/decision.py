@@ -20,7 +20,10 @@ __all__ = ["TunedBias", "fold_bias", "output_layer", "start_at_prior", "tune_bia
 
 
 def start_at_prior(
-    model: nn.Module, counts: Tensor | Sequence[int] | Sequence[Sequence[int]]
+    model: nn.Module,
+    counts: Tensor | Sequence[int] | Sequence[Sequence[int]],
+    *,
+    layer: str | None = None,
 ) -> Tensor:
     """Set the bias of a model's output layer to the log prior, before training.
 
@@ -30,8 +33,9 @@ def start_at_prior(
 
     Args:
         model: a model of transformers (token or sequence classification, several labels, question
-            answering), any other module whose last linear layer of the right size gives the
-            logits, or that ``nn.Linear`` itself.
+            answering), any other module in which one linear layer has as many outputs as there
+            are logits, or that ``nn.Linear`` itself. It may be wrapped: by PEFT, ``torch.compile``
+            or ``DistributedDataParallel``.
         counts: how often each class occurs in the training labels. Its shape says what the logits
             are:
 
@@ -41,13 +45,14 @@ def start_at_prior(
               its own (several labels, the start and the end of an answer): the log-odds of each.
 
             A count of 0 is taken as one half, so that the bias stays finite.
+        layer: the name of the output layer, such as ``"classifier"``, where several would fit.
 
     Returns:
         The bias, a copy of shape ``[C]``, ``[1]`` or ``[L]``.
 
     Raises:
         ValueError: if ``counts`` has another shape, negative numbers or nothing but zeros; if the
-            model has no linear layer of that size, or one without a bias.
+            model has no linear layer of that size, several of them, or one without a bias.
 
     Examples:
         >>> start_at_prior(nn.Linear(8, 3), [90, 9, 1])
@@ -65,15 +70,17 @@ def start_at_prior(
     if bool((counted < 0).any()) or bool((counted.sum(-1) == 0).any()):
         raise ValueError("counts: expected numbers of 0 or more, of which some are above 0")
     logs = counted.clamp_min(0.5).log()
+    alone = () if pairs or len(counted) != 2 else (1,)  # two classes may be one logit
+    found = output_layer(model, len(counted), *alone, layer=layer)
     if pairs:
-        layer, bias = output_layer(model, len(counted)), logs[:, 1] - logs[:, 0]
-    elif len(counted) == 2 and not _linear(model, 2):
-        layer, bias = output_layer(model, 1), (logs[1:] - logs[:1])
+        bias = logs[:, 1] - logs[:, 0]
+    elif found.out_features == 1:
+        bias = logs[1:] - logs[:1]
     else:
-        layer, bias = output_layer(model, len(counted)), logs - counted.sum().log()
+        bias = logs - counted.sum().log()
     with torch.no_grad():
-        layer.bias.copy_(bias)
-    return layer.bias.detach().clone()
+        found.bias.copy_(bias)
+    return found.bias.detach().clone()
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +231,9 @@ def tune_bias(
     )
 
 
-def fold_bias(model: nn.Module, bias: TunedBias | Tensor | Sequence[float]) -> Tensor:
+def fold_bias(
+    model: nn.Module, bias: TunedBias | Tensor | Sequence[float], *, layer: str | None = None
+) -> Tensor:
     """Add a tuned bias to that of a model's output layer, so that the model decides as tuned.
 
     After this the argmax of the model's logits, or "logit above 0", is the tuned decision, also
@@ -232,16 +241,16 @@ def fold_bias(model: nn.Module, bias: TunedBias | Tensor | Sequence[float]) -> T
     probabilities are shifted, too: one half is now the threshold. A second call adds a second time.
 
     Args:
-        model: as in :func:`start_at_prior`: a model of transformers, another module whose last
-            linear layer of the right size gives the logits, or that layer itself.
+        model: as in :func:`start_at_prior`.
         bias: the result of :func:`tune_bias`, or one number for each logit.
+        layer: as in :func:`start_at_prior`.
 
     Returns:
         The layer's new bias, a copy.
 
     Raises:
         ValueError: if ``bias`` is not one number for each logit, or the model has no linear layer
-            of that size, or one without a bias.
+            of that size, several of them, or one without a bias.
 
     Examples:
         >>> layer = nn.Linear(8, 1)
@@ -256,42 +265,77 @@ def fold_bias(model: nn.Module, bias: TunedBias | Tensor | Sequence[float]) -> T
             f"bias: expected one finite number for each logit, got {added.tolist()}; give the "
             "result of tune_bias"
         )
-    layer = output_layer(model, len(added))
+    found = output_layer(model, len(added), layer=layer)
     with torch.no_grad():
-        layer.bias.add_(added.to(layer.bias))
-    return layer.bias.detach().clone()
+        found.bias.add_(added.to(found.bias))
+    return found.bias.detach().clone()
 
 
-def output_layer(model: nn.Module, outputs: int) -> nn.Linear:
-    """The last linear layer of a model that has as many outputs as there are logits.
+def output_layer(model: nn.Module, *outputs: int, layer: str | None = None) -> nn.Linear:
+    """The linear layer of a model that gives the logits.
 
     Args:
-        model: the model, or the layer itself.
-        outputs: the number of logits.
+        model: the model, or the layer itself; see :func:`start_at_prior`.
+        *outputs: the number of logits, or the numbers that there may be.
+        layer: the layer's name, where several have so many outputs.
 
     Raises:
-        ValueError: if there is no such layer, or it has no bias.
+        ValueError: if there is no such layer, if there are several, or if it has no bias.
     """
-    fitting = _linear(model, outputs)
+    model = _unwrapped(model)
+    kind, size = type(model).__name__, f"{' or '.join(map(str, sorted(outputs)))} outputs"
+    linear = {n: m for n, m in model.named_modules() if isinstance(m, nn.Linear) and _used(n)}
+    fitting = {name: found for name, found in linear.items() if found.out_features in outputs}
+    if layer is not None:
+        if layer not in fitting:
+            known = ", ".join(fitting) or "none"
+            raise ValueError(
+                f"layer: expected the name of a linear layer with {size} in {kind} ({known}), got "
+                f"{layer!r}"
+            )
+        fitting = {layer: fitting[layer]}
+    base = getattr(model, "base_model", None)
+    if len(fitting) > 1 and isinstance(base, nn.Module) and base is not model:
+        inner = set(base.modules())  # the encoder gives no logits
+        fitting = {name: found for name, found in fitting.items() if found not in inner}
+    if len({id(found.bias) for found in fitting.values()}) > 1:
+        raise ValueError(
+            f"expected one linear layer with {size} in {kind}, got {', '.join(fitting)}; say which "
+            f"gives the logits, such as layer={[*fitting][-1]!r}"
+        )
     if not fitting:
-        linear = _linear(model)
-        last = f"its last has {linear[-1].out_features}" if linear else "it has none at all"
+        last = [found.out_features for found in linear.values()][-1:]
+        held = f"its last has {last[0]}" if last else "it has none at all"
         raise ValueError(
-            f"expected a linear layer with {outputs} outputs in {type(model).__name__}, but "
-            f"{last}; give one number for each logit, or the layer itself"
+            f"expected a linear layer with {size} in {kind}, but {held}; give one number for each "
+            "logit, or the layer itself"
         )
-    if fitting[-1].bias is None:
+    (found, *_) = fitting.values()
+    if found.bias is None:
         raise ValueError(
-            f"expected an output layer with a bias in {type(model).__name__}, got one without; "
-            "replace it by nn.Linear(..., bias=True) before training"
+            f"expected an output layer with a bias in {kind}, got one without; replace it by "
+            "nn.Linear(..., bias=True) before training"
         )
-    return fitting[-1]
+    return found
 
 
-def _linear(model: nn.Module, outputs: int | None = None) -> list[nn.Linear]:
-    """The linear layers of a model, or those with so many outputs."""
-    layers = [module for module in model.modules() if isinstance(module, nn.Linear)]
-    return [layer for layer in layers if outputs in (None, layer.out_features)]
+def _unwrapped(model: nn.Module) -> nn.Module:
+    """The model in DistributedDataParallel, torch.compile or PEFT."""
+    while True:
+        inner = getattr(model, "_orig_mod", None)
+        if isinstance(model, nn.parallel.DistributedDataParallel | nn.DataParallel):
+            inner = model.module
+        elif callable(getattr(model, "get_base_model", None)):
+            inner = model.get_base_model()
+        if not isinstance(inner, nn.Module) or inner is model:
+            return model
+        model = inner
+
+
+def _used(name: str) -> bool:
+    """Whether a layer is neither a part of an adapter nor the copy that PEFT keeps beside it."""
+    parts = name.split(".")
+    return "original_module" not in parts and not any(part.startswith("lora_") for part in parts)
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,16 @@
 """The bias at the start, tuned and folded: what it becomes, what it decides, what is refused."""
 
+import copy
 import itertools
 import math
+import re
 
 import numpy as np
+import peft
 import pytest
 import seqeval.metrics as spans
 import torch
+import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
@@ -71,6 +75,78 @@ def test_with_weights_of_zero_the_model_says_the_shares_of_the_classes(model, la
     torch.testing.assert_close(head.bias.detach(), bias)
     shares = head(torch.zeros(1, head.in_features)).softmax(-1)[0]
     torch.testing.assert_close(shares.detach(), torch.tensor([0.6, 0.3, 0.1]))
+
+
+KINDS = [("BertConfig", {}), ("RobertaConfig", {}), ("DebertaV2Config", {})]
+KINDS += [("ModernBertConfig", {"pad_token_id": 0}), ("XLNetConfig", {}), ("ElectraConfig", {})]
+
+
+@pytest.mark.parametrize(("name", "more"), KINDS, ids=[name for name, _ in KINDS])
+@pytest.mark.parametrize("task", ["SequenceClassification", "TokenClassification"])
+@pytest.mark.parametrize("wrapped", ["plain", "compiled", "peft"])
+def test_the_layer_that_is_set_moves_the_logits_and_nothing_else(name, more, task, wrapped):
+    torch.manual_seed(0)
+    # As many labels as the encoder is wide, so that its own layers would fit, too.
+    small = dict(vocab_size=20, num_labels=8, **TINY, **more)
+    if name == "XLNetConfig":
+        small |= {"d_model": 8, "n_layer": 1, "n_head": 2, "d_inner": 8}
+    config = getattr(transformers, name)(**small)
+    model = getattr(transformers, f"AutoModelFor{task}").from_config(config)
+    if wrapped == "compiled":
+        model = torch.compile(model, backend="eager")
+    elif wrapped == "peft":
+        inner = {id(module) for module in model.base_model.modules()}
+        linear = [
+            n for n, m in model.named_modules() if isinstance(m, nn.Linear) and id(m) in inner
+        ]
+        kind = "SEQ_CLS" if task[0] == "S" else "TOKEN_CLS"
+        lora = peft.LoraConfig(task_type=kind, r=8, target_modules=linear)
+        model = peft.get_peft_model(model, lora)
+    model.eval()
+    ids = torch.arange(1, 7)[None]
+    with torch.no_grad():
+        before = model(input_ids=ids).logits
+        added = torch.arange(8.0)
+        try:
+            fold_bias(model, added)
+        except ValueError as error:  # a hidden layer of the head has as many outputs as it
+            named = re.search(r"layer='([^']+)'", str(error))
+            assert named is not None
+            fold_bias(model, added, layer=named[1])
+        after = model(input_ids=ids).logits
+    torch.testing.assert_close(after - before, added.expand_as(after), atol=1e-5, rtol=0)
+
+
+class TwoHeads(nn.Module):
+    """A model with an auxiliary head, which plain guessing would take for the output."""
+
+    def __init__(self, head, aux):
+        super().__init__()
+        self.body = nn.Linear(4, 8)
+        self.head, self.aux = nn.Linear(8, head), nn.Linear(8, aux)
+
+
+def test_of_several_layers_that_fit_none_is_guessed():
+    for sizes in ((2, 2), (1, 2), (2, 1)):
+        model = TwoHeads(*sizes)
+        before = copy.deepcopy(model.state_dict())
+        with pytest.raises(
+            ValueError, match="1 or 2 outputs in TwoHeads, got head, aux; say which"
+        ):
+            start_at_prior(model, [90, 10])
+        assert all(torch.equal(v, before[n]) for n, v in model.state_dict().items())
+        start_at_prior(model, [90, 10], layer="head")
+        assert torch.equal(model.aux.bias, before["aux.bias"])
+        expected = [math.log(1 / 9)] if sizes[0] == 1 else [math.log(0.9), math.log(0.1)]
+        assert model.head.bias.tolist() == pytest.approx(expected)
+    model = TwoHeads(3, 3)
+    with pytest.raises(ValueError, match="3 outputs in TwoHeads, got head, aux"):
+        fold_bias(model, [1.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match=r"\(head, aux\), got 'body'"):
+        fold_bias(model, [1.0, 0.0, 0.0], layer="body")
+    # Tied: whichever is set, both are.
+    model.aux.bias = model.head.bias
+    fold_bias(model, [1.0, 0.0, 0.0])
 
 
 def test_every_logit_that_decides_alone_gets_its_log_odds():

@@ -37,7 +37,7 @@ CHOICES = {
 AT_LEAST_0: tuple[str, ...] = ("smooth", "tau", "alpha", "gamma", "power")
 AT_LEAST_0 += ("fp_weight", "fn_weight", "first_weight", "second_weight")
 
-#: Whether the range of targets is checked on a GPU, too, for which every call waits for it.
+#: Whether Python reads the range of targets on a GPU, for which every call waits for it.
 CHECK_VALUES_ON_DEVICES = False
 
 
@@ -94,10 +94,7 @@ class Rows(NamedTuple):
         return self.labels if self.dropped is None else self.labels.masked_fill(self.dropped, 0)
 
     def minus_gold(self, numbers: Tensor, weight: Tensor | None = None) -> Tensor:
-        """Of ``[N, C]`` minus the number of each example's class, ``[N]``; 0 where it is dropped.
-
-        On any device a label out of range is an error here, which a comparison would not be.
-        """
+        """Of ``[N, C]`` minus the number of each example's class, ``[N]``; 0 where dropped."""
         return F.nll_loss(
             numbers, self.labels, weight, reduction="none", ignore_index=self.ignore_index
         )
@@ -154,9 +151,12 @@ def rows(
     if _readable(dropped) and not bool(dropped.any()):
         dropped = None
     weight = _without(weight, dropped, input)
-    if CHECK_VALUES_ON_DEVICES or _readable(labels):
-        counted = labels if dropped is None else labels.masked_fill(dropped, 0)
-        _check_labels_range(counted, classes)
+    expected = f"hold class indices in 0..{classes - 1} or ignore_index"
+    if dropped is None:
+        labels = _checked(labels, 0, classes - 1, expected)
+    else:
+        counted = _checked(labels.masked_fill(dropped, 0), 0, classes - 1, expected)
+        labels = counted.masked_fill(dropped, ignore_index)
     logits = _clean(input.reshape(-1, classes), dropped, finite)
     return Rows(logits, labels, dropped, weight, shape, ignore_index)
 
@@ -184,8 +184,6 @@ def multi_class(
         one_hot = flat.labels == index.unsqueeze(-1)
         if flat.dropped is not None and 0 <= ignore_index < len(index):
             one_hot = one_hot & ~flat.dropped
-        if not _readable(flat.labels):
-            flat.minus_gold(flat.logits.detach())
         return Batch(
             flat.logits.t(), one_hot, flat.dropped, flat.weight, flat.shape, exclusive=True
         )
@@ -197,7 +195,7 @@ def multi_class(
     y = target.reshape(-1, classes).to(logits.dtype)
     if dropped is not None:
         y = y.masked_fill(dropped.unsqueeze(-1), 0.0)
-    _check_range(y, 0, 1, "lie between 0 and 1")
+    y = _checked(y, 0, 1, "lie between 0 and 1")
     return Batch(logits.t(), y.t(), dropped, weight, shape, exclusive=True)
 
 
@@ -231,9 +229,7 @@ def decisions(
     x = _clean(input.reshape(-1), dropped, finite=True)
     y = target.reshape(-1).to(x.dtype)
     y = y if dropped is None else y.masked_fill(dropped, 0)
-    _check_range(y, 0, 1, "lie between 0 and 1, or be ignore_index")
-    if not soft and _readable(y) and bool((y.frac() != 0).any()):
-        raise ValueError("target must be 0 or 1: this loss is not defined for soft targets")
+    y = _checked(y, 0, 1, "lie between 0 and 1, or be ignore_index", whole=not soft)
     columns = input.shape[-1] if labels else 1
 
     def by_label(numbers: Tensor | None) -> Any:
@@ -355,10 +351,6 @@ def _check_multi_class(input: Tensor, target: Tensor, ignore_index: int, soft: b
     _check_labels(input, target, soft)
 
 
-def _check_labels_range(labels: Tensor, classes: int) -> None:
-    _check_range(labels, 0, classes - 1, f"hold class indices in 0..{classes - 1} or ignore_index")
-
-
 def _clean(logits: Tensor, dropped: Tensor | None, finite: bool) -> Tensor:
     """Logits in float32 or float64; what does not count is set to one number, NaN or not.
 
@@ -464,17 +456,33 @@ def _check_hard(target: Tensor, input_shape: torch.Size, expected: torch.Size) -
         )
 
 
-def _check_range(target: Tensor, lowest: int, highest: int, expected: str) -> None:
-    if target.numel() == 0 or not _readable(target):
-        return
+def _checked(
+    target: Tensor, lowest: int, highest: int, expected: str, *, whole: bool = False
+) -> Tensor:
+    """The target, which must lie in a range.
+
+    Where Python may not read it, a lookup fails where something is wrong. It is part of the value
+    that comes back, for a compiler drops what nobody uses.
+    """
+    if not _readable(target):
+        right = (target >= lowest) & (target <= highest)
+        if whole:
+            right = right & (target == target.round())
+        zero = torch.arange(1, device=target.device)
+        return target + zero.index_select(0, (~right).reshape(-1).long()).reshape(target.shape)
+    if target.numel() == 0:
+        return target
     low, high = torch.stack(torch.aminmax(target)).tolist()  # one wait for the device, not two
     if not (lowest <= low and high <= highest):
         raise ValueError(f"target must {expected}; got {low if not lowest <= low else high:g}")
+    if whole and bool((target != target.round()).any()):
+        raise ValueError("target must be 0 or 1: this loss is not defined for soft targets")
+    return target
 
 
 def _readable(tensor: Tensor) -> bool:
     # Python may not look at values while it is traced, nor under torch.func; a look at those of a
-    # GPU would wait for it. There a label out of range fails in `gather`, asynchronously.
+    # GPU would wait for it. There a label out of range fails in a lookup, asynchronously.
     hidden = torch.compiler.is_compiling() or type(tensor) not in (Tensor, nn.Parameter)
     if hidden or (tensor.device.type != "cpu" and not CHECK_VALUES_ON_DEVICES):
         return False

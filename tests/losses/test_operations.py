@@ -1,4 +1,4 @@
-"""What a loss costs on a device: operations, and nothing that waits for the host."""
+"""On a device no loss waits for the host, and none copies from it."""
 
 from __future__ import annotations
 
@@ -25,17 +25,14 @@ WEIGHT = [1.0, 2.0, 0.5, 1.0]
 
 
 class Operations(TorchDispatchMode):
-    """The operations that compute, forward and backward: on a GPU each is a kernel or more."""
+    """The operations, forward and backward, that read or write elsewhere than on the device."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.names: list[str] = []
         self.copies: list[str] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
-        if not (func.is_view or "detach" in str(func)):
-            self.names.append(str(func))
         read = [t.device for t in args if isinstance(t, Tensor)]
         written = made.device if isinstance(made, Tensor) else torch.device("meta")
         if {device.type for device in (*read, written)} != {"meta"}:
@@ -51,22 +48,6 @@ def on_meta(loss: Callable[..., Tensor]) -> Operations:
     with Operations() as seen:
         loss(x, y).backward()
     return seen
-
-
-@pytest.mark.parametrize(
-    ("loss", "most"),
-    [
-        (functional.cross_entropy, 14),
-        (functional.focal, 40),
-        (functional.dice, 40),
-        (TverskyLoss(), 63),
-        (SelfAdjustingDiceLoss(), 80),
-        (MultiLabelDiceLoss(), 46),
-    ],
-)
-def test_a_loss_has_so_many_operations(loss: Callable[..., Tensor], most: int) -> None:
-    assert len(on_meta(torch.nn.functional.cross_entropy).names) == 5
-    assert len(on_meta(loss).names) <= most
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from dicebook import LOSS_NAMES, make_loss
+from dicebook import LOSS_NAMES, MultiLabelDiceLoss, make_loss
 
+SLOW = pytest.mark.slow
 BINARY = [name for name in LOSS_NAMES if name.startswith("binary_")]
 
 
@@ -50,6 +51,28 @@ def test_compiles_to_machine_code(name: str) -> None:
     expected, actual = loss(x, y), torch.compile(loss, fullgraph=True)(x, y)
     torch.testing.assert_close(actual, expected)
     torch.testing.assert_close(torch.autograd.grad(actual, x), torch.autograd.grad(expected, x))
+
+
+MULTI_LABEL = {"multi_label_dice": MultiLabelDiceLoss()}
+
+
+@pytest.mark.parametrize("name", [*LOSS_NAMES, *MULTI_LABEL])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", pytest.param("inductor", marks=SLOW)])
+def test_a_label_out_of_range_is_an_error_compiled_too(name: str, backend: str) -> None:
+    torch._dynamo.reset()
+    loss = MULTI_LABEL.get(name) or make_loss(name, **options(name))
+    x, y = batch(name)
+    if name in MULTI_LABEL:
+        x, y = x[..., 0], y.clamp_min(0)
+    compiled = torch.compile(loss, fullgraph=True, backend=backend)
+    torch.testing.assert_close(compiled(x, y), loss(x, y))
+    for wrong in (-1, x.shape[-1] if x.ndim > y.ndim else 2):
+        bad = y.clone()
+        bad[1, 2] = wrong
+        with pytest.raises(ValueError, match="target must"):
+            loss(x, bad)
+        with pytest.raises((IndexError, RuntimeError), match=r"out of (range|bounds)"):
+            compiled(x, bad)
 
 
 @pytest.mark.parametrize("name", ["fl", "dl", "dsc"])
