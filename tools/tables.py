@@ -128,6 +128,8 @@ a system that has not learnt its task says nothing about losses. The other rows 
 their table. `results/reproduced/laptop` has all of them, with precision, recall and the settings of
 each run. SQuAD 1.1 is a rebuilt copy, in which the places of a tenth of the answers are guesses.
 """
+#: Tables of small models that a chapter shows.
+SHOWN = {10: ["[Chapter 14](../notebooks/14_tversky_weights.ipynb) shows it.\n"]}
 
 
 def memory_of(job: grid.Job) -> tuple[float, float]:
@@ -191,7 +193,7 @@ def page(results: Path) -> str:
         if number in by_table or absent:
             parts.append(f"### Table {number}: {paper.table(number).title}\n")
         if number in by_table:
-            parts += laptop(by_table[number], number)
+            parts += SHOWN.get(number) or laptop(by_table[number], number)
         parts += [f"Not trained: {absent}.\n"] if absent else []
     return "\n".join(parts)
 
