@@ -146,14 +146,6 @@ def memory_of(job: grid.Job) -> tuple[float, float]:
     return min(again, whole), whole
 
 
-def jobs_of(row: paper.Row, profile: str = "paper") -> list[grid.Job]:
-    """The jobs that a printed row stands beside, of all seeds; none for a cited system.
-
-    In reading both ways of training are among them.
-    """
-    return [job for job in grid.jobs(row.table, profile) if grid.printed(job.parameters) == row]
-
-
 def needs(number: int) -> Iterator[dict[str, str]]:
     """A line for each corpus of a table: the command, and what it costs."""
     every = grid.jobs(number, "paper")
