@@ -128,6 +128,8 @@ a system that has not learnt its task says nothing about losses. The other rows 
 their table. `results/reproduced/laptop` has all of them, with precision, recall and the settings of
 each run. SQuAD 1.1 is a rebuilt copy, in which the places of a tenth of the answers are guesses.
 """
+#: Tables of small models that a chapter shows.
+SHOWN = {10: ["[Chapter 14](../notebooks/14_tversky_weights.ipynb) shows it.\n"]}
 
 
 def memory_of(job: grid.Job) -> tuple[float, float]:
@@ -142,14 +144,6 @@ def memory_of(job: grid.Job) -> tuple[float, float]:
         return whole, whole
     again = memory.gigabytes(size, parameters["batch_size"], length, recompute=True, half=half)
     return min(again, whole), whole
-
-
-def jobs_of(row: paper.Row, profile: str = "paper") -> list[grid.Job]:
-    """The jobs that a printed row stands beside, of all seeds; none for a cited system.
-
-    In reading both ways of training are among them.
-    """
-    return [job for job in grid.jobs(row.table, profile) if grid.printed(job.parameters) == row]
 
 
 def needs(number: int) -> Iterator[dict[str, str]]:
@@ -191,7 +185,7 @@ def page(results: Path) -> str:
         if number in by_table or absent:
             parts.append(f"### Table {number}: {paper.table(number).title}\n")
         if number in by_table:
-            parts += laptop(by_table[number], number)
+            parts += SHOWN.get(number) or laptop(by_table[number], number)
         parts += [f"Not trained: {absent}.\n"] if absent else []
     return "\n".join(parts)
 

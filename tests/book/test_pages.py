@@ -15,14 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 AXE = Path(os.environ.get("VENV", ROOT / ".venv")) / "axe.min.js"
 # One page of each kind is looked at in the dark, too.
-DARK = {
-    "index",
-    CHAPTERS[0],
-    "docs/playground",
-    "docs/recipes",
-    "docs/tables",
-    "docs/api/losses",
-}
+DARK = {"index", CHAPTERS[0], "docs/playground", "docs/recipes", "docs/tables", "docs/api/losses"}
 RUN = """rules => axe.run(
     document, {resultTypes: ["violations"], preload: false, ...(rules && {runOnly: rules})}
 ).then(found => found.violations

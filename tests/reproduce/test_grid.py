@@ -16,7 +16,6 @@ from reproduce import estimate, grid, memory
 from reproduce.comparisons import TABLES
 from reproduce.profiles import LEFT_OUT, PROFILES, RATES
 from reproduce.systems import BESIDES, SYSTEMS, experiment_of
-from tools.tables import jobs_of
 
 EVERY = [(table, profile) for table in TABLES for profile in PROFILES]
 ROWS = [row for table in TABLES for row in paper.table(table).rows if row.loss]
@@ -48,6 +47,11 @@ SCORERS = {
     "decisions": {"squad", "quoref"},
     "pairs": {"f1", "accuracy"},
 }
+
+
+def jobs_of(row: paper.Row) -> list[grid.Job]:
+    """The jobs beside a printed row, in reading of both ways; none for a cited system."""
+    return [job for job in grid.jobs(row.table, "paper") if grid.printed(job.parameters) == row]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r.table}-{r.corpus}-{r.model}{r.variant}")
