@@ -91,7 +91,9 @@ def by_rate(records: Sequence[Record], arm: str, length: int) -> tuple[list[floa
     return rates, np.array([[f1[rate][seed] for rate in rates] for seed in seeds])
 
 
-def faster(records: Sequence[Record], first: str, second: str, how: str) -> DrawEffect | None:
+def faster(
+    records: Sequence[Record], first: str, second: str, how: str, *, after: int | None = None
+) -> DrawEffect | None:
     """The area under test F1 of an arm minus that of another, on one corpus.
 
     The interval is that of a bootstrap over draws and blocks of neighbouring test sentences, the
@@ -102,18 +104,19 @@ def faster(records: Sequence[Record], first: str, second: str, how: str) -> Draw
         first: An arm.
         second: The one that is taken off.
         how: The way of deciding.
+        after: A number of steps: test F1 of the runs of this length, in place of the area.
 
     Returns:
         None where fewer than two draws have both arms at every length.
     """
     ended = {(r["arm"], r["seed"], r["steps"]): r for r in records if r["kind"] == "final"}
-    steps = sorted({n for _, _, n in ended})
+    steps = sorted({n for _, _, n in ended if after in (None, n)})
     seeds = [
         s
         for s in sorted({s for _, s, _ in ended})
         if all((arm, s, n) in ended for arm in (first, second) for n in steps)
     ]
-    if len(seeds) < 2 or len(steps) < 2:
+    if len(seeds) < 2 or len(steps) < (2 if after is None else 1):
         return None
     blocks = np.array(
         [
@@ -125,7 +128,8 @@ def faster(records: Sequence[Record], first: str, second: str, how: str) -> Draw
     true_positive, predicted = np.moveaxis(blocks, 2, 0)
     gold = np.array(ended[first, seeds[0], steps[0]]["gold"])
     counts = Counts(true_positive, predicted, np.broadcast_to(gold, predicted.shape))
-    signs = np.concatenate([shares(steps), -shares(steps)])
+    part = shares(steps) if after is None else np.ones(1)
+    signs = np.concatenate([part, -part])
     drawn = two_way_bootstrap(counts, percent_f1, signs.tolist(), resamples=RESAMPLES)
     mean = (signs @ percent_f1(counts.sum(2))).mean()
     return DrawEffect(float(mean), *bounds(drawn), len(seeds))
