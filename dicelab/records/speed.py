@@ -13,6 +13,7 @@ from dicelab.records.analysis import RESAMPLES, Record, percent_f1, read
 from dicelab.records.decided import DrawEffect
 from dicelab.records.searched import ARM_NAMES
 
+SHORT, LONG = 38, 307  # steps of the runs that pages compare
 # As pictures call them.
 CORPORA = {
     "crossner_politics": "CrossNER politics",
