@@ -60,8 +60,9 @@ number."""
 LAYERS = """## All layers trained
 
 Stage B2: mean test F1, {how}, of finished runs by their steps, decay included, over the draws that
-have all of an arm's lengths; the last column is their mean height over the logarithm of the steps,
-minus that of `ce_start`, with the 95% interval of a bootstrap over draws and test sentences."""
+have all of an arm's lengths. The last column is the protocol's measure: their mean height over the
+logarithm of the steps, minus that of `ce_start`, with the 95% interval of a bootstrap over draws
+and test sentences. It mixes short and long runs, so chapter 17 and the guide read them apart."""
 RATES = """## All layers trained: learning rates
 
 The rate that the search chose for branches of up to 64 steps and for longer ones; and those rates
