@@ -454,10 +454,11 @@ batches.round(1)
 #
 # How far can you carry these results? The evidence comes from one small encoder, MiniLM with 22 million weights, and
 # from English tags, sentences, pairs and spans. With the frozen encoder every head had a hidden layer, and [chapter
-# 19](19_other_remedies.ipynb) shows on a toy why a linear head may give another answer. F1 was strict. The three strata count alike in the mean over all, however many tasks they have. We
-# could have found a gain of 0.73 points, but a smaller one may well exist. With all layers trained we have four corpora,
-# one batch size except on the label `fear`, and no run longer than 307 steps. This is a third of one pass over the
-# comments of `fear`. If you train on so many rows for one to three passes, we have no runs like yours. Your data may differ from all of them. Therefore
+# 19](19_other_remedies.ipynb) shows on a toy why a linear head may give another answer. F1 was strict. The three
+# strata count alike in the mean over all, however many tasks they have. We could have found a gain of 0.73 points,
+# but a smaller one may well exist. With all layers trained we have four corpora, one batch size except on the label
+# `fear`, and no run longer than 307 steps. This is a third of one pass over the comments of `fear`. If you train on
+# so many rows for one to three passes, we have no runs like yours. Your data may differ from all of them. Therefore
 # [chapter 22](22_your_own_data.ipynb) compares losses on your own file.
 #
 # ## Summary
