@@ -361,8 +361,8 @@ def test_what_helps_at_argmax() -> None:
 
 def test_what_all_layers_do_at_argmax() -> None:
     assert after(SHORT, "mrpc", "wce", "argmax").low > 10, "weights gained much on one corpus"
-    for steps in LENGTHS:
-        assert after(steps, "wnut17", "wce", "argmax").high < -4, "and lost much on another"
+    for length in LENGTHS:
+        assert after(length, "wnut17", "wce", "argmax").high < -4, "and lost much on another"
     for task in (*ENTITIES, "mrpc"):
         assert after(SHORT, task, "ce", "argmax").high < 0, "the start helps at argmax, too"
     first, ends = {}, {}
@@ -406,8 +406,8 @@ def test_what_the_start_does_with_all_layers_trained() -> None:
     for task in (*ENTITIES, "mrpc"):
         gap = after(LONG, task, "dice_start", "tuned", "dice")
         assert gap.low < 0 < gap.high
-    for steps in LENGTHS:
-        assert after(steps, "goemotions_fear", "dice_start", "tuned", "dice").low > 30
+    for length in LENGTHS:
+        assert after(length, "goemotions_fear", "dice_start", "tuned", "dice").low > 30
     steps, _ = scores(layers()["wnut17"], "dice", "tuned")
     assert f"{steps[0]} to {steps[-1]} steps, with 32 examples each" in advice
     holds("start", *(shown(last(a, h)) for a in ("ce_start", "ce") for h in ("tuned", "argmax")))
