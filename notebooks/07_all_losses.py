@@ -429,7 +429,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 # %% [markdown]
 # With a tuned threshold the losses all reach nearly the same F1, a little above one half, and every interval of the
 # last column includes 0. We cannot tell which of them is better. If you do not tune, you lose 0.05 with cross entropy
-# and 0.15 with weighted cross entropy, while set-level dice and DSC are about as good as tuned cross entropy. In
+# and 0.15 with weighted cross entropy, while set-level dice and DSC are not distinguishable from tuned cross entropy. In
 # other words, set-level dice finds the threshold during training here, and it finds no better ranking of the
 # examples. DSC with a small α is not distinguishable from linear dice, which is DSC with α = 0.
 

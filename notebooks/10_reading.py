@@ -21,7 +21,7 @@
 #
 # In this chapter we train both, on the same paragraphs. We see why the second kind may stay silent, which loss and
 # which start make it speak, and how you decide when a reader should give no answer. On real questions, a reader by
-# decisions first finds next to nothing. Then we change one thing, and with a tuned threshold it is as good as the
+# decisions first finds next to nothing. Then we change one thing, and with a tuned threshold it reaches the F1 of the
 # reader by choice. What we change is not the loss. It is where the output bias starts.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
@@ -841,7 +841,7 @@ records = runs.kept_records("squad11")
 # %% [markdown]
 # ### 10.10 The paper's Table 6
 #
-# Decisions can be as good as a choice. Does a dice loss make them better? The paper reports gains of its dice
+# Decisions can reach the F1 of a choice. Does a dice loss make them better? The paper reports gains of its dice
 # losses, in Table 6:
 
 # %% tags=["nbval-check-output"]

@@ -131,7 +131,7 @@ real_runs.score_table(
 # the two are close. Their intervals overlap, so this run cannot show which is better. The rest of the chapter looks
 # at both results, with many more draws.
 #
-# The surprise is the bag of words. With tuned thresholds its macro F1 is 41.5, which is as good as that of either
+# The surprise is the bag of words. With tuned thresholds its macro F1 is 41.5, which is no lower than that of either
 # encoder. In micro F1 both encoders are ahead of it. For rare labels, 12,000 comments and three passes are little to
 # learn from, and a single word such as "sorry" says much. So compute the bag of words before you trust the gain of an
 # encoder.

@@ -436,6 +436,12 @@ def gaps(scores: pd.DataFrame, peer: str, of: str = "fit") -> pd.Series:
     return both.groupby(level="corpus", sort=False).mean()
 
 
+def by_source(of_corpora: pd.Series) -> pd.Series:
+    """Means of the corpora of each source: all labels of GoEmotions are about the same comments."""
+    sources = ["goemotions" if "goemotions" in str(n) else str(n) for n in of_corpora.index]
+    return of_corpora.groupby(sources, sort=False).mean()
+
+
 def main() -> None:
     """Run what is not yet recorded."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])

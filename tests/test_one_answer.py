@@ -23,6 +23,8 @@ ANSWERS = [
     ("threshold without labels, by loss", ("8.1", "3.2"), ("21",)),
     ("runs for a gain of one point", ("59",), ("17",)),
     ("start, a rare label", ("62.8", "61.8", "1.5", "62.7"), FRONT),
+    ("start, entities", ("1.9",), FRONT),
+    ("start, a task that it costs", ("7.9",), FRONT),
     ("start, a reader", ("5.8", "52.2", "48.5", "46.0", "44.7", "14.1"), ("10",)),
     ("squared or linear", ("31.5",), ("07",)),
     ("labels, at one half", ("8.2", "9.4"), ("21",)),

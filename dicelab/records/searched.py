@@ -58,6 +58,7 @@ ARM_NAMES = {
 }
 PRIMARY = Contrast(("dice", "tuned"), ("ce_start", "tuned"))
 AT_ARGMAX = Contrast(("dice", "argmax"), ("ce_start", "argmax"))
+ALSO = (AT_ARGMAX, Contrast(("dice_start", "argmax"), ("ce_start", "argmax")))
 PLUG_IN = Contrast(("ce_start", "plug_in"), ("ce_start", "tuned"))
 OTHERS = tuple(
     Contrast((arm, how), (base, how))
@@ -341,11 +342,14 @@ def pooled_minus_start(tasks: Mapping[str, Sequence[Record]], arm: str, how: str
     return pool(effects_of(tasks, Contrast((arm, how), ("ce_start", how))))
 
 
-def secondary(tasks: Mapping[str, Sequence[Record]]) -> dict[str, tuple[Estimate, float]]:
+def secondary(
+    tasks: Mapping[str, Sequence[Record]], also: Sequence[Contrast] = ()
+) -> dict[str, tuple[Estimate, float]]:
     """The family of the secondary questions, each with its p-value after Holm's correction.
 
     Args:
         tasks: Of ``read_tasks``.
+        also: What is asked over all tasks beside the protocol's questions, such as ``ALSO``.
 
     Returns:
         Nothing before every question can be answered, since the correction is for all of them.
@@ -359,7 +363,7 @@ def secondary(tasks: Mapping[str, Sequence[Record]]) -> dict[str, tuple[Estimate
         slope = pool(effects, by_positives=True).slope
         assert slope is not None
         estimates[f"{PLUG_IN.name}: for e times as many positives"] = slope
-        for contrast in OTHERS:
+        for contrast in (*OTHERS, *also):
             estimates[contrast.name] = pool(effects_of(tasks, contrast)).over_all
     except ValueError:
         return {}

@@ -13,6 +13,7 @@ from dicelab.records.analysis import RESAMPLES, Record, percent_f1, read
 from dicelab.records.decided import DrawEffect
 from dicelab.records.searched import ARM_NAMES
 
+SHORT, LONG = 38, 307  # steps of the runs that pages compare
 # As pictures call them.
 CORPORA = {
     "crossner_politics": "CrossNER politics",
@@ -91,7 +92,9 @@ def by_rate(records: Sequence[Record], arm: str, length: int) -> tuple[list[floa
     return rates, np.array([[f1[rate][seed] for rate in rates] for seed in seeds])
 
 
-def faster(records: Sequence[Record], first: str, second: str, how: str) -> DrawEffect | None:
+def faster(
+    records: Sequence[Record], first: str, second: str, how: str, *, after: int | None = None
+) -> DrawEffect | None:
     """The area under test F1 of an arm minus that of another, on one corpus.
 
     The interval is over draws and blocks of neighbouring test sentences, see
@@ -102,18 +105,19 @@ def faster(records: Sequence[Record], first: str, second: str, how: str) -> Draw
         first: An arm.
         second: The one that is taken off.
         how: The way of deciding.
+        after: A number of steps: test F1 of the runs of this length, in place of the area.
 
     Returns:
         None where fewer than two draws have both arms at every length.
     """
     ended = {(r["arm"], r["seed"], r["steps"]): r for r in records if r["kind"] == "final"}
-    steps = sorted({n for _, _, n in ended})
+    steps = sorted({n for _, _, n in ended if after in (None, n)})
     seeds = [
         s
         for s in sorted({s for _, s, _ in ended})
         if all((arm, s, n) in ended for arm in (first, second) for n in steps)
     ]
-    if len(seeds) < 2 or len(steps) < 2:
+    if len(seeds) < 2 or len(steps) < (2 if after is None else 1):
         return None
     blocks = np.array(
         [
@@ -125,6 +129,7 @@ def faster(records: Sequence[Record], first: str, second: str, how: str) -> Draw
     true_positive, predicted = np.moveaxis(blocks, 2, 0)
     gold = np.array(ended[first, seeds[0], steps[0]]["gold"])
     counts = Counts(true_positive, predicted, np.broadcast_to(gold, predicted.shape))
-    signs = np.concatenate([shares(steps), -shares(steps)])
+    part = shares(steps) if after is None else np.ones(1)
+    signs = np.concatenate([part, -part])
     found = paired(counts, percent_f1, signs.tolist(), resamples=RESAMPLES)
     return DrawEffect(found.mean, found.low, found.high, len(seeds))

@@ -151,7 +151,7 @@ claim(
     },
 )
 claim(
-    "about as good as tuned cross entropy",
+    "are not distinguishable from tuned cross entropy",
     all(seedwise(n, "f1").low < 0 < seedwise(n, "f1").high for n in compared[3:]),
 )
 claim(

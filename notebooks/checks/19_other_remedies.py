@@ -148,11 +148,23 @@ claim(
     of_focal.low < 0,
     of_focal.mean < 0,
 )
-corrected = {name: p for name, (_, p) in searched.secondary(study).items()}
+asked = searched.secondary(study, searched.ALSO)
+names = [
+    f"{arm} minus cross entropy, argmax" for arm in ("logit adjustment", "class weights", "dice")
+]
+(adjusted, p_adjusted), (weighted, p_weighted), (dice, p_dice) = (asked[name] for name in names)
 claim(
-    "The intervals of logit adjustment, class weights and dice exclude 0, but after a correction for the number of questions in the study none of these gains is significant",
+    "The intervals of logit adjustment, class weights and dice exclude 0, and their p-values are 0.009, 0.008 and 0.006",
     all(p.over_all.low > 0 for p in of_three.values()),
-    all(p > 0.05 for name, p in corrected.items() if "argmax" in name),
+    {"0.009": adjusted.p, "0.008": weighted.p, "0.006": dice.p},
+)
+claim(
+    "After a correction for the thirteen questions that we asked, they are 0.097, 0.097 and 0.077, so none of these gains is significant",
+    {"0.097": p_adjusted},
+    {"0.097": p_weighted},
+    {"0.077": p_dice},
+    len(asked) == 13,
+    all(p > 0.05 for name, (_, p) in asked.items() if "argmax" in name),
 )
 claim(
     "On tasks of tags all gains are within a point of 0",
@@ -186,12 +198,17 @@ claim(
     sorted(of_tversky, key=of_tversky.get)[-2:] == ["sst2_02", "qqp_02"],
 )
 claim(
-    "Cross entropy from a bias near 0 is as good as from the log prior, at argmax and tuned",
-    all(abs(pooled["ce", how].over_all.mean) < 0.2 for how in ("argmax", "tuned")),
+    "Between cross entropy from a bias near 0 and from the log prior we found no measurable difference on average, at argmax or tuned",
     all(
         pooled["ce", how].over_all.low < 0 < pooled["ce", how].over_all.high
         for how in ("argmax", "tuned")
     ),
+)
+(other_start,) = [e for e in effects["ce", "tuned"] if e.task == "sst2_02"]
+claim(
+    "on `sst2_02`, tuned, the log prior is 7.9 points lower",
+    {"7.9": other_start.mean},
+    other_start.low > 0,
 )
 plug_in = {e.task: e for e in searched.effects_of(study, searched.PLUG_IN)}
 over = searched.pool(list(plug_in.values())).over_all

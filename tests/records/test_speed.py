@@ -61,6 +61,24 @@ def test_the_difference_is_that_of_a_loop() -> None:
     assert found.draws == 4
 
 
+def test_the_difference_after_one_number_of_steps() -> None:
+    records = _records(2)
+    records[1]["test"]["tuned"]["blocks"][0] = [0] * 10  # dice's first draw, after 19 steps
+    f1 = [
+        [r["test"]["tuned"]["blocks"][0] for r in records if (r["arm"], r["steps"]) == (arm, 19)]
+        for arm in ("dice", "ce_start")
+    ]
+    gaps = [200 * (sum(a) - sum(b)) / 170 for a, b in zip(*f1, strict=True)]
+    found = faster(records, "dice", "ce_start", "tuned", after=19)
+    assert found is not None
+    assert found.mean == pytest.approx(np.mean(gaps))
+    assert found.low < found.mean < found.high
+    later = faster(records, "dice", "ce_start", "tuned", after=38)
+    assert later is not None
+    assert later.mean == pytest.approx(200 * 20 / 170)
+    assert faster(records, "dice", "ce_start", "tuned", after=20) is None
+
+
 def test_arms_that_are_the_same_differ_by_nothing() -> None:
     assert faster(_records(0), "dice", "ce_start", "tuned") == pytest.approx((0, 0, 0, 4))
 

@@ -121,6 +121,8 @@ def test_the_table_compares_within_a_draw() -> None:
     assert own_data.means(scores).loc["mrpc", "fit"] == 81.0
     assert own_data.gaps(scores, "words").to_dict() == {"mrpc": -1.0}
     assert own_data.gaps(scores, "trainer").to_dict() == {"wnut17": 20.0}
+    of_corpora = pd.Series({"goemotions_fear": 1.0, "goemotions_desire": 4.0, "mrpc": 7.0})
+    assert own_data.by_source(of_corpora).to_dict() == {"goemotions": 2.5, "mrpc": 7.0}
 
 
 def test_what_is_recorded_was_planned(root: Path) -> None:
