@@ -34,7 +34,7 @@ from studies.evidence.heads import (
     log_prior,
 )
 from studies.evidence.records import append
-from studies.evidence.tasks import draw
+from studies.evidence.tasks import Data, draw
 from studies.evidence_2 import runs
 from studies.evidence_2.arms import TRIALS, Half, _dice, _dice_of_both, hypercube
 from studies.evidence_2.runs import Unit, file_of, gold_of, record_of, wanted
@@ -181,8 +181,8 @@ class _Group(NamedTuple):
         mine = [k for k, head in enumerate(stack) if ARMS[head.arm].loss is loss]
         seed = torch.tensor([of_seed[at[k]] for k in mine])
         value = torch.tensor([[stack[k].trial.value] for k in mine])
-        places = (torch.tensor([of[k] for k in mine]) for of in (at, slot))
-        return cls(loss, *places, seed, value, prior[seed])
+        inputs, slots = (torch.tensor([of[k] for k in mine]) for of in (at, slot))
+        return cls(loss, inputs, slots, seed, value, prior[seed])
 
     def differentiate(self, logits: Tensor, one_hot: Tensor, only: slice, out: Tensor) -> None:
         """Write the slopes of the losses by the logits of these heads to their places."""
@@ -288,20 +288,21 @@ def by_steps(todo: Sequence[Missing]) -> Iterator[Record]:
             logits = [[logits_of(s, mine, x) for s in states] for x in inputs]
             for i, k in enumerate(mine):
                 unit, number, _, ways = todo[k]
-                both = [
+                one, two = (
                     Half(gold, [of_all[i] for of_all in of_half])
                     for gold, of_half in zip(golds, logits, strict=True)
-                ]
-                of_test = partial(_of_test, states, k, data.features[data.test] if ways else None)
+                )
+                of_test = partial(_of_test, states, k, data)
                 told = (number, seed, ways)
-                records.append(record_of(unit, told, stack[k].trial, both, of_test, CHECKPOINTS))
+                trial = stack[k].trial
+                records.append(record_of(unit, told, trial, (one, two), of_test, CHECKPOINTS))
     seconds = round((time.process_time() - before) / len(todo), 2)
     for record in records:
         yield record | {"seconds": seconds, "code": code()}
 
 
-def _of_test(states: Sequence[State], head: int, features: Tensor, at: int) -> np.ndarray:
-    found: np.ndarray = logits_of(states[at], [head], features)[0]
+def _of_test(states: Sequence[State], head: int, data: Data, at: int) -> np.ndarray:
+    found: np.ndarray = logits_of(states[at], [head], data.features[data.test])[0]
     return found
 
 
@@ -314,12 +315,12 @@ def by_solver(todo: Sequence[Missing]) -> Iterator[Record]:
         trial = trials_of(unit.arm, unit.search)[number]
         labels = data.labels[train_rows]
         state, steps = solve(trial.value, data.features[train_rows], labels, len(data.names))
-        both = [
+        one, two = (
             Half(gold_of(data, half), [logits_of(state, [0], data.features[half])[0]])
             for half in halves
-        ]
-        of_test = partial(_of_test, [state], 0, data.features[data.test] if ways else None)
-        record = record_of(unit, (number, seed, ways), trial, both, of_test, (steps,))
+        )
+        of_test = partial(_of_test, [state], 0, data)
+        record = record_of(unit, (number, seed, ways), trial, (one, two), of_test, (steps,))
         record["parameters"] = {"C": trial.value}
         seconds = round(time.process_time() - before, 2)
         yield record | {"seconds": seconds, "code": code()}

@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -286,25 +286,22 @@ def run_stack(unit: Unit, todo: Sequence[tuple[int, int, tuple[str, ...]]]) -> I
     )
     results = []
     for k, (number, seed, ways) in enumerate(todo):
-        logits = [
-            [heads.logits_of(state, k, data.features[rows]) for state in states]
-            for rows in draws[seed][1:]
-        ]
-        results.append(
-            record_of(
-                unit,
-                (number, seed, ways),
-                trials[number],
-                [
-                    Half(gold_of(data, rows), found)
-                    for rows, found in zip(draws[seed][1:], logits, strict=True)
-                ],
-                lambda at, k=k: heads.logits_of(states[at], k, data.features[data.test]),
+        one, two = (
+            Half(
+                gold_of(data, rows),
+                [heads.logits_of(state, k, data.features[rows]) for state in states],
             )
+            for rows in draws[seed][1:]
         )
+        of_test = partial(_of_test, states, k, data)
+        results.append(record_of(unit, (number, seed, ways), trials[number], (one, two), of_test))
     seconds = round((time.process_time() - before) / len(todo), 2)
     for record in results:
         yield {**record, "seconds": seconds, "code": code()}
+
+
+def _of_test(states: Sequence[heads.State], head: int, data: Data, at: int) -> np.ndarray:
+    return heads.logits_of(states[at], head, data.features[data.test])
 
 
 def gold_of(data: Data, rows: np.ndarray) -> Gold:
@@ -316,7 +313,7 @@ def record_of(
     unit: Unit,
     todo: tuple[int, int, tuple[str, ...]],
     parameters: Trial,
-    halves: Sequence[Half],
+    halves: tuple[Half, Half],
     of_test: Callable[[int], np.ndarray],
     checkpoints: Sequence[int] | None = None,
 ) -> Record:
