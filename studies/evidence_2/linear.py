@@ -41,7 +41,7 @@ from studies.evidence_2.runs import Unit, file_of, gold_of, record_of, wanted
 from studies.evidence_2.tasks import TASKS
 
 RATES = (3e-4, 3e-2)
-CHECKPOINTS = (30, 60, 120, 240, 480, 960, 1920, 3840)
+CHECKPOINTS = (30, 60, 120, 240, 480, 960, 1920, 3840, 7680)
 PILOT = ("crossner_politics", "mrpc", "goemotions_fear")
 _DICE = _dice(0.0)  # one loss for both starts, so that a stack computes it once
 ARMS: dict[str, Arm] = {
@@ -55,7 +55,7 @@ ARMS: dict[str, Arm] = {
     "wce_start": Arm(_weighted, _uniform(0.1, 1.0), start=True),
 }
 SOLVER = "logistic"  # scikit-learn's logistic regression; its one parameter is C
-INVERSE_PENALTIES = tuple(round(float(c), 6) for c in np.geomspace(1e-4, 1e2, TRIALS))
+INVERSE_PENALTIES = tuple(round(float(c), 7) for c in np.geomspace(1e-5, 10, TRIALS))
 MAX_ITERATIONS = 1000
 State = tuple[Tensor, Tensor]  # [K, D, C], [K, 1, C]
 
