@@ -17,6 +17,7 @@ from studies.evidence.heads import Trial
 from studies.evidence.scores import best_threshold
 from studies.evidence.tasks import draw
 from studies.evidence_2 import linear, runs, tasks
+from studies.evidence_2.__main__ import main as command_line
 from studies.evidence_2.arms import WAYS
 from studies.evidence_2.linear import ARMS, SOLVER, Head
 
@@ -156,6 +157,22 @@ def test_the_pilot_comes_first_then_search_by_search() -> None:
     for one, after in zip(rest[::2], rest[1::2], strict=True):
         assert (one[0], after[0]) == ("search", "final")
         assert one[1:] == after[1:]
+
+
+@pytest.mark.parametrize(
+    ("what", "folder"), [("linear", "evidence_2_linear"), ("run", "evidence_2")]
+)
+def test_each_head_has_a_folder_of_its_own(
+    what: str, folder: str, monkeypatch: pytest.MonkeyPatch, root: Path
+) -> None:
+    ran: list[Path] = []
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(runs, "set_threads", lambda: None)
+    monkeypatch.setattr(runs, "run", lambda names, folder, *, edges_moved: ran.append(folder))
+    monkeypatch.setattr(linear, "run", lambda names, folder, *, pilot: ran.append(folder))
+    monkeypatch.setattr("sys.argv", ["", what, "--only", "mrpc"])
+    command_line()
+    assert ran == [Path("results") / folder]
 
 
 STUDY = ["wnut17", "goemotions_grief"]
