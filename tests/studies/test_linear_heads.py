@@ -201,7 +201,7 @@ def test_a_tiny_study_from_raw_files(raw_files: Path, tiny: None, tmp_path: Path
         records = runs.read(runs.file_of(whole, task))
         arms = [*linear.arms_of(task), SOLVER]
         assert len(arms) == (7 if task == "wnut17" else 9)
-        assert records[0]["kind"], records[0]["head"] == ("task", "linear")
+        assert (records[0]["kind"], records[0]["head"]) == ("task", "linear")
         for arm in arms:
             mine = [r for r in records if r.get("arm") == arm]
             assert sum(r["kind"] == "search" for r in mine) == 2 * 3
