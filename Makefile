@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser axe fonts slurm notebooks book pdf test quick versions lint format types lab bench real gpu reproduce estimate tables study study-extension study-layers repository clean
+.PHONY: help env lock browser axe fonts slurm notebooks book pdf test quick versions lint format types lab bench real gpu reproduce estimate tables study study-extension study-linear study-layers repository clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -165,6 +165,10 @@ study: env  ## the second protocol, docs/protocol_2.md: what is missing; corpora
 study-extension: export OMP_NUM_THREADS := 1
 study-extension: env  ## its extension, the forms of loss that had not been run from the log prior: what is missing
 	$(BIN)/python -m studies.evidence_2 extension $(STUDY)
+
+study-linear: export OMP_NUM_THREADS := 1
+study-linear: env  ## Stage A2 with a linear head: what is missing
+	$(BIN)/python -m studies.evidence_2 linear $(STUDY)
 
 study-layers: export OMP_NUM_THREADS := 1
 study-layers: env  ## its Stage B2, all layers trained: what is missing

@@ -36,7 +36,11 @@ def foreign(folder: Path, ours: str) -> str | None:
         folder: where somebody wants to write; it need not exist.
         ours: a pattern, such as ``"fit.json"``, of a file that is in each folder of ours.
     """
-    held = sorted(path.name for path in folder.glob("*") if not path.name.startswith("."))
+
+    def visible(where: Path) -> list[Path]:
+        return sorted(path for path in where.glob("*") if not path.name.startswith("."))
+
+    held = [path.name for path in visible(folder) if not path.is_dir() or visible(path)]
     return held[0] if held and not any(folder.glob(ours)) else None
 
 

@@ -778,7 +778,7 @@ against_prior("half")
 # entropy itself is 5 to 15 points lower. Set-level dice is about two points lower on WNUT 2017 and on CrossNER
 # politics. On the other two corpora its interval includes 0. Weighted cross entropy is behind on three corpora, and
 # so is focal loss. Sampled negatives cost between five and eight points on all but Wikigold. We cannot distinguish
-# dice from self-adjusting dice: no difference larger than 2.2 points was seen on any corpus.
+# dice from self-adjusting dice: no difference larger than 2.0 points was seen on any corpus.
 #
 # At one half the picture changes. Here set-level dice is ahead of cross entropy on three corpora, by 3 to 9 points.
 # Weighted cross entropy is ahead on all four, and on each by more than dice. However, dice at one half stays 4 to 6

@@ -24,6 +24,7 @@ from dicelab.records.analysis import (
 )
 
 RESAMPLES = 4000
+SIGNS = np.array([1, -1, -1, 1])  # of the arms of a contrast, and of one that is subtracted
 Decided = tuple[str, str]  # an arm and its way of deciding
 
 
@@ -116,25 +117,34 @@ def mean_f1(records: Sequence[Record], arm: str, how: str) -> float | None:
     return float(np.mean(scores)) if scores else None
 
 
-def effect(records: Sequence[Record], contrast: Contrast) -> SearchEffect | None:
+def effect(
+    records: Sequence[Record], contrast: Contrast, minus: Sequence[Record] = ()
+) -> SearchEffect | None:
     """A contrast on one task, of which the records are.
 
     Searches count whose finals have the same seeds for both; None if fewer than two do.
+
+    Args:
+        records: Of the task.
+        contrast: What is compared.
+        minus: Nothing, or the task with another head, whose contrast is subtracted.
     """
     task = next((r for r in records if r["kind"] == "task"), None)
-    a, b = (blocks_of(records, *which) for which in contrast)
-    most = max([len(seeds) for seeds in (*a.values(), *b.values())], default=0)
-    whole = [s for s in sorted(a.keys() & b.keys()) if len(a[s].keys() & b[s].keys()) == most]
+    arms = [blocks_of(of, *which) for of in (records, minus) if of for which in contrast]
+    most = max([len(seeds) for arm in arms for seeds in arm.values()], default=0)
+    common = set.intersection(*map(set, arms)) if arms else set()
+    whole = [
+        s for s in sorted(common) if len(set.intersection(*(set(arm[s]) for arm in arms))) == most
+    ]
     if task is None or len(whole) < 2:
         return None
     blocks = np.array(
-        [[[x[s][seed] for seed in sorted(x[s])] for s in whole] for x in (a, b)]
-    )  # [2, searches, finals, 2, blocks]
+        [[[arm[s][seed] for seed in sorted(arm[s])] for s in whole] for arm in arms]
+    )  # [arms, searches, finals, 2, blocks]
     true_positive, predicted = np.moveaxis(blocks, 3, 0)
     actual = np.broadcast_to(task["blocks"], predicted.shape)
     counts = Counts(true_positive, predicted, actual)
-    scores = percent_f1(counts.sum(3))
-    of_search = (scores[0] - scores[1]).mean(-1)
+    of_search = np.tensordot(SIGNS[: len(arms)], percent_f1(counts.sum(3)), axes=1).mean(-1)
     drawn = bootstrap(counts)
     low, high = bounds(drawn)
     return SearchEffect(
@@ -182,13 +192,14 @@ def compared(records: Sequence[Record], arms: Sequence[str]) -> dict[str, str]:
 
 
 def bootstrap(counts: Counts, resamples: int = RESAMPLES) -> np.ndarray:
-    """Searches, finals within a search, and blocks with replacement, the same for both arms.
+    """Searches, finals within a search, and blocks with replacement, the same for all arms.
 
     With ``S`` searches the bootstrap's variance of their mean is too small by ``(S - 1) / S``, so
     the draws are moved away from their mean by the root of its inverse.
 
     Args:
-        counts: Of positives, ``[2, searches, finals, blocks]``.
+        counts: Of positives, ``[2, searches, finals, blocks]``; or ``[4, ...]``, of which the
+            difference of the last two is subtracted from that of the first two.
         resamples: How many.
     """
     rng = np.random.default_rng(0)
@@ -196,7 +207,8 @@ def bootstrap(counts: Counts, resamples: int = RESAMPLES) -> np.ndarray:
     scores = percent_f1(counts.resampled(weights(rng, blocks, resamples), axis=3))
     s = rng.integers(searches, size=(searches, 1, resamples))
     k = rng.integers(finals, size=(searches, finals, resamples))
-    drawn = (scores[:, 0] - scores[:, 1])[np.arange(resamples), s, k].mean((0, 1))
+    differences = np.tensordot(SIGNS[: scores.shape[1]], scores, axes=(0, 1))
+    drawn = differences[np.arange(resamples), s, k].mean((0, 1))
     return drawn.mean() + (drawn - drawn.mean()) * (searches / (searches - 1)) ** 0.5
 
 
@@ -225,14 +237,23 @@ def read_tasks(folder: Path) -> dict[str, list[Record]]:
     return {path.stem: read(path) for path in files}
 
 
-def effects_of(tasks: Mapping[str, Sequence[Record]], contrast: Contrast) -> list[SearchEffect]:
+def effects_of(
+    tasks: Mapping[str, Sequence[Record]],
+    contrast: Contrast,
+    minus: Mapping[str, Sequence[Record]] | None = None,
+) -> list[SearchEffect]:
     """A contrast on every task that has two whole searches of it.
 
     Args:
         tasks: Of ``read_tasks``.
         contrast: What is compared.
+        minus: None, or the tasks with another head, whose contrast is subtracted.
     """
-    return [e for records in tasks.values() if (e := effect(records, contrast)) is not None]
+    found = (
+        effect(records, contrast, () if minus is None else minus[name])
+        for name, records in tasks.items()
+    )
+    return [e for e in found if e is not None]
 
 
 class Estimate(NamedTuple):

@@ -202,8 +202,10 @@ if stands:
         all(near[task, short].high < 0 for task in layers),
     )
     claim(
-        "After 307 steps we cannot tell which start is better on the first three",
-        not any(clear(near[task, long]) for task in (one, two, pairs)),
+        "still 0.8 points lower on politics, where the interval just excludes 0, and on WNUT 2017 and MRPC we cannot tell",
+        {"0.8": -near[one, long].mean},
+        -0.1 < near[one, long].high < 0,
+        not any(clear(near[task, long]) for task in (two, pairs)),
         near[rare, long].high < 0,
     )
     last = {
@@ -275,8 +277,9 @@ if stands:
     )
     claim("After 307 steps these gains are gone", not any(map(clear, from_near_0[1])))
     claim(
-        "For cross entropy, the log prior was better on all four corpora after 38 steps, and on the rare label after 307",
-        [key for key, e in near.items() if e.high < 0 and key[1] == long] == [(rare, long)],
+        "For cross entropy, the log prior was better on all four corpora after 38 steps, and on politics and the rare label after 307",
+        {key for key, e in near.items() if e.high < 0 and key[1] == long}
+        == {(one, long), (rare, long)},
     )
     claim(
         "Class weights from near 0 are higher than cross entropy from the log prior on both corpora of entities after 38 steps, and lower on MRPC. After 307 steps we found no measurable difference on any of the three",

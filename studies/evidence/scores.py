@@ -89,8 +89,21 @@ class Gold:
         An ``I-`` tag that continues nothing starts no entity, so the predicted entities are the
         predicted ``B-`` tags.
         """
-        tags = self.predicted(logits, thresholds)
-        return self.found(tags).sum(1), self.begins[tags].sum(1)
+        best = logits[:, 1:].argmax(1) + 1
+        margin = logits[:, 1:].max(1) - logits[:, 0]
+        predicted = _above(margin[self.begins[best]], thresholds)
+        if not self.entities:
+            return np.zeros_like(predicted), predicted
+        # An entity is found below its least margin, if its tags are the best ones and if what
+        # follows, where it would be a further tag of the entity, is not called.
+        pairs = np.stack([self.start, self.end], 1).ravel()
+        right = np.append(best == self.labels, True)
+        whole = np.minimum.reduceat(right, pairs)[::2]
+        least = np.minimum.reduceat(np.append(margin, np.inf), pairs)[::2]
+        after = np.minimum(self.end, len(best) - 1)
+        longer = ~self.last[self.end - 1] & (best[after] == self.inside[self.labels[self.start]])
+        above = np.where(longer, np.minimum(margin[after], least), -np.inf)
+        return _above(least[whole], thresholds) - _above(above[whole], thresholds), predicted
 
     def by_block(self, tags: np.ndarray) -> tuple[list[int], list[int]]:
         """Found and predicted entities in each block, from tags ``[N]``."""
@@ -105,6 +118,11 @@ class Gold:
         size = len(self.kinds)
         columns = [_histogram(x, size) for x in (gold[self.found(tags[None])[0]], predicted, gold)]
         return {kind: [column[i] for column in columns] for i, kind in enumerate(self.kinds)}
+
+
+def _above(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """How many values lie above each threshold, ``[T]``."""
+    return len(values) - np.searchsorted(np.sort(values), thresholds, side="right")
 
 
 def _histogram(values: np.ndarray, size: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""``python -m studies.evidence_2 plan|edges|run|extension|all-layers``: digest, edges, runs."""
+"""``python -m studies.evidence_2`` and one of ``WHAT``: the digest of the plan, edges, runs."""
 
 from __future__ import annotations
 
@@ -7,23 +7,28 @@ from pathlib import Path
 
 import torch
 
-from studies.evidence_2 import runs, stage_b
+from studies.evidence_2 import linear, runs, stage_b
 from studies.evidence_2.tasks import TASKS
 from studies.raw import RawError
+
+WHAT = ("plan", "edges", "run", "extension", "linear", "all-layers")
 
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.evidence_2")
-    parser.add_argument("what", choices=("plan", "edges", "run", "extension", "all-layers"))
-    parser.add_argument("--folder", type=Path, default=Path("results/evidence_2"))
+    parser.add_argument("what", choices=WHAT)
+    parser.add_argument("--folder", type=Path, help="default: results/evidence_2 or its _linear")
     parser.add_argument("--only", default="", help="tasks, with commas between; default: all")
     parser.add_argument(
         "--edges-moved", action="store_true", help="the rule about edges has been applied"
     )
+    parser.add_argument("--pilot", action="store_true", help="of linear: three first searches")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of all-layers")
     parser.add_argument("--workers", type=int, default=1, help="processes of all-layers")
     given = parser.parse_args()
+    of_linear = "_linear" if given.what == "linear" else ""
+    given.folder = given.folder or Path(f"results/evidence_2{of_linear}")
     if given.device == "cuda" and not torch.cuda.is_available():
         parser.error("--device cuda: no CUDA device is here")
     if given.workers < 1:
@@ -52,6 +57,8 @@ def _do(given: argparse.Namespace, tasks: list[str]) -> None:
             stage_b.run(tasks, folder, device=given.device, workers=given.workers)
         elif what == "extension":
             runs.extend(tasks, folder)
+        elif what == "linear":
+            linear.run(tasks, folder, pilot=given.pilot)
         else:
             runs.run(tasks, folder, edges_moved=given.edges_moved or _rule_is_met(folder, tasks))
 

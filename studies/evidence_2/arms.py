@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,12 +88,20 @@ def trials_of(arm: str, search: int) -> list[Trial]:
         arm: One of ``EVERY``.
         search: Its number; another search has other trials.
     """
+    return hypercube(EVERY[arm].sample, search, (LOW_RATE, HIGH_RATE))
+
+
+def hypercube(
+    sample: Callable[[float], float], search: int, rates: tuple[float, float]
+) -> list[Trial]:
+    """The trials of a search for an arm's parameter and a range of learning rates."""
     rng = np.random.default_rng([41, search])
     cells = np.stack([rng.permutation(TRIALS) for _ in range(3)], axis=1)
     u = (cells + rng.random((TRIALS, 3))) / TRIALS
-    rate, dropout, value = _log_uniform(LOW_RATE, HIGH_RATE), _uniform(0.0, 0.5), EVERY[arm].sample
+    rate, dropout = _log_uniform(*rates), _uniform(0.0, 0.5)
     return [
-        Trial(round(rate(a), 6), round(dropout(b), 3), round(value(c), 4)) for a, b, c in u.tolist()
+        Trial(round(rate(a), 6), round(dropout(b), 3), round(sample(c), 4))
+        for a, b, c in u.tolist()
     ]
 
 
@@ -132,14 +140,22 @@ class Half:
         return np.array([found[0], predicted[0], self.gold.entities])
 
 
-def decide(one: Half, two: Half) -> tuple[dict[str, Any], dict[str, list[float]]]:
+def decide(
+    one: Half, two: Half, checkpoints: Sequence[int] | None = None
+) -> tuple[dict[str, Any], dict[str, list[float]]]:
     """Steps from the first half; the threshold from the second, or from neither's labels.
+
+    Args:
+        one: The first half.
+        two: The second half.
+        checkpoints: Steps at which both have logits; ``CHECKPOINTS`` if None.
 
     Returns:
         For each way the F1 on both halves, which chooses the trial, the steps and the threshold;
         and the F1 of the first half at every checkpoint.
     """
-    at_zero = [0.0] * len(CHECKPOINTS)
+    steps = CHECKPOINTS if checkpoints is None else checkpoints
+    at_zero = [0.0] * len(steps)
     own = [plug_in(logits) for logits in one.logits]
     curve = {
         how: [float(f1(*one.counts(i, t))) for i, t in enumerate(thresholds)]
@@ -157,7 +173,7 @@ def decide(one: Half, two: Half) -> tuple[dict[str, Any], dict[str, list[float]]
         value = float(f1(*(one.counts(at, threshold) + two.counts(at, threshold))))
         picks[how] = {
             "f1": round(value, 3),
-            "steps": CHECKPOINTS[at],
+            "steps": steps[at],
             "threshold": round(threshold, 5),
         }
     return picks, {how: [round(v, 1) for v in curve[how]] for how in WAYS}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from tqdm import tqdm
 from dicelab.records.analysis import Record, read
 from dicelab.records.runs import versions
 from studies.evidence import heads
+from studies.evidence.heads import Trial
 from studies.evidence.records import append
 from studies.evidence.scores import Gold, scored
 from studies.evidence.tasks import Data, draw
@@ -114,10 +115,11 @@ def digest(tasks: Sequence[str]) -> str:
     return told.hexdigest()[:12]
 
 
-def code() -> str:
-    """A digest of the code that a result depends on."""
+def code(*more: str) -> str:
+    """A digest of the code that a result depends on: of ``CODE`` and some files beside it."""
     here = Path(__file__).parents[1]
-    return hashlib.sha256(b"".join((here / name).read_bytes() for name in CODE)).hexdigest()[:12]
+    whole = b"".join((here / name).read_bytes() for name in (*CODE, *more))
+    return hashlib.sha256(whole).hexdigest()[:12]
 
 
 def chosen(found: Sequence[Record]) -> dict[str, int]:
@@ -284,37 +286,69 @@ def run_stack(unit: Unit, todo: Sequence[tuple[int, int, tuple[str, ...]]]) -> I
     )
     results = []
     for k, (number, seed, ways) in enumerate(todo):
-        halves = [
+        one, two = (
             Half(
-                Gold.of(data.labels[rows], data.sentence[rows], data.names),
+                gold_of(data, rows),
                 [heads.logits_of(state, k, data.features[rows]) for state in states],
             )
             for rows in draws[seed][1:]
-        ]
-        picks, curve = decide(*halves)
-        record: Record = {
-            "kind": unit.kind,
-            "task": unit.task,
-            "arm": unit.arm,
-            "search": unit.search,
-            "trial": number,
-            "seed": seed,
-            "parameters": vars(trials[number]),
-            "validation": picks,
-        }
-        if ways:
-            record |= {"chosen_for": ways, "curve": curve, "test": {}}
-            rows = data.test
-            gold = Gold.of(data.labels[rows], data.sentence[rows], data.names)
-            for how in ways:
-                at = CHECKPOINTS.index(picks[how]["steps"])
-                logits = heads.logits_of(states[at], k, data.features[rows])
-                tags = gold.predicted(logits, np.array([picks[how]["threshold"]]))[0]
-                record["test"][how] = scored(gold, tags) | {"blocks": gold.by_block(tags)}
-        results.append(record)
+        )
+        of_test = partial(_of_test, states, k, data)
+        results.append(record_of(unit, (number, seed, ways), trials[number], (one, two), of_test))
     seconds = round((time.process_time() - before) / len(todo), 2)
     for record in results:
         yield {**record, "seconds": seconds, "code": code()}
+
+
+def _of_test(states: Sequence[heads.State], head: int, data: Data, at: int) -> np.ndarray:
+    return heads.logits_of(states[at], head, data.features[data.test])
+
+
+def gold_of(data: Data, rows: np.ndarray) -> Gold:
+    """The gold entities of some rows of a task."""
+    return Gold.of(data.labels[rows], data.sentence[rows], data.names)
+
+
+def record_of(
+    unit: Unit,
+    todo: tuple[int, int, tuple[str, ...]],
+    parameters: Trial,
+    halves: tuple[Half, Half],
+    of_test: Callable[[int], np.ndarray],
+    checkpoints: Sequence[int] | None = None,
+) -> Record:
+    """What is decided for a head on validation, and in finals its scores on the test set.
+
+    Args:
+        unit: What the head belongs to.
+        todo: Its trial, its seed and, of finals, the ways of deciding that it was chosen for.
+        parameters: Those of the trial.
+        halves: Of validation, with the logits at each checkpoint.
+        of_test: From a checkpoint's place to logits on the test set; called in finals alone.
+        checkpoints: Numbers of steps; ``CHECKPOINTS`` if None.
+    """
+    number, seed, ways = todo
+    steps = CHECKPOINTS if checkpoints is None else checkpoints
+    picks, curve = decide(*halves, steps)
+    record: Record = {
+        "kind": unit.kind,
+        "task": unit.task,
+        "arm": unit.arm,
+        "search": unit.search,
+        "trial": number,
+        "seed": seed,
+        "parameters": vars(parameters),
+        "validation": picks,
+    }
+    if ways:
+        record |= {"chosen_for": ways, "curve": curve, "test": {}}
+        data = _data(unit.task)
+        gold = gold_of(data, data.test)
+        for how in ways:
+            logits = of_test(steps.index(picks[how]["steps"]))
+            tags = gold.predicted(logits, np.array([picks[how]["threshold"]]))[0]
+            record["test"][how] = scored(gold, tags) | {"blocks": gold.by_block(tags)}
+    return record
 
 
 def set_threads() -> None:

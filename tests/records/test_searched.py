@@ -167,6 +167,25 @@ def test_an_effect_holds_the_scatter_of_searches(tmp_path: Path) -> None:
     assert found.error == pytest.approx(stats.sem(of_search), rel=0.05)
 
 
+def test_the_effect_of_another_head_is_subtracted(tmp_path: Path) -> None:
+    gains, others = [[0, 0], [1, 1], [2, 2], [3, 4]], [[1, 2], [0, 1], [0, 0]]
+    for name, of_head in (("one", gains), ("other", others)):
+        _records(tmp_path / f"{name}.jsonl", of_head)
+    one, other = (read(tmp_path / f"{name}.jsonl") for name in ("one", "other"))
+    found = effect(one, PRIMARY, other)
+    assert found is not None
+    of_search = 10 * (np.array(gains[:3]).mean(1) - np.array(others).mean(1))
+    assert found.mean == pytest.approx(of_search.mean())
+    assert found.of_searches == pytest.approx(of_search.std(ddof=1))
+    assert found.low < of_search.mean() < found.high
+    assert effects_of({"t": one}, PRIMARY, {"t": other}) == [found]
+    assert effect(one, PRIMARY, one[:1]) is None
+    (tmp_path / "study").mkdir()
+    made_up_study.write(tmp_path / "study")
+    tasks = read_tasks(tmp_path / "study")
+    assert pool(effects_of(tasks, PRIMARY, tasks)).over_all.mean == 0
+
+
 def test_a_task_is_compared_with_cross_entropy_from_the_prior(tmp_path: Path) -> None:
     made_up_study.write(tmp_path)
     records = read(tmp_path / "mrpc.jsonl")

@@ -44,6 +44,20 @@ def test_counts_are_those_of_strict_seqeval(seed: int) -> None:
         assert float(f1(found, predicted, gold.entities)[0]) == pytest.approx(expected)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000))
+def test_counts_are_those_of_the_tags_at_each_threshold(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sentence, labels = np.sort(rng.integers(0, 12, 40)), rng.integers(0, 5, 40)
+    gold = Gold.of(labels * int(seed % 5 > 0), sentence, NAMES)
+    logits = (2 * np.eye(5)[labels] + rng.normal(size=(40, 5))).round(seed % 3)  # with ties
+    thresholds = np.append(np.unique(logits), [0.25, -9.0, 9.0])
+    tags = gold.predicted(logits, thresholds)
+    found, predicted = gold.counts(logits, thresholds)
+    np.testing.assert_array_equal(found, gold.found(tags).sum(1))
+    np.testing.assert_array_equal(predicted, gold.begins[tags].sum(1))
+
+
 def test_threshold_0_is_argmax() -> None:
     logits = np.random.default_rng(0).normal(size=(300, 5))
     gold = Gold.of(np.zeros(300, int), np.zeros(300, int), NAMES)

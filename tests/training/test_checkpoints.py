@@ -101,3 +101,11 @@ def test_a_full_disk_is_called_by_its_name(tmp_path: Path, monkeypatch: pytest.M
 def test_a_path_that_is_none_is_not_asked_of_the_hub(encoder: str) -> None:
     with pytest.raises(EncoderError, match="there is no such folder; expected 'tiny'"):
         load_tokenizer(encoder, [])
+
+
+def test_a_folder_that_holds_something_else_is_not_written_into(tmp_path: Path) -> None:
+    (tmp_path / "ce").mkdir()
+    (tmp_path / "ce" / "notes.txt").write_text("mine")
+    with pytest.raises(ParameterError, match="expected a new or an empty folder.* found 'ce'"):
+        train_tagger(experiment(tmp_path))
+    assert [path.name for path in (tmp_path / "ce").iterdir()] == ["notes.txt"]
