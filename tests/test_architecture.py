@@ -17,15 +17,15 @@ ROOT = Path(__file__).parents[1]
 
 #: The most lines of Python that a room may hold; docs/architecture.md says how one gets more.
 LINES = {
-    "dicebook": 4_660,  # aim: 3,800
-    "dicelab": 18_350,  # aim: 14,500
-    "notebooks": 21_800,  # aim: 16,500
+    "dicebook": 4_710,  # aim: 3,800
+    "dicelab": 18_680,  # aim: 14,500
+    "notebooks": 21_840,  # aim: 16,500
     "data_scripts": 3_020,  # aim: 2,100
     "reproduce": 2_340,  # aim: 2,100
-    "studies": 2_690,  # aim: 1,300
-    "tools": 1_500,
+    "studies": 3_100,  # aim: 1,300
+    "tools": 1_550,
     "benchmarks": 515,  # aim: 500
-    "tests": 23_900,  # aim: 18,000
+    "tests": 24_750,  # aim: 18,000
 }
 
 

@@ -379,7 +379,9 @@ def test_what_the_start_does_with_all_layers_trained() -> None:
     long = {(t, arm): after(LONG, t, arm, "tuned") for t in CORPORA for arm in FOUR}
     for task in CORPORA:
         assert short[task, "ce"].high < 0, "the start helps on all four"
-        assert (long[task, "ce"].high < 0) == (task == "goemotions_fear"), "and later on one"
+        later = task in ("goemotions_fear", "crossner_politics")
+        assert (long[task, "ce"].high < 0) == later, "and later on two"
+    assert -1 < long["crossner_politics", "ce"].mean, "by less than a point there"
     for task in ENTITIES:
         assert 6 < -short[task, "ce"].mean < 8, "six to eight points"
         for arm in ("wce", "dice"):
@@ -426,7 +428,7 @@ def test_what_a_rate_from_two_draws_can_do() -> None:
     assert sum(f1[:, dip] < 30) == 3
     gaps = {n: after(n, "goemotions_fear", "dice_start", "tuned") for n in steps}
     holds("few-steps", shown(-gaps[76].mean))
-    assert [n for n, gap in gaps.items() if gap.high < 0] == [76]
+    assert all(gap.low < 0 < gap.high for gap in gaps.values())
 
 
 def none_in_a_batch(task: str) -> float:
