@@ -106,6 +106,6 @@ def test_a_path_that_is_none_is_not_asked_of_the_hub(encoder: str) -> None:
 def test_a_folder_that_holds_something_else_is_not_written_into(tmp_path: Path) -> None:
     (tmp_path / "ce").mkdir()
     (tmp_path / "ce" / "notes.txt").write_text("mine")
-    with pytest.raises(ParameterError, match="expected a new or an empty folder.* found 'ce'"):
+    with pytest.raises(ParameterError, match=r"expected a new or an empty folder.* found 'ce'"):
         train_tagger(experiment(tmp_path))
     assert [path.name for path in (tmp_path / "ce").iterdir()] == ["notes.txt"]
