@@ -329,14 +329,15 @@ plt.show()
 # ### 22.9 Keep
 #
 # Which model should you keep? `dicebook fit` now compares three on validation: the best linear model, the best loss,
-# and the mean of the logits of both, because the two err on different rows. It keeps the mean unless one of the others
-# is clearly better. That step is `fit.choose()`. Then it trains the fine-tuned part of the kept model again, on the
-# rows of train and validation together, because more rows usually make a better model (`fit.refit()`). We leave both
-# steps out, because this chapter is about losses, and keep the fine-tuned model.
+# and the mean of the logits of both, because the two err on different rows. It keeps the simplest of those that are
+# within a standard error of the best. That step is `fit.choose()`. Then it trains the fine-tuned part of the kept model again, on the
+# rows of train and validation together, because more rows usually make a better model (`fit.refit()`). If the
+# threshold does not fit the new model, the first one is kept. We leave both steps out, because this chapter is about losses, and keep the fine-tuned model.
 #
 # A threshold that someone must remember will be forgotten. We therefore add it to the bias of the model's last
 # layer. After that, plain argmax gives the tuned decision in any runtime. The folder is what `save_pretrained`
-# writes, so other programs can read it.
+# writes, so other programs can read it. A linear model or a mean does not fit into such a folder: plain transformers
+# refuses it, and `dicelab.load_model` loads it.
 
 # %%
 folder = fit.keep()
