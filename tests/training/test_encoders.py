@@ -7,6 +7,7 @@ import shutil
 import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -81,3 +82,25 @@ def test_other_weights_from_the_hub_are_refused(
     (tmp_path / "model.safetensors").write_bytes(b"other")
     with pytest.raises(EncoderError, match="expected sha256 53aa"):
         minilm_folder()
+
+
+def test_minilm_is_at_hand_where_the_hub_answers(
+    monkeypatch: pytest.MonkeyPatch, no_package: None
+) -> None:
+    asked = []
+
+    def answers(url: str, timeout: float) -> SimpleNamespace:
+        asked.append((url, timeout))
+        return SimpleNamespace(size=90_000_000)
+
+    def no_network(url: str, timeout: float) -> None:
+        raise ConnectionError
+
+    monkeypatch.setattr(encoders, "try_to_load_from_cache", lambda *_, **__: None)
+    monkeypatch.setattr(encoders, "get_hf_file_metadata", no_network)
+    assert not encoders.has_minilm()
+    monkeypatch.setattr(encoders, "get_hf_file_metadata", answers)
+    assert encoders.has_minilm()
+    ((url, timeout),) = asked
+    assert encoders.MINILM_REVISION in url
+    assert timeout <= 5
