@@ -325,8 +325,8 @@ def _unwrapped(model: nn.Module) -> nn.Module:
         inner = getattr(model, "_orig_mod", None)
         if isinstance(model, nn.parallel.DistributedDataParallel | nn.DataParallel):
             inner = model.module
-        elif callable(getattr(model, "get_base_model", None)):
-            inner = model.get_base_model()
+        elif callable(base := getattr(model, "get_base_model", None)):
+            inner = base()
         if not isinstance(inner, nn.Module) or inner is model:
             return model
         model = inner

@@ -300,9 +300,9 @@ if rival is not None:
 #
 # If the interval includes zero, the two losses need not be equal. These rows and seeds just cannot tell which
 # is better, and the second line says how large a difference you would have noticed. Here weighted cross
-# entropy is ahead of cross entropy, and the interval excludes zero. Our runs here are short. In short runs on
-# two real corpora of entities, [section 17.4](17_when_does_dice_help.ipynb) finds class weights ahead of
-# cross entropy, too.
+# entropy scored 16 points higher than cross entropy, and the interval still includes zero: two seeds say little,
+# and a third would narrow it most. In short runs on two real corpora of entities, with six draws each, [section
+# 17.4](17_when_does_dice_help.ipynb) finds class weights ahead of cross entropy.
 
 # %% [markdown]
 # ### 22.8 Would more data help?

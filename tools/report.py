@@ -15,7 +15,6 @@ from playwright.sync_api import sync_playwright
 from dicelab.fit import fit
 
 OUT = Path(__file__).parents[1] / "_static" / "report.png"
-SIZE = {"width": 800, "height": 900}
 
 
 def main() -> None:
@@ -28,7 +27,7 @@ def main() -> None:
         browser = engines.chromium.launch(
             executable_path=own, args=["--no-sandbox", "--disable-gpu"]
         )
-        tab = browser.new_page(viewport=SIZE)
+        tab = browser.new_page(viewport={"width": 800, "height": 900})
         tab.goto(found.report.resolve().as_uri())
         tab.screenshot(path=OUT)
 

@@ -128,6 +128,8 @@ def verdict(result: FitResult) -> list[str]:
     if result.ahead:
         gaps = ", ".join(
             minus(f"{_the(name)} {gap.mean:+.1f} [{gap.low:.1f}, {gap.high:.1f}]")
+            if gap.low < gap.high
+            else f"{_the(name)} 0.0 (right on the same rows)"
             for name, gap in result.ahead.items()
         )
         lines.append(
