@@ -21,9 +21,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
+from dicelab.metrics.intervals import over_runs
 from dicelab.records import speed
 from dicelab.records.analysis import MARGIN, Record
-from dicelab.records.runs import interval, loss_name
+from dicelab.records.runs import loss_name
 from dicelab.records.searched import Estimate, Pooled, SearchEffect
 
 NEGATIVE, POSITIVE = "#999999", "#D55E00"
@@ -188,7 +189,7 @@ def training_curves(
         look = style(name)
         ax.plot(steps, array.mean(axis=0), label=name, **look)
         if len(array) > 1:
-            bands = [interval(column) for column in array.T.tolist()]
+            bands = [over_runs(column) for column in array.T.tolist()]
             low, high = [b.low for b in bands], [b.high for b in bands]
             ax.fill_between(steps, low, high, color=look["color"], alpha=0.15, linewidth=0)
     ax.set(xlabel=xlabel, ylabel=ylabel)
@@ -396,7 +397,7 @@ def scores(
     for row, (name, seeds) in enumerate(values.items()):
         color = style(name)["color"]
         ax.scatter(seeds, [row] * len(seeds), color=color, alpha=0.4, s=18)
-        mean = interval(list(seeds))
+        mean = over_runs(list(seeds))
         error = [[mean.mean - mean.low], [mean.high - mean.mean]] if len(seeds) > 1 else None
         ax.errorbar(mean.mean, row, xerr=error, fmt="D", color=color, capsize=4)
     ax.set_yticks(range(len(values)), list(values))

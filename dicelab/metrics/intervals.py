@@ -62,6 +62,47 @@ class Difference:
     visible: float
 
 
+@dataclass(frozen=True)
+class OverRuns:
+    """A mean over runs with a confidence interval, all in the unit of the values."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+    def __str__(self) -> str:
+        """With one decimal, see `text`."""
+        return self.text(1)
+
+    def text(self, decimals: int) -> str:
+        """The mean alone where one seed gives no interval; an end of -0.0 is below zero."""
+        d = decimals
+        ends = f" [{self.low:.{d}f}, {self.high:.{d}f}]" if self.n > 1 else ""
+        return f"{self.mean:z.{d}f}{ends}"
+
+
+def over_runs(values: Sequence[float], confidence: float = 0.95) -> OverRuns:
+    """The mean over runs with Student's t interval.
+
+    Args:
+        values: one score a run. With a single one the interval is unbounded.
+        confidence: coverage of the interval.
+
+    Raises:
+        ValueError: if ``values`` is empty or holds a NaN.
+    """
+    array = np.asarray(values, dtype=float)
+    if array.size == 0 or np.isnan(array).any():
+        raise ValueError(f"expected at least one number and no NaN, got {list(values)}")
+    mean = float(array.mean())
+    if array.size == 1:
+        return OverRuns(mean, float("-inf"), float("inf"), 1)
+    half = stats.t.ppf((1 + confidence) / 2, array.size - 1) * array.std(ddof=1)
+    half /= np.sqrt(array.size)
+    return OverRuns(mean, mean - half, mean + half, array.size)
+
+
 def weights(rng: np.random.Generator, size: int, resamples: int) -> np.ndarray:
     """How often each of ``size`` things is in each resample. Shape ``[resamples, size]``."""
     return rng.multinomial(size, np.full(size, 1 / size), resamples).astype(np.float64)

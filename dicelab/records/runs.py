@@ -18,6 +18,8 @@ from scipy import stats
 import dicelab
 from dicelab.atomic import write_json as write_json
 from dicelab.extras import MissingExtra, install_command
+from dicelab.metrics.intervals import OverRuns as Interval
+from dicelab.metrics.intervals import over_runs as interval
 from dicelab.records.report import write_record as write_record
 
 PACKAGES = ("dicebook", "torch", "transformers", "datasets", "tokenizers", "seqeval", "numpy")
@@ -235,47 +237,6 @@ def comparable(
         groups.setdefault(tuple(parameters.get(name) for name in SETTINGS), []).append(record)
     largest_first = sorted(groups.items(), key=lambda item: -len(item[1]))
     return [(dict(zip(SETTINGS, key, strict=True)), group) for key, group in largest_first]
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A mean over seeds with a confidence interval, all in the unit of the values."""
-
-    mean: float
-    low: float
-    high: float
-    n: int
-
-    def __str__(self) -> str:
-        """With one decimal, see `text`."""
-        return self.text(1)
-
-    def text(self, decimals: int) -> str:
-        """The mean alone where one seed gives no interval; an end of -0.0 is below zero."""
-        d = decimals
-        ends = f" [{self.low:.{d}f}, {self.high:.{d}f}]" if self.n > 1 else ""
-        return f"{self.mean:z.{d}f}{ends}"
-
-
-def interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
-    """Mean over seeds with Student's t interval.
-
-    Args:
-        values: one score per seed. With a single one the interval is unbounded.
-        confidence: coverage of the interval.
-
-    Raises:
-        ValueError: if ``values`` is empty or holds a NaN.
-    """
-    array = np.asarray(values, dtype=float)
-    if array.size == 0 or np.isnan(array).any():
-        raise ValueError(f"expected at least one number and no NaN, got {list(values)}")
-    mean = float(array.mean())
-    if array.size == 1:
-        return Interval(mean, float("-inf"), float("inf"), 1)
-    half = stats.t.ppf((1 + confidence) / 2, array.size - 1) * array.std(ddof=1)
-    half /= np.sqrt(array.size)
-    return Interval(mean, mean - half, mean + half, array.size)
 
 
 def paired_test(first: Sequence[float], second: Sequence[float]) -> float:
