@@ -10,7 +10,7 @@ from mutated_files import mutated
 
 from data_scripts.ontonotes_readers import read_conll2012, read_names
 from dicelab.corpora import CorpusError
-from dicelab.corpora.text import decode
+from dicelab.corpora.text import read_lines
 
 
 def column_line(number: int, word: str, cell: str) -> str:
@@ -137,7 +137,7 @@ def test_damaged_columns_end_in_a_value_or_in_corpus_error(tmp_path_factory, dat
         read = read_conll2012([path])
     except CorpusError:
         return
-    lines = decode(data, path)[0].split("\n")
+    lines = read_lines(path)
     kept = [x for x in lines if x.strip() and not x.startswith(("#begin doc", "#end doc"))]
     assert sum(map(len, read["tokens"])) == len(kept)
 
@@ -152,6 +152,6 @@ def test_damaged_names_end_in_a_value_or_in_corpus_error(tmp_path_factory, data)
         read = read_names([path], repairs=repairs)
     except CorpusError:
         return
-    lines = decode(data, path)[0].split("\n")
+    lines = read_lines(path)
     kept = [x for x in lines if x.strip(" \t\r") and not x.strip().startswith(("<DOC", "</DOC"))]
     assert len(read) + repairs["sentences of the word EMPTY left out"] == len(kept)
