@@ -106,17 +106,6 @@ def test_gradients_for_each_sentence_by_vmap(name: str, level: str) -> None:
         torch.testing.assert_close(each[i], torch.autograd.grad(loss(row, y[i]), row)[0])
 
 
-@pytest.mark.filterwarnings("ignore:There is a performance drop")
-@pytest.mark.parametrize("name", LOSS_NAMES)
-def test_gradients_for_several_labellings_of_the_same_logits(name: str) -> None:
-    loss = make_loss(name, **options(name))
-    x, y = batch(name)
-    each = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(x[0].detach(), y)
-    for i in range(4):
-        row = x[0].detach().requires_grad_()
-        torch.testing.assert_close(each[i], torch.autograd.grad(loss(row, y[i]), row)[0])
-
-
 @pytest.mark.parametrize("level", ["set", "example"])
 @pytest.mark.parametrize("name", [n for n in LOSS_NAMES if n not in ("wce", "binary_wce")])
 def test_second_derivatives_pass_gradgradcheck(name: str, level: str) -> None:
