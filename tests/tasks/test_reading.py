@@ -122,22 +122,6 @@ def test_the_choice_is_cross_entropy_over_allowed_positions() -> None:
     assert reading.choice(outputs, labels) == pytest.approx(float(expected), abs=1e-6)
 
 
-def test_a_choice_of_parts_adds_up_to_the_choice_of_the_whole() -> None:
-    torch.manual_seed(0)
-    labels = torch.zeros(5, 6, 2, dtype=torch.long)
-    labels[:, 0] = -100
-    labels[:, 3] = 1
-    logits = torch.randn(2, 5, 6)
-
-    def outputs(rows: slice) -> SimpleNamespace:
-        return SimpleNamespace(start_logits=logits[0, rows], end_logits=logits[1, rows])
-
-    whole = reading.choice(outputs(slice(5)), labels)
-    parts = [slice(0, 2), slice(2, 3), slice(3, 5)]
-    total = sum(reading.choice(outputs(rows), labels[rows], 5) for rows in parts)
-    torch.testing.assert_close(total, whole)
-
-
 def test_any_loss_can_look_at_the_probabilities_of_a_choice() -> None:
     """The oracle: a softmax over the context and the token of "no answer", then the plain sums."""
     torch.manual_seed(0)
