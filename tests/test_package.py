@@ -78,32 +78,6 @@ def test_the_readme_s_links_work_away_from_the_project(wheel: Path) -> None:
         assert ours is None or (ROOT / ours[1]).exists(), link
 
 
-def test_one_command_changes_the_address_everywhere(tmp_path: Path) -> None:
-    copy_to(tmp_path)
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    subprocess.run(["git", "add", "--all"], cwd=tmp_path, check=True)
-    forgotten = subprocess.run(["make", "repository"], cwd=tmp_path, capture_output=True)
-    assert b"say which: make repository TO=you/dicebook" in forgotten.stderr
-    for wrong in ("TO=losses", "TO=you/..", "TO=https://github.com/you/losses", "URL=you/losses"):
-        refused = subprocess.run(["make", "repository", wrong], cwd=tmp_path, capture_output=True)
-        assert b"expected owner/name, got" in refused.stderr, wrong
-    assert not subprocess.check_output(["git", "diff"], cwd=tmp_path)
-    subprocess.run(["make", "repository", "TO=you/losses"], cwd=tmp_path, check=True)
-    addresses = r"github\.com/([\w-]+/(?:dicebook|losses))|(\w+)\.github\.io/(\w+)"
-    found = set()
-    pages = (
-        "README.md",
-        "pyproject.toml",
-        "_config.yml",
-        ".github/",
-        "notebooks/03",
-        "dicelab/extras",
-    )
-    for name in tracked(*pages):
-        found |= set(re.findall(addresses, (tmp_path / name).read_text("utf-8")))
-    assert found == {("you/losses", "", ""), ("", "you", "losses")}
-
-
 def alone(installed: Path, folder: Path, wanted: list[str]) -> list[str]:
     """A Python that has the wheel and some distributions with what they require, nothing else."""
     site, seen = folder / "site-packages", set()  # dill pickles by value what is in no such folder
