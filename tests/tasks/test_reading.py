@@ -201,23 +201,6 @@ def test_several_answers_are_decoded_in_order_and_once(encoded) -> None:
     assert {len(a.text.split()) for answers in short for a in answers} == {1}
 
 
-def test_an_end_belongs_to_the_nearest_start_before_it() -> None:
-    starts = np.array([2.0, -1, 1, -1, 3, -1])
-    ends = np.array([-1.0, 1, -1, 5, -1, -1])
-    assert reading._all_spans(starts, ends, 0.0, 30) == [(0, 1), (2, 3)]
-    assert reading._all_spans(starts, ends, 1.5, 30) == [(0, 3)]
-    assert reading._all_spans(starts, ends, 1.5, 3) == []
-
-
-def test_of_overlapping_answers_the_surer_one_stays() -> None:
-    nine, bees = reading.Answer("nine bees", 2.0, 11), reading.Answer("bees in", 3.0, 16)
-    assert reading._apart([nine, bees, nine]) == [bees]
-    assert reading._apart([bees, reading.Answer("nine", 1.0, 11)]) == [
-        reading.Answer("nine", 1.0, 11),
-        bees,
-    ]
-
-
 def test_all_answers_are_asked_for() -> None:
     gold = [{"text": ["Mira", "Odo"]}, {"text": []}, {"text": ["nine bees"]}]
     found = [
