@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from dicebook.losses import batch as batches
+from dicebook.losses import batch as batches
 from dicebook.losses import equations, functional
 
 pytestmark = pytest.mark.filterwarnings("ignore:alpha=")
