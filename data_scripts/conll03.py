@@ -28,18 +28,7 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-RECIPE = Recipe(
-    name="conll03",
-    citation="Tjong Kim Sang, De Meulder (2003), Introduction to the CoNLL-2003 Shared Task, CoNLL",
-    convert=convert,
-    published={
-        "train": {"sentences": 14041, "tokens": 203621, "entities": 7140 + 3438 + 6321 + 6600},
-        "validation": {"sentences": 3250, "tokens": 51362, "entities": 1837 + 922 + 1341 + 1842},
-        "test": {"sentences": 3453, "tokens": 46435, "entities": 1668 + 702 + 1661 + 1617},
-    },
-    published_by="Tjong Kim Sang and De Meulder (2003), Tables 1 and 2, less the -DOCSTART- lines, "
-    "which they count as sentences",
-)
+RECIPE = Recipe.of("conll03", convert)
 
 if __name__ == "__main__":
     raise SystemExit(main(RECIPE))

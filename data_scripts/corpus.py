@@ -16,6 +16,7 @@ import numpy as np
 from datasets import Dataset
 
 from dicelab.atomic import atomic, write_json
+from dicelab.corpora import registry
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.forms import validate
 from dicelab.corpora.registry import CORPORA, Corpus
@@ -52,6 +53,26 @@ class Recipe:
     published: Published = field(default_factory=dict)
     published_by: str = ""
     note: str = ""
+
+    @classmethod
+    def of(cls, name: str, convert: Convert) -> Recipe:
+        """The recipe that ``registry.toml`` holds, with its converter.
+
+        A file's address there is ``base`` and its ``path``, by default its ``name``.
+        """
+        facts = dict(registry.RECIPES[name])
+        base = facts.pop("base", "")
+        files = tuple(
+            RemoteFile(
+                file["name"],
+                base + file.get("path", file["name"]),
+                file.get("sha256"),
+                tuple(file.get("mirror_names", ())),
+            )
+            for file in facts.pop("files", ())
+        )
+        folders = tuple(facts.pop("folders", ()))
+        return cls(name=name, convert=convert, files=files, folders=folders, **facts)
 
     @property
     def corpus(self) -> Corpus:

@@ -31,19 +31,7 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-RECIPE = Recipe(
-    name="ctb5",
-    citation="Xue, Xia, Chiou, Palmer (2005), The Penn Chinese TreeBank, Natural Language "
-    "Engineering 11(2)",
-    convert=convert,
-    published={
-        "train": {"sentences": "18,086", "tokens": "493,930"},
-        "validation": {"sentences": "350", "tokens": "6,821"},
-        "test": {"sentences": "348", "tokens": "8,008"},
-        "all": {"sentences": "18,782", "tokens": "507,222"},
-    },
-    published_by="Zhang and Clark (2010) for the splits; the paper, appendix A.1, for all",
-)
+RECIPE = Recipe.of("ctb5", convert)
 
 if __name__ == "__main__":
     raise SystemExit(main(RECIPE))

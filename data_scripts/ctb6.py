@@ -40,19 +40,7 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-RECIPE = Recipe(
-    name="ctb6",
-    citation="Xue, Xia, Chiou, Palmer (2005), The Penn Chinese TreeBank, Natural Language "
-    "Engineering 11(2)",
-    convert=convert,
-    published={
-        "train": {"sentences": "23,420"},
-        "validation": {"sentences": "2,079"},
-        "test": {"sentences": "2,796"},
-        "all": {"sentences": "28,295", "tokens": "781,351"},
-    },
-    published_by="Yang and Xue (2012) for the splits; the paper, appendix A.1, for all",
-)
+RECIPE = Recipe.of("ctb6", convert)
 
 if __name__ == "__main__":
     raise SystemExit(main(RECIPE))

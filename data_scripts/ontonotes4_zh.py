@@ -43,20 +43,7 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     return {s: read_names(paths, types=TYPES, repairs=repairs) for s, paths in files.items()}
 
 
-RECIPE = Recipe(
-    name="ontonotes4_zh",
-    citation="Pradhan et al. (2011), CoNLL-2011 Shared Task; split of Che, Wang, Manning, Liu "
-    "(2013), Named Entity Recognition with Bilingual Constraints, NAACL",
-    convert=convert,
-    published={
-        "train": {"sentences": "15,724", "tokens": "491,903", "entities": "13,372"},
-        "validation": {"sentences": "4,301", "tokens": "200,505", "entities": "6,950"},
-        "test": {"sentences": "4,346", "tokens": "208,066", "entities": "7,684"},
-    },
-    published_by="the files of Wu et al. (2019), whose split the paper takes; a reading that does "
-    "not take E_OFF marks for text gives 15,589 / 4,303 / 4,346 sentences",
-    note="The paper says 18 entity types; the split it cites keeps four.",
-)
+RECIPE = Recipe.of("ontonotes4_zh", convert)
 
 if __name__ == "__main__":
     raise SystemExit(main(RECIPE))

@@ -11,7 +11,7 @@ from datasets import Dataset
 from dicelab.corpora.delimited import read_pairs
 
 from .corpus import Recipe, main
-from .fetch import RemoteFile, unpack
+from .fetch import unpack
 from .licensed import one_of
 
 ARCHIVE = "QQP-clean.zip"
@@ -31,21 +31,7 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-RECIPE = Recipe(
-    name="qqp",
-    citation="Iyer, Dandekar, Csernai (2017), First Quora Dataset Release: Question Pairs; split "
-    "by Wang et al. (2019), GLUE, ICLR",
-    convert=convert,
-    files=(RemoteFile(ARCHIVE, f"https://dl.fbaipublicfiles.com/glue/data/{ARCHIVE}"),),
-    published={
-        "train": {"pairs": 363846, "positive": 134378},
-        "test": {"pairs": 40430, "positive": 14885},
-    },
-    published_by="GLUE, as counted by the datasets library's copy",
-    note="GLUE's development set, on which papers report, is written as test; a validation set is "
-    "drawn from train when the corpus is loaded. Papers that report 363,871 training pairs seem to "
-    "have counted the lines of the file: whole rows, fragments and the header.",
-)
+RECIPE = Recipe.of("qqp", convert)
 
 if __name__ == "__main__":
     raise SystemExit(main(RECIPE))

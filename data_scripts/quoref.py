@@ -11,7 +11,7 @@ from datasets import Dataset
 from dicelab.corpora.squad import read_squad
 
 from .corpus import Recipe, main
-from .fetch import RemoteFile, unpack
+from .fetch import unpack
 from .licensed import one_of
 
 ARCHIVE = "quoref-train-dev-v0.1.zip"
@@ -26,23 +26,7 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-RECIPE = Recipe(
-    name="quoref",
-    citation="Dasigi, Liu, Marasović, Smith, Gardner (2019), Quoref: A Reading Comprehension "
-    "Dataset with Questions Requiring Coreferential Reasoning, EMNLP",
-    convert=convert,
-    files=(
-        RemoteFile(
-            ARCHIVE,
-            f"https://quoref-dataset.s3-us-west-2.amazonaws.com/train_and_dev/{ARCHIVE}",
-        ),
-    ),
-    published={"train": {"questions": 19399}, "test": {"questions": 2418}},
-    published_by="Dasigi et al. (2019) and the v0.1 release",
-    note="The official development set, on which papers report, is written as test; a validation "
-    "set is drawn from train when the corpus is loaded. All answers of a question are needed "
-    "(column all_answers), where SQuAD's are alternatives.",
-)
+RECIPE = Recipe.of("quoref", convert)
 
 if __name__ == "__main__":
     raise SystemExit(main(RECIPE))

@@ -13,7 +13,6 @@ from dicelab.corpora.forms import to_dataset
 from dicelab.corpora.loading import with_missing_splits
 
 from .corpus import Recipe, main
-from .fetch import RemoteFile
 
 FILE = "pos.txt"
 
@@ -41,24 +40,7 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     return with_missing_splits({"train": train}, "tagging", seed)
 
 
-RECIPE = Recipe(
-    name="ritter",
-    citation="Ritter, Clark, Mausam, Etzioni (2011), Named Entity Recognition in Tweets: An "
-    "Experimental Study, EMNLP",
-    convert=convert,
-    files=(
-        RemoteFile(
-            FILE,
-            "https://raw.githubusercontent.com/aritter/twitter_nlp/"
-            "65f3d77134c40d920db8d431c5c6faef1c051c94/data/annotated/" + FILE,
-            "c7a1c7a8aa2076363ec3e726a772579c202d15af660bb45b0f2e59d5327c06dc",
-        ),
-    ),
-    folders=("ritter_pos",),
-    published={"all": {"sentences": 787, "tokens": 15185}},
-    published_by="an independent count of the upstream file; Ritter et al. (2011) say about 800",
-    note="The paper does not say which split it took: 80/10/10 by tweet is drawn by --seed.",
-)
+RECIPE = Recipe.of("ritter", convert)
 
 if __name__ == "__main__":
     raise SystemExit(main(RECIPE))

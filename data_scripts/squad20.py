@@ -11,8 +11,6 @@ from datasets import Dataset
 from dicelab.corpora.squad import read_squad
 
 from .corpus import Recipe, main
-from .fetch import RemoteFile
-from .squad11 import BASE
 
 
 def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset]:
@@ -23,23 +21,7 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-RECIPE = Recipe(
-    name="squad20",
-    citation="Rajpurkar, Jia, Liang (2018), Know What You Don't Know: Unanswerable Questions for "
-    "SQuAD, ACL",
-    convert=convert,
-    files=(
-        RemoteFile("train-v2.0.json", BASE + "train-v2.0.json"),
-        RemoteFile("dev-v2.0.json", BASE + "dev-v2.0.json"),
-    ),
-    published={
-        "train": {"questions": 130319, "answerable": 86821},
-        "test": {"questions": 11873, "answerable": 5928},
-    },
-    published_by="Rajpurkar et al. (2018), Table 2",
-    note="The official development set, on which papers report, is written as test; a validation "
-    "set is drawn from train when the corpus is loaded.",
-)
+RECIPE = Recipe.of("squad20", convert)
 
 if __name__ == "__main__":
     raise SystemExit(main(RECIPE))

@@ -9,7 +9,7 @@ from pathlib import Path
 from datasets import Dataset
 
 from .corpus import Recipe, main
-from .sst5 import CITATION, FILES, read
+from .sst5 import read
 
 
 def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset]:
@@ -17,20 +17,7 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     return read(raw, repairs, classes=2)
 
 
-RECIPE = Recipe(
-    name="sst2",
-    citation=CITATION,
-    convert=convert,
-    files=FILES,
-    folders=("sst",),
-    published={
-        "train": {"sentences": 6920},
-        "validation": {"sentences": 872},
-        "test": {"sentences": 1821},
-    },
-    published_by="Socher et al. (2013)",
-    note="These are whole sentences; GLUE's SST-2 has 67,349 phrases of them to train on.",
-)
+RECIPE = Recipe.of("sst2", convert)
 
 if __name__ == "__main__":
     raise SystemExit(main(RECIPE))

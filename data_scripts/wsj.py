@@ -28,18 +28,7 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     }
 
 
-RECIPE = Recipe(
-    name="wsj",
-    citation="Marcus, Santorini, Marcinkiewicz (1993), Building a Large Annotated Corpus of "
-    "English: The Penn Treebank, Computational Linguistics 19(2)",
-    convert=convert,
-    published={
-        "train": {"sentences": 38219, "tokens": 912344},
-        "validation": {"sentences": 5527, "tokens": 131768},
-        "test": {"sentences": 5462, "tokens": 129654},
-    },
-    published_by="Collins (2002): sections 0-18, 19-21, 22-24",
-)
+RECIPE = Recipe.of("wsj", convert)
 
 if __name__ == "__main__":
     raise SystemExit(main(RECIPE))

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import islice
+from typing import Any
 
 from dicelab.corpora.errors import CorpusError
 
@@ -87,11 +88,16 @@ class Corpus:
         return f"dicebook data {self.name} --out {out}" if self.script else ""
 
 
+#: name -> where its files are, with their sha256, and the counts its publishers give.
+RECIPES: dict[str, dict[str, Any]] = {}
+
+
 def _registered() -> dict[str, Corpus]:
     text = (files(__package__) / "registry.toml").read_text(encoding="utf-8")
     corpora = {}
     for name, facts in tomllib.loads(text).items():
         splits = tuple(facts.pop("splits", SPLITS))
+        RECIPES[name] = facts.pop("recipe", {})
         corpora[name] = Corpus(**{"name": name, "script": name, **facts}, splits=splits)
     return corpora
 
