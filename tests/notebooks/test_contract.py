@@ -27,7 +27,7 @@ from tests.tiny_backbones import save_backbone
 
 pytestmark = pytest.mark.slow
 
-SHORT = {"loss": "dl", "epochs": 4, "train_size": 96, "eval_size": 24, "reader_epochs": 0}
+SHORT = {"loss": "dl", "epochs": 4, "train_size": 160, "eval_size": 40, "reader_epochs": 0}
 
 
 def command(root: Path, out: Path, **parameters: object) -> list[str]:
