@@ -47,19 +47,6 @@ def test_a_loss_looks_the_same_under_each_of_its_names() -> None:
             assert figures.style(other) == figures.style(name), other
 
 
-def test_the_four_forms_of_dice_differ() -> None:
-    forms = ["dl", "dl linear", "dl example", "dl linear example"]
-    assert len({str(figures.style(form)) for form in forms}) == len(forms)
-
-
-def test_loss_curves_draw_the_given_values(axes) -> None:
-    p = np.linspace(0, 1, 5)
-    figures.loss_curves({"ce": p**2, "dl": 1 - p}, p, ylabel="derivative")
-    np.testing.assert_array_equal(axes.lines[0].get_xydata(), np.column_stack([p, p**2]))
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["ce", "dl"]
-    assert axes.get_ylabel() == "derivative"
-
-
 def test_lines_of_equal_f1_are_of_equal_f1(axes) -> None:
     figures.precision_recall({"ce": ([0.5, 1.0], [1.0, 0.0])})
     *equal, drawn = axes.lines
@@ -76,11 +63,6 @@ def test_training_curves_draw_mean_and_interval(axes) -> None:
     band = axes.collections[0].get_paths()[0].vertices[:, 1]
     # Student's t with one degree of freedom: 12.706 standard errors of 1 at the first step.
     assert band.max() == pytest.approx(2 + 12.7062, abs=1e-3)
-
-
-def test_training_curves_refuse_scores_of_another_length() -> None:
-    with pytest.raises(ValueError, match=r"ce: expected \[seeds, 3\] scores, got \(1, 2\)"):
-        figures.training_curves({"ce": [[1.0, 2.0]]}, [1, 2, 3])
 
 
 def test_a_forest_has_every_task_and_each_mean(axes, tmp_path) -> None:
@@ -108,21 +90,6 @@ def test_a_forest_has_every_task_and_each_mean(axes, tmp_path) -> None:
         assert at[name] == max(at[e.task] for e in found) + 1, "the mean is below its tasks"
 
 
-def test_means_of_losses_stand_in_their_stratum(axes) -> None:
-    one, two = searched.Estimate(1.0, 0.0, 2.0, 0.1), searched.Estimate(3.0, 2.0, 4.0, 0.1)
-    figures.by_stratum({"tags": {"dice": one, "wce": two}, "rare": {"dice": two}}, ax=axes)
-    dots = [line for line in axes.lines if line.get_marker() == "o"]
-    assert [(d.get_xdata()[0], round(float(d.get_ydata()[0]))) for d in dots] == [
-        (1, 0),
-        (3, 0),
-        (3, 1),
-    ]
-    assert [d.get_color() for d in dots] == [
-        figures.style(n)["color"] for n in ("dice", "wce", "dice")
-    ]
-    assert axes.get_legend_handles_labels()[1] == ["dice", "wce"]
-
-
 def test_finished_runs_stand_at_their_steps(axes, root) -> None:
     records = speed.read_corpora(root / "results" / "evidence_2")["mrpc"]
     figures.by_steps(records, ax=axes)
@@ -137,19 +104,6 @@ def test_finished_runs_stand_at_their_steps(axes, root) -> None:
     assert axes.get_xscale() == "log"
     assert axes.get_ylim()[0] >= 0
     assert axes.get_legend() is None
-
-
-def test_scores_show_every_seed_and_the_mean(axes) -> None:
-    figures.scores({"ce": [1.0, 2.0, 6.0], "dl": [4.0]})
-    assert axes.collections[0].get_offsets()[:, 0].tolist() == [1, 2, 6]
-    assert [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "D"] == [3, 4]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["ce", "dl"]
-
-
-def test_shares_add_up_and_name_the_ratio(axes) -> None:
-    figures.shares({"a": (3, 1)})
-    assert [bar.get_width() for bar in axes.patches] == [25, 75]
-    assert axes.texts[0].get_text() == "3.0 : 1"
 
 
 def test_differences_stand_in_the_row_of_their_task(axes) -> None:

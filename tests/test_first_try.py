@@ -15,13 +15,10 @@ import torch
 from dicebook import (
     BinaryDiceLoss,
     BinarySelfAdjustingDiceLoss,
-    BinaryTverskyLoss,
     CrossEntropyLoss,
     DiceLoss,
     SelfAdjustingDiceLoss,
-    TverskyLoss,
     WarmStart,
-    WeightedSum,
     make_loss,
 )
 from dicelab.corpora import embedded
@@ -88,15 +85,12 @@ def f1_after_training(loss, *, binary=False, seed=0):
 SHOWN = {
     "cross entropy": lambda: CrossEntropyLoss(),
     "dice": lambda: DiceLoss(),
-    "Tversky": lambda: TverskyLoss(),
     "self-adjusting": lambda: SelfAdjustingDiceLoss(alpha=0.1),
-    "with cross entropy": lambda: WeightedSum(CrossEntropyLoss(), DiceLoss()),
     "after cross entropy": lambda: WarmStart(CrossEntropyLoss(), DiceLoss(), start=5, end=15),
     "without the majority class": lambda: DiceLoss(classes=range(1, len(prepared()[1].labels))),
 }
 SHOWN_BINARY = {
     "dice": lambda: BinaryDiceLoss(),
-    "Tversky": lambda: BinaryTverskyLoss(),
     "self-adjusting": lambda: BinarySelfAdjustingDiceLoss(alpha=0.1),
 }
 

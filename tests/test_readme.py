@@ -93,18 +93,6 @@ def test_papermill_parameters_are_the_chapters(words: list[str]) -> None:
     assert set(parameters(words)) <= set(known)
 
 
-@pytest.mark.slow
-def test_papermill_line_runs(tmp_path: Path) -> None:
-    words = PAPERMILL[0]
-    known = papermill.inspect_notebook(ROOT / notebook(words))
-    given = {**parameters(words), "max_steps": 2, "output_dir": str(tmp_path / "run")}
-    short = {name: value for name, value in given.items() if name in known}
-    papermill.execute_notebook(
-        ROOT / notebook(words), tmp_path / "out.ipynb", short, cwd=ROOT, progress_bar=False
-    )
-    assert (tmp_path / "out.ipynb").exists()
-
-
 TRAINS = [pytest.param(f"docs/{page}.md", marks=pytest.mark.slow) for page in ("recipes", "tasks")]
 
 

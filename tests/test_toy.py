@@ -15,7 +15,6 @@ from dicelab.toy import (
     imbalanced_blobs,
     misspecified_blobs,
     optimal_logits,
-    train_each,
     train_from_starts,
     train_logistic,
 )
@@ -36,13 +35,6 @@ def test_blobs_hold_the_exact_number_of_positives(n, positive, seed, sep):
     assert torch.equal(x, again)
     other, _ = imbalanced_blobs(n, positive=positive, separation=sep, seed=seed + 1)
     assert not torch.equal(x, other)
-
-
-def test_blob_centres_are_the_stated_distance_apart():
-    x, y = imbalanced_blobs(200_000, positive=0.5, separation=2.5)
-    gap = x[y == 1].mean(0) - x[y == 0].mean(0)
-    assert float(gap.norm()) == pytest.approx(2.5, abs=0.02)
-    assert x[y == 1].std(0).tolist() == pytest.approx([1, 1], abs=0.02)
 
 
 def test_the_misspecified_toy_moves_some_negatives_and_nothing_else():
@@ -114,19 +106,6 @@ def test_batches_hold_distinct_examples_and_follow_the_seed():
     torch.testing.assert_close(whole.weight, train_logistic(spy, x, y, steps=5).weight)
 
 
-def test_batches_are_independent_of_the_blobs_of_the_same_seed():
-    x, y = imbalanced_blobs(1000, positive=0.1, seed=4)
-    positives = []
-
-    def spy(logits, targets):
-        positives.append(int(targets.sum()))
-        return cross_entropy(logits, targets)
-
-    train_logistic(spy, x, y, steps=50, batch_size=100, seed=4)
-    assert positives[0] < 30
-    assert np.mean(positives) == pytest.approx(10, abs=2)
-
-
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1))
 def test_f1_agrees_with_sklearn(pairs):
     said, gold = torch.tensor(pairs).T
@@ -183,17 +162,6 @@ def test_train_from_starts_gives_every_loss_the_same_data():
         "threshold",
         "predicted",
     }
-
-
-@pytest.mark.parametrize("training", [{}, {"batch_size": 50, "learning_rate": 0.1}])
-def test_train_each_trains_as_one_after_the_other(training):
-    sets = [misspecified_blobs(300, seed=seed) for seed in range(3)]
-    loss = make_loss("binary_dl")
-    fits = train_each(loss, sets, bias=-1.0, steps=60, **training)
-    for fit, (x, y) in zip(fits, sets, strict=True):
-        alone = train_logistic(loss, x, y, bias=-1.0, steps=60, **training)
-        torch.testing.assert_close(fit.predict(x), alone.predict(x), rtol=0, atol=1e-12)
-        assert fit.logits.shape == (0, 300)
 
 
 @pytest.mark.parametrize("size", [None, 32])

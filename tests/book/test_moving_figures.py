@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
@@ -65,20 +64,6 @@ def test_each_figure_stands_in_its_chapter() -> None:
     for chapter, text in PROSE.items():
         found = [figure[1] for figure in FIGURE.finditer(text)]
         assert found == ([PLACES[chapter]] if chapter in PLACES else []), chapter
-
-
-def test_links_into_the_playground_name_settings_that_it_has(page: Page) -> None:
-    defaults = page.evaluate("() => playground.DEFAULTS")
-    losses = page.evaluate("() => playground.LOSSES")
-    for chapter, text in PROSE.items():
-        links = re.findall(r'href="\.\./docs/playground\.html#([^"]*)"', text)
-        assert links, chapter
-        for link in links:
-            settings = dict(parse_qsl(link.replace("&amp;", "&"), strict_parsing=True))
-            assert settings.pop("loss") in losses
-            for name, value in settings.items():
-                kind = {bool: "true|false", str: "set|example"}.get(type(defaults[name]))
-                assert re.fullmatch(kind or r"-?\d+(\.\d+)?", value), (chapter, link)
 
 
 def test_the_toy_is_the_package_s(page: Page) -> None:
@@ -224,13 +209,6 @@ def test_moving_a_figure_changes_it(
         page.keyboard.press(key)
     expect(says).to_contain_text(after)
     assert pictures.inner_html() != drawn
-
-
-def test_a_click_on_the_map_shows_the_run(page: Page) -> None:
-    page.locator('[data-cell="0,3"]').click()
-    says = page.locator("[data-play=starts] .play-says")
-    expect(says).to_contain_text("α = 1, start 0.2, above −ln α = 0.00: after 120 steps the test")
-    expect(page.locator("#play-starts-row")).to_have_value("0")
 
 
 def test_without_scripts_a_picture_stands_there(browser: Browser, address: str) -> None:

@@ -89,35 +89,6 @@ def test_the_task_must_fit(tmp_path):
         load(tmp_path / "a.json", task="tagging")
 
 
-def test_chapters_read_the_forms_that_people_bring(tmp_path):
-    rows = [{"text": f"Ana Lee saw {i}", "label": [[0, 7, "PER"]]} for i in range(20)]
-    (tmp_path / "spans.json").write_text(json.dumps(rows))
-    (tmp_path / "spelt.tsv").write_text("".join(f"Ana\tB_PER\nw{i}\tO\n\n" for i in range(20)))
-    (tmp_path / "commented.conll").write_text(
-        "".join(f"# id {i}\tx=y\nAna _ _ B-PER\nw{i} _ _ O\n\n" for i in range(20))
-    )
-    tags = {"spans.json": ["B-PER", "I-PER", "O", "O"], "spelt.tsv": ["B-PER", "O"]}
-    for name in ("spans.json", "spelt.tsv", "commented.conll"):
-        corpus = load(tmp_path / name, task="tagging")
-        assert [len(split) for split in corpus.values()] == [14, 3, 3]
-        assert corpus["train"]["tags"][0] == tags.get(name, ["B-PER", "O"])
-    named = [{"text": f"déjà vu {i}", "label": i % 2} for i in range(20)]
-    (tmp_path / "records.json").write_text(json.dumps(named))
-    head = "text;label\n" + "".join(f"déjà vu {i};{i % 2}.0\n" for i in range(20))
-    (tmp_path / "latin.csv").write_bytes(head.encode("cp1252"))
-    for name in ("records.json", "latin.csv"):
-        corpus = load(tmp_path / name, task="sentences")
-        pairs = zip(corpus["train"]["sentence"], corpus["train"]["label"], strict=True)
-        assert all(int(text.split()[-1]) % 2 == label for text, label in pairs)
-        assert corpus["train"]["sentence"][0].startswith("déjà vu")
-    hot = [{"text": f"text {i}", "labels": [i % 2, 1]} for i in range(20)]
-    (tmp_path / "hot.jsonl").write_text("".join(json.dumps(row) + "\n" for row in hot))
-    assert set(load(tmp_path / "hot.jsonl", task="labels")["train"]["labels"][0]) <= {
-        "labels_1",
-        "labels_2",
-    }
-
-
 def test_one_file_is_split_by_the_seed(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text(conll(40))
@@ -237,28 +208,6 @@ def test_words_as_labels_of_pairs_and_of_sentences(tmp_path):
         CorpusError, match=r"expected to tell which column is the text.*In a chapter"
     ):
         load(tmp_path / "pairs.csv", task="sentences")
-
-
-def test_splits_in_a_column_and_columns_of_0_and_1(tmp_path):
-    rows = "".join(
-        f"some text {i},{i % 2},{int(i % 3 == 0)},{['train', 'train', 'dev', 'test'][i // 10]}\n"
-        for i in range(40)
-    )
-    (tmp_path / "hot.csv").write_text("comment,toxic,insult,split\n" + rows)
-    corpus = load(tmp_path / "hot.csv", task="labels")
-    assert [len(split) for split in corpus.values()] == [20, 10, 10]
-    assert corpus["train"]["labels"][:4] == [["insult"], ["toxic"], [], ["toxic", "insult"]]
-
-
-def test_a_folder_whose_test_has_no_labels(tmp_path):
-    for name, label in (("train", "spam"), ("dev", "ham")):
-        rows = "".join(f"{name} text {i}\t{label if i % 3 else 'other'}\n" for i in range(30))
-        (tmp_path / f"{name}.tsv").write_text("text\tlabel\n" + rows.replace(label, "spam"))
-    (tmp_path / "test.tsv").write_text("text\tlabel\n" + "some text\t-1\n" * 5)
-    said: list[str] = []
-    corpus = load(tmp_path, task="sentences", say=said.append)
-    assert [len(corpus[split]) for split in ("train", "validation", "test")] == [25, 30, 5]
-    assert any("Every row of test is labelled '-1'" in line for line in said)
 
 
 def test_a_task_that_a_file_is_not_for(tmp_path):

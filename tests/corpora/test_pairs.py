@@ -106,37 +106,22 @@ def test_a_table_without_header_has_its_columns_in_order(tmp_path):
     ("name", "text", "message"),
     [
         ("x.tsv", "", "x.tsv: expected rows of text and label, got an empty file"),
-        ("x.tsv", "\n\n", "got an empty file"),
         (
             "x.tsv",
             "sentence1\tsentence2\tlabel\n",
             "x.tsv:1: expected pairs of sentences, got none",
         ),
-        (
-            "x.tsv",
-            "sentence1\tsentence2\tlabel\n\n",
-            "x.tsv:1: expected pairs of sentences, got none",
-        ),
         ("x.tsv", "a\tb\n", r"x.tsv:1: expected a header with sentence1 \(or .*; got a, b"),
-        ("x.tsv", "sentence1\tsecond\tlabel\n", r"x.tsv:1: expected a header with"),
         ("x.tsv", "sentence1\tquestion1\tlabel\n", "expected one column for sentence1, got two"),
         ("x.tsv", "a\tb\t1\nc\td\n", "x.tsv:2: expected 3 columns, as in line 1, got 2"),
         ("x.tsv", "a\tb\t1\nc\td\t-1\n", "x.tsv:2: expected as label 0 or 1, got '-1'"),
-        ("x.tsv", "a\tb\t²\n", "x.tsv:1: expected as label 0 or 1"),
         ("x.tsv", "a\t \t1\n", "x.tsv:1: expected two sentences, got an empty one"),
         ("x.csv", 'a,"b,1\n', "x.csv:1: expected quoted fields, got: unexpected end of data"),
         ("x.jsonl", "{\n", "x.jsonl:1: expected a JSON object, got"),
-        ("x.jsonl", "\n[1]\n", r"x.jsonl: expected a JSON list of objects .*, got \[1\]"),
-        ("x.jsonl", '{"sentence1": "a"}\n', r"expected a header with .* got sentence1"),
         (
             "x.jsonl",
             '{"sentence1": 1, "sentence2": "b", "label": 1}\n',
             "x.jsonl:1: expected text in column 'sentence1', got 1",
-        ),
-        (
-            "x.jsonl",
-            '{"sentence1": "a", "sentence2": "b", "label": true}\n',
-            "x.jsonl:1: expected as label 0 or 1, got True",
         ),
         (
             "x.jsonl",

@@ -197,8 +197,6 @@ def test_writing_another_form_is_refused(tmp_path):
         (3, "expected an object, got 3"),
         ([], "expected at least one question"),
         ({}, "data: Field required, got {}"),
-        ({"data": []}, "expected at least one question"),
-        ({"data": [3]}, r"data\[0\]: expected an object, got 3"),
         ({"data": [{"paragraphs": [{"qas": []}]}]}, r"paragraphs\[0\].context: Field required"),
         (corpus(question(), question()), "expected each id once, got 'q1' twice"),
         (
@@ -209,14 +207,8 @@ def test_writing_another_form_is_refused(tmp_path):
             corpus(question(answers=[{"text": "Oslo", "answer_start": "x5"}])),
             r"qas\[0\].answers\[0\].answer_start: expected a valid integer, got 'x5'",
         ),
-        (
-            corpus(question(answers=[{"text": "Oslo", "answer_start": True}])),
-            "answer_start: expected a valid integer, got True",
-        ),
         (corpus(question(is_impossible=True)), "expected no answer where is_impossible is true"),
         (corpus(question(answers=[], is_impossible=False)), "else at least one, got"),
-        (corpus(question(is_impossible=None)), "is_impossible: expected a valid boolean, got None"),
-        (corpus(question(), all_answers="yes"), "all_answers: expected a valid boolean, got 'yes'"),
     ],
 )
 def test_wrong_structure_is_reported_with_its_place(tmp_path, value, message):
@@ -232,12 +224,6 @@ def test_wrong_structure_is_reported_with_its_place(tmp_path, value, message):
         (b"", "Invalid JSON: EOF while parsing a value at line 1"),
         (b'{"data": [\n{"title" 1}]}', "Invalid JSON: expected `:` at line 2 column 10"),
         (b'{"data":\n\xff', r"corpus.json:2: expected utf-8 text, got byte 0xff"),
-        (b"[" * 100_000, "Invalid JSON: recursion limit exceeded"),
-        (b'{"data": ' + b"9" * 5000 + b"}", "Invalid JSON: number out of range"),
-        (
-            b'{"data": [{"title": "\\ud800", "paragraphs": []}]}',
-            "Invalid JSON: unexpected end of hex escape",
-        ),
     ],
 )
 def test_what_is_no_json_is_reported_with_its_line(tmp_path, content, message):

@@ -14,10 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mutated_files import written
 
-from data_scripts.treebanks import read_treebank
-from dicelab.corpora import CorpusError, load, read_conll, read_conllu, read_pairs, read_squad
+from dicelab.corpora import CorpusError, load, read_conll, read_pairs, read_squad
 from dicelab.corpora.squad import SHIFTED, align
-from dicelab.corpora.trees import read_trees
 
 #: Spaces and separators that are part of a word in some corpus: no-break, thin and ideographic
 #: space, line and paragraph separator, next line, form feed; a joiner; a soft hyphen.
@@ -44,32 +42,6 @@ def test_columns(tmp_path, rows, end, mark):
     data = read_conll(path)
     assert list(data["tokens"]) == rows
     assert Counter(tag for tags in data["tags"] for tag in tags)["B-ONCE"] == 1
-
-
-@given(rows=sentences, end=ends, mark=marks)
-@written(60)
-def test_conllu(tmp_path, rows, end, mark):
-    text = "\n\n".join(
-        "\n".join(f"{i}\t{word}\t_\tX{'	_' * 6}" for i, word in enumerate(row, 1))
-        for row in rows
-    )
-    assert list(read_conllu(save(tmp_path / "a.conllu", text, end, mark))["tokens"]) == rows
-
-
-@given(rows=sentences, end=ends, mark=marks)
-@written(60)
-def test_trees(tmp_path, rows, end, mark):
-    trees = ["(2 " + " ".join(f"(1 {word})" for word in row) + ")" for row in rows]
-    data = read_trees(save(tmp_path / "a.txt", "\n".join(trees), end, mark))
-    assert data["sentence"] == [" ".join(row) for row in rows]
-
-
-@given(rows=sentences, end=ends, mark=marks)
-@written(60)
-def test_treebanks(tmp_path, rows, end, mark):
-    trees = ["( (S " + "\n ".join(f"(NN {word})" for word in row) + ") )" for row in rows]
-    path = save(tmp_path / "a.mrg", "\n".join(trees), end, mark)
-    assert list(read_treebank([path], unescape=False)["tokens"]) == rows
 
 
 @given(rows=st.lists(words.filter(str.strip), min_size=1, max_size=5), end=ends, mark=marks)

@@ -5,21 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data_scripts.augment_pairs import PRINTED, Augmenter, Target, build, main, targets
 from data_scripts.mentions import (
-    Mention,
-    faker_entities,
-    ordinary_words,
     read_entities,
     rule_mentions,
-    spacy_mentions,
 )
 from dicelab.corpora import CorpusError, load
 from dicelab.corpora.forms import to_dataset
@@ -80,24 +75,6 @@ def test_the_sizes_for_qqp_are_the_papers_where_the_paper_agrees_with_itself():
     assert round(100 * 134_378 / PRINTED["plus_negative"][0]) == 29
 
 
-@given(positive=st.integers(1, 10**6), negative=st.integers(1, 10**6))
-@example(positive=2753, negative=1323)
-def test_the_sizes_of_any_corpus(positive, negative):
-    sizes = targets(positive, negative)
-    removed = "minus_negative" if positive <= negative else "minus_positive"
-    size = 2 * max(positive, negative)
-    assert list(sizes) == ["original", "plus_positive", "plus_negative", removed, "plus_both"]
-    assert sizes["original"] == (positive, negative)
-    for name in ("plus_positive", "plus_negative", "plus_both"):
-        assert sum(sizes[name]) == size
-    assert sizes["plus_positive"].negative == negative
-    assert sizes["plus_negative"].positive == positive
-    assert sizes[removed] == (min(positive, negative),) * 2
-    both = sizes["plus_both"]
-    assert abs(both.positive / size - positive / (positive + negative)) <= 1 / size
-    assert both.positive >= positive or both.positive >= positive - 1
-
-
 @pytest.mark.parametrize(
     ("sentence", "expected"),
     [
@@ -120,20 +97,6 @@ def test_rule_mentions(sentence, expected):
             ("May", "MONTH"),
         ]
     assert sorted(mentions(sentence)) == sorted(expected)
-
-
-@given(sentence=st.text("abAB09 .,-'é\"I", max_size=40) | st.text(max_size=40))
-@settings(max_examples=300, deadline=None)
-def test_mentions_stand_in_order_and_do_not_overlap(sentence):
-    found = FIND(sentence)
-    places = [place for mention in found for place in mention[:2]]
-    assert places == sorted(places)
-    assert all(mention.start < mention.end for mention in found)
-    assert all(first.end <= second.start for first, second in pairwise(found))
-
-
-def test_ordinary_words_are_those_more_often_in_lower_case():
-    assert ordinary_words(["The cat saw the Cat", "India India india"]) == {"the", "cat", "saw"}
 
 
 def test_equal_mentions_get_equal_entities_and_parts_follow_the_whole():
@@ -166,20 +129,6 @@ def test_replacing_keeps_which_mentions_are_equal(data):
     assert all(before != after for before, after in zip(old, made, strict=True))
 
 
-def test_a_pair_without_mentions_has_no_variant():
-    assert Augmenter(FIND, ENTITIES, 0).variant(("nothing here", "nor here")) is None
-
-
-def test_a_type_without_entities_stays_but_its_numbers_change():
-    def find(sentence: str) -> list[Mention]:
-        return [Mention(0, 5, "EVENT"), Mention(6, 10, "DATE")]
-
-    first, _ = Augmenter(find, ENTITIES, 0).variant(("Expo! 1999 x", "Expo! 1999 y"))
-    assert first.startswith("Expo! ")
-    assert first[6:10] != "1999"
-    assert first[6:10].isdigit()
-
-
 @given(
     positive=st.integers(0, 14),
     negative=st.integers(0, 14),
@@ -210,15 +159,6 @@ def test_too_few_mentions_is_an_error():
         build(dataset(rows), Target(2, 0), Augmenter(FIND, ENTITIES, 0))
     with pytest.raises(CorpusError, match="expected 1 new pairs, got 0: 0 of 0 templates"):
         build(dataset(rows), Target(1, 1), Augmenter(FIND, ENTITIES, 0))
-
-
-def test_every_new_pair_is_unlike_all_others():
-    rows = [{"sentence1": "Ann left", "sentence2": "Ann went away", "label": 1}]
-    names = {"NAME": ENTITIES["NAME"]}  # four of them, so there are four new pairs
-    built = build(dataset(rows), Target(5, 0), Augmenter(FIND, names, 0))
-    assert sorted(built["sentence1"]) == [f"{n} left" for n in ("Ann", *names["NAME"])]
-    with pytest.raises(CorpusError, match="expected 5 new pairs, got 4: 1 of 1 templates"):
-        build(dataset(rows), Target(6, 0), Augmenter(FIND, names, 0))
 
 
 def test_the_command_writes_corpora_that_load(tmp_path, capsys):
@@ -262,19 +202,6 @@ def test_sizes_of_ones_own_and_the_validation_set(tmp_path):
     assert train.to_list()[:12] == pairs(3, 3) * 2
 
 
-@pytest.mark.parametrize("size", ["tiny", "tiny=1", "tiny=1,x"])
-def test_a_wrong_size_is_refused(size, capsys):
-    with pytest.raises(SystemExit):
-        main(["--corpus", "cars", "--set", size])
-    assert f"expected NAME=POSITIVE,NEGATIVE, got '{size}'" in capsys.readouterr().err
-
-
-def test_errors_are_one_sentence(tmp_path, capsys):
-    assert main(["--corpus", "nothing", "--out", str(tmp_path)]) == 1
-    assert capsys.readouterr().err.startswith("augment_pairs: unknown corpus 'nothing'")
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_list_of_entities(tmp_path):
     path = tmp_path / "dbpedia.tsv"
     path.write_text("\ufeffGPE\tOslo\r\nGPE\tNew York\r\n\r\nORG\tAcme\r\n", encoding="utf-8")
@@ -289,40 +216,10 @@ def test_a_list_of_entities(tmp_path):
             read_entities(path)
 
 
-def test_faker_makes_the_same_entities_from_the_same_seed():
-    first = faker_entities(1)
-    assert first == faker_entities(1)
-    assert first["PERSON"] != faker_entities(2)["PERSON"]
-    assert min(len(names) for names in first.values()) == 7  # the days of the week
-
-
 def fake_spacy(monkeypatch, load_pipeline) -> None:
     # The datasets library looks at spacy.Language where spaCy is loaded.
     module = SimpleNamespace(load=load_pipeline, Language=type("Language", (), {}))
     monkeypatch.setitem(sys.modules, "spacy", module)
-
-
-def test_spacy_is_asked_where_it_is_installed(monkeypatch, tmp_path):
-    def nlp(sentence: str):
-        at = sentence.find("Acme")
-        ents = [SimpleNamespace(start_char=at, end_char=at + 4, label_="ORG")] if at >= 0 else []
-        return SimpleNamespace(ents=ents)
-
-    fake_spacy(monkeypatch, lambda model, exclude: nlp)
-    assert spacy_mentions("en_core_web_sm")("At Acme") == [Mention(3, 7, "ORG")]
-    save(tmp_path / "cars", 4, 2)
-    assert main(["--corpus", "cars", "--out", str(tmp_path), "--set", "more=6,2"]) == 0
-    card = json.loads((tmp_path / "cars_more/card.json").read_text(encoding="utf-8"))
-    assert card["mentions"] == "spaCy en_core_web_sm"
-    new = load(tmp_path / "cars_more", task="pairs")["train"].to_list()[6:]
-    assert all("Acme" not in row["sentence1"] for row in new)
-    assert all(" sold 1" in row["sentence1"] for row in new)  # spaCy found no number
-
-
-def test_without_spacy_asking_for_it_is_an_error(monkeypatch):
-    monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(CorpusError, match="expected spaCy with the pipeline 'en_core_web_sm'"):
-        spacy_mentions("en_core_web_sm")
 
 
 def test_without_the_pipeline_auto_takes_the_rule(monkeypatch, tmp_path, capsys):

@@ -14,12 +14,9 @@ import pytest
 
 from data_scripts.__main__ import recipes
 from data_scripts.augment_pairs import PRINTED
-from data_scripts.corpus import Recipe, count, main, table, write
-from data_scripts.ctb6 import SPLITS as CTB6
-from data_scripts.licensed import numbers
+from data_scripts.corpus import Recipe, count, main
 from data_scripts.ontonotes4_zh import split_of
 from dicelab.corpora import CORPORA, CorpusError, load, read_file, to_dataset, validate
-from dicelab.corpora.squad import read_squad
 
 ROOT = Path(__file__).resolve().parents[2]
 FREE = {
@@ -63,17 +60,6 @@ def test_crossner_is_one_script_for_five_domains(real_corpus, domain, tmp_path, 
     )
 
 
-@pytest.mark.parametrize("name", FREE)
-def test_hashes_and_addresses_are_those_of_the_files_at_hand(real_corpus, name):
-    source = (real_corpus(FREE[name]) / "SOURCE.tsv").read_text(encoding="utf-8")
-    known = {line.split("\t")[0]: line.split("\t")[2:] for line in source.splitlines()}
-    for file in import_module(f"data_scripts.{name}").RECIPE.files:
-        sha256, origin = known[file.name]
-        assert sha256 == f"sha256:{file.sha256}"
-        repository, commit = origin.removeprefix("rebuilt from ").split(":")[0].split("@")
-        assert file.url.startswith(f"https://raw.githubusercontent.com/{repository}/{commit}/")
-
-
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=pytest.mark.slow if n == "ud_en_ewt" else ()) for n in FREE],
@@ -105,12 +91,6 @@ def test_a_mirror_with_another_file_ends_in_one_sentence(tmp_path, capsys):
     assert "does not have the expected sha256 7318" in message
     assert "Traceback" not in message
     assert files_in(out) == []
-
-
-def test_no_network_and_no_mirror(tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("DICEBOOK_MIRROR", str(tmp_path / "empty"))
-    assert run("wnut17", tmp_path / "out", "--quiet") == 1
-    assert "wnut17train.conll: not found; no file" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -181,13 +161,6 @@ def test_chinese_treebank_files(source, tmp_path, name, files):
     assert tokens(out, name) == expected
 
 
-def test_ctb6_splits_do_not_overlap():
-    assert not CTB6["train"] & CTB6["validation"]
-    assert not CTB6["train"] & CTB6["test"]
-    assert not CTB6["validation"] & CTB6["test"]
-    assert numbers("1-3, 7") == {1, 2, 3, 7}
-
-
 def test_ontonotes5_leaves_the_new_testament_out(source, tmp_path):
     for folder_name in ("train", "development", "test"):
         for genre in ("nw", "pt"):
@@ -254,37 +227,6 @@ def test_a_licensed_corpus_says_what_to_put_where(name, tmp_path, capsys):
     assert "--help says more" in capsys.readouterr().err
 
 
-def test_counts_of_each_form():
-    entities = {"tokens": [["a", "b"], ["c"]], "tags": [["B-X", "I-X"], ["B-X"]]}
-    assert count(to_dataset(entities, task="tagging"), task="tagging") == {
-        "sentences": 2,
-        "tokens": 3,
-        "entities": 2,
-    }
-    parts = {"tokens": [["a"]], "tags": [["NN"]]}
-    assert "entities" not in count(to_dataset(parts, task="tagging"), task="tagging")
-    pairs = {"sentence1": ["a", "b"], "sentence2": ["a", "b"], "label": [1, 0]}
-    assert count(to_dataset(pairs, task="pairs"), task="pairs") == {"pairs": 2, "positive": 1}
-    stars = {"sentence": ["a", "b", "c"], "label": [4, 0, 4]}
-    assert count(to_dataset(stars, task="sentences"), task="sentences") == {
-        "sentences": 3,
-        "label 0": 1,
-        "label 4": 2,
-    }
-
-
-def test_the_table_marks_what_differs():
-    shown = table({"train": {"n": 2}, "test": {"n": 3}}, {"all": {"n": 5}, "train": {"n": "2k"}})
-    assert "differs" not in shown
-    assert [line.split() for line in shown.split("\n")[1:]] == [
-        ["train", "n", "2", "2k"],
-        ["test", "n", "3", "-"],
-        ["all", "n", "5", "5"],
-    ]
-    assert table({"train": {"n": 2}}, {"train": {"n": 3}}).endswith("differs")
-    assert table({}, {"test": {"n": 3}}).endswith("differs")  # a split that did not come
-
-
 @pytest.mark.parametrize(("sentences", "status"), [(2, 0), (3, 1), ("about 3", 0)])
 def test_published_totals_are_checked(tmp_path, sentences, status):
     one = to_dataset({"tokens": [["a"]], "tags": [["NN"]]}, task="tagging")
@@ -297,30 +239,6 @@ def test_published_totals_are_checked(tmp_path, sentences, status):
     (tmp_path / "wsj" / "raw" / "a").mkdir(parents=True)
     assert main(recipe, ["--out", str(tmp_path)]) == status
     assert (tmp_path / "wsj" / "card.json").exists() == (status == 0)
-
-
-def test_reading_is_written_as_squad_json_and_reads_back(tmp_path):
-    answers = [{"text": ["a", "b"], "answer_start": [0, 2]}, {"text": [], "answer_start": []}]
-    data = to_dataset(
-        {
-            "id": ["1", "2"],
-            "title": ["t", "t"],
-            "context": ["a b", "a b"],
-            "question": ["?", "??"],
-            "answers": answers,
-        },
-        task="reading",
-    )
-    path = write(data, tmp_path / "train", task="reading")
-    assert path.name == "train.json"
-    assert read_squad(path).to_list() == data.to_list()
-
-
-def test_two_files_of_one_number(source, tmp_path, capsys):
-    source("a/wsj_0001.mrg", "( (NN a) )")
-    folder = source("b/wsj_0001.mrg", "( (NN a) )")
-    assert run("wsj", tmp_path, "--source", str(folder)) == 1
-    assert "expected one file with the number 1" in capsys.readouterr().err
 
 
 def test_an_error_of_the_reader_is_reported_with_file_and_line(source, tmp_path, capsys):

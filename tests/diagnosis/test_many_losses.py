@@ -1,4 +1,4 @@
-"""Two dozen faulty losses, two dozen sound ones: what `diagnose` says of each."""
+"""Faulty losses and sound ones: what `diagnose` says of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from dicebook import DiceLoss, diagnose, make_loss
+from dicebook import DiceLoss, diagnose
 from dicebook.diagnosis.report import NOTE, OK, PROBLEM
 
 Loss = Callable[..., Tensor]
@@ -48,29 +48,17 @@ def dice(p: Tensor, t: Tensor, smooth: float = 1.0, power: int = 1) -> Tensor:
 # Faulty: what is wrong stands in the name.
 
 
-def numerator_per_example(x: Tensor, y: Tensor, smooth: float) -> Tensor:
+def numerator_per_example(x: Tensor, y: Tensor) -> Tensor:
     p, t = shares(x, y)
-    return (1 - (2 * p * t + smooth) / ((p + t).sum(0) + smooth)).mean(0).sum()
+    return (1 - (2 * p * t + 1e-6) / ((p + t).sum(0) + 1e-6)).mean(0).sum()
 
 
 def softmax_then_cross_entropy(x: Tensor, y: Tensor) -> Tensor:
     return F.cross_entropy(x.softmax(-1), y)
 
 
-def softmax_then_focal(x: Tensor, y: Tensor) -> Tensor:
-    return make_loss("fl")(x.softmax(-1), y)
-
-
-def softmax_then_weighted(x: Tensor, y: Tensor) -> Tensor:
-    return F.cross_entropy(x.softmax(-1), y, weight=torch.arange(1.0, 6))
-
-
 def sigmoid_then_bce_with_logits(x: Tensor, y: Tensor) -> Tensor:
     return F.binary_cross_entropy_with_logits(x.sigmoid(), y)
-
-
-def log_of_p_plus(x: Tensor, y: Tensor, epsilon: float) -> Tensor:
-    return -of_gold((x.softmax(-1) + epsilon).log(), y).mean()
 
 
 def log_of_softmax(x: Tensor, y: Tensor) -> Tensor:
@@ -79,11 +67,6 @@ def log_of_softmax(x: Tensor, y: Tensor) -> Tensor:
 
 def focal_of_the_mean(x: Tensor, y: Tensor) -> Tensor:
     mean = F.cross_entropy(x, y)
-    return (1 - (-mean).exp()) ** 2 * mean
-
-
-def focal_of_the_weighted_mean(x: Tensor, y: Tensor) -> Tensor:
-    mean = F.cross_entropy(x, y, weight=torch.arange(1.0, 6))
     return (1 - (-mean).exp()) ** 2 * mean
 
 
@@ -97,17 +80,8 @@ def sigmoid_for_softmax(x: Tensor, y: Tensor) -> Tensor:
     return dice(x[kept].sigmoid(), shares(x, y)[1])
 
 
-def softmax_over_the_batch(x: Tensor, y: Tensor) -> Tensor:
-    kept = y != -100
-    return dice(x[kept].softmax(0), shares(x, y)[1])
-
-
 def coefficient_for_loss(x: Tensor, y: Tensor) -> Tensor:
     return 1 - dice(*shares(x, y))
-
-
-def another_class_as_gold(x: Tensor, y: Tensor) -> Tensor:
-    return F.cross_entropy(x, torch.where(y < 0, y, (y + 1) % x.shape[-1]))
 
 
 def argmax_for_p(x: Tensor, y: Tensor) -> Tensor:
@@ -120,11 +94,6 @@ def counts_in_the_input_s_precision(x: Tensor, y: Tensor) -> Tensor:
     p = p.to(x.dtype)  # under autocast the softmax has come in float32
     above, below = torch.einsum("nc,nc->c", p, t), torch.einsum("nc,nc->c", p + t, t * 0 + 1)
     return (1 - (2 * above + 1) / (below + 1)).mean()
-
-
-def power_of_one_minus_p(x: Tensor, y: Tensor, alpha: float) -> Tensor:
-    p = x.sigmoid()
-    return dice((1 - p) ** alpha * p, y)
 
 
 def column_against_row(x: Tensor, y: Tensor) -> Tensor:
@@ -162,41 +131,23 @@ def softmax_over_tokens(x: Tensor, y: Tensor) -> Tensor:
     return 1 - ((2 * (p * t).sum(dims) + 1) / (p.sum(dims) + t.sum(dims) + 1)).mean()
 
 
-def example_without_smoothing(x: Tensor, y: Tensor) -> Tensor:
-    p = x.sigmoid()
-    return (1 - 2 * p * y / (p + y)).mean()
-
-
 MULTI, BINARY, PADDED = tokens(), decisions(), decisions()
 PADDED[1][:3] = -100
 FAULTY: list[tuple[Loss, tuple[Tensor, Tensor], str]] = [
-    (partial(numerator_per_example, smooth=1e-6), MULTI, "batch size"),
-    (partial(numerator_per_example, smooth=1.0), MULTI, "range"),
+    (numerator_per_example, MULTI, "batch size"),
     (softmax_then_cross_entropy, MULTI, "softmax twice"),
-    (softmax_then_focal, MULTI, "softmax twice"),
-    (softmax_then_weighted, MULTI, "softmax twice"),
     (sigmoid_then_bce_with_logits, BINARY, "softmax twice"),
-    (partial(log_of_p_plus, epsilon=1e-4), MULTI, "clamp"),
-    (partial(log_of_p_plus, epsilon=1e-7), MULTI, "clamp"),
     (log_of_softmax, MULTI, "saturation"),
     (focal_of_the_mean, MULTI, "focus"),
-    (focal_of_the_weighted_mean, MULTI, "focus"),
     (focal_with_p_for_1_minus_p, MULTI, "sign"),
     (sigmoid_for_softmax, MULTI, "shift"),
-    (softmax_over_the_batch, MULTI, "shift"),
     (coefficient_for_loss, MULTI, "range"),
-    (another_class_as_gold, MULTI, "range"),
     (argmax_for_p, MULTI, "gradient"),
     (counts_in_the_input_s_precision, MULTI, "half precision"),
-    (partial(power_of_one_minus_p, alpha=0.01), BINARY, "saturation"),
-    (partial(power_of_one_minus_p, alpha=0.5), BINARY, "saturation"),
-    (partial(power_of_one_minus_p, alpha=1.0), BINARY, "sign"),
     (column_against_row, BINARY, "memory"),
     (mask_n_by_n, BINARY, "mask"),
     (minus_100_as_a_target, PADDED, "ignored labels"),
     (mining_that_keeps_none, BINARY, "reach"),
-    (mining_one_place_off, BINARY, "mining"),
-    (example_without_smoothing, BINARY, "reach"),
     (softmax_over_tokens, MULTI, "shape"),
 ]
 
@@ -231,15 +182,6 @@ def summed(x: Tensor, y: Tensor) -> Tensor:
     return F.cross_entropy(x, y, reduction="sum")
 
 
-def prior_cross_entropy(x: Tensor, y: Tensor) -> Tensor:
-    return F.cross_entropy(x + torch.tensor([0.8, 0.05, 0.05, 0.05, 0.05]).log(), y)
-
-
-def polynomial(x: Tensor, y: Tensor) -> Tensor:
-    each = F.cross_entropy(x, y, reduction="none")
-    return (each + 1 - (-each).exp())[y != -100].mean()
-
-
 def focal(x: Tensor, y: Tensor) -> Tensor:
     each = F.cross_entropy(x, y, reduction="none")
     return (((1 - (-each).exp()) ** 2) * each)[y != -100].mean()
@@ -254,35 +196,15 @@ def hardest_quarter(x: Tensor, y: Tensor) -> Tensor:
     return each.topk(max(1, len(each) // 4)).values.mean()
 
 
-def absolute_error(x: Tensor, y: Tensor) -> Tensor:
-    return 1 - of_gold(x.softmax(-1), y).mean()
-
-
 def squared_error(x: Tensor, y: Tensor) -> Tensor:
     p, t = shares(x, y)
     return ((p - t) ** 2).sum(-1).mean()
-
-
-def set_dice(x: Tensor, y: Tensor, power: int) -> Tensor:
-    return dice(*shares(x, y), power=power)
 
 
 def jaccard(x: Tensor, y: Tensor) -> Tensor:
     p, t = shares(x, y)
     both = (p * t).sum(0)
     return (1 - (both + 1) / ((p + t).sum(0) - both + 1)).mean()
-
-
-def log_cosh_dice(x: Tensor, y: Tensor) -> Tensor:
-    return set_dice(x, y, 2).cosh().log()
-
-
-def both(x: Tensor, y: Tensor) -> Tensor:
-    return F.cross_entropy(x, y) + set_dice(x, y, 2)
-
-
-def with_temperature(x: Tensor, y: Tensor) -> Tensor:
-    return F.cross_entropy(x / 2, y)
 
 
 def balanced(x: Tensor, y: Tensor) -> Tensor:
@@ -295,29 +217,13 @@ def binary_dice(x: Tensor, y: Tensor) -> Tensor:
 
 
 SOUND: list[tuple[Loss, tuple[Tensor, Tensor]]] = [
-    *((F.cross_entropy, tokens(classes)) for classes in (2, 5, 128, 300, 3000)),
-    *((make_loss(kind), tokens(300)) for kind in ("ce", "dl")),
+    *((F.cross_entropy, tokens(classes)) for classes in (2, 300, 3000)),
     (nn.CrossEntropyLoss(), tokens(17, rows=1000)),
-    (label_smoothing, MULTI),
-    (weighted, MULTI),
-    (summed, MULTI),
-    (prior_cross_entropy, MULTI),
-    (polynomial, MULTI),
-    (focal, MULTI),
-    (hinge, MULTI),
-    (hardest_quarter, MULTI),
-    (absolute_error, MULTI),
-    (squared_error, MULTI),
-    (partial(set_dice, power=1), MULTI),
-    (partial(set_dice, power=2), MULTI),
-    (jaccard, MULTI),
-    (log_cosh_dice, MULTI),
-    (both, MULTI),
-    (with_temperature, MULTI),
+    *((loss, MULTI) for loss in (label_smoothing, weighted, summed, focal, hinge)),
+    *((loss, MULTI) for loss in (hardest_quarter, squared_error, jaccard)),
     (balanced, BINARY),
     (binary_dice, BINARY),
     (nn.BCEWithLogitsLoss(), (BINARY[0], BINARY[1].long())),
-    (F.binary_cross_entropy_with_logits, BINARY),
 ]
 
 
@@ -373,7 +279,7 @@ def test_noise_is_called_no_other_fault() -> None:
     assert report["shift"].verdict == NOTE
 
 
-@pytest.mark.parametrize(("rows", "classes"), [(64, 128), (256, 128), (100, 150)])
+@pytest.mark.parametrize(("rows", "classes"), [(64, 128), (100, 150)])
 def test_as_many_classes_as_rows_in_a_half_are_no_fault_of_torch_s(rows: int, classes: int) -> None:
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(rows, classes, generator=generator)
@@ -381,7 +287,7 @@ def test_as_many_classes_as_rows_in_a_half_are_no_fault_of_torch_s(rows: int, cl
     assert not [f for f in diagnose(F.cross_entropy, x, y).findings if f.verdict == PROBLEM]
 
 
-@pytest.mark.parametrize("gamma", [-0.25, -0.5, -1.0, -2.0])
+@pytest.mark.parametrize("gamma", [-0.25, -2.0])
 @pytest.mark.parametrize("stable", [False, True])
 def test_a_focal_loss_with_a_negative_exponent_is_a_problem(gamma: float, stable: bool) -> None:
     def focal(logits: Tensor, targets: Tensor, exponent: float = gamma) -> Tensor:

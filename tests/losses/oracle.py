@@ -35,18 +35,6 @@ def equation_1(
     return total / len(labels)
 
 
-def focal(
-    logits: Rows, labels: Sequence[int], gamma: float, weights: Sequence[float] | None = None
-) -> float:
-    """Table 2's FL, with the y_ij that is missing there."""
-    total = 0.0
-    for row, label in zip(logits, labels, strict=True):
-        p = softmax(row)[label]
-        a = 1.0 if weights is None else weights[label]
-        total -= a * (1 - p) ** gamma * math.log(p)
-    return total / len(labels)
-
-
 def equation_7(p: Sequence[float], y: Sequence[float], gamma: float) -> float:
     """Squared dice, example level."""
     terms = [1 - (2 * a * b + gamma) / (a**2 + b**2 + gamma) for a, b in zip(p, y, strict=True)]
@@ -91,10 +79,3 @@ def equation_10(
 def decay(p: Sequence[float], alpha: float) -> list[float]:
     """(1 - p)^alpha p, to put in place of p: Equation 12 from 6, its set level from 8."""
     return [(1 - a) ** alpha * a for a in p]
-
-
-def hard_f1(predicted: Sequence[int], gold: Sequence[int]) -> float:
-    """Equation 4 by counting."""
-    tp = sum(a == 1 and b == 1 for a, b in zip(predicted, gold, strict=True))
-    errors = sum(a != b for a, b in zip(predicted, gold, strict=True))
-    return 2 * tp / (2 * tp + errors)

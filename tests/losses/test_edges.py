@@ -147,14 +147,6 @@ def test_a_binary_target_out_of_range_is_named(name: str, label: float) -> None:
         make(name)(x, target)
 
 
-@pytest.mark.parametrize("name", ["fl", "dsc"])
-def test_float_class_indices_are_refused(name: str) -> None:
-    x, y = batch(name)
-    error = TypeError if name == "fl" else ValueError
-    with pytest.raises(error, match=r"class indices|integer dtype"):
-        make(name)(x, y.float())
-
-
 def test_soft_targets_are_refused_where_they_have_no_meaning() -> None:
     x, _ = batch("fl")
     soft = torch.rand(2, 6, 3).softmax(-1)
@@ -299,16 +291,6 @@ def test_counts_pass_the_limit_of_float32_increments() -> None:
     assert stats.overlap[0].item() == pytest.approx(n / 3, rel=1e-6)
 
 
-def test_absent_classes_are_kept_or_skipped() -> None:
-    x, y = batch("dl")
-    y = y.clamp(max=1)
-    every = L.dice(x, y, absent="keep", reduction="none")
-    assert L.dice(x, y, absent="keep").item() == pytest.approx(every.mean().item())
-    skipped = L.dice(x, y, absent="skip")
-    assert skipped.item() == pytest.approx(every[:2].mean().item())
-    assert L.dice(x, y, classes=[2], absent="skip").item() == 0
-
-
 def test_an_absent_class_is_skipped_by_default_unless_classes_are_chosen() -> None:
     x, y = batch("dl")
     y = y.clamp(max=1)
@@ -323,18 +305,6 @@ def test_an_absent_class_is_skipped_by_default_unless_classes_are_chosen() -> No
             torch.testing.assert_close(module.loss_of(module.statistics(x, y)), expected)
     nothing = L.binary_dice(x[..., 0], torch.zeros(2, 6))
     assert nothing.item() > 0  # the positive class of a binary loss always counts
-
-
-def test_classes_and_weights_choose_what_is_averaged() -> None:
-    x, y = batch("dl")
-    for level in LEVELS:
-        every = [L.dice(x, y, classes=[c], level=level) for c in range(3)]
-        weight = torch.tensor([1.0, 2.0, 5.0])
-        both = L.dice(x, y, classes=[2, 1], weight=weight, level=level)
-        torch.testing.assert_close(both, (2 * every[1] + 5 * every[2]) / 7)
-        torch.testing.assert_close(L.dice(x, y, level=level), sum(every) / 3)
-    none = L.dice(x, y, classes=[2, 1], reduction="none")
-    torch.testing.assert_close(none, torch.stack([L.dice(x, y, classes=[c]) for c in (2, 1)]))
 
 
 def test_hard_negatives_are_the_most_probable_ones() -> None:

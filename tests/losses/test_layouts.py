@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import pytest
@@ -59,18 +60,14 @@ def test_labels_give_what_their_one_hot_targets_do(
 
 @pytest.mark.parametrize("margin", [10.0, 17.0, 60.0, 110.0, 1000.0])
 @pytest.mark.parametrize("alpha", [0.0, 0.1, 1.0])
-def test_finite_at_any_margin_and_a_million_rows_lose_no_digit(margin: float, alpha: float) -> None:
+def test_finite_at_any_margin(margin: float, alpha: float) -> None:
     y = torch.arange(6) % 3
     x = (margin * F.one_hot((y + torch.tensor([0, 0, 0, 1, 1, 1])) % 3, 3)).requires_grad_()
-    for smooth in (0.0, 1.0):
-        value = functional.dice(x, y, alpha=alpha, smooth=smooth)
-        truth = functional.dice(x.double(), y, alpha=alpha, smooth=smooth)
+    for smooth, target in itertools.product((0.0, 1.0), (y, F.one_hot(y, 3).float())):
+        value = functional.dice(x, target, alpha=alpha, smooth=smooth)
+        truth = functional.dice(x.double(), target, alpha=alpha, smooth=smooth)
         torch.testing.assert_close(value.double(), truth, rtol=1e-5, atol=1e-6)
         assert torch.autograd.grad(value, x)[0].isfinite().all()
-    many = torch.zeros(2_000_000, 2)
-    gold = torch.zeros(2_000_000, dtype=torch.long)
-    sums = functional.dice_statistics(many, gold)
-    assert sums.overlap.tolist() == [1_000_000, 0]
 
 
 def test_a_class_of_hardly_any_mass_has_a_finite_gradient_without_smoothing() -> None:
@@ -82,24 +79,19 @@ def test_a_class_of_hardly_any_mass_has_a_finite_gradient_without_smoothing() ->
             assert torch.autograd.grad(value, x)[0].isfinite().all(), (margin, options)
 
 
+def test_margins_have_a_finite_gradient_where_p_is_1() -> None:
+    x = torch.tensor([[20.0], [0.0], [0.0]], requires_grad=True)
+    (gradient,) = torch.autograd.grad(equations.margins(x).sum(), x)
+    exact = x.detach().double().requires_grad_()
+    (expected,) = torch.autograd.grad(equations.margins(exact).sum(), exact)
+    torch.testing.assert_close(gradient, expected.float())
+
+
 def test_squared_tversky_without_a_price_for_misses_is_zero_where_all_is_right() -> None:
     x, y = 9.0 * torch.eye(3), torch.arange(3)
     for target in (y, torch.eye(3)):
         value = functional.dice(x, target, fp_weight=1.0, fn_weight=0.0, smooth=1e-9)
         assert abs(value.item()) < 1e-6
-
-
-def test_q_of_rows_is_that_of_the_margins() -> None:
-    x = torch.tensor([[0.0, 1.0, 2.0], [30.0, 0.0, -5.0], [1.0, 1.0, 0.0]], dtype=torch.float64)
-    for alpha in (0.1, 1.0, 3.0):
-        q = equations.self_adjusted(equations.margins(x.t()), alpha).t()
-        torch.testing.assert_close(equations.self_adjusted_of_rows(x, alpha), q)
-        for near in (True, False):
-            of_classes = equations.self_adjusted_of_classes(x.t(), alpha, near=near)
-            torch.testing.assert_close(of_classes, q.t())
-    gold, row = torch.tensor([2, 0, 1]), torch.arange(3)
-    m = equations.margins_against(x, gold, -x[row, gold])
-    torch.testing.assert_close(-m, equations.margins(x.t())[gold, row])
 
 
 class _Device(torch.Tensor):
@@ -132,7 +124,7 @@ def test_a_label_out_of_range_is_an_error_with_the_check_and_without() -> None:
     for loss in (functional.focal, functional.cross_entropy, functional.dice):
         with pytest.raises(ValueError, match=r"class indices in 0\.\.3"):
             loss(x, y)
-        with pytest.raises((RuntimeError, IndexError), match="out of bounds"):
+        with pytest.raises((RuntimeError, IndexError), match=r"out of (range|bounds)"):
             loss(on_device(x), on_device(y))
     assert batches.CHECK_VALUES_ON_DEVICES is False
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dicebook import DiceLoss, SelfAdjustingDiceLoss, TverskyLoss, backward_in_two_passes
+from dicebook import SelfAdjustingDiceLoss, TverskyLoss, backward_in_two_passes
 from dicebook.losses.modules import SetLoss
 
-LOSSES = [DiceLoss(), SelfAdjustingDiceLoss(), TverskyLoss(fp_weight=0.3, fn_weight=0.7)]
+LOSSES = [SelfAdjustingDiceLoss(), TverskyLoss(fp_weight=0.3, fn_weight=0.7)]
 
 
 def network() -> nn.Sequential:

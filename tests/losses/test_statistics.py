@@ -18,7 +18,6 @@ from dicebook import (
     binary_dice_statistics,
     dice_statistics,
 )
-from dicebook.losses.modules import SetLoss
 
 LOSSES = {
     "dice": DiceLoss(),
@@ -138,20 +137,6 @@ def test_two_passes_of_a_binary_loss_with_a_mask() -> None:
     loss(other(x).squeeze(-1), y, mask).backward()
     for a, b in zip(model.parameters(), other.parameters(), strict=True):
         assert relative(a.grad, b.grad) < 1e-6
-
-
-def test_adding_up_micro_losses_is_another_gradient() -> None:
-    loss: SetLoss = SelfAdjustingDiceLoss()
-    model, other = network().eval(), network().eval()
-    batches = micro_batches()
-    for x, y in batches:
-        (loss(model(x), y) / len(batches)).backward()
-    backward_in_two_passes(loss, lambda b: (other(b[0]), b[1]), batches)
-    errors = [
-        relative(a.grad, b.grad)
-        for a, b in zip(model.parameters(), other.parameters(), strict=True)
-    ]
-    assert max(errors) > 0.1
 
 
 def test_two_passes_refuse_what_they_cannot_do() -> None:

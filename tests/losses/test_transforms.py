@@ -56,8 +56,8 @@ def test_compiles_to_machine_code(name: str) -> None:
 MULTI_LABEL = {"multi_label_dice": MultiLabelDiceLoss()}
 
 
-@pytest.mark.parametrize("name", [*LOSS_NAMES, *MULTI_LABEL])
-@pytest.mark.parametrize("backend", ["eager", "aot_eager", pytest.param("inductor", marks=SLOW)])
+@pytest.mark.parametrize("name", ["ce", "fl", "dsc", "binary_dsc", *MULTI_LABEL])
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=SLOW)])
 def test_a_label_out_of_range_is_an_error_compiled_too(name: str, backend: str) -> None:
     torch._dynamo.reset()
     loss = MULTI_LABEL.get(name) or make_loss(name, **options(name))
@@ -103,17 +103,6 @@ def test_gradients_for_each_sentence_by_vmap(name: str, level: str) -> None:
     each = torch.func.vmap(torch.func.grad(loss))(x.detach(), y)
     for i in range(4):
         row = x[i].detach().requires_grad_()
-        torch.testing.assert_close(each[i], torch.autograd.grad(loss(row, y[i]), row)[0])
-
-
-@pytest.mark.filterwarnings("ignore:There is a performance drop")
-@pytest.mark.parametrize("name", LOSS_NAMES)
-def test_gradients_for_several_labellings_of_the_same_logits(name: str) -> None:
-    loss = make_loss(name, **options(name))
-    x, y = batch(name)
-    each = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(x[0].detach(), y)
-    for i in range(4):
-        row = x[0].detach().requires_grad_()
         torch.testing.assert_close(each[i], torch.autograd.grad(loss(row, y[i]), row)[0])
 
 

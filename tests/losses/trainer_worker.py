@@ -197,12 +197,11 @@ def failing(error: BaseException, *calls: int) -> BertForTokenClassification:
 
 
 def main() -> None:
-    """Every loss on this many processes, with and without accumulation."""
-    for name in LOSSES:
-        for accumulation in (1, 3):
-            error, logged, true = check(name, accumulation=accumulation)
-            assert error < 2e-6, (name, accumulation, error)
-            assert abs(logged - true) < 1e-3, (name, accumulation, logged, true)
+    """Every loss on this many processes, with accumulation; dice without it, too."""
+    for name, accumulation in [*((name, 3) for name in LOSSES), ("dice", 1)]:
+        error, logged, true = check(name, accumulation=accumulation)
+        assert error < 2e-6, (name, accumulation, error)
+        assert abs(logged - true) < 1e-3, (name, accumulation, logged, true)
     for name in ("dice", "sum"):
         error, logged, true = check(name, accumulation=3, average=False, unlabelled_last=False)
         if name == "dice":  # a mean over uneven processes is not exact without the average

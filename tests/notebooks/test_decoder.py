@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import papermill
 import pytest
 import torch
 from transformers import GPT2Config, GPT2Model, LlamaConfig, LlamaModel, Qwen2Config, Qwen2Model
@@ -127,21 +126,3 @@ def test_the_lines_with_peft_train_a_low_rank_part_and_the_head(folder: str, tmp
     again = peft.PeftModel.from_pretrained(with_bias(read(folder)[1]), tmp_path / "adapter").eval()
     torch.testing.assert_close(again(**batch(TEXTS)).logits, learned)
     torch.testing.assert_close(again.merge_and_unload()(**batch(TEXTS)).logits, learned)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("folder", ["gpt2"], indirect=True)
-def test_the_chapter_runs_with_a_folder(folder: str, tmp_path: Path) -> None:
-    """GPT-2 in bf16: another attention, and a layer that stores its weight transposed."""
-    given = {"decoder": folder, "seeds": 1, "steps": 2, "output_dir": str(tmp_path / "runs")}
-    told = papermill.execute_notebook(
-        CHAPTER, tmp_path / "out.ipynb", parameters=given, cwd=tmp_path, progress_bar=False
-    )
-    printed = "".join(
-        output.get("text", "")
-        for cell in told.cells
-        if cell.cell_type == "code"
-        for output in cell.outputs
-    )
-    assert "before training the answers differ by 0e+00" in printed
-    assert re.search(r"macro dice loss from [\d.]+ to [\d.]+", printed)

@@ -25,12 +25,7 @@ from tools.execute import QUIET
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKED = "nbval-check-output"
-EXPERIMENTS = [
-    path
-    for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-    if f'"{CHECKED}"' in path.read_text(encoding="utf-8")
-]
-SHORT = {"seed": 1, "epochs": 1, "max_steps": 4, "batch_size": 16}
+SHORT = {"seed": 1, "epochs": 1, "max_steps": 2, "batch_size": 16}
 PARAMETERS: dict[str, dict[str, object]] = {
     "08_part_of_speech": {**SHORT, "loss": "fl"},
     "09_named_entities": {**SHORT, "loss": "wce", "reader_epochs": 0},
@@ -41,8 +36,9 @@ PARAMETERS: dict[str, dict[str, object]] = {
     "14_tversky_weights": {**SHORT, "alphas": "0.4", "seeds": 1, "warm_up": 1},
     "20_spans": {"seeds": 1, "steps": 2},
     "21_many_labels": {"seeds": 1, "steps": 2},
-    "22_your_own_data": {"seeds": 2, "steps": 20, "loss": "ce,fl"},
+    "22_your_own_data": {"seeds": 1, "steps": 20, "loss": "ce,fl"},
 }
+EXPERIMENTS = [ROOT / "notebooks" / f"{name}.ipynb" for name in PARAMETERS]
 
 pytestmark = pytest.mark.slow
 
@@ -72,10 +68,7 @@ def checked(notebook: nbformat.NotebookNode) -> list[tuple[str, list[Any]]]:
 def test_a_shortened_chapter_records_its_run_and_repeats_the_stored_outputs(
     chapter: Path, elsewhere: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    parameters = dict(PARAMETERS.get(chapter.stem, {}))
-    if parameters:
-        parameters["output_dir"] = str(tmp_path / "run")
-
+    parameters = {**PARAMETERS[chapter.stem], "output_dir": str(tmp_path / "run")}
     options = {"cwd": elsewhere, "progress_bar": False, "log_output": True}
     with caplog.at_level(logging.INFO, logger="papermill"):
         executed = papermill.execute_notebook(
@@ -86,8 +79,8 @@ def test_a_shortened_chapter_records_its_run_and_repeats_the_stored_outputs(
     assert "unknown parameter" not in caplog.text
     if "epochs" in parameters:  # what one sees while it runs, with papermill's --log-output
         assert re.search(r"epoch [\d.]+: loss [\d.]+, validation \w+ [\d.]+", caplog.text)
-    records = runs.read_records(tmp_path / "run") if parameters else []
-    assert bool(records) == bool(parameters)
+    records = runs.read_records(tmp_path / "run")
+    assert records
     for record in records:
         assert record["chapter"] == chapter.stem
         for name in {"seed", "max_steps", "steps"} & parameters.keys():

@@ -1,4 +1,4 @@
-"""Two chapters run where Unix's own modules are missing, as on Windows."""
+"""A chapter runs where Unix's own modules are missing, as on Windows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ for cell in nbformat.read(sys.argv[1], as_version=4).cells:
     if cell.cell_type == "code":
         exec(cell.source, names)
         if "parameters" in cell.metadata.get("tags", []):
-            short = dict(loss="dl", epochs=1, max_steps=2, batch_size=8, reader_epochs=0)
+            short = dict(loss="dl", epochs=1, max_steps=2, batch_size=8, train_size=16, eval_size=8)
+            short |= dict(reader_epochs=0)
             names.update(short, output_dir=sys.argv[2])
 print("done")
 """
@@ -36,12 +37,11 @@ print("done")
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("chapter", ["01_imbalance", "09_named_entities"])
-def test_a_chapter_runs_without_the_modules_of_unix(chapter: str, tmp_path: Path) -> None:
-    notebook = ROOT / "notebooks" / f"{chapter}.ipynb"
+def test_a_chapter_runs_without_the_modules_of_unix(tmp_path: Path) -> None:
+    notebook = ROOT / "notebooks" / "09_named_entities.ipynb"
     command = [sys.executable, "-c", RUN, str(notebook), str(tmp_path / "run")]
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env)
     assert done.stdout.endswith("done\n"), done.stderr[-3000:]
-    assert (tmp_path / "run" / "dl" / "record.json").exists() == (chapter != "01_imbalance")
+    assert (tmp_path / "run" / "dl" / "record.json").exists()

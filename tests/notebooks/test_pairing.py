@@ -91,23 +91,6 @@ def test_saving_without_an_edit_changes_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("opened", [".py", ".ipynb"])
-def test_jupyterlab_opens_either_and_saves_both(pair: tuple[Path, Path], opened: str) -> None:
-    script, notebook = pair
-    before, header = outputs(notebook), script.read_text().partition("# %%")[0]
-    manager = TextFileContentsManager(root_dir=str(script.parent))
-    model = done(manager.get(NAME + opened, type="notebook"))
-    code = next(cell for cell in model["content"].cells if cell.cell_type == "code")
-    assert any(cell.get("outputs") for cell in model["content"].cells), "outputs come with either"
-    code.source += "\nedited = True"
-    done(manager.save(model, NAME + opened))
-    assert "\nedited = True\n" in script.read_text()
-    assert "edited = True" in "".join(c.source for c in nbformat.read(notebook, 4).cells)
-    assert outputs(notebook) == before
-    assert script.read_text().partition("# %%")[0] == header
-
-
-@pytest.mark.slow
 def test_sync_carries_the_newer_text_to_the_other(pair: tuple[Path, Path]) -> None:
     script, notebook = pair
     before = outputs(notebook)

@@ -83,38 +83,6 @@ def test_much_noise_is_a_weighted_mean() -> None:
     assert p.over_all.mean == pytest.approx(np.average(d, weights=error**-2.0), abs=1e-6)
 
 
-def test_strata_count_alike_however_many_tasks_they_have() -> None:
-    few = [_effect(i, 2.0, 0.5, stratum="few") for i in range(2)]
-    many = [_effect(10 + i, 0.0, 0.5, stratum="many") for i in range(8)]
-    p = pool([*few, *many])
-    assert p.over_all.mean == pytest.approx(1.0)
-    assert p.strata["few"][0] == pytest.approx(2.0)
-    assert p.strata["many"][0] == pytest.approx(0.0, abs=1e-9)
-
-
-def test_the_likelihood_is_that_of_error_contrasts() -> None:
-    """REML by the density of d less its mean, over a grid, in place of the closed form."""
-    rng = np.random.default_rng(3)
-    of_source = rng.normal(0, 1.5, 6)
-    rows = [(s, of_source[s] + rng.normal(0, 0.7)) for s in range(6) for _ in range(4)]
-    p = pool([_effect(i, x, 0.4, source=f"{s}") for i, (s, x) in enumerate(rows)])
-    d = np.array([x for _, x in rows])
-    n = len(d)
-    contrasts = np.eye(n)[:-1] - 1 / n  # all but one: together they do not know the mean
-    member = np.array([[s == t for t in range(6)] for s, _ in rows], dtype=float)
-
-    def density(source: float, task: float) -> float:
-        v = np.eye(n) * (0.16 + task**2) + source**2 * member @ member.T
-        return float(
-            stats.multivariate_normal.logpdf(contrasts @ d, cov=contrasts @ v @ contrasts.T)
-        )
-
-    grid = [(a, b) for a in np.linspace(0, 4, 41) for b in np.linspace(0, 2, 41)]
-    best = max(grid, key=lambda t: density(*t))
-    assert density(p.source, p.task) >= density(*best) - 1e-6
-    assert (p.source, p.task) == pytest.approx(best, abs=0.15)
-
-
 def test_too_few_sources_are_refused() -> None:
     with pytest.raises(ValueError, match="expected more sources than strata, got 1 and 1"):
         pool([_effect(i, 0.0, 1.0, source="a") for i in range(3)])
@@ -210,11 +178,6 @@ def test_a_task_is_compared_with_cross_entropy_from_the_prior(tmp_path: Path) ->
     gap = np.mean(plain("dice", "tuned")) - np.mean(plain("ce_start", "tuned"))
     assert found.mean == pytest.approx(gap)
     assert searched.minus_start(records, "unknown", "tuned") is None
-
-
-def test_an_effect_reads_as_its_mean_and_interval() -> None:
-    e = searched.SearchEffect("t", "s", "x", 1, 4.94, -2.41, 7.44, 1.0, 1.0, 5)
-    assert str(e) == "+4.9 [−2.4, +7.4]"
 
 
 def test_only_whole_searches_count(tmp_path: Path) -> None:

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from data_scripts.augment_pairs import PRINTED
 from dicelab.corpora.registry import CORPORA
 from dicelab.records import paper
 from reproduce import estimate, grid, memory
 from reproduce.comparisons import TABLES
 from reproduce.profiles import LEFT_OUT, PROFILES, RATES
-from reproduce.systems import BESIDES, SYSTEMS, experiment_of
+from reproduce.systems import SYSTEMS, experiment_of
 
 EVERY = [(table, profile) for table in TABLES for profile in PROFILES]
 ROWS = [row for table in TABLES for row in paper.table(table).rows if row.loss]
@@ -86,13 +85,6 @@ def test_every_printed_row_has_its_job(row: paper.Row) -> None:
         assert jobs_of(paper.table(row.table).baseline(row))
 
 
-def test_rows_of_other_systems_are_cited_and_not_run() -> None:
-    cited = [row for n in TABLES for row in paper.table(n).rows if not row.loss]
-    assert len(cited) > 10
-    assert not any(jobs_of(row) for row in cited)
-    assert all(row.source for row in cited)
-
-
 def test_the_default_gives_every_loss_the_same_budget_and_search() -> None:
     found = grid.jobs(7)
     assert len(found) == 2 * 2 * 3  # corpora, losses, seeds
@@ -110,10 +102,6 @@ def test_the_default_gives_every_loss_the_same_budget_and_search() -> None:
     searched = {job.searched for job in found}
     assert len(searched) == 2 * 2  # one for all seeds of a loss
     assert not any(job.searched for job in grid.jobs(7, "paper"))
-
-
-def test_the_sets_of_table_8_are_those_that_augment_pairs_makes() -> None:
-    assert [each.corpus for each in grid.comparisons(8)] == [f"qqp_{name}" for name in PRINTED]
 
 
 def test_the_laptop_trains_on_real_corpora_that_everybody_can_get() -> None:
@@ -172,13 +160,6 @@ def test_an_estimate_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
     assert "as given" in said
     assert estimate.main(["--table", "2"]) == 2
     assert "expected a table of" in capsys.readouterr().err
-
-
-def test_a_machines_speed_is_measured_in_a_moment() -> None:
-    shapes = {estimate.shape_of(job) for job in grid.jobs(9, "smoke")}
-    assert shapes == {estimate.Shape("tiny", 0, 16, 40)}
-    assert estimate.measured(*shapes, seconds=0.1) > 1
-    assert estimate.measured(estimate.Shape("tiny", 1, 2, 8), seconds=0.1) > 1
 
 
 def test_a_cluster_is_asked_for_thrice_the_minutes_that_a_run_may_take() -> None:
@@ -248,17 +229,6 @@ def test_make_hands_on_what_the_guide_says(root: Path) -> None:
     config = "--config table=5 profile=paper corpora=conll03 losses=ce,dsc gpus=1"
     assert config in " ".join(done.stdout.split())
     assert "--cores 16" in done.stdout
-
-
-def test_what_a_job_says_besides_its_experiment_is_known() -> None:
-    for job in (job for table in TABLES for job in grid.jobs(table, "paper")):
-        assert {"system", "table", "backbone", "habits"} <= job.parameters.keys() & set(BESIDES)
-
-
-def test_a_table_that_a_profile_leaves_out_says_how_it_is_trained() -> None:
-    with pytest.raises(grid.GridError, match=r"docs/tables.md .* CORPORA=qqp_original"):
-        grid.only(grid.jobs(8, "laptop"))
-    assert grid.only(grid.jobs(8, "laptop", ["qqp_original"]), ["qqp_original"])
 
 
 def test_what_the_laptop_leaves_out_is_trained_when_asked_for() -> None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from dicebook import TrainerLoss, make_loss
-from dicelab.corpora import load
+from dicebook import make_loss
 from dicelab.training import callbacks, trainer
 from dicelab.training.experiment import Experiment
-from reproduce import gpu, grid, systems
+from reproduce import grid, systems
 from tests.pretended_device import GPU, MixedDevices, Pretended, pretended_gpu
 
 SHORT = {"train_size": 16, "eval_size": 8, "max_length": 64, "batch_size": 8, "precision": "fp32"}
-SYSTEMS = [(3, "tagger"), (5, "tagger"), (5, "mrc"), (6, "choice"), (6, "decisions"), (9, "pairs")]
+RUNS = [
+    (3, "tagger", "ce"),
+    (5, "mrc", "dsc"),
+    (6, "choice", "ce"),
+    (6, "decisions", "dsc"),
+    (9, "pairs", "dsc"),
+]
 LOSSES = ("ce", "wce", "fl", "dl", "tl", "dsc")
 SET_LEVEL = ("dl", "tl", "dsc")
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -27,14 +31,6 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     *((name, {"level": "example"}) for name in SET_LEVEL),
     *((name, {"classes": [1, 2], "alpha": 0.5}) for name in ("dsc",)),
 ]
-
-
-class MeanOfParts(TrainerLoss):
-    """A loss for each micro-batch, and their sum."""
-
-    def __call__(self, outputs: Any, labels: Any, num_items_in_batch: Any = None) -> Any:
-        """Of the micro-batch alone."""
-        return super().__call__(outputs, labels)
 
 
 def job(table: int, system: str, **changes: Any) -> dict[str, Any]:
@@ -85,8 +81,7 @@ def test_a_loss_stays_on_the_device_of_its_input(name: str, options: dict[str, A
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("table", "system"), SYSTEMS)
-@pytest.mark.parametrize("loss", ["ce", "dsc"])
+@pytest.mark.parametrize(("table", "system", "loss"), RUNS)
 def test_a_run_on_the_gpu_is_the_run_on_the_cpu(table: int, system: str, loss: str) -> None:
     given = job(table, system, loss=loss, loss_options={}, gradient_accumulation=2)
     here = systems.run(given)
@@ -124,33 +119,6 @@ def test_frozen_states_of_an_earlier_run_serve_the_next_one(tmp_path: Path) -> N
         first, second = (systems.run(given, states=tmp_path) for _ in range(2))
     assert first["metrics"] == second["metrics"]
     assert list(tmp_path.iterdir())
-
-
-@pytest.mark.slow
-def test_a_batch_in_parts_is_the_whole_one_on_the_gpu(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "mrpc").mkdir()
-    (tmp_path / "mrpc" / "card.json").write_text("{}")
-    monkeypatch.setenv("DICEBOOK_DATA", str(tmp_path))
-    mrpc = load("embedded-paraphrases-en", task="pairs")
-    monkeypatch.setattr(systems, "load", lambda *_, **__: mrpc)
-    monkeypatch.setattr(gpu, "PARTED", {"max_steps": 2, "eval_size": 4})
-    command = ["--only", "batch", "--encoder", "tiny", "--out", str(tmp_path)]
-    with pretended_gpu():
-        assert gpu.main(command) == 0
-    found = json.loads((tmp_path / "record.json").read_text())["steps"]["batch"]
-    assert [(row["loss"], row["pairs a step"], row["parts"]) for row in found["rows"]] == [
-        ("ce", 32, 1), ("ce", 32, 8), ("dsc", 12, 1), ("dsc", 12, 3)
-    ]  # fmt: skip
-    for whole, parts in zip(found["rows"][::2], found["rows"][1::2], strict=True):
-        assert len(whole["losses"]) == 2
-        assert parts["losses"] == pytest.approx(whole["losses"], rel=1e-4)
-        assert parts["sub-words a second"] > 0
-    # Micro-batches that each have their own dice are another loss, and the step says so.
-    monkeypatch.setattr(systems, "TrainerLoss", MeanOfParts)
-    with pretended_gpu():
-        assert gpu.main(command) == 1
 
 
 @pytest.mark.parametrize(("emulated", "expected"), [(True, "fp16"), (False, "bf16")])

@@ -213,34 +213,6 @@ def test_candidates_do_not_limit_the_entities(tokenizer) -> None:
         assert reader(**inputs)["pairs"].shape[1] == 4**2
 
 
-@pytest.mark.parametrize("loss", ["binary_ce", "binary_dl"])
-def test_accumulated_parts_make_the_loss_of_the_whole(encoded, tokenizer, reader, loss) -> None:
-    rows = list(encoded.splits["train"])
-    criterion = mrc_ner.MrcLoss(make_loss(loss), (1.0, 1.0, 0.3))
-    reader.train()
-    for module in reader.modules():
-        if isinstance(module, nn.Dropout):
-            module.p = 0.0
-
-    def gradients(batches: list[list[dict[str, object]]]) -> tuple[float, list[torch.Tensor]]:
-        reader.zero_grad()
-        total = 0.0
-        for part in batches:
-            batch = mrc_ner.collator(tokenizer)(part)
-            outputs = reader(**{n: v for n, v in batch.items() if n != "labels"})
-            value = criterion(outputs, batch["labels"], num_items_in_batch=len(rows))
-            value.backward()
-            total += value.item()
-        return total, [p.grad.clone() for p in reader.parameters() if p.grad is not None]
-
-    whole, expected = gradients([rows])
-    parts, found = gradients([rows[:1], rows[1:3], rows[3:]])
-    assert parts == pytest.approx(whole, abs=1e-6)
-    assert len(found) == len(expected)
-    for mine, theirs in zip(found, expected, strict=True):
-        torch.testing.assert_close(mine, theirs, atol=1e-6, rtol=1e-4)
-
-
 def test_a_step_that_was_broken_off_leaves_nothing(encoded, tokenizer, reader) -> None:
     criterion = mrc_ner.MrcLoss(make_loss("binary_dl"))
     batch = mrc_ner.collator(tokenizer)(list(encoded.splits["train"]))

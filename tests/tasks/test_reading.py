@@ -122,22 +122,6 @@ def test_the_choice_is_cross_entropy_over_allowed_positions() -> None:
     assert reading.choice(outputs, labels) == pytest.approx(float(expected), abs=1e-6)
 
 
-def test_a_choice_of_parts_adds_up_to_the_choice_of_the_whole() -> None:
-    torch.manual_seed(0)
-    labels = torch.zeros(5, 6, 2, dtype=torch.long)
-    labels[:, 0] = -100
-    labels[:, 3] = 1
-    logits = torch.randn(2, 5, 6)
-
-    def outputs(rows: slice) -> SimpleNamespace:
-        return SimpleNamespace(start_logits=logits[0, rows], end_logits=logits[1, rows])
-
-    whole = reading.choice(outputs(slice(5)), labels)
-    parts = [slice(0, 2), slice(2, 3), slice(3, 5)]
-    total = sum(reading.choice(outputs(rows), labels[rows], 5) for rows in parts)
-    torch.testing.assert_close(total, whole)
-
-
 def test_any_loss_can_look_at_the_probabilities_of_a_choice() -> None:
     """The oracle: a softmax over the context and the token of "no answer", then the plain sums."""
     torch.manual_seed(0)
@@ -215,23 +199,6 @@ def test_several_answers_are_decoded_in_order_and_once(encoded) -> None:
     assert reading.decode_several(logits, encoded, "test", threshold=4) == [[]] * 4
     short = reading.decode_several(logits, encoded, "test", threshold=-6, max_answer_length=1)
     assert {len(a.text.split()) for answers in short for a in answers} == {1}
-
-
-def test_an_end_belongs_to_the_nearest_start_before_it() -> None:
-    starts = np.array([2.0, -1, 1, -1, 3, -1])
-    ends = np.array([-1.0, 1, -1, 5, -1, -1])
-    assert reading._all_spans(starts, ends, 0.0, 30) == [(0, 1), (2, 3)]
-    assert reading._all_spans(starts, ends, 1.5, 30) == [(0, 3)]
-    assert reading._all_spans(starts, ends, 1.5, 3) == []
-
-
-def test_of_overlapping_answers_the_surer_one_stays() -> None:
-    nine, bees = reading.Answer("nine bees", 2.0, 11), reading.Answer("bees in", 3.0, 16)
-    assert reading._apart([nine, bees, nine]) == [bees]
-    assert reading._apart([bees, reading.Answer("nine", 1.0, 11)]) == [
-        reading.Answer("nine", 1.0, 11),
-        bees,
-    ]
 
 
 def test_all_answers_are_asked_for() -> None:

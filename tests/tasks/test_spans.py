@@ -83,16 +83,6 @@ def test_the_head_is_the_sum_of_start_end_and_width(n: int, k: int, seed: int) -
                 torch.testing.assert_close(logits[0, i, w], alone, rtol=1e-4, atol=1e-5)
 
 
-def test_the_concatenation_of_the_usual_head_is_the_same_function() -> None:
-    torch.manual_seed(0)
-    head, words = spans.SpanHead(4, 3, 2, hidden=8), torch.randn(1, 5, 4)
-    whole = torch.cat([head.start.weight, head.end.weight], dim=1)
-    both = torch.cat([words[0, 1], words[0, 3]])
-    hidden = whole @ both + head.start.bias + head.width.weight[2]
-    wanted = head.out(torch.nn.functional.gelu(hidden))
-    torch.testing.assert_close(head(words)[0, 1, 2], wanted)
-
-
 def test_padding_changes_neither_logits_nor_a_loss_over_the_batch(tokenizer) -> None:
     encoded = spans.encode(corpus(), tokenizer, max_width=3)
     torch.manual_seed(0)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from datasets import Dataset, DatasetDict
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from seqeval.metrics import f1_score
 from seqeval.scheme import IOB2
 
@@ -87,38 +85,6 @@ def test_perfect_logits_decode_to_the_gold_tags(tokenizer) -> None:
     outside = tagging.decode(logits, split, encoded.labels, outside_bias=6)
     assert {tag for row in outside for tag in row} == {"O"}
     assert tagging.tune_outside_bias(logits, split, encoded.labels)[0] == 0
-
-
-def spans(tags: list[str]) -> set[tuple[int, int, str]]:
-    """Entities of strict IOB2, by a loop of our own."""
-    found, start = set(), None
-    for i, tag in enumerate([*tags, "O"]):
-        if start is not None and tag != f"I-{tags[start][2:]}":
-            found.add((start, i, tags[start][2:]))
-            start = None
-        if tag.startswith("B-"):
-            start = i
-    return found
-
-
-TAGS = st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"])
-SENTENCES = st.lists(
-    st.lists(st.tuples(TAGS, TAGS), min_size=1, max_size=8), min_size=1, max_size=6
-)
-
-
-@settings(deadline=None)
-@given(SENTENCES)
-def test_scores_equal_a_count_of_spans(sentences: list[list[tuple[str, str]]]) -> None:
-    gold = [[g for g, _ in row] for row in sentences]
-    predicted = [[p for _, p in row] for row in sentences]
-    true = sum(len(spans(g) & spans(p)) for g, p in zip(gold, predicted, strict=True))
-    n_gold, n_predicted = (sum(len(spans(row)) for row in rows) for rows in (gold, predicted))
-    found = tagging.score(gold, predicted)
-    assert found["precision"] == pytest.approx(100 * true / n_predicted if n_predicted else 0)
-    assert found["recall"] == pytest.approx(100 * true / n_gold if n_gold else 0)
-    f1 = 200 * true / (n_gold + n_predicted) if n_gold + n_predicted else 0
-    assert found["f1"] == pytest.approx(f1)
 
 
 def conlleval(gold: list[list[str]], predicted: list[list[str]]) -> float:

