@@ -111,7 +111,6 @@ from dicebook.losses.batch import (
     Classes,
     Level,
     Reduction,
-    Rows,
     Weight,
     check_options,
     class_counts,
@@ -121,7 +120,6 @@ from dicebook.losses.statistics import (
     Group,
     average_over_classes,
     binary_dice_statistics,
-    checked,
     dice_statistics,
     multi_label_dice_statistics,
     of_examples,
@@ -214,20 +212,14 @@ def cross_entropy(
 ) -> Tensor:
     """Cross entropy, weighted if ``weight`` is given (Equations 1 and 2). The floor is 0."""
     check_options(label_smoothing=label_smoothing, reduction=reduction)
+    soft = label_smoothing > 0 or batches.is_soft(target)
     arguments = (input, target, mask, sample_weight, ignore_index)
-    if label_smoothing == 0 and not batches.is_soft(target):
-        rows = batches.rows(*arguments, finite=False)
-        log_p = equations.softmax_of_rows(rows.logits, log=True)
-        return rows.reduce(rows.minus_gold(log_p, _of_classes(weight, log_p)), reduction)
-    batch = batches.multi_class(*arguments, soft=True)
+    batch = batches.multi_class(*arguments, soft=True, finite=soft)
+    y, classes = batch.target, len(batch.target)
     if label_smoothing > 0:
-        classes = batch.target.shape[0]
-        smoothed = (1 - label_smoothing) * batch.target + label_smoothing / classes
-        batch = batch._replace(target=smoothed)
-    log_p = equations.softmax_of_rows(batch.logits.t(), log=True).t()
-    a = _of_classes(weight, batch.logits.t())
-    loss = equations.cross_entropy(log_p, batch.target, 1.0 if a is None else a.unsqueeze(-1))
-    return batch.reduce(loss, reduction)
+        y = (1 - label_smoothing) * y + label_smoothing / classes
+    log_p = torch.log_softmax(batch.logits, 0)
+    return batch.reduce(equations.cross_entropy(log_p, y, _of_classes(weight, log_p)), reduction)
 
 
 def logit_adjusted_cross_entropy(
@@ -292,13 +284,11 @@ def focal(
     the factor is about *the* gold class. The floor is 0.
     """
     check_options(gamma=gamma, reduction=reduction)
-    rows = batches.rows(input, target, mask, sample_weight, ignore_index)
-    x, a = rows.logits, _of_classes(weight, rows.logits)
-    gold = rows.gold
-    # In a row that is dropped this is as low as a number gets, and its loss 0.
-    loss = equations.focal(equations.margins_against(x, gold, rows.minus_gold(x)), gamma)
-    loss = loss if a is None else loss * a[gold]
-    return rows.reduce(loss, reduction)
+    arguments = (input, target, mask, sample_weight, ignore_index)
+    batch = batches.multi_class(*arguments, soft=False)
+    y = batch.target
+    loss = equations.focal(equations.margin_of(batch.logits, y), gamma)
+    return batch.reduce(loss * (_of_classes(weight, y) * y).sum(0), reduction)
 
 
 def binary_focal(
@@ -318,7 +308,7 @@ def binary_focal(
     batch = batches.decisions(input, target, mask, sample_weight, ignore_index, soft=False)
     x, y = batch.logits[0], batch.target[0]
     negative, positive = _of_decisions(weight, pos_weight, input)
-    loss = equations.focal(x * (1 - 2 * y), gamma) * (positive * y + negative * (1 - y))
+    loss = equations.focal(x * (2 * y - 1), gamma) * (positive * y + negative * (1 - y))
     return batch.reduce(loss, reduction)
 
 
@@ -379,10 +369,9 @@ def dice(
         UserWarning: Once for each ``alpha`` of 0.5 or more.
     """
     check_alpha(alpha)
-    rest = mask, sample_weight, ignore_index
-    batch = checked(input, target, *rest, alpha=alpha, level=level, ohem_ratio=ohem_ratio)
+    arguments = (input, target, mask, sample_weight, ignore_index)
     return _dice_family(
-        batch,
+        batches.multi_class(*arguments, soft=ohem_ratio is None),
         alpha,
         squared,
         level,
@@ -510,9 +499,10 @@ def check_alpha(alpha: float) -> None:
     )
 
 
-def _of_classes(weight: Weight, like: Tensor) -> Tensor | None:
-    numbers = class_weights(weight, like.shape[-1])
-    return None if numbers is None else numbers.to(like)
+def _of_classes(weight: Weight, like: Tensor) -> Tensor | float:
+    """The weights of the classes of a tensor ``[C, N]``, ``[C, 1]``, or 1."""
+    numbers = class_weights(weight, len(like))
+    return 1.0 if numbers is None else numbers.to(like).unsqueeze(-1)
 
 
 def _of_decisions(weight: Weight, pos_weight: Any, input: Tensor) -> tuple[Any, Any]:
@@ -528,7 +518,7 @@ def _of_decisions(weight: Weight, pos_weight: Any, input: Tensor) -> tuple[Any, 
 
 
 def _dice_family(
-    batch: Batch | Rows,
+    batch: Batch,
     alpha: float,
     squared: bool,
     level: str,
@@ -547,13 +537,10 @@ def _dice_family(
         ohem_ratio=ohem_ratio,
         process_group=process_group,
     )
-    unsure = options.get("fp_weight") is not None
     if level == "set":
-        sums = set_statistics(batch, alpha, squared, ohem_ratio, unsure=unsure)
+        sums = set_statistics(batch, alpha, squared, ohem_ratio)
         return sums.all_reduce(process_group).loss(reduction=reduction, **options)
-    assert isinstance(batch, Batch)
-    batch = batch._replace(target=batch.target.to(batch.logits.dtype))
-    numbers = of_examples(batch, alpha, squared, None, unsure=unsure)
+    numbers = of_examples(batch, alpha, squared, None)
     form = {name: options.get(name) for name in ("fp_weight", "fn_weight")}
     loss = numbers.loss_of_each(smooth=options["smooth"], **form)
     average = average_over_classes(loss, options.get("weight"), options.get("classes"))
