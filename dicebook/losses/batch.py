@@ -394,7 +394,11 @@ def _readable(tensor: Tensor) -> bool:
     hidden = torch.compiler.is_compiling() or type(tensor) not in (Tensor, nn.Parameter)
     if hidden or (tensor.device.type != "cpu" and not CHECK_VALUES_ON_DEVICES):
         return False
-    return not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    try:
+        tensor.data_ptr()  # what torch.func wraps has no memory of its own
+    except RuntimeError:
+        return False
+    return True
 
 
 def _is_number(value: Any) -> bool:
