@@ -222,19 +222,11 @@ def average_over_classes(
         share = None if share is None else share.index_select(0, index)
     if share is None:
         return loss if reduction == "none" else getattr(loss, reduction)(0)
-    if loss.ndim == 1 and reduction != "none":
-        total = torch.dot(share, loss)
-    else:
-        loss = loss * share.reshape(-1, *[1] * (loss.ndim - 1))
-        if reduction == "none":
-            return loss
-        total = loss.sum(0)
-    if reduction == "sum":
-        return total
-    shares = share.sum()
-    if weight is None:  # each 0 or 1
-        return total / shares.clamp(min=1)
-    return total / shares.masked_fill(shares == 0, 1.0)
+    loss = loss * share.reshape(-1, *[1] * (loss.ndim - 1))
+    if reduction != "mean":
+        return loss if reduction == "none" else loss.sum(0)
+    total = share.sum()
+    return loss.sum(0) / total.masked_fill(total == 0, 1.0)
 
 
 def of_examples(
@@ -245,12 +237,12 @@ def of_examples(
     Options are those of `dice_statistics`.
     """
     x, y, dropped = batch.logits, batch.target, batch.dropped
-    # The margins are only needed where 1 − p or an order of surely wrong examples is.
+    # A binary logit is its margin already. Of classes, margins are for 1 − p and for ranks.
     m = equations.margins(x) if batch.exclusive and (alpha > 0 or ohem_ratio is not None) else x
     if alpha > 0:
         q = equations.self_adjusted(m, alpha)
     else:
-        q = torch.softmax(x, 0) if batch.exclusive else torch.sigmoid(x)
+        q = equations.probabilities(x) if batch.exclusive else torch.sigmoid(x)
     if ohem_ratio is not None:
         dropped = ~hardest(m, y, dropped, ohem_ratio)
         y = y.masked_fill(dropped, 0.0)
