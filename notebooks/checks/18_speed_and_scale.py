@@ -102,7 +102,10 @@ claim(
     "more than twelve times as many",
     12 < counted["dl"] / counted["cross entropy (torch)"] < 13,
 )
-claim("On this GPU the second form of dice takes 1.5 milliseconds", {"1.5": now.loc["dl", "milliseconds"]})
+claim(
+    "On this GPU the second form of dice takes 1.5 milliseconds",
+    {"1.5": now.loc["dl", "milliseconds"]},
+)
 claim("With `torch.compile` it takes 0.9", {"0.9": now.loc["dl", "milliseconds, compiled"]})
 claim("11 times as much", {"11": now.loc["dl", "ratio"]})
 in_step = pd.DataFrame(timed["step"]["rows"]).set_index("loss")["milliseconds"]
