@@ -1,8 +1,7 @@
 """Losses for data-imbalanced NLP, after "Dice Loss for Data-imbalanced NLP Tasks" (ACL 2020).
 
 The losses, `diagnose` and the three functions about the bias are imported when one is first used:
-whoever reads a corpus or draws a table need not wait for torch. `fit`, which makes a model of a
-file, is the one of `dicelab.fit` and needs the extra of that name.
+whoever reads a corpus or draws a table need not wait for torch.
 """
 
 from importlib import import_module
@@ -15,15 +14,12 @@ if TYPE_CHECKING:
     from dicebook.decision import tune_bias as tune_bias
     from dicebook.diagnosis import diagnose as diagnose
     from dicebook.losses import *  # noqa: F403
-    from dicelab.fit import fit as fit
 
 __version__ = "0.1.0"
 _DECISION = ("start_at_prior", "tune_bias", "fold_bias")
 
 
 def __getattr__(name: str) -> Any:
-    if name == "fit":
-        return import_module("dicelab.fit").fit
     if find_spec(f"{__name__}.{name}"):
         return import_module(f"{__name__}.{name}")
     if not name.startswith("__") or name == "__all__":
@@ -39,4 +35,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__getattr__("__all__"), "fit"])
+    return sorted(__getattr__("__all__"))

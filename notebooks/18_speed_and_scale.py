@@ -364,9 +364,14 @@ times.map(lambda value: "" if pd.isna(value) else f"{value:.2f}")
 # classes, torch's softmax of rows takes a slow path on this processor, and the library's takes another. A loss
 # with a general exponent costs more, because it takes logarithms of both $p$ and $1 - p$.
 #
+# The record is of an earlier form of the losses, which had a second way for labels on a CPU. Today there is one
+# way, since nobody should choose a loss by its speed. In a short comparison with nine classes, dice and Tversky
+# loss took about as long as before, cross entropy and focal loss half as long again, and self-adjusting dice two
+# to three times as long. With 50 classes all took two to four times as long.
+#
 # The rows that begin with "naive" are the formulas as you would write them down. With nine classes all of the
-# library's losses are faster. With the 50,257 words of a vocabulary, dice and Tversky are faster, and focal
-# loss and self-adjusting dice are slower. Wherever there are more than nine classes, the library's focal loss
+# recorded losses of the library are faster. With the 50,257 words of a vocabulary, dice and Tversky are faster, and
+# focal loss and self-adjusting dice are slower. Wherever there are more than nine classes, the library's focal loss
 # takes about two and a half times as long as its formula. The formula takes the logarithm of a probability,
 # and this is accurate only away from zero and one. So the extra time buys accuracy.
 #
@@ -379,8 +384,8 @@ print("share of it, in percent:")
 share.round(3)
 
 # %% [markdown]
-# On a CPU every loss takes less than a five-thousandth of the step. In other words, the encoder does nearly all of
-# the work.
+# On a CPU every recorded loss takes less than a five-thousandth of the step. In other words, the encoder does nearly
+# all of the work.
 
 # %% [markdown]
 # A GPU is different. It computes these small tensors so fast that starting each operation takes longer than the
@@ -392,8 +397,9 @@ rows.drop_duplicates("loss").set_index("loss")["operations"]
 
 # %% [markdown]
 # These operations were counted on a CPU. There the library may look at the values, for example whether a row is
-# left out, and take the faster of several ways. On a GPU it must not look, because it would have to wait for
-# the answer. So we count again, on tensors without values, for which the library does the same as on a GPU:
+# left out, and skip what is not needed. On a GPU it must not look, because it would have to wait for the answer.
+# So we count again, with today's losses, on tensors without values, for which the library does the same as on a
+# GPU:
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 class Operations(TorchDispatchMode):
@@ -416,10 +422,10 @@ for name, loss in on_device.items():
 pd.Series(counted, name="operations").rename(spelled)
 
 # %% [markdown]
-# Torch's own cross entropy has five operations, and dice has eight times as many. What does that cost in
-# time? We timed an earlier form of the losses and today's on one GPU, an NVIDIA H200, within minutes of each
-# other (`results/gpu/losses.json`). The table is for 4,096 sub-words and nine labels, forward and backward,
-# in milliseconds:
+# Torch's own cross entropy has five operations, and dice has more than twelve times as many. What does that cost in
+# time? We timed two earlier forms of the losses on one GPU, an NVIDIA H200, within minutes of each other
+# (`results/gpu/losses.json`). The second form of dice had about eight times as many operations as torch's cross
+# entropy. The table is for 4,096 sub-words and nine labels, forward and backward, in milliseconds:
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["nbval-check-output", "hide-input"]
 gpu = kept_folder() / "gpu"
@@ -431,15 +437,15 @@ now, before = (
 )
 of_gpu = pd.DataFrame(
     {
-        "earlier form": before["milliseconds"],
-        "today": now["milliseconds"],
-        "today, compiled": now["milliseconds, compiled"],
+        "first form": before["milliseconds"],
+        "second form": now["milliseconds"],
+        "second form, compiled": now["milliseconds, compiled"],
     }
 ).reindex(now.index)
 of_gpu.round(2).astype(object).where(of_gpu.notna(), "").rename(spelled)
 
 # %% [markdown]
-# On this GPU dice takes 1.5 milliseconds, about 11 times as much as torch's cross entropy. With
+# On this GPU the second form of dice takes 1.5 milliseconds, about 11 times as much as torch's cross entropy. With
 # `torch.compile` it takes 0.9. This sounds like much. However, a step has more to do than its loss. With an
 # encoder of MiniLM's size a step with torch's cross entropy took 18 milliseconds. With the other losses it
 # took between 17 and 24 milliseconds, and not in the order of their operations. So from the time of a whole

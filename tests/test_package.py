@@ -123,16 +123,11 @@ def test_a_missing_extra_is_named(bare: list[str], tmp_path: Path) -> None:
         "        __import__(f'dicelab.{room}')\n"
         "    except dicelab.extras.MissingExtra as error:\n"
         "        print(room, error)\n"
-        "try:\n"
-        "    from dicebook import fit\n"
-        "except ImportError as error:\n"
-        "    print('dicebook.fit', error)\n"
         "from dicelab.__main__ import main\n"
         "print('returns', main(['data']))\n"
     )
     done = ask(bare, "import dicelab.extras; exec(open('each.py').read())", tmp_path)
     *errors, returned = done.stdout.splitlines()
-    rooms["dicebook.fit"] = "fit"
     for (room, extra), error in zip(rooms.items(), errors, strict=True):
         assert error.startswith(f"{room} this part of dicebook needs ")
         assert error.endswith(f"not found here: {install_command(extra)}")

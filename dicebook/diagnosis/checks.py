@@ -259,15 +259,15 @@ class _Normalised(TorchDispatchMode):
     """Counts the softmaxes and sigmoids whose input is probabilities."""
 
     of_probabilities, operation = 0, ""
-    OF_ROWS = ("_log_softmax", "_softmax", "logsumexp", "amax")  # amax: where a class is left out
+    OF_ROWS = ("_log_softmax", "_softmax", "logsumexp")
     OF_ONE = ("sigmoid", "log_sigmoid_forward", "binary_cross_entropy_with_logits")
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
         name = func.overloadpacket.__name__
         if name in self.OF_ROWS + self.OF_ONE and args[0].numel() > 1:
-            out = args[0] <= torch.finfo(args[0].dtype).min
-            x, there = args[0].masked_fill(out, 0.0), name != "amax" or bool(out.any())
-            inside = there and bool(((x >= 0) & (x <= 1)).all()) and float(x.max() - x.min()) > 0.5
+            left_out = args[0] <= torch.finfo(args[0].dtype).min
+            x = args[0].masked_fill(left_out, 0.0)
+            inside = bool(((x >= 0) & (x <= 1)).all()) and float(x.max() - x.min()) > 0.5
             if inside and name in self.OF_ROWS:
                 inside = bool(((x.sum(args[1]) - 1).abs() < 1e-3).all())
             if inside:

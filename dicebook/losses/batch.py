@@ -1,10 +1,8 @@
-"""What the losses accept, and the two shapes that they compute in.
+"""What the losses accept, and the one shape that they compute in.
 
 Logits and targets of any leading shape become class-major ``[C, N]`` tensors of float32 (float64
-stays); where each example has one label and its numbers are wanted alone, rows ``[N, C]`` and
-labels ``[N]``, which needs no one-hot targets. What does not count is set to 0 here, *before* any
-softmax, so that even NaN logits in padding reach neither a loss nor its gradient. Whatever does not
-fit ends in one clear error.
+stays). What does not count is set to 0 here, *before* any softmax, so that even NaN logits in
+padding reach neither a loss nor its gradient. Whatever does not fit ends in one clear error.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 Weight = Tensor | Sequence[float] | None
@@ -46,8 +43,7 @@ class Batch(NamedTuple):
 
     Attributes:
         logits: ``[C, N]``, float32 or float64; binary ``[1, N]``, multi-label ``[L, N]``.
-        target: Of the same shape: bool if one-hot, or 0/1 and soft in the logits' dtype; 0 where
-            an example is dropped.
+        target: Of the same shape and dtype, one-hot, 0/1 or soft; 0 where an example is dropped.
         dropped: ``[N]`` bool, the examples that do not count (multi-label: ``[L, N]``); None
             where all are known to count.
         weight: The weights of the examples, of the shape of ``dropped``, or None.
@@ -66,99 +62,25 @@ class Batch(NamedTuple):
         """Reduce one loss an example, ``[N]``; the mean is over the examples that count, or 0."""
         if self.dropped is not None:
             loss = loss.masked_fill(self.dropped.reshape(loss.shape), 0.0)
-        return _reduced(self, loss, reduction)
-
-
-class Rows(NamedTuple):
-    """A checked batch of examples with one label each.
-
-    Attributes:
-        logits: ``[N, C]``, as in `Batch`. In a row that is dropped all are the lowest there are.
-        labels: ``[N]`` int64; ``ignore_index`` where an example is dropped.
-        dropped: ``[N]`` bool, the examples that do not count; None where all are known to count.
-        weight: ``[N]``, the weights of the examples, or None.
-        shape: The leading shape that ``N`` came from.
-        ignore_index: The label of what is dropped.
-    """
-
-    logits: Tensor
-    labels: Tensor
-    dropped: Tensor | None
-    weight: Tensor | None
-    shape: torch.Size
-    ignore_index: int
-
-    @property
-    def gold(self) -> Tensor:
-        """The labels as indices that exist: 0 where an example is dropped. ``[N]`` int64."""
-        return self.labels if self.dropped is None else self.labels.masked_fill(self.dropped, 0)
-
-    def minus_gold(self, numbers: Tensor, weight: Tensor | None = None) -> Tensor:
-        """Of ``[N, C]`` minus the number of each example's class, ``[N]``; 0 where dropped."""
-        return F.nll_loss(
-            numbers, self.labels, weight, reduction="none", ignore_index=self.ignore_index
-        )
-
-    def reduce(self, loss: Tensor, reduction: str) -> Tensor:
-        """As `Batch.reduce`, of losses that are 0 where an example is dropped."""
-        return _reduced(self, loss, reduction)
-
-
-def _reduced(batch: Batch | Rows, loss: Tensor, reduction: str) -> Tensor:
-    weight = None if batch.weight is None else batch.weight.reshape(loss.shape)
-    if weight is not None:
-        loss = loss * weight
-    if reduction == "none":
-        return loss.reshape(batch.shape)
-    total = loss.sum()
-    if reduction == "sum":
-        return total
-    if weight is not None:
-        shares = weight.sum()
-        return total / shares.masked_fill(shares == 0, 1.0)
-    if batch.dropped is None:
-        return total / max(1, loss.numel())
-    return total / (loss.numel() - batch.dropped.sum()).clamp(min=1)
+        weight = None if self.weight is None else self.weight.reshape(loss.shape)
+        if weight is not None:
+            loss = loss * weight
+        if reduction == "none":
+            return loss.reshape(self.shape)
+        total = loss.sum()
+        if reduction == "sum":
+            return total
+        if weight is not None:
+            shares = weight.sum()
+            return total / shares.masked_fill(shares == 0, 1.0)
+        if self.dropped is None:
+            return total / max(1, loss.numel())
+        return total / (loss.numel() - self.dropped.sum()).clamp(min=1)
 
 
 def is_soft(target: Any) -> bool:
     """Whether a multi-class target holds class probabilities."""
     return isinstance(target, Tensor) and target.is_floating_point()
-
-
-def is_readable(*tensors: Any) -> bool:
-    """Whether Python may look at the values without waiting for a device."""
-    return all(isinstance(tensor, Tensor) and _readable(tensor) for tensor in tensors)
-
-
-def rows(
-    input: Tensor,
-    target: Tensor,
-    mask: Tensor | None,
-    sample_weight: Tensor | None,
-    ignore_index: int,
-    *,
-    finite: bool = True,
-) -> Rows:
-    """Check a multi-class batch of hard targets, as `multi_class`."""
-    _check_multi_class(input, target, ignore_index, soft=False)
-    classes, shape = input.shape[-1], input.shape[:-1]
-    labels = target.reshape(-1).long()
-    weight, dropped = _counted(mask, sample_weight, shape)
-    if dropped is not None:
-        labels = labels.masked_fill(dropped, ignore_index)
-    dropped = labels == ignore_index
-    if _readable(dropped) and not bool(dropped.any()):
-        dropped = None
-    weight = _without(weight, dropped, input)
-    expected = f"hold class indices in 0..{classes - 1} or ignore_index"
-    if dropped is None:
-        labels = _checked(labels, 0, classes - 1, expected)
-    else:
-        counted = _checked(labels.masked_fill(dropped, 0), 0, classes - 1, expected)
-        labels = counted.masked_fill(dropped, ignore_index)
-    logits = _clean(input.reshape(-1, classes), dropped, finite)
-    return Rows(logits, labels, dropped, weight, shape, ignore_index)
 
 
 def multi_class(
@@ -178,25 +100,30 @@ def multi_class(
         soft: Whether it takes class probabilities ``[..., C]`` as targets.
         finite: Whether a logit of −inf must become a finite one that rules the class out, too.
     """
-    if not is_soft(target):
-        flat = rows(input, target, mask, sample_weight, ignore_index, finite=finite)
-        index = torch.arange(flat.logits.shape[-1], device=input.device)
-        one_hot = flat.labels == index.unsqueeze(-1)
-        if flat.dropped is not None and 0 <= ignore_index < len(index):
-            one_hot = one_hot & ~flat.dropped
-        return Batch(
-            flat.logits.t(), one_hot, flat.dropped, flat.weight, flat.shape, exclusive=True
+    check_options(ignore_index=ignore_index)
+    check_logits(input)
+    if input.ndim == 0 or input.shape[-1] < 2:
+        raise ValueError(
+            "input must have shape [..., C] with at least two classes last; "
+            f"got {list(input.shape)} (for one logit an example use the binary form)"
         )
-    _check_multi_class(input, target, ignore_index, soft)
+    _check_labels(input, target, soft)
     classes, shape = input.shape[-1], input.shape[:-1]
-    weight, dropped = _counted(mask, sample_weight, shape)
-    weight = _without(weight, dropped, input)
-    logits = _clean(input.reshape(-1, classes), dropped, finite)
-    y = target.reshape(-1, classes).to(logits.dtype)
-    if dropped is not None:
-        y = y.masked_fill(dropped.unsqueeze(-1), 0.0)
-    y = _checked(y, 0, 1, "lie between 0 and 1")
-    return Batch(logits.t(), y.t(), dropped, weight, shape, exclusive=True)
+    labels = None if is_soft(target) else target.reshape(-1).long()
+    ignored = None if labels is None else labels == ignore_index
+    weight, dropped = _counted(input, mask, sample_weight, shape, ignored)
+    if labels is None:
+        y = target.reshape(-1, classes).t()
+        y = y if dropped is None else y.masked_fill(dropped, 0.0)
+        y = _checked(y, 0, 1, "lie between 0 and 1")
+    else:
+        expected = f"hold class indices in 0..{classes - 1} or ignore_index"
+        labels = labels if dropped is None else labels.masked_fill(dropped, 0)
+        labels = _checked(labels, 0, classes - 1, expected)
+        y = labels == torch.arange(classes, device=labels.device).unsqueeze(-1)
+        y = y if dropped is None else y & ~dropped
+    x = _clean(input.reshape(-1, classes), dropped, finite).t()
+    return Batch(x, y.to(x.dtype), dropped, weight, shape, exclusive=True)
 
 
 def decisions(
@@ -220,12 +147,8 @@ def decisions(
         raise ValueError("input must have shape [..., L], the labels last; got []")
     _check_hard(target, input.shape, input.shape)
     shape = input.shape[:-1] if labels else input.shape
-    weight, dropped = _counted(mask, sample_weight, input.shape, labels=labels)
     ignored = target.reshape(-1) == ignore_index
-    dropped = ignored if dropped is None else dropped | ignored
-    if _readable(dropped) and not bool(dropped.any()):
-        dropped = None
-    weight = _without(weight, dropped, input)
+    weight, dropped = _counted(input, mask, sample_weight, input.shape, ignored, labels=labels)
     x = _clean(input.reshape(-1), dropped, finite=True)
     y = target.reshape(-1).to(x.dtype)
     y = y if dropped is None else y.masked_fill(dropped, 0)
@@ -340,17 +263,6 @@ def check_classes(classes: Any, count: int | None = None) -> None:
         raise ValueError(f"classes must lie in 0..{count - 1}; got {classes!r}")
 
 
-def _check_multi_class(input: Tensor, target: Tensor, ignore_index: int, soft: bool) -> None:
-    check_options(ignore_index=ignore_index)
-    check_logits(input)
-    if input.ndim == 0 or input.shape[-1] < 2:
-        raise ValueError(
-            "input must have shape [..., C] with at least two classes last; "
-            f"got {list(input.shape)} (for one logit an example use the binary form)"
-        )
-    _check_labels(input, target, soft)
-
-
 def _clean(logits: Tensor, dropped: Tensor | None, finite: bool) -> Tensor:
     """Logits in float32 or float64; what does not count is set to one number, NaN or not.
 
@@ -362,8 +274,7 @@ def _clean(logits: Tensor, dropped: Tensor | None, finite: bool) -> Tensor:
     if finite and (
         not _readable(logits) or (logits.numel() and float(logits.detach().amin()) == -math.inf)
     ):
-        ruled_out = logits == -math.inf
-        bad = ruled_out if bad is None else bad | ruled_out
+        bad = _either(bad, logits == -math.inf)
     return logits if bad is None else logits.masked_fill(bad, torch.finfo(logits.dtype).min / 4)
 
 
@@ -372,15 +283,16 @@ def _precision(logits: Tensor) -> torch.dtype:
 
 
 def _counted(
+    input: Tensor,
     mask: Tensor | None,
     sample_weight: Tensor | None,
     shape: torch.Size,
+    dropped: Tensor | None,
     *,
     labels: bool = False,
 ) -> tuple[Tensor | None, Tensor | None]:
-    """Weights and what mask and weights drop, both flat, or None."""
+    """Weights, and what mask, weights and labels drop (``dropped``: these alone); flat, or None."""
     weight: Tensor | None = None
-    dropped: Tensor | None = None
     if mask is not None:
         mask = _flat("mask", mask, shape, labels)
         if mask.dtype != torch.bool and _readable(mask):
@@ -390,13 +302,16 @@ def _counted(
                     f"mask must hold 0 and 1, or False and True; got {wrong[0].item():g}. "
                     "Weights of examples are sample_weight=..."
                 )
-        dropped = _is_zero(mask)
+        dropped = _either(dropped, mask == 0)
     if sample_weight is not None:
         weight = _flat("sample_weight", sample_weight, shape, labels)
         if _readable(weight) and not bool(((weight >= 0) & weight.isfinite()).all()):
             raise ValueError(f"sample_weight must hold finite numbers of at least 0; got {weight}")
-        dropped = _is_zero(weight) if dropped is None else dropped | _is_zero(weight)
-    return weight, dropped
+        dropped = _either(dropped, weight == 0)
+        weight = weight.to(_precision(input))
+    if dropped is None or (_readable(dropped) and not bool(dropped.any())):
+        return weight, None
+    return None if weight is None else weight.masked_fill(dropped, 0.0), dropped
 
 
 def _flat(name: str, values: Tensor, shape: torch.Size, labels: bool) -> Tensor:
@@ -409,15 +324,8 @@ def _flat(name: str, values: Tensor, shape: torch.Size, labels: bool) -> Tensor:
     return values.reshape(-1)
 
 
-def _is_zero(values: Tensor) -> Tensor:
-    return ~values if values.dtype == torch.bool else values == 0
-
-
-def _without(weight: Tensor | None, dropped: Tensor | None, like: Tensor) -> Tensor | None:
-    if weight is None:
-        return None
-    weight = weight.to(_precision(like))
-    return weight if dropped is None else weight.masked_fill(dropped, 0.0)
+def _either(one: Tensor | None, other: Tensor) -> Tensor:
+    return other if one is None else one | other
 
 
 def _check_labels(input: Tensor, target: Tensor, soft: bool) -> None:
@@ -486,7 +394,11 @@ def _readable(tensor: Tensor) -> bool:
     hidden = torch.compiler.is_compiling() or type(tensor) not in (Tensor, nn.Parameter)
     if hidden or (tensor.device.type != "cpu" and not CHECK_VALUES_ON_DEVICES):
         return False
-    return not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    try:
+        tensor.data_ptr()  # what torch.func wraps has no memory of its own
+    except RuntimeError:
+        return False
+    return True
 
 
 def _is_number(value: Any) -> bool:

@@ -1,17 +1,17 @@
-r"""The losses as functions, in the manner of ``torch.nn.functional``.
+"""The losses as functions, in the manner of ``torch.nn.functional``.
 
-Every function is called with ``(input, target, mask=None)`` and keyword options, flattens whatever
-leading dimensions there are, computes in float32 (float64 stays) and gives a loss that is 0, and
-still attached to the graph, where no example counts. A form that begins with ``binary_`` takes one
-logit an example, that of the positive class; one that begins with ``multi_label_`` takes one logit
-for each label that an example may have.
+Every function takes ``(input, target, mask=None, sample_weight=None)`` and options by name. It
+flattens the leading dimensions, computes in float32 (float64 stays), and returns a loss that is 0,
+and still attached to the graph, where no example counts. A name that begins with ``binary_`` takes
+one logit an example, that of the positive class; `multi_label_dice` takes one logit for each label
+that an example may have. All of them take these arguments:
 
 ``input``
     Logits, any floating dtype: ``[..., C]``, the classes last, where torch's own losses have them
     second; binary ``[...]``; multi-label ``[..., L]``.
 ``target``
-    Class indices ``[...]``, or (but not for focal) class probabilities ``[..., C]``, soft targets;
-    binary and multi-label of the input's shape: 0/1, or anything between, any dtype.
+    Class indices ``[...]``, or (but not for focal loss) class probabilities ``[..., C]``, soft
+    targets; binary and multi-label of the input's shape: 0/1, or anything between, any dtype.
 ``mask``
     None or ``[...]``, of 0 and 1 or of booleans: examples with 0 or False do not count.
     Multi-label also ``[..., L]``: the labels that are unknown for an example do not count.
@@ -21,80 +21,22 @@ for each label that an example may have.
     examples divides by the sum of the weights, and at set level the sums ``Σ p·y``, ``Σ p²`` and
     ``Σ y²`` are weighted. Weight 0 is a mask. Not with ``ohem_ratio``, which counts examples.
 ``ignore_index``
-    Examples with this target do not count; −100.
+    Examples with this target do not count.
 ``reduction``
     ``"mean"``; ``"sum"``: over examples, in the dice family at set level over classes; ``"none"``:
     one loss an example ``[...]``, at set level one a class, ``[C]`` or ``[len(classes)]``.
-``weight``
-    None or ``[C]``, a list or tensor. Cross entropy and focal: the weight of each class (binary:
-    ``[2]``, of the negative and the positive class); the mean divides by the *number* of examples,
-    as the equations do, where ``torch.nn.CrossEntropyLoss`` divides by the sum of their weights.
-    The ``alpha`` of torchvision's focal loss is ``weight=[1 - alpha, alpha]`` here.
-    Dice family: the weights of the mean over classes.
-``pos_weight``
-    Binary cross entropy and binary focal loss: the weight of a positive, as in
-    ``torch.nn.BCEWithLogitsLoss``: one number, or for logits ``[..., L]`` one a label, ``[L]``.
-``label_smoothing``
-    The share of each target that all classes have in equal parts, from 0 to 1, as in
-    ``torch.nn.CrossEntropyLoss``; cross entropy alone. For any other loss give soft targets.
-``counts``
-    How often each class occurs in training, ``[C]``, or its share; all positive.
-``tau``
-    How much of the log-prior is added, at least 0; 0 is cross entropy.
-``gamma``
-    The focusing exponent of focal loss, at least 0; 2 as in Lin et al. (2017); 0 is cross entropy.
-    A negative one is refused: easy examples would get the larger weight.
-``smooth``
-    γ; 1, as in the paper. At example level the gradient of an easy negative is ``1/γ``; at set
-    level γ matters only for classes with few examples in the batch, which it keeps from jumping
-    between 0 and 1. With 0, an empty class costs 0.
-``squared``
-    Whether the denominator sums squares (Equations 7 and 8), the default, since linear denominators
-    often leave a model with the majority class from a standing start.
-``alpha``
-    The decay exponent of self-adjusting dice, at least 0; 0 is plain dice.
-``fp_weight``
-    Tversky's α, the price of a false positive; higher favours precision. None, as ``fn_weight``
-    then must be, is dice.
-``fn_weight``
-    Tversky's β, the price of a false negative; higher favours recall.
-``level``
-    ``"set"``, the default: one loss of the sums over all examples; only this form approximates 1 −
-    F1. ``"example"``: the mean of one loss an example; for hard predictions the dice loss is then
-    the error rate over ``1 + γ``.
-``average``
-    Multi-label: ``"macro"``, the mean of one loss a label, which approximates 1 − macro F1; or
-    ``"micro"``, one loss of the decisions on all labels together, which approximates 1 − micro F1.
-``classes``
-    The classes that count, for instance all but ``O``; None for all.
-``absent``
-    What becomes of a class without gold example in the set (set level only): ``"skip"`` it, or
-    ``"keep"`` it, so that its false positives cost something. None, the default, skips it where
-    all classes count: kept, the many rare classes that a batch lacks push down what they share with
-    those it holds. With ``classes`` given it keeps it: else nothing would ask an example of a
-    class left out to be of that class. Multi-label: with ``"skip"``, the default, a rare label
-    learns from batches that hold it, where it is more frequent than elsewhere, and may be predicted
-    too often; with ``"keep"`` it is seldom predicted at all.
-``ohem_ratio``
-    None, or at most how many negatives count for each positive of a class, hardest first, chosen in
-    this process's batch (set level and hard targets only).
-``process_group``
-    None: the set is this process's batch. A group or ``"world"``: the batch of all its processes,
-    exact under trainers that average gradients, such as DistributedDataParallel (set level only).
 
 All raise ``TypeError`` for a dtype that is not taken, and ``ValueError`` for shapes that do not
 belong together, an option out of range or at the wrong level, and a label outside ``0..C-1``
-(binary: a target outside 0..1).
+(binary: a target outside 0..1). What the other options mean stands with the function that has them;
+for the dice family with `dice`.
 """
 
 from __future__ import annotations
 
-import inspect
-import re
 import sys
-import textwrap
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
@@ -111,7 +53,6 @@ from dicebook.losses.batch import (
     Classes,
     Level,
     Reduction,
-    Rows,
     Weight,
     check_options,
     class_counts,
@@ -121,7 +62,6 @@ from dicebook.losses.statistics import (
     Group,
     average_over_classes,
     binary_dice_statistics,
-    checked,
     dice_statistics,
     multi_label_dice_statistics,
     of_examples,
@@ -212,22 +152,26 @@ def cross_entropy(
     ignore_index: int = -100,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """Cross entropy, weighted if ``weight`` is given (Equations 1 and 2). The floor is 0."""
+    """Cross entropy, ``−Σ_c weight[c] · y_c · log p_c``, of each example (Equations 1 and 2).
+
+    The floor is 0.
+
+    Args:
+        weight: None or ``[C]``, a list or tensor, the weight of each class. The mean divides by the
+            *number* of examples, as the equations do, where ``torch.nn.CrossEntropyLoss`` divides
+            by the sum of their weights.
+        label_smoothing: The share of each target that all classes have in equal parts, from 0 to 1,
+            as in ``torch.nn.CrossEntropyLoss``. For any other loss give soft targets.
+    """
     check_options(label_smoothing=label_smoothing, reduction=reduction)
+    soft = label_smoothing > 0 or batches.is_soft(target)
     arguments = (input, target, mask, sample_weight, ignore_index)
-    if label_smoothing == 0 and not batches.is_soft(target):
-        rows = batches.rows(*arguments, finite=False)
-        log_p = equations.softmax_of_rows(rows.logits, log=True)
-        return rows.reduce(rows.minus_gold(log_p, _of_classes(weight, log_p)), reduction)
-    batch = batches.multi_class(*arguments, soft=True)
+    batch = batches.multi_class(*arguments, soft=True, finite=soft)
+    y, classes = batch.target, len(batch.target)
     if label_smoothing > 0:
-        classes = batch.target.shape[0]
-        smoothed = (1 - label_smoothing) * batch.target + label_smoothing / classes
-        batch = batch._replace(target=smoothed)
-    log_p = equations.softmax_of_rows(batch.logits.t(), log=True).t()
-    a = _of_classes(weight, batch.logits.t())
-    loss = equations.cross_entropy(log_p, batch.target, 1.0 if a is None else a.unsqueeze(-1))
-    return batch.reduce(loss, reduction)
+        y = (1 - label_smoothing) * y + label_smoothing / classes
+    log_p = torch.log_softmax(batch.logits, 0)
+    return batch.reduce(equations.cross_entropy(log_p, y, _of_classes(weight, log_p)), reduction)
 
 
 def logit_adjusted_cross_entropy(
@@ -245,6 +189,10 @@ def logit_adjusted_cross_entropy(
 
     The prior is added in training alone: a model whose logits have learnt to do without it predicts
     by ``input``, for balanced accuracy at ``tau = 1``. The floor is 0.
+
+    Args:
+        counts: How often each class occurs in training, ``[C]``, or its share; all positive.
+        tau: How much of the log prior is added, at least 0; 0 is cross entropy.
     """
     check_options(tau=tau)
     batches.check_logits(input)
@@ -266,7 +214,13 @@ def binary_cross_entropy(
     ignore_index: int = -100,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """Cross entropy of the two logits ``[0, input]`` (Equations 1 and 2). The floor is 0."""
+    """Cross entropy of the two logits ``[0, input]`` (Equations 1 and 2). The floor is 0.
+
+    Args:
+        weight: None or ``[2]``, the weights of the negative and the positive class.
+        pos_weight: The weight of a positive, as in ``torch.nn.BCEWithLogitsLoss``: one number, or
+            for logits ``[..., L]`` one a label, ``[L]``.
+    """
     check_options(reduction=reduction)
     batch = batches.decisions(input, target, mask, sample_weight, ignore_index, soft=True)
     x, y = batch.logits[0], batch.target[0]
@@ -288,17 +242,23 @@ def focal(
 ) -> Tensor:
     """Focal loss, ``−weight[t] · (1 − p_t)^gamma · log p_t`` (Table 2's FL; Lin et al., 2017).
 
-    Cross entropy in which an example fades as the model gets it right. Soft targets are refused:
-    the factor is about *the* gold class. The floor is 0.
+    Cross entropy in which an example fades as the model gets it right. The floor is 0.
+
+    Args:
+        gamma: The focusing exponent, at least 0; 2 as in Lin et al.; 0 is cross entropy. A negative
+            one is refused: easy examples would get the larger weight.
+        weight: As in `cross_entropy`. The ``alpha`` of torchvision's focal loss is
+            ``weight=[1 - alpha, alpha]`` here.
+
+    Raises:
+        TypeError: The target is soft; the factor is about *the* gold class.
     """
     check_options(gamma=gamma, reduction=reduction)
-    rows = batches.rows(input, target, mask, sample_weight, ignore_index)
-    x, a = rows.logits, _of_classes(weight, rows.logits)
-    gold = rows.gold
-    # In a row that is dropped this is as low as a number gets, and its loss 0.
-    loss = equations.focal(equations.margins_against(x, gold, rows.minus_gold(x)), gamma)
-    loss = loss if a is None else loss * a[gold]
-    return rows.reduce(loss, reduction)
+    arguments = (input, target, mask, sample_weight, ignore_index)
+    batch = batches.multi_class(*arguments, soft=False)
+    y = batch.target
+    loss = equations.focal(equations.margin_of(batch.logits, y), gamma)
+    return batch.reduce(loss * (_of_classes(weight, y) * y).sum(0), reduction)
 
 
 def binary_focal(
@@ -313,12 +273,18 @@ def binary_focal(
     ignore_index: int = -100,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """Focal loss of the two logits ``[0, input]`` (Table 2's FL). The floor is 0."""
+    """Focal loss of the two logits ``[0, input]`` (Table 2's FL). The floor is 0.
+
+    Args:
+        gamma: As in `focal`.
+        weight: As in `binary_cross_entropy`.
+        pos_weight: As in `binary_cross_entropy`.
+    """
     check_options(gamma=gamma, reduction=reduction)
     batch = batches.decisions(input, target, mask, sample_weight, ignore_index, soft=False)
     x, y = batch.logits[0], batch.target[0]
     negative, positive = _of_decisions(weight, pos_weight, input)
-    loss = equations.focal(x * (1 - 2 * y), gamma) * (positive * y + negative * (1 - y))
+    loss = equations.focal(x * (2 * y - 1), gamma) * (positive * y + negative * (1 - y))
     return batch.reduce(loss, reduction)
 
 
@@ -375,14 +341,39 @@ def dice(
     with γ = 1 a positive costs at least 0.105 (alpha 0.1), 0.258 (0.5) or 0.333 (1) in the linear
     form.
 
+    Args:
+        alpha: The decay exponent of self-adjusting dice, at least 0; 0 is plain dice.
+        fp_weight: Tversky's α, the price of a false positive; higher favours precision. None, as
+            ``fn_weight`` then must be, is dice.
+        fn_weight: Tversky's β, the price of a false negative; higher favours recall.
+        smooth: γ; 1 in the paper. At example level the gradient of an easy negative is ``1/γ``; at
+            set level γ matters only for classes with few examples in the batch, which it keeps from
+            jumping between 0 and 1. With 0, an empty class costs 0.
+        squared: Whether the denominator sums squares (Equations 7 and 8). Linear denominators often
+            leave a model with the majority class from a standing start.
+        level: ``"set"``: one loss of the sums over all examples; only this form approximates 1 −
+            F1. ``"example"``: the mean of one loss an example; for hard predictions the dice loss
+            is then the error rate over ``1 + γ``.
+        weight: None or ``[C]``, the weights of the mean over classes.
+        classes: The classes that count, for instance all but ``O``; None for all.
+        absent: What becomes of a class without gold example in the set (set level only): ``"skip"``
+            it, or ``"keep"`` it, so that its false positives cost something. None skips it where
+            all classes count: kept, the many rare classes that a batch lacks push down what they
+            share with those it holds. With ``classes`` given None keeps it: else nothing would ask
+            an example of a class left out to be of that class.
+        ohem_ratio: None, or at most how many negatives count for each positive of a class, hardest
+            first, chosen in this process's batch (set level and hard targets only).
+        process_group: None: the set is this process's batch. A group or ``"world"``: the batch of
+            all its processes, exact under trainers that average gradients, such as
+            DistributedDataParallel (set level only).
+
     Warns:
         UserWarning: Once for each ``alpha`` of 0.5 or more.
     """
     check_alpha(alpha)
-    rest = mask, sample_weight, ignore_index
-    batch = checked(input, target, *rest, alpha=alpha, level=level, ohem_ratio=ohem_ratio)
+    arguments = (input, target, mask, sample_weight, ignore_index)
     return _dice_family(
-        batch,
+        batches.multi_class(*arguments, soft=ohem_ratio is None),
         alpha,
         squared,
         level,
@@ -415,7 +406,10 @@ def binary_dice(
     reduction: Reduction = "mean",
     process_group: Group = None,
 ) -> Tensor:
-    """Dice, Tversky or self-adjusting dice loss of the positive class alone; see `dice`."""
+    """Dice, Tversky or self-adjusting dice loss of the positive class alone.
+
+    Options are those of `dice`.
+    """
     check_alpha(alpha)
     arguments = (input, target, mask, sample_weight, ignore_index)
     return _dice_family(
@@ -456,7 +450,14 @@ def multi_label_dice(
     Each label is a binary problem of its own, with its sigmoid. With ``"macro"`` it has the
     `binary_dice` of its decisions, and the loss is the mean over labels, weighted by ``weight``.
     With ``"micro"`` the loss is the `binary_dice` of all decisions, so that a rare label hardly
-    counts; ``weight``, ``absent`` and a reduction over labels have no meaning there.
+    counts; ``weight``, ``absent`` and a reduction over labels have no meaning there. Options that
+    are not listed are those of `dice`.
+
+    Args:
+        average: ``"macro"``, which approximates 1 − macro F1, or ``"micro"``, 1 − micro F1.
+        absent: With ``"skip"``, the default, a rare label learns from batches that hold it, where
+            it is more frequent than elsewhere, and may be predicted too often; with ``"keep"`` it
+            is seldom predicted at all.
     """
     check_alpha(alpha)
     arguments = (input, target, mask, sample_weight, ignore_index)
@@ -510,9 +511,10 @@ def check_alpha(alpha: float) -> None:
     )
 
 
-def _of_classes(weight: Weight, like: Tensor) -> Tensor | None:
-    numbers = class_weights(weight, like.shape[-1])
-    return None if numbers is None else numbers.to(like)
+def _of_classes(weight: Weight, like: Tensor) -> Tensor | float:
+    """The weights of the classes of a tensor ``[C, N]``, ``[C, 1]``, or 1."""
+    numbers = class_weights(weight, len(like))
+    return 1.0 if numbers is None else numbers.to(like).unsqueeze(-1)
 
 
 def _of_decisions(weight: Weight, pos_weight: Any, input: Tensor) -> tuple[Any, Any]:
@@ -528,7 +530,7 @@ def _of_decisions(weight: Weight, pos_weight: Any, input: Tensor) -> tuple[Any, 
 
 
 def _dice_family(
-    batch: Batch | Rows,
+    batch: Batch,
     alpha: float,
     squared: bool,
     level: str,
@@ -547,36 +549,11 @@ def _dice_family(
         ohem_ratio=ohem_ratio,
         process_group=process_group,
     )
-    unsure = options.get("fp_weight") is not None
     if level == "set":
-        sums = set_statistics(batch, alpha, squared, ohem_ratio, unsure=unsure)
+        sums = set_statistics(batch, alpha, squared, ohem_ratio)
         return sums.all_reduce(process_group).loss(reduction=reduction, **options)
-    assert isinstance(batch, Batch)
-    batch = batch._replace(target=batch.target.to(batch.logits.dtype))
-    numbers = of_examples(batch, alpha, squared, None, unsure=unsure)
+    numbers = of_examples(batch, alpha, squared, None)
     form = {name: options.get(name) for name in ("fp_weight", "fn_weight")}
     loss = numbers.loss_of_each(smooth=options["smooth"], **form)
     average = average_over_classes(loss, options.get("weight"), options.get("classes"))
     return batch.reduce(average, reduction)
-
-
-def described(text: str, parameters: Iterable[inspect.Parameter]) -> str:
-    """A docstring, and below it what the parameters mean, out of this module's docstring."""
-    entries = re.split(r"^``(\w+)``\n", inspect.cleandoc(__doc__ or ""), flags=re.MULTILINE)
-    meanings = dict(zip(entries[1::2], entries[2::2], strict=True))
-    lines = [inspect.cleandoc(text), "", "Args:"]
-    for parameter in parameters:
-        meaning = " ".join(meanings[parameter.name].split("\n\n")[0].split())
-        default = "" if parameter.default is parameter.empty else f" Default {parameter.default!r}."
-        entry = f"{parameter.name}: {meaning}{default}"
-        lines += textwrap.wrap(entry, 96, initial_indent="    ", subsequent_indent=" " * 8)
-    lines += ["", "Raises:", "    TypeError, ValueError: As said in the docstring of the module."]
-    return "\n".join(lines)
-
-
-if __doc__:  # not under python -OO
-    for _name in set(__all__) - {"balanced_weights", "log_ratio_weights"}:
-        if not _name.endswith("_statistics"):
-            _function = globals()[_name]
-            _parameters = inspect.signature(_function).parameters.values()
-            _function.__doc__ = described(_function.__doc__, _parameters)

@@ -2,7 +2,7 @@
 
 A module is a dataclass of options, the keyword options of its function. It checks them when it is
 made, and calls the function with ``(input, target, mask=None, sample_weight=None)``. What an option
-means stands in `dicebook.losses.functional`.
+means, and the errors, stand with that function in `dicebook.losses.functional`.
 """
 
 from __future__ import annotations
@@ -75,12 +75,6 @@ def _options_of(function: Callable[..., Tensor] | None) -> Callable[[Module], Mo
             self._check_values()
 
         cls.__init__ = __init__
-        if cls.__doc__ and function.__doc__:  # not under python -OO
-            of_batch = [p for p in parameters.values() if p.kind is not p.KEYWORD_ONLY]
-            of_module = inspect.signature(cls).parameters
-            own = [of_module[name] for name in cls.option_names]
-            text = inspect.cleandoc(function.__doc__).split("\n\nArgs:\n")[0]
-            cls.__doc__ = functional.described(f"{cls.__doc__}\n\n{text}", of_batch + own)
         return kind
 
     return made
@@ -234,7 +228,9 @@ def _warn_standing_start() -> None:
 
 @_options_of(functional.cross_entropy)
 class CrossEntropyLoss(Loss):
-    """Cross entropy (Equations 1, 2): `functional.cross_entropy`. Input ``[..., C]``.
+    """Cross entropy, ``−Σ_c weight[c] · y_c · log p_c`` (Equations 1 and 2).
+
+    Input ``[..., C]``; options as in `functional.cross_entropy`.
 
     Example:
         >>> loss = CrossEntropyLoss(weight=[1.0, 9.0])
@@ -248,7 +244,9 @@ class CrossEntropyLoss(Loss):
 
 @_options_of(functional.logit_adjusted_cross_entropy)
 class LogitAdjustedCrossEntropyLoss(Loss):
-    """Logit adjustment: `functional.logit_adjusted_cross_entropy`. Input ``[..., C]``.
+    """Cross entropy with the log prior added to the logits in training (Menon et al., 2021).
+
+    Input ``[..., C]``; options as in `functional.logit_adjusted_cross_entropy`.
 
     Example:
         >>> loss = LogitAdjustedCrossEntropyLoss(counts=[9, 1])
@@ -262,7 +260,9 @@ class LogitAdjustedCrossEntropyLoss(Loss):
 
 @_options_of(functional.binary_cross_entropy)
 class BinaryCrossEntropyLoss(Loss):
-    """Binary cross entropy: `functional.binary_cross_entropy`. Input ``[...]``.
+    """Cross entropy of one logit an example (Equations 1 and 2).
+
+    Input ``[...]``; options as in `functional.binary_cross_entropy`.
 
     Example:
         >>> loss = BinaryCrossEntropyLoss(pos_weight=9.0)
@@ -276,7 +276,9 @@ class BinaryCrossEntropyLoss(Loss):
 
 @_options_of(functional.focal)
 class FocalLoss(Loss):
-    """Focal loss (Table 2): `functional.focal`. Input ``[..., C]``.
+    """Focal loss, ``−weight[t] · (1 − p_t)^gamma · log p_t`` (Table 2; Lin et al., 2017).
+
+    Input ``[..., C]``; options as in `functional.focal`.
 
     Example:
         >>> loss = FocalLoss(gamma=2.0)
@@ -290,7 +292,9 @@ class FocalLoss(Loss):
 
 @_options_of(functional.binary_focal)
 class BinaryFocalLoss(Loss):
-    """Focal loss on binary logits: `functional.binary_focal`. Input ``[...]``.
+    """Focal loss of one logit an example (Table 2; Lin et al., 2017).
+
+    Input ``[...]``; options as in `functional.binary_focal`.
 
     Example:
         >>> loss = BinaryFocalLoss(gamma=2.0)
@@ -305,7 +309,9 @@ class BinaryFocalLoss(Loss):
 
 @_options_of(functional.dice)
 class DiceLoss(SetLoss):
-    """Dice loss (Equations 5 to 8): `functional.dice`. Input ``[..., C]``.
+    """Dice loss, ``1 − (2 Σ p·y + γ) / (Σ p² + Σ y² + γ)`` of each class (Equations 5 to 8).
+
+    Input ``[..., C]``; options as in `functional.dice`.
 
     Example:
         >>> margins = torch.tensor([-2.0, -1.0, 1.0])
@@ -323,7 +329,9 @@ class DiceLoss(SetLoss):
 
 @_options_of(functional.dice)
 class TverskyLoss(DiceLoss):
-    """Tversky loss (Equations 9, 10): `functional.dice` with two weights. Input ``[..., C]``.
+    """Tversky loss, ``1 − (TP + γ) / (TP + α·FP + β·FN + γ)`` of each class (Equations 9, 10).
+
+    Input ``[..., C]``; ``fp_weight`` is α, ``fn_weight`` β, other options as in `functional.dice`.
 
     Example:
         >>> margins = torch.tensor([-2.0, -1.0, 1.0])
@@ -339,7 +347,9 @@ class TverskyLoss(DiceLoss):
 
 @_options_of(functional.dice)
 class SelfAdjustingDiceLoss(DiceLoss):
-    """The paper's DSC (Equation 12): `functional.dice` with ``alpha``. Input ``[..., C]``.
+    """Self-adjusting dice, the paper's DSC: dice of ``(1 − p)^alpha · p`` (Equation 12).
+
+    Input ``[..., C]``; options as in `functional.dice`, which says what ``alpha`` does to training.
 
     Example:
         >>> margins = torch.tensor([-2.0, -1.0, 1.0])
@@ -354,7 +364,9 @@ class SelfAdjustingDiceLoss(DiceLoss):
 
 @_options_of(functional.binary_dice)
 class BinaryDiceLoss(SetLoss):
-    """Dice loss of the positive class: `functional.binary_dice`. Input ``[...]``.
+    """Dice loss of the positive class, of one logit an example (Equations 5 to 8).
+
+    Input ``[...]``; options as in `functional.binary_dice`.
 
     Example:
         >>> logits = torch.tensor([-2.0, -1.0, 1.0])
@@ -369,7 +381,9 @@ class BinaryDiceLoss(SetLoss):
 
 @_options_of(functional.binary_dice)
 class BinaryTverskyLoss(BinaryDiceLoss):
-    """Tversky loss of the positive class: `functional.binary_dice`. Input ``[...]``.
+    """Tversky loss of the positive class, of one logit an example (Equations 9 and 10).
+
+    Input ``[...]``; options as in `functional.binary_dice`.
 
     Example:
         >>> logits = torch.tensor([-2.0, -1.0, 1.0])
@@ -384,7 +398,9 @@ class BinaryTverskyLoss(BinaryDiceLoss):
 
 @_options_of(functional.binary_dice)
 class BinarySelfAdjustingDiceLoss(BinaryDiceLoss):
-    """DSC of the positive class: `functional.binary_dice`. Input ``[...]``.
+    """Self-adjusting dice of the positive class, of one logit an example (Equation 12).
+
+    Input ``[...]``; options as in `functional.binary_dice`.
 
     Example:
         >>> logits = torch.tensor([-2.0, -1.0, 1.0])
@@ -398,7 +414,9 @@ class BinarySelfAdjustingDiceLoss(BinaryDiceLoss):
 
 @_options_of(functional.multi_label_dice)
 class MultiLabelDiceLoss(SetLoss):
-    """Dice loss of each label: `functional.multi_label_dice`. Input and target ``[..., L]``.
+    """Dice loss of each label, where an example may have any number of them (Equation 8).
+
+    Input and target ``[..., L]``; options as in `functional.multi_label_dice`.
 
     Example:
         >>> target = torch.tensor([[1, 0, 0], [1, 1, 0]])
@@ -426,9 +444,6 @@ _FORMS: dict[str, tuple[type[Loss], type[Loss]]] = {
 #: The names that `make_loss` takes, besides those of the printed equations.
 LOSS_NAMES = (*_FORMS, *(f"binary_{name}" for name in _FORMS))
 
-# What others call them.
-_SYNONYMS = {"cross_entropy": "ce", "bce": "binary_ce", "focal": "fl", "dice": "dl"}
-_SYNONYMS |= {"tversky": "tl", "self_adjusting_dice": "dsc"}
 # The paper's losses as printed, whatever the defaults are.
 EQUATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "eq1": ("ce", {"weight": None}),
@@ -444,12 +459,10 @@ EQUATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 # For type checkers; a test compares it with the tables above.
 LossName = (
     Literal["ce", "wce", "fl", "dl", "tl", "dsc"]
-    | Literal["cross_entropy", "focal", "dice", "tversky", "self_adjusting_dice", "bce"]
     | Literal["eq1", "eq6", "eq7", "eq8", "eq9", "eq10", "eq12"]
     | Literal["binary_ce", "binary_wce", "binary_fl", "binary_dl", "binary_tl", "binary_dsc"]
-    | Literal["binary_cross_entropy", "binary_focal", "binary_dice", "binary_tversky"]
-    | Literal["binary_self_adjusting_dice", "binary_eq1", "binary_eq6", "binary_eq7"]
-    | Literal["binary_eq8", "binary_eq9", "binary_eq10", "binary_eq12"]
+    | Literal["binary_eq1", "binary_eq6", "binary_eq7", "binary_eq8"]
+    | Literal["binary_eq9", "binary_eq10", "binary_eq12"]
 )
 
 
@@ -484,8 +497,7 @@ def make_loss(name: LossName, **options: Unpack[LossOptions]) -> Loss:
         name: ``"ce"``, ``"wce"`` (needs ``weight``), ``"fl"``, ``"dl"``, ``"tl"`` or ``"dsc"``: the
             loss with defaults that train. ``"eq1"``, ``"eq6"`` to ``"eq10"`` or ``"eq12"``: exactly
             what is printed there (of 6 and 9 one minus it). With the prefix ``"binary_"`` the
-            binary form. ``"cross_entropy"``, ``"focal"``, ``"dice"``, ``"tversky"``,
-            ``"self_adjusting_dice"`` and ``"bce"`` are other names of the same.
+            binary form.
         **options: Keyword options of the loss; those that an equation fixes cannot be given.
 
     Returns:
@@ -500,12 +512,11 @@ def make_loss(name: LossName, **options: Unpack[LossOptions]) -> Loss:
         >>> loss(torch.zeros(2), torch.tensor([0, 1]))
         tensor(0.3466)
     """
-    prefix = "binary_" if name == "bce" or name.startswith("binary_") else ""
-    known_as = name.removeprefix("binary_")
-    known_as = _SYNONYMS.get(known_as, known_as).removeprefix("binary_")
-    loss, fixed = EQUATIONS.get(known_as, (known_as, {}))
+    prefix = "binary_" if name.startswith("binary_") else ""
+    short = name.removeprefix("binary_")
+    loss, fixed = EQUATIONS.get(short, (short, {}))
     if prefix + loss not in LOSS_NAMES:
-        known = ", ".join((*LOSS_NAMES, *EQUATIONS, *_SYNONYMS))
+        known = ", ".join((*LOSS_NAMES, *EQUATIONS))
         raise ValueError(f"unknown loss {name!r}; expected one of {known}")
     kind = _FORMS[loss][bool(prefix)]
     free = [option for option in kind.option_names if option not in fixed]

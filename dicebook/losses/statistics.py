@@ -22,7 +22,6 @@ from dicebook.losses import equations
 from dicebook.losses.batch import (
     Batch,
     Classes,
-    Rows,
     Weight,
     check_classes,
     check_options,
@@ -41,10 +40,11 @@ class DiceStatistics:
             `sum`, one number an example: ``[C, N]``.
         predicted: ``Σ q`` (squared form: ``Σ q²``), of the same shape.
         actual: ``Σ y`` (squared form: ``Σ y²``), of the same shape.
-        unsure: In the squared form ``Σ y·(y − q)·(1 + q − y)``, for hard targets ``Σ q·(1 − q)``
-            of gold examples, of the same shape. Tversky's errors are ``Σ q²·(1 − y)``, which is
-            ``predicted − overlap + unsure``, and ``Σ (1 − q)²·y``, which is
-            ``actual − overlap − unsure``. None is 0, as in the linear form.
+        tversky_shift: What lies between the squared errors of Tversky and the three sums, of the
+            same shape: ``Σ y·(y − q)·(1 + q − y)``, for hard targets ``Σ q·(1 − q)`` of the gold
+            examples. False positives ``Σ q²·(1 − y)`` are ``predicted − overlap + tversky_shift``,
+            misses ``Σ (1 − q)²·y`` are ``actual − overlap − tversky_shift``. None, in the linear
+            form, is 0.
 
     Example:
         >>> logits = torch.zeros(3, 2)
@@ -57,7 +57,7 @@ class DiceStatistics:
     overlap: Tensor
     predicted: Tensor
     actual: Tensor
-    unsure: Tensor | None = None
+    tversky_shift: Tensor | None = None
 
     def sum(self, weight: Tensor | None = None) -> DiceStatistics:
         """From one number an example to those of the set, ``[C, N]`` to ``[C]``.
@@ -87,14 +87,14 @@ class DiceStatistics:
         Raises:
             ValueError: The statistics are of the squared form; collect them with ``squared=False``.
         """
-        if self.unsure is not None:
+        if self.tversky_shift is not None:
             raise ValueError("soft scores need statistics of squared=False; got squares")
         overlap, predicted, actual = (number.detach() for number in self._numbers())
         totals = {"precision": predicted, "recall": actual, "f1": (predicted + actual) / 2}
         return {name: overlap / total.where(total > 0, 1.0) for name, total in totals.items()}
 
     def stack(self) -> Tensor:
-        """The sums as one tensor, ``[3, C]`` (with ``unsure`` ``[4, C]``)."""
+        """The sums as one tensor, ``[3, C]`` (with ``tversky_shift`` ``[4, C]``)."""
         return torch.stack(self._numbers())
 
     @classmethod
@@ -184,18 +184,17 @@ class DiceStatistics:
         check_options(smooth=smooth)
         overlap, predicted, actual = self.overlap, self.predicted, self.actual
         if fp_weight is None and fn_weight is None:
-            mean = torch.lerp(predicted, actual, 0.5)
-            return 1 - equations.dice_coefficient_of_mean(overlap, mean, smooth)
+            return 1 - equations.dice_coefficient(overlap, predicted, actual, smooth)
         if fp_weight is None or fn_weight is None:
             raise ValueError("give both fp_weight and fn_weight (Tversky) or neither (dice)")
         check_options(fp_weight=fp_weight, fn_weight=fn_weight)
         FP, FN = predicted - overlap, actual - overlap
-        if self.unsure is not None:
-            FP, FN = FP + self.unsure, FN - self.unsure
+        if self.tversky_shift is not None:
+            FP, FN = FP + self.tversky_shift, FN - self.tversky_shift
         return 1 - equations.tversky_index(overlap, FP, FN, smooth, fp_weight, fn_weight)
 
     def _numbers(self) -> list[Tensor]:
-        numbers = (self.overlap, self.predicted, self.actual, self.unsure)
+        numbers = (self.overlap, self.predicted, self.actual, self.tversky_shift)
         return [tensor for tensor in numbers if tensor is not None]
 
 
@@ -223,84 +222,36 @@ def average_over_classes(
         share = None if share is None else share.index_select(0, index)
     if share is None:
         return loss if reduction == "none" else getattr(loss, reduction)(0)
-    if loss.ndim == 1 and reduction != "none":
-        total = torch.dot(share, loss)
-    else:
-        loss = loss * share.reshape(-1, *[1] * (loss.ndim - 1))
-        if reduction == "none":
-            return loss
-        total = loss.sum(0)
-    if reduction == "sum":
-        return total
-    shares = share.sum()
-    if weight is None:  # each 0 or 1
-        return total / shares.clamp(min=1)
-    return total / shares.masked_fill(shares == 0, 1.0)
+    loss = loss * share.reshape(-1, *[1] * (loss.ndim - 1))
+    if reduction != "mean":
+        return loss if reduction == "none" else loss.sum(0)
+    total = share.sum()
+    return loss.sum(0) / total.masked_fill(total == 0, 1.0)
 
 
 def of_examples(
-    batch: Batch, alpha: float, squared: bool, ohem_ratio: float | None, *, unsure: bool = True
+    batch: Batch, alpha: float, squared: bool, ohem_ratio: float | None
 ) -> DiceStatistics:
     """The numbers of each class and example, ``[C, N]``; 0 where an example does not count.
 
-    Options are those of `dice_statistics`; ``unsure`` is what squared Tversky alone needs.
+    Options are those of `dice_statistics`.
     """
     x, y, dropped = batch.logits, batch.target, batch.dropped
+    # A binary logit is its margin already. Of classes, margins are for 1 − p and for ranks.
+    m = equations.margins(x) if batch.exclusive and (alpha > 0 or ohem_ratio is not None) else x
     if alpha > 0:
-        of_classes = equations.self_adjusted_of_classes
-        q = of_classes(x, alpha) if batch.exclusive else equations.self_adjusted(x, alpha)
+        q = equations.self_adjusted(m, alpha)
     else:
         q = equations.probabilities(x) if batch.exclusive else torch.sigmoid(x)
     if ohem_ratio is not None:
-        m = equations.margins(x) if batch.exclusive else x
         dropped = ~hardest(m, y, dropped, ohem_ratio)
-        y = y.masked_fill(dropped, 0)
+        y = y.masked_fill(dropped, 0.0)
     if dropped is not None:
         q = q.masked_fill(dropped, 0.0)
     overlap = q * y
     if not squared:
         return DiceStatistics(overlap, q, y)
-    if y.dtype == torch.bool:
-        return DiceStatistics(overlap, q * q, y, overlap * (1 - q) if unsure else None)
-    spread = y * (y - q) * (q + (1 - y)) if unsure else None
-    return DiceStatistics(overlap, q * q, y * y, spread)
-
-
-def of_rows(rows: Rows, alpha: float, squared: bool, *, unsure: bool = True) -> DiceStatistics:
-    """As `of_examples` and its `sum`, ``[C]``, where each example has one label, on a CPU."""
-    x, labels, weight = rows.logits, rows.gold, rows.weight
-    classes = x.shape[-1]
-    dim = 0 if classes < equations.MANY else 1  # of the classes, in memory as in the shape
-    if dim == 0:
-        x = x.t().contiguous()
-    if alpha == 0:
-        q = torch.softmax(x, dim)
-    elif dim == 1:
-        q = equations.self_adjusted_of_rows(x, alpha)
-    else:
-        near = x.numel() > 0 and float(x.detach().amax() - x.detach().amin()) < 60
-        q = equations.self_adjusted_of_classes(x, alpha, near=near)
-    if rows.dropped is not None:
-        q = q.masked_fill(rows.dropped.unsqueeze(dim), 0.0)
-        weight = ~rows.dropped if weight is None else weight
-    right = q.gather(dim, labels.unsqueeze(dim)).squeeze(dim)
-    predicted = q * q if squared else q
-    if rows.weight is not None:
-        predicted = predicted * rows.weight.unsqueeze(dim)
-
-    def by_class(numbers: Tensor) -> Tensor:
-        # Many numbers are added one by one, so with more digits.
-        if rows.weight is not None:
-            numbers = numbers * rows.weight
-        zeros = numbers.new_zeros(classes, dtype=torch.float64)
-        return zeros.scatter_add(0, labels, numbers.double()).to(x.dtype)
-
-    return DiceStatistics(
-        by_class(right),
-        predicted.sum(1 - dim),
-        torch.bincount(labels, weight if weight is None else weight.double(), classes).to(x.dtype),
-        by_class(right * (1 - right)) if squared and unsure else None,
-    )
+    return DiceStatistics(overlap, q * q, y * y, y * (y - q) * (q + (1 - y)))
 
 
 def hardest(m: Tensor, y: Tensor, dropped: Tensor | None, ratio: float) -> Tensor:
@@ -320,35 +271,12 @@ def hardest(m: Tensor, y: Tensor, dropped: Tensor | None, ratio: float) -> Tenso
 
 
 def set_statistics(
-    batch: Batch | Rows,
-    alpha: float,
-    squared: bool,
-    ohem_ratio: float | None = None,
-    *,
-    unsure: bool = True,
+    batch: Batch, alpha: float, squared: bool, ohem_ratio: float | None = None
 ) -> DiceStatistics:
     """The statistics of a checked batch, ``[C]``."""
-    if isinstance(batch, Rows):
-        return of_rows(batch, alpha, squared, unsure=unsure)
     if ohem_ratio is not None and batch.weight is not None:
         raise ValueError("ohem_ratio counts examples; got sample_weight beside it")
-    return of_examples(batch, alpha, squared, ohem_ratio, unsure=unsure).sum(batch.weight)
-
-
-def checked(
-    input: Tensor,
-    target: Tensor,
-    *rest: Any,
-    alpha: float,
-    level: str = "set",
-    ohem_ratio: float | None = None,
-) -> Batch | Rows:
-    """A multi-class batch as the dice family needs it; arguments as in `batch.multi_class`."""
-    by_rows = level == "set" and ohem_ratio is None and not batches.is_soft(target)
-    finite = alpha > 0 or ohem_ratio is not None
-    if by_rows and batches.is_readable(input, target):
-        return batches.rows(input, target, *rest, finite=finite)
-    return batches.multi_class(input, target, *rest, soft=ohem_ratio is None, finite=finite)
+    return of_examples(batch, alpha, squared, ohem_ratio).sum(batch.weight)
 
 
 def dice_statistics(
@@ -380,8 +308,8 @@ def dice_statistics(
         tensor([2., 1.])
     """
     check_options(alpha=alpha, ohem_ratio=ohem_ratio)
-    rest = mask, sample_weight, ignore_index
-    batch = checked(input, target, *rest, alpha=alpha, ohem_ratio=ohem_ratio)
+    arguments = (input, target, mask, sample_weight, ignore_index)
+    batch = batches.multi_class(*arguments, soft=ohem_ratio is None)
     return set_statistics(batch, alpha, squared, ohem_ratio)
 
 

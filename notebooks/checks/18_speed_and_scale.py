@@ -58,7 +58,7 @@ claim(
 )
 
 # %% 18.2
-claim("No loss takes a five-thousandth of the step on a CPU", (share < 0.02).all())
+claim("No recorded loss takes a five-thousandth of the step on a CPU", (share < 0.02).all())
 of_dice = times.loc["dicebook dice"] / times.loc["cross entropy (torch)"]
 nine = ["4096×9", "65536×9"]
 many = of_dice.drop(nine).dropna()
@@ -98,8 +98,14 @@ assert share.max() < 0.02
 assert (of_two < 2).all()
 assert share.idxmax() == "dicebook self-adjusting dice"
 claim("has five", counted["cross entropy (torch)"] == 5)
-claim("eight times as many", counted["dl"] == 8 * counted["cross entropy (torch)"])
-claim("On this GPU dice takes 1.5 milliseconds", {"1.5": now.loc["dl", "milliseconds"]})
+claim(
+    "more than twelve times as many",
+    12 < counted["dl"] / counted["cross entropy (torch)"] < 13,
+)
+claim(
+    "On this GPU the second form of dice takes 1.5 milliseconds",
+    {"1.5": now.loc["dl", "milliseconds"]},
+)
 claim("With `torch.compile` it takes 0.9", {"0.9": now.loc["dl", "milliseconds, compiled"]})
 claim("11 times as much", {"11": now.loc["dl", "ratio"]})
 in_step = pd.DataFrame(timed["step"]["rows"]).set_index("loss")["milliseconds"]

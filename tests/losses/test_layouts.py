@@ -1,4 +1,4 @@
-"""Hard labels take rows, soft targets a class-major batch: both give the same loss."""
+"""Hard labels and the one-hot targets that say the same give the same loss."""
 
 from __future__ import annotations
 
@@ -92,6 +92,12 @@ def test_squared_tversky_without_a_price_for_misses_is_zero_where_all_is_right()
     for target in (y, torch.eye(3)):
         value = functional.dice(x, target, fp_weight=1.0, fn_weight=0.0, smooth=1e-9)
         assert abs(value.item()) < 1e-6
+
+
+def test_the_margin_of_one_class_is_that_of_all() -> None:
+    x = torch.tensor([[0.0, 1.0, 2.0], [30.0, 0.0, -5.0], [1.0, 1.0, 0.0]], dtype=torch.float64)
+    y = F.one_hot(torch.tensor([2, 0, 1])).t()
+    torch.testing.assert_close(equations.margin_of(x, y), (equations.margins(x) * y).sum(0))
 
 
 class _Device(torch.Tensor):

@@ -40,7 +40,7 @@ def test_the_sums_are_what_they_say() -> None:
     torch.testing.assert_close(stats.overlap, torch.stack([p[0, 0], p[1, 1]]))
     torch.testing.assert_close(stats.predicted, p.sum(0))
     assert stats.actual.tolist() == [1, 1]
-    assert stats.unsure is None
+    assert stats.tversky_shift is None
     squared = binary_dice_statistics(torch.zeros(3), torch.tensor([1, 0, 0.5]), squared=True)
     assert squared.stack().flatten().tolist() == [0.75, 0.75, 1.25, 0.25]
 

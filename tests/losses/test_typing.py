@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 import dicebook
-from dicebook.losses import functional, modules
+from dicebook.losses import modules
 from dicebook.losses.modules import Loss
 
 KINDS = [kind for kind in vars(modules).values() if inspect.isclass(kind)]
@@ -28,9 +28,9 @@ def test_an_option_has_the_default_of_the_function(kind: type[Loss]) -> None:
 
 
 def test_the_names_and_options_of_make_loss_are_those_there_are() -> None:
-    names = {*modules._FORMS, *modules._SYNONYMS, *modules.EQUATIONS} - {"bce"}
+    names = {*modules._FORMS, *modules.EQUATIONS}
     said = [name for some in get_args(modules.LossName) for name in get_args(some)]
-    assert sorted(said) == sorted(["bce", *names, *(f"binary_{name}" for name in names)])
+    assert sorted(said) == sorted([*names, *(f"binary_{name}" for name in names)])
     for name in said:
         needed = {"weight": [1.0, 2.0]} if name.endswith("wce") else {}
         assert isinstance(modules.make_loss(name, **needed), Loss)
@@ -54,24 +54,13 @@ def test_an_editor_offers_the_options_of_a_loss_and_no_others(kind: type[Loss]) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_help_and_errors_name_the_loss_and_each_of_its_options(kind: type[Loss]) -> None:
+def test_errors_name_the_loss_and_each_of_its_options(kind: type[Loss]) -> None:
     assert getattr(dicebook, kind.__name__) is kind
-    for described in (kind, kind.function):
-        text = inspect.getdoc(described) or ""
-        arguments = text.split("Args:\n")[1]
-        for name in ("mask", "sample_weight", *kind.option_names):
-            assert f"    {name}: " in arguments
     known = f"{kind.__name__} has no option 'gamme'; its options are {', '.join(kind.option_names)}"
     with pytest.raises(TypeError, match=f"^{known}$"):
         kind(gamme=2)
     with pytest.raises(TypeError, match=f"^{kind.__name__} takes options by name alone"):
         kind(1.0)
-
-
-def test_a_default_is_said_and_an_option_of_another_loss_is_not() -> None:
-    text = inspect.getdoc(functional.dice) or ""
-    assert "Default 1.0." in text
-    assert "gamma:" not in text
 
 
 def test_a_class_below_has_a_signature_of_its_own() -> None:
