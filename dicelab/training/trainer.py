@@ -48,6 +48,7 @@ from dicelab.training.encoders import quiet
 from dicelab.training.experiment import Experiment, ParameterError
 
 PARAMETERS = "parameters.json"
+WRITTEN = ("record.json", "report.html")  # what a chapter leaves beside its runs
 # A record depends on none: a run may go on in another folder's copy or on another device.
 NOT_COMPARED = {"output_dir", "device", "threads", "gradient_checkpointing"}
 
@@ -357,12 +358,16 @@ def _run_folder(experiment: Experiment) -> Iterator[Path]:
             yield Path(temporary)
         return
     root = Path(experiment.output_dir)
-    if first_process() and (name := foreign(root, f"*/{PARAMETERS}")):
-        raise ParameterError(
-            f"parameter 'output_dir': expected a new or an empty folder, or that of earlier runs, "
-            f"found {name!r} in {root}; choose another folder"
-        )
     folder = root / experiment.loss
+    if first_process():
+        name = foreign(folder, PARAMETERS)
+        if not any(root.glob(f"*/{PARAMETERS}")):
+            name = name or next((n for n in WRITTEN if (root / n).exists()), None)
+        if name:
+            raise ParameterError(
+                f"parameter 'output_dir': expected nothing in the way of this run, or an earlier "
+                f"run, found {name!r} in {root}; choose another folder"
+            )
     with alone_in(folder):
         _check_parameters(experiment, folder)
         yield folder

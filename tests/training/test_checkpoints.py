@@ -104,8 +104,11 @@ def test_a_path_that_is_none_is_not_asked_of_the_hub(encoder: str) -> None:
 
 
 def test_a_folder_that_holds_something_else_is_not_written_into(tmp_path: Path) -> None:
-    (tmp_path / "ce").mkdir()
-    (tmp_path / "ce" / "notes.txt").write_text("mine")
-    with pytest.raises(ParameterError, match=r"expected a new or an empty folder.* found 'ce'"):
-        train_tagger(experiment(tmp_path))
-    assert [path.name for path in (tmp_path / "ce").iterdir()] == ["notes.txt"]
+    for place in ("ce/notes.txt", "report.html"):
+        own = tmp_path / place.partition(".")[0] / place
+        own.parent.mkdir(parents=True)
+        own.write_text("mine")
+        root = own.parents[place.count("/")]
+        with pytest.raises(ParameterError, match=f"found {own.name!r} in"):
+            train_tagger(experiment(root))
+        assert [path for path in root.rglob("*") if path.is_file()] == [own]
