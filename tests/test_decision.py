@@ -117,6 +117,19 @@ def test_the_layer_that_is_set_moves_the_logits_and_nothing_else(name, more, tas
     torch.testing.assert_close(after - before, added.expand_as(after), atol=1e-5, rtol=0)
 
 
+def test_a_model_in_distributed_data_parallel_is_looked_into(tmp_path):
+    store = f"file://{tmp_path / 'store'}"
+    torch.distributed.init_process_group("gloo", init_method=store, rank=0, world_size=1)
+    try:
+        wrapped = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Linear(4, 3)))
+        fold_bias(wrapped, [1.0, 0.0, 0.0], layer="0")
+        start_at_prior(wrapped, [6, 3, 1])
+    finally:
+        torch.distributed.destroy_process_group()
+    shares = wrapped.module[0].bias.detach().exp()
+    torch.testing.assert_close(shares, torch.tensor([0.6, 0.3, 0.1]))
+
+
 class TwoHeads(nn.Module):
     """A model with an auxiliary head, which plain guessing would take for the output."""
 
