@@ -239,5 +239,6 @@ def test_the_command_diagnoses(
     (tmp_path / "mine.py").write_text("def constant(x, y):\n    return x.sum() * 0\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "mine", raising=False)  # that of another test
     assert main(["diagnose", "mine:constant", "--binary"]) == 1
     assert "problem gradient" in capsys.readouterr().out
