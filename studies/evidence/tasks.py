@@ -339,7 +339,10 @@ def _extract(folder: Path, kind: str, rows: Sequence[Row], name: str) -> np.ndar
     """Float16 ``[tokens or examples, 1536]``, from bfloat16 arithmetic."""
     from transformers import AutoModel, AutoTokenizer
 
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
+    from dicelab.training.encoders import from_pretrained
+
+    tokenizer = from_pretrained(AutoTokenizer, str(folder))
+    model = from_pretrained(AutoModel, str(folder))
     model.eval()
     words = kind == "tags"
     items: list[Any] = [row.texts for row in rows]

@@ -182,6 +182,26 @@ def test_predict_reads_what_is_piped_into_it_and_ends_where_nobody_reads(
     assert "BrokenPipe" not in ended.stderr
 
 
+@pytest.mark.slow
+def test_a_full_disk_at_the_predictions_leaves_no_half_of_them(
+    whole: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def full(descriptor: int) -> None:
+        raise FULL
+
+    source, done = whole
+    monkeypatch.setattr("dicelab.atomic.os.fsync", full)
+    assert main(["predict", str(done), str(source), "--out", str(tmp_path / "p.tsv")]) == 1
+    told = capsys.readouterr().err
+    assert told.splitlines()[-1].startswith("dicebook: ")
+    assert "No space left on device" in told
+    assert "Traceback" not in told
+    assert not any(tmp_path.iterdir())
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a card")
 def test_a_card_that_is_not_there_is_said(
     whole: tuple[Path, Path],
