@@ -197,7 +197,7 @@ def run_predict(args: argparse.Namespace) -> int:
 
 
 def _predict(args: argparse.Namespace) -> int:
-    from dicelab.corpora.columns import Asked
+    from dicelab.corpora.cells import Asked
     from dicelab.fit import predict
 
     asked = Asked(

@@ -10,15 +10,16 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
-from datasets import Dataset, DatasetDict
+from datasets import Dataset, DatasetDict, concatenate_datasets
 
 from dicelab.corpora import embedded
+from dicelab.corpora.cells import Asked
 from dicelab.corpora.classes import numbered
-from dicelab.corpora.columns import Asked
+from dicelab.corpora.containers.folders import split_files
 from dicelab.corpora.drawing import draw
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.files import Contents, read_source, split_files
-from dicelab.corpora.forms import FORMS, check_task, to_dataset
+from dicelab.corpora.features import FORMS, check_task, to_dataset
+from dicelab.corpora.files import Contents, read_source
 from dicelab.corpora.registry import CORPORA, EMBEDDED, REGISTERED, SPLITS, corpus_named
 from dicelab.corpora.squad import read_squad
 
@@ -110,8 +111,11 @@ def read_file(path: str | PathLike[str], *, task: str) -> Dataset:
 def _parts(path: Path, task: str) -> dict[str, Dataset]:
     """The splits that a path has, in the form of a task."""
     if task == "reading":
-        files = split_files(path) if path.is_dir() else {"train": path}
-        return {split: read_squad(file) for split, file in files.items()}
+        files = split_files(path) if path.is_dir() else {"train": [path]}
+        return {
+            split: concatenate_datasets([read_squad(file) for file in of_split])
+            for split, of_split in files.items()
+        }
     contents = read_source(path, Asked(task=task))
     if task in ("pairs", "sentences"):
         numbered(contents.rows, None, contents.notes)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from dicebook.losses.modules import EQUATIONS
-from dicelab.corpora.columns import Asked
+from dicelab.corpora.cells import Asked
 from dicelab.training.experiment import LOSSES
 
 TASKS = ("tagging", "sentences", "pairs", "labels")

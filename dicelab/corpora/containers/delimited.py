@@ -30,14 +30,14 @@ Rows = list[tuple[int, list[str]]]
 
 @dataclass(frozen=True)
 class How:
-    """What :func:`dicelab.corpora.tables.read_table` was asked for about delimited text."""
+    """What :func:`dicelab.corpora.containers.read_table` was asked for about delimited text."""
 
     delimiter: str | None
     header: bool | None
     quoting: bool | None
     header_names: set[str]
-    plain: bool
     rows_count: bool
+    sure: bool
 
 
 def read_delimited(path: Path, text: str, how: How) -> Table:
@@ -46,15 +46,11 @@ def read_delimited(path: Path, text: str, how: How) -> Table:
     skip, delimiter = 0, how.delimiter
     if match := re.fullmatch(r"sep=(.)", lines[0].strip("\ufeff\"' ")):
         delimiter, skip, lines[0] = delimiter or match[1], 1, ""
-    usual = plain_name(path).endswith((".csv", ".tsv"))
-    sign, share = (delimiter, 1.0) if delimiter else _sign(path, lines)
+    sign, prose = (delimiter, False) if delimiter else _sign(path, lines)
     if not delimiter and text.lstrip().startswith("__label__"):
         sign = None  # fastText's lines
-    if sign and not delimiter and (how.plain or how.rows_count):
-        head = next(line for line in lines if line.strip()).split(sign)
-        named = how.header_names & {name.strip(' "').lower() for name in head}
-        if not named and ((how.plain and not usual) or (how.rows_count and share < 1)):
-            sign = None
+    if sign and not delimiter and how.rows_count and not how.sure:
+        sign = sign if _is_table(path, lines, sign, prose, how) else None
     if sign is None:
         # Blank lines are rows too: what is predicted has a line for each line.
         while lines and not lines[-1]:
@@ -71,17 +67,41 @@ def read_delimited(path: Path, text: str, how: How) -> Table:
     rows, bad = _even(path, rows, bad)
     start, head = rows[0]
     head = [name.strip() for name in head]
+    again = {n for n, row in rows[1:] if [name.strip() for name in row] == head}
     is_header = how.header
     if is_header is None:
-        is_header = _is_header(head, [row for _, row in rows[1:]], how.header_names, how.rows_count)
+        others = [row for n, row in rows[1:] if n not in again]
+        is_header = _is_header(head, others, how.header_names, how.rows_count)
     if is_header:
         no_twins(path, start, head)
         listing = short(", ".join(map(repr, head)), 160)
         form += f", line {start} is the header: {listing} (--header)"
-        return Table(str(path), head, rows[1:], bad, form, True, first=start)
+        rows = rows[1:]
+        notes = []
+        if again and len(head) > 1:
+            rows = [row for row in rows if row[0] not in again]
+            notes.append(
+                f"The header stands again in {len(again)} lines, such as {min(again)}; they are "
+                "left out."
+            )
+        if survey := next((n for n, row in rows[:3] if row[0].startswith('{"ImportId"')), 0):
+            rows = [row for row in rows if row[0] > survey]
+            notes.append("The rows of a survey's header below the first one are left out.")
+        return Table(str(path), head, rows, bad, form, True, first=start, notes=notes)
     form += ", no header (--header)"
     numbers = [str(n) for n in range(1, len(head) + 1)]
     return Table(str(path), numbers, rows, bad, form, False, first=start)
+
+
+def _is_table(path: Path, lines: Sequence[str], sign: str, prose: bool, how: How) -> bool:
+    """Whether a file that may be a text a line is a table: by its first line, or by its name."""
+    head = next(line for line in lines if line.strip()).split(sign)
+    lower = [name.strip(' "').lower() for name in head]
+    if how.header_names & set(lower):
+        return True
+    if plain_name(path).endswith((".csv", ".tsv")):
+        return not prose
+    return bool({*TEXTS} & set(lower)) and all(len(name) <= 40 for name in lower)
 
 
 def _unquoted(line: str) -> str:
@@ -91,16 +111,21 @@ def _unquoted(line: str) -> str:
     return line
 
 
-def _sign(path: Path, lines: Sequence[str]) -> tuple[str | None, float]:
-    """The delimiter, the sign that gives most rows the same count of columns, and their share."""
+def _sign(path: Path, lines: Sequence[str]) -> tuple[str | None, bool]:
+    """The delimiter, the sign that gives most rows as many columns, and whether it is of prose."""
     sample = list(lines[:LOOK])
     name = plain_name(path)
     best: tuple[float, ...] = (0.0,)
-    delimiter, whole = None, 0.0
+    delimiter, of_prose = None, False
+    filled = sum(bool(line.strip()) for line in sample)
+    quotes = any('"' in line for line in sample)  # a quoted cell may have lines without the sign
     for place, sign in enumerate(_SIGNS):
-        if sum(sign in line for line in sample) < 0.5 * sum(bool(line.strip()) for line in sample):
+        held = sum(sign in line for line in sample)
+        if not held or (held < 0.5 * filled and not quotes):
             continue
         rows, bad, _ = _split(path, sample, sign, None)
+        if len(lines) > LOOK and bad:
+            bad = bad[:-1]  # a quoted cell that the sample cuts
         by_name = (name.endswith(".csv") and sign == ",") or (name.endswith(".tsv") and not place)
         if not rows:
             delimiter = sign if bad and by_name and delimiter is None else delimiter
@@ -114,8 +139,8 @@ def _sign(path: Path, lines: Sequence[str]) -> tuple[str | None, float]:
         prose = sum(line.count(f"{sign} ") for line in sample) > 0.5 * signs
         score = (round(share, 2), not prose, by_name, -place)
         if score > best:
-            best, delimiter, whole = score, sign, share
-    return delimiter, whole
+            best, delimiter, of_prose = score, sign, prose
+    return delimiter, of_prose
 
 
 _RULE = re.compile(r"\s*(:?-+:?)?\s*")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,11 @@ def _inner(whole: dict[str, Any]) -> list[Any] | None:
         return [{"split": name, **row} for name, rows in objects.items() for row in rows]
     if objects:
         return max(objects.values(), key=len)
+    pairs = [v for v in lists.values() if all(type(row) is list and len(row) > 1 for row in v)]
+    if len(pairs) == 1 and set(
+        map(type, chain(*(v for v in lists.values() if v is not pairs[0])))
+    ) == {str}:
+        return pairs[0]  # names of classes beside the rows
     named = {split_of(f"{name}.x") for name in whole}
     rows_of_lists = all(type(row) is list for rows in lists.values() for row in rows)
     if "train" in named and None not in named and len(lists) == len(whole) and rows_of_lists:
@@ -124,8 +130,6 @@ def _of_objects(path: Path, parsed: list[tuple[int, Any]], bad: list[str], form:
             if type(row) is not dict
         ]
         parsed = [(n, row) for n, row in parsed if type(row) is dict]
-        if all(set(row) & {"data", "annotations"} == {"data", "annotations"} for _, row in parsed):
-            parsed = [(n, {**_flat(row["data"]), **row}) for n, row in parsed]
         names = list(dict.fromkeys(name for _, row in parsed for name in row))
         rows = [(n, [row.get(name) for name in names]) for n, row in parsed]
     else:
@@ -133,7 +137,3 @@ def _of_objects(path: Path, parsed: list[tuple[int, Any]], bad: list[str], form:
         names = [str(n + 1) for n in range(width)]
         rows = [(n, [*row, *[None] * (width - len(row))]) for n, row in parsed]
     return Table(str(path), names, rows, bad, form, bool(named), True)
-
-
-def _flat(data: Any) -> dict[str, Any]:
-    return data if type(data) is dict else {}
