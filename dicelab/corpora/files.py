@@ -289,7 +289,7 @@ def read_texts(
 
 def read_words(
     path: Path, asked: Asked, trained_on: str | None
-) -> tuple[list[list[str]] | list[str], list[str]]:
+) -> tuple[list[list[str] | str], list[str]]:
     """The words of what is to be tagged, by the walk of :func:`read_source`.
 
     Args:
@@ -305,7 +305,7 @@ def read_words(
     """
     asked = replace(asked, task="tagging", label=None, labelled=False)
     if path.is_file() and (made := read_tokens(path, asked)) is not None:
-        return made[0], [f"{path.name}: {made[1]}."]
+        return [*made[0]], [f"{path.name}: {made[1]}."]
     usual = [asked.text] if asked.text else [n for n in (trained_on, *lists.TOKENS) if n]
     rows: list[Any] = []
     said: list[str] = []
@@ -324,10 +324,21 @@ def read_words(
         elif form is strings:
             rows += [str(value or "").split() for value in table.column(column)]
         else:
-            rows += [list(map(str, parsed(value) or [])) for value in table.column(column)]
+            rows += _words(table, column)
         note = f", column {column!r}" if len(table.names) > 1 and not table.tagged else ""
         said.append(f"{Path(table.path).name}: {table.form}{note}.")
     return rows, said
+
+
+def _words(table: Table, column: str) -> list[list[str]]:
+    place = table.names.index(column)
+    words = []
+    for line, row in table.rows:
+        cell = parsed(row[place])
+        if cell is not None and type(cell) is not list:
+            raise table.error(line, f"expected a list of tokens, got {short(repr(cell))}")
+        words.append(list(map(str, cell or [])))
+    return words
 
 
 def _lists(table: Table, name: str) -> bool:

@@ -320,9 +320,9 @@ def predict(
     path = Path(path)
     trained_on = model.info["columns"]
     if model.info["task"] == "tagging":
-        rows, said = read_words(path, asked, trained_on.get("text"))
+        read, said = read_words(path, asked, trained_on.get("text"))
         say("\n".join(said))
-        sentences = [Sentence.of(row).words if isinstance(row, str) else row for row in rows]
+        sentences = [Sentence.of(row).words if isinstance(row, str) else row for row in read]
         for words, tags in zip(sentences, model.tagged(sentences), strict=True):
             for word, (tag, p) in zip(words, tags, strict=True):
                 out.write(f"{word}\t{tag}\t{p:.4f}\n")
