@@ -43,7 +43,17 @@ USUAL = (
     *("relations", "comments", "result", "completions", "predictions", "paragraphs", "qas"),
     *("ner", "category", "info", "attributes", "split", "context", "messages", "status"),
 )
-ADDED = ({}, [], None, {"user": 1}, [{"user": 1}], [{"id": 1, "score": 0.5}], "{}", "[]", {"a": {}})
+ADDED = (
+    {},
+    [],
+    None,
+    {"user": 1},
+    [{"user": 1}],
+    [{"id": 1, "score": 0.5}],
+    "{}",
+    {"a": {}},
+    {"b": 1, "c": 0},
+)
 
 
 def lines(columns: dict[str, list[Any]], path: Path) -> Path:

@@ -21,7 +21,7 @@ _COLUMNS = (*LABELS, "cats", "annotations", "classificationannotation", "classif
 
 
 def witness(sample: Sample) -> tuple[str, ...] | None:
-    """Objects of the same names with 0 or 1 for each, or with one name that recurs in others.
+    """Objects with 0 or 1 for each name, or with one name, where several of these names recur.
 
     A column of labels that are no objects goes first.
     """
@@ -34,13 +34,8 @@ def witness(sample: Sample) -> tuple[str, ...] | None:
         return None
     asked = sample.asked.label is not None
     for name in sample.labels:
-        if sample.are(name, _is_hot):
-            keys = Counter(tuple(sorted(cell)) for cell in sample.held(name))
-            if len(keys) == 1:
-                return (name,)
-        if (asked or name.lower() in _COLUMNS) and sample.are(
-            name, lambda v: _names(v) is not None
-        ):
+        usual = asked or name.lower() in _COLUMNS
+        if usual and sample.are(name, lambda v: _names(v) is not None):
             found = Counter(label for cell in sample.held(name) for label in _names(cell) or [])
             if len(found) > 1 and max(found.values()) > 1:
                 return (name,)
