@@ -25,7 +25,7 @@ LINES = {
     "studies": 3_100,  # aim: 1,300
     "tools": 1_550,
     "benchmarks": 515,  # aim: 500
-    "tests": 23_380,  # aim: 18,000
+    "tests": 23_400,  # aim: 18,000
 }
 
 
