@@ -98,9 +98,8 @@ def read_tokens(path: Path, asked: Asked) -> tuple[list[list[str]], str] | None:
         if not sure and (not single or plain_name(path).endswith(".csv")):
             return None
         layout = {"separator": "\t" if any("\t" in line for line in lines) else " "}
-    column = (
-        int(asked.text) - 1 if (asked.text or "").isdecimal() else layout.get("token_column", 0)
-    )
+    number = asked.text or ""
+    column = int(number) - 1 if number.isdecimal() else layout.get("token_column", 0)
     sentences: list[list[str]] = [[]]
     skip = bool(layout.get("header"))
     for line in lines:

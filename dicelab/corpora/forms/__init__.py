@@ -69,7 +69,7 @@ class Found:
                 f"{table.path}: expected the columns {', '.join(self.proof)}, got "
                 f"{', '.join(table.names)}"
             )
-        return self.form.read(table, self.proof, asked)  # type: ignore[no-any-return]
+        return self.form.read(table, self.proof, asked)
 
 
 def find(table: Table, asked: Asked) -> list[Found]:

@@ -30,9 +30,12 @@ class Sample:
         self.cells = cache(self._cells)
         names = table.names
         label, text = self._column(asked.label), self._column(asked.text)
-        self.labels = [n for n in names if n != text] if asked.label is None else label and [label]
-        self.texts = [n for n in names if n != label] if asked.text is None else text and [text]
-        self.labels, self.texts = self.labels or [], self.texts or []
+        self.labels: list[str] = [label] if label else []
+        self.texts: list[str] = [text] if text else []
+        if asked.label is None:
+            self.labels = [n for n in names if n != text]
+        if asked.text is None:
+            self.texts = [n for n in names if n != label]
         self.tagging = asked.task in (None, "tagging")
 
     def _column(self, asked: str | None) -> str:
