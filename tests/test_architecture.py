@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 #: The most lines of Python that a room may hold; docs/architecture.md says how one gets more.
 LINES = {
-    "dicebook": 4_460,  # aim: 3,800
+    "dicebook": 4_515,  # aim: 3,800
     "dicelab": 18_700,  # aim: 14,500
     "notebooks": 21_850,  # aim: 16,500
     "data_scripts": 2_480,  # aim: 2,100

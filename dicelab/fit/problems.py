@@ -17,6 +17,7 @@ from scipy.special import log_softmax
 from transformers import PreTrainedTokenizerBase
 
 from dicebook import MultiLabelDiceLoss, log_ratio_weights, make_loss
+from dicebook.decision import FEW_POSITIVES
 from dicelab.fit.calibration import calibrated, log_loss
 from dicelab.fit.data import Data
 from dicelab.fit.options import FitError, Options
@@ -25,11 +26,10 @@ from dicelab.metrics.goal import Goal
 from dicelab.own_loss import own_loss
 from dicelab.tasks import labels as several
 from dicelab.tasks import pairs, tagging, thresholds
-from dicelab.tasks.thresholds import best_cut, plug_in_cut
+from dicelab.tasks.thresholds import best_threshold, calibrated_plug_in
 from dicelab.tasks.valid_tags import valid_tags
 
 BIASES = np.linspace(-8, 8, 65)  # of the background, that tuning of tags tries
-FEW = 30  # with fewer positives in validation the best threshold there is mostly luck
 SHRINK = 20  # positives that the common threshold is worth, beside those of a label
 
 
@@ -429,10 +429,10 @@ class Sentences(Problem):
             gold = (gold == 1).astype(int)
             goal = self.goal
             plain = goal.at_recall is None and goal.at_precision is None
-            if gold.sum() < FEW and plain and goal.metric in ("f1", "fbeta"):
-                bias[1] = -plug_in_cut(margins, gold, goal.beta)
+            if gold.sum() < FEW_POSITIVES and plain and goal.metric in ("f1", "fbeta"):
+                bias[1] = -calibrated_plug_in(margins, gold, goal.beta)
             else:
-                bias[1] = -best_cut(margins, gold, goal)
+                bias[1] = -best_threshold(margins, gold, goal)
             return bias
         # One number for all classes: how much of the prior is taken back.
         prior = self.start_bias()
@@ -512,7 +512,7 @@ class Labels(Problem):
         prior = self.start_bias()
         common = max(
             (
-                best_cut((scores - offset).ravel(), gold.ravel(), alone) + offset
+                best_threshold((scores - offset).ravel(), gold.ravel(), alone) + offset
                 for offset in (prior, np.zeros_like(prior))
             ),
             key=lambda cut: float(goal.value(Counts.of_labels(gold, scores > cut).sum(0))),
@@ -521,7 +521,7 @@ class Labels(Problem):
             return -common
         counts = gold.sum(0)
         own = [
-            best_cut(scores[:, label], gold[:, label], alone) if n else common[label]
+            best_threshold(scores[:, label], gold[:, label], alone) if n else common[label]
             for label, n in enumerate(counts)
         ]
         return -several.shrunk(np.array(own), common, counts, SHRINK)
