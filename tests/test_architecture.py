@@ -18,10 +18,10 @@ ROOT = Path(__file__).parents[1]
 #: The most lines of Python that a room may hold; docs/architecture.md says how one gets more.
 LINES = {
     "dicebook": 4_515,  # aim: 3,800
-    "dicelab": 18_700,  # aim: 14,500
+    "dicelab": 18_750,  # aim: 14,500
     "notebooks": 21_850,  # aim: 16,500
     "data_scripts": 2_480,  # aim: 2,100
-    "reproduce": 2_340,  # aim: 2,100
+    "reproduce": 2_265,  # aim: 2,100
     "studies": 3_100,  # aim: 1,300
     "tools": 1_550,
     "benchmarks": 515,  # aim: 500

@@ -262,28 +262,15 @@ class Model:
         return [outputs[i] for i in back]
 
 
-def load(folder: str | Path, device: str = "auto") -> Model:
-    """The model that a fit kept.
-
-    Args:
-        folder: the folder of the fit, or ``model/`` in it.
-        device: ``"cpu"``, ``"cuda"``, or ``"auto"``.
-
-    Raises:
-        FitError: the folder holds no such model.
-    """
-    return Model(folder, device)
-
-
-def cost(folder: Path, rows: Sequence[Any], device: str) -> tuple[int, float]:
+def cost(model: Model, folder: Path, rows: Sequence[Any]) -> tuple[int, float]:
     """What a kept model costs: its bytes, and seconds for 1,000 rows, measured on some.
 
     Args:
-        folder: the model's.
+        model: the model.
+        folder: where it lies.
         rows: as :meth:`Model.predict` takes them.
-        device: see :class:`Model`.
     """
-    model, started = Model(folder, device), time.perf_counter()
+    started = time.perf_counter()
     model.predict(rows)
     seconds = time.perf_counter() - started
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from datasets import Dataset, DatasetDict
 
-from reproduce import baselines
+from dicelab.tasks import baselines
 
 
 def corpus(train: list[dict], test: list[dict]) -> DatasetDict:
