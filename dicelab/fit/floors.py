@@ -18,7 +18,7 @@ def floors(problem: Problem) -> dict[str, Counts]:
         problem: encoded.
 
     Returns:
-        By name counts ``[rows, kinds]``: the most frequent class for all; always yes, for two
+        By name counts ``[rows, classes]``: the most frequent class for all; always yes, for two
         classes; for tags a dictionary of what train has.
     """
     test, tagging = problem.splits["test"], isinstance(problem, Tagging)

@@ -229,7 +229,7 @@ class Model:
                 answers.append(("", float("nan")))
             elif self.info["task"] == "labels":
                 positive = row > 0
-                chosen = [name for name, yes in zip(self.labels, positive, strict=True) if yes]
+                chosen = [name for name, said in zip(self.labels, positive, strict=True) if said]
                 answers.append(("|".join(chosen), float(p[positive].min() if chosen else p.max())))
             else:
                 best = int(row.argmax())

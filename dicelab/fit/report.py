@@ -235,7 +235,7 @@ def by_class(result: FitResult) -> list[dict[str, Any]]:
             "test": int(counts.actual[i]),
             **counts[i].percent(),
         }
-        for i, kind in enumerate(result.problem.kinds)
+        for i, kind in enumerate(result.problem.scored_classes)
     ]
 
 
@@ -268,9 +268,9 @@ def _differences(text: str, gold: str, predicted: str) -> str:
         return text
     pieces, last = [], -1
     wrong = [i for i, (a, b) in enumerate(zip(right, got, strict=True)) if a != b]
-    near = {j for i in wrong for j in range(i - 4, i + 5)}
+    shown = {j for i in wrong for j in range(i - 4, i + 5)}
     for i, word in enumerate(words):
-        if i not in near:
+        if i not in shown:
             continue
         if i > last + 1:
             pieces.append("…")

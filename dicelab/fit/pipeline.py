@@ -56,20 +56,20 @@ def fit(
     check_folder(folder)
     device_of(asked.device)
     with alone_in(folder), quiet():
-        under_way = Fit(asked, say)
+        run = Fit(asked, say)
         try:
-            under_way.read()
+            run.read()
         except ValueError:
             if new:  # nothing was begun
                 shutil.rmtree(folder, ignore_errors=True)
             raise
-        result = under_way.result
+        result = run.result
         for line in about(result):
             say(line)
-        for name, counts in under_way.floors().items():
+        for name, counts in run.floors().items():
             say(f"Floor, {name}: test {result.metric} {result.score_of(counts):.1f}.")
-        under_way.linear()
-        planned = under_way.plan()
+        run.linear()
+        planned = run.plan()
         if planned.runs:
             end = datetime.now() + timedelta(seconds=planned.seconds)
             rates = ", ".join(f"{rate:g}" for rate in planned.rates)
@@ -81,13 +81,13 @@ def fit(
                 f"{len(planned.seeds)} {_many(planned.seeds, 'seed')} in the finals. "
                 f"{again}{minutes(planned.seconds)}, done about {end:%H:%M}."
             )
-        under_way.search()
-        under_way.finals()
-        under_way.choose()
-        under_way.refit()
-        under_way.curve()
-        model = under_way.keep()
-        under_way.report()
+        run.search()
+        run.finals()
+        run.choose()
+        run.refit()
+        run.curve()
+        model = run.keep()
+        run.report()
         say("")
         for line in result.verdict:
             say(line)
