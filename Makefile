@@ -26,9 +26,8 @@ env: $(VENV)/ready  ## the environment, in .venv
 lock:  ## pin every package anew, for the oldest supported Python
 	$(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet pip-tools
 	echo "torch==2.13.0" > build/torch.txt
-	cd results && $(abspath $(BIN))/hatchling build -t wheel -d $(abspath build/records)
-	build/lock/bin/pip-compile --quiet --upgrade --extra all --constraint build/torch.txt --find-links build/records --strip-extras --no-header --no-emit-index-url --no-emit-find-links --annotation-style=line --output-file requirements.lock pyproject.toml
-	sed -i -E -e '/^dicebook( @|-records)/d' -e 's/^(torch==[0-9.]+)\+cpu/\1/' requirements.lock
+	build/lock/bin/pip-compile --quiet --upgrade --extra all --constraint build/torch.txt --strip-extras --no-header --no-emit-index-url --annotation-style=line --output-file requirements.lock pyproject.toml
+	sed -i -E -e '/^dicebook @/d' -e 's/^(torch==[0-9.]+)\+cpu/\1/' requirements.lock
 
 # A chapter is stale when its script is newer than what was made of it, or anything it may read is.
 CHAPTERS := $(basename $(notdir $(wildcard notebooks/[0-9][0-9]_*.py)))
@@ -79,7 +78,6 @@ test: env $(VENV)/peers browser axe  ## lint, types, and all tests; CI also buil
 	$(MAKE) lint types
 	$(PYTEST) --durations=15
 	rm -rf $(AWAY) && $(BIN)/hatchling build -t wheel -d $(AWAY)
-	cd results && $(abspath $(BIN))/hatchling build -t wheel -d $(abspath $(AWAY))
 	$(BIN)/pip install --quiet --no-deps --no-index --target $(AWAY)/site $(AWAY)/*.whl
 	$(BIN)/python tools/execute.py $(DERIVATIONS) --weave --out $(AWAY)
 	PYTHONPATH=$(abspath $(AWAY)/site) $(PYTEST) --dist loadscope --nbval $(AWAY)/*.ipynb
@@ -159,11 +157,11 @@ tables: env  ## docs/tables.md, from the grid and the records, in seconds
 	$(BIN)/python -m tools.tables
 
 study: export OMP_NUM_THREADS := 1
-study: env  ## the second protocol, docs/protocol_2.md: what is missing; corpora as dicebook data leaves them
+study: env  ## the second protocol, docs/protocol_2.md, again, into runs/evidence_2; corpora as dicebook data leaves them
 	$(BIN)/python -m studies.evidence_2 run $(STUDY)
 
 study-extension: export OMP_NUM_THREADS := 1
-study-extension: env  ## its extension, the forms of loss that had not been run from the log prior: what is missing
+study-extension: env  ## its extension, the forms of loss that had not been run from the log prior
 	$(BIN)/python -m studies.evidence_2 extension $(STUDY)
 
 study-linear: export OMP_NUM_THREADS := 1
@@ -171,7 +169,7 @@ study-linear: env  ## Stage A2 with a linear head: what is missing
 	$(BIN)/python -m studies.evidence_2 linear $(STUDY)
 
 study-layers: export OMP_NUM_THREADS := 1
-study-layers: env  ## its Stage B2, all layers trained: what is missing
+study-layers: env  ## its Stage B2, all layers trained
 	$(BIN)/python -m studies.evidence_2 all-layers $(STUDY)
 
 # The address of [project.urls] is a placeholder; that of its pages follows from it.
@@ -179,6 +177,7 @@ HERE = $(shell sed -n 's|^Repository = "https://github.com/\(.*\)"|\1|p' pyproje
 repository:  ## write another address of the repository everywhere: TO=you/dicebook
 	@printf %s '$(TO)' | grep -qxE '[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*' || { echo "expected owner/name, got '$(TO)'; say which: make repository TO=you/dicebook" >&2; exit 2; }
 	git grep -lE 'github\.com/$(HERE)|github\.io/$(notdir $(HERE))' | xargs sed -i -E 's#github\.com/$(HERE)#github.com/$(TO)#g; s#$(patsubst %/,%,$(dir $(HERE)))\.github\.io/$(notdir $(HERE))#$(patsubst %/,%,$(dir $(TO))).github.io/$(notdir $(TO))#g'
+	$(PYTHON) -m tools.source git+https://github.com/$(TO)
 
 clean:  ## remove what was built, not the environment
 	rm -rf _build build dist .nox .pytest_cache .mypy_cache .ruff_cache .hypothesis

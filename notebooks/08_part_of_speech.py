@@ -34,12 +34,12 @@
 # </details>
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import textwrap
@@ -68,7 +68,7 @@ figures.use_style()
 # %% tags=["remove-cell"]
 def rare_tags():
     """The records of the controlled study on six rare tags of English."""
-    return searched.read_tasks(runs.kept_folder() / "evidence_2")["ud_rare_tags"]
+    return searched.read_tasks()["ud_rare_tags"]
 
 
 # %% mystnb={"code_prompt_show": "Code of Figure 8.1", "figure": {"caption": "Figure 8.1. Six rare tags of UD English against all others: F1 on the test set. The encoder is frozen, and only a small head on top of it is trained. A circle is the most probable class (argmax), a diamond is a tuned threshold. Section 8.10 explains the experiment.", "name": "fig-8-1"}, "image": {"alt": "Six rows. A dictionary has 71. Cross entropy, class weights, logit adjustment and dice, from a bias near 0 and from the log prior, lie on top of each other at about 90, at argmax and with a tuned threshold."}} tags=["hide-input"]
@@ -677,7 +677,7 @@ print(f"{right} of {tokens} tokens are right")
 #
 # The runs of the mechanics were on made-up sentences, and the first section had one run of each loss on real text.
 # Is there a difference between dice and cross entropy on real text if we train more often? All that follows is
-# drawn from records in `results/`.
+# drawn from records in `dicelab/records/data`.
 
 # %% [markdown]
 # ### 8.10 Six rare tags of English
@@ -735,7 +735,7 @@ pd.DataFrame(printed).T
 #   gain.
 #
 # We also trained this chapter's model from random weights on UD 1.4 for Chinese, four epochs with seven losses and
-# three seeds each (`results/ud_zh.jsonl`). A dictionary, the longest match of section 8.4, is fifteen
+# three seeds each (`kept_records("ud_zh")`). A dictionary, the longest match of section 8.4, is fifteen
 # points ahead of every model. Therefore these runs say little about which loss is better. In them cross entropy
 # leads the dice losses by about one point, and the intervals of these differences exclude 0.
 #

@@ -35,18 +35,18 @@
 # - **You need** chapters [02](02_cross_entropy.ipynb) and [04](04_dice_loss.ipynb).
 # - **You will be able to** read a comparison of two losses with its scatter and its power, and to say how many
 #   runs your claim needs.
-# - **Time** half a minute on a CPU. A GPU does not help. The runs are kept in `results/evidence_2`, and `make study`
-#   makes those that are missing.
+# - **Time** half a minute on a CPU. A GPU does not help. The runs are kept in `dicelab/records/data`, and `make study`
+#   repeats them.
 #
 # </details>
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% tags=["parameters", "remove-cell"]
 evidence: str = ""  # folder of the records; "" for those that come with the book
@@ -59,13 +59,13 @@ import numpy as np
 import pandas as pd
 
 from dicelab import figures
-from dicelab.records import analysis, runs, searched, speed
+from dicelab.records import analysis, searched, speed
 from dicelab.records.analysis import f1
 
 figures.use_style()
 
 # %% tags=["remove-cell"]
-folder = Path(evidence) if evidence else runs.kept_folder() / "evidence_2"
+folder = Path(evidence) if evidence else None
 stands = not evidence  # the words hold for the records that come with the book
 tasks = searched.read_tasks(folder)
 effects = searched.effects_of(tasks, searched.PRIMARY)

@@ -30,7 +30,6 @@ from dicelab.metrics.goal import Goal
 from dicelab.metrics.intervals import difference
 from dicelab.records import speed
 from dicelab.tasks.thresholds import best_cut, plug_in_cut
-from tests.checkout import ROOT
 from tests.fit import made_up
 from tests.fit.made_up import planned
 
@@ -137,7 +136,7 @@ def test_the_first_rate_suits_short_runs_of_a_small_encoder(
     task: str, corpora: tuple[str, ...]
 ) -> None:
     """Validation F1 of the searches of 76 steps, a mean over losses, draws and corpora."""
-    known = speed.read_corpora(ROOT / "results" / "evidence_2")
+    known = speed.read_corpora()
     arms = ("ce_start", "wce", "dice" if task == "tagging" else "dice_start")
     found: dict[float, list[float]] = {8e-5: [], 1.6e-4: []}
     for record in (r for corpus in corpora for r in known[corpus]):
@@ -152,7 +151,7 @@ def test_the_first_rate_suits_short_runs_of_a_small_encoder(
 
 def test_four_times_the_steps_gain_more_than_any_loss() -> None:
     """Why a fit that has little time trains cross entropy alone, and longer."""
-    for corpus, records in speed.read_corpora(ROOT / "results" / "evidence_2").items():
+    for corpus, records in speed.read_corpora().items():
         f1 = {}
         for arm in ("ce_start", "wce", "dice", "dice_start"):
             steps, scores = speed.scores(records, arm, "tuned")
