@@ -21,7 +21,7 @@ split. Every method gets the same rows:
 - ``trainer``: transformers' `Trainer` with its defaults, decided at argmax.
 
 All of them learn from train and validation together; ``fit`` only in the end. One record a method
-and draw is appended to ``CORPUS.jsonl`` under ``--out``; what is recorded there is not run again. The
+and draw is appended to ``CORPUS.jsonl`` under ``--out``; what is recorded is not run again. The
 corpora are those that ``dicebook data`` prepares, under ``$DICEBOOK_DATA``; the peers need
 ``pip install setfit sklearn-crfsuite``.
 """

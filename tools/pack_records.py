@@ -113,9 +113,14 @@ def of_way(record: Row, way: str, validation: Sequence[str]) -> Row:
 
 
 def write(name: str, every_row: Iterable[Row]) -> None:
-    """Write a table: its columns are those of all rows, in the order in which they come."""
-    rows = list(every_row)
-    columns = dict.fromkeys(key for row in rows for key in row)
+    """Write a table: a column that earlier rows lack stands behind its neighbour in its row."""
+    rows, columns = list(every_row), list[str]()
+    for row in rows:
+        place = 0
+        for key in row:
+            if key not in columns:
+                columns.insert(place, key)
+            place = columns.index(key) + 1
     arrays = {
         key: pa.array(
             [row.get(key) for row in rows],
