@@ -55,7 +55,8 @@ def run_rows(folder: Path) -> Iterator[Row]:
                 row[f"measured.{key}"] = record.get("measured", {}).get(key)
             passes = [entry.get("validation_f1") for entry in record.get("history", ())]
             row["validation_f1"] = None if None in passes else passes or None
-            for name, f1 in next(iter(record.get("history", ())), {}).get("of", {}).items():
+            first: Row = next(iter(record.get("history", ())), {})
+            for name, f1 in first.get("of", {}).items():
                 if f"metrics.{name}.f1" in row:  # there it is rounded
                     row[f"metrics.{name}.f1"] = f1
             yield row
