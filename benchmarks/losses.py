@@ -5,7 +5,7 @@ that whatever else the machine does meets all of them alike. Time is the thread'
 busy machine it leaves out the waiting.
 
     python benchmarks/losses.py --quick                  # a look, a minute
-    python benchmarks/losses.py --out results/benchmarks # the table, losses.json and losses.png
+    python benchmarks/losses.py --out DIR                # the table, losses.json and losses.png
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Each comparison takes turns, a few calls or steps each, so that whatever else the machine does
 slows all of them. Prints ratios, and writes them where --out says.
 
-    python benchmarks/scale.py --corpus wnut17 --encoder FOLDER --out results/benchmarks/scale.json
+    python benchmarks/scale.py --corpus wnut17 --encoder FOLDER --out scale.json
 """
 
 from __future__ import annotations

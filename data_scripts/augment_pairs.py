@@ -33,7 +33,7 @@ from datasets import Dataset, DatasetDict, concatenate_datasets
 from dicelab.atomic import write_json
 from dicelab.corpora import CorpusError, load
 from dicelab.corpora.delimited import read_pairs
-from dicelab.corpora.forms import to_dataset
+from dicelab.corpora.features import to_dataset
 
 from .corpus import write
 from .mentions import (

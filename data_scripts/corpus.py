@@ -18,7 +18,7 @@ from datasets import Dataset
 from dicelab.atomic import atomic, write_json
 from dicelab.corpora import registry
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.forms import validate
+from dicelab.corpora.features import validate
 from dicelab.corpora.registry import CORPORA, Corpus
 
 from .fetch import FetchError, RemoteFile, fetch, record_sums, unverified

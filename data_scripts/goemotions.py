@@ -9,7 +9,7 @@ from pathlib import Path
 from datasets import Dataset
 
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.forms import to_dataset
+from dicelab.corpora.features import to_dataset
 from dicelab.corpora.text import read_lines
 
 from .corpus import Recipe, main

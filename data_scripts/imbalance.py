@@ -17,7 +17,7 @@ from typing import Any
 from dicelab.atomic import atomic
 from dicelab.corpora import REGISTERED, CorpusError, imbalance, load, read_file
 
-RECORD = Path("results") / "imbalance.jsonl"
+RECORD = Path("runs") / "imbalance.jsonl"
 
 
 def count(argument: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from datasets import Dataset
 
 from dicelab.corpora.conll import read_conll
-from dicelab.corpora.forms import to_dataset
+from dicelab.corpora.features import to_dataset
 from dicelab.corpora.loading import with_missing_splits
 
 from .corpus import Recipe, main

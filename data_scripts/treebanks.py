@@ -9,7 +9,7 @@ from os import PathLike
 from datasets import Dataset
 
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.forms import to_dataset
+from dicelab.corpora.features import to_dataset
 from dicelab.corpora.text import read_lines
 from dicelab.corpora.trees import printed, trees_in
 

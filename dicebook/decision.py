@@ -18,6 +18,10 @@ from torch import Tensor, nn
 
 __all__ = ["TunedBias", "fold_bias", "output_layer", "start_at_prior", "tune_bias"]
 
+#: With fewer positives than this, a logistic curve over the scores decides, not the labels alone:
+#: where scores are normal, thresholds by the curve are still better than tuned ones at this number.
+FEW_POSITIVES = 30
+
 
 def start_at_prior(
     model: nn.Module,
@@ -92,7 +96,7 @@ class TunedBias:
             ``[L]`` for several labels.
         threshold: the same as a threshold: on the logit, or on the margin of the highest other
             logit over that of the background. One number, or one for each label.
-        plug_in: whether the threshold follows from the model's probabilities, because there were
+        plug_in: whether the threshold follows from calibrated probabilities, because there were
             too few positives to tune it on. It has the shape of ``threshold``.
         before: the metric without the bias, whether or not that keeps the floor.
         after: the metric with the bias.
@@ -120,7 +124,7 @@ def tune_bias(
     min_recall: float | None = None,
     background: int = 0,
     common: bool = False,
-    few: int = 20,
+    few: int = FEW_POSITIVES,
     ignore_index: int = -100,
     resamples: int = 1000,
     seed: int = 0,
@@ -155,9 +159,9 @@ def tune_bias(
         background: the class of a softmax that is not counted.
         common: take one threshold for all labels, and pool their decisions in the metric (micro).
         few: with fewer positives than this, a threshold that is tuned on them is mostly luck, and
-            the plug-in threshold is taken instead: the best one if the model's probabilities are
-            right. Cross entropy gives such probabilities where training has the share of positives
-            of use; class weights and focal loss may not. With ``few=0`` the labels always decide.
+            the plug-in threshold is taken instead: the best one if the probabilities of a logistic
+            curve over the scores, fitted to the labels, are right. With ``few=0`` the labels alone
+            decide.
         ignore_index: labels of this value are left out.
         resamples: how many resamples the bootstrap takes. It draws rows: examples, or sentences
             with all their tokens.
@@ -205,19 +209,19 @@ def tune_bias(
             decided = shifted.argmax(-1) if softmax else shifted > 0
             return float(metric(decided.reshape(torch.as_tensor(labels).shape)))
 
-        tried = _spread(*_cuts(data.scores[data.valid], tolerance))
+        tried = _spread(candidates(data.scores[data.valid], tolerance=tolerance, also=(0,)))
         values = tried.new_tensor([score(candidate[None]) for candidate in tried])
-        threshold[0] = _nearest_to_0(tried, values)
+        threshold[0] = nearest_to_0(tried, values)
         before, after = score(zero), score(threshold)
     else:
         for label in range(columns):
-            valid, scores, hits, positives, *likely = (part[..., label] for part in data)
-            if positives.sum() < few:
-                plug_in[label], (hits, positives) = True, likely
+            valid, scores, hits, positives = (part[..., label] for part in data)
+            scores, hits, actual = scores[valid], hits[valid], positives.sum()
+            if actual < few:
+                plug_in[label], hits = True, calibrated_probabilities(scores, hits)
             name = f"label {label}: " if columns > 1 else ""
-            threshold[label] = _best(
-                scores[valid], hits[valid], positives[valid].sum(), goal, tolerance, name
-            )
+            cuts = candidates(scores, hits, tolerance=tolerance, also=(0,))
+            threshold[label] = nearest_to_0(cuts.thresholds, goal.values(cuts, actual, name))
 
         def mean(counts: Tensor) -> Tensor:
             return goal.value(counts).mean(-1)
@@ -338,6 +342,85 @@ def _used(name: str) -> bool:
     return "original_module" not in parts and not any(part.startswith("lora_") for part in parts)
 
 
+class Candidates(NamedTuple):
+    """Thresholds in ascending order, and what lies above each. All of the shape ``[thresholds]``.
+
+    Attributes:
+        thresholds: float64.
+        hits: the sum of the hits above, float64.
+        predicted: the number of scores above.
+    """
+
+    thresholds: Tensor
+    hits: Tensor
+    predicted: Tensor
+
+
+def candidates(
+    scores: Any, hits: Any = None, *, tolerance: float = 0.0, also: Sequence[float] = ()
+) -> Candidates:
+    """All thresholds that decide some scores differently, with the counts that they lead to.
+
+    They are one below all scores, one half-way between each two neighbours that differ, and one
+    above all.
+
+    Args:
+        scores: one a decision, such as logits; positive above the threshold. Shape ``[n]``.
+        hits: whether, or with which probability, positive is correct. Shape ``[n]``.
+        tolerance: neighbours that differ by no more than this are decided alike.
+        also: further thresholds, which come last.
+    """
+    ordered, order = torch.as_tensor(scores, dtype=torch.float64).sort(descending=True)
+    hits = torch.zeros_like(ordered) if hits is None else torch.as_tensor(hits).double()
+    above = torch.cat([ordered.new_zeros(1), hits[order].cumsum(0)])
+    ordered = ordered.flip(0)
+    between = ((ordered[1:] + ordered[:-1]) / 2)[ordered.diff() > tolerance]
+    more = ordered.new_tensor(also)
+    thresholds = torch.cat([ordered[:1] - 1, between, ordered[-1:] + 1, more])
+    predicted = len(ordered) - torch.searchsorted(ordered, thresholds, right=True)
+    return Candidates(thresholds, above[predicted], predicted)
+
+
+def nearest_to_0(thresholds: Tensor, values: Tensor) -> Tensor:
+    """Of the thresholds with the highest value the one nearest to 0. Both ``[thresholds]``."""
+    tied = thresholds[values == values.max()]
+    return tied[tied.abs().argmin()]
+
+
+def calibrated_probabilities(scores: Any, hits: Any) -> Tensor:
+    """The probability of a hit by a logistic curve that does not fall: two numbers are fitted.
+
+    The slope has the L2 penalty of scikit-learn's ``LogisticRegression``, on scores with a standard
+    deviation of 1. The sum of the probabilities is the number of hits.
+
+    Args:
+        scores: shape ``[n]``.
+        hits: 0 or 1, shape ``[n]``. Where all are equal they are returned as they are.
+    """
+    x, y = torch.as_tensor(scores, dtype=torch.float64), torch.as_tensor(hits).double()
+    if not len(y) or y.min() == y.max():
+        return y
+    x = x - x.mean()
+    x = torch.stack([x / (x.pow(2).mean().sqrt() or 1.0), torch.ones_like(x)], -1)
+    penalty = torch.diag(x.new_tensor([1.0, 0.0]))
+
+    def cost(w: Tensor) -> Tensor:
+        z = x @ w
+        return (nn.functional.softplus(z) - y * z).sum() + w @ penalty @ w / 2
+
+    w = torch.stack([x.new_zeros(()), y.mean().logit()])
+    for _ in range(100):
+        p = (x @ w).sigmoid()
+        gradient = x.T @ (p - y) + penalty @ w
+        step = torch.linalg.solve((x.T * (p * (1 - p))) @ x + penalty, gradient)
+        while step.abs().max() > 1e-9 and cost(w - step) > cost(w):
+            step = step / 2
+        w = w - step
+        if step.abs().max() < 1e-9:
+            break
+    return (x @ w).sigmoid() if w[0] > 0 else torch.full_like(y, float(y.mean()))
+
+
 @dataclass(frozen=True)
 class _Goal:
     """What is maximised. Counts have the shape [..., 3]: hits, positive decisions, positives."""
@@ -374,12 +457,23 @@ class _Goal:
         square = self.beta**2
         return (1 + square) * hits / (predicted + square * positives).clamp_min(1e-9)
 
-    def floor(self, counts: Tensor) -> tuple[str, float, Tensor]:
-        """The name of what has a floor, the floor, and what is reached."""
-        hits, predicted, positives = counts.unbind(-1)
+    def values(self, tried: Candidates, actual: Tensor, name: str) -> Tensor:
+        """The value of each threshold; below 0 where it does not keep the floor."""
+        counts = [tried.hits, tried.predicted, actual.expand_as(tried.hits)]
+        values = self.value(torch.stack([count.double() for count in counts], -1))
         if self.min_precision is not None:
-            return "precision", self.min_precision, hits / predicted.clamp_min(1e-9)
-        return "recall", self.min_recall or 0.0, hits / positives.clamp_min(1e-9)
+            what, floor, reached = "precision", self.min_precision, counts[0] / counts[1]
+        elif self.min_recall is not None:
+            what, floor, reached = "recall", self.min_recall, counts[0] / counts[2]
+        else:
+            return values
+        reached = reached.nan_to_num(0.0)
+        if reached.max() < floor:
+            raise ValueError(
+                f"{name}expected a threshold with a {what} of at least {floor:g}, got at most "
+                f"{float(reached.max()):.3g}; lower min_{what}"
+            )
+        return values.masked_fill(reached < floor, -1)
 
 
 class _Decisions(NamedTuple):
@@ -389,8 +483,6 @@ class _Decisions(NamedTuple):
     scores: Tensor  # positive above the threshold
     hits: Tensor  # whether positive is the correct decision
     positives: Tensor  # whether there is something to find
-    p_hits: Tensor  # the same two by the model's probabilities
-    p_positives: Tensor
 
     def counts(self, threshold: Tensor) -> Tensor:
         """Hits, positive decisions and positives of each row. Shape [rows, columns, 3]."""
@@ -434,15 +526,12 @@ def _matched(logits: Any, labels: Any, background: int, ignore_index: int) -> tu
 
 
 def _of_logits(x: Tensor, y: Tensor) -> _Decisions:
-    scores, yes = x.double(), y == 1
-    p = scores.sigmoid()
-    parts = (~y.isnan(), scores, yes, yes, p, p)
+    parts = (~y.isnan(), x.double(), y == 1, y == 1)
     return _Decisions(*(part.reshape(len(y), -1, y.shape[-1]) for part in parts))
 
 
 def _of_softmax(x: Tensor, y: Tensor, background: int) -> _Decisions:
     x = x.double()
-    p = x.softmax(-1)
     rest = x.index_fill(-1, torch.tensor(background), -math.inf)
     best = rest.argmax(-1, keepdim=True)
     margin = x.gather(-1, best)[..., 0] - x[..., background]
@@ -450,53 +539,16 @@ def _of_softmax(x: Tensor, y: Tensor, background: int) -> _Decisions:
     first = (margin == 0) & (best[..., 0] < background)
     margin = margin.masked_fill(first, torch.finfo(margin.dtype).tiny)
     valid = ~y.isnan()
-    parts = (
-        valid,
-        margin,
-        y == best[..., 0],
-        valid & (y != background),
-        p.gather(-1, best)[..., 0],
-        1 - p[..., background],
-    )
+    parts = (valid, margin, y == best[..., 0], valid & (y != background))
     return _Decisions(*(part.reshape(len(y), -1, 1) for part in parts))
 
 
-def _cuts(scores: Tensor, tolerance: float) -> tuple[Tensor, Tensor]:
-    """All thresholds that decide differently, and 0; and how many scores lie above each."""
-    ordered = scores.sort().values
-    wide = ordered.diff() > tolerance
-    between = ((ordered[1:] + ordered[:-1]) / 2)[wide]
-    tried = torch.cat([ordered[:1] - 1, between, ordered[-1:] + 1, ordered.new_zeros(1)])
-    return tried, len(ordered) - torch.searchsorted(ordered, tried, right=True)
-
-
-def _spread(tried: Tensor, above: Tensor) -> Tensor:
+def _spread(tried: Candidates) -> Tensor:
     """Some 64 of all thresholds, and 0: the numbers of positive decisions grow by equal factors."""
+    above = tried.predicted
     targets = torch.logspace(0, math.log10(max(int(above.max()), 1)), 64, dtype=torch.float64)
     nearest = (above - torch.cat([targets.new_zeros(1), targets])[:, None]).abs().argmin(-1)
-    return tried[torch.cat([nearest, torch.tensor([len(tried) - 1])]).unique()]
-
-
-def _best(
-    scores: Tensor, hits: Tensor, positives: Tensor, goal: _Goal, tolerance: float, name: str
-) -> Tensor:
-    """The best threshold, from whether, or with which probability, each score is a hit."""
-    tried, above = _cuts(scores, tolerance)
-    hits_above = hits.double()[scores.argsort(descending=True)].cumsum(0)
-    hits_above = torch.cat([hits_above.new_zeros(1), hits_above])[above]
-    counts = torch.stack([hits_above, above.double(), positives.double().expand(len(above))], -1)
-    what, floor, reached = goal.floor(counts)
-    if reached.max() < floor:
-        raise ValueError(
-            f"{name}expected a threshold with a {what} of at least {floor:g}, got at most "
-            f"{float(reached.max()):.3g}; lower min_{what}"
-        )
-    return _nearest_to_0(tried, goal.value(counts).masked_fill(reached < floor, -1))
-
-
-def _nearest_to_0(tried: Tensor, values: Tensor) -> Tensor:
-    tied = tried[values == values.max()]
-    return tied[tied.abs().argmin()]
+    return tried.thresholds[torch.cat([nearest, torch.tensor([len(above) - 1])]).unique()]
 
 
 def _interval(

@@ -6,7 +6,6 @@ import argparse
 import ast
 import os
 import runpy
-import shutil
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -15,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import dicebook
-import dicelab
 from dicelab import fit_command
-from dicelab.extras import MissingExtra, install_command
+from dicelab.extras import MissingExtra
 from dicelab.own_loss import own_loss
 
 
@@ -86,28 +84,6 @@ def diagnose(args: argparse.Namespace) -> int:
     return 0 if report.ok else 1
 
 
-def notebooks(args: argparse.Namespace) -> int:
-    """Copy the chapters into a folder."""
-    # In a checkout they lie beside this package; elsewhere in that of the records.
-    source = Path(dicelab.__file__).parents[1] / "notebooks"
-    records = find_spec("dicebook_records")
-    if not source.is_dir():
-        places = records.submodule_search_locations if records else None
-        if not places:
-            command = install_command("book")
-            raise ValueError(f"the chapters come with the records, which are missing: {command}")
-        source = Path(places[0]) / "notebooks"
-    folder = Path(args.folder)
-    chapters = sorted(source.glob("[0-9][0-9]_*.ipynb"))
-    if present := [path.name for path in chapters if (folder / path.name).exists()]:
-        raise ValueError(f"{folder} already holds {present[0]}: expected a folder without chapters")
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in chapters:
-        shutil.copyfile(path, folder / path.name)
-    print(f"{len(chapters)} chapters are in {folder}; open one with: jupyter lab {folder}")
-    return 0
-
-
 def try_out(args: argparse.Namespace) -> int:
     """Print what a chapter's head says of a text."""
     from dicelab import trying  # here, so that the other commands answer at once
@@ -146,8 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="dicebook",
         description="Losses for data in which the interesting class is rare. Check a loss, fit a "
-        "model to your own file, prepare a corpus, copy the chapters, or look up a table of the "
-        "paper.",
+        "model to your own file, prepare a corpus, or look up a table of the paper.",
     )
     parser.add_argument("--version", action="version", version=f"dicebook {dicebook.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -170,10 +145,6 @@ def _parser() -> argparse.ArgumentParser:
         help="the loss MODULE:NAME takes one logit for each example, [N]",
     )
     check.set_defaults(run=diagnose)
-
-    copied = commands.add_parser("notebooks", help="copy the chapters into a folder")
-    copied.add_argument("folder", metavar="DIR", help="where to write them")
-    copied.set_defaults(run=notebooks)
 
     tried = commands.add_parser(
         "try",

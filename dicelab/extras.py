@@ -26,15 +26,14 @@ def install_command(extra: str = "", source: str | None = None) -> str:
     """The command that installs dicebook.
 
     Args:
-        extra: an extra; the book's comes with the records, a package of their own.
+        extra: an extra.
         source: in place of :data:`SOURCE`.
     """
     source = SOURCE if source is None else source
     name = f"dicebook[{extra}]" if extra else "dicebook"
     if not source:
         return f"pip install '{name}'"
-    records = f" 'dicebook-records @ {source}#subdirectory=results'" if extra == "book" else ""
-    return f"pip install '{name} @ {source}'{records}"
+    return f"pip install '{name} @ {source}'"
 
 
 def need(extra: str, *modules: str) -> None:

@@ -126,7 +126,7 @@ def run_fit(args: argparse.Namespace) -> int:
     from safetensors import SafetensorError
 
     from dicelab.fit import FitError, Options, fit
-    from dicelab.fit.whole import usual_folder
+    from dicelab.fit.pipeline import usual_folder
     from dicelab.training.experiment import ParameterError
 
     options = {
@@ -197,7 +197,7 @@ def run_predict(args: argparse.Namespace) -> int:
 
 
 def _predict(args: argparse.Namespace) -> int:
-    from dicelab.corpora.columns import Asked
+    from dicelab.corpora.cells import Asked
     from dicelab.fit import predict
 
     asked = Asked(

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dicebook.decision import candidates, nearest_to_0
+
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -221,23 +223,17 @@ def best_threshold(scores: Tensor, targets: Tensor) -> tuple[float, float]:
         targets: [n], 0 or 1, at least one of each.
 
     Returns:
-        (threshold, its F1). The threshold lies half-way between two neighbouring scores, or
-        just below the lowest score where calling everything positive is best.
+        (threshold, its F1). The threshold lies half-way between two scores, or beyond all of
+        them; of equals it is the one nearest to 0.
 
     Raises:
         ValueError: If `targets` holds no positive.
     """
     if not targets.bool().any():
         raise ValueError("targets: expected at least one positive, got none")
-    ordered, order = scores.sort(descending=True)
-    hits = targets[order].double().cumsum(0)
-    predicted = torch.arange(1, len(scores) + 1, dtype=torch.float64)
-    f1 = 2 * hits / (predicted + targets.double().sum())
-    # Equal scores cannot be separated: a cut is allowed only where the next score is lower.
-    below = torch.cat([ordered[1:], ordered[-1:] - 1])
-    f1 = torch.where(below < ordered, f1, -1.0)
-    best = int(f1.argmax())
-    return float((ordered[best] + below[best]) / 2), float(f1[best])
+    tried = candidates(scores, targets)
+    f1 = 2 * tried.hits / (tried.predicted + targets.double().sum())
+    return float(nearest_to_0(tried.thresholds, f1)), float(f1.max())
 
 
 def train_from_starts(

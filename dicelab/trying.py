@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from dicelab.fit.predicting import Model
-from dicelab.records.runs import kept_folder
+from dicelab.records.kept import kept_folder
 from dicelab.tasks.entity_errors import marked
 from dicelab.tasks.raw_text import Sentence
 
@@ -37,7 +37,6 @@ def answer(chapter: str, texts: Sequence[str], folder: Path | None = None) -> st
 
     Raises:
         ValueError: The chapter has no head, or wants another number of texts.
-        MissingExtra: The records are not installed.
         EncoderError: MiniLM is not there.
     """
     folder = folder or kept_folder() / "heads"

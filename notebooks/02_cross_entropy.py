@@ -21,12 +21,12 @@
 # that you choose before training.
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import matplotlib.pyplot as plt
@@ -490,7 +490,6 @@ print(f"mean F1: best threshold {best.mean():.3f}, 0.5 {at_half.mean():.3f}, "
       f"dice at 0.5 {built_in.mean():.3f}, plug-in {own.mean():.3f}")  # fmt: skip
 pd.DataFrame(rows).T
 
-
 # %% [markdown]
 # With 20 positives, nine in ten of the tuned thresholds lie between 0.15 and 0.48, which is a wide range. A tuned
 # threshold is still better than one half in nearly all draws. However, three in four of these tunings do worse than
@@ -501,6 +500,32 @@ pd.DataFrame(rows).T
 # the plug-in threshold, or the one built into a loss**. There is a condition. On this toy the model's
 # probabilities are calibrated. Where they are not, the plug-in threshold is wrong; the [second
 # protocol](../docs/protocol_2.md) tries it on real text.
+#
+# (bootstrap)=
+# ### How sure is a score?
+#
+# A score is a matter of chance, too: on other test examples it would be another number. How far would it move? The
+# *bootstrap* answers this without new data. It draws as many examples from the test set as there are, with
+# replacement, so that some come twice and others not at all. It scores what was drawn, and repeats that two thousand
+# times. The middle 95% of these scores are the 95% bootstrap interval.
+
+# %%
+called, there = (z > 0).numpy(), y_test.bool().numpy()
+rng, drawn = np.random.default_rng(0), []
+for _ in range(2000):
+    rows = rng.integers(len(there), size=len(there))
+    both = called[rows].sum() + there[rows].sum()
+    drawn.append(2 * (called & there)[rows].sum() / both)
+low, high = np.quantile(drawn, [0.025, 0.975])
+print(f"F1 at one half: {f1_score(z > 0, y_test):.3f}", end=", ")
+print(f"95% bootstrap interval from {low:.3f} to {high:.3f}")
+
+
+# %% [markdown]
+# With a hundred positives in the test set the interval is wide. It says how much the choice of test examples matters,
+# and nothing else: another seed or another learning rate can move a score as well. If two models are compared, both are
+# scored on the same draws, and we take the interval of their difference. In the later chapters we draw sentences, and
+# not words, because the words of a sentence belong together.
 #
 # Tuning comes after training. Many people do something else about imbalance, before training: they give the
 # rare class a weight. How do the two compare?

@@ -22,12 +22,12 @@
 # negatives, but leaves a missed positive with almost none.
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import matplotlib.pyplot as plt
@@ -91,7 +91,8 @@ torch.set_default_dtype(torch.float64)
 #
 # (eq-3)=
 # Dice {cite}`dice1945` and Sørensen {cite}`sorensen1948` compare what two sets share with how large they are.
-# The paper calls their coefficient DSC for short:
+# The paper calls their coefficient DSC here, and later it gives this name to a loss. In this book it is the *dice
+# coefficient*, and DSC is the loss of chapter 06 and nothing else:
 #
 # $$ \mathrm{DSC}(A, B) = \frac{2\,|A \cap B|}{|A| + |B|} \tag{3} $$
 #

@@ -30,12 +30,12 @@
 # training, to about where you would tune it afterwards.
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% [markdown]
 # - **For** readers who found "dice loss" in three libraries and got three different numbers.
@@ -225,9 +225,8 @@ pd.DataFrame(rows).T.round(4)
 # $$ (1-\eta)\,\frac{\gamma}{(p+\gamma)^2} \;-\; \eta\,\frac{2+\gamma}{(1+p+\gamma)^2} $$
 #
 # The first term comes from the negatives, which want a smaller $p$. The second comes from the positives, which
-# want a larger one. As $p$ grows, the first term shrinks faster than the second. Hence the cost may first rise
-# and then fall, but it can never fall first and rise later. In other words, its lowest point is at one of the
-# two ends. At $p = 0$ the group costs $\eta/(1+\gamma)$, and at $p = 1$ it costs $(1-\eta)/(1+\gamma)$.
+# want a larger one. As $p$ grows, the push down fades faster than the push up. So the cost has at most one hill and
+# no valley inside. Its lowest point is at $p = 0$ or at $p = 1$. At $p = 0$ the group costs $\eta/(1+\gamma)$, and at $p = 1$ it costs $(1-\eta)/(1+\gamma)$.
 #
 # (eq-4-3)=
 # We compare the two ends:
@@ -327,7 +326,7 @@ cost = eta[:, None] * (1 - grid) ** 2 / (grid**2 + 2)  # Eq. 7 with γ = 1, of a
 cost = cost + (1 - eta[:, None]) * grid**2 / (grid**2 + 1)  # and of a negative
 p_eq7 = grid[cost.argmin(1)]
 
-# %% mystnb={"code_prompt_show": "Code of Figure 4.1", "figure": {"caption": "Figure 4.1. The probability that minimises each loss for a group with the true probability \u03b7.", "name": "fig-4-1"}, "image": {"alt": "Five curves from (0, 0) to (1, 1). Cross entropy is the diagonal. Eq. 6 jumps from 0 to 1 at one half, linear dice at 0.27. Eq. 8 is a steeper straight line that reaches 1 at 0.60. Eq. 7 sags below the diagonal and crosses p = 0.5 at 0.57."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 4.1", "figure": {"caption": "Figure 4.1. The probability that minimises each loss for a group with the true probability \u03b7.", "name": "fig-4-1"}, "image": {"alt": "Five curves from (0, 0) to (1, 1). Cross entropy is the diagonal. Eq. 6 jumps from 0 to 1 at one half, linear dice at 0.27. Eq. 8 is a steeper straight line that reaches 1 at 0.60. Eq. 7 sags below the diagonal and crosses p = 0.5 at 0.56."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.6))
 ax.plot(eta, eta, label="cross entropy: η itself", **style("ce"))
 ax.plot(eta, eta > 0.5, label="Eq. 6: the majority", **style("eq6"))
@@ -341,8 +340,9 @@ plt.show()
 
 # %% [markdown]
 # Follow the black line from left to right, and see where each curve crosses it. Cross entropy and Eq. 6 cross at η =
-# 0.5, which is the best threshold for accuracy. Eq. 7 crosses later still, at 0.57. The set-level losses cross much
-# earlier: the linear one at 0.27, half of F1, and the squared one at 0.30. These are the **built-in thresholds** of
+# 0.5, which is the best threshold for accuracy. Eq. 7 crosses later still, at 0.56. At $p = \tfrac12$ it pushes a
+# negative down with a slope of 0.64 and a positive up with 0.494, and the two balance where η is $0.64 / (0.64 +
+# 0.494)$. The set-level losses cross much earlier: the linear one at 0.27, half of F1, and the squared one at 0.30. These are the **built-in thresholds** of
 # the losses: when you choose a loss, you choose a threshold with it. **So dice moves the threshold**, as tuning does
 # after training (chapter 02).
 #
@@ -397,8 +397,8 @@ plt.show()
 
 # %% [markdown]
 # In the left panel *Eq. 6* scores 0 from every start, on every data set. We say that it has **collapsed**: it calls
-# everything negative. *Eq. 7* stays behind cross entropy, as its built-in threshold predicts, and from 2 three of its
-# eight runs end at 0 as well. The two *set-level* losses reach about 0.52 from everywhere, clearly more than cross
+# everything negative. *Eq. 7* stays behind cross entropy, as its built-in threshold predicts. With a starting bias of
+# 2, three of its eight runs end at 0 as well. The two *set-level* losses reach about 0.52 from everywhere, clearly more than cross
 # entropy.
 #
 # In the right panel we have tuned the threshold of every run, and most of the differences are gone. Every loss that

@@ -22,12 +22,12 @@
 # below it, the loss works.
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import matplotlib.pyplot as plt
@@ -328,8 +328,8 @@ plt.show()
 #
 # Below $p^*$, $q$ rises with $p$, and the loss moves examples in the right direction. Above it, $q$ falls, and
 # the direction is wrong. With α = 1 this is the point in the middle that we know. As α becomes smaller, the
-# turning point moves to the right. It also follows that a positive cannot cost less than its loss at $p^*$, so
-# the loss has a floor. We let positives train until they stop, for several α, and compute the floors: of one
+# turning point moves to the right. And $q$ is never larger than its value $q^*$ at the turning point. So even a perfect
+# positive costs at least $1 - \frac{2q^*+\gamma}{q^*+1+\gamma}$. We call this the floor of the loss. We let positives train until they stop, for several α, and compute the floors: of one
 # example, of a large set with linear sums, and of a large set with squares.
 
 # %%

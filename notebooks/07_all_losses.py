@@ -20,12 +20,12 @@
 # that a fresh model gives every example the same probability $p$. In which direction does each loss move it?
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import matplotlib.pyplot as plt
@@ -607,7 +607,7 @@ where.round(3)
 #
 # Does this happen to a real tagger? We tried it on WNUT 2017, with two of the six layers of MiniLM, a small
 # pretrained encoder, trained for three passes over a thousand sentences. The table gives the mean of three
-# seeds, and their range (`results/first_try.jsonl`).
+# seeds, and their range (`kept_records("first_try")`).
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 tried = {}

@@ -33,12 +33,12 @@
 # </details>
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import re
@@ -73,7 +73,7 @@ def tag_tasks():
     names = {"wnut17": "WNUT 2017", "wikigold": "Wikigold", "uner_en_ewt": "UNER, English"}
     fields = ("ai", "literature", "music", "politics", "science")
     names |= {f"crossner_{field}": f"CrossNER, {field}" for field in fields}
-    study = searched.read_tasks(runs.kept_folder() / "evidence_2")
+    study = searched.read_tasks()
     return {name: study[task] for task, name in names.items()}
 
 
@@ -948,12 +948,12 @@ signed(both.drop(columns=["accuracy", "f1_conlleval"]))
 #
 # Made-up sentences have shown you how a tagger works. They cannot tell you which loss finds more entities. For that
 # we need real text, several seeds, and a fair choice of the learning rate. All that follows is drawn from records
-# in `results/`.
+# in `dicelab/records/data`.
 #
 # ### 9.9 Which losses train at the first try?
 #
 # You have a script that trains with cross entropy, and you exchange the loss. Does it still train?
-# We tried this. The runs (`results/first_try.jsonl`) train a pretrained encoder on a part of a real corpus for a few passes,
+# We tried this. The runs (`kept_records("first_try")`) train a pretrained encoder on a part of a real corpus for a few passes,
 # with the learning rate that suits cross entropy, and tune nothing. The table has some of its rows. It gives F1 of
 # entities on validation and, for WNUT 2017, how many tags are right, in percent. Each cell has the mean over seeds,
 # their range, and after × the number of seeds.
@@ -1111,7 +1111,7 @@ plt.show()
 # comments of which a few express fear, as a task whose rows are whole texts. All thresholds are tuned.
 
 # %% mystnb={"code_prompt_show": "Code of Figure 9.7", "figure": {"caption": "Figure 9.7. F1 on validation by learning rate, after 76 steps (above) and 307 (below), on WNUT 2017 (left) and on GoEmotions with the label fear (right). Means over two draws of the data. The learning rate is the highest one, after a warm-up.", "name": "fig-9-6"}, "image": {"alt": "Four panels with a curve for each of three losses. On the left, the curves rise to a top in the middle and fall again, together. On the right, above, they rise steeply; below, they are flat at low rates and fall at the highest ones."}} tags=["hide-input"]
-all_layers = speed.read_corpora(runs.kept_folder() / "evidence_2")
+all_layers = speed.read_corpora()
 compared = ("ce_start", "wce", "dice_start")
 fig, axes = plt.subplots(2, 2, figsize=(7, 5.6), sharex="col", sharey=True)
 panels = product((64, 256), ("wnut17", "goemotions_fear"))
@@ -1151,7 +1151,7 @@ MODELS = {
     "shapes": "linear, words and shapes",
 }
 by_size = {
-    record["parameters"]["train_size"]: record["history"][0]["of"]
+    record["parameters"]["train_size"]: {m: s["f1"] for m, s in record["metrics"].items()}
     for record in runs.kept_records("data_size")
 }
 looks = {name: figures.style(name) for name in ("ce", "dl")}

@@ -37,12 +37,12 @@
 # </details>
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import json
@@ -791,7 +791,7 @@ pd.DataFrame(rows[:6], columns=["question", "gold", first, f"decisions, {last}"]
 # ## On real text
 #
 # The mechanics are clear, but so far we have not seen which reader is better. For this we turn to real questions. All
-# that follows is drawn from records in `results/`.
+# that follows is drawn from records in `dicelab/records/data`.
 #
 # ### 10.8 SQuAD 1.1: the choice beside the decisions
 #
@@ -813,7 +813,7 @@ records = runs.kept_records("squad11")
 #
 # We trained readers on 6,000 questions of SQuAD 1.1, on a GPU, with all layers of MiniLM, two passes and one learning
 # rate. Each loss had both starts and three seeds. The test questions are about other articles than the training
-# questions (`results/gpu/chapters.json` has the scores, `results/README.md` the draw). [Figure 10.1](fig-10-1)
+# questions (`dicelab/records/data/gpu/chapters.json` has the scores, `results/README.md` the draw). [Figure 10.1](fig-10-1)
 # shows what they reached.
 #
 # **Do these readers read?** We first ask what rules that learn nothing reach. If you answer every question with the

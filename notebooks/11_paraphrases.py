@@ -32,12 +32,12 @@
 # </details>
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import re
@@ -77,7 +77,7 @@ def titles():
 
 def kept_tasks():
     """The records of these tasks in the controlled study."""
-    kept = searched.read_tasks(runs.kept_folder() / "evidence_2")
+    kept = searched.read_tasks()
     return {task: kept[task] for task in titles()}
 
 
@@ -651,7 +651,7 @@ if len(differ):
 # ## On real text
 #
 # Made-up pairs have shown you how to train and judge a model. They cannot tell you which loss finds more
-# paraphrases. For that we need real text and several seeds. The runs that follow are kept as records in `results/`.
+# paraphrases. For that we need real text and several seeds. The runs that follow are kept as records in `dicelab/records/data`.
 #
 # ### 11.8 MRPC, where the positives are the majority
 #

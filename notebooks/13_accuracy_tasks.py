@@ -33,12 +33,12 @@
 # </details>
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import re
@@ -515,7 +515,7 @@ plt.show()
 # %% [markdown]
 # ## On real text
 #
-# What follows is drawn from the paper's table and from records in `results/`.
+# What follows is drawn from the paper's table and from records in `dicelab/records/data`.
 #
 # ### 13.4 SST-2 and SST-5 as they come
 #
@@ -568,7 +568,7 @@ pd.DataFrame(rows).T
 # and dice from both starts.
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
-study = searched.read_tasks(runs.kept_folder() / "evidence_2")
+study = searched.read_tasks()
 levels = ("sst2_30", "sst2_10", "sst2_02")
 rare = {}
 for level in levels:

@@ -34,12 +34,12 @@
 # </details>
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import copy
@@ -345,7 +345,7 @@ pd.DataFrame(mean).T.rename_axis("alpha").round(1)
 # (more than twenty negatives for each positive):
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
-study = searched.read_tasks(runs.kept_folder() / "evidence_2")
+study = searched.read_tasks()
 overall = {}
 for how in ("argmax", "tuned"):
     pooled = searched.pooled_minus_start(study, "tversky_start", how)
@@ -426,7 +426,7 @@ print({task: f"{value:.1f}" for task, value in spread.items()})
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 small: dict[tuple[object, str], list[float]] = {}
-for record in runs.read_records(runs.kept_folder() / "reproduced" / "laptop" / "table10.jsonl"):
+for record in runs.kept_records("reproduced/laptop/table10"):
     price = record["parameters"]["loss_options"].get("fp_weight", "ce")
     for how, split in (("at argmax", "test"), ("tuned", "test_tuned")):
         small.setdefault((price, how), []).append(record["metrics"][split]["f1"])

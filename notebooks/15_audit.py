@@ -33,12 +33,12 @@
 # </details>
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import itertools

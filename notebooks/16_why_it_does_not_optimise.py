@@ -32,12 +32,12 @@
 # </details>
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import warnings
@@ -847,7 +847,7 @@ pd.DataFrame(rows, ["verdict", "F1 of the toy"]).transpose()
 # it will do in the end.
 #
 # What happens on real text? We trained MiniLM on a thousand sentences of WNUT 2017, three passes for each
-# loss (`results/first_try.jsonl`). The table has the mean of three seeds, and the range in brackets:
+# loss (`kept_records("first_try")`). The table has the mean of three seeds, and the range in brackets:
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
 linear_form = {"squared": False, "smooth": 1.0, "absent": "keep", "outside": True}

@@ -35,18 +35,18 @@
 # - **You need** chapters [02](02_cross_entropy.ipynb) and [04](04_dice_loss.ipynb).
 # - **You will be able to** read a comparison of two losses with its scatter and its power, and to say how many
 #   runs your claim needs.
-# - **Time** half a minute on a CPU. A GPU does not help. The runs are kept in `results/evidence_2`, and `make study`
-#   makes those that are missing.
+# - **Time** half a minute on a CPU. A GPU does not help. The runs are kept in `dicelab/records/data`, and `make study`
+#   repeats them.
 #
 # </details>
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% tags=["parameters", "remove-cell"]
 evidence: str = ""  # folder of the records; "" for those that come with the book
@@ -59,13 +59,13 @@ import numpy as np
 import pandas as pd
 
 from dicelab import figures
-from dicelab.records import analysis, runs, searched, speed
+from dicelab.records import analysis, searched, speed
 from dicelab.records.analysis import f1
 
 figures.use_style()
 
 # %% tags=["remove-cell"]
-folder = Path(evidence) if evidence else runs.kept_folder() / "evidence_2"
+folder = Path(evidence) if evidence else None
 stands = not evidence  # the words hold for the records that come with the book
 tasks = searched.read_tasks(folder)
 effects = searched.effects_of(tasks, searched.PRIMARY)
@@ -91,7 +91,7 @@ plt.show()
 # that. We want to know about the first reason alone, so we remove the other two. Our question is narrow:
 #
 # > On language data of strong and of mild imbalance, does dice loss with squared denominators
-# > ([Eq. 4.2](eq-4-2)) score a higher F1 than cross entropy that starts with its bias at the log prior, when
+# > ([Eq. 8](eq-8)) score a higher F1 than cross entropy that starts with its bias at the log prior, when
 # > both get the same searches and both have their threshold tuned?
 #
 # We call this the *primary* contrast. It was fixed in a [protocol](../docs/protocol_2.md), together with the code that
@@ -188,8 +188,28 @@ print(f"WNUT 2017: {example.mean():+.2f} [{low:+.2f}, {high:+.2f}]")
 #
 # Read aloud: the difference on a task is a sum. It starts with a mean $\mu$ over all tasks. Then come what its
 # stratum adds, what the tasks of its source share, and what is special to this task. Last comes the noise that
-# we have just measured. The gain that we
-# ask about is $\mu$.
+# we have just measured. The gain that we ask about is $\mu$.
+#
+# How do we find $\mu$? Suppose that we know how much $b$ and $c$ vary. Then we know the covariance $V$ of the
+# differences: each has the variance of its noise and of $c$, and two tasks of one source share that of $b$. With $V$,
+# the mean of each stratum is a weighted mean (*generalised least squares*). Tasks with little noise weigh more, and
+# tasks that share a source weigh less. Our $\mu$ is the mean of the three strata.
+
+# %%
+d = np.array([e.mean for e in effects])
+noise = np.array([e.error for e in effects])
+source = np.array([e.source for e in effects])
+group = pd.get_dummies([e.stratum for e in effects]).to_numpy(float)
+V = np.diag(noise**2 + primary.task**2)
+V += primary.source**2 * (source[:, None] == source)
+weighted = group.T @ np.linalg.inv(V)
+means = np.linalg.solve(weighted @ group, weighted @ d)
+print(f"mu {means.mean():+.2f}, strata {means.round(2)}")
+
+# %% [markdown]
+# The standard deviations of $b$ and $c$ come from the same differences, by restricted maximum likelihood: of all
+# values, we take those under which what we saw is most probable. The library does this, and adds an interval whose
+# degrees of freedom are counted by sources.
 
 # %%
 p = primary

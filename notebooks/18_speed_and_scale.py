@@ -33,12 +33,12 @@
 # </details>
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import inspect
@@ -424,7 +424,7 @@ pd.Series(counted, name="operations").rename(spelled)
 # %% [markdown]
 # Torch's own cross entropy has five operations, and dice has more than twelve times as many. What does that cost in
 # time? We timed two earlier forms of the losses on one GPU, an NVIDIA H200, within minutes of each other
-# (`results/gpu/losses.json`). The second form of dice had about eight times as many operations as torch's cross
+# (`dicelab/records/data/gpu/losses.json`). The second form of dice had about eight times as many operations as torch's cross
 # entropy. The table is for 4,096 sub-words and nine labels, forward and backward, in milliseconds:
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["nbval-check-output", "hide-input"]
@@ -703,7 +703,7 @@ print(f"papermill, kernel, imports: {beyond:.0f} seconds a run")
 # %% [markdown]
 # That is little beside an hour of training, and much beside a minute.
 #
-# We keep the records of one GPU in `results/gpu/`. They have the chapters 08 to 11 from both starts, eleven runs of
+# We keep the records of one GPU in `dicelab/records/data/gpu/`. They have the chapters 08 to 11 from both starts, eleven runs of
 # Table 7, the times of the losses and the speed of four encoders. [The page on reproducing](../docs/reproduce.md)
 # says what they reached. No run on several cards is kept.
 

@@ -34,12 +34,12 @@
 # </details>
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import math
@@ -58,7 +58,7 @@ from scipy.optimize import brentq
 from dicebook import make_loss
 from dicelab.figures import style, use_style
 from dicelab.records import searched
-from dicelab.records.runs import interval, kept_folder
+from dicelab.records.runs import interval
 from dicelab.tables import minus, signed
 from dicelab.toy import (
     best_threshold,
@@ -87,7 +87,7 @@ ARMS = {
     "dsc_start": "self-adjusting dice",
     "tversky_start": "Tversky",
 }
-study = searched.read_tasks(kept_folder() / "evidence_2")
+study = searched.read_tasks()
 effects, pooled = {}, {}
 for arm, how in product(ARMS, ("argmax", "tuned")):
     found = [e for records in study.values() if (e := searched.minus_start(records, arm, how))]

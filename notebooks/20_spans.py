@@ -36,12 +36,12 @@
 # </details>
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import time
@@ -680,7 +680,7 @@ page = real_runs.keep(
 # ## 20.6 On real text
 #
 # On made-up sentences we could not say which remedy is best. Can we say it on real ones? We put the head of section
-# 20.3 on frozen features of MiniLM and train it on four corpora (`results/spans.jsonl`). To be fair, every remedy
+# 20.3 on frozen features of MiniLM and train it on four corpora (`kept_records("spans")`). To be fair, every remedy
 # gets the same search. For each draw of training sentences, it has four trials of learning rate, dropout, start of
 # the bias and its own parameter. For weighted cross entropy this parameter is the power of the ratio of negatives to
 # positives, from 0.1 to 1. One half of the validation sentences chooses the trial, and the other half chooses the
@@ -792,7 +792,7 @@ against_prior("half")
 # These results have two limits. First, cross entropy from the log prior had this start in all four of its trials. The
 # other losses had it in two trials and a bias of 0 in the other two, which may explain a part of their lower scores.
 # Second, the encoder is frozen. We also have three draws with every layer trained, at one learning rate for all
-# (`results/spans_all_layers.jsonl`). There, too, element-wise dice fails: its F1 is 0.5. Three draws at one
+# (`kept_records("spans_all_layers")`). There, too, element-wise dice fails: its F1 is 0.5. Three draws at one
 # learning rate cannot say which of the other remedies is best.
 #
 # If dice loss does not help here, why was it added to GLiNER? The pull request that added it did report a
@@ -812,7 +812,7 @@ against_prior("half")
 # the difference of a pair scatters. Then we compute how many pairs you need to see a true gain four times in five:
 
 # %%
-of_wnut17 = searched.read_tasks(runs.kept_folder() / "evidence_2")["wnut17"]
+of_wnut17 = searched.read_tasks()["wnut17"]
 
 
 def tuned_f1(arm):

@@ -35,12 +35,12 @@
 # </details>
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 from dataclasses import replace
@@ -504,7 +504,7 @@ reliable.round(1).rename_axis("probability given; labels there, %")
 # %% [markdown]
 # ## 21.7 On real text
 #
-# Do these findings hold on text that people wrote? We take GoEmotions and a small model (`results/labels.jsonl`).
+# Do these findings hold on text that people wrote? We take GoEmotions and a small model (`kept_records("labels")`).
 # A bag of words gives fixed features of each comment, and a small network on top of them is trained. We report means
 # of twenty draws. Each draw has 16,000 comments to train on, and every remedy gets four trials. We choose the trial
 # on 4,000 further comments, and set the thresholds on another 4,000.
@@ -611,7 +611,7 @@ pd.DataFrame(lines).T
 # ### All layers
 #
 # A bag of words is a small model. Is the answer the same if you fine-tune an encoder? We have three draws with every
-# layer of MiniLM trained (`results/labels_all_layers.jsonl`), on 4,000 comments and for two passes. The learning
+# layer of MiniLM trained (`kept_records("labels_all_layers")`), on 4,000 comments and for two passes. The learning
 # rate is the same for all losses, and we did not search it.
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]

@@ -41,12 +41,12 @@
 # </details>
 
 # %% tags=["remove-cell"]
-# Where dicebook is missing, as on Colab, this cell installs it and says from where.
+# Without dicebook, this cell installs it if `make repository` has set an address, and else says how.
 try:
     __import__("dicebook")
 except ModuleNotFoundError:
-    _command = "%pip install 'dicebook[book] @ git+https://github.com/dicebook/dicebook' 'dicebook-records @ git+https://github.com/dicebook/dicebook#subdirectory=results'"
-    get_ipython().run_cell(_command)
+    _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
+    get_ipython().run_cell(_install)
 
 # %% [markdown]
 # ## The steps
@@ -423,7 +423,7 @@ print("the bias is -t")
 
 # %% mystnb={"code_prompt_show": "Solution 22.2"} tags=["solution", "hide-cell"]
 from dicelab.metrics.goal import Goal
-from dicelab.tasks.thresholds import best_cut, plug_in_cut
+from dicelab.tasks.thresholds import best_threshold, calibrated_plug_in
 
 goal = Goal("f1", (1,))
 
@@ -435,20 +435,20 @@ def draw(positives, rows):
     return margins + np.log(positives / (rows - positives)), gold.astype(int)
 
 
-truth = best_cut(*draw(4_000, 200_000), goal)
-found = np.array([best_cut(*draw(10, 500), goal) for _ in range(200)])
+truth = best_threshold(*draw(4_000, 200_000), goal)
+found = np.array([best_threshold(*draw(10, 500), goal) for _ in range(200)])
 middle = f"best {truth:.2f}; chosen on ten positives {found.mean():.2f}"
 print(minus(f"{middle}, give or take {found.std():.2f}"))
 
 # %% [markdown]
 # **Exercise 22.3.** In the same draws take the threshold with the largest expected F1 by a logistic curve
-# (`plug_in_cut`). Is its scatter smaller?
+# (`calibrated_plug_in`). Is its scatter smaller?
 
 # %% mystnb={"code_prompt_show": "Solution 22.3"} tags=["solution", "hide-cell"]
 drawn = [draw(10, 500) for _ in range(200)]
 scatter = {
-    "best on validation": np.std([best_cut(*one, goal) for one in drawn]),
-    "expected F1": np.std([plug_in_cut(*one) for one in drawn]),
+    "best on validation": np.std([best_threshold(*one, goal) for one in drawn]),
+    "expected F1": np.std([calibrated_plug_in(*one) for one in drawn]),
 }
 print({name: round(float(value), 2) for name, value in scatter.items()})
 assert scatter["expected F1"] < scatter["best on validation"]

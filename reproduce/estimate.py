@@ -23,7 +23,7 @@ from reproduce import grid, memory
 
 #: Sub-words of BERT-MRC's question for each type of entity.
 QUESTION = 12
-#: What `results/gpu/speed.json` has of an H100, with random weights and no loss of this library. A
+#: What `gpu/speed.json` of the records has of an H100, with random weights and no loss of ours. A
 #: step takes at least its launches, however small: seconds for a base and a large encoder.
 LAUNCHES = {"base": 0.048, "large": 0.095}
 #: Sub-words a second of BERT-large where the card has enough to do, in bf16 and in fp32; another

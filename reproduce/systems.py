@@ -23,14 +23,14 @@ from dicelab.corpora import CORPORA, load
 from dicelab.corpora.loading import data_folder
 from dicelab.corpora.tags import spans
 from dicelab.records import runs
-from dicelab.tasks import mrc_ner, pairs, reading, tagging
+from dicelab.tasks import baselines, mrc_ner, pairs, reading, tagging
 from dicelab.tasks.entity_reader import head
 from dicelab.training.encoders import load_tokenizer, weights_sha256
 from dicelab.training.experiment import Experiment
 from dicelab.training.frozen import freeze_lower, kept_states
 from dicelab.training.sampling import sample
 from dicelab.training.trainer import build_loss, device_of, precision_of, train
-from reproduce import baselines, memory
+from reproduce import memory
 
 # What a job says besides the parameters of an experiment.
 BESIDES = ("system", "table", "backbone", "habits", "rates", "prints", "script")

@@ -1,1 +1,1 @@
-"""Studies: runs that become the records in `results`."""
+"""Studies: runs that become the records of the book."""

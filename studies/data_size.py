@@ -27,7 +27,7 @@ from studies import own_data
 CORPORA = ("wnut17",)
 SHARES = (1 / 16, 1 / 4, 1.0)
 STEPS, DRAWS = 100, 1
-OUT = Path("results/data_size.jsonl")
+OUT = Path("runs/data_size.jsonl")
 
 
 def parameters_of(corpus: str, number: int, share: float) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def run(corpus: str, number: int, share: float, work: Path) -> dict[str, Any]:
     return runs.make_record(
         chapter="studies/data_size.py",
         parameters=parameters,
-        metrics={name: {"f1": round(score, 1)} for name, score in chose["of"].items()},
+        metrics={name: {"f1": score} for name, score in chose["of"].items()},
         history=[chose],
         measured={"device": str(device_of("auto")), "seconds": round(time.monotonic() - began, 1)},
     )
@@ -67,22 +67,22 @@ def run(corpus: str, number: int, share: float, work: Path) -> dict[str, Any]:
 def table(records: list[dict[str, Any]]) -> pd.DataFrame:
     """F1 on test: a row a corpus, draw and number of rows, a column a model."""
     index = ["corpus", "draw", "train_size"]
-    rows = [{**r["parameters"], **r["history"][0]["of"]} for r in records]
-    return pd.DataFrame(rows).set_index(index).drop(columns="encoder").sort_index()
+    f1 = [{model: scores["f1"] for model, scores in r["metrics"].items()} for r in records]
+    frame = pd.DataFrame([{**r["parameters"], **of} for r, of in zip(records, f1, strict=True)])
+    return frame.set_index(index).drop(columns="encoder").sort_index()
 
 
 def main() -> None:
     """Run what is not yet recorded."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--draws", type=int, default=DRAWS)
-    parser.add_argument("--table", action="store_true", help="print what is recorded, run nothing")
+    parser.add_argument("--table", action="store_true", help="print the kept records, run nothing")
     parser.add_argument("--work", type=Path, default=Path("runs/data_size"))
     args = parser.parse_args()
-    records = runs.read_records(OUT) if OUT.exists() else []
     if args.table:
-        print(table(records).round(1).to_string())
+        print(table(runs.kept_records("data_size")).round(1).to_string())
         return
-    known = [record["parameters"] for record in records]
+    known = [record["parameters"] for record in (runs.read_records(OUT) if OUT.exists() else [])]
     for number in range(args.draws):
         for corpus in CORPORA:
             for share in SHARES:

@@ -21,7 +21,7 @@ split. Every method gets the same rows:
 - ``trainer``: transformers' `Trainer` with its defaults, decided at argmax.
 
 All of them learn from train and validation together; ``fit`` only in the end. One record a method
-and draw is appended to ``results/own_data/CORPUS.jsonl``; what is recorded is not run again. The
+and draw is appended to ``CORPUS.jsonl`` under ``--out``; what is recorded is not run again. The
 corpora are those that ``dicebook data`` prepares, under ``$DICEBOOK_DATA``; the peers need
 ``pip install setfit sklearn-crfsuite``.
 """
@@ -448,12 +448,12 @@ def main() -> None:
     parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=list(CORPORA))
     parser.add_argument("--draws", nargs="+", type=int, default=list(range(DRAWS)))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--out", type=Path, default=Path("results/own_data"))
+    parser.add_argument("--out", type=Path, default=Path("runs/own_data/records"))
     parser.add_argument("--work", type=Path, default=Path("runs/own_data"))
-    parser.add_argument("--table", action="store_true", help="print what is recorded, run nothing")
+    parser.add_argument("--table", action="store_true", help="print the kept records, run nothing")
     args = parser.parse_args()
     if args.table:
-        scores = table(runs.read_records(args.out))
+        scores = table(runs.kept_records("own_data"))
         print(scores.round(1).to_string(), means(scores).round(1).to_string(), sep="\n\n")
         return
     for number in args.draws:

@@ -81,7 +81,7 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, made from the sdist, as a release makes it; beside it the sdist, and records/."""
+    """The wheel, made from the sdist, as a release makes it; beside it the sdist."""
     out = tmp_path_factory.mktemp("dist")
     build = [sys.executable, "-m", "hatchling", "build", "-d", str(out), "-t"]
     subprocess.run([*build, "sdist"], cwd=ROOT, check=True, capture_output=True)
@@ -89,18 +89,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(["tar", "xzf", str(sdist), "-C", str(out)], check=True)
     unpacked = out / sdist.name.removesuffix(".tar.gz")
     subprocess.run([*build, "wheel"], cwd=unpacked, check=True, capture_output=True)
-    records = [*build[:-2], str(out / "records"), "-t", "wheel"]
-    subprocess.run(records, cwd=unpacked / "results", check=True, capture_output=True)
     return next(out.glob("*.whl"))
 
 
 @pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel and the records installed: on PYTHONPATH, it hides the project."""
+    """A folder with the wheel installed: on PYTHONPATH, it hides the project."""
     folder = tmp_path_factory.mktemp("installed")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
-    wheels = [str(wheel), *map(str, wheel.parent.glob("records/*.whl"))]
-    subprocess.run([*pip, "--target", str(folder), *wheels], check=True, capture_output=True)
+    subprocess.run([*pip, "--target", str(folder), str(wheel)], check=True, capture_output=True)
     return folder
 
 

@@ -17,15 +17,15 @@ ROOT = Path(__file__).parents[1]
 
 #: The most lines of Python that a room may hold; docs/architecture.md says how one gets more.
 LINES = {
-    "dicebook": 4_460,  # aim: 3,800
-    "dicelab": 18_700,  # aim: 14,500
-    "notebooks": 21_850,  # aim: 16,500
+    "dicebook": 4_520,  # aim: 3,800
+    "dicelab": 20_130,  # aim: 14,500
+    "notebooks": 21_790,  # aim: 16,500
     "data_scripts": 2_480,  # aim: 2,100
-    "reproduce": 2_340,  # aim: 2,100
+    "reproduce": 2_270,  # aim: 2,100
     "studies": 3_100,  # aim: 1,300
-    "tools": 1_550,
-    "benchmarks": 515,  # aim: 500
-    "tests": 23_300,  # aim: 18,000
+    "tools": 1_740,  # aim: 1,600
+    "benchmarks": 520,  # aim: 500
+    "tests": 23_740,  # aim: 18,000
 }
 
 

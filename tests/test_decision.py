@@ -14,6 +14,7 @@ import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
     f1_score,
     fbeta_score,
@@ -37,6 +38,7 @@ from transformers import (
 )
 
 from dicebook import fold_bias, start_at_prior, tune_bias
+from dicebook.decision import FEW_POSITIVES
 from dicelab.training.tiny import tiny_config, train_wordpiece
 
 TINY = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
@@ -402,18 +404,25 @@ def test_a_floor_is_kept_and_the_other_is_maximal(floor):
     assert recall_score(labels, logits + tuned.bias > 0) >= floor
 
 
+def by_curve(scores, hits):
+    """Probabilities by scikit-learn's logistic curve over standardised scores, if it rises."""
+    scores, hits = np.asarray(scores, dtype=float), np.asarray(hits)
+    if len(set(hits.tolist())) < 2:
+        return hits.astype(float)
+    x = ((scores - scores.mean()) / (scores.std() or 1))[:, None]
+    curve = LogisticRegression(tol=1e-10, solver="newton-cholesky").fit(x, hits)
+    return curve.predict_proba(x)[:, 1] if curve.coef_ > 0 else np.full(len(hits), hits.mean())
+
+
+@settings(max_examples=50)
 @given(one_logit(), BETAS)
-def test_few_positives_take_the_threshold_that_the_probabilities_lead_to_expect(data, beta):
+def test_few_positives_take_the_threshold_that_a_logistic_curve_leads_to_expect(data, beta):
     logits, labels = data
     tuned = tune_bias(logits, labels, beta=beta, few=21, resamples=0)
     assert tuned.plug_in
-    p = logits.double().sigmoid()
+    scores, p = logits.double().numpy(), by_curve(logits.double(), labels)
     expected = {
-        t: float(
-            (1 + beta**2)
-            * p[logits.double() > t].sum()
-            / ((logits.double() > t).sum() + beta**2 * p.sum())
-        )
+        t: (1 + beta**2) * p[scores > t].sum() / ((scores > t).sum() + beta**2 * p.sum())
         for t in every_threshold(logits)
     }
     reached = expected[min(expected, key=lambda t: abs(t - float(tuned.threshold)))]
@@ -422,25 +431,35 @@ def test_few_positives_take_the_threshold_that_the_probabilities_lead_to_expect(
     assert fbeta_score(labels, said, beta=beta, zero_division=0) == pytest.approx(tuned.after)
 
 
-def test_the_plug_in_threshold_of_a_softmax_is_that_of_a_loop():
+@pytest.mark.parametrize("lean", [0.0, 2.0])
+def test_the_plug_in_threshold_of_a_softmax_is_that_of_a_loop(lean):
     torch.manual_seed(1)
-    logits, labels = torch.randn(60, 4, dtype=torch.float64), torch.randint(0, 4, (60,))
+    labels = torch.randint(0, 4, (60,))
+    logits = torch.randn(60, 4, dtype=torch.float64) + lean * torch.nn.functional.one_hot(labels)
     tuned = tune_bias(logits, labels, background=2, few=100)
-    p, said_best, best = logits.softmax(-1), -1.0, 0.0
-    others = logits[:, [0, 1, 3]].amax(-1) - logits[:, 2]
-    for t in every_threshold(others):
-        said = others > t
-        value = 2 * p[said][:, [0, 1, 3]].amax(-1).sum() / (said.sum() + (1 - p[:, 2]).sum())
-        if value > said_best:
-            said_best, best = value, t
-    assert float(tuned.threshold) == pytest.approx(best)
+    others, kinds = logits[:, [0, 1, 3]].max(-1)
+    margin = others - logits[:, 2]
+    p = by_curve(margin, labels == torch.tensor([0, 1, 3])[kinds])
+    values = {
+        t: 2 * p[margin > t].sum() / ((margin > t).sum() + (labels != 2).sum())
+        for t in every_threshold(margin)
+    }
+    assert float(tuned.threshold) == pytest.approx(max(values, key=values.get))
     assert tuned.plug_in
+
+
+@pytest.mark.parametrize("distort", [lambda x: 4 * x, lambda x: x + 3, lambda x: x / 2 + 2])
+def test_what_an_untrue_probability_says_moves_no_plug_in_threshold(distort):
+    logits, labels = imbalanced(n=100)
+    assert labels.sum() < FEW_POSITIVES
+    said = [x + tune_bias(x, labels).bias > 0 for x in (logits, distort(logits))]
+    assert torch.equal(*said)
 
 
 def test_only_the_labels_with_few_positives_are_plugged_in():
     torch.manual_seed(0)
     labels = torch.zeros(100, 3, dtype=torch.long)
-    labels[:50, 0] = labels[:20, 1] = labels[:19, 2] = 1
+    labels[:50, 0] = labels[:FEW_POSITIVES, 1] = labels[: FEW_POSITIVES - 1, 2] = 1
     assert tune_bias(torch.randn(100, 3), labels).plug_in.tolist() == [False, False, True]
 
 

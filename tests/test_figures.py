@@ -91,7 +91,7 @@ def test_a_forest_has_every_task_and_each_mean(axes, tmp_path) -> None:
 
 
 def test_finished_runs_stand_at_their_steps(axes, root) -> None:
-    records = speed.read_corpora(root / "results" / "evidence_2")["mrpc"]
+    records = speed.read_corpora()["mrpc"]
     figures.by_steps(records, ax=axes)
     drawn = {line.get_label(): line.get_linestyle() for line in axes.lines}
     assert list(drawn) == [name for arm, name in speed.ARMS.items() if arm != "wce"]

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -60,7 +61,7 @@ def first_tries(corpus: str, loss: str, part: str = "test", **options: Any) -> l
     whole = {"squared": True, "smooth": 1.0, "absent": "keep", "outside": True, **options}
     whole |= {"fp_weight": 0.5, "fn_weight": 0.5, "alpha": 0.1}
     whole |= {"outside_bias": 0, "warm_start": False}
-    records = [r for r in kept("first_try.jsonl") if r["parameters"]["corpus"] == corpus]
+    records = [r for r in kept("first_try") if r["parameters"]["corpus"] == corpus]
     usual = records[0]["parameters"]
     same = ("learning_rate", "batch_size", "precision")
     found = {
@@ -82,19 +83,19 @@ def over_seeds(differences: Iterable[float]) -> str:
 @cache
 def tasks() -> dict[str, list[dict]]:
     """The records of Stage A2."""
-    return searched.read_tasks(RESULTS / "evidence_2")
+    return searched.read_tasks()
 
 
 @cache
 def layers() -> dict[str, list[dict]]:
     """The records of Stage B2."""
-    return read_corpora(RESULTS / "evidence_2")
+    return read_corpora()
 
 
 @cache
 def kept(name: str) -> list[dict[str, Any]]:
     """The records of a study."""
-    return runs.read_records(RESULTS / name)
+    return runs.kept_records(name)
 
 
 def after(steps: int, task: str, arm: str, how: str, other: str = "ce_start") -> DrawEffect:
@@ -121,7 +122,7 @@ def of_fit() -> list[str]:
 
 def of_accuracy() -> list[str]:
     by: dict[tuple, dict[int, float]] = defaultdict(dict)
-    for r in kept("accuracy.jsonl"):
+    for r in kept("accuracy"):
         p = r["parameters"]
         arm = (p["corpus"], p["loss"], p["options"].get("classes"))
         by[arm][p["seed"]] = r["metrics"]["test"]["accuracy"]
@@ -176,7 +177,7 @@ def of_spans() -> list[str]:
     arms = [("dice_set", "tuned"), ("weighted", "tuned"), ("focal_25", "tuned")]
     arms += [("dice_set", "half"), ("weighted", "half")]
     found = [
-        decided.effect(kept("spans.jsonl"), corpus, arm, ("bce_prior", arm[1]))
+        decided.effect(kept("spans"), corpus, arm, ("bce_prior", arm[1]))
         for corpus in SPANS
         for arm in arms
     ]
@@ -185,7 +186,7 @@ def of_spans() -> list[str]:
 
 
 def of_many_labels() -> list[str]:
-    (record,) = kept("labels_comments.jsonl")
+    (record,) = kept("labels_comments")
     found = {
         (*d["arm"], *d["over"], d["metric"]): told([d[end] for end in ("mean", "low", "high")])
         for d in record["metrics"]["differences"]
@@ -223,7 +224,7 @@ def of_resampling() -> list[str]:
     for belongs in designs:
         for corpus in ("qqp", "sst2"):
             f1: dict[int, dict[int, float]] = defaultdict(dict)
-            for r in filter(belongs, kept("balance.jsonl")):
+            for r in filter(belongs, kept("balance")):
                 p = r["parameters"]
                 if (p["corpus"], p["loss"]) == (corpus, "ce"):
                     f1[p["ratio"]][p["seed"]] = r["metrics"]["test_tuned"]["f1"]
@@ -314,7 +315,7 @@ def test_how_many_positives_the_thresholds_were_tuned_on() -> None:
     assert f"{least} to {most:,} positives" in PASSAGES["positives"]
     assert {e.task for e in effects if not e.low < 0 < e.high} == {"sst2_02", "qqp_02"}
     lost, own = defaultdict(list), []
-    for r in kept("labels.jsonl"):
+    for r in kept("labels"):
         found = r["metrics"]
         lost[r["parameters"]["loss"]].append(found["each"]["macro"] - found["plug_in"]["macro"])
         if r["parameters"]["loss"] == "bce_prior":
@@ -325,10 +326,15 @@ def test_how_many_positives_the_thresholds_were_tuned_on() -> None:
 
 
 def test_where_every_word_has_a_class() -> None:
-    page = json.loads((RESULTS / "real" / "08_part_of_speech.json").read_text())
-    scores = {row["decision"]: row for row in page["scores"] if row["model"] == "ce"}
-    ways = [scores[way] for way in ("argmax", "tuned")]
-    holds("every-word", *(shown(way[name]) for name in ("macro_f1", "f1") for way in ways))
+    chapter = nbformat.read(ROOT / "notebooks" / "08_part_of_speech.ipynb", as_version=4)
+    shown = [
+        o.get("data", {}).get("text/plain", "") for c in chapter.cells for o in c.get("outputs", [])
+    ]
+    tables = [text for text in shown if text.lstrip().startswith("micro F1") and "dl " in text]
+    for row in ("ce", "ce, τ = [0-9.]+", "dl"):
+        line = re.search(rf"^{row} +(.*)$", tables[-1], re.MULTILINE)
+        assert line
+        holds("every-word", *re.findall(r"([0-9.]+) \[", line[1]))
 
 
 def test_what_helps_at_argmax() -> None:
@@ -473,9 +479,9 @@ def test_what_batches_without_positives_did() -> None:
     assert min(argmax["dice_both"], argmax["dice_both_zero"]) > 50
     assert sum(scores(fear, "dice_both_zero_128", "argmax")[1][:, -1] == 0) == 3
     found: dict[tuple[str, float | None], list[float]] = defaultdict(list)
-    for r in kept("first_fit/goemotions_remorse.jsonl"):
+    for r in kept("first_fit/goemotions_remorse"):
         p = r["parameters"]
-        found[p["loss"], p["learning_rate"]].append(r["metrics"]["test_tuned"]["f1"])
+        found[p["loss"], p.get("learning_rate")].append(r["metrics"]["test_tuned"]["f1"])
     f1s = [found[loss, 1e-4] for loss in ("dl", "dsc", "ce")]
     assert {len(f1) for f1 in f1s} == {3}
     ranges = [f"{f(f1):.0f}" for f1 in f1s for f in (min, max)]
@@ -489,7 +495,7 @@ def test_what_batches_without_positives_did() -> None:
 
 def test_what_a_decoder_adds() -> None:
     gains = defaultdict(list)
-    for r in kept("decoding.jsonl"):
+    for r in kept("decoding"):
         of, f1 = r["parameters"], {how: m["f1"] for how, m in r["metrics"].items() if "f1" in m}
         gains[of["corpus"], of["loss"]].append(f1["test_valid"] - f1["test"])
     means = [
@@ -502,27 +508,27 @@ def test_what_a_decoder_adds() -> None:
 
 def test_what_else_is_said_of_spans() -> None:
     by_decision = [
-        decided.effect(kept("spans.jsonl"), c, ("dice_element", "tuned"), ("bce_prior", "tuned"))
+        decided.effect(kept("spans"), c, ("dice_element", "tuned"), ("bce_prior", "tuned"))
         for c in SPANS
     ]
     ends = (f(-gap.mean for gap in by_decision) for f in (min, max))
     holds("spans", *(f"{end:.0f}" for end in ends))
     for corpus in SPANS:
         way = ("dice_set", "half"), ("bce_prior", "tuned")
-        assert decided.effect(kept("spans.jsonl"), corpus, *way).high < 0
+        assert decided.effect(kept("spans"), corpus, *way).high < 0
         gains = [
-            decided.effect(kept("spans.jsonl"), corpus, (arm, "half"), ("bce_prior", "half"))
+            decided.effect(kept("spans"), corpus, (arm, "half"), ("bce_prior", "half"))
             for arm in ("weighted", "dice_set")
         ]
         assert gains[0].mean > gains[1].mean, "the weights gained more"
         for arm in ("weighted", "focal_25", "dice_set", "dsc_set"):
             way = (arm, "tuned"), ("bce_prior", "tuned")
-            assert decided.effect(kept("spans.jsonl"), corpus, *way).low < 0, "no loss above it"
+            assert decided.effect(kept("spans"), corpus, *way).low < 0, "no loss above it"
 
 
 def test_many_labels_with_all_layers() -> None:
     found: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for r in kept("labels_all_layers.jsonl"):
+    for r in kept("labels_all_layers"):
         for way in ("half", "each"):
             for metric in ("macro", "micro"):
                 value = r["metrics"][way][metric]
@@ -538,7 +544,7 @@ def test_many_labels_with_all_layers() -> None:
 
 
 def test_what_the_start_does_to_a_reader() -> None:
-    rows = json.loads((ROOT / "results" / "gpu" / "chapters.json").read_text())["rows"]
+    rows = json.loads((runs.kept_folder() / "gpu" / "chapters.json").read_text())["rows"]
 
     def mean(loss: str, start: str, how: str) -> float:
         asked = ("10_reading/" + loss, start)
@@ -606,7 +612,7 @@ def test_what_denominators_and_absent_classes_do() -> None:
     holds("smooth", kept_absent, small, ce)
     without = [
         r["metrics"]["test"]
-        for r in kept("first_try.jsonl")
+        for r in kept("first_try")
         if r["parameters"]["corpus"] == "wnut17"
         and r["parameters"]["options"].get("outside") is False
         and r["parameters"]["options"].get("absent") == "skip"
@@ -643,7 +649,7 @@ def test_the_commands_are_commands(root: Path) -> None:
 
 
 def test_what_came_of_it_on_two_other_corpora() -> None:
-    records = pd.json_normalize(kept("monday.jsonl"))
+    records = pd.json_normalize(kept("monday"))
     behind: dict[str, list[float]] = {"rare_tags": [], "answer_sentences": []}
     best = []
     for (corpus, seed), of in records.groupby(["parameters.corpus", "parameters.seed"], sort=False):
@@ -664,7 +670,7 @@ def test_what_came_of_it_on_two_other_corpora() -> None:
     # Who says no to all of them is wrong on the positives alone.
     tests = [
         r["metrics"]["test"]
-        for r in kept("monday.jsonl")
+        for r in kept("monday")
         if r["parameters"]["corpus"] == "answer_sentences"
     ]
     share = 1 - max(m["accuracy"] for m in tests if m["f1"] == 0) / 100

@@ -25,24 +25,19 @@ from tools import source
 pytestmark = pytest.mark.slow
 
 
-def test_the_wheel_holds_the_two_packages_and_no_record(wheel: Path) -> None:
+def test_the_wheel_holds_the_two_packages_and_the_records(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     code = tracked("dicebook/", "dicelab/")
     code |= {f"dicelab/{name}" for name in tracked("data_scripts/")}
-    expected = {name for name in code if not name.endswith(".md")}
+    real = {name.removeprefix("results/") for name in tracked("results/real/")}
+    code |= {f"dicelab/records/data/{name}" for name in real}
+    expected = {name for name in code if not name.endswith((".md", ".png"))}
     assert {name for name in names if ".dist-info/" not in name} == expected
-    assert "dicebook/py.typed" in names
-
-
-def test_the_records_are_a_wheel_of_their_own(wheel: Path) -> None:
-    (made,) = wheel.parent.glob("records/*.whl")
-    names = {name for name in zipfile.ZipFile(made).namelist() if ".dist-info/" not in name}
-    records = {name.removeprefix("results/") for name in tracked("results/")}
-    there = records - {"pyproject.toml"} | tracked("notebooks/")
-    assert names == {f"dicebook_records/{name}" for name in there}
-    version = made.name.split("-")[1]
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert f"dicebook-records=={version}" in extras["optional-dependencies"]["book"]
+    assert {"dicebook/py.typed", "dicelab/records/data/runs.parquet"} < names
+    held = sum(
+        file.file_size for file in zipfile.ZipFile(wheel).infolist() if "/data/" in file.filename
+    )
+    assert held < 3e6
 
 
 def test_the_sdist_holds_the_project(wheel: Path) -> None:
@@ -184,27 +179,17 @@ def test_the_command_of_an_installed_package(installed: Path, tmp_path: Path) ->
     assert "\nwnut17: " in "\n" + done.stderr
 
 
-def test_the_chapters_come_with_the_records(installed: Path, tmp_path: Path) -> None:
-    code = "from dicelab.__main__ import main; print(main(['notebooks', 'here/book']))"
-    env = {**os.environ, "PYTHONPATH": str(installed)}
-    command = [sys.executable, "-c", code]
-    first = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env)
-    chapters = tracked("notebooks/0", "notebooks/1", "notebooks/2")
-    expected = {name.removeprefix("notebooks/") for name in chapters if name.endswith(".ipynb")}
-    assert {path.name for path in (tmp_path / "here" / "book").iterdir()} == expected
-    assert first.stdout.startswith(f"{len(expected)} chapters are in here")
-    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env)
-    assert "already holds 01_imbalance.ipynb" in again.stderr
-    assert again.stdout == "1\n"
-
-
 def test_one_command_changes_where_pip_finds_the_package(tmp_path: Path) -> None:
     copy_to(tmp_path)
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     subprocess.run(["git", "add", "--all"], cwd=tmp_path, check=True)
     changed = source.write("", tmp_path)
     assert {"README.md", "docs/recipes.md", "dicelab/extras.py"} < set(changed)
-    assert sum(name.endswith(".ipynb") for name in changed) >= 19
+    assert sum(name.endswith(".ipynb") for name in changed) == 22
+    for suffix in ("py", "ipynb"):
+        chapter = (tmp_path / f"notebooks/01_imbalance.{suffix}").read_text()
+        assert "%pip install 'dicebook[book]'" in chapter
+        assert source.NO_ADDRESS not in chapter
     assert "pip install 'dicebook[book]'\n" in (tmp_path / "README.md").read_text()
     left = subprocess.run(["git", "grep", "-lF", SOURCE], cwd=tmp_path, capture_output=True)
     assert left.stdout.decode().split() == ["tools/source.py"] * ("you" in SOURCE)

@@ -58,19 +58,15 @@ class Gain(NamedTuple):
     high: float
 
 
-def gains(results: Path) -> list[Gain]:
-    """The gains that the picture shows, panel by panel, from top to bottom.
-
-    Args:
-        results: The records of all studies.
-    """
+def gains() -> list[Gain]:
+    """The gains that the picture shows, panel by panel, from top to bottom."""
     every_gain = []
-    heads = searched.read_tasks(results / "evidence_2")
+    heads = searched.read_tasks()
     for how, panel in HEADS.items():
         for arm in ARMS:
             mean = searched.pooled_minus_start(heads, arm, how).over_all
             every_gain.append(Gain(panel, TASKS, arm, mean.mean, mean.low, mean.high))
-    layers = read_corpora(results / "evidence_2")
+    layers = read_corpora()
     for steps, panel in LENGTHS.items():
         for task, where in LAYERS.items():
             for arm in ARMS:
@@ -150,7 +146,7 @@ def draw_panel(ax: Axes, intervals: list[Gain], ink: str, paper: str) -> None:
 
 def main() -> int:
     """Draw both pictures."""
-    intervals = gains(ROOT / "results")
+    intervals = gains()
     for name, colours in COLOURS.items():
         draw(intervals, colours, ROOT / "_static" / f"answer-{name}.png")
     print(described(intervals))

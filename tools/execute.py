@@ -9,6 +9,10 @@ runs at the end of that section, and is no part of the notebook that is written.
 
     python tools/execute.py 03_dice_and_f1 --out DIR
     python tools/execute.py 03_dice_and_f1 --out DIR --weave    # as it stands, checks between
+    python tools/execute.py 08_part_of_speech --run --device cuda    # an experiment
+
+An experiment trains for up to an hour. Its lines are shown as they come; what it has trained
+stays in ``_build/run``, and the same command goes on from there.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from __future__ import annotations
 import argparse
 import ast
 import hashlib
+import logging
 import os
 import re
 import sys
@@ -47,7 +52,11 @@ KEPT = ("tags", "mystnb")
 STYLED = re.compile(r"\bT_[0-9a-f]{5}(?=_|\b)")  # what pandas calls a table, by chance
 
 
+PROGRESS = re.compile(r"(\s*step \d+ of \d+\n)+")  # what `train` says each minute
+
+
 CHECK = "check"
+ADDED = {CHECK, "injected-parameters"}
 CALL = "__import__('dicelab.claims').claims.check({!r}, globals())"
 
 
@@ -125,10 +134,13 @@ def check_not_edited(script: Path) -> None:
 
 
 def clean(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Drop checks, and what changes from run to run, such as timings; ids follow from the texts."""
-    notebook.cells = [c for c in notebook.cells if CHECK not in c.metadata.get("tags", [])]
+    """Drop what was added, and what changes from run to run; ids follow from the texts."""
+    notebook.cells = [c for c in notebook.cells if not ADDED & set(c.metadata.get("tags", []))]
     code = (c for c in notebook.cells if c.cell_type == "code" and c.execution_count)
     names: dict[str, str] = {}
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [o for o in cell.outputs if not PROGRESS.fullmatch(o.get("text", ""))]
     for count, cell in enumerate(code, start=1):
         for counted in (cell, *cell.outputs):
             if "execution_count" in counted:
@@ -167,12 +179,13 @@ def weave(script: Path, out: Path) -> None:
     nbformat.write(with_checks(notebook, checks_of(script)), out / f"{script.stem}.ipynb")
 
 
-def execute(script: Path, out: Path) -> float:
+def execute(script: Path, out: Path, device: str | None = None) -> float:
     """Execute one chapter into ``out/NAME.ipynb``.
 
     Args:
         script: The chapter's script.
         out: Folder of the result.
+        device: Where an experiment trains; None executes the chapter as it stands.
 
     Returns:
         Seconds of wall time, the kernel's start included.
@@ -182,13 +195,18 @@ def execute(script: Path, out: Path) -> float:
     """
     partial = ROOT / "_build" / "failed" / f"{script.stem}.ipynb"
     partial.parent.mkdir(parents=True, exist_ok=True)
+    kept = {"device": device, "output_dir": str(ROOT / "_build" / "run" / script.stem)}
+    if device:
+        os.environ["DICEBOOK_RUN"] = "1"  # its own corpus and encoder, or none
     start = time.perf_counter()
     try:
         executed = papermill.execute_notebook(
             with_checks(clean(jupytext.read(script)), checks_of(script)),
             partial,
+            parameters=kept if device else {},
             cwd=ROOT,
             progress_bar=False,
+            log_output=bool(device),
             coalesce_streams=True,
             extra_arguments=["--Application.log_level=50"],
         )
@@ -202,6 +220,27 @@ def execute(script: Path, out: Path) -> float:
         nbformat.write(clean(executed), path)
     partial.unlink()
     return time.perf_counter() - start
+
+
+def carry(script: Path) -> None:
+    """Take a script's prose into its notebook, whose outputs stay.
+
+    Raises:
+        ChapterError: The code has changed, so that the outputs are not of this script.
+    """
+    path = script.with_suffix(".ipynb")
+    new, stored = jupytext.read(script), nbformat.read(path, as_version=4)
+    code = [[c for c in part.cells if c.cell_type == "code"] for part in (new, stored)]
+    if [c.source for c in code[0]] != [c.source for c in code[1]]:
+        raise ChapterError(
+            f"{script.stem} has other code than its stored run; "
+            f"run: make run CHAPTER={script.stem[:2]}"
+        )
+    for cell, of in zip(*code, strict=True):
+        cell.outputs, cell.execution_count = of.outputs, of.execution_count
+    new.metadata = stored.metadata
+    with atomic(path) as temporary:
+        nbformat.write(clean(new), temporary)
 
 
 def _text(source: str) -> str:
@@ -220,6 +259,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="+", metavar="NAME", help="chapters, such as 01_imbalance")
     parser.add_argument("--out", type=Path, default=NOTEBOOKS, help="folder of the results")
     parser.add_argument("--weave", action="store_true", help="put the checks in, execute nothing")
+    parser.add_argument("--carry", action="store_true", help="take the prose over, execute nothing")
+    parser.add_argument("--run", action="store_true", help="train, and show its lines")
+    parser.add_argument("--device", default="auto", help="of --run: auto, cpu, cuda or mps")
     parser.add_argument("--force", action="store_true", help="overwrite an edited notebook")
     options = parser.parse_args(arguments)
     out = options.out.resolve()
@@ -227,6 +269,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = [Path(name).stem for name in options.names]
     if unknown := sorted(set(names) - set(chapters)):
         parser.error(f"no chapter {', '.join(unknown)}; there are: {', '.join(chapters)}")
+    if options.run:
+        logging.basicConfig(level=logging.INFO, format="%(message)s")
     for name, setting in QUIET.items():
         os.environ.setdefault(name, setting)
 
@@ -236,9 +280,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.weave:
                 weave(script, out)
                 continue
+            if options.carry:
+                carry(script)
+                continue
             if out == NOTEBOOKS and not options.force:
                 check_not_edited(script)
-            seconds = execute(script, out)
+            seconds = execute(script, out, options.device if options.run else None)
         except ChapterError as error:
             failures += 1
             print(f"error: {error}", file=sys.stderr, flush=True)

@@ -1,6 +1,6 @@
 """The heads of ``dicebook try``: linear models on frozen MiniLM, trained on chapters' corpora.
 
-    python tools/heads.py            # writes results/heads/08, 09, 11, 13 and 21
+    python tools/heads.py            # writes dicelab/records/data/heads/08, 09, 11, 13 and 21
 
 The corpora have to be there (``dicebook data ud_en_ewt`` and so on). A head is weights, names of
 labels and a threshold; of the corpora's text it holds nothing.
@@ -26,9 +26,10 @@ from dicelab.fit.options import Options
 from dicelab.fit.problems import Problem, Tagging
 from dicelab.fit.tagger import States
 from dicelab.metrics.intervals import interval
+from dicelab.records.kept import kept_folder
 from dicelab.training.saving import replaced
 
-KEPT = Path(__file__).resolve().parents[1] / "results" / "heads"
+KEPT = kept_folder() / "heads"
 CORPORA = {"08": "ud_en_ewt", "09": "wnut17", "11": "qqp_wang", "13": "sst2", "21": "goemotions"}
 MOST_ROWS = 8_000
 

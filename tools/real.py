@@ -33,14 +33,6 @@ from dicelab.training.trainer import build_loss, train
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "results" / "real"
 SETTINGS: dict[str, dict[str, Any]] = {
-    "08_part_of_speech": {
-        "corpus": "ud_en_ewt",
-        "encoder": "minilm",
-        "loss": "ce,dl",
-        "epochs": 2,
-        "learning_rate": 5e-5,
-        "max_length": 128,
-    },
     "09_named_entities": {
         "corpus": "wnut17",
         "encoder": "minilm",
@@ -110,7 +102,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 # The embedded corpus on which the first steps of a chapter's system are repeated.
 STEPS_ON = {
-    "08_part_of_speech": "embedded-pos-en",
     "09_named_entities": "embedded-entities-en",
     "10_reading": "embedded-reading-en",
     "11_paraphrases": "embedded-paraphrases-en",
@@ -120,7 +111,6 @@ STEPS_ON = {
     "21_many_labels": "embedded-labels-en",
 }
 SYSTEMS: dict[str, Any] = {
-    "08_part_of_speech": tagging,
     "09_named_entities": tagging,
     "10_reading": reading,
     "20_spans": spans,

@@ -86,7 +86,7 @@ With `LOSS=ce,dsc` it trains two of them. The table that comes out has what the 
 each row, and each record names its script. Rows of other systems are cited in print and not run.
 
 - *Hours* are those of the whole command on one H100. They are computed, not measured: we measured
-  how long a training step of an encoder takes there (`results/gpu/speed.json`, random weights,
+  how long a training step of an encoder takes there (the records' `gpu/speed.json`, random weights,
   the mean of the squared outputs in place of a loss of this library, because a loss takes less
   than a hundredth of the step). A step of BERT-base takes at least {base:.0f} milliseconds, and
   one of BERT-large at least {large:.0f}, however few sub-words it holds. With enough to do,
@@ -162,12 +162,8 @@ def needs(number: int) -> Iterator[dict[str, str]]:
         }
 
 
-def page(results: Path) -> str:
-    """The page, as Markdown.
-
-    Args:
-        results: the folder ``results``.
-    """
+def page() -> str:
+    """The page, as Markdown."""
     steps = {size: 1e3 * seconds for size, seconds in estimate.LAUNCHES.items()}
     parts = [
         NEEDS.format(**steps, **estimate.FULL, scoring=estimate.SCORING - 1),
@@ -176,10 +172,11 @@ def page(results: Path) -> str:
         *(f"**Table {number}.** {DIFFERS[number]}\n" for number in TABLES),
         LAPTOP,
     ]
-    files = {n: results / "reproduced" / "laptop" / f"table{n}.jsonl" for n in TABLES}
-    by_table = {n: runs.read_records(file) for n, file in files.items() if file.is_file()}
-    if by_table:
-        parts.append(f"{at_a_glance(by_table)}\n")
+    by_table: dict[int, list[Record]] = {number: [] for number in TABLES}
+    for record in runs.kept_records("reproduced/laptop"):
+        by_table[record["parameters"]["table"]].append(record)
+    by_table = {number: records for number, records in by_table.items() if records}
+    parts.append(f"{at_a_glance(by_table)}\n")
     for number in TABLES:
         absent = _not_trained(number)
         if number in by_table or absent:
@@ -279,5 +276,5 @@ def _not_trained(number: int) -> str:
 
 if __name__ == "__main__":
     target = ROOT / "docs" / "tables.md"
-    target.write_text(page(ROOT / "results"), encoding="utf-8")
+    target.write_text(page(), encoding="utf-8")
     print(target)

@@ -18,7 +18,7 @@ _NAMES = {
     "conllu": ("read_conllu",),
     "counting": ("Imbalance", "imbalance"),
     "errors": ("CorpusError",),
-    "forms": ("FORMS", "to_dataset", "validate"),
+    "features": ("FORMS", "to_dataset", "validate"),
     "loading": ("load", "read_file"),
     "rebalancing": ("rebalance",),
     "registry": ("CORPORA", "EMBEDDED", "REGISTERED", "Corpus", "language_of"),

@@ -1,7 +1,9 @@
-"""A table as it was read, the usual names of its columns, and its cells as texts and labels."""
+"""A table as it was read, what was asked about it, and its cells as texts and labels."""
 
 from __future__ import annotations
 
+import ast
+import json
 import math
 import re
 from collections import Counter
@@ -33,7 +35,44 @@ SPLIT_COLUMNS = ("split", "set", "subset", "partition", "ml_use", "dataset", "us
 LOOK = 2000
 JSON = (".json", ".jsonl", ".ndjson")
 #: Endings of files that hold rows with names and never a token a line.
-OF_ROWS = (*JSON, ".parquet", ".xlsx")
+OF_ROWS = (*JSON, ".parquet", ".arrow", ".feather", ".xlsx")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the reader of a file was told about it; None where nothing was.
+
+    Attributes:
+        task: ``"tagging"``, ``"sentences"``, ``"pairs"`` or ``"labels"``.
+        text: the column of the text, or of the tokens.
+        text2: the column of a pair's second text.
+        label: the column of the label or the tags; several by commas are yes or no each.
+        label_separator: the sign between several labels in one cell.
+        encoding: encoding of the file.
+        delimiter: delimiter between columns.
+        header: whether the first line names the columns.
+        skip_bad: leave rows out that cannot be read.
+        labelled: whether labels are wanted; not so of a file that is to be predicted.
+        known: columns of the file that a model was trained on; they tell a header.
+    """
+
+    task: str | None = None
+    text: str | None = None
+    text2: str | None = None
+    label: str | None = None
+    label_separator: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    header: bool | None = None
+    skip_bad: bool = False
+    labelled: bool = True
+    known: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """The names that were asked for."""
+        labels = self.label.split(",") if self.label else []
+        return [name for name in (self.text, self.text2, *labels) if name]
 
 
 @dataclass(frozen=True)
@@ -50,6 +89,7 @@ class Table:
         objects: whether values have types, as those of JSON and parquet do.
         first: the line of the header, or of the first row.
         tagged: whether the columns are ``tokens`` and ``tags`` in IOB2, or plain tags.
+        notes: what was left out or changed, with its count, in sentences.
     """
 
     path: str
@@ -61,6 +101,7 @@ class Table:
     objects: bool = False
     first: int = 1
     tagged: bool = False
+    notes: list[str] = field(default_factory=list)
 
     def column(self, name: str) -> list[Any]:
         """The values of a column."""
@@ -89,7 +130,7 @@ def is_number(text: str) -> bool:
 def is_missing(value: Any) -> bool:
     """Whether a cell holds nothing."""
     if isinstance(value, str):
-        return value.strip().lower() in ("", "nan")
+        return value.strip() in ("", "nan", "NaN", "NAN")
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
@@ -130,3 +171,34 @@ def label_of(table: Table, line: int, value: Any, column: str) -> str:
 def short(text: str, most: int = 80) -> str:
     """A text for a message, without its end if it is long."""
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def parsed(value: Any) -> Any:
+    """A cell whose text is a list, or an object with a list, as that list."""
+    if isinstance(value, str):
+        text = value.strip()
+        if text[:1] + text[-1:] in ("[]", "{}", "()"):
+            for load in (json.loads, ast.literal_eval):
+                try:
+                    value = load(text)
+                    break
+                except (RecursionError, ValueError, SyntaxError, MemoryError):
+                    continue
+            else:
+                inner = text[1:-1].split()
+                # As pandas writes an array of numpy: [1 0 0].
+                if text[0] == "[" and len(inner) > 1 and all(map(is_number, inner)):
+                    value = [float(number) for number in inner]
+    if isinstance(value, dict) and list(value) == ["choices"]:
+        value = value["choices"]
+    if isinstance(value, set | frozenset | tuple):
+        value = sorted(value) if isinstance(value, set | frozenset) else list(value)
+    return value
+
+
+def is_object(value: Any) -> bool:
+    """Whether a cell is an object, or a list of objects or of nothing: neither text nor label."""
+    value = parsed(value)
+    if type(value) is list:
+        return all(type(entry) in (dict, list) for entry in value)
+    return type(value) is dict

@@ -13,8 +13,8 @@ from typing import Any, Literal
 from datasets import Dataset
 
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.forms import to_dataset
-from dicelab.corpora.tags import looks_tagged, respelt, scheme_of, to_iob2
+from dicelab.corpora.features import to_dataset
+from dicelab.corpora.tags import UNTYPED, looks_tagged, respelt, scheme_of, to_iob2
 from dicelab.corpora.text import odd_character, read_lines
 
 #: The layout of Universal NER's .iob2 files: number, token, tag, two more columns; comments.
@@ -38,7 +38,7 @@ def read_conll(
     comments: bool | tuple[str, ...] = False,
     header: bool = False,
     inner: str = "",
-    tags: Literal["auto", "entities", "plain"] = "auto",
+    tags: Literal["auto", "entities", "plain", "webanno"] = "auto",
     encoding: str | None = None,
     bad: list[str] | None = None,
     repairs: Counter[str] | None = None,
@@ -145,12 +145,27 @@ def read_conll(
         del sentences[number], tagged[number], lines[number]
     if not sentences:
         raise CorpusError.at(path, 0, "expected tagged sentences, got none")
+    if tags == "webanno":
+        tagged = [_of_webanno(path, *row) for row in zip(tagged, lines, strict=True)]
     if all(map(_are_segmented, sentences)):
         sentences = [[token[0] for token in tokens] for tokens in sentences]
         repairs["places in the word cut off characters"] += sum(map(len, sentences))
     if tags != "plain":
         tagged = _in_iob2(path, tagged, lines, repairs, entities=tags == "entities")
     return to_dataset({"tokens": sentences, "tags": tagged}, task="tagging")
+
+
+def _of_webanno(path: str | PathLike[str], tags: Sequence[str], lines: Sequence[int]) -> list[str]:
+    """Tags of WebAnno's TSV (``_``, ``LOC``, ``PER[1]`` at each word of one entity) as IOB2."""
+    made, before = [], "_"
+    for tag, line in zip(tags, lines, strict=True):
+        if "|" in tag:
+            raise CorpusError.at(path, line, f"expected one label a token, got {tag!r}")
+        kind = re.sub(r"\[\d+\]$", "", tag).replace("*", UNTYPED)
+        continued = tag == before and tag.endswith("]")
+        made.append("O" if tag == "_" else f"{'I' if continued else 'B'}-{kind}")
+        before = tag
+    return made
 
 
 def fields_of(line: str, separator: str) -> list[str]:
@@ -186,6 +201,8 @@ def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | N
     full = [line for line in lines if line.strip() and not line.startswith("-DOCSTART-")]
     if not full:
         return None
+    if full[0].startswith("#FORMAT=WebAnno TSV 3"):
+        return _layout_of_webanno(full)
     for sign in "|/":
         pieces = [piece.split(sign) for line in full[:50] for piece in line.split()]
         parts = {len(piece) for piece in pieces}
@@ -203,8 +220,10 @@ def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | N
     numbered = sum(re.fullmatch(r"\d+", row[0].strip()) is not None for row in fit)
     index = width > 2 and numbered > 0.9 * len(fit)
     token = int(index)
+    while token + 2 < width and sum(map(_is_place, (row[token] for row in fit))) > 0.9 * len(fit):
+        token += 1
     if not sure:
-        breaks = re.search(r"\S *\n([ \t]*\n)+.*\S", "\n".join(lines)) is not None
+        breaks = re.search(r"\S[ \t]*\n([ \t]*\n)+.*\S", "\n".join(lines)) is not None
         if width < 2 or many <= 0.9 * len(rows):
             return None
         tags = width == 2 and separator in "\t " and looks_tagged(row[-1] for row in fit)
@@ -239,6 +258,30 @@ def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | N
     if named and head[token] in ("word", "words", "token", "tokens", "form", "text"):
         layout["header"] = True
     return layout | ({"comments": tuple(sorted(marks))} if marks else {})
+
+
+def _is_place(cell: str) -> bool:
+    """Whether a cell is a place in a document, such as ``1-1``, and no word."""
+    return re.fullmatch(r"\d+[-.:]\d+", cell.strip()) is not None
+
+
+def _layout_of_webanno(lines: Sequence[str]) -> dict[str, Any]:
+    rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    if any("." in row[0] for row in rows):
+        raise CorpusError(
+            f"expected labels of whole tokens, got a part of one at {rows[0][0]}; export as CoNLL"
+        )
+    width = min(map(len, rows), default=0)
+    held = [n for n in range(3, width) if {row[n] for row in rows} - {"_", "*", ""}]
+    if not held:
+        raise CorpusError("expected a column of labels after the tokens, got none")
+    return {
+        "separator": "\t",
+        "token_column": 2,
+        "tag_column": held[0],
+        "comments": ("#",),
+        "tags": "webanno",
+    }
 
 
 def _in_brackets(tags: Sequence[str]) -> bool:

@@ -9,7 +9,7 @@ from typing import Literal
 from datasets import Dataset
 
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.forms import to_dataset
+from dicelab.corpora.features import to_dataset
 from dicelab.corpora.text import read_lines
 
 _COLUMNS = {"upos": 3, "xpos": 4}

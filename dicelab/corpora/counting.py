@@ -9,7 +9,7 @@ from typing import NamedTuple
 from datasets import Dataset, DatasetDict
 
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.forms import check_task
+from dicelab.corpora.features import check_task
 
 
 class Imbalance(NamedTuple):

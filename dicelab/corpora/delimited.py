@@ -12,10 +12,10 @@ from typing import Any, Literal
 from datasets import Dataset
 
 from dicelab.corpora.cells import Table, short, text_of
-from dicelab.corpora.columns import plain
+from dicelab.corpora.containers import read_table
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.forms import to_dataset
-from dicelab.corpora.tables import read_table
+from dicelab.corpora.features import to_dataset
+from dicelab.corpora.labels import plain
 
 #: column -> the names under which corpora keep it, in lower case.
 PAIRS = {
@@ -46,7 +46,7 @@ def read_pairs(
     split of QQP by Wang et al.).
 
     Args:
-        path: a table as :func:`dicelab.corpora.tables.read_table` reads it.
+        path: a table as :func:`dicelab.corpora.containers.read_table` reads it.
         repairs: What was repaired or left out is added here, by kind.
         quoting: Whether double quotes enclose the fields (doubled inside). By default as the file
             looks: MRPC's sentences may begin with a quote that nothing closes.

@@ -51,36 +51,57 @@ def draw(
     for number, row in enumerate(train):
         groups.setdefault(joined(row), []).append(number)
     members = list(groups.values())
-    strata = _rarest(train, outside)
-    by_stratum: dict[Any, list[int]] = {}
+    kinds = _rarest(train, outside)
+    by_kind: dict[Any, list[int]] = {}
     for number in np.random.default_rng(seed).permutation(len(members)).tolist():
-        by_stratum.setdefault(strata[members[number][0]], []).append(number)
-    rarest = min(map(len, by_stratum.values()))
+        by_kind.setdefault(kinds[members[number][0]], []).append(number)
+    rarest = min(map(len, by_kind.values()))
     share = min(SHARE, max(ENOUGH / len(members), ENOUGH_OF_A_CLASS / rarest))
     drawn: dict[str, list[int]] = {split: [] for split in missing}
-    for of_stratum in by_stratum.values():
-        # A class of two or three rows trains; from four on each split that is drawn gets one.
-        size = round(share * len(of_stratum)) or int(len(of_stratum) > 2 * len(missing) - 1)
+    single = not isinstance(train[0].get("label", []), list)
+    for stratum, size in _strata(by_kind, share, len(missing), single):
         for place, split in enumerate(missing):
-            drawn[split] += of_stratum[place * size : (place + 1) * size]
+            drawn[split] += stratum[place * size : (place + 1) * size]
     taken = {number for numbers in drawn.values() for number in numbers}
-    notes.append(
-        f"There was no {' and no '.join(missing)} split; {share:.0%} of the rows were drawn for "
-        f"{'each' if len(missing) > 1 else 'it'} (seed {seed})."
-    )
     by_split = {
         n: [m for number in numbers for m in members[number]] for n, numbers in drawn.items()
     }
     by_split["train"] = [m for n, group in enumerate(members) if n not in taken for m in group]
     splits = {n: [train[i] for i in sorted(numbers)] for n, numbers in by_split.items()}
+    shares = " and ".join(dict.fromkeys(f"{len(splits[n]) / len(train):.0%}" for n in missing))
+    notes.append(
+        f"There was no {' and no '.join(missing)} split; {shares} of the rows were drawn for "
+        f"{'each' if len(missing) > 1 else 'it'} (seed {seed})."
+    )
     splits |= {split: part for split, part in rows.items() if split != "train"}
     for split in missing:
         if not splits[split]:
-            raise CorpusError(
-                f"expected enough different texts to draw {split} from, got {len(members)} in "
-                f"{len(train)} rows"
-            )
+            lacking = "rows of each label" if len(members) > LEAST else "different texts"
+            got = f"{len(members)} in {len(train)} rows"
+            raise CorpusError(f"expected enough {lacking} to draw {split} from, got {got}")
     return {split: splits[split] for split in SPLITS}
+
+
+def _strata(
+    by_kind: dict[Any, list[int]], share: float, missing: int, single: bool
+) -> list[tuple[list[int], int]]:
+    """Groups of rows to draw from, and how many of each go to a split that is drawn.
+
+    Classes that are too rare for a row in each split are one stratum, so that the splits keep their
+    sizes; where a row has one label, a row of each such class stays in train.
+    """
+    strata = []
+    rare: list[list[int]] = []
+    for of_kind in by_kind.values():
+        # A class of two or three rows trains; from four on each split that is drawn gets one.
+        size = round(share * len(of_kind)) or int(len(of_kind) > 2 * missing - 1)
+        if size:
+            strata.append((of_kind, size))
+        else:
+            rare.append(of_kind)
+    pool = [number for of_kind in rare for number in of_kind[single:]]
+    size = min(round(share * sum(map(len, rare))), len(pool) // missing)
+    return [*strata, (pool, size)]
 
 
 def joined(row: Row) -> str:

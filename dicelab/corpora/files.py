@@ -1,32 +1,26 @@
 """Any file or folder as the rows of one task, and what was decided about them.
 
-``dicebook fit`` and the chapters read through :func:`read_source`. Which of the files is which
-split, and whether rows are tags, one label or several, is found here.
+One walk leads down: a container gives tables, a form that a table proves gives texts and labels or
+tokens and tags, and the columns give the rows of a task. ``dicebook fit`` and the chapters go it by
+:func:`read_source`, and ``dicebook predict`` by :func:`read_texts` and :func:`read_words`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dicelab.corpora import shapes
-from dicelab.corpora.cells import Table, is_missing, short, text_of
+from dicelab.corpora.cells import Asked, Table, is_missing, parsed, short, text_of
 from dicelab.corpora.classes import MOST_LABELS
-from dicelab.corpora.columns import Asked, Columns, by_split, choose, label_reader
-from dicelab.corpora.conll import read_parallel
+from dicelab.corpora.columns import Columns, by_split, choose
+from dicelab.corpora.containers.folders import read_splits
+from dicelab.corpora.containers.tagged import read_tagged, read_tokens
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.registry import BESIDE, split_of
-from dicelab.corpora.tables import of_dataset
-from dicelab.corpora.text import plain_name
-from dicelab.corpora.trees import is_tree_file, read_trees
-
-#: A split as a folder of two files, a sentence a line.
-_PARALLEL = ("sentences.txt", "tags.txt")
-#: What ``save_to_disk`` of datasets leaves in a folder.
-_SAVED = ("dataset_dict.json", "state.json")
+from dicelab.corpora.forms import Found, find, lists, spans, strings, token_rows
+from dicelab.corpora.labels import label_reader
 
 
 @dataclass(frozen=True)
@@ -60,98 +54,7 @@ def read_source(path: Path, asked: Asked) -> Contents:
             rows are questions on a text.
     """
     notes: list[str] = []
-    if not path.is_dir():
-        parts = {"train": _table(path, asked)}
-    elif any((path / name).is_file() for name in _SAVED):
-        parts = _saved(path)
-    else:
-        parts = shapes.read_text_folders(path, asked)
-        parts = parts or {n: _table(file, asked) for n, file in split_files(path, notes).items()}
-    return of_tables(parts, asked, notes)
-
-
-def split_files(folder: Path, notes: list[str] | None = None) -> dict[str, Path]:
-    """The file of each split that a folder has, by the words in the names; train is among them.
-
-    Args:
-        folder: with files, or for tagging folders of sentences.txt and tags.txt.
-        notes: takes a sentence about files whose names say no split.
-
-    Raises:
-        CorpusError: two files for one split, or none for train.
-    """
-    files: dict[str, Path] = {}
-    unknown = []
-    for path in sorted(folder.iterdir()):
-        name = path.name.removesuffix(".gz")
-        if not _is_parallel(path) and (not path.is_file() or BESIDE.fullmatch(name)):
-            continue
-        split = split_of(name)
-        if split is None:
-            unknown.append(path.name)
-        elif split in files:
-            raise CorpusError(
-                f"{folder}: expected one file for {split}, got {files[split].name} and "
-                f"{path.name}; put each text and its label into one row of one file"
-            )
-        else:
-            files[split] = path
-    if "train" not in files:
-        names = ", ".join(sorted(p.name for p in folder.iterdir())[:8]) or "nothing"
-        brat = any(path.suffix == ".ann" for path in folder.iterdir())
-        form = '{"text": "...", "spans": [[start, end, label]]}'
-        raise CorpusError(
-            f"{folder}: expected a file whose name says train, such as train.tsv, or a folder of "
-            f"texts for each class, got {names}"
-            + f"; write each .ann file as a JSON object a line in train.jsonl: {form}"
-            * brat
-        )
-    if unknown and notes is not None:
-        listing = short(", ".join(unknown), 200)
-        notes.append(f"Left out, for the names say neither train, dev nor test: {listing}.")
-    return files
-
-
-def _is_parallel(path: Path) -> bool:
-    return all((path / name).is_file() for name in _PARALLEL)
-
-
-def _table(path: Path, asked: Asked) -> Table:
-    if _is_parallel(path):
-        return shapes.of_tagged(
-            path, read_parallel(*(path / name for name in _PARALLEL)), "words and tags in two files"
-        )
-    maybe_trees = asked.task in (None, "sentences") and plain_name(path).endswith(".txt")
-    if maybe_trees and is_tree_file(path):
-        return of_dataset(str(path), read_trees(path), "sentiment trees")
-    return shapes.read(path, asked)
-
-
-def _saved(folder: Path) -> dict[str, Table]:
-    from datasets import Dataset, load_from_disk
-
-    try:
-        dataset = load_from_disk(str(folder))
-    except Exception as error:  # whatever arrow raises
-        reason = short(str(error).strip().split("\n")[0])
-        raise CorpusError(f"{folder}: expected a data set of datasets; {reason}") from None
-    return of_splits(str(folder), {"train": dataset} if isinstance(dataset, Dataset) else dataset)
-
-
-def of_splits(name: str, splits: Mapping[str, Any]) -> dict[str, Table]:
-    """The splits of a ``datasets.DatasetDict`` as tables.
-
-    Raises:
-        CorpusError: it has no split for train.
-    """
-    parts: dict[str, Table] = {}
-    for split, rows in splits.items():
-        kind = split_of(f"{split}.x")
-        if kind is not None:
-            parts.setdefault(kind, of_dataset(f"{name}, {split}", rows, "a data set"))
-    if "train" not in parts:
-        raise CorpusError(f"{name}: expected a split train, got {', '.join(splits)}")
-    return parts
+    return of_tables(read_splits(path, asked, notes), asked, notes)
 
 
 def of_tables(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Contents:
@@ -165,35 +68,48 @@ def of_tables(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Conten
     Raises:
         CorpusError: as :func:`read_source`.
     """
-    if shapes.is_reading(parts["train"]):
-        path = parts["train"].path
-        raise CorpusError(
-            f"{path}: questions with answers in a text; train on them with chapter 10: "
-            f"papermill notebooks/10_reading.ipynb out.ipynb -p corpus {path}"
-        )
     read = parts
     if len(parts) == 1:
         parts, column = by_split(parts["train"])
         if column:
             notes.append(f"Column {column!r} says which rows are train, validation and test.")
-    form = shapes.tagging_form(parts["train"], asked)
-    if form is not None:
-        read = parts = {name: shapes.as_tagged(table, form) for name, table in parts.items()}
-        contents = _tagged(parts, form, asked, notes)
-    elif asked.task == "tagging":
-        raise CorpusError(
-            f"{parts['train'].path}: expected a token a line with blank lines between sentences, "
-            "rows of tokens and tags, or texts with spans; got the columns "
-            f"{short(', '.join(map(repr, parts['train'].names)), 400)}"
-        )
+    found = find(parts["train"], asked)
+    for one in found:
+        parts = {name: one.read(table, asked) for name, table in parts.items()}
+    if not parts["train"].tagged and asked.task == "tagging":
+        parts = read = {name: _as_tokens(table, asked) for name, table in parts.items()}
+    if found:
+        read = parts
+    if parts["train"].tagged:
+        kind = found[-1] if found else None
+        contents = _tagged(parts, kind, asked, notes)
     else:
         contents = _labelled(parts, asked, notes)
     forms = [f"{Path(t.path).name} ({n}): {t.form}." for n, t in read.items() if t.form]
+    said = [note for table in parts.values() for note in table.notes]
+    contents.notes[:0] = dict.fromkeys(said)
     return replace(contents, preview=forms + contents.preview)
 
 
+def _as_tokens(table: Table, asked: Asked) -> Table:
+    """A table that is to hold tags, and proves no form, as a token a line."""
+    path = Path(table.path)
+    try:
+        tagged = read_tagged(path, asked, sure=True) if path.is_file() else None
+    except CorpusError:
+        tagged = None
+    words = [word for _, row in tagged.rows for word in row[0]] if tagged else []
+    if tagged and sum(" " in word for word in words) < 0.1 * len(words):
+        return tagged
+    raise CorpusError(
+        f"{table.path}: expected a token a line with blank lines between sentences, rows of tokens "
+        "and tags, or texts with spans; got the columns "
+        f"{short(', '.join(map(repr, table.names)), 400)}"
+    )
+
+
 def _tagged(
-    parts: dict[str, Table], form: tuple[str, list[str]], asked: Asked, notes: list[str]
+    parts: dict[str, Table], found: Found | None, asked: Asked, notes: list[str]
 ) -> Contents:
     rows = {}
     for name, table in parts.items():
@@ -201,12 +117,13 @@ def _tagged(
         if not table.rows:
             raise CorpusError(f"{table.path}: expected tagged sentences, got none")
         rows[name] = [{"tokens": cells[0], "tags": cells[1]} for _, cells in table.rows]
-    notes.append("The task is tagging: " + ("a tag a word." if form[0] != "spans" else "spans."))
+    by_spans = found is not None and found.form is spans
+    notes.append("The task is tagging: " + ("spans." if by_spans else "a tag a word."))
     preview = [
         f"Row {n}: {short(' '.join(row['tokens']))} → {short(' '.join(row['tags']))}"
         for n, row in enumerate(rows["train"][:3], 1)
     ]
-    columns = {"text": form[1][-2]} if form[0] != "tagged" else {}
+    columns = {"text": found.proof[-2]} if found else {}
     return Contents("tagging", rows, columns, notes, preview)
 
 
@@ -223,7 +140,7 @@ def _labelled(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Conten
     notes += columns.notes
     parts = _with_columns(parts, columns, notes)
     texts = ["sentence"] if len(columns.texts) == 1 else ["sentence1", "sentence2"]
-    read_label, label_notes = label_reader(parts["train"], columns, asked)
+    read_label, label_notes = label_reader(parts["train"], columns.labels, asked)
     notes += label_notes
     rows: dict[str, list[dict[str, Any]]] = {}
     for split, table in parts.items():
@@ -333,3 +250,128 @@ def _task_of(
             )
             del rows[name]
     return ("sentences" if len(columns.texts) == 1 else "pairs"), positive
+
+
+# -- what is to be predicted -------------------------------------------------------------------
+
+
+def read_texts(
+    path: Path, asked: Asked, trained_on: Sequence[str]
+) -> tuple[list[list[str]], list[str]]:
+    """The texts of what is to be predicted, by the walk of :func:`read_source`.
+
+    Args:
+        path: what ``fit`` reads, or a text a line.
+        asked: what was said about it.
+        trained_on: the columns of the text, or of both texts, that the model was trained on.
+
+    Returns:
+        One text or two for each row, and how each file was read, in sentences.
+
+    Raises:
+        CorpusError: a row is no text, or a row of a table has other columns than the rest.
+    """
+    task = "pairs" if len(trained_on) == 2 else "sentences"
+    asked = replace(asked, task=task, label=None, labelled=False)
+    wanted = [a or b for a, b in zip((asked.text, asked.text2), trained_on, strict=False)]
+    rows: list[list[str]] = []
+    said: list[str] = []
+    for table in _unlabelled(path, asked, wanted, said):
+        columns = _text_columns(table, asked, wanted)
+        places = [table.names.index(name) for name in columns]
+        for line, row in table.rows:
+            cells = zip(places, columns, strict=True)
+            rows.append([text_of(table, line, row[p], name, empty=True) for p, name in cells])
+        note = f", the text is column {' and '.join(map(repr, columns))}"
+        said.append(f"{Path(table.path).name}: {table.form}{note if len(table.names) > 1 else ''}.")
+    return rows, said
+
+
+def read_words(
+    path: Path, asked: Asked, trained_on: str | None
+) -> tuple[list[list[str] | str], list[str]]:
+    """The words of what is to be tagged, by the walk of :func:`read_source`.
+
+    Args:
+        path: what ``fit`` reads, or a text or a token a line.
+        asked: what was said about it.
+        trained_on: the column of the text or the tokens that the model was trained on.
+
+    Returns:
+        The words of each row, or its text where it is not in words; and how each file was read.
+
+    Raises:
+        CorpusError: it holds neither.
+    """
+    asked = replace(asked, task="tagging", label=None, labelled=False)
+    if path.is_file() and (made := read_tokens(path, asked)) is not None:
+        return [*made[0]], [f"{path.name}: {made[1]}."]
+    usual = [asked.text] if asked.text else [n for n in (trained_on, *lists.TOKENS) if n]
+    rows: list[Any] = []
+    said: list[str] = []
+    for table in _unlabelled(path, asked, usual, said):
+        listed = [n for n in table.names if n.lower() in map(str.lower, usual) and _lists(table, n)]
+        found = [] if table.tagged or listed else find(table, asked)
+        form = found[0].form if found else None
+        column = listed[0] if listed else found[0].proof[0] if found else "tokens"
+        if form is token_rows:
+            table, column = found[0].read(table, asked), "tokens"
+        if form is spans or not (table.tagged or listed or found):
+            usual = list(found[0].proof[:1]) if found and not asked.text else usual[:1]
+            column = _text_columns(table, replace(asked, task="sentences"), usual)[0]
+            place = table.names.index(column)
+            rows += [text_of(table, n, row[place], column, empty=True) for n, row in table.rows]
+        elif form is strings:
+            rows += [str(value or "").split() for value in table.column(column)]
+        else:
+            rows += _words(table, column)
+        note = f", column {column!r}" if len(table.names) > 1 and not table.tagged else ""
+        said.append(f"{Path(table.path).name}: {table.form}{note}.")
+    return rows, said
+
+
+def _words(table: Table, column: str) -> list[list[str]]:
+    place = table.names.index(column)
+    words = []
+    for line, row in table.rows:
+        cell = parsed(row[place])
+        if cell is not None and type(cell) is not list:
+            raise table.error(line, f"expected a list of tokens, got {short(repr(cell))}")
+        words.append(list(map(str, cell or [])))
+    return words
+
+
+def _lists(table: Table, name: str) -> bool:
+    cells = [parsed(value) for value in table.column(name)]
+    return any(cells) and all(cell is None or type(cell) is list for cell in cells)
+
+
+def _unlabelled(path: Path, asked: Asked, wanted: Sequence[str], said: list[str]) -> list[Table]:
+    """The tables of what is to be predicted, in the order of their splits."""
+    tables = []
+    for table in read_splits(path, replace(asked, known=tuple(wanted)), said).values():
+        for one in find(table, replace(asked, task="sentences")):
+            table = one.read(table, asked)
+        if table.bad and not asked.skip_bad:
+            raise CorpusError(f"{table.bad[0]} (--skip-bad leaves bad rows out)")
+        if not table.rows:
+            raise CorpusError.at(table.path, 0, "expected texts, got none")
+        if table.bad:
+            said.append(f"{len(table.bad)} bad rows were left out. The first: {table.bad[0]}.")
+        said += table.notes
+        tables.append(table)
+    return tables
+
+
+def _text_columns(table: Table, asked: Asked, wanted: Sequence[str]) -> list[str]:
+    """The columns of the texts: those of training, or what the header and the columns say."""
+    names = {name.lower(): name for name in reversed(table.names)}
+    if asked.text is None and wanted and all(name.lower() in names for name in wanted):
+        return [names[name.lower()] for name in wanted]
+    many = 2 if asked.task == "pairs" else 1
+    if len(table.names) == many:
+        return table.names
+    chosen = choose(table, asked, labelled=False).texts
+    if len(chosen) != many:
+        raise CorpusError(f"{table.path}: expected {many} columns of text, got {len(chosen)}")
+    return chosen

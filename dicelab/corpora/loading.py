@@ -10,15 +10,16 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
-from datasets import Dataset, DatasetDict
+from datasets import Dataset, DatasetDict, concatenate_datasets
 
 from dicelab.corpora import embedded
+from dicelab.corpora.cells import Asked
 from dicelab.corpora.classes import numbered
-from dicelab.corpora.columns import Asked
+from dicelab.corpora.containers.folders import split_files
 from dicelab.corpora.drawing import draw
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.files import Contents, read_source, split_files
-from dicelab.corpora.forms import FORMS, check_task, to_dataset
+from dicelab.corpora.features import FORMS, check_task, to_dataset
+from dicelab.corpora.files import Contents, read_source
 from dicelab.corpora.registry import CORPORA, EMBEDDED, REGISTERED, SPLITS, corpus_named
 from dicelab.corpora.squad import read_squad
 
@@ -64,7 +65,7 @@ def load(
         corpus = corpus_named(name, task=task)
         if name in EMBEDDED:
             return embedded.load(name)
-        if not _is_prepared(data / name):
+        if not is_prepared(data / name):
             raise CorpusError(f"the corpus {name!r} is not in {data}; run: {corpus.command(data)}")
         return with_missing_splits(_parts(data / name, task), task, seed)
     path = Path(name)
@@ -110,8 +111,11 @@ def read_file(path: str | PathLike[str], *, task: str) -> Dataset:
 def _parts(path: Path, task: str) -> dict[str, Dataset]:
     """The splits that a path has, in the form of a task."""
     if task == "reading":
-        files = split_files(path) if path.is_dir() else {"train": path}
-        return {split: read_squad(file) for split, file in files.items()}
+        files = split_files(path) if path.is_dir() else {"train": [path]}
+        return {
+            split: concatenate_datasets([read_squad(file) for file in of_split])
+            for split, of_split in files.items()
+        }
     contents = read_source(path, Asked(task=task))
     if task in ("pairs", "sentences"):
         numbered(contents.rows, None, contents.notes)
@@ -165,7 +169,7 @@ def _without_options(sentence: str) -> str:
     return sentence
 
 
-def _is_prepared(folder: Path) -> bool:
+def is_prepared(folder: Path) -> bool:
     """Whether a script has finished here: its card is what it writes last."""
     if not folder.is_dir():
         return False

@@ -19,7 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, mo
 
 from dicelab.atomic import atomic
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.forms import FORMS
+from dicelab.corpora.features import FORMS
 from dicelab.corpora.text import read_text
 
 #: An answer that stands at most so many characters from its recorded offset is moved there. One of

@@ -87,7 +87,7 @@ def decode(
     """
     mark = next((mark for mark in _MARKS if data.startswith(mark)), None)
     if encoding is None:
-        encoding = _wide(data) if mark is None else _MARKS[mark]
+        encoding = is_wide(data) if mark is None else _MARKS[mark]
     how = {"strict": "strict", "replace": "replace", "keep": "surrogateescape"}[errors]
     codec = encoding or "utf-8"
     try:
@@ -120,7 +120,7 @@ def _is_utf8(line: bytes) -> bool:
     return True
 
 
-def _wide(data: bytes) -> str | None:
+def is_wide(data: bytes) -> str | None:
     """UTF-16 without its mark, which shows in the zeros of every second byte."""
     for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
         if len(data) > 9 and data[start::2].count(0) > 0.3 * (len(data) // 2):

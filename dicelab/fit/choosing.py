@@ -47,7 +47,7 @@ def mean_scores(linear: np.ndarray, tuned: np.ndarray) -> np.ndarray:
 def counts_on_validation(
     problem: Problem, candidate: Candidate, arm: str | None, runs: Sequence[RunResult]
 ) -> dict[str, list[Counts]]:
-    """Counts ``[rows, kinds]`` of what may be kept, one for each run of the arm.
+    """Counts ``[rows, classes]`` of what may be kept, one for each run of the arm.
 
     All are of the rows of validation that the linear model learned from. Each fold is decided by a
     threshold tuned on other folds; but of tags one threshold is tuned on these rows.
@@ -66,7 +66,7 @@ def counts_on_validation(
 
 
 def counts_of_linear(problem: Problem, candidate: Candidate) -> Counts:
-    """A linear model's counts on the rows of validation that it learned from, ``[rows, kinds]``.
+    """A linear model's counts on the rows of validation that it learned from, ``[rows, classes]``.
 
     Its scores are out of fold, and its threshold is tuned on the other folds of its whole pool.
     """

@@ -15,11 +15,13 @@ import numpy as np
 from datasets import Dataset, DatasetDict
 
 from dicelab.corpora import embedded
+from dicelab.corpora.cells import Asked
 from dicelab.corpora.classes import MOST_LABELS, in_order, note_unseen, numbered
-from dicelab.corpora.columns import Asked
+from dicelab.corpora.containers.binary import of_dataset
+from dicelab.corpora.containers.folders import of_splits
 from dicelab.corpora.drawing import draw, joined
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.files import Contents, of_dataset, of_splits, of_tables, read_source
+from dicelab.corpora.files import Contents, of_tables, read_source
 from dicelab.corpora.loading import load
 from dicelab.corpora.registry import CORPORA, EMBEDDED, SPLITS
 from dicelab.corpora.tags import is_entity_tag
@@ -293,6 +295,16 @@ def _note_odd(data: Data, key: Callable[[dict[str, Any]], str]) -> None:
     twice = len(texts["train"]) - len(set(texts["train"]))
     if twice:
         data.notes.append(f"{twice:,} of {len(texts['train']):,} rows of train are duplicates.")
+    if twice and data.task != "tagging":
+        column = "labels" if data.task == "labels" else "label"
+        labels: dict[str, set[str]] = {}
+        for text, label in zip(texts["train"], data.splits["train"][column], strict=True):
+            labels.setdefault(text, set()).add(str(label))
+        torn = sum(len(labels[text]) > 1 for text in texts["train"])
+        if torn:
+            data.notes.append(
+                f"{torn:,} rows of train contradict others: the same text has other labels."
+            )
     for first, second in (("train", "test"), ("train", "validation"), ("validation", "test")):
         known = set(texts[first])
         overlap = sum(text in known for text in texts[second])

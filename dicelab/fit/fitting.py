@@ -26,7 +26,7 @@ from dicelab.fit.keeping import copy, keep, keep_linear
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.page import write, write_predictions
 from dicelab.fit.plan import NO_PLAN, NoTime, Plan, allowed_minutes, minutes, plan, probe, rates_for
-from dicelab.fit.predicting import cost
+from dicelab.fit.predicting import Model, cost
 from dicelab.fit.problems import Problem, Tagging
 from dicelab.fit.result import NAMES, Arm, FitResult
 from dicelab.fit.state import State
@@ -358,10 +358,12 @@ class Fit:
                 linear = self.folder / "linear" / "model"
             keep(model, tokenizer, result.run.bias, folder, info, linear)
         rows = self._rows_to_time()
-        result.cost = {result.model_name: cost(folder, rows, self.options.device)}
+        result.model = Model(folder, self.options.device)
+        result.cost = {result.model_name: cost(result.model, folder, rows)}
         simple, of_linear = result.best_linear(), self.folder / "linear" / "model"
         if simple is not None and not result.linear_alone:
-            result.cost[simple.name] = cost(of_linear, rows, self.options.device)
+            model_of_linear = Model(of_linear, self.options.device)
+            result.cost[simple.name] = cost(model_of_linear, of_linear, rows)
         self._save(kept=result.model_name)
         if not result.linear_alone and result.run is not None:
             drop_models([result.run])
@@ -440,7 +442,9 @@ class Fit:
         started = time.monotonic()
         outcome = run(spec, self.inputs, planned, self.options, self.folder / "runs", self._used_up)
         seconds = time.monotonic() - started
-        threshold = f", {outcome.argmax:.1f} {self.problem.plainly}" if np.any(outcome.bias) else ""
+        threshold = (
+            f", {outcome.argmax:.1f} {self.problem.untuned_rule}" if np.any(outcome.bias) else ""
+        )
         line = f"{where}: validation {goal.name} {outcome.value:.1f}{threshold}"
         if new:
             if spec.share == 1:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dicelab.fit.problems import Problem, Tagging
 from dicelab.metrics.counts import Counts
-from dicelab.tasks.dictionary import entities_by_dictionary, tags_by_dictionary
+from dicelab.tasks.baselines import entities_by_dictionary, tags_by_dictionary
 
 
 def floors(problem: Problem) -> dict[str, Counts]:
@@ -18,28 +18,24 @@ def floors(problem: Problem) -> dict[str, Counts]:
         problem: encoded.
 
     Returns:
-        By name counts ``[rows, kinds]``: the most frequent class for all; always yes, for two
+        By name counts ``[rows, classes]``: the most frequent class for all; always yes, for two
         classes; for tags a dictionary of what train has.
     """
-    test = problem.splits["test"]
-    counts = {}
-    if isinstance(problem, Tagging):
-        counts["a dictionary of train"] = problem.counts(test, _dictionary(problem, test))
-        if not problem.entities:
-            most = int(np.bincount(problem.gold(problem.data.splits["train"])).argmax())
-            counts[f"{problem.labels[most]} for every word"] = problem.counts(
-                test, np.full_like(problem.gold(test), most)
-            )
-        return counts
+    test, tagging = problem.splits["test"], isinstance(problem, Tagging)
     gold = problem.gold(test)
+    answers = {}
+    if isinstance(problem, Tagging):
+        answers["a dictionary of train"] = _dictionary(problem, test)
     if problem.data.task == "labels":
-        counts["every label for each row"] = problem.counts(test, np.ones_like(gold))
+        answers["every label for each row"] = np.ones_like(gold)
     elif problem.data.binary:
-        counts["always yes"] = problem.counts(test, np.ones_like(gold))
-    else:
-        most = int(problem.class_counts().argmax())
-        counts[f"{problem.labels[most]!r} for all"] = problem.counts(test, np.full_like(gold, most))
-    return counts
+        answers["always yes"] = np.ones_like(gold)
+    elif not (isinstance(problem, Tagging) and problem.entities):
+        most = int(np.bincount(problem.gold(problem.data.splits["train"])).argmax())
+        label = problem.labels[most]
+        name = f"{label} for every word" if tagging else f"{label!r} for all"
+        answers[name] = np.full_like(gold, most)
+    return {name: problem.counts(test, answer) for name, answer in answers.items()}
 
 
 def _dictionary(problem: Tagging, split: Any) -> np.ndarray:

@@ -215,11 +215,11 @@ def trained(
         warnings.simplefilter("ignore")  # few iterations are enough for a threshold that is tuned
         if several:
             for label in range(labels):
-                yes = gold[:, label].astype(int)
-                if yes.all():
+                positive = gold[:, label].astype(int)
+                if positive.all():
                     intercept[label] = -NEVER
-                elif yes.any():
-                    model.fit(vectors, yes)
+                elif positive.any():
+                    model.fit(vectors, positive)
                     coef[label], intercept[label] = model.coef_[0], model.intercept_[0]
             return coef, intercept
         held = np.unique(gold)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from dicebook.losses.modules import EQUATIONS
-from dicelab.corpora.columns import Asked
-from dicelab.training.experiment import LOSSES
+from dicelab.corpora.cells import Asked
+from dicelab.training.experiment import DEVICES, LOSSES, Device
 
 TASKS = ("tagging", "sentences", "pairs", "labels")
 METRICS = ("f1", "macro-f1", "accuracy", "fbeta")
@@ -100,14 +100,14 @@ class Options:
     at_precision: float | None = None
     decide: str = "tuned"
     seed: int = 0
-    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    device: Device = "auto"
 
     def __post_init__(self) -> None:
         _one_of("task", self.task, (None, *TASKS))
         _one_of("metric", self.metric, (None, *METRICS))
         _one_of("header", self.header, (None, "yes", "no"))
         _one_of("decide", self.decide, ("tuned", "argmax"))
-        _one_of("device", self.device, ("auto", "cpu", "cuda", "mps"))
+        _one_of("device", self.device, DEVICES)
         _above("beta", self.beta, 0)
         _above("folds", self.folds, 1)
         for name in ("minutes", "seeds", "batch_size", "max_length", "steps"):

@@ -157,7 +157,7 @@ def _table(rows: Sequence[Mapping[str, Any]], chosen: int | None = None) -> str:
 
 
 def _arms(result: FitResult) -> str:
-    name, plainly = result.problem.goal.metric_name, result.problem.plainly
+    name, untuned_rule = result.problem.goal.metric_name, result.problem.untuned_rule
     rows: list[dict[str, Any]] = []
     chosen = 0
 
@@ -166,7 +166,7 @@ def _arms(result: FitResult) -> str:
             "": model,
             "validation": "",
             f"test {name}": "",
-            plainly: "",
+            untuned_rule: "",
             "seeds": "",
             "rate": "",
         }
@@ -177,7 +177,9 @@ def _arms(result: FitResult) -> str:
             chosen = len(rows)
         argmax = result.score_of(result.counts_of(candidate, argmax=True))
         tested = result.score_of(result.counts_of(candidate))
-        add(NAMES[key], validation=candidate.value, **{f"test {name}": tested, plainly: argmax})
+        add(
+            NAMES[key], validation=candidate.value, **{f"test {name}": tested, untuned_rule: argmax}
+        )
     for arm, finals in result.arms.items():
         if result.winner is None and arm == result.chosen:
             chosen = len(rows)
@@ -189,7 +191,7 @@ def _arms(result: FitResult) -> str:
             rate=_rate(finals.runs[0]),
             **{
                 f"test {name}": float(np.mean(scores)),
-                plainly: float(np.mean(result.scores(arm, argmax=True))),
+                untuned_rule: float(np.mean(result.scores(arm, argmax=True))),
             },
         )
     if result.refitted and result.run is not None:
@@ -201,7 +203,7 @@ def _arms(result: FitResult) -> str:
             rate=_rate(result.run),
             **{
                 f"test {name}": result.score_of(result.counts_of_run()),
-                plainly: result.score_of(result.counts_of_run(argmax=True)),
+                untuned_rule: result.score_of(result.counts_of_run(argmax=True)),
             },
         )
     for arm, run in result.best.items():
@@ -214,9 +216,9 @@ def _arms(result: FitResult) -> str:
     for floor, counts in result.floors.items():
         add(f"floor: {floor}", **{f"test {name}": result.score_of(counts)})
     note = (
-        f"{name} in percent, means over seeds; the kept model is in bold. “{plainly.capitalize()}”"
+        f"{name} in percent, means over seeds; the kept model is in bold. "
+        f"“{untuned_rule.capitalize()}” is without the threshold."
     )
-    note += " is without the threshold."
     if result.candidates:
         note += " Of a linear model, “validation” is out of fold, on train and validation together."
     if result.refitted and result.winner is not None:
@@ -340,7 +342,7 @@ def _precision_recall(result: FitResult) -> str | None:
         margins = problem.margins(scores, result.bias if isinstance(problem, Labels) else 0.0)
         if margins is None:
             return None
-        precision, recall, _ = precision_recall_curve(problem.yes(test), margins)
+        precision, recall, _ = precision_recall_curve(problem.is_positive(test), margins)
     fig, ax = plt.subplots(figsize=(5.6, 3.8))
     figures.precision_recall(
         {NAMES.get(result.model_name, result.model_name): (precision, recall)}, ax=ax
@@ -407,7 +409,7 @@ def _reliability(result: FitResult) -> str | None:
     margins, shifted = problem.margins(scores), problem.margins(scores, result.bias)
     if margins is None or shifted is None:
         return None
-    yes = problem.yes(test)
+    positive = problem.is_positive(test)
     fig, ax = plt.subplots(figsize=(5.6, 3.4))
     ax.plot([0, 1], [0, 1], color="#C4C4C4", linewidth=1)
     error, largest = {}, 0.0
@@ -417,13 +419,13 @@ def _reliability(result: FitResult) -> str | None:
     ):
         p = expit(values)
         groups = [g for g in np.array_split(np.argsort(p, kind="stable"), 10) if len(g)]
-        x, y = ([float(v[g].mean()) for g in groups] for v in (p, yes))
+        x, y = ([float(v[g].mean()) for g in groups] for v in (p, positive))
         largest = max(largest, *x, *y)
         error[name] = (
             100 * sum(len(g) * abs(a - b) for g, a, b in zip(groups, x, y, strict=True)) / len(p)
         )
         ax.plot(x, y, markersize=4, linewidth=1.2, label=name, color=color, marker=marker)
-    ax.set(xlabel="probability of yes by the model", ylabel="share that is yes")
+    ax.set(xlabel="predicted probability", ylabel="share of positives")
     end = math.ceil(10 * largest) / 10  # of a rare class all ten groups lie near 0
     ax.set(xlim=(-0.02 * end, end), ylim=(-0.02 * end, end))
     ax.legend()
@@ -435,8 +437,8 @@ def _reliability(result: FitResult) -> str | None:
     return _figure(
         fig,
         "Are the probabilities right?",
-        f"Predicted probability against the share that is yes, in ten groups. Calibration error in "
-        f"points: {errors_in_points}.",
+        f"Predicted probability against the share of positives, in ten groups. Calibration error "
+        f"in points: {errors_in_points}.",
         f"Ten equal groups of test decisions{what}. On the grey line a prediction of 0.7 is right "
         f"seven times in ten. Mean distance from it, in points: {errors_in_points}.",
     )

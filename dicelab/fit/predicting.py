@@ -10,7 +10,6 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,20 +22,8 @@ from transformers import (
     AutoTokenizer,
 )
 
-from dicelab.corpora.cells import OF_ROWS, Table, text_of
-from dicelab.corpora.columns import Asked, choose, parsed
-from dicelab.corpora.conll import fields_of, layout_of
-from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.shapes import (
-    TAGGED,
-    TOKENS,
-    as_tagged,
-    of_fasttext,
-    read_tagged,
-    tagging_form,
-)
-from dicelab.corpora.tables import read_table
-from dicelab.corpora.text import plain_name, read_lines
+from dicelab.corpora.cells import Asked
+from dicelab.corpora.files import read_texts, read_words
 from dicelab.fit.keeping import FINE_TUNED, INFO, LINEAR
 from dicelab.fit.linear import Linear
 from dicelab.fit.options import FitError
@@ -229,7 +216,7 @@ class Model:
                 answers.append(("", float("nan")))
             elif self.info["task"] == "labels":
                 positive = row > 0
-                chosen = [name for name, yes in zip(self.labels, positive, strict=True) if yes]
+                chosen = [name for name, said in zip(self.labels, positive, strict=True) if said]
                 answers.append(("|".join(chosen), float(p[positive].min() if chosen else p.max())))
             else:
                 best = int(row.argmax())
@@ -262,28 +249,15 @@ class Model:
         return [outputs[i] for i in back]
 
 
-def load(folder: str | Path, device: str = "auto") -> Model:
-    """The model that a fit kept.
-
-    Args:
-        folder: the folder of the fit, or ``model/`` in it.
-        device: ``"cpu"``, ``"cuda"``, or ``"auto"``.
-
-    Raises:
-        FitError: the folder holds no such model.
-    """
-    return Model(folder, device)
-
-
-def cost(folder: Path, rows: Sequence[Any], device: str) -> tuple[int, float]:
+def cost(model: Model, folder: Path, rows: Sequence[Any]) -> tuple[int, float]:
     """What a kept model costs: its bytes, and seconds for 1,000 rows, measured on some.
 
     Args:
-        folder: the model's.
+        model: the model.
+        folder: where it lies.
         rows: as :meth:`Model.predict` takes them.
-        device: see :class:`Model`.
     """
-    model, started = Model(folder, device), time.perf_counter()
+    started = time.perf_counter()
     model.predict(rows)
     seconds = time.perf_counter() - started
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
@@ -313,8 +287,8 @@ def predict(
 
     Args:
         folder: the folder of the model, or of the fit.
-        path: whatever ``dicebook fit`` reads, or a text a line. For a tagger also tokens in the
-            first column, with blank lines between sentences.
+        path: whatever ``dicebook fit`` reads, all splits of a folder too, or a text a line. For a
+            tagger also tokens in the first column, with blank lines between sentences.
         out: where the predictions go.
         asked: the columns of the text or of the pair; by default those that the model was trained
             on. And how the file is to be read.
@@ -331,19 +305,21 @@ def predict(
     model = Model(folder, device)
     asked = asked or Asked()
     path = Path(path)
+    trained_on = model.info["columns"]
     if model.info["task"] == "tagging":
-        sentences, form = _sentences(model, path, asked)
-        say(f"{path.name}: {form}.")
+        read, said = read_words(path, asked, trained_on.get("text"))
+        say("\n".join(said))
+        sentences = [Sentence.of(row).words if isinstance(row, str) else row for row in read]
         for words, tags in zip(sentences, model.tagged(sentences), strict=True):
             for word, (tag, p) in zip(words, tags, strict=True):
                 out.write(f"{word}\t{tag}\t{p:.4f}\n")
             out.write("\n")
         return len(sentences)
-    rows, form = _texts(model, path, asked)
-    say(f"{path.name}: {form}.")
+    names = ("text", "text2") if model.info["task"] == "pairs" else ("text",)
+    rows, said = read_texts(path, asked, [trained_on[name] for name in names])
+    say("\n".join(said))
     columns = [list(column) for column in zip(*rows, strict=True)]
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-    names = ["text"] if len(columns) == 1 else ["text", "text2"]
     writer.writerow(["label", "probability", *names])
     answers = model.texts(*columns)
     if model.cut:
@@ -354,117 +330,3 @@ def predict(
             [label, "" if math.isnan(p) else f"{p:.4f}", *(text.replace("\r", " ") for text in row)]
         )
     return len(rows)
-
-
-def _sentences(model: Model, path: Path, asked: Asked) -> tuple[list[list[str]], str]:
-    """The sentences of a file as words, and how it was read."""
-    name = plain_name(path)
-    tagged = name.endswith(TAGGED)
-    if tagged or not name.endswith(OF_ROWS):
-        lines = read_lines(path, encoding=asked.encoding)
-        blank = any(not line.strip() for line in lines[:-1])
-        layout = layout_of(lines, sure=tagged)
-        single = blank and not any(" " in line.strip() for line in lines)
-        single = tagged or (single and not name.endswith(".csv"))
-        if layout is not None and "token_column" in layout:
-            return _of_layout(path, lines, layout)
-        made = read_tagged(path, asked) if layout is not None and "inner" in layout else None
-        if made is not None:
-            return made.column("tokens"), made.form
-        if single:
-            layout = {"separator": "\t" if any("\t" in line for line in lines) else " "}
-            return _of_layout(path, lines, {**layout, "token_column": 0})
-    expected = [n for n in (asked.text, model.info["columns"].get("text"), *TOKENS) if n]
-    table = _table(path, asked, expected)
-    for n in table.names:
-        cells = [parsed(value) for value in table.column(n)]
-        usual = n.lower() in TOKENS if asked.text is None else n == asked.text
-        if usual and all(cell is None or type(cell) is list for cell in cells) and any(cells):
-            return [list(map(str, cell or [])) for cell in cells], f"{table.form}, tokens in {n!r}"
-    try:
-        form = tagging_form(replace(table, rows=table.rows[:200]), asked)
-    except CorpusError:  # spans without places, which are not needed here
-        form = None
-    if form is not None and form[0] == "rows":
-        made = as_tagged(table, form)
-        return [row[0] for _, row in made.rows], made.form
-    if form is not None and form[0] == "spans" and asked.text is None:
-        expected = form[1]
-    column = _columns(table, asked, expected[:1], 1)[0]
-    texts = [text_of(table, n, row[table.names.index(column)], column, empty=True)
-             for n, row in table.rows]  # fmt: skip
-    note = f", the text is column {column!r}" if len(table.names) > 1 else ""
-    return [Sentence.of(text).words for text in texts], f"{table.form}{note}"
-
-
-def _of_layout(
-    path: Path, lines: Sequence[str], layout: dict[str, Any]
-) -> tuple[list[list[str]], str]:
-    """The words of a file with a token a line."""
-    sentences: list[list[str]] = [[]]
-    skip = bool(layout.get("header"))
-    for line in lines:
-        if not line.strip():
-            sentences.append([])
-        elif line.startswith(layout.get("comments", ())):
-            continue
-        elif skip:
-            skip = False
-        elif not line.startswith("-DOCSTART-"):
-            fields = fields_of(line.rstrip("\r"), layout["separator"])
-            sentences[-1].append(fields[min(layout["token_column"], len(fields) - 1)])
-    sentences = [words for words in sentences if words]
-    if not sentences:
-        raise CorpusError.at(path, 0, "expected sentences, got none")
-    return sentences, "a token a line"
-
-
-def _table(path: Path, asked: Asked, expected: Sequence[str]) -> Table:
-    table = read_table(
-        path,
-        encoding=asked.encoding,
-        delimiter=asked.delimiter,
-        header=asked.header,
-        header_names=[name for name in expected if not name.isdecimal()],  # numbers are no header
-        plain=not asked.delimiter and not asked.text,
-        rows_count=True,
-    )
-    if table.bad and not asked.skip_bad:
-        raise CorpusError(f"{table.bad[0]} (--skip-bad leaves bad rows out)")
-    if not table.rows:
-        raise CorpusError.at(path, 0, "expected texts, got none")
-    return of_fasttext(table)
-
-
-def _columns(table: Table, asked: Asked, expected: Sequence[str], many: int) -> list[str]:
-    """The columns of the texts: those of training, or what the header and the columns say."""
-    names = {name.lower(): name for name in reversed(table.names)}
-    if asked.text is None and all(name.lower() in names for name in expected) and expected:
-        return [names[name.lower()] for name in expected]
-    if len(table.names) == many:
-        return table.names
-    task = "pairs" if many == 2 else "sentences"
-    chosen = choose(table, replace(asked, task=task, label=None), labelled=False).texts
-    if len(chosen) != many:
-        raise CorpusError(f"{table.path}: expected {many} columns of text, got {len(chosen)}")
-    return chosen
-
-
-def _texts(model: Model, path: Path, asked: Asked) -> tuple[list[list[str]], str]:
-    trained_on = model.info["columns"]
-    pairs = model.info["task"] == "pairs"
-    expected = [asked.text or trained_on["text"]]
-    if pairs:
-        expected.append(asked.text2 or trained_on["text2"])
-    table = _table(path, asked, expected)
-    chosen = _columns(table, asked, expected, len(expected))
-    places = [table.names.index(name) for name in chosen]
-    note = f", the text is column {' and '.join(map(repr, chosen))}"
-    rows = [
-        [
-            text_of(table, line, row[place], name, empty=True)
-            for place, name in zip(places, chosen, strict=True)
-        ]
-        for line, row in table.rows
-    ]
-    return rows, table.form + (note if len(table.names) > 1 else "")

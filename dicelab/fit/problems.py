@@ -17,19 +17,19 @@ from scipy.special import log_softmax
 from transformers import PreTrainedTokenizerBase
 
 from dicebook import MultiLabelDiceLoss, log_ratio_weights, make_loss
+from dicebook.decision import FEW_POSITIVES
 from dicelab.fit.calibration import calibrated, log_loss
 from dicelab.fit.data import Data
 from dicelab.fit.options import FitError, Options
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.goal import Goal
 from dicelab.own_loss import own_loss
-from dicelab.tasks import labels as several
+from dicelab.tasks import labels as multi_label
 from dicelab.tasks import pairs, tagging, thresholds
-from dicelab.tasks.thresholds import best_cut, plug_in_cut
+from dicelab.tasks.thresholds import best_threshold, calibrated_plug_in
 from dicelab.tasks.valid_tags import valid_tags
 
 BIASES = np.linspace(-8, 8, 65)  # of the background, that tuning of tags tries
-FEW = 30  # with fewer positives in validation the best threshold there is mostly luck
 SHRINK = 20  # positives that the common threshold is worth, beside those of a label
 
 
@@ -42,7 +42,7 @@ class Problem(abc.ABC):
     """
 
     #: what the counts are of, in the order of their classes
-    kinds: list[str]
+    scored_classes: list[str]
 
     def __init__(self, data: Data, options: Options) -> None:
         self.data = data
@@ -50,7 +50,7 @@ class Problem(abc.ABC):
         self.labels = data.labels
         self.score_columns = len(data.labels)
         self.notes: list[str] = []
-        self.kinds = list(data.labels)
+        self.scored_classes = list(data.labels)
         self.goal = self._goal(options)
 
     def _goal(self, options: Options) -> Goal:
@@ -77,12 +77,12 @@ class Problem(abc.ABC):
     has_accuracy = True
     has_threshold = True
     what = ""
-    plainly = "at argmax"  # a decision without a threshold
+    untuned_rule = "at argmax"  # a decision without a threshold
 
     @property
     def focus(self) -> tuple[int, ...]:
         """The classes that F1 counts."""
-        return tuple(range(len(self.kinds)))
+        return tuple(range(len(self.scored_classes)))
 
     @property
     def macro(self) -> tuple[int, ...] | None:
@@ -125,7 +125,7 @@ class Problem(abc.ABC):
 
     @abc.abstractmethod
     def counts(self, split: Any, decisions: np.ndarray) -> Counts:
-        """Counts of the decisions of a split. Shape ``[rows, kinds]``."""
+        """Counts of the decisions of a split. Shape ``[rows, classes]``."""
 
     def value(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> float:
         """The goal's score of a split that is decided with a bias."""
@@ -200,7 +200,7 @@ class Problem(abc.ABC):
         return np.asarray(np.exp(p))
 
     def margins(self, scores: np.ndarray, bias: np.ndarray | float = 0.0) -> np.ndarray | None:
-        """Log-odds of yes, with a bias added to each logit; None without yes-or-no decisions.
+        """Log-odds of the positive class, with a bias added to each logit; None without one.
 
         All decisions are in one row.
         """
@@ -210,9 +210,11 @@ class Problem(abc.ABC):
         """How the logits become probabilities that are right as often as they say."""
         return calibrated(scores, self.gold(split))
 
-    def yes(self, split: Any) -> np.ndarray:
-        """Which of :meth:`margins` are rightly yes; of a task without margins there are none."""
-        raise TypeError(f"{type(self).__name__}: no decision of this task is a yes or no")
+    def is_positive(self, split: Any) -> np.ndarray:
+        """Which of :meth:`margins` are of positives; a task without margins has none."""
+        raise TypeError(
+            f"{type(self).__name__}: expected a task with a positive class, got one without"
+        )
 
 
 class Tagging(Problem):
@@ -231,21 +233,19 @@ class Tagging(Problem):
         self.has_accuracy = not looked_for
         self.has_threshold = looked_for
         if self.entities:
-            self.plainly = "without a threshold"  # but with valid tags
+            self.untuned_rule = "without a threshold"  # but with valid tags
         self.positive = options.positive
         unseen = {t for s in data.splits.values() for tags in s["tags"][:] for t in tags}
         self.tags = [*data.labels, *sorted(unseen - set(data.labels))]
         super().__init__(data, options)
-        self.kinds = self.tags
+        self.scored_classes = self.tags
         if self.entities:
             self.score_columns += 1  # see with_starts
             # A type that train lacks is there to be missed.
-            self.kinds = list(dict.fromkeys(tag[2:] for tag in self.tags if tag != "O"))
-        if self.positive is not None and self.positive not in self.kinds:
-            raise FitError(
-                f"--positive: expected one of {', '.join(map(repr, self.kinds[:20]))}, got "
-                f"{self.positive!r}"
-            )
+            self.scored_classes = list(dict.fromkeys(tag[2:] for tag in self.tags if tag != "O"))
+        if self.positive is not None and self.positive not in self.scored_classes:
+            known = ", ".join(map(repr, self.scored_classes[:20]))
+            raise FitError(f"--positive: expected one of {known}, got {self.positive!r}")
         self.goal = self._goal(options)
         self._index = {tag: i for i, tag in enumerate(self.tags)}
         # A column of a dataset is slow to read, and tuning asks for it at every bias.
@@ -253,10 +253,10 @@ class Tagging(Problem):
 
     @property
     def focus(self) -> tuple[int, ...]:
-        if self.positive in self.kinds:
-            return (self.kinds.index(str(self.positive)),)
+        if self.positive in self.scored_classes:
+            return (self.scored_classes.index(str(self.positive)),)
         background = None if self.entities else self.data.background
-        return tuple(i for i, kind in enumerate(self.kinds) if kind != background)
+        return tuple(i for i, kind in enumerate(self.scored_classes) if kind != background)
 
     @property
     def macro(self) -> tuple[int, ...] | None:
@@ -323,8 +323,8 @@ class Tagging(Problem):
     def counts(self, split: Any, decisions: np.ndarray) -> Counts:
         _, gold, rows, total = self._words(split)
         if self.entities:
-            return Counts.of_tags(gold, decisions, rows, self.tags, self.kinds, total)
-        return Counts.of_classes(gold, decisions, len(self.kinds)).by_row(rows, total)
+            return Counts.of_tags(gold, decisions, rows, self.tags, self.scored_classes, total)
+        return Counts.of_classes(gold, decisions, len(self.scored_classes)).by_row(rows, total)
 
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
         biases = np.zeros((len(BIASES), len(self.labels)))
@@ -358,7 +358,7 @@ class Tagging(Problem):
     def calibration(self, scores: np.ndarray, split: Any) -> dict[str, Any]:
         return super().calibration(scores[:, : len(self.labels)], split)
 
-    def yes(self, split: Any) -> np.ndarray:
+    def is_positive(self, split: Any) -> np.ndarray:
         return np.asarray(self.gold(split) != 0)
 
 
@@ -371,7 +371,7 @@ class Sentences(Problem):
         self.binary = data.binary
         self.text_columns = ["sentence"] if data.task == "sentences" else ["sentence1", "sentence2"]
         super().__init__(data, options)
-        self.kinds = [*data.labels, *data.unseen]
+        self.scored_classes = [*data.labels, *data.unseen]
         self.goal = self._goal(options)
         if (options.at_recall or options.at_precision) and not self.binary:
             raise FitError(
@@ -380,7 +380,7 @@ class Sentences(Problem):
 
     @property
     def focus(self) -> tuple[int, ...]:
-        return (1,) if self.binary else tuple(range(len(self.kinds)))
+        return (1,) if self.binary else tuple(range(len(self.scored_classes)))
 
     def texts(self) -> list[str]:
         return self.row_texts(self.data.splits["train"])
@@ -418,7 +418,7 @@ class Sentences(Problem):
         return np.asarray(split["label"][:])
 
     def counts(self, split: Any, decisions: np.ndarray) -> Counts:
-        return Counts.of_classes(self.gold(split), decisions, len(self.kinds))
+        return Counts.of_classes(self.gold(split), decisions, len(self.scored_classes))
 
     def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
         gold = self.gold(split)
@@ -429,10 +429,10 @@ class Sentences(Problem):
             gold = (gold == 1).astype(int)
             goal = self.goal
             plain = goal.at_recall is None and goal.at_precision is None
-            if gold.sum() < FEW and plain and goal.metric in ("f1", "fbeta"):
-                bias[1] = -plug_in_cut(margins, gold, goal.beta)
+            if gold.sum() < FEW_POSITIVES and plain and goal.metric in ("f1", "fbeta"):
+                bias[1] = -calibrated_plug_in(margins, gold, goal.beta)
             else:
-                bias[1] = -best_cut(margins, gold, goal)
+                bias[1] = -best_threshold(margins, gold, goal)
             return bias
         # One number for all classes: how much of the prior is taken back.
         prior = self.start_bias()
@@ -443,7 +443,7 @@ class Sentences(Problem):
     def margins(self, scores: np.ndarray, bias: np.ndarray | float = 0.0) -> np.ndarray | None:
         return pairs.margins(scores + bias) if self.binary else None
 
-    def yes(self, split: Any) -> np.ndarray:
+    def is_positive(self, split: Any) -> np.ndarray:
         return np.asarray(self.gold(split) == 1)
 
 
@@ -451,7 +451,7 @@ class Labels(Problem):
     """Several labels a sentence, each yes or no."""
 
     what = "several labels"
-    plainly = "at one half"
+    untuned_rule = "at one half"
     usual_metric = "macro-f1"
     has_accuracy = False
 
@@ -470,10 +470,10 @@ class Labels(Problem):
         return cut
 
     def model(self, encoder: str, tokenizer: PreTrainedTokenizerBase) -> Any:
-        return several.model(encoder, tokenizer, self.labels)
+        return multi_label.model(encoder, tokenizer, self.labels)
 
     def collator(self, tokenizer: PreTrainedTokenizerBase) -> Callable[[list[Any]], Any]:
-        return several.collator(tokenizer)
+        return multi_label.collator(tokenizer)
 
     def class_counts(self) -> np.ndarray:
         return np.asarray(np.sum(self.data.splits["train"]["labels"][:], axis=0))
@@ -486,9 +486,11 @@ class Labels(Problem):
     def _loss(self, name: str) -> torch.nn.Module:
         options = {}
         if name == "wce":
-            yes = int(self.class_counts().sum())
+            positives = int(self.class_counts().sum())
             all_decisions = len(self.data.splits["train"]) * len(self.labels)
-            options["weight"] = log_ratio_weights(torch.tensor([all_decisions - yes, yes]))
+            options["weight"] = log_ratio_weights(
+                torch.tensor([all_decisions - positives, positives])
+            )
         if name == "dl":
             return MultiLabelDiceLoss()
         return make_loss(f"binary_{name}", **options)
@@ -512,23 +514,24 @@ class Labels(Problem):
         prior = self.start_bias()
         common = max(
             (
-                best_cut((scores - offset).ravel(), gold.ravel(), alone) + offset
+                best_threshold((scores - offset).ravel(), gold.ravel(), alone) + offset
                 for offset in (prior, np.zeros_like(prior))
             ),
-            key=lambda cut: float(goal.value(Counts.of_labels(gold, scores > cut).sum(0))),
+            key=lambda t: float(goal.value(Counts.of_labels(gold, scores > t).sum(0))),
         )
         if goal.metric in ("f1", "fbeta"):
             return -common
         counts = gold.sum(0)
         own = [
-            best_cut(scores[:, label], gold[:, label], alone) if n else common[label]
+            best_threshold(scores[:, label], gold[:, label], alone) if n else common[label]
             for label, n in enumerate(counts)
         ]
-        return -several.shrunk(np.array(own), common, counts, SHRINK)
+        return -multi_label.shrunk(np.array(own), common, counts, SHRINK)
 
     def decision_texts(self, decisions: np.ndarray, split: Any) -> list[str]:
         return [
-            "|".join(n for n, yes in zip(self.labels, row, strict=True) if yes) for row in decisions
+            "|".join(n for n, said in zip(self.labels, row, strict=True) if said)
+            for row in decisions
         ]
 
     def sureness(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> np.ndarray:
@@ -538,7 +541,7 @@ class Labels(Problem):
     def margins(self, scores: np.ndarray, bias: np.ndarray | float = 0.0) -> np.ndarray | None:
         return (scores + bias).ravel()
 
-    def yes(self, split: Any) -> np.ndarray:
+    def is_positive(self, split: Any) -> np.ndarray:
         return self.gold(split).ravel()
 
 
@@ -549,5 +552,5 @@ def _lengths(sentences: Sequence[Sequence[str]]) -> list[int]:
 
 def problem_of(data: Data, options: Options) -> Problem:
     """The task of some data."""
-    kinds: dict[str, type[Problem]] = {"tagging": Tagging, "labels": Labels}
-    return kinds.get(data.task, Sentences)(data, options)
+    classes: dict[str, type[Problem]] = {"tagging": Tagging, "labels": Labels}
+    return classes.get(data.task, Sentences)(data, options)

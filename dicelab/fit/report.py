@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from dicebook.decision import FEW_POSITIVES
 from dicelab.fit.candidates import NAMES as LINEAR
 from dicelab.fit.choosing import MEAN
 from dicelab.fit.data import class_counts
 from dicelab.fit.keeping import FINE_TUNED
-from dicelab.fit.problems import FEW, Tagging
+from dicelab.fit.problems import Tagging
 from dicelab.fit.result import NAMES, FitResult
 from dicelab.metrics.intervals import Difference, interval
 from dicelab.records.runs import versions
@@ -47,10 +48,10 @@ def about(result: FitResult) -> list[str]:
             f"{result.options.batch_size} holds {share * result.options.batch_size:.1f} positives."
         )
         few = class_counts(data)["validation"][data.labels[1]]
-        if few < FEW and result.options.decide == "tuned":
+        if few < FEW_POSITIVES and result.options.decide == "tuned":
             lines.append(
                 f"Validation has {few} positives, too few to tune a threshold on. So the "
-                "threshold of a fine-tuned model is computed from the model's own probabilities: "
+                "threshold of a fine-tuned model is computed from its calibrated probabilities: "
                 "it has the largest F1 that they let us expect."
             )
     return lines
@@ -234,7 +235,7 @@ def by_class(result: FitResult) -> list[dict[str, Any]]:
             "test": int(counts.actual[i]),
             **counts[i].percent(),
         }
-        for i, kind in enumerate(result.problem.kinds)
+        for i, kind in enumerate(result.problem.scored_classes)
     ]
 
 
@@ -267,9 +268,9 @@ def _differences(text: str, gold: str, predicted: str) -> str:
         return text
     pieces, last = [], -1
     wrong = [i for i, (a, b) in enumerate(zip(right, got, strict=True)) if a != b]
-    near = {j for i in wrong for j in range(i - 4, i + 5)}
+    shown = {j for i in wrong for j in range(i - 4, i + 5)}
     for i, word in enumerate(words):
-        if i not in near:
+        if i not in shown:
             continue
         if i > last + 1:
             pieces.append("…")

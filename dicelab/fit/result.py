@@ -68,7 +68,7 @@ class FitResult:
         cut: words or rows that were cut, by split.
         notes: sentences about what was left out, for the time or otherwise.
         chapter: by what name the fit is recorded.
-        floors: test counts ``[rows, kinds]`` of answers that need no model, by name.
+        floors: test counts ``[rows, classes]`` of answers that need no model, by name.
         candidates: the linear models, by name.
         plan: the runs that there was time for.
         searched: the runs of the search.
@@ -208,7 +208,7 @@ class FitResult:
         return self.test_counts(self.run_test, self._run.bias, argmax=argmax)
 
     def test_counts(self, scores: np.ndarray, bias: np.ndarray, *, argmax: bool = False) -> Counts:
-        """Test counts ``[rows, kinds]`` of scores that decide by a bias, or at argmax without."""
+        """Test counts ``[rows, classes]`` of scores that decide by a bias, or at argmax without."""
         decisions = self.problem.decide(scores, np.zeros_like(bias) if argmax else bias)
         return self.problem.counts(self.problem.splits["test"], decisions)
 
@@ -218,11 +218,11 @@ class FitResult:
         return [self.score_of(of_seed) for of_seed in counts]
 
     def score_of(self, counts: Counts) -> float:
-        """The score of counts ``[rows, kinds]``, in percent."""
+        """The score of counts ``[rows, classes]``, in percent."""
         return float(self.problem.goal.plain(counts.sum(0)))
 
     def scores_percent(self, counts: Counts) -> dict[str, float]:
-        """Score, precision and recall of counts ``[rows, kinds]``, in percent."""
+        """Score, precision and recall of counts ``[rows, classes]``, in percent."""
         goal = self.problem.goal
         focus = goal.focused(counts.sum(0)).percent()
         score = {goal.metric: self.score_of(counts)}

@@ -71,8 +71,10 @@ class Counts:
         tags: Sequence[str],
         types: Sequence[str],
         total: int,
+        *,
+        strict: bool = True,
     ) -> Counts:
-        """Count entities by strict IOB2: an ``I-`` that continues nothing starts none.
+        """Count entities of IOB2 tags.
 
         Args:
             gold: Numbers of tags, one a word of all sentences, shape ``[words]``.
@@ -81,13 +83,17 @@ class Counts:
             tags: What the numbers mean.
             types: The types of entities, in the order of the counts.
             total: How many sentences there are.
+            strict: What an ``I-`` that continues nothing means. True: it starts no entity, as in
+                seqeval's strict IOB2. False: it starts one, as in conlleval.
 
         Returns:
             Counts ``[total, types]``.
         """
-        type_of = np.array([types.index(tag[2:]) if tag[2:] else -1 for tag in tags])
-        begins = np.array([tag.startswith("B-") for tag in tags])
-        inside = np.array([tag.startswith("I-") for tag in tags])
+        type_of = np.array([types.index(tag[2:]) if tag[2:] else -1 for tag in tags], dtype=int)
+        inside = np.array([tag.startswith("I-") for tag in tags], dtype=bool)
+        opens = np.array([tag.startswith("B-") for tag in tags], dtype=bool) | (
+            inside & (not strict)
+        )
         new = np.concatenate([[True], rows[1:] != rows[:-1]]) if len(rows) else np.zeros(0, bool)
 
         def ends_of(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -95,7 +101,7 @@ class Counts:
             kind = type_of[labels]
             same = np.concatenate([[False], kind[1:] == kind[:-1]]) if len(kind) else new
             starts = np.flatnonzero(~(inside[labels] & same & ~new))
-            opened = begins[labels[starts]]
+            opened = opens[labels[starts]]
             ends = np.zeros(len(labels), dtype=np.int64)
             ends[starts[opened]] = np.append(starts[1:], len(labels))[opened]
             return ends, kind

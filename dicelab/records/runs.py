@@ -7,7 +7,6 @@ import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,11 @@ from scipy import stats
 
 import dicelab
 from dicelab.atomic import write_json as write_json
-from dicelab.extras import MissingExtra, install_command
 from dicelab.metrics.intervals import OverRuns as Interval
 from dicelab.metrics.intervals import over_runs as interval
+from dicelab.records.kept import DATA
+from dicelab.records.kept import kept_folder as kept_folder
+from dicelab.records.kept import kept_records as kept_records
 from dicelab.records.report import write_record as write_record
 
 PACKAGES = ("dicebook", "torch", "transformers", "datasets", "tokenizers", "seqeval", "numpy")
@@ -92,40 +93,6 @@ def read_records(*paths: Path | str) -> list[dict[str, Any]]:
     return records
 
 
-def kept_folder() -> Path:
-    """The folder of the records that come with the book, wherever one works.
-
-    In a checkout it is the project's ``results``; elsewhere the package ``dicebook-records``, which
-    the extra ``book`` brings.
-
-    Raises:
-        MissingExtra: if there is neither.
-    """
-    beside = Path(dicelab.__file__).parents[1] / "results"
-    if beside.is_dir():
-        return beside
-    spec = find_spec("dicebook_records")
-    if spec is None or not spec.submodule_search_locations:
-        raise MissingExtra(
-            f"the records of the book's runs are neither in {beside} nor installed: "
-            + install_command("book"),
-            name="dicebook_records",
-        )
-    return Path(next(iter(spec.submodule_search_locations)))
-
-
-def kept_records(name: str) -> list[dict[str, Any]]:
-    """The records in ``results/NAME.jsonl``, from which a chapter draws its table.
-
-    Args:
-        name: such as ``"wnut17"``.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-    """
-    return read_records(kept_folder() / f"{name}.jsonl")
-
-
 def kept_page(chapter: str) -> dict[str, Any]:
     """What a chapter's run on a real corpus left for its page, from ``results/real/CHAPTER.json``.
 
@@ -135,7 +102,9 @@ def kept_page(chapter: str) -> dict[str, Any]:
     Raises:
         FileNotFoundError: if there is no such file.
     """
-    text = (kept_folder() / "real" / f"{chapter}.json").read_text(encoding="utf-8")
+    beside = Path(dicelab.__file__).parents[1] / "results"  # in a checkout; in a wheel, the data
+    folder = beside if beside.is_dir() else DATA
+    text = (folder / "real" / f"{chapter}.json").read_text(encoding="utf-8")
     page: dict[str, Any] = json.loads(text)
     return page
 

@@ -12,6 +12,7 @@ from scipy import optimize, stats
 
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.intervals import bounds, weights
+from dicelab.records import kept
 from dicelab.records.analysis import (
     Fit,
     Record,
@@ -231,8 +232,15 @@ def at_last_checkpoint(tasks: Mapping[str, Sequence[Record]], arm: str, last: in
     return sum(taken) / len(taken)
 
 
-def read_tasks(folder: Path) -> dict[str, list[Record]]:
-    """The records of Stage A2, by task; those of Stage B2 lie beside them as ``b-*.jsonl``."""
+def read_tasks(folder: Path | None = None) -> dict[str, list[Record]]:
+    """The records of Stage A2, by task.
+
+    Args:
+        folder: Of JSON Lines, as the runner leaves them, with those of Stage B2 as ``b-*.jsonl``
+            beside them; by default the tables of this package.
+    """
+    if folder is None:
+        return kept.frozen()
     files = sorted(path for path in folder.glob("*.jsonl") if not path.name.startswith("b-"))
     return {path.stem: read(path) for path in files}
 

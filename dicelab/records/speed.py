@@ -9,6 +9,7 @@ import numpy as np
 
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.intervals import paired
+from dicelab.records import kept
 from dicelab.records.analysis import RESAMPLES, Record, percent_f1, read
 from dicelab.records.decided import DrawEffect
 from dicelab.records.searched import ARM_NAMES
@@ -32,8 +33,14 @@ ARMS = {
 }
 
 
-def read_corpora(folder: Path) -> dict[str, list[Record]]:
-    """The records of Stage B2, by corpus; those of Stage A2 lie beside them."""
+def read_corpora(folder: Path | None = None) -> dict[str, list[Record]]:
+    """The records of Stage B2, by corpus.
+
+    Args:
+        folder: Of JSON Lines, as the runner leaves them; by default the tables of this package.
+    """
+    if folder is None:
+        return kept.layers()
     return {name: read(folder / f"b-{name}.jsonl") for name in CORPORA}
 
 

@@ -430,9 +430,8 @@ def tune_threshold(
     )
     silent = np.array([span_scores.best_of(g["text"], "", language)[1] for g in gold])
     scores = np.array([answer.score for answer in answers])
-    tried, silenced = thresholds.cuts(scores)
-    gained = np.concatenate([[0], np.cumsum((silent - answered)[np.argsort(scores)])])
-    return thresholds.best(tried, gained[silenced])
+    tried, counts = thresholds.counts_above(scores, answered - silent, 0)
+    return thresholds.best(tried, counts.true_positive)
 
 
 def tune_threshold_of_several(

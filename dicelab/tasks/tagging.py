@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import torch
 from datasets import Dataset, DatasetDict
-from sklearn.metrics import accuracy_score, f1_score
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModelForTokenClassification, PreTrainedTokenizerBase
 
+from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.tags import by_character as tag_characters
-from dicelab.corpora.tags import spans
+from dicelab.corpora.tags import is_entity_tag
+from dicelab.metrics.counts import Counts
 from dicelab.tasks import thresholds
-from dicelab.tasks.entity_scores import score_spans
 from dicelab.tasks.valid_tags import valid_tags
 from dicelab.tasks.windows import owned, windows, word_lengths
 from dicelab.training.encoders import load_model, pad
@@ -173,11 +173,8 @@ def _best_recall(
         ]
         for tags, row in zip(gold, held, strict=True)
     ]
-    if all(label == OUTSIDE or label[:2] in ("B-", "I-") for label in labels):
-        span_lists = [[spans(tags, strict=True) for tags in rows] for rows in (gold, predicted)]
-        return score_spans(*span_lists)["recall"]
-    right = sum(g == s for g, s in zip(chain(*gold), chain(*predicted), strict=True))
-    return 100 * right / max(1, sum(map(len, gold)))
+    entities = all(label == OUTSIDE or label[:2] in ("B-", "I-") for label in labels)
+    return score(gold, predicted)["recall"] if entities else score_words(gold, predicted)["f1"]
 
 
 def model(
@@ -324,16 +321,17 @@ def score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> 
     Raises:
         ValueError: if the lengths differ.
     """
-    gold = gold[:]  # of a column of a dataset, which is slow to read row by row
-    if [len(row) for row in gold] != [len(row) for row in predicted]:
-        raise ValueError("gold and predicted tags differ in the number of sentences or words")
+    numbers, tags, rows = _numbered(gold, predicted)
+    wrong = next((tag for tag in tags if not is_entity_tag(tag)), None)
+    if wrong is not None:
+        raise CorpusError(f"expected an IOB2 tag such as O, B-PER or I-PER, got {wrong!r}")
+    types = sorted({tag[2:] for tag in tags if tag != OUTSIDE})
     strict, lenient = (
-        score_spans(*([spans(row, strict=rule) for row in rows] for rows in (gold, predicted)))
+        Counts.of_tags(*numbers, rows, tags, types, len(gold), strict=rule).sum(0).sum(0)
         for rule in (True, False)
     )
-    right = sum(g == p for g, p in zip(chain(*gold), chain(*predicted), strict=True))
-    accuracy = 100 * right / max(1, sum(map(len, gold)))
-    return {**strict, "f1_conlleval": lenient["f1"], "accuracy": accuracy}
+    accuracy = 100 * float(np.sum(numbers[0] == numbers[1])) / max(1, len(rows))
+    return {**strict.percent(), "f1_conlleval": lenient.percent()["f1"], "accuracy": accuracy}
 
 
 def score_words(
@@ -348,10 +346,25 @@ def score_words(
         gold: the correct tags, a list per sentence.
         predicted: the predicted tags, of the same lengths.
     """
-    truth, guess = ([tag for row in rows for tag in row] for rows in (gold, predicted))
-    accuracy = 100 * float(accuracy_score(truth, guess))
-    macro = f1_score(truth, guess, labels=sorted(set(truth)), average="macro", zero_division=0)
-    return {"f1": accuracy, "accuracy": accuracy, "macro_f1": 100 * float(macro)}
+    (truth, guess), tags, rows = _numbered(gold, predicted)
+    counts = Counts.of_classes(truth, guess, len(tags)).sum(0)
+    accuracy = 100 * float(counts.sum(0).f1)
+    macro = float(counts.f1[counts.actual > 0].mean()) if len(rows) else 0.0
+    return {"f1": accuracy, "accuracy": accuracy, "macro_f1": 100 * macro}
+
+
+def _numbered(
+    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
+) -> tuple[tuple[np.ndarray, np.ndarray], list[str], np.ndarray]:
+    """Tags as numbers, one a word of all sentences; what they mean; the sentence of each word."""
+    both = [gold[:], predicted[:]]  # a column of a dataset is slow to read row by row
+    lengths, found = ([len(row) for row in rows] for rows in both)
+    if lengths != found:
+        raise ValueError("gold and predicted tags differ in the number of sentences or words")
+    tags = sorted({tag for rows in both for row in rows for tag in row})
+    index = {tag: number for number, tag in enumerate(tags)}
+    truth, guess = (np.array([index[t] for row in rows for t in row], dtype=int) for rows in both)
+    return (truth, guess), tags, np.repeat(np.arange(len(lengths)), lengths)
 
 
 def by_character(corpus: DatasetDict) -> DatasetDict:

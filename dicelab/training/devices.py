@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from dicelab.training.experiment import DEVICES as DEVICES
 from dicelab.training.experiment import Experiment, ParameterError
-
-DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 def device_of(setting: Experiment | str) -> torch.device:

@@ -6,12 +6,14 @@ import difflib
 import types
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 
 LOSSES = ("ce", "wce", "fl", "dl", "tl", "dsc")
+Device = Literal["auto", "cpu", "cuda", "mps"]
+DEVICES = get_args(Device)
 
 
 class ParameterError(Exception):
@@ -120,9 +122,7 @@ class Experiment:
     compile: Switch = False
     early_stopping: Count = 0
     tensorboard: Switch = False
-    device: Annotated[
-        Literal["auto", "cpu", "cuda", "mps"], Field(description="one of auto, cpu, cuda, mps")
-    ] = "auto"
+    device: Annotated[Device, Field(description=f"one of {', '.join(DEVICES)}")] = "auto"
     threads: Count = 0
     precision: Annotated[
         Literal["auto", "fp32", "bf16", "fp16"], Field(description="one of auto, fp32, bf16, fp16")

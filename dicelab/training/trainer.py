@@ -5,8 +5,11 @@ from __future__ import annotations
 import abc
 import contextlib
 import dataclasses
+import io
 import json
+import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +19,9 @@ import numpy as np
 import psutil
 import torch
 from datasets import Dataset, DatasetDict, Value
+from safetensors import safe_open
+from safetensors.torch import load_model as load_weights
+from safetensors.torch import save_model as save_weights
 from transformers import (
     EarlyStoppingCallback,
     PreTrainedTokenizerBase,
@@ -31,7 +37,7 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 from dicebook.decision import start_at_prior
 from dicebook.diagnosis.watchdog import Watchdog
 from dicebook.losses import TrainerLoss, log_ratio_weights, make_loss
-from dicelab.atomic import foreign, write_json
+from dicelab.atomic import atomic, foreign, write_json
 from dicelab.own_loss import own_loss
 from dicelab.training.callbacks import (
     Clock,
@@ -48,6 +54,7 @@ from dicelab.training.encoders import quiet
 from dicelab.training.experiment import Experiment, ParameterError
 
 PARAMETERS = "parameters.json"
+FIRST = 3  # steps whose losses a chapter prints, so that another machine can compare
 WRITTEN = ("record.json", "report.html")  # what a chapter leaves beside its runs
 # A record depends on none: a run may go on in another folder's copy or on another device.
 NOT_COMPARED = {"output_dir", "device", "threads", "gradient_checkpointing"}
@@ -90,12 +97,15 @@ class Trained:
             ``seconds_per_step`` and ``tokens_per_second`` (non-padding sub-words), both without the
             first ten steps if twenty were made, and ``peak_memory_bytes`` (of the GPU if one is
             used, else of the process).
+        first_losses: the losses of the first three steps, by which another machine sees whether it
+            repeats a run; empty if the run went on from a checkpoint.
     """
 
     model: Any
     history: list[dict[str, float]]
     logits: dict[str, Any]
     measured: dict[str, Any]
+    first_losses: list[float] = dataclasses.field(default_factory=list)
 
 
 def train(
@@ -208,6 +218,7 @@ def train(
             ),
             logits=logits,
             measured=_measured(trainer),
+            first_losses=[float(loss) for loss in trainer.first],
         )
 
 
@@ -350,6 +361,56 @@ def _with_length(split: Dataset) -> Dataset:
     return split.add_column("length", [len(ids) for ids in split["input_ids"]])
 
 
+def kept(
+    experiment: Experiment, model: torch.nn.Module, fit: Callable[[], list[float]]
+) -> dict[str, Any]:
+    """Train a model by a loop of the reader's own, or take what the same command left.
+
+    Args:
+        experiment: the parameters; it must name a single loss. With ``output_dir`` set, the weights
+            are written into its folder of this loss once ``fit`` has ended.
+        model: the model, at its start; it holds the trained weights afterwards.
+        fit: trains the model, prints how far it is, and returns the loss of each step.
+
+    Returns:
+        The ``losses`` that ``fit`` returned, its ``seconds``, and the ``printed`` text, which is
+        printed again where an earlier command trained.
+
+    Raises:
+        ParameterError: if ``output_dir`` holds a run with other parameters, or files of another
+            owner.
+    """
+    with _run_folder(experiment) as folder:
+        weights = folder / "trained.safetensors"
+        if weights.exists():
+            with safe_open(weights, framework="pt") as file:
+                history: dict[str, Any] = json.loads(file.metadata()["history"])
+            load_weights(model, weights)
+            print(history["printed"], end="")
+            return history
+        began, shown = time.perf_counter(), _Shown(sys.stdout)
+        with contextlib.redirect_stdout(shown):
+            losses = fit()
+        history = {"losses": losses, "seconds": time.perf_counter() - began}
+        history["printed"] = shown.getvalue()
+        with atomic(weights) as temporary:
+            save_weights(model, str(temporary), metadata={"history": json.dumps(history)})
+        return history
+
+
+class _Shown(io.StringIO):
+    """What is printed, kept while it is shown."""
+
+    def __init__(self, screen: Any) -> None:
+        super().__init__()
+        self.screen = screen
+
+    def write(self, text: str) -> int:
+        self.screen.write(text)
+        self.screen.flush()
+        return super().write(text)
+
+
 @contextlib.contextmanager
 def _run_folder(experiment: Experiment) -> Iterator[Path]:
     """The folder of a run: the reader's own, checked to be of this run, or a temporary one."""
@@ -409,6 +470,7 @@ class _Trainer(Trainer):
         super().__init__(**options)
         self.watchdog = watchdog
         self.watched: bool | None = None
+        self.first: list[torch.Tensor] = []
 
     def compute_loss(
         self,
@@ -420,6 +482,8 @@ class _Trainer(Trainer):
         """The Trainer's own; a training batch is shown to the watchdog."""
         labels = inputs["labels"]
         loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
+        if model.training and self.state.global_step == len(self.first) < FIRST:
+            self.first.append(loss.detach())
         if model.training and labels is not None:
             if self.watched is None:  # once, for looking at labels waits for a GPU
                 # Reading may mark more than the logits' classes; labels of a RowLoss are places.

@@ -75,7 +75,19 @@ claim(
 )
 asked = {"Eq. 7": p_eq7, "dice linear": p_linear, "Eq. 8": p_squared}
 cut_of = {name: eta[p > 0.5].min().item() for name, p in asked.items()}
-claim("Eq. 7 crosses later still, at 0.57", {"0.57": cut_of["Eq. 7"]})
+half = torch.tensor(0.5, requires_grad=True)
+eq7_slopes = {  # of Eq. 7 with γ = 1 at one half: of a negative, and of a positive
+    y: torch.autograd.grad((half - y) ** 2 / (half**2 + y + 1), half)[0].item() for y in (0, 1)
+}
+claim(
+    "At one half it pushes a negative down with a slope of 0.64 and a positive up with 0.494",
+    {"0.64": eq7_slopes[0], "0.494": -eq7_slopes[1]},
+)
+claim(
+    "Eq. 7 crosses later still, at 0.56",
+    {"0.56": eq7_slopes[0] / (eq7_slopes[0] - eq7_slopes[1])},
+    abs(cut_of["Eq. 7"] - eq7_slopes[0] / (eq7_slopes[0] - eq7_slopes[1])) < 0.01,
+)
 claim(
     "the linear one at 0.27, half of F1, and the squared one at 0.30",
     {"0.27": cut_of["dice linear"], "0.30": cut_of["Eq. 8"]},

@@ -103,7 +103,7 @@ if all(g.n == 5 for g in gain.values()):
         "At ten to one both reach above four points",
         all(gain[corpus, "fixed size", 10, "argmax"].high > 4 for corpus in ("qqp", "sst2")),
     )
-    of_qqp = searched.read_tasks(runs.kept_folder() / "evidence_2")["qqp_10"]
+    of_qqp = searched.read_tasks()["qqp_10"]
     finer = searched.minus_start(of_qqp, "dice", "argmax")
     size = next(r for r in of_qqp if r["kind"] == "task")["sizes"]["train"]
     claim(

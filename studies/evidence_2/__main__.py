@@ -18,7 +18,9 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.evidence_2")
     parser.add_argument("what", choices=WHAT)
-    parser.add_argument("--folder", type=Path, help="default: results/evidence_2 or its _linear")
+    parser.add_argument(
+        "--folder", type=Path, help="default: runs/evidence_2; of linear, results/evidence_2_linear"
+    )
     parser.add_argument("--only", default="", help="tasks, with commas between; default: all")
     parser.add_argument(
         "--edges-moved", action="store_true", help="the rule about edges has been applied"
@@ -27,8 +29,8 @@ def main() -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of all-layers")
     parser.add_argument("--workers", type=int, default=1, help="processes of all-layers")
     given = parser.parse_args()
-    of_linear = "_linear" if given.what == "linear" else ""
-    given.folder = given.folder or Path(f"results/evidence_2{of_linear}")
+    home = "results/evidence_2_linear" if given.what == "linear" else "runs/evidence_2"
+    given.folder = given.folder or Path(home)
     if given.device == "cuda" and not torch.cuda.is_available():
         parser.error("--device cuda: no CUDA device is here")
     if given.workers < 1:

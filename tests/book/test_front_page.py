@@ -43,7 +43,7 @@ def prose(root: Path, page: str) -> str:
 @pytest.fixture(scope="module")
 def shown(root: Path) -> dict[tuple[str, str, str], answer.Gain]:
     """What the picture has to show."""
-    return {(g.panel, g.where, g.arm): g for g in answer.gains(root / "results")}
+    return {(g.panel, g.where, g.arm): g for g in answer.gains()}
 
 
 @pytest.mark.parametrize("name", answer.COLOURS)
@@ -114,7 +114,7 @@ def test_the_answer_follows_from_the_records(root, shown) -> None:
 
 
 def test_how_many_tasks_show_a_gain(root) -> None:
-    tasks = searched.read_tasks(root / "results" / "evidence_2")
+    tasks = searched.read_tasks()
     effects = [
         effect
         for arm in ("dice", "dice_start", "dice_both")
@@ -136,7 +136,7 @@ def test_how_many_tasks_show_a_gain(root) -> None:
 
 
 def test_p_before_and_after_correction(root) -> None:
-    tasks = searched.read_tasks(root / "results" / "evidence_2")
+    tasks = searched.read_tasks()
     family = searched.secondary(tasks, searched.ALSO)
     weights = next(c for c in searched.OTHERS if c.first == ("wce", "argmax"))
     asked = [family[contrast.name] for contrast in (weights, *searched.ALSO)]
@@ -155,13 +155,13 @@ def test_what_is_said_of_the_longest_runs(root, shown, page) -> None:
     text = prose(root, page)
     largest = max(abs(shown[LONG, where, arm].mean) for where in CORPORA for arm in answer.ARMS)
     assert re.findall(r"no difference larger than (\d+\.\d) points", text) == [f"{largest:.1f}"]
-    rows = searched.read_tasks(root / "results" / "evidence_2")["goemotions_fear"][0]["sizes"]
+    rows = searched.read_tasks()["goemotions_fear"][0]["sizes"]
     assert 0.3 < 32 * speed.LONG / rows["train"]["rows"] < 0.35, "a third of one pass"
 
 
 @pytest.mark.parametrize("page", ["index.md", "README.md"])
 def test_what_the_start_does_on_a_rare_label(root, page) -> None:
-    fear = speed.read_corpora(root / "results" / "evidence_2")["goemotions_fear"]
+    fear = speed.read_corpora()["goemotions_fear"]
     text = prose(root, page)
     (row,) = re.findall(r"\| F1 itself ([^|]*) \|", text)
     f1 = {arm: float(speed.scores(fear, arm, "tuned")[1][:, -1].mean()) for arm in LAST}

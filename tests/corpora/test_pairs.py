@@ -16,7 +16,7 @@ from mutated_files import mutated, outcome, written
 
 from dicelab.corpora import CorpusError
 from dicelab.corpora.delimited import EMPTY, FRAGMENTS, read_pairs
-from dicelab.corpora.forms import FORMS
+from dicelab.corpora.features import FORMS
 
 MRPC = (
     "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"

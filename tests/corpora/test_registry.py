@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dicelab.corpora import CORPORA, EMBEDDED, FORMS, REGISTERED, CorpusError, embedded, load
-from dicelab.corpora.forms import validate
+from dicelab.corpora.features import validate
 from dicelab.corpora.registry import SPLITS, corpus_named, language_of
 from dicelab.corpora.tags import spans
 from dicelab.records import paper

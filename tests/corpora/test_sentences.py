@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mutated_files import outcome, written
 
 from dicelab.corpora import CorpusError, read_file
-from dicelab.corpora.forms import FORMS
+from dicelab.corpora.features import FORMS
 
 
 def save(folder: Path, name: str, text: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dicelab.corpora import CorpusError, imbalance, load, read_file, to_dataset, validate
-from dicelab.corpora.forms import FORMS
+from dicelab.corpora.features import FORMS
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,11 @@ def test_columns_of_0_and_1(tmp_path):
     [
         ("x.tsv", "", "expected rows of text and label, got an empty file"),
         ("x.tsv", "text\tlabels\n \ta\n", "x.tsv:2: expected text in column 'text', got none"),
-        ("x.jsonl", '{"text": "Hi.", "labels": {"a": 1}}', "expected a label in .*, got {'a'"),
+        (
+            "x.jsonl",
+            '{"text": "Hi.", "labels": {"a": 1}}',
+            "'labels' holds {'a': 1}: neither a label",
+        ),
     ],
 )
 def test_a_wrong_file_is_reported_with_its_line(tmp_path, name, text, message):

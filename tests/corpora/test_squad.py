@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mutated_files import mutated, outcome, written
 
 from dicelab.corpora import CorpusError, validate
-from dicelab.corpora.forms import FORMS
+from dicelab.corpora.features import FORMS
 from dicelab.corpora.squad import (
     LOCATED,
     MAX_SHIFT,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mutated_files import mutated, outcome, written
 
 from dicelab.corpora import CorpusError
-from dicelab.corpora.forms import FORMS
+from dicelab.corpora.features import FORMS
 from dicelab.corpora.trees import NEUTRAL, UNESCAPED, read_trees
 
 TREES = (

@@ -17,7 +17,7 @@ from data_scripts.mentions import (
     rule_mentions,
 )
 from dicelab.corpora import CorpusError, load
-from dicelab.corpora.forms import to_dataset
+from dicelab.corpora.features import to_dataset
 
 FIND = rule_mentions(frozenset({"the", "where", "shares", "how"}))
 ENTITIES = {

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from data_scripts.imbalance import main
-from dicelab.records.runs import read_records
+from dicelab.records.runs import kept_records, read_records
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,6 +41,5 @@ def test_committed_wnut17_row_is_what_the_file_holds(real_corpus) -> None:
         if line.strip():
             words += 1
             tags += line.split("\t")[1].strip() != "O"
-    lines = (ROOT / "results" / "imbalance.jsonl").read_text().splitlines()
-    rows = {r["parameters"]["corpus"]: r["metrics"] for r in map(json.loads, lines)}
+    rows = {r["parameters"]["corpus"]: r["metrics"] for r in kept_records("imbalance")}
     assert (rows["wnut17"]["negative"], rows["wnut17"]["positive"]) == (words - tags, tags)

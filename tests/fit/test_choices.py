@@ -16,21 +16,20 @@ from datasets import Dataset
 from scipy import stats
 from scipy.special import logit
 
-from dicebook.decision import output_layer
+from dicebook.decision import FEW_POSITIVES, output_layer
 from dicelab.fit import fitting, training
 from dicelab.fit.fitting import Fit
 from dicelab.fit.inputs import Inputs, prepare
 from dicelab.fit.options import Options
 from dicelab.fit.plan import rates_for
-from dicelab.fit.problems import FEW, SHRINK, Problem
+from dicelab.fit.problems import SHRINK, Problem
 from dicelab.fit.report import advice
 from dicelab.fit.training import Run, RunResult
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.goal import Goal
 from dicelab.metrics.intervals import difference
 from dicelab.records import speed
-from dicelab.tasks.thresholds import best_cut, plug_in_cut
-from tests.checkout import ROOT
+from dicelab.tasks.thresholds import best_threshold, calibrated_plug_in
 from tests.fit import made_up
 from tests.fit.made_up import planned
 
@@ -50,7 +49,9 @@ def encoded(options: Options) -> Inputs:
     return prepare(replace(options, encoder="tiny", max_length=64))
 
 
-@pytest.mark.parametrize(("positives", "smooth"), [(FEW - 1, True), (FEW, False)])
+@pytest.mark.parametrize(
+    ("positives", "smooth"), [(FEW_POSITIVES - 1, True), (FEW_POSITIVES, False)]
+)
 def test_with_few_positives_the_threshold_maximises_expected_f1(
     tmp_path: Path, positives: int, smooth: bool
 ) -> None:
@@ -59,7 +60,10 @@ def test_with_few_positives_the_threshold_maximises_expected_f1(
     gold = (np.arange(400) < positives).astype(int)
     margins = (2 * rng.normal(size=400) + 3 * gold - 3).astype(np.float32)
     bias = task.tune(np.stack([0 * margins, margins], 1), Dataset.from_dict({"label": gold}))
-    expected, observed = plug_in_cut(margins, gold), best_cut(margins, gold, Goal("f1", (1,)))
+    expected, observed = (
+        calibrated_plug_in(margins, gold),
+        best_threshold(margins, gold, Goal("f1", (1,))),
+    )
     assert abs(expected - observed) > 0.1
     assert bias.tolist() == pytest.approx([0, -(expected if smooth else observed)], abs=1e-5)
 
@@ -90,7 +94,7 @@ def test_the_threshold_of_a_rare_label_is_drawn_to_the_common_one(tmp_path: Path
     scores[100:, often] = -5.0
     scores[:2, rare] = -6.0
     cut = -task.tune(scores, Dataset.from_dict({"labels": gold.tolist()}))
-    own = best_cut(scores[:, rare], gold[:, rare], Goal("f1", (0,)))
+    own = best_threshold(scores[:, rare], gold[:, rare], Goal("f1", (0,)))
     assert own < cut[unseen] - 1  # of a label without positives it is the common one
     assert cut[rare] == pytest.approx((2 * own + SHRINK * cut[unseen]) / (2 + SHRINK))
 
@@ -137,7 +141,7 @@ def test_the_first_rate_suits_short_runs_of_a_small_encoder(
     task: str, corpora: tuple[str, ...]
 ) -> None:
     """Validation F1 of the searches of 76 steps, a mean over losses, draws and corpora."""
-    known = speed.read_corpora(ROOT / "results" / "evidence_2")
+    known = speed.read_corpora()
     arms = ("ce_start", "wce", "dice" if task == "tagging" else "dice_start")
     found: dict[float, list[float]] = {8e-5: [], 1.6e-4: []}
     for record in (r for corpus in corpora for r in known[corpus]):
@@ -152,7 +156,7 @@ def test_the_first_rate_suits_short_runs_of_a_small_encoder(
 
 def test_four_times_the_steps_gain_more_than_any_loss() -> None:
     """Why a fit that has little time trains cross entropy alone, and longer."""
-    for corpus, records in speed.read_corpora(ROOT / "results" / "evidence_2").items():
+    for corpus, records in speed.read_corpora().items():
         f1 = {}
         for arm in ("ce_start", "wce", "dice", "dice_start"):
             steps, scores = speed.scores(records, arm, "tuned")

@@ -19,7 +19,7 @@ from sklearn.metrics import f1_score
 from transformers import pipeline
 
 from dicelab.__main__ import main
-from dicelab.corpora.tables import read_table
+from dicelab.corpora.containers import read_table
 from dicelab.fit.fitting import Fit
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.predicting import Model, predict
@@ -471,7 +471,7 @@ def test_goemotions_as_it_is_prepared_goes_from_the_command_to_the_pipeline(
 def test_two_fits_do_not_share_a_folder(tmp_path: Path) -> None:
     code = f"""
 from dicelab.__main__ import main
-from dicelab.corpora.tables import read_table
+from dicelab.corpora.containers import read_table
 main(["fit", "embedded-entities-en", "--out", {str(tmp_path)!r}])
 """
     with alone_in(tmp_path):

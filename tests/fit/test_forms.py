@@ -8,7 +8,6 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -18,13 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mutated_files import written
 
-from dicelab.corpora.columns import Asked, choose, label_reader
+from dicelab.corpora.cells import Asked
+from dicelab.corpora.columns import choose
+from dicelab.corpora.containers import read_table
+from dicelab.corpora.containers.folders import table_of
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.shapes import read as read_shape
-from dicelab.corpora.tables import read_table
-from dicelab.fit import predicting
+from dicelab.corpora.files import read_texts, read_words
+from dicelab.corpora.labels import label_reader
 from dicelab.fit.data import Data, class_counts, read
 from dicelab.fit.options import FitError, Options
+from dicelab.tasks.raw_text import Sentence
 
 N = 40
 TEXTS = [
@@ -416,14 +418,15 @@ def test_numbers_of_tags_are_plain_tags(tmp_path: Path) -> None:
 
 
 def test_spans_that_overlap_or_divide_a_word_are_counted(tmp_path: Path) -> None:
-    marked = [[0, 3, "PER"], [0, 7, "PER"], [12, 14, "LOC"]]
-    content = lines([{"text": f"Ana Lee saw Oslo {i}", "label": marked} for i in range(N)])
-    found = data(tmp_path, "a.jsonl", content)
-    tokens, tags = rows(found, "tokens", "tags")[0]
+    marked = [[0, 3, "PER"], [0, 7, "PER"], [12, 16, "LOC"]]
+    made = [{"text": f"Ana Lee saw Oslo {i}", "label": marked} for i in range(N)]
+    made[0]["label"] = [*marked[:2], [12, 14, "LOC"]]
+    found = data(tmp_path, "a.jsonl", lines(made))
+    tokens, tags = next(row for row in rows(found, "tokens", "tags") if "Os" in row[0])
     assert tokens[:5] == ["Ana", "Lee", "saw", "Os", "lo"]
     assert tags[:5] == ["B-PER", "I-PER", "O", "B-LOC", "O"]
-    assert f"{N} spans that overlap another one are left out" in found.preview[0]
-    assert f"{N} words are divided" in found.preview[0]
+    assert f"{N} spans that overlap another one are left out." in found.notes
+    assert "1 words are divided where a span begins or ends within them." in found.notes
 
 
 SPLIT = ["train" if i % 4 else ("dev", "test")[i % 8 == 0] for i in range(N)]
@@ -551,7 +554,7 @@ def test_exports_of_other_tools(case: str, tmp_path: Path) -> None:
     assert found.labels == (["0", "1"] if case == "decimal commas" else ["good", "bad"])
     assert rows(found, "sentence", "label") == sorted(PAIRS)
     if "annotators" in case:
-        assert f"{N} texts have several annotations" in found.preview[0]
+        assert f"{N} texts have several annotations, of which the first is taken." in found.notes
 
 
 def test_a_label_that_was_rejected_in_prodigy_is_none(tmp_path: Path) -> None:
@@ -654,7 +657,7 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
         "a.jsonl",
         lines([{"text": t, "entities": [{"entity": "parcel", "type": "THING"}]} for t in TEXTS]),
         {},
-        "expected spans with a start, an end and a label in column 'entities', got {'entity': 'parcel'",
+        "Column 'entities' holds [{'entity': 'parcel', 'type': 'THING'}]: neither a label nor a span with a start",
     ),
     "a sheet": ("a.xlsx", b"PK\x03\x04 nothing", {}, "save"),
     "JSON that is a list of numbers": ("a.json", "[1, 2, 3]", {}, "expected a JSON list of objects or an object a line"),
@@ -754,9 +757,9 @@ def test_rows_and_labels_come_back_unchanged(
     names = ("1", "2") if "no header" in how else ("text", "label")
     header = False if "no header" in how else None
     asked = Asked(text=names[0], label=names[1], task="sentences", header=header)
-    found = read_shape(path, asked)
+    found = table_of(path, asked)
     columns = choose(found, asked)
-    label, _ = label_reader(found, columns, asked)
+    label, _ = label_reader(found, columns.labels, asked)
     places = [found.names.index(name) for name in names]
     assert found.bad == []
     assert [
@@ -793,16 +796,13 @@ def test_a_damaged_file_of_any_name_ends_in_data_or_in_one_sentence(
 def test_predict_has_a_row_for_each_row_that_fit_read(case: str, tmp_path: Path) -> None:
     name, content = {**CLASSES, **NAMED, **SEVERAL, **ENTITIES}[case][:2]
     read_as = data(tmp_path, name, content, skip_bad=True)
-    model: Any = SimpleNamespace(info={"task": read_as.task, "columns": read_as.columns})
     asked = Asked(skip_bad=True)
     rows = [row for split in read_as.splits.values() for row in split]
     if read_as.task == "tagging":
-        found, _ = predicting._sentences(model, tmp_path / name, asked)
-        assert sorted(found) == sorted(row["tokens"] for row in rows)
+        found, _ = read_words(tmp_path / name, asked, read_as.columns.get("text"))
+        words = [Sentence.of(row).words if isinstance(row, str) else row for row in found]
+        assert sorted(words) == sorted(row["tokens"] for row in rows)
     else:
-        found, _ = predicting._texts(model, tmp_path / name, asked)
+        found, _ = read_texts(tmp_path / name, asked, [read_as.columns["text"]])
         texts = [text for (text,) in found]
-        if case == "a title above the table":
-            assert len(texts) == N + 2  # a file of lines; none of them is lost
-        else:
-            assert sorted(texts) == sorted(row["sentence"] for row in rows)
+        assert sorted(texts) == sorted(row["sentence"] for row in rows)

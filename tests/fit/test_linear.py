@@ -225,7 +225,7 @@ def test_no_order_is_claimed_where_the_interval_includes_zero() -> None:
 def test_few_positives_of_test_are_said_before_any_number(
     one: Fit, positives: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    classes, (focus, *_) = len(one.problem.kinds), one.problem.goal.focus
+    classes, (focus, *_) = len(one.problem.scored_classes), one.problem.goal.focus
     gold = np.where(np.arange(100) < positives, focus, (focus + 1) % classes)
     right = Counts.of_labels(*2 * [np.eye(classes)[gold] * (np.arange(classes) == focus)])
     monkeypatch.setattr(FitResult, "counts", lambda self: (right, right))

@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, f1_score, fbeta_score, precision_rec
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.goal import Goal
 from dicelab.tasks import tagging
-from dicelab.tasks.thresholds import best_cut, plug_in_cut
+from dicelab.tasks.thresholds import best_threshold, calibrated_plug_in
 
 TAGS = ["O", "B-LOC", "B-PER", "I-LOC", "I-PER"]
 SENTENCES = st.lists(
@@ -91,7 +91,7 @@ def test_no_other_threshold_is_better_on_validation(metric: str) -> None:
     for seed in range(5):
         x, gold = margins(seed)
         goal = Goal(metric, (1,), beta=2.0)
-        cut = best_cut(x, gold, goal)
+        cut = best_threshold(x, gold, goal)
 
         def value(t: float, x: np.ndarray = x, gold: np.ndarray = gold, goal: Goal = goal) -> float:
             return float(goal.value(Counts.of_classes(gold, (x > t).astype(int), 2).sum(0)))
@@ -103,12 +103,12 @@ def test_a_recall_that_is_asked_for_is_reached_as_precisely_as_it_goes() -> None
     x, gold = margins(7, 400)
     precisions, recalls, _ = precision_recall_curve(gold, x)
     for asked in (0.5, 0.9):
-        cut = best_cut(x, gold, Goal("f1", (1,), at_recall=asked))
+        cut = best_threshold(x, gold, Goal("f1", (1,), at_recall=asked))
         counts = Counts.of_classes(gold, (x > cut).astype(int), 2).sum(0)[1]
         precision, recall = counts.precision, counts.recall
         assert recall >= asked
         assert precision == pytest.approx(precisions[:-1][recalls[:-1] >= asked].max())
-        cut = best_cut(x, gold, Goal("f1", (1,), at_precision=asked))
+        cut = best_threshold(x, gold, Goal("f1", (1,), at_precision=asked))
         counts = Counts.of_classes(gold, (x > cut).astype(int), 2).sum(0)[1]
         precision, recall = counts.precision, counts.recall
         reachable = precisions[:-1] >= asked
@@ -125,13 +125,13 @@ def test_the_expected_f1_finds_the_best_threshold_and_scatters_less() -> None:
         return x, gold
 
     goal = Goal("f1", (1,))
-    truth = best_cut(*draw(4000, 200_000), goal)
-    assert plug_in_cut(*draw(4000, 200_000)) == pytest.approx(truth, abs=0.15)
+    truth = best_threshold(*draw(4000, 200_000), goal)
+    assert calibrated_plug_in(*draw(4000, 200_000)) == pytest.approx(truth, abs=0.15)
     drawn = [draw(10, 500) for _ in range(80)]
-    plug_in = [plug_in_cut(*one) for one in drawn]
-    assert np.std(plug_in) < 0.8 * np.std([best_cut(*one, goal) for one in drawn])
+    plug_in = [calibrated_plug_in(*one) for one in drawn]
+    assert np.std(plug_in) < 0.8 * np.std([best_threshold(*one, goal) for one in drawn])
 
 
 def test_margins_that_say_nothing_end_in_yes_to_all() -> None:
     x = np.linspace(-1, 1, 40)
-    assert (x > plug_in_cut(x, (x < -0.5).astype(int))).all()
+    assert (x > calibrated_plug_in(x, (x < -0.5).astype(int))).all()

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from dicelab.extras import install_command
+from tools import source
 from tools.execute import clean
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -132,7 +132,7 @@ def test_chapter_has_its_form(script: Path) -> None:
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=by_name)
-def test_the_first_cell_installs_what_is_missing_and_says_what(
+def test_the_first_cell_says_how_to_install_or_installs_from_the_address_that_is_set(
     script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = next(c for c in jupytext.read(script).cells if c.cell_type == "code")
@@ -143,4 +143,11 @@ def test_the_first_cell_installs_what_is_missing_and_says_what(
     assert capsys.readouterr() == ("", ""), "elsewhere nothing happens, and nothing is said"
     monkeypatch.setitem(sys.modules, "dicebook", None)
     exec(first.source, {"get_ipython": lambda: shell})
-    assert shell.mock_calls == [call.run_cell(f"%{install_command('book')}")]
+    exec(shell.run_cell.call_args.args[0])
+    said = "dicebook is missing: in a clone, run pip install '.[book]'\n"
+    assert capsys.readouterr().out == said
+    assert "http" not in first.source
+    there = "git+https://example.org/you/dicebook"
+    installing = first.source.replace(source.NO_ADDRESS, source.installs(there))
+    exec(installing, {"get_ipython": lambda: shell})
+    assert shell.mock_calls[1:] == [call.run_cell(f"%pip install 'dicebook[book] @ {there}'")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,8 +46,8 @@ def test_draws_without_both_remedies_do_not_count() -> None:
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_the_counts_of_the_kept_runs_give_their_scores(root: Path, name: str) -> None:
-    for kept in runs.read_records(root / "results" / f"{name}.jsonl"):
+def test_the_counts_of_the_kept_runs_give_their_scores(name: str) -> None:
+    for kept in runs.kept_records(name):
         m = kept["metrics"]
         gold = sum(m["gold"]) + m["missed"]
         for way in WAYS:
@@ -57,8 +56,8 @@ def test_the_counts_of_the_kept_runs_give_their_scores(root: Path, name: str) ->
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_an_effect_is_the_mean_difference_of_the_kept_scores(root: Path, name: str) -> None:
-    kept = runs.read_records(root / "results" / f"{name}.jsonl")
+def test_an_effect_is_the_mean_difference_of_the_kept_scores(name: str) -> None:
+    kept = runs.kept_records(name)
     for corpus in {r["parameters"]["corpus"] for r in kept}:
         scores = {
             (r["parameters"]["loss"], r["parameters"]["seed"]): r["metrics"]["tuned"]["f1"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from importlib import invalidate_caches
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dicelab.extras import MissingExtra
 from dicelab.records import runs
 
 SCORES = st.floats(0, 100).map(lambda x: round(x, 2))
@@ -92,24 +90,6 @@ def test_the_paired_test_counts_sign_flips(pairs: list[tuple[float, float]]) -> 
 def test_the_paired_test_needs_pairs() -> None:
     with pytest.raises(ValueError, match="equally long"):
         runs.paired_test([1.0], [1.0])
-
-
-def test_kept_records_are_found_in_the_package_or_beside_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert (runs.kept_folder() / "benchmarks" / "scale.json").is_file(), "from any folder"
-    with pytest.raises(FileNotFoundError, match=r"results/none\.jsonl: no such record"):
-        runs.kept_records("none")
-    record = {"parameters": {"seed": 0}, "metrics": {"test": {"f1": 40.0}}}
-    monkeypatch.setattr("dicelab.__file__", str(tmp_path / "dicelab" / "__init__.py"))
-    with pytest.raises(MissingExtra, match=r"neither in .*results nor installed: pip install"):
-        runs.kept_folder()
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    for folder in (tmp_path / "site" / "dicebook_records", tmp_path / "results"):
-        runs.append_record(folder / "corpus.jsonl", {**record, "home": str(folder)})
-        invalidate_caches()
-        assert runs.kept_records("corpus") == [{**record, "home": str(folder)}]
 
 
 def recorded(loss: str, seed: int, f1: float, **parameters: object) -> dict:

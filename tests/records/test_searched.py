@@ -27,9 +27,6 @@ from dicelab.records.searched import (
     without_each_source,
 )
 from studies.evidence.records import append
-from studies.evidence_2.arms import ARMS, CHECKPOINTS
-from studies.evidence_2.runs import edges
-from studies.evidence_2.tasks import TASKS
 from tests import made_up_study
 
 
@@ -189,14 +186,10 @@ def test_only_whole_searches_count(tmp_path: Path) -> None:
     assert effect(read(tmp_path / "none.jsonl"), PRIMARY) is None
 
 
-def test_who_takes_the_last_checkpoint(root: Path, tmp_path: Path) -> None:
+def test_who_takes_the_last_checkpoint(tmp_path: Path) -> None:
     made_up_study.write(tmp_path)
     assert at_last_checkpoint(read_tasks(tmp_path), "dice", 3840) == 1
     assert at_last_checkpoint(read_tasks(tmp_path), "dice", 960) == 0
-    kept = root / "results" / "evidence_2"
-    for arm in ARMS:
-        theirs = edges(kept, arm, list(TASKS))["last"]
-        assert at_last_checkpoint(read_tasks(kept), arm, CHECKPOINTS[-1]) == pytest.approx(theirs)
 
 
 def test_an_arm_less_cross_entropy_from_the_prior(tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dicelab.records.kept import kept_folder
 from reproduce import estimate, grid
 
 
-def read(root: Path, name: str) -> Any:
-    return json.loads((root / "results" / "gpu" / name).read_text(encoding="utf-8"))
+def read(name: str) -> Any:
+    return json.loads((kept_folder() / "gpu" / name).read_text(encoding="utf-8"))
 
 
 def words(root: Path, page: str) -> str:
@@ -23,14 +24,14 @@ def words(root: Path, page: str) -> str:
 
 @pytest.fixture
 def steps(root: Path) -> dict[str, Any]:
-    found: dict[str, Any] = read(root, "record.json")["steps"]
+    found: dict[str, Any] = read("record.json")["steps"]
     return found
 
 
 @pytest.fixture
 def speeds(root: Path) -> dict[tuple[str, int, str], float]:
     """Sub-words a second by size of the encoder, length and precision."""
-    rows = read(root, "speed.json")["rows"]
+    rows = read("speed.json")["rows"]
     assert {(row["frozen layers"], row["batch"]) for row in rows} == {(0, 32)}
     return {
         (
@@ -43,7 +44,7 @@ def speeds(root: Path) -> dict[tuple[str, int, str], float]:
 
 
 def test_a_batch_in_parts_has_the_losses_of_the_whole_and_takes_longer(root: Path) -> None:
-    rows = read(root, "batch.json")["steps"]["batch"]["rows"]
+    rows = read("batch.json")["steps"]["batch"]["rows"]
     assert {len(row["losses"]) for row in rows} == {50}
     assert max(row["from the whole, most"] for row in rows) < 1e-6
     for whole, parts in (rows[:2], rows[2:]):

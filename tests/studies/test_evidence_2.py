@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dicebook.losses import functional
+from dicelab.records.searched import at_last_checkpoint, read_tasks
 from dicelab.tasks import thresholds
 from studies import raw
 from studies.evidence import heads
@@ -19,6 +20,7 @@ from studies.evidence import tasks as first
 from studies.evidence_2 import arms, runs, tasks
 from studies.evidence_2.__main__ import main as command_line
 from studies.evidence_2.arms import ARMS, EVERY, EXTENSION, TRIALS, WAYS, plug_in, trials_of
+from tests import made_up_study
 
 
 @pytest.fixture
@@ -86,9 +88,12 @@ def test_no_final_before_the_rule_about_edges(
 
 
 def test_the_rule_about_edges_is_of_all_tasks_together(
-    root: Path, tmp_path: Path, monkeypatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, ran = root / "results" / "evidence_2", []
+    (folder := tmp_path / "study").mkdir()
+    made_up_study.write(folder)
+    ran, together = [], list(tasks.TASKS)
+    monkeypatch.setattr(runs, "over_the_rule", lambda folder, names: ["dice"] * (len(names) == 1))
     monkeypatch.setattr(runs, "set_threads", lambda: None)
     monkeypatch.setattr(
         runs, "run", lambda names, folder, *, edges_moved: ran.append((names, edges_moved))
@@ -98,11 +103,9 @@ def test_the_rule_about_edges_is_of_all_tasks_together(
         monkeypatch.setattr("sys.argv", ["", "run", "--folder", str(folder), *options])
         command_line()
 
-    assert runs.over_the_rule(folder, ["mrpc"]), "one task has its winners somewhere"
     study("--only", "mrpc")
     study()
     study(folder=tmp_path)  # no first search is over: the run asks on its way
-    together = list(tasks.TASKS)
     assert ran == [(["mrpc"], True), (together, True), (together, False)]
     monkeypatch.setattr(runs, "over_the_rule", lambda folder, names: ["dice"] * (names == together))
     with pytest.raises(SystemExit):
@@ -327,9 +330,14 @@ def test_rare_tasks_of_real_corpora_are_rare(
         assert (len(tags) - positive) / positive > ratio * 0.9
 
 
-def test_by_the_kept_first_searches_no_edge_has_to_move(root: Path) -> None:
-    folder, names = root / "results" / "evidence_2", list(tasks.TASKS)
-    assert all(runs.edges(folder, arm, names) for arm in ARMS), "every first search is over"
-    assert runs.over_the_rule(folder, names) == []
+def test_by_the_kept_first_searches_no_edge_has_to_move(root: Path, tmp_path: Path) -> None:
+    kept, names = read_tasks(), list(tasks.TASKS)
+    for name in names:
+        searches = (r for r in kept[name] if r["kind"] == "search")
+        runs.append(runs.file_of(tmp_path, name), searches)
+    for arm in ARMS:
+        theirs = at_last_checkpoint(kept, arm, arms.CHECKPOINTS[-1])
+        assert runs.edges(tmp_path, arm, names)["last"] == pytest.approx(theirs)
+    assert runs.over_the_rule(tmp_path, names) == []
     page = " ".join((root / "docs" / "protocol_2.md").read_text(encoding="utf-8").split())
     assert "By the first searches no edge has to move." in page

@@ -160,7 +160,7 @@ def test_the_pilot_comes_first_then_search_by_search() -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "folder"), [("linear", "evidence_2_linear"), ("run", "evidence_2")]
+    ("what", "folder"), [("linear", "results/evidence_2_linear"), ("run", "runs/evidence_2")]
 )
 def test_each_head_has_a_folder_of_its_own(
     what: str, folder: str, monkeypatch: pytest.MonkeyPatch, root: Path
@@ -172,7 +172,7 @@ def test_each_head_has_a_folder_of_its_own(
     monkeypatch.setattr(linear, "run", lambda names, folder, *, pilot: ran.append(folder))
     monkeypatch.setattr("sys.argv", ["", what, "--only", "mrpc"])
     command_line()
-    assert ran == [Path("results") / folder]
+    assert ran == [Path(folder)]
 
 
 STUDY = ["wnut17", "goemotions_grief"]

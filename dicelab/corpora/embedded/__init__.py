@@ -14,7 +14,7 @@ from typing import Any
 from datasets import DatasetDict
 
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.forms import to_dataset
+from dicelab.corpora.features import to_dataset
 from dicelab.corpora.registry import EMBEDDED
 
 

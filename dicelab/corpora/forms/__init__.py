@@ -1,0 +1,92 @@
+"""The forms in which people keep labelled text: each has a witness and a reader.
+
+A witness looks at the first rows of a table and returns the columns that prove the form by what
+they hold, or None; a name alone proves nothing. A reader makes of the table one of texts and
+labels, or of ``tokens`` and ``tags``. What no witness proves is a table with columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import ModuleType
+
+from dicelab.corpora.cells import LOOK, Asked, Table
+from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.forms import (
+    categories,
+    chat,
+    fasttext,
+    lists,
+    prodigy,
+    questions,
+    spans,
+    strings,
+    studio,
+    token_rows,
+    token_spans,
+)
+from dicelab.corpora.forms.sample import Sample
+
+#: In the order in which they are looked for; the first ones leave a table for those that follow.
+FORMS: tuple[ModuleType, ...] = (
+    questions,
+    fasttext,
+    studio,
+    prodigy,
+    chat,
+    lists,
+    token_spans,
+    spans,
+    strings,
+    token_rows,
+    categories,
+)
+#: What leaves a table of texts, labels or spans, in which another form may be found.
+EXPORTS = FORMS[:5]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A form that a table was proved to have.
+
+    Attributes:
+        form: one of :data:`FORMS`.
+        proof: the columns that prove it.
+    """
+
+    form: ModuleType
+    proof: tuple[str, ...]
+
+    def read(self, table: Table, asked: Asked) -> Table:
+        """The table read in this form.
+
+        Raises:
+            CorpusError: it has not the columns, or its rows are wrong.
+        """
+        lacking = [name for name in self.proof if name not in table.names]
+        if lacking:
+            raise CorpusError(
+                f"{table.path}: expected the columns {', '.join(self.proof)}, got "
+                f"{', '.join(table.names)}"
+            )
+        return self.form.read(table, self.proof, asked)
+
+
+def find(table: Table, asked: Asked) -> list[Found]:
+    """The forms that a table proves, one within another; none for a table with columns.
+
+    Raises:
+        CorpusError: it holds questions on a text.
+    """
+    found: list[Found] = []
+    table = replace(table, rows=table.rows[:LOOK])
+    while not table.tagged and all(one.form in EXPORTS for one in found):
+        sample = Sample(table, asked)
+        done = [one.form for one in found]
+        proofs = ((form, form.witness(sample)) for form in FORMS if form not in done)
+        form, proof = next((pair for pair in proofs if pair[1] is not None), (None, None))
+        if form is None or proof is None:
+            break
+        found.append(Found(form, proof))
+        table = found[-1].read(table, asked) if form in EXPORTS else table
+    return found

@@ -1,0 +1,230 @@
+"""How the label of a row is read: one name, several, yes or no a column, places of 0 and 1."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from dicelab.corpora.cells import Asked, Table, is_missing, is_number, label_of, parsed, short
+
+#: Between several labels in one cell.
+SEPARATORS = ("|", ";", ",", "#")
+YES, NO = ("1", "true", "yes"), ("0", "false", "no")
+NOTHING = ("none", "n/a", "na", "null", "#n/a", "<na>", "-")
+
+
+Reader = Callable[[Table, int, list[Any]], Any]
+
+
+def plain(label: str) -> str:
+    """A whole number without the .0 that pandas adds where a column has holes, or Excel's ,0."""
+    return re.sub(r"^(-?\d+)(\.0+|,0)$", r"\1", label)
+
+
+def label_reader(table: Table, columns: Sequence[str], asked: Asked) -> tuple[Reader, list[str]]:
+    """How the label of a row is read, one name or a list of names, and notes about it."""
+    if len(columns) > 1:
+        return _of_columns(table, columns), []
+    (name,) = columns
+    cells = [parsed(value) for value in table.column(name)]
+    held = [cell for cell in cells if not is_missing(cell)]
+    lists = any(type(cell) is list for cell in held)
+    sign = asked.label_separator
+    if asked.task in (None, "labels") and sign is None and not lists:
+        sign = separator_of(held, sure=asked.task == "labels")
+    hot = positions(cells, name)
+    if hot:
+        note = f"The labels {hot[0]} to {hot[-1]} are the places of lists of 0 and 1."
+        return lambda table, line, values: places_of(table, line, values[0], hot), [note]
+    if lists and asked.task is None and all(type(c) is list and len(c) == 1 for c in held):
+        of_one, notes = _one_label([cell[0] for cell in held], name)
+        note = f"Each list in column {name!r} has one label: one class a row (--task labels)."
+
+        def of_only(table: Table, line: int, values: list[Any]) -> str:
+            cell = parsed(values[0])
+            if type(cell) is not list or len(cell) != 1:
+                raise table.error(line, f"expected a list of one label, got {short(str(cell))}")
+            return str(of_one(table, line, cell))
+
+        return of_only, [*notes, note]
+    if lists or sign is not None or asked.task == "labels":
+
+        def of_list(table: Table, line: int, values: list[Any]) -> list[str]:
+            cell = parsed(values[0])
+            if asked.task == "labels" and (cell is None or cell == ""):
+                return []
+            if isinstance(cell, str):
+                cell = [part for part in cell.split(sign) if part.strip()] if sign else [cell]
+            if cell is None or (cell != [] and not isinstance(cell, list)):
+                cell = [label_of(table, line, cell, name)]
+            labels = (label_of(table, line, label, name) for label in cell)
+            return list(dict.fromkeys(usual.get(key_of(label), label) for label in labels))
+
+        split = [c.split(sign) if isinstance(c, str) and sign else c for c in held]
+        flat = [e for c in split for e in (c if type(c) is list else [c]) if isinstance(e, str)]
+        usual, notes = alike(flat)
+        return of_list, notes
+    return _one_label(cells, name)
+
+
+_BITS = ("0", "1", "true", "false")
+
+
+def positions(cells: Sequence[Any], name: str) -> list[str]:
+    """Names of the labels whose places lists of 0 and 1 have; none where cells are not such."""
+    held = [cell for cell in cells if not is_missing(cell)]
+    if held and all(type(c) is str and re.fullmatch("[01]{2,}", c) for c in held):
+        padded = any(cell.startswith("0") for cell in held)
+        held = [list(cell) for cell in held] if padded else []
+    width = {len(cell) if type(cell) is list else 0 for cell in held}
+    if len(width) != 1 or min(width) < 2:
+        return []
+    flat = {plain(str(bit)).lower() for cell in held for bit in cell}
+    if not flat <= {*_BITS} or len(flat) < 2:
+        return []
+    return [f"{name}_{n + 1}" for n in range(min(width))]
+
+
+def places_of(table: Table, line: int, value: Any, names: Sequence[str]) -> list[str]:
+    """The labels whose places in a list hold 1.
+
+    Raises:
+        CorpusError: the cell is no list of as many 0 and 1.
+    """
+    cell = parsed(value)
+    cell = list(cell) if type(cell) is str else cell
+    bits = [plain(str(bit)).lower() for bit in cell] if type(cell) is list else []
+    if len(bits) != len(names) or not set(bits) <= {*_BITS}:
+        raise table.error(line, f"expected {len(names)} times 0 or 1, got {short(str(cell))}")
+    return [name for name, bit in zip(names, bits, strict=True) if bit in ("1", "true")]
+
+
+def _one_label(cells: list[Any], name: str) -> tuple[Reader, list[str]]:
+    texts = [cell.strip() for cell in cells if isinstance(cell, str) and not is_missing(cell)]
+    numbers = sum(map(is_number, texts))
+    missing = {t for t in texts if t.lower() in NOTHING} if numbers > 0 else set()
+    numeric = numbers + sum(t in missing for t in texts) == len(texts)
+    missing = missing if numeric else set()
+    disagreed = name.lower() == "gold_label"  # SNLI's sign for no majority of the annotators
+    whole = numeric and all(re.fullmatch(r"-?\d+(\.0+|,0)?", t) for t in texts if t not in missing)
+    usual, notes = alike([] if whole else texts)
+    if "nan" in usual:
+        notes.append(f"{usual['nan']!r} is read as a class; leave cells without a label empty.")
+    named = re.search(r"rating|stars?$|score|grade", name.lower())
+    values = [plain(str(cell).strip()) for cell in cells if not is_missing(cell)]
+    said = all(re.fullmatch(r"\d+(\.\d+)? ?(/|out of|of|stars?) ?\d*", value) for value in values)
+    if 2 < len(set(values)) <= 20 and (said or (named and numeric)):
+        notes.append(
+            f"The labels of {name!r} look like steps of a scale. They are taken as classes without "
+            "an order: an error by one step counts as much as one by four."
+        )
+
+    def of_one(table: Table, line: int, values: list[Any]) -> str:
+        value = values[0]
+        if disagreed and value == "-":
+            raise table.error(line, f"expected a label in column {name!r}, got '-' for none")
+        if isinstance(value, str) and value.strip() in missing:
+            raise table.error(
+                line,
+                f"expected a number in column {name!r} as in other rows, got {value.strip()!r}",
+            )
+        label = label_of(table, line, value, name)
+        if whole:
+            return plain(label)
+        return usual.get(key_of(label), label)
+
+    return of_one, notes
+
+
+def key_of(label: str) -> str:
+    """What labels that look alike have in common: no case, no signs without a width, one form."""
+    text = unicodedata.normalize("NFKC", label)
+    return "".join(c for c in text if unicodedata.category(c) != "Cf").strip().casefold()
+
+
+def alike(labels: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """The usual spelling of each label by :func:`key_of`, and notes on those that look alike."""
+    spellings: dict[str, Counter[str]] = {}
+    for label in labels:
+        if not is_missing(label):
+            spellings.setdefault(key_of(label), Counter())[label.strip()] += 1
+    notes = []
+    usual = {}
+    for key, counts in spellings.items():
+        usual[key] = max(counts, key=lambda label: (_is_plain(label), counts[label]))
+        if len(counts) > 1:
+            several = ", ".join(map(_shown, sorted(counts)))
+            how = "differ in case alone" if len({*map(str.casefold, counts)}) == 1 else "look alike"
+            notes.append(f"The labels {several} {how}: all are read as {usual[key]!r}.")
+    return usual, notes
+
+
+def _is_plain(label: str) -> bool:
+    return unicodedata.is_normalized("NFC", label) and all(
+        unicodedata.category(c) != "Cf" for c in label
+    )
+
+
+def _shown(label: str) -> str:
+    """A label in quotes, with escapes for what one cannot see."""
+    return repr(label) if _is_plain(label) else ascii(label)
+
+
+def _of_columns(table: Table, labels: Sequence[str]) -> Reader:
+    named = {
+        name
+        for name in labels
+        if not {plain(v).lower() for v in values_of(table, name)} <= {*YES, *NO, ""}
+        and {v.lower() for v in values_of(table, name)} & {*NOTHING, ""}
+    }
+
+    def of_columns(table: Table, line: int, values: list[Any]) -> list[str]:
+        row_labels = []
+        for name, value in zip(labels, values, strict=True):
+            if name in named and is_missing(value):
+                continue
+            cell = plain(label_of(table, line, value, name))
+            if name in named and not is_number(cell):
+                # The label's own name where the row has it, as in NONE, late, NONE.
+                if cell.lower() not in NOTHING:
+                    row_labels.append(cell)
+                continue
+            if cell.lower() not in (*YES, *NO):
+                raise table.error(line, f"expected 0 or 1 in column {name!r}, got {cell!r}")
+            if cell.lower() in YES:
+                row_labels.append(name)
+        return list(dict.fromkeys(row_labels))
+
+    return of_columns
+
+
+def separator_of(cells: Iterable[Any], *, sure: bool = False) -> str | None:
+    """The sign between several labels in one cell; None where each cell holds one label.
+
+    Args:
+        cells: cells of the label's column.
+        sure: whether cells are known to hold several labels, so that there may be as many
+            different cells as labels.
+    """
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    for sign in SEPARATORS:
+        several = [cell for cell in texts if sign in cell]
+        if not several:
+            continue
+        atoms = Counter(atom.strip() for cell in texts for atom in cell.split(sign))
+        in_several = {atom.strip() for cell in several for atom in cell.split(sign)}
+        if "" in in_several:
+            continue
+        recur = sum(atoms[atom] > 1 for atom in in_several)
+        decimals = sign == "," and all(map(is_number, texts))
+        if recur >= 0.8 * len(in_several) and len(atoms) < len(set(texts)) + sure and not decimals:
+            return sign
+    return None
+
+
+def values_of(table: Table, name: str) -> list[str]:
+    """The cells of a column as text without spaces around, "" for none."""
+    return ["" if value is None else str(value).strip() for value in table.column(name)]
