@@ -6,9 +6,9 @@ import ast
 from pathlib import Path
 from typing import Any
 
-import jupytext
 import nbformat
 import pytest
+from papermill import inspect_notebook
 
 from dicelab import chapters
 from dicelab.corpora import CorpusError, load, loading
@@ -21,13 +21,8 @@ NAME = "08_part_of_speech"
 
 def parameters(chapter: str) -> dict[str, Any]:
     """What stands in a chapter's cell of parameters."""
-    cells = jupytext.read(NOTEBOOKS / f"{chapter}.py").cells
-    (cell,) = (c for c in cells if "parameters" in c.metadata.get("tags", []))
-    return {
-        node.target.id: ast.literal_eval(node.value)
-        for node in ast.parse(cell.source).body
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value
-    }
+    known = inspect_notebook(str(NOTEBOOKS / f"{chapter}.ipynb"))
+    return {name: ast.literal_eval(of["default"]) for name, of in known.items()}
 
 
 @pytest.fixture
