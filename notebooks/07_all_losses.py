@@ -655,8 +655,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["entity F1, %", "tags righ
 # WNUT 2017, with γ = 1, our linear tagger finds nothing, and the squared one has a mean F1 of 31.5.
 #
 # However, the linear form is not bad in itself, because its trouble comes from γ. With a tiny γ it has a mean F1 of
-# 29.3 on the same corpus, and from three seeds we cannot tell which of the two is better. On the second corpus of
-# [section 9.9](09_named_entities.ipynb), the linear form with this γ is level with the library's default. Where no
+# 29.3 on the same corpus, and from three seeds we cannot tell which of the two is better. Where no
 # straight line is right (section 7.4), linear dice even gains a little more than squared dice over tuned cross
 # entropy, although the two intervals overlap.
 #

@@ -499,7 +499,7 @@ print(f"− negative: 269,165 / 2 = {269_165 // 2:,} positives: within the first
 # original, and one that drops negatives is twice as large as its positives. The share does not fit. The paper
 # says that 21% of "+ negative" are positive, and it has to be about 29%. For 21% one would have to drop more
 # than a quarter of the positives. So if the sizes are right, "+ negative" was less imbalanced than the paper
-# says. [Section 12.4](12_degrees_of_imbalance.ipynb) reads Table 8.
+# says. [Section 12.9](12_degrees_of_imbalance.ipynb) reads Table 8.
 
 # %% [markdown]
 # ## 15.8 What the corrections do, table by table
@@ -640,7 +640,7 @@ for row in tables[5].rows:
 # one.
 #
 # Or the test set is another one. DSC's accuracy on SST-2 fits a count of the development set as well as one of the
-# test set ([section 13.6](13_accuracy_tasks.ipynb)). So from a printed accuracy alone you cannot say on which set it
+# test set ([section 13.12](13_accuracy_tasks.ipynb)). So from a printed accuracy alone you cannot say on which set it
 # was measured. In your own tables, name the set and the number of runs.
 
 # %% [markdown]

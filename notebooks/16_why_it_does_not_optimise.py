@@ -50,7 +50,8 @@ import torch.nn.functional as F
 
 from dicebook import BinaryDiceLoss, DiceLoss, SelfAdjustingDiceLoss, diagnose, make_loss
 from dicelab.figures import use_style
-from dicelab.records.runs import kept_records
+from dicelab.records.runs import LOSS_WORDS, kept_records
+from dicelab.tables import signed
 
 use_style()
 warnings.filterwarnings("ignore", message="squared=False")  # section 16.14 shows what it warns of
@@ -687,8 +688,7 @@ pd.DataFrame(rows, z.tolist()).rename_axis("logit of a positive")
 # %% [markdown]
 # Where the model is sure and wrong, cross entropy has its largest gradient, and dice has hardly any. **Fix.**
 # Begin with some steps of cross entropy, or set the output bias to the log prior. This helps if the model is
-# sure and wrong. It did not help against the cause in section 16.14, as
-# [section 9.9](09_named_entities.ipynb) shows.
+# sure and wrong. It did not help against the cause in section 16.14.
 #
 # Cross entropy can be made flat, too. In float16 some people write $\log(p + 10^{-4})$, in order to avoid the
 # logarithm of zero. The released `focal_loss.py` (commit d7704c1) has this line, and so one of the paper's
@@ -893,6 +893,70 @@ pd.DataFrame(shown).T
 # can that be? No class of this loss is rewarded for the words outside of entities, so the model gives them some
 # I- tag. Strict scoring of IOB2 ignores an I- tag that continues nothing, and F1 does not see the damage.
 # Therefore print accuracy beside F1.
+#
+# What else could repair the linear form? We tried one change at a time, with three seeds on WNUT 2017 and on the part
+# of CrossNER about artificial intelligence. The table counts the seeds with an F1 above 15 on validation:
+
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
+words = {
+    "smooth": "γ",
+    "absent": "absent classes",
+    "outside": "O in the mean",
+    "outside_bias": "bias of O",
+    "warm_start": "a pass of cross entropy first",
+    "learning_rate": "learning rate",
+    "batch_size": "sentences in a batch",
+}
+usual = {**linear_form, "outside_bias": 0, "warm_start": False, "learning_rate": 2e-4}
+del usual["squared"]
+
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
+repaired = {}
+for one_run in kept_records("first_try"):
+    given = {**one_run["parameters"], **one_run["parameters"]["options"]}
+    if (
+        given["loss"] != "dl"
+        or given["squared"]
+        or given["corpus"] not in ("wnut17", "crossner_ai")
+    ):
+        continue
+    batch = {"wnut17": 32, "crossner_ai": 12}[given["corpus"]]
+    changes = [k for k, v in {**usual, "batch_size": batch}.items() if given[k] != v]
+    if len(changes) == 1:
+        (name,) = changes
+        value = f"{given[name]:g}" if isinstance(given[name], float) else given[name]
+        title = words[name] if value is True else f"{words[name]}: {value}"
+        trains = one_run["metrics"]["validation"]["f1"] > 15
+        repaired.setdefault(title, {}).setdefault(given["corpus"], []).append(trains)
+pd.DataFrame(
+    {t: {c: f"{sum(s)} of {len(s)}" for c, s in of.items()} for t, of in repaired.items()}
+).T
+
+# %% [markdown]
+# Only a γ of 0.0001 repairs all seeds of both corpora. And do the library's defaults, which square the denominators and
+# skip the classes that a batch lacks, train with every seed? For each loss and corpus, this is the smallest of three
+# differences from cross entropy with the same seed, in points of F1 on validation:
+
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
+f1 = {}
+for one_run in kept_records("first_try"):
+    given = {**one_run["parameters"], **one_run["parameters"]["options"]}
+    absent = "keep" if given["corpus"] == "squad11" else "skip"  # a yes or no has no classes
+    default = given.get("squared", True) and given.get("absent", absent) == absent
+    if default and given["precision"] == "bf16":
+        place = (given["corpus"], given["loss"], given["seed"])
+        f1[place] = one_run["metrics"]["validation"]["f1"]
+least = {}
+for (corpus, loss, seed), value in f1.items():
+    if loss != "ce":
+        gap = value - f1[corpus, "ce", seed]
+        of_loss = least.setdefault(LOSS_WORDS[loss], {})
+        of_loss[corpus] = min(gap, of_loss.get(corpus, gap))
+signed(pd.DataFrame(least).T)
+
+# %% [markdown]
+# No default loss is as much as five points below cross entropy with any seed, so each of them trains. These runs have
+# one learning rate, which suits cross entropy, so they rank no losses.
 
 # %% [markdown]
 # ## Summary

@@ -14,14 +14,14 @@
 # # 21 Many labels, most of them rare
 #
 # You train a model that gives labels to comments. The loss falls, micro F1 looks decent, and then you find that some
-# of the labels are never given at all. Nothing is broken. If one example in two hundred has a label, there are 199
+# of the labels are never given at all. Nothing is broken. If one example in two hundred has a label, there are 199<!-- 200 - 1 -->
 # negatives for each of its positives. A model with 28 labels has to solve 28 such problems with one loss.
 #
 # In this chapter we see why a rare label stays silent, and why macro F1 shows it while micro F1 does not. Then we
-# compare what helps: the start of the bias, weights, dice loss, and a threshold for each label. On real text, a small
-# model with macro dice has a far better macro F1 than one with cross entropy, if every label is decided at one half.
-# With a threshold for each label, the two lie within a point of each other. In larger models with all layers trained,
-# they were close after one long run, and dice was behind after three short ones.
+# compare what helps: the start of the bias, weights, dice loss, and a threshold for each label. On GoEmotions, a small
+# model on fixed features with macro dice has a far better macro F1 than one with cross entropy from the log prior, if
+# every label is decided at one half. With a threshold for each label, we cannot tell which is better. With all layers
+# of MiniLM trained, one run of this page cannot tell them apart, and dice was behind in three short ones.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
 #
@@ -30,7 +30,8 @@
 #   dice ([chapter 04](04_dice_loss.ipynb)).
 # - **You will be able to** explain why a rare label is never given, and choose between one threshold for all and one for each
 #   label. You can match a loss to micro or macro F1, and give a decoder a classification head that pads correctly.
-# - **Time** about a minute on a CPU. A GPU does not help.
+# - **Time** about three quarters of an hour on a CPU core for the run of this page, a few minutes on a GPU. Without the
+#   corpus, the same cells run in two minutes on a small one.
 #
 # </details>
 
@@ -42,204 +43,86 @@ except ModuleNotFoundError:
     _install = """print("dicebook is missing: in a clone, run pip install '.[book]'")"""
     get_ipython().run_cell(_install)
 
-# %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
-from dataclasses import replace
-from pathlib import Path
+# %% tags=["remove-cell"]
+from dicelab import figures
 
-import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
-import torch
-from IPython.display import display
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.multiclass import OneVsRestClassifier
-from torch import nn
-
-from dicebook import MultiLabelDiceLoss, TrainerLoss, make_loss
-from dicelab import corpora, figures, real_runs
-from dicelab.records import runs
-from dicelab.tasks import labels
-from dicelab.training import trainer
-from dicelab.training.encoders import load_tokenizer
-from dicelab.training.experiment import Experiment
-from dicelab.training.sampling import sample
-
-# %% mystnb={"code_prompt_show": "Code of Figure 21.1", "figure": {"caption": "Figure 21.1. GoEmotions: how many of the 43,410 training comments have each of the 28 labels.", "name": "fig-21-1"}, "image": {"alt": "Twenty-eight bars on a logarithmic axis, falling from neutral with 14,219 over admiration with 4,130 down to relief, pride and grief with 153, 111 and 77."}} tags=["hide-input"]
 figures.use_style()
-(counted,) = runs.kept_records("label_counts")
-of_label = pd.Series(counted["metrics"]["labels"]["train"])
-comments = counted["metrics"]["comments"]["train"]
-fig, ax = plt.subplots(figsize=(7, 3))
-ax.bar(of_label.index, of_label, color=["C1" if n < 434 else "C0" for n in of_label])
-ax.set(yscale="log", ylabel="comments")
-ax.tick_params(axis="x", rotation=90)
-plt.show()
-
-
-# %% [markdown]
-# The figure counts the labels of GoEmotions {cite}`demszky2020`, a corpus of comments with 27 emotions and "neutral". A
-# third of the comments are neutral. At the other end, 77 of 43,410 show grief, which makes 563 negatives for each
-# positive. Five of the 28 labels (orange) have fewer than one comment in a hundred.
-
-# %% [markdown]
-# (a-model-of-emotions)=
-# ## A model that works
-#
-# What can a model with 28 labels do, and where does it fail? We gave the cells of section 21.8 this corpus and a
-# pretrained encoder, MiniLM, and trained all of its six layers. We did this once with cross entropy and once with
-# macro dice, each from the log prior. Macro dice, in short, computes a dice loss for each label and takes the mean.
-# The results of this run are kept as a record, without the text of the corpus, and everything in this section is
-# drawn from that record. The command `make real CHAPTER=21` runs it again. Section 21.1 prints smaller parameters,
-# with which the same cells train on made-up letters in a minute.
-
-# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
-def real_run():
-    """What the run on a real corpus left."""
-    return runs.kept_page("21_many_labels")
-
-
-def print_counts(page):
-    data = page["data"]
-    print(f"{data['train']:,} training comments, {data['test']:,} test comments")
-
-
-print_counts(real_run())
-real_runs.describe(real_run(), "ce")
-
-# %% mystnb={"code_prompt_show": "Code of Figure 21.2", "figure": {"caption": "Figure 21.2. GoEmotions, the real run: macro F1 on the validation comments after each pass, with a threshold for each label tuned on these same comments.", "name": "fig-21-real"}, "image": {"alt": "Two curves over three passes over the training comments. With cross entropy the macro F1 rises from 39 to 42 and 44, with dice from 37 to 41 and 44."}} tags=["hide-input"]
-real_runs.learning_curves(real_run(), "macro_f1", label="macro F1, %")
-
-# %% [markdown]
-# The scores on the test comments follow, with a 95% interval from draws of these comments. *Macro F1* is the mean of
-# the F1 of all labels, so each label counts alike. *Micro F1* puts the decisions about all labels together, so the
-# common labels count most. The *bag of words* is one logistic regression for each label:
-
-# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
-MODELS = {"commonest": "the commonest label for all", "words": "bag of words"}
-real_runs.score_table(
-    real_run(),
-    {"macro_f1": "macro F1", "f1": "micro F1"},
-    MODELS,
-    interval_of="macro F1",
-)
-
-
-# %% [markdown]
-# If you have to decide at one half, the loss matters: dice has a macro F1 of 39.7, and cross entropy has 21.3. Of a
-# hundred labels in the gold, cross entropy finds only 38, and dice finds 57. If you tune a threshold for each label,
-# the two are close. Their intervals overlap, so this run cannot show which is better. The rest of the chapter looks
-# at both results, with many more draws.
-#
-# The surprise is the bag of words. With tuned thresholds its macro F1 is 41.5, which is no lower than that of either
-# encoder. In micro F1 both encoders are ahead of it. For rare labels, 12,000 comments and three passes are little to
-# learn from, and a single word such as "sorry" says much. So compute the bag of words before you trust the gain of an
-# encoder.
-#
-# Which labels does the model find? [Figure 21.3](fig-21-each) shows the F1 of each label against the number of its training
-# comments.
-
-# %% mystnb={"code_prompt_show": "Code of Figure 21.3", "figure": {"caption": "Figure 21.3. The real run: F1 of each label on the test comments, with a threshold of its own, by the number of training comments that have the label.", "name": "fig-21-each"}, "image": {"alt": "Points for 28 labels over the number of training comments, from 26 to 3,856, on a logarithmic axis, twice: for cross entropy and for dice. F1 rises with the number, from near 0 for grief and pride to 68 for neutral, but widely scattered: gratitude is at 91, love at 80, realization at 12."}} tags=["hide-input"]
-def draw_each(page):
-    each = pd.DataFrame(page["each"]).set_index(["model", "label"])
-    _, ax = plt.subplots(figsize=(6.4, 3.6))
-    for name in ("ce", "dl"):
-        found = each.loc[name]
-        look = {"color": figures.style(name)["color"], "label": runs.LOSS_WORDS[name]}
-        ax.scatter(found["train"], found["f1"], s=16, **look)
-    above = dict.fromkeys(("gratitude", "love", "neutral", "grief"), 6)
-    for name, shift in {**above, "pride": 3, "realization": -14}.items():
-        x, y = each.loc[("ce", name), ["train", "f1"]]
-        ax.annotate(name, (x, y), (2, shift), textcoords="offset points", size="small")
-    ax.set(xscale="log", xlabel="training comments with the label", ylabel="F1, %")
-    ax.legend()
-    plt.show()
-
-
-draw_each(real_run())
-
-# %% [markdown]
-# The number of training comments explains a part of the F1. The two rarest labels, grief and pride, have fewer than
-# thirty training comments, and the model finds nearly none of their test comments. But the F1 of gratitude is above
-# 90, probably because people express it with the same few words. The F1 of realization, with more than 300 comments,
-# is below 16. The two losses lie close together, label by label.
-#
-# What does the model say in place of a label that it misses? The table shows the labels that cross entropy misses
-# most often, and what it gave to these comments instead:
-
-# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
-pd.DataFrame(real_run()["errors"]).set_index("label")
-
-
-# %% [markdown]
-# In each row but the first, the label that was given most often instead is *neutral*. This is hardly surprising: a
-# third of the comments are neutral. And whether "I suppose so" is approval or nothing at all is hard to say for
-# people, too. Many of the other confusions are between labels of similar meaning, such as anger and annoyance.
-#
-# Finally, we gave both models twelve comments that we wrote ourselves. The table has the labels that we meant, and
-# those that were found:
-
-# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
-def own_comments(page):
-    rows = [
-        {
-            "comment": row["text"],
-            "we meant": ", ".join(row["gold"]),
-            "cross entropy": ", ".join(row["ce"]) or "–",
-            "dice": ", ".join(row["dl"]) or "–",
-        }
-        for row in page["own"]
-    ]
-    return pd.DataFrame(rows).style.hide(axis="index")
-
-
-own_comments(real_run())
-
-# %% [markdown]
-# Both models find gratitude, sadness and remorse. They call pride, nervousness and relief neutral, and these are
-# among the labels with the fewest examples. Both give the label grief to a comment about a fly in a sandwich. A
-# threshold that is tuned on few positives can let such a rare label through too easily. Section 21.5 shows how far
-# you can trust such a threshold.
 
 # %% [markdown]
 # ## 21.1 The parameters
 #
-# So that you can run it anywhere, the chapter trains on made-up letters to a town hall, with twelve topics. You can give
-# it any file with the columns `sentence` and `labels`, where commas separate the labels:
+# The next cell holds everything that you can change, as in [section 8.1](08_part_of_speech.ipynb). The corpus is
+# GoEmotions {cite}`demszky2020`, comments with 27<!-- and neutral makes 28 --> emotions and "neutral". You can give the chapter any file with the
+# columns `sentence` and `labels`, where commas separate the labels:
 #
 # ```bash
-# papermill notebooks/21_many_labels.ipynb out.ipynb -p corpus my.csv \
-#     -p output_dir runs/labels
+# dicebook data goemotions --out data     # fetch the corpus
+# papermill --log-output notebooks/21_many_labels.ipynb out.ipynb \
+#     -p corpus my.csv -p output_dir runs/21
 # ```
 
 # %% tags=["parameters"]
-corpus: str = "embedded-labels-en"  # registered name, or your file
-seeds: int = 2  # how many seeds, for weights and order
-steps: int = 300  # batches to train on, for each loss
-batch_size: int = 64  # sentences in a batch
-learning_rate: float = 1e-2  # of AdamW, for a bag of words
-encoder: str = "tiny"  # of 21.8: or "minilm", a folder, a hub model
-epochs: int = 4  # of 21.8: passes over the training sentences
-encoder_rate: float = 5e-4  # of 21.8: the peak; pretrained: 2e-5 to 2e-4
-max_length: int = 96  # of 21.8: sub-words; what is longer is cut
-train_size: int = 0  # of 21.8: training sentences; 0 for all
-device: str = "auto"  # of 21.8: "auto", "cpu" or "cuda"
-precision: str = "auto"  # of 21.8: "auto", "fp32", "bf16" or "fp16"
+corpus: str = "goemotions"  # registered name, or your file
+seed: int = 0  # seeds weights, data order and dropout
+steps: int = 1000  # of the bag of sub-words, for each loss
+seeds: int = 2  # of the bag: how many, from `seed` on
+bag_rate: float = 1e-2  # the learning rate of the bag
+encoder: str = "minilm"  # of 21.8: or "tiny", a folder, a hub model
+start: str = "prior"  # the output bias starts there; or at "zero"
+epochs: int = 3  # passes over the training comments
+max_steps: int = -1  # stop after so many steps; -1: no limit
+batch_size: int = 32  # comments in a step
+learning_rate: float = 1e-4  # the peak of its schedule
+max_length: int = 48  # sub-words in a comment; what is longer is cut
+train_size: int = 8000  # its training comments; 0 for all
+eval_size: int = 0  # its scored comments of a split; 0 for all
+device: str = "auto"  # "auto", "cpu", "cuda" or "mps"
+precision: str = "auto"  # "auto", "fp32", "bf16" or "fp16"
 decoder: str = ""  # of 21.9: a folder, a hub model; "" for an untrained one
-output_dir: str = ""  # where the record is written; "" keeps nothing
+output_dir: str = ""  # checkpoints, records; "" keeps nothing
+
+# %%
+from dicelab import chapters
+from dicelab.training.experiment import ParameterError
+
+experiment = chapters.experiment(
+    "21_many_labels",
+    globals(),
+    also=["steps", "seeds", "bag_rate", "decoder"],
+)
+for of in ("steps", "seeds"):
+    if not isinstance(globals()[of], int) or globals()[of] < 1:
+        wrong = f"expected 1 or more, got {globals()[of]!r}"
+        raise ParameterError(f"parameter {of!r}: {wrong}")
+print(f"{experiment.corpus}, {experiment.encoder}")
 
 # %% [markdown]
 # ## 21.2 A set of labels is a row of zeros and ones
 #
 # How do we give a model a set of labels to learn? We write the set as a row with one place for each label: 1 if the
-# example has the label, and 0 if it does not. The table counts the ones in each column, which is how often each label
-# occurs:
+# example has the label, and 0 if it does not. We may not print comments of the corpus here, so this one is ours:
 
-# %% tags=["nbval-check-output"]
-data = corpora.load(corpus, task="labels")
-tokenizer = load_tokenizer("tiny", data["train"]["sentence"], max_length=96)
-encoded = labels.encode(data, tokenizer, max_length=96)
-print(data["train"][3]["sentence"], data["train"][3]["labels"])
+# %%
+import pandas as pd
+
+comment = "I finally finished my thesis!"
+its_labels = {"joy": 1, "neutral": 0, "pride": 1, "relief": 0}
+pd.DataFrame([its_labels], index=[comment])
+
+# %% [markdown]
+# The sum of each column is how often a label occurs:
+
+# %%
+import numpy as np
+
+from dicelab import corpora
+from dicelab.tasks import labels
+from dicelab.training.encoders import load_tokenizer
+
+data = corpora.load(experiment.corpus, task="labels")
+length, texts = experiment.max_length, data["train"]["sentence"]
+tokenizer = load_tokenizer("tiny", texts, max_length=length)
+encoded = labels.encode(data, tokenizer, max_length=length)
 counts = pd.DataFrame(
     {
         split: np.asarray(encoded.splits[split]["labels"][:]).sum(0)
@@ -247,15 +130,33 @@ counts = pd.DataFrame(
     },
     index=encoded.labels,
 ).sort_values("train", ascending=False)
-counts
+print(f"{len(texts):,} training comments, {len(counts)} labels")
+counts.iloc[[0, 1, 2, -3, -2, -1]]
 
+# %% mystnb={"code_prompt_show": "Code of Figure 21.1", "figure": {"caption": "Figure 21.1. Most labels are rare, and few are very rare. How many training comments of GoEmotions have each label; orange: fewer than one in a hundred.", "name": "fig-21-1"}, "image": {"alt": "Twenty-eight bars on a logarithmic axis, falling from neutral with 14,219 over admiration with 4,130 down to relief, pride and grief with 153, 111 and 77."}} tags=["hide-input"]
+import matplotlib.pyplot as plt
+
+_rare = len(texts) / 100
+_, ax = plt.subplots(figsize=(7, 3))
+ax.bar(counts.index, counts["train"], color=["C1" if n < _rare else "C0" for n in counts["train"]])
+ax.set(yscale="log", ylabel="comments")
+ax.tick_params(axis="x", rotation=90)
+plt.show()
 
 # %% [markdown]
-# Our model is the smallest that can learn such letters. It has a vector for each sub-word, takes their mean, and puts a
-# linear layer on top. Each label has its own logit and its own sigmoid, because labels do not exclude each other. In other
-# words, the model takes twelve binary decisions for each letter.
+# A third of the comments are neutral. At the other end, 77 of 43,410 show grief, which makes 563<!-- 43,410 / 77 - 1 -->
+# negatives for each positive.
+#
+# Our first model is the smallest that can learn such comments. It has a vector for each sub-word, takes their mean, and
+# puts a linear layer on top. Each label has its own logit and its own sigmoid, because labels do not exclude each
+# other. In other words, the model takes 28 binary decisions for each comment. It trains in seconds, so we can try many
+# things with it. An encoder follows in section 21.8.
 
 # %%
+import torch
+from torch import nn
+
+
 class Bag(nn.Module):
     def __init__(self, bias):
         super().__init__()
@@ -274,19 +175,19 @@ def padded(split):
     return nn.utils.rnn.pad_sequence(rows, True, tokenizer.pad_token_id)
 
 
-splits = encoded.splits.items()
-inputs = {name: padded(split) for name, split in splits}
-gold = {name: torch.tensor(split["labels"][:]) for name, split in splits}
-
-
 # %%
-def train(loss, bias, seed, steps=steps):
+each = encoded.splits.items()
+inputs = {name: padded(split) for name, split in each}
+gold = {name: torch.tensor(split["labels"][:]) for name, split in each}
+
+
+def train_bag(loss, bias, seed, steps=steps):
     """Logits of the validation and the test split."""
     torch.manual_seed(seed)
     model = Bag(bias)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=bag_rate)
     for _ in range(steps):
-        rows = torch.randint(len(inputs["train"]), (batch_size,))
+        rows = torch.randint(len(inputs["train"]), (64,))
         optimizer.zero_grad()
         loss(model(inputs["train"][rows]), gold["train"][rows]).backward()
         optimizer.step()
@@ -300,9 +201,12 @@ def train(loss, bias, seed, steps=steps):
 #
 # We start with a common complaint: "my model only predicts zeros". To see how it arises, we train with cross entropy
 # and a bias of 0, which is the usual start. We look at the model early and late. How many labels does it give, and
-# how many of the twelve topics does it ever give?
+# how many kinds of labels does it ever give?
 
 # %%
+from dicebook import make_loss
+
+
 def given(hard):
     kinds = hard.any(0).sum().item()
     return {"labels given": hard.sum().item(), "kinds ever given": kinds}
@@ -312,22 +216,20 @@ cross_entropy = make_loss("binary_ce")
 zero, prior = torch.zeros(len(encoded.labels)), encoded.prior()
 early = {}
 for some in (1, 10, 50, steps):
-    early[some] = given(train(cross_entropy, zero, 0, some)["test"] > 0)
+    logits = train_bag(cross_entropy, zero, seed, some)["test"]
+    early[some] = given(logits > 0)
 early["in the gold"] = given(gold["test"])
 pd.DataFrame(early).T.rename_axis("steps")
 
 # %% [markdown]
 # At the start every probability is about one half. The model first learns what is true of nearly all decisions: the
-# answer is no. Therefore after ten steps it gives hardly any label. Only then does it learn words, and with them the
-# common labels. The probability of a rare label has to climb from its share, 1/200, to one half before the label is
-# given even once. In these few steps some labels do not get there.
+# answer is no. Therefore after fifty steps it gives hardly any label. Only then does it learn words, and with them the
+# common labels. The probability of a rare label has to climb from its share, perhaps 1/200, to one half before the label
+# is given even once. After a thousand steps, a pass and a half, six of the 28 labels have not got there.
 #
-# Longer training helps, but not enough. After two passes or more over real text, a threshold for each label still
-# adds 9.0 points of macro F1 (section 21.7). So the model knows more than it says. For example, take a label that one
-# letter in two hundred has. If the model gives it a probability of 0.2, that is forty times its share, and a strong
-# hint. **The threshold of one half hides this hint.**
-
-# %% [markdown]
+# Does the model know more than it says? Take a label that one comment in two hundred has. If the model gives it a
+# probability of 0.2, that is forty times its share, and a strong hint. **The threshold of one half hides this hint.**
+#
 # ## 21.4 The remedies
 #
 # What can you do about it? You can help the rare labels before training, in the loss, or afterwards:
@@ -346,6 +248,8 @@ pd.DataFrame(early).T.rename_axis("steps")
 # with few or no positives. Section 21.5 explains them.
 
 # %%
+from dicebook import MultiLabelDiceLoss
+
 ratio = (-prior).exp()
 per_label = nn.BCEWithLogitsLoss(pos_weight=ratio.sqrt())
 weighted = lambda x, y: per_label(x, y.float())
@@ -360,7 +264,7 @@ remedies = {
     "dice, macro": (MultiLabelDiceLoss(average="macro"), prior),
 }
 logits = {
-    name: [train(loss, bias, seed) for seed in range(seeds)]
+    name: [train_bag(loss, bias, seed + i) for i in range(seeds)]
     for name, (loss, bias) in remedies.items()
 }
 
@@ -390,6 +294,8 @@ scores = {
 }
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
+from IPython.display import display
+
 means = pd.DataFrame({key: found.mean() for key, found in scores.items()}).T
 
 
@@ -405,28 +311,28 @@ show(means.unstack().reindex(remedies).reindex(columns=list(WAYS), level=1))
 # %% [markdown]
 # Start with the first table, which has macro F1, and with its first column. At one half the loss makes a large
 # difference. Plain cross entropy is last, and weights, logit adjustment and macro dice are more than ten points ahead
-# of it. Now move to the column with a threshold for each label. Here most of that lead is gone. Cross entropy from
-# the log prior gains more than ten points, and is now ahead of weights and logit adjustment. Macro dice stays ahead
-# on these letters.
+# of it. Now move to the column with a threshold for each label. Here most of that lead is gone: cross entropy from the
+# log prior gains more than ten points, and macro dice is 1.7 points ahead of it. Two seeds and one learning rate cannot
+# say whether that is more than chance, and section 21.7 has many draws.
 #
-# The second table has micro F1. At one half, the remedies differ less than half as much in micro F1 as in macro F1.
+# The second table has micro F1. At one half, the remedies differ less in micro F1 than in macro F1.
 # This is because micro F1 counts decisions, and most positive decisions belong to common labels. **A table of micro
 # F1 alone does not show you whether the rare labels are found at all.**
 #
 # A threshold for each label gained much here. But each threshold is chosen on the positives of one label, and these
 # may be few. Can you trust it?
-
-# %% [markdown]
+#
 # ## 21.5 When a threshold of its own overfits
 #
-# The rarest topic has 5 positives in the validation split. What is a threshold worth that was chosen on so few? To
-# find out, we take a topic that has many positives, `water`, and pretend that it has fewer. We tune its threshold on
+# What is a threshold worth that was chosen on few positives? To find out, we take a label that has many positives, and
+# pretend that it has fewer. We tune its threshold on
 # smaller and smaller parts of the validation split. Each time we note two scores: the F1 that the part promises, and
 # the F1 on test.
 
 # %%
-topic = counts.index[len(counts) // 4]
-column = encoded.labels.index(topic)
+label = counts.index[len(counts) // 4]
+print(label, counts.loc[label].to_dict())
+column = encoded.labels.index(label)
 one = logits["cross entropy, prior"][0]
 v, y = one["validation"][:, column], truth[:, column]
 t, wanted = one["test"][:, column], gold["test"].numpy()[:, column]
@@ -450,7 +356,7 @@ for n in (2, 5, 11, 25, 50, len(yes)):
 found = pd.DataFrame(rows, columns=["positives", "promised", "test"])
 overfit = found.groupby("positives")
 
-# %% mystnb={"code_prompt_show": "Code of Figure 21.4", "figure": {"caption": "Figure 21.4. F1 of one topic, by the number of positives that its threshold is tuned on: what the part of the validation split promises, and what the test split gives. Means over 100 parts. Nine tenths of the test scores lie in the band.", "name": "fig-21-4"}, "image": {"alt": "Two curves over the number of positives from 2 to about 100. The promised F1 falls from 80 to 70; the test F1 rises from 62 to 66, in a band that is 23 points wide at two positives and narrow at the right."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 21.2", "figure": {"caption": "Figure 21.2. A threshold that is tuned on few positives promises too much. F1 of one label of GoEmotions, by the number of positives that its threshold is tuned on: what the part of the validation split promises, and what the test split gives. Means over 100 parts. Nine tenths of the test scores lie in the band.", "name": "fig-21-4"}, "image": {"alt": "Two curves over the number of positives from 2 to about 250. The promised F1 falls from 85 to 75; the test F1 rises from 65 to 74, in a band that is 30 points wide at two positives and narrow at the right."}} tags=["hide-input"]
 mean, low, high = overfit.mean(), overfit.quantile(0.05), overfit.quantile(0.95)
 fig, ax = plt.subplots(figsize=(6, 3.3))
 ax.plot(mean.index, mean["promised"], "o-", label="promised by the part")
@@ -461,8 +367,8 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# With two positives the part promises an F1 that the test split does not give, and the threshold may lie far from the
-# best one. From a few dozen positives on, the promise is less than five points off. So do not report the F1 of the
+# With two positives the part promises an F1 of 85<!-- Figure 21.2 --> that the test split does not give, and the threshold may lie far from
+# the best one. From 25 positives on, the promise is less than five points off. So do not report the F1 of the
 # data that you tuned on. However, a threshold whose promise is too high may still be better than one common threshold
 # for all labels. Section 21.7 compares the two on labels with few positives.
 #
@@ -496,24 +402,25 @@ reliable.round(1).rename_axis("probability given; labels there, %")
 
 # %% [markdown]
 # Where cross entropy says 0.1 to 0.3, or 0.3 to 0.6, the share of positives lies in this range as well. Where the
-# weighted loss says so, the share is lower, because the weights have raised its probabilities. What follows for you?
-# Use the plug-in threshold with cross entropy. With weights, focal loss or logit adjustment, tune the threshold or
-# recalibrate first. The next section measures what each loss, dice loss included, gives up with the plug-in
-# threshold.
-
-# %% [markdown]
-# ## 21.7 On real text
+# weighted loss says so, the share is lower, because the weights have raised its probabilities. The same is true of focal
+# loss and dice. What follows for you? Use the plug-in threshold with cross entropy. With weights, focal loss or logit
+# adjustment, tune the threshold or recalibrate first. The next section measures what each loss, dice loss included, gives
+# up with the plug-in threshold.
 #
-# Do these findings hold on text that people wrote? We take GoEmotions and a small model (`kept_records("labels")`).
-# A bag of words gives fixed features of each comment, and a small network on top of them is trained. We report means
-# of twenty draws. Each draw has 16,000 comments to train on, and every remedy gets four trials. We choose the trial
-# on 4,000 further comments, and set the thresholds on another 4,000.
+# ## 21.7 A search for each remedy
+#
+# So far each remedy had one setting and few seeds. The same corpus and a small model have a search for each remedy, as
+# records (`kept_records("labels")`). A bag of words gives fixed features of each comment, and a small network on top of them is trained. We report means
+# of twenty draws. Each draw has 16,000<!-- the study's sizes --> comments to train on, and every remedy gets four trials. We choose the trial
+# on 4,000<!-- the study's sizes --> further comments, and set the thresholds on as many others.
 #
 # Each trial draws a learning rate, a dropout and the loss's own parameter. For weights, this is the power of the
 # ratio, and for logit adjustment the share of the log prior, both from 0.1 to 1. Cross entropy from the log prior has
 # that start in all four trials, plain cross entropy in none, and the other losses in two.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
+from dicelab.records import runs
+
 ARMS = {
     "bce": "cross entropy",
     "bce_prior": "cross entropy, prior",
@@ -603,16 +510,267 @@ pd.DataFrame(lines).T
 # threshold on one half, and compare them on the other.
 #
 # The plug-in threshold needs no positives at all. For cross entropy, the macro F1 with it is not distinguishable from
-# that with a tuned threshold for each label. But for focal loss the plug-in threshold loses 8.1 points of macro F1,
-# and for weights and adjusted logits 3.2 each. Their probabilities are not calibrated, as section 21.6 explains. For
+# that with a tuned threshold for each label. But for focal loss the plug-in threshold loses 8.1<!-- of the table --> points of macro F1,
+# and for weights and adjusted logits 3.2<!-- of the table --> each. Their probabilities are not calibrated, as section 21.6 explains. For
 # both dice losses we see no such cost: the intervals exclude a loss of more than 0.3 points.
 
 # %% [markdown]
-# ### All layers
+# ## 21.8 Train every layer of an encoder
 #
-# A bag of words is a small model. Is the answer the same if you fine-tune an encoder? We have three draws with every
-# layer of MiniLM trained (`kept_records("labels_all_layers")`), on 4,000 comments and for two passes. The learning
-# rate is the same for all losses, and we did not search it.
+# So far you have seen the code of a bag of sub-words. Here is the same task with MiniLM, and all of its layers are
+# trained, as you would do it with your own data. Each label has a logit on top of the encoder, and its bias starts at
+# the label's log-odds.
+#
+# Before you train, ask what a much simpler model reaches. We use two floors. One gives the commonest label to
+# everything. The other is a logistic regression on words, one for each label.
+
+# %%
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+
+from dicelab.training.sampling import sample
+
+rows = sample(data, experiment)
+texts = rows["train"]["sentence"]
+pieces = load_tokenizer(experiment.encoder, texts, max_length=length)
+whole = labels.encode(rows, pieces, max_length=length)
+targets = {
+    name: np.array(split["labels"][:])  # 0 or 1 for each label
+    for name, split in whole.splits.items()
+}
+names = whole.splits["test"]["names"][:]
+of_words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2)
+by_word = OneVsRestClassifier(LogisticRegression(C=10, max_iter=1000))
+by_word.fit(of_words.fit_transform(texts), targets["train"])
+bag = {}
+for part in ("validation", "test"):
+    vectors = of_words.transform(rows[part]["sentence"])
+    bag[part] = by_word.decision_function(vectors)
+
+# %% [markdown]
+# Every model is decided in three ways, and scored in two: *macro F1* is the mean of the F1 of all labels, so each label
+# counts alike. *Micro F1* puts the decisions about all labels together. The brackets are
+# [bootstrap intervals](bootstrap) over test comments.
+
+# %%
+from dicelab.metrics.counts import Counts
+from dicelab.metrics.goal import Goal
+from dicelab.metrics.intervals import interval
+
+every = tuple(range(len(whole.labels)))
+goals = {
+    "macro F1": Goal("macro-f1", (), macro=every, absent=True),
+    "micro F1": Goal("f1", every),
+}
+commonest = np.zeros_like(targets["test"])
+commonest[:, whole.counts().argmax()] = 1
+said, own_thresholds = {"commonest label": commonest}, {}
+
+
+def decide(name, logits):
+    """The labels of the test comments, at three thresholds."""
+    validation = logits["validation"], targets["validation"]
+    own_thresholds[name] = labels.tune_thresholds(*validation)
+    ways = {
+        "one half": 0.0,
+        "one threshold": labels.tune_threshold(*validation),
+        "one a label": own_thresholds[name],
+    }
+    for how, threshold in ways.items():
+        said[f"{name}: {how}"] = (logits["test"] > threshold).astype(int)
+
+
+# %%
+def score_table():
+    """Both scores with their intervals, of all that was said."""
+    table = {}
+    for name, found in said.items():
+        counts = Counts.of_labels(targets["test"], found)
+        cells = {of: str(interval(counts, g)) for of, g in goals.items()}
+        table[name] = cells
+    return pd.DataFrame(table).T
+
+
+decide("words", bag)
+print(f"{len(texts):,} training comments, {len(names):,} test comments")
+score_table()
+
+# %% [markdown]
+# Now the encoder, with cross entropy. The call is that of [section 11.5](11_paraphrases.ipynb). We keep the pass with
+# the best macro F1 on validation, with a threshold for each label.
+
+# %%
+from dataclasses import replace
+
+from dicebook import TrainerLoss
+from dicelab.training.trainer import train
+
+losses = {"ce": make_loss("binary_ce"), "dl": MultiLabelDiceLoss()}
+with_label = whole.counts()
+each_label = np.stack([len(texts) - with_label, with_label], axis=1)
+
+
+def evaluate(logits, split):
+    """Validation scores with a threshold for each label."""
+    own = labels.tune_thresholds(logits, np.array(split["labels"][:]))
+    found = labels.decode(logits, whole.labels, threshold=own)
+    return labels.score(split["names"][:], found, whole.labels)
+
+
+# %%
+def fit(name):
+    """An encoder trained with one of the losses."""
+    return train(
+        replace(experiment, loss=name),
+        build_model=lambda: labels.model(encoder, pieces, whole.labels),
+        counts=each_label.tolist(),
+        splits=whole.splits,
+        collator=labels.collator(pieces),
+        tokenizer=pieces,
+        compute_loss=TrainerLoss(losses[name]),
+        evaluate=evaluate,
+        best="macro_f1",
+    )
+
+
+encoders = {"ce": fit("ce")}
+decide("ce", encoders["ce"].logits)
+score_table()
+
+# %% [markdown]
+# Compare the encoder with the bag of words. At one half both are far from what they can do. With a threshold for each
+# label, both have a macro F1 of 38.0, so an encoder with 22 million weights is no better there than a count of words. In
+# micro F1 it is ahead, because it knows the common labels better. For rare labels, 8,000 comments and three passes are
+# little to learn from, and a single word such as "sorry" says much. So compute the bag of words before you trust the gain
+# of an encoder.
+#
+# A score does not say what goes wrong. Which labels does the model miss most, and what does it give in their place?
+
+# %%
+errors, decided = {}, said["ce: one a label"].astype(bool)
+true = targets["test"].astype(bool)
+for i, label in enumerate(whole.labels):
+    missed = decided[true[:, i] & ~decided[:, i]]
+    instead = pd.Series(missed.sum(0), whole.labels)
+    instead["nothing"] = (~missed.any(1)).sum()
+    first = instead.sort_values(ascending=False, kind="stable")[:2]
+    errors[label] = {
+        "test comments": true[:, i].sum(),
+        "missed": len(missed),
+        "given instead": ", ".join(f"{k} ({n})" for k, n in first.items()),
+    }
+pd.DataFrame(errors).T.sort_values("missed", ascending=False)[:6]
+
+# %% [markdown]
+# In each row but the first, the label that was given most often instead is *neutral*. This is hardly surprising: a
+# third of the comments are neutral. And whether "I suppose so" is approval or nothing at all is hard to say for
+# people, too.
+#
+# What does the model say of comments that you wrote yourself? It encodes a comment, and gives each label whose log-odds
+# exceed its threshold. Here are twelve of ours, with the labels that we meant. Put yours in their place.
+
+# %%
+OWN = """
+Thank you so much, that was exactly the part I needed! | gratitude
+I miss my grandmother every day since the funeral. | grief, sadness
+Who decided to close the library on Saturdays? | anger, curiosity
+I am so sorry, I should never have said that to you. | remorse
+Wait, the train goes all the way to Lisbon? | surprise, curiosity
+I finally finished my thesis, my parents framed it! | pride, joy
+The meeting has been moved to room twelve. | neutral
+My hands are shaking, the results come in an hour. | nervousness
+That sandwich had a fly in it. I feel sick. | disgust
+Phew, the lump turned out to be nothing at all. | relief
+You are right, I had not looked at it that way. | realization
+I tripped on stage in front of the school. | embarrassment
+"""
+
+
+@torch.no_grad()
+def label_of(name, text):
+    """The labels that a trained encoder gives to a text."""
+    model = encoders[name].model.eval()
+    coded = pieces(text, return_tensors="pt", truncation=True)
+    x = model(**coded.to(model.device)).logits.float().cpu().numpy()
+    own = own_thresholds[name]
+    return labels.decode(x, whole.labels, threshold=own)[0]
+
+
+# %%
+lines = [line.split(" | ") for line in OWN.strip().splitlines()]
+own = [(text, meant, ", ".join(label_of("ce", text)) or "–")
+       for text, meant in lines]  # fmt: skip
+pd.DataFrame(own, columns=["comment", "we meant", "ce"])
+
+# %% [markdown]
+# The model finds gratitude, sadness and remorse. It calls nervousness, relief and embarrassment neutral, and these are
+# among the labels with the fewest examples. To the comment about a fly in a sandwich it gives *fear*, among others: a
+# threshold that is tuned on few positives can let a rare label through too easily.
+#
+# ### The other loss
+#
+# Now we train the same model with macro dice: a dice loss for each label, and their mean.
+
+# %%
+encoders["dl"] = fit("dl")
+decide("dl", encoders["dl"].logits)
+score_table().iloc[1:]
+
+# %%
+from dicelab.metrics.intervals import difference
+
+gaps = {}
+for how in ("one half", "one threshold", "one a label"):
+    two = (said[f"{name}: {how}"] for name in ("dl", "ce"))
+    both = [[Counts.of_labels(targets["test"], found)] for found in two]
+    for of, goal in goals.items():
+        gap = difference(*both, goal.plain)
+        text = f"{gap.mean:+.1f} [{gap.low:+.1f}, {gap.high:+.1f}]"
+        gaps.setdefault(how, {})[of] = text
+print("dl minus ce, points")
+pd.DataFrame(gaps).T
+
+# %% [markdown]
+# If you have to decide at one half, the loss matters: macro dice has a macro F1 of 31.4, and cross entropy has 16.4. With
+# one threshold for all labels dice is still three points ahead in macro F1, and a point behind in micro F1. With a
+# threshold for each label, the difference in macro F1 is −1.0, and its interval just includes 0. In micro F1 dice is then
+# six points lower. All of this is one seed and one learning rate.
+#
+# Which labels do the models find? [Figure 21.3](fig-21-each) shows the F1 of each label against the number of its training
+# comments.
+
+# %% mystnb={"code_prompt_show": "Code of Figure 21.3", "figure": {"caption": "Figure 21.3. Frequent labels are found, rare ones only sometimes, and the two losses lie close together. GoEmotions, MiniLM with all layers: F1 of each label on the test comments, with a threshold of its own, by the number of training comments that have the label.", "name": "fig-21-each"}, "image": {"alt": "Points for 28 labels over the number of training comments, from 18 to 2,588, on a logarithmic axis, twice: for cross entropy and for dice. F1 rises with the number, from near 0 for grief and pride to 68 for neutral, but widely scattered: gratitude is at 91, love at 82, realization at 10."}} tags=["hide-input"]
+_, ax = plt.subplots(figsize=(6.4, 3.6))
+_f1 = {}
+for _name, _title in (("ce", "cross entropy"), ("dl", "dice")):
+    _found = Counts.of_labels(targets["test"], said[f"{_name}: one a label"]).sum(0)
+    _f1[_name] = pd.Series(100 * _found.f1, whole.labels)
+    ax.scatter(with_label, _f1[_name], s=16, color=figures.style(_name)["color"], label=_title)
+_notes = {"gratitude": 6, "love": 6, "neutral": 6, "grief": 6, "pride": 3, "realization": -14}
+for _label, _shift in _notes.items():
+    if _label in whole.labels:
+        _at = (with_label[whole.labels.index(_label)], _f1["ce"][_label])
+        ax.annotate(_label, _at, (2, _shift), textcoords="offset points", size="small")
+ax.set(xscale="log", xlabel="training comments with the label", ylabel="F1, %")
+ax.legend()
+plt.show()
+
+# %% mystnb={"code_prompt_show": "Code and table of Figure 21.3"} tags=["hide-cell"]
+_f1["training comments"] = pd.Series(with_label, whole.labels)
+pd.DataFrame(_f1).sort_values("training comments").round(1)
+
+# %% [markdown]
+# The number of training comments explains a part of the F1. The rarest labels, grief and pride, have 18
+# training comments each, and the model finds nearly none of their test comments. But the F1 of gratitude is above
+# 90, probably because people express it with the same few words. The F1 of realization, with 204 comments,
+# is below 13. The two losses lie close together for most labels.
+#
+# ### Three short runs
+#
+# How sure is this? We also have three draws with every layer of MiniLM trained
+# (`kept_records("labels_all_layers")`), on 4,000<!-- the records' train_size --> comments and for two passes. The
+# learning rate is the same for all losses, and we did not search it.
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 all_layers = runs.kept_records("labels_all_layers")
@@ -631,219 +789,8 @@ show(of_all)
 # is on average 2.1 points higher in micro F1 than cross entropy from the log prior, and 0.8 points lower in macro F1.
 #
 # Be careful with this result. These are two passes over few comments at one learning rate, so we cannot tell whether
-# the loss or its learning rate is to blame. The run at the beginning of this chapter had three times as many
-# comments, three passes and another learning rate. There, too, all layers were trained, and dice was level with cross
-# entropy. So with all layers trained, do not expect dice to gain, and train longer before you judge it. The next
-# section has the code for your own trial.
-
-# %% [markdown]
-# ## 21.8 Train every layer of an encoder
-#
-# So far you have seen the code of a bag of words. Here is the same task with an encoder, and all of its layers are
-# trained, as you would do it with your own data. Each label has a logit on top of the encoder, and its bias starts at
-# the label's log-odds. We train once with each of two losses, and everything else is equal.
-
-# %%
-experiment = Experiment(
-    corpus=corpus,
-    encoder=encoder,
-    epochs=epochs,
-    learning_rate=encoder_rate,
-    max_length=max_length,
-    train_size=train_size,
-    device=device,
-    precision=precision,
-    output_dir=output_dir,
-)
-
-# %%
-rows = sample(data, experiment)
-texts = rows["train"]["sentence"]
-pieces = load_tokenizer(encoder, texts, max_length=max_length)
-whole = labels.encode(rows, pieces, max_length=max_length)
-with_label = whole.counts()
-without = len(texts) - with_label
-of_each_label = np.stack([without, with_label], axis=1)
-losses = {"ce": make_loss("binary_ce"), "dl": MultiLabelDiceLoss()}
-
-
-def evaluate(logits, split):
-    """Validation scores with a threshold for each label."""
-    gold = np.array(split["labels"][:])
-    own = labels.tune_thresholds(logits, gold)
-    found = labels.decode(logits, whole.labels, threshold=own)
-    return labels.score(split["names"][:], found, whole.labels)
-
-
-# %%
-encoders = {}
-for name, loss in losses.items():
-    print(name)
-    folder = output_dir and f"{output_dir}/{name}"
-    encoders[name] = trainer.train(
-        replace(experiment, loss=name, output_dir=folder),
-        build_model=lambda: labels.model(encoder, pieces, whole.labels),
-        counts=of_each_label.tolist(),
-        splits=whole.splits,
-        collator=labels.collator(pieces),
-        tokenizer=pieces,
-        compute_loss=TrainerLoss(loss),
-        evaluate=evaluate,
-        best="macro_f1",
-    )
-
-# %% [markdown]
-# Before you believe a score, ask what a much simpler model reaches. We use two baselines. One gives the commonest label to
-# everything. The other is a logistic regression on words, one for each label.
-
-# %%
-of_words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2)
-by_word = OneVsRestClassifier(LogisticRegression(C=10, max_iter=1000))
-targets = {
-    name: np.array(split["labels"][:])  # 0 or 1 for each label
-    for name, split in whole.splits.items()
-}
-by_word.fit(of_words.fit_transform(texts), targets["train"])
-
-
-def of_bag(split):
-    """The bag's log-odds of each label."""
-    vectors = of_words.transform(rows[split]["sentence"])
-    return by_word.decision_function(vectors)
-
-
-said = {"words": {part: of_bag(part) for part in ("validation", "test")}}
-said |= {name: result.logits for name, result in encoders.items()}
-
-# %%
-commonest = whole.labels[with_label.argmax()]
-decided = {("commonest", ""): [[commonest]] * len(rows["test"])}
-own_thresholds = {}
-for name, logits in said.items():
-    validation = logits["validation"], targets["validation"]
-    own_thresholds[name] = labels.tune_thresholds(*validation)
-    for how, threshold in (
-        ("one half", 0.0),
-        ("one threshold", labels.tune_threshold(*validation)),
-        ("one a label", own_thresholds[name]),
-    ):
-        x = logits["test"]
-        found = labels.decode(x, whole.labels, threshold=threshold)
-        decided[name, how] = found
-names = whole.splits["test"]["names"][:]
-table = {
-    key: labels.score(names, found, whole.labels)  # in percent
-    for key, found in decided.items()
-}
-shown = {"macro_f1": "macro F1", "f1": "micro F1"}
-pd.DataFrame(table).T[list(shown)].rename(columns=shown).round(1)
-
-# %% [markdown]
-# On these letters the bag of words is far ahead, because the small encoder here starts from nothing. With a
-# pretrained encoder and real comments, the picture is that of the section "A model that works".
-#
-# A score does not say what goes wrong. Which labels does the model miss most, and what does it give in their place?
-
-# %%
-errors = []
-pairs = list(zip(names, decided["ce", "one a label"], strict=True))
-for label in whole.labels:
-    missed = [s for g, s in pairs if label in g and label not in s]
-    instead = [other for s in missed for other in s or ["nothing"]]
-    most = pd.Series(instead).value_counts().head(3).items()
-    errors.append(
-        {
-            "label": label,
-            "test comments": sum(label in gold for gold in names),
-            "missed": len(missed),
-            "given instead": ", ".join(f"{name} ({n})" for name, n in most),
-        }
-    )
-errors = sorted(errors, key=lambda row: -row["missed"])[:8]
-pd.DataFrame(errors[:3])
-
-
-# %% [markdown]
-# ### Sentences of your own
-#
-# Finally, you can try sentences of your own. The model encodes a sentence, and gives each label whose log-odds exceed its
-# threshold:
-
-# %%
-def label_of(name, text):
-    """The labels that a trained encoder gives to a text."""
-    room = {"truncation": True, "max_length": max_length}
-    coded = pieces(text, return_tensors="pt", **room)
-    model = encoders[name].model.eval()
-    with torch.no_grad():
-        x = model(**coded.to(model.device)).logits.float().cpu().numpy()
-    own = own_thresholds[name]
-    return labels.decode(x, whole.labels, threshold=own)[0]
-
-
-# %%
-OWN = """
-Thank you so much, that was exactly the part I needed! | gratitude
-I miss my grandmother every single day since the funeral. | grief, sadness
-Who on earth decided to close the library on Saturdays? | anger, curiosity
-I am so sorry, I should never have said that to you. | remorse
-Wait, the train goes all the way to Lisbon? | surprise, curiosity
-I finally finished my thesis and my parents framed it! | pride, joy
-The meeting has been moved to room twelve. | neutral
-My hands are shaking, the results come in an hour. | nervousness
-That sandwich had a fly in it. I feel sick. | disgust
-Phew, the lump turned out to be nothing at all. | relief
-You are right, I had not looked at it that way. | approval, realization
-I tripped on stage in front of the whole school. | embarrassment
-"""
-own = []
-for line in OWN.strip().splitlines():
-    text, _, meant = line.partition(" | ")
-    given_labels = {name: label_of(name, text) for name in encoders}
-    own.append({"text": text, "gold": meant.split(", "), **given_labels})
-for row in own[:3]:
-    print(row["text"], row["ce"])
-
-
-# %% [markdown]
-# An encoder that was trained on letters to a town hall gives topics to these sentences, because it knows no feelings.
-# If you want feelings, run the chapter with `-p corpus goemotions -p encoder minilm`. Or ask a smaller model at once.
-# The command `dicebook try 21 "..."` uses a linear model on the frozen MiniLM.
-
-# %% tags=["remove-cell"]
-def interval_of_macro(found):
-    """A 95% interval of macro F1, in percent."""
-    yes = np.array([[name in row for name in whole.labels] for row in found])
-    gold = targets["test"].astype(bool)
-    counts = np.concatenate([yes & gold, yes.astype(int) + gold], axis=1)
-
-    def macro(sums):
-        right, positive = np.split(sums, 2, axis=1)
-        return (200 * right / np.maximum(1, positive)).mean(1)
-
-    return real_runs.resampled(counts, macro)
-
-
-page = real_runs.keep(
-    experiment,
-    data={split: len(part) for split, part in rows.items()},
-    results=encoders,
-    scores=[
-        {"model": name, "decision": how, **table[name, how], "interval": interval_of_macro(found)}
-        for (name, how), found in decided.items()
-    ],
-    each=[
-        {"model": name, "train": int(n), **row}
-        for name in encoders
-        for n, row in zip(
-            with_label,
-            labels.score_each(names, decided[name, "one a label"], whole.labels),
-            strict=True,
-        )
-    ],
-    errors=errors,
-    own=own,
-)
+# the loss or its learning rate is to blame. The run above had twice as many comments, three passes and another
+# learning rate. So with all layers trained, do not expect dice to gain, and train longer before you judge it.
 
 # %% [markdown]
 # ## 21.9 A decoder with a classification head
@@ -857,6 +804,7 @@ page = real_runs.keep(
 # %%
 import tempfile
 
+from datasets import DatasetDict
 from transformers import Qwen2Config, Qwen2Model
 from transformers.pytorch_utils import Conv1D
 from transformers.utils import logging
@@ -883,7 +831,8 @@ else:
 # %%
 torch.manual_seed(0)
 model = labels.model(decoder, reader, encoded.labels).float().eval()
-read = labels.encode(data, reader, max_length=96).splits
+few = DatasetDict(train=data["train"], test=data["test"].select(range(8)))
+read = labels.encode(few, reader, max_length=96).splits
 rows = list(read["test"].select(range(8)))
 batch = labels.collator(reader)(rows)
 side, pad = reader.padding_side, model.config.pad_token_id
@@ -991,7 +940,7 @@ optimizer = torch.optim.AdamW(trained, lr=3e-3)
 loss = MultiLabelDiceLoss(average="macro")
 train_rows = read["train"]
 collate, told = labels.collator(reader), []
-for step in range(min(steps, 20)):
+for step in range(20):
     first = 16 * step % (len(train_rows) - 16)
     some = collate([train_rows[i] for i in range(first, first + 16)])
     wanted = some.pop("labels")
@@ -1006,26 +955,6 @@ print(f"macro dice loss from {before:.3f} to {after:.3f}")
 
 # %% [markdown]
 # The loss falls. This decoder knows no language, so twenty steps show only that the parts fit together.
-
-# %% tags=["remove-cell"]
-if output_dir:
-    record = runs.make_record(
-        chapter="21_many_labels",
-        parameters={
-            "corpus": corpus,
-            "encoder": "bag of sub-words",
-            "steps": steps,
-            "seeds": seeds,
-            "batch_size": batch_size,
-            "learning_rate": learning_rate,
-            "loss": "all",
-            "seed": 0,
-        },
-        metrics={name: {way: means.loc[name, way].to_dict() for way in WAYS} for name in remedies},
-        history=[],
-        measured={},
-    )
-    runs.write_record(Path(output_dir) / "labels", record)
 
 # %% [markdown]
 # ## Summary
@@ -1049,10 +978,10 @@ if output_dir:
 # %% mystnb={"code_prompt_show": "Solution 21.1"} tags=["solution", "hide-cell"]
 # 2 · 8 = 16 above, 10 + 20 = 30 below; its own F1 is 16/30.
 gold_sets = [["a"]] * 10 + [[]] * 990
-said = [["a"]] * 8 + [[]] * 2 + [["a"]] * 12 + [[]] * 978
-(own,) = labels.score_each(gold_sets, said, ["a"])
-assert (own["right"], own["count"] + own["predicted"]) == (8, 30)
-print(f"{own['f1']:.1f}")
+predicted = [["a"]] * 8 + [[]] * 2 + [["a"]] * 12 + [[]] * 978
+(of_a,) = labels.score_each(gold_sets, predicted, ["a"])
+assert (of_a["right"], of_a["count"] + of_a["predicted"]) == (8, 30)
+print(f"{of_a['f1']:.1f}")
 
 # %% [markdown]
 # **Exercise 21.2 (pencil).** A label has a share of 1/200. The probabilities of the model are right, and its
@@ -1105,6 +1034,32 @@ print(f"{left:.0e}")
 assert left < 1e-3 or not embedded
 # Verdict: none. The last token that is no padding is found on either side, and rotary positions are relative.
 # With GPT-2, whose positions are not, this comparison would differ.
+
+# %% [markdown]
+# The run of this page:
+
+# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
+from dataclasses import asdict
+from pathlib import Path
+
+for _name, _result in encoders.items():
+    _scores = {}
+    for _split, _how in (("test", "one half"), ("test_tuned", "one a label")):
+        _counts = Counts.of_labels(targets["test"], said[f"{_name}: {_how}"]).sum(0)
+        _scores[_split] = {of: float(goal.plain(_counts)) for of, goal in goals.items()}
+    _record = runs.make_record(
+        chapter="21_many_labels",
+        parameters={**asdict(replace(experiment, loss=_name)), "steps": steps},
+        metrics=_scores,
+        history=_result.history,
+        measured=_result.measured,
+    )
+    if output_dir:
+        runs.write_record(Path(output_dir) / _name, _record)
+    _where, _seconds = (_result.measured[of] for of in ("device", "seconds"))
+    _losses = " ".join(f"{loss:.4f}" for loss in _result.first_losses)
+    print(f"{_name}: {_seconds:.0f} s on {_where}; first losses {_losses}")
+print(", ".join(f"{name} {version}" for name, version in runs.versions().items()))
 
 # %% [markdown]
 # ## Further reading

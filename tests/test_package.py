@@ -9,16 +9,16 @@ import sys
 import tarfile
 import tomllib
 import zipfile
-from email import message_from_string
 from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 
 import dicebook
 from dicelab.__main__ import main
-from dicelab.extras import MODULES, SOURCE, MissingExtra, install_command, need
+from dicelab.extras import MODULES, MissingExtra, install_command, need
 from tests.checkout import ROOT, copy_to, tracked
 from tools import source
 
@@ -29,8 +29,6 @@ def test_the_wheel_holds_the_two_packages_and_the_records(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     code = tracked("dicebook/", "dicelab/")
     code |= {f"dicelab/{name}" for name in tracked("data_scripts/")}
-    real = {name.removeprefix("results/") for name in tracked("results/real/")}
-    code |= {f"dicelab/records/data/{name}" for name in real}
     expected = {name for name in code if not name.endswith((".md", ".png"))}
     assert {name for name in names if ".dist-info/" not in name} == expected
     assert {"dicebook/py.typed", "dicelab/records/data/runs.parquet"} < names
@@ -53,22 +51,6 @@ def test_the_index_would_take_both(wheel: Path) -> None:
     checked = subprocess.run(command, capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout
     assert checked.stdout.count("PASSED") == 2
-
-
-def test_the_readme_s_links_work_away_from_the_project(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        (name,) = [n for n in archive.namelist() if n.endswith("METADATA")]
-        metadata = message_from_string(archive.read(name).decode())
-    urls = dict(line.split(", ") for line in metadata.get_all("Project-URL"))
-    body = re.sub(r"```.*?```", "", str(metadata.get_payload()), flags=re.DOTALL)
-    links = re.findall(r"\]\(([^)]+)\)", body)
-    pictures = re.findall(r'(?:src|srcset)="([^"]+)"', body)
-    assert len(links) > 5
-    assert len(pictures) == 2  # the light and the dark one
-    for link in [*links, *pictures]:
-        assert link.startswith("https://"), link
-        ours = re.fullmatch(re.escape(urls["Repository"]) + r"/(?:blob|raw)/main/([^#]+).*", link)
-        assert ours is None or (ROOT / ours[1]).exists(), link
 
 
 def alone(installed: Path, folder: Path, wanted: list[str]) -> list[str]:
@@ -125,7 +107,7 @@ def test_a_missing_extra_is_named(bare: list[str], tmp_path: Path) -> None:
     *errors, returned = done.stdout.splitlines()
     for (room, extra), error in zip(rooms.items(), errors, strict=True):
         assert error.startswith(f"{room} this part of dicebook needs ")
-        assert error.endswith(f"not found here: {install_command(extra)}")
+        assert error.endswith(f"not found here; in a clone: {install_command(extra)}")
     assert returned == "returns 1"
     assert "\ndicebook: this part of dicebook needs datasets, " in "\n" + done.stderr
 
@@ -179,21 +161,59 @@ def test_the_command_of_an_installed_package(installed: Path, tmp_path: Path) ->
     assert "\nwnut17: " in "\n" + done.stderr
 
 
-def test_one_command_changes_where_pip_finds_the_package(tmp_path: Path) -> None:
+def test_no_file_names_an_address_before_one_is_written() -> None:
+    named = subprocess.run(
+        ["git", "grep", "-nE", "github\\.(com|io)/(one|dicebook)|git\\+https://github"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    files = {line.split(":")[0] for line in named.stdout.splitlines()}
+    assert files <= {"tools/source.py", "tests/test_package.py"}
+
+
+def test_one_command_writes_the_address_everywhere(tmp_path: Path) -> None:
     copy_to(tmp_path)
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     subprocess.run(["git", "add", "--all"], cwd=tmp_path, check=True)
-    changed = source.write("", tmp_path)
-    assert {"README.md", "docs/recipes.md", "dicelab/extras.py"} < set(changed)
+    changed = source.write("one/dice", tmp_path)
+    assert {*source.PLACES, "docs/recipes.md", "dicelab/extras.py"} < set(changed)
     assert sum(name.endswith(".ipynb") for name in changed) == 22
+
+    def text(name: str) -> str:
+        return (tmp_path / name).read_text(encoding="utf-8")
+
+    for file, places in source.PLACES.items():
+        assert not any(mark in text(file) for mark in places)
     for suffix in ("py", "ipynb"):
-        chapter = (tmp_path / f"notebooks/01_imbalance.{suffix}").read_text()
-        assert "%pip install 'dicebook[book]'" in chapter
+        chapter = text(f"notebooks/01_imbalance.{suffix}")
+        assert "%pip install 'dicebook[book] @ git+https://github.com/one/dice'" in chapter
         assert source.NO_ADDRESS not in chapter
-    assert "pip install 'dicebook[book]'\n" in (tmp_path / "README.md").read_text()
-    left = subprocess.run(["git", "grep", "-lF", SOURCE], cwd=tmp_path, capture_output=True)
-    assert left.stdout.decode().split() == ["tools/source.py"] * ("you" in SOURCE)
-    assert source.main(["nonsense"]) == 2
+    assert "/one/dice/actions/workflows/tests.yml/badge.svg" in text("README.md")
+    assert "pip install 'dicebook[fit] @ git+https://github.com/one/dice'\n" in text("README.md")
+    metadata = tomllib.loads(text("pyproject.toml"))
+    assert metadata["project"]["urls"]["Homepage"] == "https://one.github.io/dice/"
+    hooks = metadata["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    (link,) = (s for s in hooks["substitutions"] if s["pattern"].startswith("(?<!!)"))
+    linked = re.sub(link["pattern"], link["replacement"], "[a](docs/files.md) [b](https://c)")
+    assert linked == "[a](https://github.com/one/dice/blob/main/docs/files.md) [b](https://c)"
+    config = yaml.safe_load(text("_config.yml"))["sphinx"]["config"]
+    assert config["html_theme_options"]["launch_buttons"]["colab_url"].startswith("https://colab")
+    edit = config["html_context"]["edit_page_url_template"]
+    assert edit.endswith('/one/dice/edit/main/{{ file_name | replace(".ipynb", ".py") }}')
+    assert yaml.safe_load(text("CITATION.cff"))["url"] == "https://one.github.io/dice/"
+    source.write("they/book", tmp_path, index=True)
+    left = ["git", "grep", "-lE", r"one/dice|one\.github\.io"]
+    found = subprocess.run(left, cwd=tmp_path, capture_output=True, text=True).stdout.split()
+    assert not [name for name in found if not name.startswith(("tests/", "tools/"))]
+    assert "https://they.github.io/book/" in text("pyproject.toml")
+    assert "pip install 'dicebook[fit]'\n" in text("README.md")
+    assert 'SOURCE = "index"' in text("dicelab/extras.py")
+
+
+@pytest.mark.parametrize("wrong", [[], ["nonsense"], ["one/dice", "pip"]])
+def test_an_address_is_an_owner_and_a_name(wrong: list[str]) -> None:
+    assert source.main(wrong) == 2
 
 
 def test_the_command_s_words(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

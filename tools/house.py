@@ -21,7 +21,7 @@ FLOORS = [
     ["training", "corpora", "metrics"],
     ["tasks", "records", ""],
     ["", "figures", "data_scripts"],
-    ["fit", "real_runs", "chapters"],
+    ["fit", "", "chapters"],
     ["fit_command", "trying"],
     ["", "__main__", ""],
 ]

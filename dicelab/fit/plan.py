@@ -135,7 +135,7 @@ NO_PLAN = Plan((), (), 0, (), False, 0, -1, 0, Speed(0.0, 0.0, 0.0, 0), 0.0, 0.0
 def rates_for(encoder: str, hidden: int, task: str) -> tuple[float, ...]:
     """Three learning rates that suit an encoder, the middle one first.
 
-    Those of small encoders follow from short runs of MiniLM with all layers (section 9.11 of the
+    Those of small encoders follow from short runs of MiniLM with all layers (section 9.13 of the
     book): where rows are whole texts and positives rare, a rate that suits tags can cost half of
     the F1.
 

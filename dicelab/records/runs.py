@@ -14,11 +14,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-import dicelab
 from dicelab.atomic import write_json as write_json
 from dicelab.metrics.intervals import OverRuns as Interval
 from dicelab.metrics.intervals import over_runs as interval
-from dicelab.records.kept import DATA
 from dicelab.records.kept import kept_folder as kept_folder
 from dicelab.records.kept import kept_records as kept_records
 from dicelab.records.report import write_record as write_record
@@ -91,22 +89,6 @@ def read_records(*paths: Path | str) -> list[dict[str, Any]]:
             for number, line in enumerate(_documents(file, lines), start=1):
                 records.append(_parse_record(file, number, line))
     return records
-
-
-def kept_page(chapter: str) -> dict[str, Any]:
-    """What a chapter's run on a real corpus left for its page, from ``results/real/CHAPTER.json``.
-
-    Args:
-        chapter: such as ``"09_named_entities"``; ``make real`` writes the file.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-    """
-    beside = Path(dicelab.__file__).parents[1] / "results"  # in a checkout; in a wheel, the data
-    folder = beside if beside.is_dir() else DATA
-    text = (folder / "real" / f"{chapter}.json").read_text(encoding="utf-8")
-    page: dict[str, Any] = json.loads(text)
-    return page
 
 
 def append_record(path: Path | str, record: Mapping[str, Any]) -> None:

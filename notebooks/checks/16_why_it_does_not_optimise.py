@@ -135,3 +135,13 @@ claim(
     odd.f1[worst] > scores["cross entropy"].f1[worst],
     (odd.accuracy > 90).sum() == 2,
 )
+of_three = pd.DataFrame(repaired).T.map(sum)
+claim(
+    "Only a γ of 0.0001 repairs all seeds of both corpora",
+    of_three.index[(of_three == 3).all(axis=1)].tolist() == ["γ: 0.0001"],
+)
+claim(
+    "No default loss is as much as five points below cross entropy with any seed",
+    min(min(of.values()) for of in least.values()) > -5,
+    {len(of) for of in least.values()} == {5},
+)

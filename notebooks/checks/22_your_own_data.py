@@ -22,6 +22,17 @@ if as_printed:
 # %% 22.8
 if as_printed:
     claim("Here it still rises", curve[0.25] < curve[0.5] < curve[1.0])
+f1_by_model = {name: [of[name] for of in by_size.values()] for name in MODELS}
+claim(
+    "None of these curves is flat at its end",
+    list(by_size) == [100, 400, 1600],
+    all(np.diff(f1).min() > 2.5 for f1 in f1_by_model.values()),
+)
+claim(
+    "With 100 sentences, cross entropy is behind the linear model, and the mean is ahead at each size",
+    f1_by_model["ce"][0] < f1_by_model["shapes+states"][0],
+    all(of["mean"] == max(of.values()) for of in by_size.values()),
+)
 
 # %% 22.9
 by_word = Model(folder, device="cpu")
@@ -40,3 +51,15 @@ if as_printed:
         [told(piece)[1] for piece in plain(text)]
         == [span[0] for span in get_entities(by_word.words([row])[0])],
     )
+
+# %% 22.11
+claim(
+    "only the interval for the linear model on words excludes 0",
+    [over["all of fit"].split("[")[1][0] != "−" for over in ahead.values()]
+    == [True, False, False, False],
+)
+claim(
+    "In nine of the thirty draws the Trainer scored higher",
+    len(of_method) == 30,
+    (of_method["trainer"] > of_method["fit"]).sum() == 9,
+)

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, sync_playwright
 from watched import OTHERS, PAGES, WIDE, Watched
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("_config.yml", "_toc.yml", "index.md", "references.bib")
+SOURCES = ("_config.yml", "_toc.yml", "index.md", "README.md", "references.bib")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 FLAGS = [
     "--headless",

@@ -11,23 +11,10 @@ from PIL import Image
 from dicelab.records import paper, searched, speed
 from tools import answer, decision
 
-INTERVAL = re.compile(r"(−?\d+\.\d) \[(−?\d+\.\d), (−?\d+\.\d)\]")
 POLITICS, WNUT, MRPC, FEAR = answer.LAYERS.values()
 CORPORA = (POLITICS, WNUT, MRPC)  # on which no loss fails after the longest runs
 SHORT, LONG = answer.LENGTHS.values()
 ARGMAX, TUNED = answer.HEADS.values()
-# What the rows of the table show, from the top: which panel, where in it, and which arm.
-ROWS = (
-    tuple((TUNED, answer.TASKS, arm) for arm in ("dice", "dice_start")),
-    tuple((ARGMAX, answer.TASKS, arm) for arm in ("wce", "dice", "dice_start")),
-    tuple((SHORT, where, a) for a in ("dice_start", "dice", "wce") for where in (POLITICS, WNUT)),
-    tuple((SHORT, MRPC, arm) for arm in ("dice_start", "dice", "wce")),
-    (),
-    (),
-    (),
-)
-# And F1 itself of the rare label, after the longest runs.
-LAST = ("ce_start", "dice_start", "dice", "dice_two")
 
 
 def in_words(number: int) -> str:
@@ -58,18 +45,6 @@ def test_the_pictures_are_drawn_from_the_records_as_they_are(root, shown, name) 
 
 
 @pytest.mark.parametrize("page", ["index.md", "README.md"])
-def test_the_intervals_of_the_table_are_those_of_the_records(root, shown, page) -> None:
-    text = (root / page).read_text(encoding="utf-8").replace("\u00a0", " ")
-    table = [line for line in text.splitlines() if line.startswith("|")][2:]
-    printed = [[" ".join(found) for found in INTERVAL.findall(line)] for line in table]
-    wanted = [
-        [" ".join(f"{x:z.1f}".replace("-", "−") for x in shown[key][3:]) for key in row]
-        for row in ROWS
-    ]
-    assert printed == wanted
-
-
-@pytest.mark.parametrize("page", ["index.md", "README.md"])
 def test_the_picture_in_words_is_the_picture(root, shown, page) -> None:
     text = (root / page).read_text(encoding="utf-8")
     alts = re.findall(r'(?:alt="|:alt: )(.*intervals.*?)(?:"|\n)', text)
@@ -78,14 +53,11 @@ def test_the_picture_in_words_is_the_picture(root, shown, page) -> None:
     for alt in alts:
         numbers = re.findall(r"\d+\.\d", alt)
         assert numbers == [f"{argmax[arm].mean:.1f}" for arm in ("dice", "wce")]
-    for where in (POLITICS, WNUT):
-        for arm in ("wce", "dice"):
-            assert 2.5 < shown[SHORT, where, arm].mean < 8.5, "three to eight points"
-        assert round(-shown[SHORT, where, "ce"].mean) in (7, 8)
-    for arm in answer.ARMS:
-        assert round(-shown[SHORT, MRPC, arm].mean) in (2, 3)
-        assert all(abs(shown[LONG, where, arm].mean) < 2 for where in CORPORA)
-    for panel, points in ((SHORT, 40), (LONG, 30)):
+    for where in CORPORA:
+        for arm in answer.ARMS:
+            assert abs(shown[SHORT, where, arm].mean) < 8.5, "up to eight points"
+            assert abs(shown[LONG, where, arm].mean) < 2
+    for panel, points in ((SHORT, 30), (LONG, 30)):
         beyond = {g.arm: g for g in shown.values() if g.panel == panel and g.where == FEAR}
         beyond = {arm: g for arm, g in beyond.items() if g.mean < answer.EDGES[0]}
         assert beyond.keys() == {"dice", "ce"}
@@ -124,54 +96,12 @@ def test_how_many_tasks_show_a_gain(root) -> None:
     start = searched.Contrast(("ce_start", "tuned"), ("ce", "tuned"))
     (cost,) = [e for e in searched.effects_of(tasks, start) if e.high < 0]
     assert cost.task == "sst2_02"
-    for page in ("README.md", "index.md"):
-        said = re.findall(
-            r"of (\d+) intervals .*?, (\w+) lies above 0, and (\w+) lie", prose(root, page)
-        )
-        above, below = (sum(e.low > 0 for e in effects), sum(e.high < 0 for e in effects))
-        assert said == [(str(len(effects)), in_words(above), in_words(below))]
-        assert re.findall(r"this start cost (\d+\.\d) points", prose(root, page)) == [
-            f"{-cost.mean:.1f}"
-        ]
-
-
-def test_p_before_and_after_correction(root) -> None:
-    tasks = searched.read_tasks()
-    family = searched.secondary(tasks, searched.ALSO)
-    weights = next(c for c in searched.OTHERS if c.first == ("wce", "argmax"))
-    asked = [family[contrast.name] for contrast in (weights, *searched.ALSO)]
-    raw = [f"{estimate.p:.3f}" for estimate, _ in asked]
-    corrected = [f"{p:.3f}" for _, p in asked]
-    for page in ("README.md", "index.md"):
-        (row,) = re.findall(
-            r"\| Frozen encoder, decision at argmax \|[^|]*\|([^|]*)\|", prose(root, page)
-        )
-        assert re.findall(r"\d\.\d{3}", row) == [*raw, *corrected]
-        assert re.findall(r"(\d+) questions", row) == [str(len(family))]
-
-
-@pytest.mark.parametrize("page", ["index.md", "README.md"])
-def test_what_is_said_of_the_longest_runs(root, shown, page) -> None:
-    text = prose(root, page)
-    largest = max(abs(shown[LONG, where, arm].mean) for where in CORPORA for arm in answer.ARMS)
-    assert re.findall(r"no difference larger than (\d+\.\d) points", text) == [f"{largest:.1f}"]
-    rows = searched.read_tasks()["goemotions_fear"][0]["sizes"]
-    assert 0.3 < 32 * speed.LONG / rows["train"]["rows"] < 0.35, "a third of one pass"
-
-
-@pytest.mark.parametrize("page", ["index.md", "README.md"])
-def test_what_the_start_does_on_a_rare_label(root, page) -> None:
-    fear = speed.read_corpora()["goemotions_fear"]
-    text = prose(root, page)
-    (row,) = re.findall(r"\| F1 itself ([^|]*) \|", text)
-    f1 = {arm: float(speed.scores(fear, arm, "tuned")[1][:, -1].mean()) for arm in LAST}
-    assert re.findall(r"\d+\.\d", row) == [f"{value:.1f}" for value in f1.values()]
-    steps, at_argmax = speed.scores(fear, "ce_start", "argmax")
-    assert steps[-1] == speed.LONG
-    assert at_argmax.max() == 0, "nothing at argmax"
-    assert f1["dice"] < 5, "hardly learned the label"
-    for arm in ("dice_start", "dice_two"):
-        assert abs(f1[arm] - f1["ce_start"]) < 2
+    text = prose(root, "README.md")
+    said = re.findall(r"of (\d+) intervals .*?, (\w+) lies above 0, and (\w+) lie", text)
+    above, below = (sum(e.low > 0 for e in effects), sum(e.high < 0 for e in effects))
+    assert said == [(str(len(effects)), in_words(above), in_words(below))]
+    said = re.findall(r"this start cost (\d+\.\d) points", prose(root, "docs/what_to_do.md"))
+    assert said == [f"{-cost.mean:.1f}"]
 
 
 def test_the_other_numbers_of_the_pages(root) -> None:
@@ -208,11 +138,10 @@ def test_the_other_numbers_of_the_pages(root) -> None:
         in_words(len(of_em)),
         f"{max(of_em):.2f}",
     )
-    for page in ("README.md", "index.md"):
-        text = prose(root, page)
-        assert set(re.findall(r"(\d+) (?:\w+ )?tasks", text)) == {"27"}
-        steps = set(re.findall(r"(\d+) steps", text)) - {"40", "300"}  # some 40, some 300
-        assert steps == {str(speed.SHORT), str(speed.LONG)}
-        assert re.findall(r"(\d+) of (\d+) rows", text) == [(off, str(len(rows)))]
-        said = r"(\d+) of F1, from ([\d.]+) to ([\d.]+) points, and (\w+) of exact match, up to "
-        assert re.findall(said + r"(\d\.\d+)", text) == [ends]
+    text = prose(root, "README.md")
+    assert set(re.findall(r"(\d+) (?:\w+ )?tasks", text)) == {"27"}
+    steps = set(re.findall(r"(\d+) steps", text)) - {"40"}  # some 40
+    assert steps == {str(speed.SHORT), str(speed.LONG)}
+    assert re.findall(r"(\d+) of (\d+) rows", text) == [(off, str(len(rows)))]
+    said = r"(\d+) of F1, from ([\d.]+) to ([\d.]+) points, and (\w+) of exact match, up to "
+    assert re.findall(said + r"(\d\.\d+)", text) == [ends]

@@ -125,7 +125,7 @@ def test_two_losses_leave_two_records_of_each_model(
     for loss, folder in product(("ce", "dsc"), ("run", "run/reader")):
         found = json.loads((tmp_path / folder / loss / "record.json").read_text(encoding="utf-8"))
         assert found["parameters"]["loss"] == loss
-        assert set(found["metrics"]) == {"test", "test_tuned", "validation_tuned", "majority"}
+        assert set(found["metrics"]) == {"test", "test_tuned", "majority"}
         assert found["measured"]["tokens_per_second"] > 0
 
 

