@@ -202,6 +202,7 @@ def test_chinese_answers_are_scored_by_character(
     text = json.dumps({"data": [{"paragraphs": paragraphs}]}, ensure_ascii=False)
     own.write_text(text, encoding="utf-8")
     short = {**SHORTEST, "by_choice": False, "corpus": str(own), "language": "zh"}
+    short["encoder"] = "tiny"
     left = execute(root, monkeypatch, "10_reading", **short, output_dir=str(tmp_path / "run"))
 
     # A reader that is sure of 大学, at each question.
