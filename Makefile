@@ -181,7 +181,6 @@ study-layers: export OMP_NUM_THREADS := 1
 study-layers: env  ## its Stage B2, all layers trained
 	$(BIN)/python -m studies.evidence_2 all-layers $(STUDY)
 
-# The address of [project.urls] is a placeholder; that of its pages follows from it.
 repository: env  ## write an address into badge, links, Colab, metadata and commands of pip: TO=you/dicebook
 	@$(BIN)/python -m tools.source '$(TO)'
 
