@@ -415,7 +415,7 @@ plt.show()
 #
 # We watch one training run step by step, on the same toy, from a bias of 0. Beside it we watch Eq. 8.
 
-# %% mystnb={"code_prompt_show": "Code of Figure 4.3", "figure": {"caption": "Figure 4.3. A collapse, and none.", "name": "fig-4-3"}, "image": {"alt": "Left, Eq. 6: the positives climb to 0.8 in ten steps, then fall and join the negatives near 0 at step 30. Right, Eq. 8: they climb in the same way, begin to fall, turn at step 20 and settle just above 0.5; the negatives end near 0.05."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 4.3", "figure": {"caption": "Figure 4.3. A run that collapses, and one that does not: the mean probability of positives and of negatives at each step, on the toy, from a bias of 0. Left the loss is Eq. 6 and all probabilities end near 0; right it is Eq. 8.", "name": "fig-4-3"}, "image": {"alt": "Left, Eq. 6: the positives climb to 0.8 in ten steps, then fall and join the negatives near 0 at step 30. Right, Eq. 8: they climb in the same way, begin to fall, turn at step 20 and settle just above 0.5; the negatives end near 0.05."}} tags=["hide-input"]
 x, y = imbalanced_blobs(seed=0)
 fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
 for ax, name in zip(axes, (eq6, eq8), strict=True):

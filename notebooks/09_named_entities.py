@@ -239,8 +239,9 @@ print(f"words cut off: {encoded.cut}")
 # %% [markdown]
 # You know the loop from [section 8.9](08_part_of_speech.ipynb). From here on we call it: `train` is the `Trainer` of
 # transformers with a loss of this book. Before the first step it sets the output bias to the log prior of the tags,
-# which it takes from `counts`, and it keeps the pass with the best F1 on the validation sentences. If a step is divided
-# into smaller batches, it keeps the loss exact. Which loss is trained is one line.
+# which it takes from `counts`, and it keeps the pass with the best F1 on the validation sentences. If memory is short,
+# it computes one step in pieces. Then it adds the sums of the pieces before it divides, so the loss is that of the
+# whole batch. Which loss is trained is one line.
 
 # %%
 from dicebook import TrainerLoss

@@ -519,7 +519,8 @@ plt.show()
 
 # %% [markdown]
 # Let us read argmax first. At one, three and ten negatives for each positive we see no gain: all ten intervals reach
-# to zero or below it. However, they are wide. At ten to one both reach above four points, so a gain could hide there.
+# to zero or below it. (At ten to one both designs have the same set, so each corpus has five intervals up to there,
+# and seven in all.) However, the intervals are wide. At ten to one both reach above four points, so a gain could hide there.
 # A finer experiment does find one. It has nine negatives for each positive and five searches for each loss ([section
 # 11.12](11_paraphrases.ipynb)). On QQP, dice from a bias near 0 is 5.1<!-- Figure 11.2 --> points ahead of cross
 # entropy from the log prior there.

@@ -46,7 +46,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from pathlib import Path
 
@@ -56,7 +55,6 @@ import pandas as pd
 import torch
 import torch.nn.functional as F
 from IPython.display import Markdown
-from torch.utils._python_dispatch import TorchDispatchMode
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 from dicebook import DiceLoss, SelfAdjustingDiceLoss, backward_in_two_passes, make_loss
@@ -64,7 +62,6 @@ from dicebook.losses import equations
 from dicelab import corpora, figures
 from dicelab.records.runs import kept_folder
 from dicelab.tasks import tagging
-from dicelab.tasks.mrc_ner import MatchHead
 from dicelab.training.encoders import load_tokenizer
 
 figures.use_style()
@@ -238,7 +235,7 @@ for name in ("ce", "fl", "dl", "tl", "dsc"):
 # ### Half precision
 #
 # Models are often trained in bf16, because it is fast. A number in bf16 has only 8 significant bits.
-# Therefore p rounds to one at a logit that is common in a trained model (exercise 18.5). We take a few
+# Therefore p rounds to one at a logit that is common in a trained model (exercise 18.4). We take a few
 # thousand tokens with logits in bf16 and compare two ways: the formula computed in bf16, as it is written,
 # and dicebook, which computes in float32. The exact values come from float64.
 
@@ -346,34 +343,25 @@ for options in (
 # %% [markdown]
 # ## 18.2 What a loss costs
 #
-# We measure first on a CPU. `make bench` times forward and backward of every loss on one thread, in turn with torch's
-# cross entropy and the dice losses of other packages. The table has its last recorded run in milliseconds. For
-# example, the column 4096×9 has 4,096 sub-words and nine classes.
+# `make bench` times forward and backward of every loss on one thread of a CPU, in turn with torch's cross entropy
+# and the dice losses of other packages. Here is its last recorded run, in milliseconds. For example, the column
+# 4096×9 has 4,096 sub-words and nine classes:
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["nbval-check-output", "hide-input"]
 rows = pd.DataFrame(bench["rows"])
 rows["shape"] = pd.Categorical(rows["shape"], rows["shape"].unique())
-names = rows["loss"].unique()
+names = [name for name in spelled.values() if name in set(rows["loss"])]
 times = rows.pivot(index="loss", columns="shape", values="milliseconds").loc[names]
 print(f"one thread, {bench['environment']['capability']}, torch {bench['environment']['torch']}")
-times.map(lambda value: "" if pd.isna(value) else f"{value:.2f}")
+times.dropna(axis=1, how="all").map(lambda value: "" if pd.isna(value) else f"{value:.2f}")
 
 # %% [markdown]
 # Compare the row of dice with the first row. With 17 classes or more, a set-level dice loss costs between two
-# and three times as much as torch's cross entropy. With nine classes it costs less. Why? For fewer than 16
-# classes, torch's softmax of rows takes a slow path on this processor, and the library's takes another. A loss
-# with a general exponent costs more, because it takes logarithms of both $p$ and $1 - p$.
-#
-# The record is of an earlier form of the losses, which had a second way for labels on a CPU. Today there is one
-# way, since nobody should choose a loss by its speed. In a short comparison with nine classes, dice and Tversky
-# loss took about as long as before, cross entropy and focal loss half as long again, and self-adjusting dice two
-# to three times as long. With 50 classes all took two to four times as long.
-#
-# The rows that begin with "naive" are the formulas as you would write them down. With nine classes all of the
-# recorded losses of the library are faster. With the 50,257 words of a vocabulary, dice and Tversky are faster, and
-# focal loss and self-adjusting dice are slower. Wherever there are more than nine classes, the library's focal loss
-# takes about two and a half times as long as its formula. The formula takes the logarithm of a probability,
-# and this is accurate only away from zero and one. So the extra time buys accuracy.
+# and three times as much as torch's cross entropy. With nine classes it costs less, because torch's softmax of
+# short rows takes a slow path on this processor. A loss with a general exponent costs more, because it takes
+# logarithms of both $p$ and $1 - p$. The record is of an earlier form of the losses. Since nobody should choose a
+# loss by its speed, a second way for CPUs is gone from the library, and today's losses take up to four times as
+# long as these.
 #
 # However, a loss is only one part of a training step. What is its share of the whole?
 
@@ -385,88 +373,24 @@ share.round(3)
 
 # %% [markdown]
 # On a CPU every recorded loss takes less than a five-thousandth of the step. In other words, the encoder does nearly
-# all of the work.
-
-# %% [markdown]
-# A GPU is different. It computes these small tensors so fast that starting each operation takes longer than the
-# operation itself. Therefore the number of operations, forward and backward, is what you should compare there:
-
-# %% tags=["nbval-check-output"]
-rows.drop_duplicates("loss").set_index("loss")["operations"]
-
-
-# %% [markdown]
-# These operations were counted on a CPU. There the library may look at the values, for example whether a row is
-# left out, and skip what is not needed. On a GPU it must not look, because it would have to wait for the answer.
-# So we count again, with today's losses, on tensors without values, for which the library does the same as on a
-# GPU:
-
-# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
-class Operations(TorchDispatchMode):
-    count = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.count += not (func.is_view or "detach" in str(func))
-        return func(*args, **(kwargs or {}))
-
-
-on_device = {"cross entropy (torch)": F.cross_entropy}
-on_device |= {name: make_loss(name) for name in ("ce", "fl", "dl", "tl", "dsc")}
-counted = {}
-for name, loss in on_device.items():
-    logits_there = torch.randn(64, 9, device="meta", requires_grad=True)
-    gold_there = torch.randint(9, (64,), device="meta")
-    with Operations() as seen:
-        loss(logits_there, gold_there).backward()
-    counted[name] = seen.count
-pd.Series(counted, name="operations").rename(spelled)
-
-# %% [markdown]
-# Torch's own cross entropy has five operations, and dice has more than twelve times as many. What does that cost in
-# time? We timed two earlier forms of the losses on one GPU, an NVIDIA H200, within minutes of each other
-# (`dicelab/records/data/gpu/losses.json`). The second form of dice had about eight times as many operations as torch's cross
-# entropy. The table is for 4,096 sub-words and nine labels, forward and backward, in milliseconds:
+# all of the work. A GPU is different. It computes these small tensors so fast that starting each operation takes
+# longer than the operation itself, and a dice loss has many operations. We timed an earlier form of the losses on
+# one NVIDIA H200, for 4,096 sub-words and nine labels, in milliseconds:
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["nbval-check-output", "hide-input"]
-gpu = kept_folder() / "gpu"
-speed = json.loads((gpu / "speed.json").read_text())["rows"]
-timed = json.loads((gpu / "losses.json").read_text())
-now, before = (
-    pd.DataFrame(rows).set_index("loss")
-    for rows in (timed["losses"]["rows"], timed["before"]["rows"])
-)
-of_gpu = pd.DataFrame(
-    {
-        "first form": before["milliseconds"],
-        "second form": now["milliseconds"],
-        "second form, compiled": now["milliseconds, compiled"],
-    }
-).reindex(now.index)
+timed = json.loads((kept_folder() / "gpu" / "losses.json").read_text())
+now = pd.DataFrame(timed["losses"]["rows"]).set_index("loss")
+of_gpu = pd.DataFrame({"plain": now["milliseconds"], "compiled": now["milliseconds, compiled"]})
 of_gpu.round(2).astype(object).where(of_gpu.notna(), "").rename(spelled)
 
 # %% [markdown]
-# On this GPU the second form of dice takes 1.5 milliseconds, about 11 times as much as torch's cross entropy. With
-# `torch.compile` it takes 0.9. This sounds like much. However, a step has more to do than its loss. With an
-# encoder of MiniLM's size a step with torch's cross entropy took 18 milliseconds. With the other losses it
-# took between 17 and 24 milliseconds, and not in the order of their operations. So from the time of a whole
-# step we cannot say which loss is faster. If the time of the loss matters to you, compile the loss: the last
-# column of the table shows what you gain.
-
-# %% [markdown]
-# Time is one cost, memory is the other. The next table has the peak of forward and backward, gradient included,
-# in multiples of the logits:
-
-# %% mystnb={"code_prompt_show": "Code of this table"} tags=["nbval-check-output", "hide-input"]
-peak = rows.pivot(index="loss", columns="shape", values="peak_memory")
-peak.loc[names].round(1).astype(object).fillna("")
-
-# %% [markdown]
-# Self-adjusting dice needs the most. Should you worry? The logits of a step are small beside the activations of
-# its encoder: 4,096 sub-words with nine classes are 0.15 MB. Even the largest multiple of the table is then
-# less than 1.5 MB. With a whole vocabulary as classes it is different, because then the logits themselves are
-# large.
+# On this GPU dice takes 1.5 milliseconds, about 11 times as much as torch's cross entropy. With
+# `torch.compile` it takes 0.9. This sounds like much. However, with an encoder of MiniLM's size a whole step with
+# torch's cross entropy took 18 milliseconds. With the other losses it took between 17 and 24 milliseconds, and not
+# in the order of their operations. So from the time of a whole step we cannot say which loss is faster. If the
+# time of the loss matters to you, compile the loss.
 #
-# So neither time nor memory should decide about your loss. The next question is one of correctness.
+# So time should not decide about your loss. The next question is one of correctness.
 
 # %% [markdown]
 # ## 18.3 One set, several processes (DDP)
@@ -559,8 +483,7 @@ for way in ("mean of the parts", "two passes"):
 # %% [markdown]
 # ## 18.5 Where the time of training goes
 #
-# If the loss does not cost much, where does your time go? We look at four places, and begin with the one where
-# most is wasted.
+# If the loss does not cost much, where does your time go? We begin with the place where most is wasted.
 #
 # **Padding.** A batch is as long as its longest sentence, and the rest is filled with padding that the encoder
 # computes for nothing. How many positions does a batch have for each real sub-word? That depends on whether you
@@ -595,117 +518,22 @@ print("positions for each sub-word")
 # With a fixed length the encoder computes more than three positions for each one that counts. Grouped by
 # length, there is hardly any waste.
 #
-# **Half precision and compiling.** The next two remedies are switches. `benchmarks/scale.py` trains a tagger
-# in four ways, in turn, and compares the seconds for each sub-word that is no padding. The table has its
-# recorded run, with the median, the lowest and the highest of its rounds:
+# **Half precision.** The next remedy is a switch. `benchmarks/scale.py` trains a tagger in four ways, in turn, and
+# compares the seconds for each sub-word that is no padding. The table has its recorded run, with the median, the
+# lowest and the highest of its rounds:
 
 # %% tags=["nbval-check-output"]
 scale = json.loads((kept / "scale.json").read_text())
-
-
-def beside(times):
-    """Median, lowest and highest of the rounds."""
-    index = ["time", "lowest", "highest"]
-    return pd.DataFrame(times, index=index).T.round(2)
-
-
 print(f"{scale['encoder']} on {scale['corpus']}, {scale['machine']}")
 print("fp32, grouped by length = 1")
-beside(scale["training"]["time"])
+columns = ["time", "lowest", "highest"]
+pd.DataFrame(scale["training"]["time"], columns).T.round(2)
 
 # %% [markdown]
 # If you pad every sentence to 128, training is four and a half times as slow. Steps in bf16 take three fifths
 # of the time, on a CPU that has instructions for it. A compiled model is no faster here, and its first steps
-# took a minute, because batches grouped by length have many shapes. And what if you compile the loss alone?
-
-# %% tags=["nbval-check-output"]
-of_library = {
-    (row["loss"].removesuffix(", compiled"), how): row["milliseconds"]
-    for how in ("rows", "compiled")
-    for row in bench[how]
-    if row["shape"] == "65536×9"
-}
-kinds = ("dice", "Tversky", "self-adjusting dice")
-compiling = pd.DataFrame(
-    {
-        f"{who}, {title}": [of_library[f"{name} {k}", how] for k in kinds]
-        for who, name in (("formula", "naive"), ("library", "dicebook"))
-        for title, how in (("plain", "rows"), ("compiled", "compiled"))
-    },
-    kinds,
-).round(1)
-compiling
-
-# %% [markdown]
-# These are milliseconds for 65,536 rows of nine classes, forward and backward, on one thread of a CPU. The
-# compiler brings dice and Tversky loss as written down to about a fifth of their time. The library's losses are
-# already close to that time, and they gain nothing by compiling on this CPU.
-#
-# **The match head.** The last place is a tensor that is larger than it looks. A reader of entities (chapter 09)
-# scores pairs of a start and an end. In its plain form it builds a tensor of all pairs, $[B, L, L, 2H]$, which
-# grows with the square of the length. However, the first layer is linear, so we can split it into a part for
-# the start and a part for the end. If we also score only candidate pairs, the tensor is not needed at all. Are
-# the scores still equal?
-
-# %%
-B, L, H, k = 2, 64, 128, 8
-head, hidden = MatchHead(H), torch.randn(B, L, H, requires_grad=True)
-weight = torch.cat([head.start.weight, head.end.weight], 1)
-
-
-def plain():
-    """All pairs, with the head's own weights."""
-    first = hidden[:, :, None].expand(-1, -1, L, -1)
-    last = hidden[:, None].expand(-1, L, -1, -1)
-    pairs = torch.cat([first, last], -1)
-    inner = F.linear(pairs, weight, head.start.bias)
-    return head.out(F.gelu(inner)).squeeze(-1)
-
-
-index = torch.arange(k).repeat(B, 1)
-starts = index[:, :, None].expand(-1, k, k).flatten(1)
-ends = index[:, None].expand(-1, k, k).flatten(1)
-of_pairs, ours = plain()[:, :k, :k].flatten(1), head(hidden, starts, ends)
-torch.testing.assert_close(ours, of_pairs, atol=1e-5, rtol=1e-4)
-
-
-# %%
-def seconds(call, repetitions=5):
-    """Median time of a call on the processor."""
-    taken = []
-    for _ in range(repetitions):
-        started = time.process_time()
-        call()
-        taken.append(time.process_time() - started)
-    return float(np.median(taken))
-
-
-slow = seconds(lambda: plain().sum().backward(retain_graph=True))
-fast = seconds(lambda: head(hidden, starts, ends).sum().backward())
-times = round(slow / fast, -1)
-print(f"equal scores; the plain head takes about {times:.0f} times as long")
-
-# %% [markdown]
-# They are equal, and the plain head takes many times as long. So first look at padding and at tensors of pairs,
-# and only then at the loss.
-#
-# ## 18.6 Many runs, and a GPU
-#
-# One run is seldom enough. A table of the paper is a grid of runs. `make reproduce` runs it on one machine
-# and resumes if it was stopped. `--profile reproduce/slurm` hands the runs to a cluster
-# ([how](../docs/reproduce.md)). What does each run cost beside its training?
-
-# %% tags=["nbval-check-output"]
-one = scale["run of the grid"]
-beyond = one["run"] - one["training"]
-print(f"papermill, kernel, imports: {beyond:.0f} seconds a run")
-
-# %% [markdown]
-# That is little beside an hour of training, and much beside a minute.
-#
-# We keep the records of one GPU in `dicelab/records/data/gpu/`. They have the chapters 08 to 11 from both starts, eleven runs of
-# Table 7, the times of the losses and the speed of four encoders. [The page on reproducing](../docs/reproduce.md)
-# says what they reached. No run on several cards is kept.
+# took a minute, because batches grouped by length have many shapes. So first look at padding, then at half
+# precision, and only then at the loss.
 
 # %% [markdown]
 # ## Summary
@@ -714,7 +542,7 @@ print(f"papermill, kernel, imports: {beyond:.0f} seconds a run")
 #   sums in float32 ([Eq. 18.1](eq-18-1), [18.2](eq-18-2)).
 # - The loss is a small part of a step. Choose it by what it learns.
 # - Set level means one set. Over processes, set `process_group="world"`. Over micro-batches, take two passes.
-# - To save time, look at padding and tensors of pairs first, then at half precision, and last at the loss.
+# - To save time, look at padding first, then at half precision, and last at the loss.
 
 # %% [markdown]
 # ## Exercises
@@ -737,16 +565,10 @@ mean = (first.loss() + second.loss()) / 2
 print(f"mean of the halves {mean:.4f}, the whole {(first + second).loss():.4f}")
 
 # %% [markdown]
-# **Exercise 18.3.** How large is the tensor of all pairs for B = 4, L = 512, H = 1024 in fp32?
-
-# %% mystnb={"code_prompt_show": "Solution 18.3"} tags=["solution", "hide-cell"]
-print(f"{4 * 512 * 512 * 2 * 1024 * 4 / 2**30:.0f} GiB")
-
-# %% [markdown]
-# **Exercise 18.4.** In section 18.3 the two parts have different sizes. Does the mistake go away when they
+# **Exercise 18.3.** In section 18.3 the two parts have different sizes. Does the mistake go away when they
 # are equal?
 
-# %% mystnb={"code_prompt_show": "Solution 18.4"} tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 18.3"} tags=["solution", "hide-cell"]
 linear = torch.nn.Linear(4, 3)
 (slope,) = torch.autograd.grad(loss(linear(x), y), linear.weight)
 two = [torch.autograd.grad(loss(linear(a), b), linear.weight)[0] for a, b in
@@ -754,10 +576,10 @@ two = [torch.autograd.grad(loss(linear(a), b), linear.weight)[0] for a, b in
 print(f"it gets smaller: {100 * ((sum(two) / 2 - slope).norm() / slope.norm()).item():.0f}% off")
 
 # %% [markdown]
-# **Exercise 18.5.** Find, for float32, float16 and bfloat16, the smallest logit (in steps of 1/8) at which p
+# **Exercise 18.4.** Find, for float32, float16 and bfloat16, the smallest logit (in steps of 1/8) at which p
 # rounds to 1.
 
-# %% mystnb={"code_prompt_show": "Solution 18.5"} tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 18.4"} tags=["solution", "hide-cell"]
 for dtype in (torch.float32, torch.float16, torch.bfloat16):
     steps = torch.arange(0, 40, 0.125).to(dtype)
     print(str(dtype)[6:], steps[steps.sigmoid() == 1][0].item())

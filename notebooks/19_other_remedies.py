@@ -120,7 +120,7 @@ draw_remedies()
 
 
 # %% [markdown]
-# Section 19.9 reads this picture. Before it we look at the remedies one by one. For each we ask where its threshold is, and what
+# Section 19.7 reads this picture. Before it we look at the remedies one by one. For each we ask where its threshold is, and what
 # else it does. None of them is in the library, because each is a line or two of code.
 #
 # ## 19.1 One question for every loss
@@ -243,9 +243,7 @@ signed(pd.DataFrame(rows, ["bias, adjusted", "bias, CE", "τ s"]).T, 3)
 #
 # With τ = 1 the threshold is π itself. This is the best threshold for balanced accuracy, for which the method
 # was made, and not for F1. The second formula comes from [Eq. 2.3](eq-2-3), which gives the best threshold
-# for F1. With half of D, the dice of the whole set, in the place of $F_1^*/2$, it is the τ of linear
-# set-level dice ([Eq. 4.5](eq-4-5)). How much does τ matter? We train one model on each of ten data sets and
-# decide at each τ:
+# for F1. How much does τ matter? We train one model on each of ten data sets and decide at each τ:
 
 # %%
 x_big, y_big = imbalanced_blobs(400_000, seed=99)
@@ -253,17 +251,16 @@ honest = optimal_logits(x_big).sigmoid()
 t_best, f1_best = best_threshold(honest, y_big)
 tau_best = math.log(t_best / (1 - t_best)) / prior
 
-taus = (0.0, 0.2, round(tau_best, 2), 0.5, 0.75, 1.0)
-by_tau = {tau: [] for tau in taus}
+by_tau = {tau: [] for tau in (0.0, round(tau_best, 2), 1.0)}
 for seed in range(10):
     a, b = imbalanced_blobs(seed=2 * seed)
     a_test, b_test = imbalanced_blobs(seed=2 * seed + 1)
     loss = mean_of(cross_entropy)
     m = train_logistic(loss, a, b, bias=prior, steps=120).predict(a_test)
-    for tau in taus:
-        by_tau[tau].append(f1_score(m > tau * prior, b_test))
-at_tau = {tau: 1 / (1 + math.exp(-tau * prior)) for tau in taus}
-f1_of = {tau: sum(f1) / 10 for tau, f1 in by_tau.items()}
+    for tau, scores in by_tau.items():
+        scores.append(f1_score(m > tau * prior, b_test))
+at_tau = {tau: 1 / (1 + math.exp(-tau * prior)) for tau in by_tau}
+f1_of = {tau: sum(scores) / 10 for tau, scores in by_tau.items()}
 swept = pd.DataFrame({"threshold": at_tau, "F1": f1_of}).rename_axis("τ")
 swept.round(3)
 
@@ -321,40 +318,25 @@ balanced.round(3)
 # because its scale depends on how large the corpus is. So to choose β is to choose a threshold, and you may
 # as well tune the threshold itself.
 #
-# ## 19.4 Margins: LDAM
+# ## 19.4 Three losses with built-in margins and exponents
 #
 # (eq-19-5)=
-# You can also let the right class win by a margin, and by a larger one if it has few examples. This is what
-# label-distribution-aware margins (LDAM) do {cite}`cao2019`. In training the margin is subtracted from the logit of
-# the right class, so that it has to win by at least this much:
+# Three more remedies change the loss of an example itself. *Label-distribution-aware margins* (LDAM)
+# {cite}`cao2019` let the right class win by a margin Δ, and by a larger one if it has few examples. *Poly loss*
+# {cite}`leng2022` adds ε times $1 - p_t$ to cross entropy, where $p_t$ is the probability of the right class. The
+# *asymmetric loss* {cite}`ridnik2021` was made for examples with hundreds of possible labels
+# ([chapter 21](21_many_labels.ipynb)). It gives positives and negatives different focal exponents, and it ignores
+# the first few percent of a negative's probability:
 #
 # $$
 # \begin{aligned}
-# L_1(m) &= \log\left(1 + e^{-(m - \Delta_1)}\right), \\
-# L_0(m) &= \log\left(1 + e^{m + \Delta_0}\right), \qquad \Delta_c = K\, n_c^{-1/4}
+# \text{LDAM:} \quad & L_1 = \log(1 + e^{\Delta_1 - m}), \quad L_0 = \log(1 + e^{\Delta_0 + m}),
+# \quad \Delta_c = K\, n_c^{-1/4} \\
+# \text{poly:} \quad & L = -\log p_t + \varepsilon\,(1 - p_t) \\
+# \text{asymmetric:} \quad & L_1 = -(1-p)^{\gamma_+} \log p, \quad L_0 = -\bar p^{\,\gamma_-} \log(1 - \bar p),
+# \quad \bar p = \max(p - \delta, 0)
 # \end{aligned} \tag{19.5}
 # $$
-#
-# (eq-19-6)=
-# Does this move the threshold? A logit adjustment adds the *same* number to $m$ for both labels. So we split the two margins into a common
-# shift and a rest:
-#
-# $$
-# \begin{aligned}
-# m - \Delta_1 &= m' - h, & m' &= m - \tfrac{\Delta_1 - \Delta_0}{2}, \\
-# m + \Delta_0 &= m' + h, & h &= \tfrac{\Delta_1 + \Delta_0}{2} .
-# \end{aligned} \tag{19.6}
-# $$
-#
-# Read Eq. 19.6 as two steps. LDAM is first a logit adjustment, with $\tau s = -(\Delta_1 - \Delta_0)/2$, and
-# then a symmetric margin $h$. The second step cannot move the threshold in $m'$. In $m$ the threshold is, by
-# [Eq. 19.1](eq-19-1),
-#
-# (eq-19-7)=
-# $$ \eta^\dagger = \frac{\sigma(\Delta_0)}{\sigma(\Delta_0) + \sigma(\Delta_1)} > \frac13
-# \tag{19.7} $$
-#
-# It is larger than one third, because σ of a margin lies between ½ and 1.
 
 # %%
 def ldam(m, y, largest=0.5, few=100, many=1900):
@@ -363,67 +345,10 @@ def ldam(m, y, largest=0.5, few=100, many=1900):
     return F.softplus(-wanted)
 
 
-rows = {}
-for largest in (0.5, 2.0, 15.0):
-    d1, d0 = largest, largest * (100 / 1900) ** 0.25
-    one, two = (1 / (1 + math.exp(-d)) for d in (d1, d0))
-    rows[largest] = [d1, d0, two / (one + two)]
-margins = pd.DataFrame(rows, ["Δ₁", "Δ₀", "Eq. 19.7"]).T
-margins.rename_axis("largest margin").round(3)
-
-
-# %% [markdown]
-# With the usual largest margin, in the first row, the threshold is 0.473, which is only a little below one half. With
-# a margin thirty times as large, in the last row, it is back at one half. (We include this row because the published
-# code multiplies normalised logits by 30, and with them the margin.) So margins alone hardly move the threshold. The
-# authors of LDAM also change the weights late in training. This moves the threshold, and it may change the model, as
-# section 19.8 shows for weights. So if you use LDAM, tune its threshold as well.
-#
-# ## 19.5 Poly loss
-#
-# (eq-19-8)=
-# Let $p_t$ be the probability of the right class. Cross entropy can be written as a sum of powers of
-# $1 - p_t$. The first term matters most for examples that are nearly right. Poly loss changes its coefficient
-# by ε {cite}`leng2022`:
-#
-# $$ -\log p_t = \sum_{j \ge 1} \frac{(1 - p_t)^j}{j}, \qquad
-# L_{\text{poly}} = -\log p_t + \varepsilon\,(1 - p_t) \tag{19.8} $$
-
-# %%
 def poly(m, y, epsilon=2.0):
     return cross_entropy(m, y) + epsilon * (m.sigmoid() - y).abs()
 
 
-logits = torch.linspace(-4, 4, 9, requires_grad=True)
-labels = torch.tensor([0.0, 1.0, 0, 1, 0, 1, 0, 1, 0])
-far = 1e6  # a smoothing term of a million
-added = (poly(logits, labels, 1.0) - cross_entropy(logits, labels)).mean()
-dice_term = far * make_loss("binary_eq6", smooth=far)(logits, labels)
-print(f"ε-term {added:.5f}; γ times Eq. 6, γ a million, {dice_term:.5f}")
-
-
-# %% [markdown]
-# The new term is $|p - y|$. We have met it before: it is γ times the dice loss of one example ([Eq. 6](eq-6)) as γ →
-# ∞ ([section 3.5](03_dice_and_f1.ipynb)). Poly loss is symmetric, and its threshold is 0.5. So it cannot raise F1 by
-# moving the threshold, and you still have to tune yours.
-
-# %% [markdown]
-# ## 19.6 Asymmetric loss, for many labels
-#
-# (eq-19-9)=
-# If each example can have hundreds of labels, nearly all answers are "no"
-# ([chapter 21](21_many_labels.ipynb)). The asymmetric loss {cite}`ridnik2021` was made for this. It gives
-# positives and negatives different focal exponents, and it ignores the first few percent of a negative's
-# probability:
-#
-# $$
-# \begin{aligned}
-# L_1 &= -(1-p)^{\gamma_+} \log p, \\
-# L_0 &= -\bar p^{\,\gamma_-} \log(1 - \bar p), \qquad \bar p = \max(p - \delta, 0)
-# \end{aligned} \tag{19.9}
-# $$
-
-# %%
 def asymmetric(m, y, gamma_pos=0.0, gamma_neg=4.0, delta=0.05):
     p = m.sigmoid()
     forgiven = (p - delta).clamp(min=0)
@@ -432,52 +357,36 @@ def asymmetric(m, y, gamma_pos=0.0, gamma_neg=4.0, delta=0.05):
     return torch.where(y == 1, positive, negative)
 
 
-rows = {}
-for up, down in ((0, 0), (2, 2), (0, 2), (0, 4), (1, 4)):
-    loss = partial(asymmetric, gamma_pos=up, gamma_neg=down)
-    two = [built_in_threshold(partial(loss, delta=d)) for d in (0, 0.05)]
-    rows[f"γ₊ {up}, γ₋ {down}"] = two
-asl = pd.DataFrame(rows, ["δ = 0", "δ = 0.05"]).T
-asl.round(3)
+# %%
+three = {"LDAM": ldam, "poly": poly}
+three["LDAM, margins times 30"] = partial(ldam, largest=15.0)
+for up, down, delta in ((0, 2, 0), (0, 4, 0), (0, 4, 0.05)):
+    settings = {"gamma_pos": up, "gamma_neg": down, "delta": delta}
+    name = f"asymmetric, γ₊ {up}, γ₋ {down}, δ {delta}"
+    three[name] = partial(asymmetric, **settings)
+thresholds = {name: built_in_threshold(f) for name, f in three.items()}
+pd.Series(thresholds, name="built-in threshold").to_frame().round(3)
 
 # %% [markdown]
-# The negatives lose most of their pull, so the threshold falls. With its usual settings, γ₋ = 4 and δ = 0.05, the threshold is at 0.128.
-# However, it is *fixed*. The best threshold is half of the F1 that can be reached, so it depends on how frequent a label is and how
-# easy it is to recognise. Here are three labels with different shares of positives, and F1 over five data sets. "Fitted" is a
-# threshold tuned on the training set:
-
-# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
-candidates = {
-    "cross entropy": mean_of(cross_entropy),
-    "asymmetric": mean_of(asymmetric),
-    "dice squared, set": make_loss("binary_dl"),
-}
-rows = {}
-for share in (0.01, 0.05, 0.2):
-    a, b = imbalanced_blobs(200_000, positive=share, seed=7)
-    half = best_threshold(optimal_logits(a, positive=share), b)[1] / 2
-    start = math.log(share / (1 - share))
-    runs = train_from_starts(candidates, biases=[start], positive=share, steps=120)
-    at_zero = {name: pd.DataFrame(runs[name, start]).mean()["f1"] for name in candidates}
-    fitted = pd.DataFrame(runs["cross entropy", start]).mean()["tuned"]
-    rows[f"{share:.0%}"] = {"best threshold": half, **at_zero, "cross entropy, fitted": fitted}
-labelled = pd.DataFrame(rows)
-labelled.round(3)
-
-# %% [markdown]
-# At 1% the best threshold is near that of the asymmetric loss, which is ahead of cross entropy. At 20% the asymmetric
-# loss is behind. The threshold of dice follows the data, and so does a threshold that you tune for each label.
-# Neither of them needs to know the share in advance. So if your labels have different shares, tune a threshold for
-# each label before you search γ₋.
+# Which of them move the threshold? By [Eq. 19.1](eq-19-1) that of LDAM is
+# $\sigma(\Delta_0) / (\sigma(\Delta_0) + \sigma(\Delta_1))$. It is always above one third, and with the usual largest margin
+# it is 0.473, which is only a little below one half. (The third row is there because the published code multiplies
+# normalised logits by 30, and with them the margin.) The authors of LDAM also change the weights late in training, which
+# moves the threshold. Poly loss is symmetric, so its threshold is 0.5. Its new term is $|p - y|$, which is γ times the
+# dice loss of one example as γ → ∞ ([section 3.5](03_dice_and_f1.ipynb)).
 #
-# ## 19.7 Negative sampling
+# Only the asymmetric loss moves far: with its usual settings, γ₋ = 4 and δ = 0.05, the threshold is at 0.128. However,
+# it is *fixed*, and the best threshold depends on how frequent a label is and how easy it is to recognise. So if your
+# labels have different shares, tune a threshold for each label before you search γ₋ (exercise 19.4).
 #
-# (eq-19-10)=
+# ## 19.5 Negative sampling
+#
+# (eq-19-6)=
 # The simplest remedy is to throw negatives away. Keep all positives, and each negative with probability $k$. Then the odds of every
 # group are divided by $k$:
 #
 # $$ \frac{\eta'}{1 - \eta'} = \frac1k \cdot \frac{\eta}{1-\eta}, \qquad
-# \eta^\dagger = \frac{k}{1 + k} \tag{19.10} $$
+# \eta^\dagger = \frac{k}{1 + k} \tag{19.6} $$
 #
 # In logits that is a shift by $-\log k$, and adding $\log k$ afterwards takes it back. So sampling has the effect of a weight $1/k$
 # on the positives ([Eq. 2.5](eq-2-5)), with cheaper steps and fewer negatives seen. For the threshold 0.26 one keeps $k = 0.35$ of
@@ -485,7 +394,7 @@ labelled.round(3)
 
 # %%
 rows = {}
-for r in (1, 3, 6.7, 12, 19):
+for r in (1, 3, 6.7, 19):
     k, scores = r / 19, []
     for seed in range(10):
         a, b = imbalanced_blobs(seed=2 * seed)
@@ -509,7 +418,7 @@ sampling.round(3)
 # nothing. If you sample to save time, take the shift back, or tune the threshold. (In entity recognition negatives
 # are sampled for another reason, too: unlabelled entities hide among them {cite}`li2021unlabeled`.)
 #
-# ## 19.8 One axis
+# ## 19.6 One axis
 #
 # Now we can put all remedies on one axis. The curve is the F1 of the toy at each threshold, and each remedy has its place at its built-in
 # threshold:
@@ -579,7 +488,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["F1, tuned", "minus cross 
 # anyway, while a weight changes which examples count most when the model is fitted. Which of the two toys is
 # more like real text?
 #
-# ## 19.9 On real text
+# ## 19.7 On real text
 #
 # The controlled study of [chapter 17](17_when_does_dice_help.ipynb) compares several of these remedies on twenty-seven tasks, with a frozen
 # encoder. All have the same draws and the same search as cross entropy from the log prior. Dice, class weights and logit
@@ -649,25 +558,12 @@ tau = math.log(0.2 / 0.8) / math.log(0.02 / 0.98)
 print(f"τ = {tau:.2f}; ratio {0.8 / 0.2:.0f} : 1; k = 0.25: {0.25 * 49:.1f} negatives per positive")
 assert abs(1 / (1 + math.exp(-tau * math.log(0.02 / 0.98))) - 0.2) < 1e-12
 
-# %% [markdown]
-# **Exercise 19.2 (pencil).** Derive [Eq. 19.7](eq-19-7) from [Eq. 19.1](eq-19-1) and [Eq. 19.5](eq-19-5), and
-# prove that the threshold lies between one third and one half if $\Delta_1 \ge \Delta_0 \ge 0$.
-
-# %% mystnb={"code_prompt_show": "Solution 19.2"} tags=["solution", "hide-cell"]
-# L1'(0) = −σ(Δ₁), L0'(0) = σ(Δ₀): substitute them. With a = σ(Δ₀) and b = σ(Δ₁), ½ ≤ a ≤ b < 1, the
-# threshold is a/(a + b) ≤ ½ since a ≤ b; and a/(a + b) > a/(a + 1) ≥ (½)/(3/2) = 1/3, for a/(a + 1) grows.
-M, d1, d0 = sp.symbols("m Delta_1 Delta_0", real=True)
-slope_1 = sp.diff(sp.log(1 + sp.exp(-(M - d1))), M).subs(M, 0)
-slope_0 = sp.diff(sp.log(1 + sp.exp(M + d0)), M).subs(M, 0)
-sigma = lambda d: 1 / (1 + sp.exp(-d))
-assert sp.simplify(slope_0 / (slope_0 - slope_1) - sigma(d0) / (sigma(d0) + sigma(d1))) == 0
-
 
 # %% [markdown]
-# **Exercise 19.3 (apply).** Write logit adjustment and LDAM for $C$ classes, one line each, and check
+# **Exercise 19.2 (apply).** Write logit adjustment and LDAM for $C$ classes, one line each, and check
 # both against the two-class forms above, in value and gradient.
 
-# %% mystnb={"code_prompt_show": "Solution 19.3"} tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 19.2"} tags=["solution", "hide-cell"]
 def adjusted_classes(x, y, log_prior, tau=1.0):
     return F.cross_entropy(x + tau * log_prior, y, reduction="none")
 
@@ -676,6 +572,8 @@ def ldam_classes(x, y, margins):
     return F.cross_entropy(x - F.one_hot(y, len(margins)) * margins, y, reduction="none")
 
 
+logits = torch.linspace(-4, 4, 9, requires_grad=True)
+labels = torch.tensor([0.0, 1.0, 0, 1, 0, 1, 0, 1, 0])
 two = torch.stack([torch.zeros_like(logits), logits], 1)
 log_prior = torch.tensor([1 - POSITIVE, POSITIVE]).log()
 margin = torch.tensor([0.5 * (100 / 1900) ** 0.25, 0.5])
@@ -687,11 +585,11 @@ for one, many in (
     torch.testing.assert_close(*(torch.autograd.grad(v.sum(), logits)[0] for v in (one, many)))
 
 # %% [markdown]
-# **Exercise 19.4 (predict, then run).** Somebody samples three negatives for each positive *and* keeps the
+# **Exercise 19.3 (predict, then run).** Somebody samples three negatives for each positive *and* keeps the
 # weight 19 on positives. Write down the threshold that results, and whether F1 at $m > 0$ is nearer to that of
 # "always yes" (0.095) or to 0.5. Then run.
 
-# %% mystnb={"code_prompt_show": "Solution 19.4"} tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 19.3"} tags=["solution", "hide-cell"]
 k = 3 / 19
 threshold = 1 / (1 + 19 / k)
 print(f"odds times {19 / k:.0f}: threshold {threshold:.4f}")
@@ -709,20 +607,20 @@ print(f"F1 {both_remedies:.3f}")
 assert abs(both_remedies - 0.095) < abs(both_remedies - 0.5)
 
 # %% [markdown]
-# **Exercise 19.5 (small research).** Is the asymmetric loss, with its threshold tuned, better than
-# cross entropy, tuned, on the toy whose model is right? Ten data sets for each of the three shares,
-# with intervals.
+# **Exercise 19.4 (small research).** Is the asymmetric loss better than cross entropy on the toy whose model is
+# right? Try three shares of positives, at the built-in thresholds and with thresholds tuned, on ten data sets each.
 
-# %% mystnb={"code_prompt_show": "Solution 19.5"} tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 19.4"} tags=["solution", "hide-cell"]
+pair = {"asymmetric": mean_of(asymmetric), "cross entropy": mean_of(cross_entropy)}
 for share in (0.01, 0.05, 0.2):
     start = math.log(share / (1 - share))
     options = {"biases": [start], "positive": share, "seeds": range(10), "steps": 120}
-    losses = {name: candidates[name] for name in ("asymmetric", "cross entropy")}
-    ours, theirs = train_from_starts(losses, **options).values()
-    g = interval([u["tuned"] - v["tuned"] for u, v in zip(ours, theirs, strict=True)])
-    print(minus(f"{share:.0%}: {g.mean:+.3f} [{g.low:+.3f}, {g.high:+.3f}]"))
-    assert g.low < 0 < g.high
-# Verdict: no interval excludes 0; at no share is the difference larger than 0.024.
+    ours, theirs = train_from_starts(pair, **options).values()
+    for how in ("f1", "tuned"):
+        g = interval([u[how] - v[how] for u, v in zip(ours, theirs, strict=True)])
+        print(minus(f"{share:.0%}, {how}: {g.mean:+.3f} [{g.low:+.3f}, {g.high:+.3f}]"))
+# At its built-in threshold it is ahead at 1% and behind at 20%: the threshold fits one share only.
+# Verdict on the tuned rows: no interval excludes 0; at no share is the difference larger than 0.024.
 
 # %% [markdown]
 # ## Further reading

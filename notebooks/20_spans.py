@@ -345,10 +345,10 @@ plt.show()
 
 # %% [markdown]
 # With cross entropy the group can come to rest at one place only. It is the true probability of the group, 1/188<!-- 187 + 1 -->, and
-# every start leads there. With element-wise dice there are three places of rest: zero, one half and one. The start
-# decides which of them the group reaches. If it starts below 0.01, it is pulled down to zero, and if it starts above
-# 0.99, it is pulled up to one. From anywhere between these two values it is pulled to one half. So of the three dots
-# only the middle one is a place of rest, and the outer two are boundaries. At one half the group stays, although all but
+# every start leads there. With element-wise dice the group comes to rest at zero, at one half or at one. The start
+# decides where. If it starts below 0.01, it is pulled down to zero, and if it starts above 0.99, it is pulled up to
+# one. From anywhere between these two values it is pulled to one half. So of the three dots only the middle one is a
+# place of rest. The other two divide the starts. At one half the group stays, although all but
 # one of its spans are no entity.
 #
 # What changes with the imbalance? With more negatives, the lower boundary moves up. It is at 0.003 if there are 21
