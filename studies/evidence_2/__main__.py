@@ -28,6 +28,13 @@ def main() -> None:
     parser.add_argument("--pilot", action="store_true", help="of linear: three first searches")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of all-layers")
     parser.add_argument("--workers", type=int, default=1, help="processes of all-layers")
+    parser.add_argument(
+        "--encoder", default="minilm", help="of all-layers; another one wants its own --folder"
+    )
+    parser.add_argument("--lengths", default="", help="of its finals, in steps, with commas")
+    parser.add_argument("--searched", default="", help="the lengths that choose a rate")
+    parser.add_argument("--arms", default="", help="of all-layers, with commas; default: all")
+    parser.add_argument("--draws", type=int, default=stage_b.DRAWS, help="of its finals")
     given = parser.parse_args()
     home = "results/evidence_2_linear" if given.what == "linear" else "runs/evidence_2"
     given.folder = given.folder or Path(home)
@@ -56,13 +63,29 @@ def _do(given: argparse.Namespace, tasks: list[str]) -> None:
     else:
         runs.set_threads()
         if what == "all-layers":
-            stage_b.run(tasks, folder, device=given.device, workers=given.workers)
+            settings = _settings(given)
+            stage_b.run(tasks, folder, settings, device=given.device, workers=given.workers)
         elif what == "extension":
             runs.extend(tasks, folder)
         elif what == "linear":
             linear.run(tasks, folder, pilot=given.pilot)
         else:
             runs.run(tasks, folder, edges_moved=given.edges_moved or _rule_is_met(folder, tasks))
+
+
+def _settings(given: argparse.Namespace) -> stage_b.Settings:
+    def numbers(text: str, default: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(sorted(int(n) for n in text.split(",") if n)) or default
+
+    arms = tuple(name for name in given.arms.split(",") if name)
+    if unknown := set(arms) - set(stage_b.EVERY):
+        raise RuntimeError(f"--arms: expected some of {', '.join(stage_b.EVERY)}, got {unknown}")
+    lengths = numbers(given.lengths, stage_b.LENGTHS)
+    searched = numbers(given.searched, stage_b.SEARCHED)
+    settings = stage_b.Settings(given.encoder, lengths, searched, arms, given.draws)
+    if settings != stage_b.PROTOCOL and given.folder == Path("runs/evidence_2"):
+        raise RuntimeError("other settings than the protocol's: expected a --folder of their own")
+    return settings
 
 
 def _rule_is_met(folder: Path, tasks: list[str]) -> bool:

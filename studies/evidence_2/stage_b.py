@@ -32,7 +32,6 @@ from studies.evidence.tasks import YES, Parts, Row
 from studies.evidence_2.arms import WAYS, plug_in
 from studies.evidence_2.tasks import TASKS, labelled
 
-ENCODER = "minilm"
 CORPORA = ("crossner_politics", "goemotions_fear", "wnut17", "mrpc")
 SENTENCES = {"wnut17": 1000}  # to train on, at most
 LENGTHS = (16, 32, 64, 128, 256)
@@ -87,6 +86,27 @@ OF_BATCHES = {
 EVERY = ARMS | OF_BATCHES
 
 
+class Settings(NamedTuple):
+    """What another encoder or longer runs change of the protocol's Stage B2.
+
+    Attributes:
+        encoder: ``"minilm"``, or the folder of an encoder.
+        lengths: Of the finals, in steps before the rate falls to zero.
+        searched: Each chooses the rate of the lengths up to it; the last one, of all others.
+        arms: Some of ``EVERY``; empty, all that a corpus has.
+        draws: Of the finals.
+    """
+
+    encoder: str = "minilm"
+    lengths: tuple[int, ...] = LENGTHS
+    searched: tuple[int, ...] = SEARCHED
+    arms: tuple[str, ...] = ()
+    draws: int = DRAWS
+
+
+PROTOCOL = Settings()
+
+
 class Run(NamedTuple):
     """One training, with a branch that ends it at each of its lengths."""
 
@@ -103,11 +123,13 @@ def file_of(folder: Path, task: str) -> Path:
     return folder / f"b-{task}.jsonl"
 
 
-def arms_of(task: str) -> list[str]:
+def arms_of(task: str, settings: Settings = PROTOCOL) -> list[str]:
     """The arms of a corpus; those about batches are tried on the label fear alone."""
     if TASKS[task].form == "tags":
-        return [name for name, arm in ARMS.items() if not arm.both]
-    return list(EVERY if task == "goemotions_fear" else ARMS)
+        found = [name for name, arm in ARMS.items() if not arm.both]
+    else:
+        found = list(EVERY if task == "goemotions_fear" else ARMS)
+    return [name for name in found if not settings.arms or name in settings.arms]
 
 
 def lengths_of(arm: str, lengths: Sequence[int]) -> tuple[int, ...]:
@@ -130,12 +152,14 @@ def mean_score(known: Sequence[Record], arm: str, length: int, rate: float) -> f
     return float(np.mean(found)) if len(found) == len(SEARCH_SEEDS) else None
 
 
-def rates_of(task: str, arm: str, known: Sequence[Record]) -> list[float]:
+def rates_of(
+    task: str, arm: str, known: Sequence[Record], settings: Settings = PROTOCOL
+) -> list[float]:
     """The rates to try: where the best one is the first or the last, that end moves by two."""
     rates = sorted(RATES["tags" if TASKS[task].form == "tags" else "yes or no"])
     low, high = rates[0] / 2**MOVES, rates[-1] * 2**MOVES
     while True:
-        best = [_best(known, arm, length, rates) for length in lengths_of(arm, SEARCHED)]
+        best = [_best(known, arm, length, rates) for length in lengths_of(arm, settings.searched)]
         below = rates[0] > low and rates[0] in best
         above = rates[-1] < high and rates[-1] in best
         if None in best or not (below or above):
@@ -150,37 +174,40 @@ def _best(known: Sequence[Record], arm: str, length: int, rates: Sequence[float]
     return max(rates, key=lambda rate: (scores[rate], -rate))
 
 
-def chosen_rate(task: str, known: Sequence[Record], arm: str, length: int) -> float:
+def chosen_rate(
+    task: str, known: Sequence[Record], arm: str, length: int, settings: Settings = PROTOCOL
+) -> float:
     """The rate with the best mean validation F1, tuned, of a search; among equals the lowest.
 
     Raises:
         ValueError: The search is not over.
     """
-    best = _best(known, arm, length, rates_of(task, arm, known))
+    best = _best(known, arm, length, rates_of(task, arm, known, settings))
     if best is None:
         raise ValueError(f"{task}, {arm}: expected a search that is over at {length} steps")
     return best
 
 
-def searches(task: str, known: Sequence[Record] = ()) -> list[Run]:
+def searches(task: str, known: Sequence[Record] = (), settings: Settings = PROTOCOL) -> list[Run]:
     """The runs that choose each arm's learning rates, as far as what is known says."""
     return [
-        Run("search", task, arm, seed, rate, lengths_of(arm, SEARCHED))
+        Run("search", task, arm, seed, rate, lengths_of(arm, settings.searched))
         for seed in SEARCH_SEEDS
-        for arm in arms_of(task)
-        for rate in rates_of(task, arm, known)
+        for arm in arms_of(task, settings)
+        for rate in rates_of(task, arm, known, settings)
     ]
 
 
-def finals(task: str, known: Sequence[Record], lengths: Sequence[int] = LENGTHS) -> Iterator[Run]:
+def finals(task: str, known: Sequence[Record], settings: Settings = PROTOCOL) -> Iterator[Run]:
     """The finals; arms of one draw stand together, so that pairs are whole."""
     of_rate: dict[tuple[str, float], list[int]] = {}
-    for arm in arms_of(task):
-        best = {n: chosen_rate(task, known, arm, n) for n in lengths_of(arm, SEARCHED)}
-        for length in lengths_of(arm, lengths):
-            by = next((n for n in best if length <= n), SEARCHED[-1])
+    for arm in arms_of(task, settings):
+        searched = lengths_of(arm, settings.searched)
+        best = {n: chosen_rate(task, known, arm, n, settings) for n in searched}
+        for length in lengths_of(arm, settings.lengths):
+            by = next((n for n in best if length <= n), searched[-1])
             of_rate.setdefault((arm, best[by]), []).append(length)
-    for seed in range(DRAWS):
+    for seed in range(settings.draws):
         for (arm, rate), some in of_rate.items():
             yield Run("final", task, arm, seed, rate, tuple(some))
 
@@ -204,7 +231,7 @@ def pieces(runs: Sequence[Run]) -> list[list[Run]]:
 def run(
     tasks: Sequence[str],
     folder: Path,
-    lengths: Sequence[int] = LENGTHS,
+    settings: Settings = PROTOCOL,
     *,
     device: str = "cpu",
     workers: int = 1,
@@ -214,7 +241,7 @@ def run(
     Args:
         tasks: Some of ``CORPORA``.
         folder: Where the records are, and are added.
-        lengths: Of the finals.
+        settings: Records of other settings than the protocol's need a folder of their own.
         device: ``"cpu"`` or ``"cuda"``.
         workers: Processes of one thread each; on a GPU they share it.
     """
@@ -225,17 +252,17 @@ def run(
 
             def finish(name: str, todo: list[Run], path: Path = path) -> None:
                 some = pieces(todo)
-                ended = pool.map(partial(_record, path, device), some)
+                ended = pool.map(partial(_record, path, device, settings.encoder), some)
                 list(tqdm(ended, f"Stage B2, {name}", len(some), unit="piece"))
 
-            while todo := missing(searches(task, known := read(path)), known):
+            while todo := missing(searches(task, known := read(path), settings), known):
                 finish(f"{task}, search", todo)
-            finish(f"{task}, finals", missing(list(finals(task, known, lengths)), known))
+            finish(f"{task}, finals", missing(list(finals(task, known, settings)), known))
 
 
-def _record(path: Path, device: str, wanted: Sequence[Run]) -> None:
+def _record(path: Path, device: str, encoder: str, wanted: Sequence[Run]) -> None:
     for one in wanted:
-        append(path, run_one(one, device))
+        append(path, run_one(one, device, encoder))
 
 
 @lru_cache(maxsize=2)
@@ -246,7 +273,7 @@ def _parts(task: str) -> Parts:
 class Draw:
     """A draw of Stage A2 as a model reads it: ``train``, both halves of validation, ``test``."""
 
-    def __init__(self, task: str, seed: int) -> None:
+    def __init__(self, task: str, seed: int, encoder: str = PROTOCOL.encoder) -> None:
         rows, test = _parts(task)
         order = np.random.default_rng([17, seed]).permutation(len(rows))
         cuts = [int(len(rows) * share) for share in (0.7, 0.85)]
@@ -257,7 +284,7 @@ class Draw:
         self.corpus = DatasetDict({name: _dataset(form, part) for name, part in parts.items()})
         self.room: Any = tagging if form == "tags" else pairs
         texts = (text for row in rows for text in row.texts)
-        self.tokenizer = load_tokenizer(ENCODER, texts, max_length=MOST)
+        self.tokenizer = load_tokenizer(encoder, texts, max_length=MOST)
         options = {"windowed": False} if form == "tags" else {}
         self.encoded = self.room.encode(self.corpus, self.tokenizer, max_length=MOST, **options)
         self.names = ["O", "B-yes"]
@@ -348,9 +375,9 @@ class Draw:
 
 
 @lru_cache(maxsize=1)
-def _draw(task: str, seed: int) -> Draw:
+def _draw(task: str, seed: int, encoder: str) -> Draw:
     """The arms and rates of a draw stand together, and share what was encoded."""
-    return Draw(task, seed)
+    return Draw(task, seed, encoder)
 
 
 def _dataset(form: str, rows: Sequence[Row]) -> Dataset:
@@ -414,19 +441,19 @@ def finished(
             yield number, branch
 
 
-def run_one(wanted: Run, device: str = "cpu") -> Iterator[Record]:
+def run_one(wanted: Run, device: str = "cpu", encoder: str = PROTOCOL.encoder) -> Iterator[Record]:
     """Train, and score at every length; the test part is scored in finals alone."""
-    before, task = time.process_time(), _draw(wanted.task, wanted.seed)
+    before, task = time.process_time(), _draw(wanted.task, wanted.seed, encoder)
     on = torch.cuda.get_device_name() if device == "cuda" else "cpu"
     torch.manual_seed(wanted.seed)
-    model = task.room.model(ENCODER, task.tokenizer, task.encoded.labels)
+    model = task.room.model(encoder, task.tokenizer, task.encoded.labels)
     counts, binary, arm = task.encoded.counts(), task.room is pairs, EVERY[wanted.arm]
     if arm.start:
         labels = np.repeat(np.arange(len(counts)), counts)
         model.classifier.bias.data.copy_(log_prior(labels, len(counts)))
     options = {"classes": [1]} if binary and arm.loss == "dl" and not arm.both else {}
     experiment = Experiment(
-        corpus=wanted.task, encoder=ENCODER, loss=arm.loss, loss_options=options
+        corpus=wanted.task, encoder=encoder, loss=arm.loss, loss_options=options
     )
     model, loss = model.to(device), build_loss(experiment, arm.loss, counts).to(device)
     results = []

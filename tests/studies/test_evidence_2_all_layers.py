@@ -202,7 +202,6 @@ def _made_up(task: str, seed: int) -> list[Row]:
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage_b, "ENCODER", "tiny")
     monkeypatch.setattr(stage_b, "_parts", lambda task: (_made_up(task, 0), _made_up(task, 1)))
 
 
@@ -221,7 +220,7 @@ def test_a_final_is_scored_as_the_chapters_score_it(
         return real(draw, model, final=final)
 
     monkeypatch.setattr(stage_b, "_scores", scores)
-    records = list(stage_b.run_one(Run("final", task, arm, 0, 3e-3, (30, 60))))
+    records = list(stage_b.run_one(Run("final", task, arm, 0, 3e-3, (30, 60)), encoder="tiny"))
     assert [(r["length"], r["steps"]) for r in records] == [(30, 36), (60, 72)]
     draw, model = seen[-1]
     split, logits = draw.encoded.splits["test"], draw.logits(model, "test")
@@ -247,7 +246,9 @@ def test_a_search_never_reads_the_test_part(tiny: None, monkeypatch: pytest.Monk
         return real(self, model, name)
 
     monkeypatch.setattr(stage_b.Draw, "logits", logits)
-    (record,) = stage_b.run_one(Run("search", "goemotions_fear", "dice", 1000, 1e-3, (16,)))
+    (record,) = stage_b.run_one(
+        Run("search", "goemotions_fear", "dice", 1000, 1e-3, (16,)), encoder="tiny"
+    )
     assert "test" not in record
 
 
@@ -261,7 +262,9 @@ def test_the_bias_starts_at_the_log_prior(tiny: None, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(stage_b, "finished", finished)
     for arm in ("ce", "dice", "ce_start", "dice_start", "dice_both"):
-        assert not list(stage_b.run_one(Run("search", "goemotions_fear", arm, 0, 1e-3, (16,))))
+        assert not list(
+            stage_b.run_one(Run("search", "goemotions_fear", arm, 0, 1e-3, (16,)), encoder="tiny")
+        )
     yes = np.array([row.tags == YES for row in _made_up("goemotions_fear", 0)])
     train = yes[np.random.default_rng([17, 0]).permutation(80)[:56]]
     share = (train.sum() + 0.5) / (len(train) + 1)
@@ -281,7 +284,9 @@ def test_dice_is_over_the_classes_that_its_arm_says(tiny: None, monkeypatch: Any
 
     monkeypatch.setattr(stage_b, "finished", finished)
     for arm in ("dice_start", "dice_both"):
-        assert not list(stage_b.run_one(Run("search", "goemotions_fear", arm, 0, 1e-3, (16,))))
+        assert not list(
+            stage_b.run_one(Run("search", "goemotions_fear", arm, 0, 1e-3, (16,)), encoder="tiny")
+        )
     x = torch.tensor([[2.0, 0.0], [0.0, 1.0], [0.0, 0.5]])
     y = torch.tensor([0, 1, 0])
     p = x.softmax(-1)
@@ -294,7 +299,7 @@ def test_dice_is_over_the_classes_that_its_arm_says(tiny: None, monkeypatch: Any
 
 
 def test_a_batch_holds_the_positives_that_its_arm_asks_for(tiny: None) -> None:
-    draw = stage_b.Draw("goemotions_fear", 3)
+    draw = stage_b.Draw("goemotions_fear", 3, "tiny")
     plain, two = (stage_b.EVERY[name] for name in ("dice", "dice_two"))
     rows = draw.rows["train"]
     few = plain._replace(batch=4)
@@ -313,7 +318,7 @@ def test_a_batch_holds_the_positives_that_its_arm_asks_for(tiny: None) -> None:
 
 
 def test_a_draw_shares_no_sentence(tiny: None) -> None:
-    draw = stage_b.Draw("crossner_politics", 3)
+    draw = stage_b.Draw("crossner_politics", 3, "tiny")
     assert [len(part) for part in draw.corpus.values()] == [56, 12, 12, 80]
     plain = stage_b.ARMS["ce"]
     batches = draw.batches(5, plain)
@@ -323,12 +328,20 @@ def test_a_draw_shares_no_sentence(tiny: None) -> None:
     assert len(ids[0]) == plain.batch
 
 
+def test_other_settings_search_their_own_lengths_and_arms() -> None:
+    settings = stage_b.Settings("base", (256, 2375), (256,), ("ce", "dice"), 3)
+    known = _found("goemotions_fear", {})
+    runs = list(stage_b.finals("goemotions_fear", known, settings))
+    assert {(run.arm, run.lengths) for run in runs} == {("ce", (256, 2375)), ("dice", (256, 2375))}
+    assert {run.seed for run in runs} == {0, 1, 2}
+    assert not stage_b.missing(stage_b.searches("goemotions_fear", known, settings), known)
+
+
 def test_of_wnut_a_thousand_sentences_are_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage_b, "ENCODER", "tiny")
     row = Row(["we", "saw", "Ann"], ["O", "O", "B-PER"], 0)
     monkeypatch.setattr(stage_b, "_parts", lambda task: ([row] * 2000, [row] * 10))
-    assert len(stage_b.Draw("wnut17", 0).corpus["train"]) == 1000
-    assert len(stage_b.Draw("crossner_politics", 0).corpus["train"]) == 1400
+    assert len(stage_b.Draw("wnut17", 0, "tiny").corpus["train"]) == 1000
+    assert len(stage_b.Draw("crossner_politics", 0, "tiny").corpus["train"]) == 1400
 
 
 def test_what_a_run_recorded_is_not_run_again_by_any_worker(tmp_path: Path) -> None:
