@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dicebook.diagnosis import diagnose as diagnose
     from dicebook.losses import *  # noqa: F403
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 _DECISION = ("start_at_prior", "tune_bias", "fold_bias")
 
 

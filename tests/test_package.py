@@ -38,11 +38,13 @@ def test_the_wheel_holds_the_two_packages_and_the_records(wheel: Path) -> None:
     assert held < 3e6
 
 
-def test_the_sdist_holds_the_project(wheel: Path) -> None:
+def test_the_sdist_holds_what_makes_the_wheel(wheel: Path) -> None:
     (sdist,) = wheel.parent.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert names - {"PKG-INFO"} == tracked("")
+    told = {"README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "pyproject.toml", ".gitignore"}
+    packages = set.union(*map(tracked, ("dicebook/", "dicelab/", "data_scripts/")))
+    assert names - {"PKG-INFO"} == told | packages
 
 
 def test_the_index_would_take_both(wheel: Path) -> None:
