@@ -12,8 +12,7 @@ spaCy is used where it is installed, else the rule of ``data_scripts.mentions.ru
 the entities come from a list of yours (``--entities``) or from Faker.
 
 A validation set that had to be drawn from train is drawn before anything is added, so that it holds
-no template of a training example. The paper's sizes are those of the whole training set:
-``--with-validation`` adds the validation set to it first, and then it measures nothing any more.
+no template of a training example. The paper's sizes are those of the whole training set.
 """
 
 from __future__ import annotations
@@ -28,11 +27,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from datasets import Dataset, DatasetDict, concatenate_datasets
+from datasets import Dataset, DatasetDict
 
 from dicelab.atomic import write_json
 from dicelab.corpora import CorpusError, load
-from dicelab.corpora.delimited import read_pairs
 from dicelab.corpora.features import to_dataset
 
 from .corpus import write
@@ -166,14 +164,11 @@ class Augmenter:
         return text  # a type with too few names: keep this mention
 
     def _other_digits(self, text: str) -> str:
-        return re.sub(
-            r"\d+",
-            lambda m: "".join(
-                self.random.choice("0123456789" if place else "123456789")
-                for place in range(len(m[0]))
-            ),
-            text,
-        )
+        def other(number: re.Match[str]) -> str:
+            rest = (self.random.choice("0123456789") for _ in number[0][1:])
+            return self.random.choice("123456789") + "".join(rest)
+
+        return re.sub(r"\d+", other, text)
 
     def _rewrite(self, sentence: str, new: Mapping[str, str]) -> str:
         pieces, end = [], 0
@@ -239,9 +234,6 @@ def build(train: Dataset, target: Target, augmenter: Augmenter) -> Dataset:
         "sentence2": [pair[1] for pair, _ in rows],
         "label": [label for _, label in rows],
     }
-    counts = Counter(built["label"])
-    if (counts[1], counts[0]) != target:
-        raise CorpusError(f"expected {target}, got {counts[1]} and {counts[0]}")
     return to_dataset(built, task="pairs")
 
 
@@ -276,52 +268,27 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--model", default="en_core_web_sm", help="spaCy's pipeline")
     parser.add_argument("--seed", type=int, default=0, help="seed of every draw")
-    parser.add_argument(
-        "--with-validation",
-        action="store_true",
-        help="add the validation set to the training set first",
-    )
-    parser.add_argument(
-        "--set",
-        dest="sets",
-        action="append",
-        type=_named_target,
-        default=[],
-        metavar="NAME=POSITIVE,NEGATIVE",
-        help="make these sets of these sizes in place of the five; may be given several times",
-    )
     return parser
-
-
-def _named_target(text: str) -> tuple[str, Target]:
-    match = re.fullmatch(r"(\w+)=(\d+),(\d+)", text)
-    if not match:
-        raise argparse.ArgumentTypeError(f"expected NAME=POSITIVE,NEGATIVE, got {text!r}")
-    return match[1], Target(int(match[2]), int(match[3]))
 
 
 def _run(options: argparse.Namespace) -> int:
     corpus: DatasetDict = load(options.corpus, task="pairs", root=options.out, seed=options.seed)
     train = corpus["train"]
-    if options.with_validation:
-        train = concatenate_datasets([train, corpus["validation"]])
     name = options.name or Path(options.corpus).stem
     find, finder = _finder(options, train)
     entities = read_entities(options.entities) if options.entities else faker_entities(options.seed)
     source = str(options.entities.name) if options.entities else "Faker"
     counts = Counter(train["label"])
-    named_targets = dict(options.sets) or targets(counts[1], counts[0])
     print(f"Mentions: {finder}. Entities: {source}. Seed: {options.seed}.")
     print(f"{'set':16} {'positive':>10} {'negative':>10} {'all':>10} {'positive':>9}  paper's QQP")
     mentions: dict[str, list[Mention]] = {}
-    for set_name, target in named_targets.items():
+    for set_name, target in targets(counts[1], counts[0]).items():
         augmenter = Augmenter(find, entities, options.seed)
         augmenter.by_sentence = mentions  # found once for all sets
         built = build(train, target, augmenter)
         folder = options.out / f"{name}_{set_name}"
         for split, data in {**corpus, "train": built}.items():
-            path = write(data, folder / split, task="pairs")
-            _check(path, data)
+            write(data, folder / split, task="pairs")
         card = {
             "name": folder.name,
             "made_from": name,
@@ -330,7 +297,6 @@ def _run(options: argparse.Namespace) -> int:
             "original_train": Target(counts[1], counts[0])._asdict(),
             "mentions": finder,
             "entities": source,
-            "with_validation": options.with_validation,
             "seed": options.seed,
             "source": "Li et al. (2020), Section 5.1",
         }
@@ -353,13 +319,3 @@ def _finder(options: argparse.Namespace, train: Dataset) -> tuple[Finder, str]:
                 raise
     sentences = [*train["sentence1"], *train["sentence2"]]
     return rule_mentions(ordinary_words(sentences)), "rule (capitalised runs and numbers)"
-
-
-def _check(path: Path, data: Dataset) -> None:
-    """What was written must be what was made, to the last example."""
-    if read_pairs(path).to_dict() != data.to_dict():
-        raise CorpusError(f"{path}: expected what was written, got something else")
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

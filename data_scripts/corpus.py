@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 from datasets import Dataset
 
 from dicelab.atomic import atomic, write_json
@@ -82,18 +81,17 @@ class Recipe:
     @property
     def verified(self) -> str:
         """How its bytes are verified, in a word."""
-        checked = any(
-            isinstance(n, int) for split in self.published.values() for n in split.values()
-        )
-        if not self.files:
-            how = "checked against" if checked else "shown beside"
-            return f"your own files; counts {how} the published ones"
-        if all(file.sha256 for file in self.files):
+        published = [n for split in self.published.values() for n in split.values()]
+        checked = any(isinstance(n, int) for n in published)
+        counts = f"counts {'checked against' if checked else 'shown beside'} the published ones"
+        known = [file.sha256 is not None for file in self.files]
+        if not known:
+            return f"your own files; {counts}"
+        if all(known):
             return "sha256 of the upstream files"
-        if any(file.sha256 for file in self.files):
+        if any(known):
             return "sha256 where known, else recorded at first download"
-        how = "checked against" if checked else "shown beside"
-        return f"sha256 recorded at first download; counts {how} the published ones"
+        return f"sha256 recorded at first download; {counts}"
 
 
 def main(recipe: Recipe, argv: Sequence[str] | None = None) -> int:
@@ -179,10 +177,11 @@ def _prepare(recipe: Recipe, options: argparse.Namespace) -> int:
     try:
         splits = recipe.convert(raw, options.seed, repairs)
         counts = {split: count(data, task=corpus.task) for split, data in splits.items()}
-        print(table(counts, recipe.published, recipe.published_by))
+        rows = compared(counts, recipe.published)
+        print(table(rows, recipe.published_by))
         for kind, number in sorted(repairs.items()):
             print(f"  {kind}: {number:,}")
-        wrong = _differences(counts, recipe.published)
+        wrong = [f"{r[0]} {r[1]}: {_text(r[2])}, not {_text(r[3])}" for r in rows if differs(r)]
         if wrong and not options.accept_counts:
             raise CorpusError(
                 f"the counts differ from the published ones ({'; '.join(wrong)}), so nothing was "
@@ -214,15 +213,6 @@ def _prepare(recipe: Recipe, options: argparse.Namespace) -> int:
     write_json(card_path, card)
     print(f"Written to {folder} in {time.perf_counter() - began:.1f} s")
     return 0
-
-
-def halves(dataset: Dataset, seed: int) -> dict[str, Dataset]:
-    """Train and validation, of a corpus that has no training set: half of its rows each."""
-    train = set(np.random.default_rng(seed).permutation(len(dataset))[: len(dataset) // 2].tolist())
-    rows: dict[str, list[int]] = {"train": [], "validation": []}
-    for row in range(len(dataset)):
-        rows["train" if row in train else "validation"].append(row)
-    return {split: dataset.select(chosen) for split, chosen in rows.items()}
 
 
 def count(dataset: Dataset, *, task: str) -> dict[str, int]:
@@ -259,47 +249,39 @@ def count(dataset: Dataset, *, task: str) -> dict[str, int]:
     return {"sentences": len(dataset)} | {f"label {k}": labels[k] for k in sorted(labels)}
 
 
-def table(
-    counts: Mapping[str, Mapping[str, int]], published: Published, published_by: str = ""
-) -> str:
+Row = tuple[str, str, int | None, int | str | None]
+
+
+def compared(counts: Mapping[str, Mapping[str, int]], published: Published) -> list[Row]:
+    """Split, what is counted, our count and the published one; the split "all" is the sum."""
+    total: Counter[str] = Counter()
+    for split_counts in counts.values():
+        total.update(split_counts)
+    rows: list[Row] = []
+    for split in dict.fromkeys([*counts, *published]):
+        ours, theirs = {**counts, "all": total}.get(split, {}), published.get(split, {})
+        names = theirs if split == "all" else dict.fromkeys([*ours, *theirs])
+        rows += [(split, what, ours.get(what), theirs.get(what)) for what in names]
+    return rows
+
+
+def differs(row: Row) -> bool:
+    """Whether our count is not the published number; one that is given as text is not compared."""
+    return isinstance(row[3], int) and row[2] != row[3]
+
+
+def table(rows: Sequence[Row], published_by: str = "") -> str:
     """Our counts beside the published ones, a line a count."""
     lines = [f"{'split':12} {'what':12} {'ours':>12} {'published':>12}"]
-    for split in dict.fromkeys([*counts, *published]):
-        our_counts, published_counts = counts.get(split, {}), published.get(split, {})
-        if split == "all":
-            our_counts = _total(counts)
-        for what in dict.fromkeys([*our_counts, *published_counts]):
-            if split == "all" and what not in published_counts:
-                continue
-            count, expected = our_counts.get(what), published_counts.get(what)
-            mark = "  differs" if isinstance(expected, int) and count != expected else ""
-            lines.append(f"{split:12} {what:12} {_text(count):>12} {_text(expected):>12}{mark}")
-    if published_by:
-        lines.append(f"published by: {published_by}")
-    return "\n".join(lines)
+    for row in rows:
+        split, what, ours, theirs = row
+        mark = "  differs" if differs(row) else ""
+        lines.append(f"{split:12} {what:12} {_text(ours):>12} {_text(theirs):>12}{mark}")
+    return "\n".join([*lines, *([f"published by: {published_by}"] if published_by else [])])
 
 
 def _text(value: int | str | None) -> str:
     return "-" if value is None else value if isinstance(value, str) else f"{value:,}"
-
-
-def _total(counts: Mapping[str, Mapping[str, int]]) -> Counter[str]:
-    total: Counter[str] = Counter()
-    for split in counts.values():
-        total.update(split)
-    return total
-
-
-def _differences(counts: Mapping[str, Mapping[str, int]], published: Published) -> list[str]:
-    """Where a count differs from a published number; the split "all" stands for the sum."""
-    differences = []
-    for split, published_counts in published.items():
-        our_counts = _total(counts) if split == "all" else counts.get(split, {})
-        for what, expected in published_counts.items():
-            count = our_counts.get(what)
-            if isinstance(expected, int) and count != expected:
-                differences.append(f"{split} {what}: {_text(count)}, not {expected:,}")
-    return differences
 
 
 def write(dataset: Dataset, stem: Path, *, task: str) -> Path:
@@ -328,7 +310,7 @@ def write(dataset: Dataset, stem: Path, *, task: str) -> Path:
         write_squad(dataset, path)
         return path
     path = stem.with_name(stem.name + ".jsonl")
-    with atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as out:
-        for row in dataset.to_list():
-            out.write(json.dumps(row, ensure_ascii=False) + "\n")
+    with atomic(path) as temporary:
+        lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in dataset.to_list()]
+        temporary.write_bytes("".join(lines).encode())
     return path

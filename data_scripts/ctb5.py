@@ -1,16 +1,9 @@
-"""Chinese Treebank 5: part of speech, from your own copy."""
+"""Chinese Treebank 5: part of speech, from your own copy, in GB 18030 or, converted, in UTF-8."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from pathlib import Path
-
-from datasets import Dataset
-
-from .corpus import Recipe, main
-from .licensed import chosen, numbered, numbers
-from .treebanks import read_treebank
+from .corpus import Recipe
+from .treebanks import by_number, numbers
 
 #: File numbers of each split (Jiang et al., 2008).
 SPLITS = {
@@ -18,20 +11,5 @@ SPLITS = {
     "validation": numbers("301-325"),
     "test": numbers("271-300"),
 }
-
-
-def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset]:
-    """Tagged words of the bracketed files, which are in GB 18030 or, converted, in UTF-8."""
-    files = numbered(raw, r"chtb_(\d{3,4})\.fid(?:\.utf8)?", "chtb_001.fid")
-    return {
-        split: read_treebank(
-            chosen(files, ids, split), encodings=("utf-8", "gb18030"), repairs=repairs
-        )
-        for split, ids in SPLITS.items()
-    }
-
-
-RECIPE = Recipe.of("ctb5", convert)
-
-if __name__ == "__main__":
-    raise SystemExit(main(RECIPE))
+FILES = (r"chtb_(\d{3,4})\.fid(?:\.utf8)?", "chtb_001.fid")
+RECIPE = Recipe.of("ctb5", by_number(*FILES, SPLITS, encodings=("utf-8", "gb18030")))

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from pathlib import Path
-
-from datasets import Dataset
-
-from .corpus import Recipe, main
-from .licensed import chosen, numbered, numbers
-from .treebanks import read_treebank
+from .corpus import Recipe
+from .treebanks import by_number, numbers
 
 #: File numbers of each split (Yang and Xue, 2012).
 SPLITS = {
@@ -27,20 +20,5 @@ SPLITS = {
         "2165-2180, 2295-2310, 2570-2602, 2800-2819, 3110-3145"
     ),
 }
-
-
-def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset]:
-    """Tagged words of the bracketed files in UTF-8."""
-    files = numbered(raw, r"chtb_(\d{3,4})\.\w+(?:\.utf8)?", "chtb_0001.fid")
-    return {
-        split: read_treebank(
-            chosen(files, ids, split), encodings=("utf-8", "gb18030"), repairs=repairs
-        )
-        for split, ids in SPLITS.items()
-    }
-
-
-RECIPE = Recipe.of("ctb6", convert)
-
-if __name__ == "__main__":
-    raise SystemExit(main(RECIPE))
+FILES = (r"chtb_(\d{3,4})\.\w+(?:\.utf8)?", "chtb_0001.fid")
+RECIPE = Recipe.of("ctb6", by_number(*FILES, SPLITS, encodings=("utf-8", "gb18030")))

@@ -12,7 +12,7 @@ from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.features import to_dataset
 from dicelab.corpora.text import read_lines
 
-from .corpus import Recipe, main
+from .corpus import Recipe
 
 NAMES = "labels.txt"
 FILES = {"train": "train.tsv", "validation": "dev.tsv", "test": "test.tsv"}
@@ -40,6 +40,3 @@ def _read(path: Path, names: list[str], repairs: Counter[str]) -> Dataset:
 
 
 RECIPE = Recipe.of("goemotions", convert)
-
-if __name__ == "__main__":
-    raise SystemExit(main(RECIPE))

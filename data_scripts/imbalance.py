@@ -57,7 +57,9 @@ def update(record: Path, entries: list[dict[str, Any]]) -> None:
 def main(argv: list[str] | None = None) -> int:
     """Count, print and record; 1 after one clear sentence if a corpus cannot be counted."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="dicebook data imbalance",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("corpora", nargs="+", metavar="NAME[=FILE]")
     parser.add_argument("--record", type=Path, default=RECORD, help=f"default: {RECORD}")
@@ -73,7 +75,3 @@ def main(argv: list[str] | None = None) -> int:
         print(f"{entry['parameters']['corpus']:14} {negative:>12,} {positive:>12,} {ratio:8.2f}")
     update(options.record, entries)
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

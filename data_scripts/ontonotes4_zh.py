@@ -11,7 +11,7 @@ from datasets import Dataset
 
 from dicelab.corpora.errors import CorpusError
 
-from .corpus import Recipe, main
+from .corpus import Recipe
 from .ontonotes_readers import read_names
 
 #: The types kept by Che et al. (2013) and all who take their split.
@@ -44,6 +44,3 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
 
 
 RECIPE = Recipe.of("ontonotes4_zh", convert)
-
-if __name__ == "__main__":
-    raise SystemExit(main(RECIPE))

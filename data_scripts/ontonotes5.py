@@ -10,7 +10,7 @@ from datasets import Dataset
 
 from dicelab.corpora.errors import CorpusError
 
-from .corpus import Recipe, main
+from .corpus import Recipe
 from .ontonotes_readers import read_conll2012
 
 FOLDERS = {"train": ("train",), "validation": ("development", "dev"), "test": ("test",)}
@@ -32,6 +32,3 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
 
 
 RECIPE = Recipe.of("ontonotes5", convert)
-
-if __name__ == "__main__":
-    raise SystemExit(main(RECIPE))

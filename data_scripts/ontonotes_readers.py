@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable
+from itertools import accumulate
 from os import PathLike
 
 from datasets import Dataset
@@ -21,16 +22,12 @@ _ATTRIBUTE = re.compile(r'\s*(\w+)="([^"<>]*)"')
 
 
 def read_conll2012(
-    paths: Iterable[str | PathLike[str]],
-    *,
-    unescape: bool = True,
-    repairs: Counter[str] | None = None,
+    paths: Iterable[str | PathLike[str]], *, repairs: Counter[str] | None = None
 ) -> Dataset:
-    """Read words and entities of ``*_conll`` files (CoNLL-2012) as IOB2.
+    """Read words, as they were printed, and entities of ``*_conll`` files (CoNLL-2012) as IOB2.
 
     Args:
         paths: The files, in the order wanted.
-        unescape: Whether words come out as they were printed: ``(`` for ``-LRB-``.
         repairs: What was repaired is added here, by kind.
 
     Returns:
@@ -49,11 +46,11 @@ def read_conll2012(
         kind, inside = "", False
         lines = read_lines(path, repairs)
         for number, line in enumerate([*lines, ""], start=1):
+            place = (path, number)
             if not line.strip() or line.startswith(("#begin document", "#end document")):
                 if kind:
-                    raise CorpusError.at(
-                        path, number, f"expected ')' for the entity ({kind}, got a sentence break"
-                    )
+                    problem = f"expected ')' for the entity ({kind}, got a sentence break"
+                    raise CorpusError.at(*place, problem)
                 if words:
                     columns["tokens"].append(words)
                     columns["tags"].append(tags)
@@ -61,21 +58,16 @@ def read_conll2012(
                 continue
             fields = line.split()
             if len(fields) < _LEAST_COLUMNS:
-                raise CorpusError.at(
-                    path,
-                    number,
-                    f"expected {_LEAST_COLUMNS} or more columns, got {len(fields)}: {line[:60]!r}",
-                )
+                problem = f"{_LEAST_COLUMNS} or more columns, got {len(fields)}: {line[:60]!r}"
+                raise CorpusError.at(*place, f"expected {problem}")
             word, cell = fields[_WORD], fields[_ENTITY]
             if word == "[WORD]":
-                raise CorpusError.at(
-                    path, number, "expected a word, got [WORD]: fill the skeleton files in first"
-                )
+                problem = "expected a word, got [WORD]: fill the skeleton files in first"
+                raise CorpusError.at(*place, problem)
             match = _CELL.fullmatch(cell)
             if not match:
-                raise CorpusError.at(
-                    path, number, f"expected an entity cell such as (ORG*, * or *), got {cell!r}"
-                )
+                problem = f"expected an entity cell such as (ORG*, * or *), got {cell!r}"
+                raise CorpusError.at(*place, problem)
             opens, closes = match[1], match[2]
             if opens and kind:
                 raise CorpusError.at(path, number, f"expected {kind} to be closed, got {cell!r}")
@@ -83,7 +75,7 @@ def read_conll2012(
                 raise CorpusError.at(path, number, f"expected an open entity, got {cell!r}")
             if opens:
                 kind, inside = opens, False
-            words.append(printed(word) if unescape else word)
+            words.append(printed(word))
             tags.append(f"{'I' if inside else 'B'}-{kind}" if kind else "O")
             inside = True
             if closes:
@@ -99,18 +91,17 @@ def read_names(
     paths: Iterable[str | PathLike[str]],
     *,
     types: Collection[str] | None = None,
-    by_character: bool = True,
     repairs: Counter[str] | None = None,
 ) -> Dataset:
     """Read the ``.name`` files of OntoNotes: a sentence a line, entities in ENAMEX marks.
 
+    Tokens are characters, as usual in Chinese.
     Only the attribute TYPE names a type; ``S_OFF`` and ``E_OFF`` say that an entity begins or ends
-    so many characters inside its first or last word, and are applied when reading by character.
+    so many characters inside its first or last word.
 
     Args:
         paths: The files, in the order wanted.
         types: Entity types to keep, the others become ``O``; None keeps all.
-        by_character: Whether tokens are characters, as usual in Chinese, or words.
         repairs: What was repaired or left out is added here, by kind.
 
     Returns:
@@ -136,15 +127,9 @@ def read_names(
                 continue
             selected = [e for e in entities if types is None or e[0] in types]
             repairs["entities of other types left out"] += len(entities) - len(selected)
-            if by_character:
-                starts = [0]
-                for word in words:
-                    starts.append(starts[-1] + len(word))
-                spans = [(k, starts[a] + s, starts[b] - e) for k, a, b, s, e in selected]
-                tokens = list("".join(words))
-            else:
-                spans = [(k, a, b) for k, a, b, _, _ in selected]
-                tokens = words
+            starts = [0, *accumulate(map(len, words))]
+            spans = [(k, starts[a] + s, starts[b] - e) for k, a, b, s, e in selected]
+            tokens = list("".join(words))
             try:
                 tags = from_spans(spans, len(tokens))
             except CorpusError as error:

@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from pathlib import Path
-
-from datasets import Dataset
+from functools import partial
 
 from dicelab.corpora.delimited import read_pairs
 
-from .corpus import Recipe, main
-from .fetch import unpack
-from .licensed import one_of
+from .converters import by_file
+from .corpus import Recipe
 
-ARCHIVE = "QQP-clean.zip"
-
-
-def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset]:
-    """Train, and dev as test, for GLUE's test set has no labels.
-
-    Some questions hold a line end, which breaks their row into fragments. The fragments are left
-    out and counted, as by everybody who reports figures on this corpus.
-    """
-    folder = unpack(raw / ARCHIVE, raw / "unpacked") if (raw / ARCHIVE).is_file() else raw
-    files = {"train": "train.tsv", "test": "dev.tsv"}
-    return {
-        split: read_pairs(one_of(folder, [name]), repairs, quoting=False, lenient=True)
-        for split, name in files.items()
-    }
-
-
-RECIPE = Recipe.of("qqp", convert)
-
-if __name__ == "__main__":
-    raise SystemExit(main(RECIPE))
+# GLUE's test set has no labels. Some questions hold a line end, which breaks their row into
+# fragments; these are left out and counted, as by everybody who reports figures on this corpus.
+FILES = {"train": "train.tsv", "test": "dev.tsv"}
+READ = partial(read_pairs, quoting=False, lenient=True)
+RECIPE = Recipe.of("qqp", by_file(READ, FILES, archive="QQP-clean.zip"))

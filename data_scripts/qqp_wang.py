@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from pathlib import Path
-
-from datasets import Dataset
+from functools import partial
 
 from dicelab.corpora.delimited import read_pairs
 
-from .corpus import Recipe, halves, main
+from .converters import in_halves
+from .corpus import Recipe
 
-
-def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset]:
-    """Half of dev to train on, drawn by the seed, and the rest of it to choose on; test as it is.
-
-    In some questions a character has lost its last byte: U+FFFD stands for it.
-    """
-    dev, test = (
-        read_pairs(raw / f"{name}.tsv", repairs, quoting=False, errors="replace")
-        for name in ("dev", "test")
-    )
-    return {**halves(dev, seed), "test": test}
-
-
-RECIPE = Recipe.of("qqp_wang", convert)
-
-if __name__ == "__main__":
-    raise SystemExit(main(RECIPE))
+# In some questions a character has lost its last byte: U+FFFD stands for it.
+READ = partial(read_pairs, quoting=False, errors="replace")
+RECIPE = Recipe.of("qqp_wang", in_halves(READ, dev="dev.tsv", test="test.tsv"))

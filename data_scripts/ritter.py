@@ -12,7 +12,7 @@ from dicelab.corpora.conll import read_conll
 from dicelab.corpora.features import to_dataset
 from dicelab.corpora.loading import with_missing_splits
 
-from .corpus import Recipe, main
+from .corpus import Recipe
 
 FILE = "pos.txt"
 
@@ -41,6 +41,3 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
 
 
 RECIPE = Recipe.of("ritter", convert)
-
-if __name__ == "__main__":
-    raise SystemExit(main(RECIPE))

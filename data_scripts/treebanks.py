@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from os import PathLike
+from pathlib import Path
 
 from datasets import Dataset
 
@@ -13,24 +15,24 @@ from dicelab.corpora.features import to_dataset
 from dicelab.corpora.text import read_lines
 from dicelab.corpora.trees import printed, trees_in
 
+from .corpus import Convert
+
 
 def read_treebank(
     paths: Iterable[str | PathLike[str]],
     *,
-    unescape: bool = True,
     encodings: tuple[str, ...] = ("utf-8",),
     repairs: Counter[str] | None = None,
 ) -> Dataset:
     r"""Read the words and parts of speech of bracketed files, a sentence each outermost bracket.
 
+    Words come out as they were printed: ``(`` for ``-LRB-``, ``/`` for ``\/``, ``*`` for ``\*``.
     Traces (tag ``-NONE-``) are left out, and a sentence of nothing else with them. Lines of markup
     (``<S ID=1>``, in files of the Chinese Treebank) are passed over. A functional suffix of a tag
     (``NN-SHORT``) is cut off.
 
     Args:
         paths: The files (``.mrg``, ``.fid``, ``.nw``, ...), in the order wanted.
-        unescape: Whether words come out as they were printed: ``(`` for ``-LRB-``, ``/`` for
-            ``\/``, ``*`` for ``\*``. Tags stay as they are.
         encodings: Tried in turn for each file; ``("utf-8", "gb18030")`` suits the Chinese
             Treebank 5.
         repairs: What was repaired or left out is added here, by kind.
@@ -53,7 +55,7 @@ def read_treebank(
             if not tagged:
                 repairs["sentences of traces alone left out"] += 1
                 continue
-            columns["tokens"].append([printed(word) if unescape else word for word, _ in tagged])
+            columns["tokens"].append([printed(word) for word, _ in tagged])
             columns["tags"].append([_bare(tag, repairs) for _, tag in tagged])
         if not trees:
             raise CorpusError.at(path, 0, "expected bracketed trees, got none")
@@ -79,3 +81,80 @@ def _bare(tag: str, repairs: Counter[str]) -> str:
         repairs["functional suffixes cut off tags"] += 1
         return bare
     return tag
+
+
+def by_number(
+    pattern: str,
+    example: str,
+    splits: Mapping[str, Collection[int]],
+    encodings: tuple[str, ...] = ("utf-8",),
+) -> Convert:
+    """A converter for a treebank whose splits are told by the numbers in the names of its files.
+
+    Args:
+        pattern: A regular expression for the whole name, whose first group is the number.
+        example: How such a file is called, for the error.
+        splits: The numbers of each split.
+        encodings: As for :func:`read_treebank`.
+    """
+
+    def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset]:
+        files = numbered(raw, pattern, example)
+        return {
+            split: read_treebank(chosen(files, ids, split), encodings=encodings, repairs=repairs)
+            for split, ids in splits.items()
+        }
+
+    return convert
+
+
+def numbers(ranges: str) -> set[int]:
+    """The numbers of a list of ranges: ``"1-3, 7"`` is 1, 2, 3 and 7."""
+    ends = (part.strip().partition("-") for part in ranges.split(","))
+    return {n for first, _, last in ends for n in range(int(first), int(last or first) + 1)}
+
+
+def numbered(folder: Path, pattern: str, name: str) -> dict[int, Path]:
+    """The files below a folder whose names hold a number.
+
+    Args:
+        folder: Searched with all folders in it.
+        pattern: A regular expression for the whole name, whose first group is the number.
+        name: How such a file is called, for the error.
+
+    Returns:
+        Number to file, in order of the numbers.
+
+    Raises:
+        CorpusError: There is none, or two have the same number.
+    """
+    by_number: dict[int, Path] = {}
+    for path in sorted(folder.rglob("*")):
+        match = re.fullmatch(pattern, path.name)
+        if not match or not path.is_file():
+            continue
+        number = int(match[1])
+        if number in by_number:
+            raise CorpusError(
+                f"expected one file with the number {number}, got {by_number[number]} and {path}"
+            )
+        by_number[number] = path
+    if not by_number:
+        raise CorpusError(f"expected files such as {name} in {folder}, got none; --help says more")
+    return dict(sorted(by_number.items()))
+
+
+def chosen(files: dict[int, Path], ids: Iterable[int], split: str) -> list[Path]:
+    """The files of a split, in order of their numbers.
+
+    Raises:
+        CorpusError: None of them is there.
+    """
+    ids = set(ids)
+    paths = [path for number, path in files.items() if number in ids]
+    if not paths:
+        raise CorpusError(
+            f"expected files of the {split} split, such as number {min(ids)}, got none among "
+            f"{len(files)}"
+        )
+    return paths

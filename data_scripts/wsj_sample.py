@@ -10,10 +10,9 @@ from datasets import Dataset
 
 from dicelab.corpora.loading import with_missing_splits
 
-from .corpus import Recipe, main
+from .corpus import Recipe
 from .fetch import unpack
-from .licensed import numbered
-from .treebanks import read_treebank
+from .treebanks import numbered, read_treebank
 
 ARCHIVE = "treebank.zip"
 
@@ -27,6 +26,3 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
 
 
 RECIPE = Recipe.of("wsj_sample", convert)
-
-if __name__ == "__main__":
-    raise SystemExit(main(RECIPE))

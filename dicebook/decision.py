@@ -31,24 +31,19 @@ def start_at_prior(
 ) -> Tensor:
     """Set the bias of a model's output layer to the log prior, before training.
 
-    A model whose weights say nothing yet then gives each class its share of the training labels.
-    Without this it gives all classes the same, and with a rare class the first steps go into
-    learning that it is rare.
+    A model whose weights say nothing yet then gives each class its share of the training labels,
+    and spends no steps on learning that a class is rare.
 
     Args:
-        model: a model of transformers (token or sequence classification, several labels, question
-            answering), any other module in which one linear layer has as many outputs as there
-            are logits, or that ``nn.Linear`` itself. It may be wrapped: by PEFT, ``torch.compile``
-            or ``DistributedDataParallel``.
-        counts: how often each class occurs in the training labels. Its shape says what the logits
-            are:
+        model: a model of transformers, any other module in which one linear layer has as many
+            outputs as there are logits, or that ``nn.Linear`` itself. It may be wrapped by PEFT,
+            ``torch.compile`` or ``DistributedDataParallel``.
+        counts: how often each class occurs in the training labels; 0 is taken as one half.
 
             - ``[C]`` for C logits under a softmax: the bias becomes ``log(counts / sum(counts))``;
             - ``[2]``, negatives and positives, for a single logit: the log-odds of the positives;
-            - ``[L, 2]``, negatives and positives of each logit, where each logit is a decision of
-              its own (several labels, the start and the end of an answer): the log-odds of each.
-
-            A count of 0 is taken as one half, so that the bias stays finite.
+            - ``[L, 2]``, negatives and positives of each logit, where each is a decision of its own
+              (several labels, the start and the end of an answer): the log-odds of each.
         layer: the name of the output layer, such as ``"classifier"``, where several would fit.
 
     Returns:
@@ -98,12 +93,11 @@ class TunedBias:
             logit over that of the background. One number, or one for each label.
         plug_in: whether the threshold follows from calibrated probabilities, because there were
             too few positives to tune it on. It has the shape of ``threshold``.
-        before: the metric without the bias, whether or not that keeps the floor.
+        before: the metric without the bias.
         after: the metric with the bias.
-        interval: the 95% bootstrap interval of ``after``, with the bias held fixed; where all is
-            right, the exact one (Clopper and Pearson, 1934). The bias was
-            chosen on the same rows, so expect somewhat less on new ones. It is None without
-            resamples, and where the metric is a function.
+        interval: the 95% bootstrap interval of ``after`` for this bias; where all is right, the
+            exact one (Clopper and Pearson, 1934). The bias was chosen on the same rows, so expect
+            somewhat less on new ones. None without resamples, and where the metric is a function.
     """
 
     bias: Tensor
@@ -134,16 +128,14 @@ def tune_bias(
     The shapes say what is decided:
 
     - logits ``[N]`` or ``[N, 1]`` with labels ``[N]`` of 0 and 1: one logit, positive above 0.
-    - logits ``[N, C]`` with labels ``[N]``, or ``[B, L, C]`` with ``[B, L]`` for tokens: a softmax
-      over two classes or more, of which one is the background. One threshold decides between the
-      background and the most likely other class. The metric is the micro average over all classes
-      but the background; with two classes it is that of the positive class. **It counts tokens.**
-      The F1 of entities, which are spans of tokens, needs a scorer: give a function as ``metric``.
-    - logits ``[N, L]`` with labels ``[N, L]`` of 0 and 1: several labels, each positive above 0.
-      Each gets the threshold that is best for it, and the metric is the mean over labels (macro).
+    - logits ``[N, C]`` with labels ``[N]``, or ``[B, L, C]`` with ``[B, L]`` for tokens: a softmax,
+      of which one class is the background. One threshold decides between it and the most likely
+      other class. The metric is the micro average over all classes but the background. **It counts
+      tokens.** The F1 of entities, which are spans, needs a scorer: give a function as ``metric``.
+    - logits ``[N, L]`` with labels ``[N, L]`` of 0 and 1: several labels, each with a threshold of
+      its own. The metric is the mean over labels (macro).
 
-    Of thresholds that are equally good, the one nearest to 0 is taken. The bias is therefore 0
-    where no other is better.
+    Of thresholds that are equally good, the one nearest to 0 is taken.
 
     Args:
         logits: a tensor, or what ``torch.as_tensor`` takes, such as the ``predictions`` of
@@ -151,17 +143,16 @@ def tune_bias(
         labels: the correct answers, such as the ``label_ids`` of ``Trainer.predict``.
         metric: ``"f1"``, or a function from decisions to a number, the higher the better. The
             decisions have the shape of ``labels``: classes for a softmax, true or false otherwise.
-            The function is called for 0 and up to 66 other thresholds, chosen so that the number
-            of positive decisions grows from none to all by equal factors.
+            It is called for 0 and up to 66 other thresholds, chosen so that the number of positive
+            decisions grows from none to all by equal factors.
         beta: for F-beta. With 2, recall counts more than precision; with 0.5, it counts less.
         min_precision: keep precision at or above this value, and maximise recall instead of F1.
         min_recall: keep recall at or above this value, and maximise precision instead of F1.
         background: the class of a softmax that is not counted.
         common: take one threshold for all labels, and pool their decisions in the metric (micro).
-        few: with fewer positives than this, a threshold that is tuned on them is mostly luck, and
-            the plug-in threshold is taken instead: the best one if the probabilities of a logistic
-            curve over the scores, fitted to the labels, are right. With ``few=0`` the labels alone
-            decide.
+        few: with fewer positives than this, a tuned threshold is mostly luck, and the plug-in
+            threshold is taken instead: the best one if the probabilities of a logistic curve over
+            the scores, fitted to the labels, are right. With 0 the labels alone decide.
         ignore_index: labels of this value are left out.
         resamples: how many resamples the bootstrap takes. It draws rows: examples, or sentences
             with all their tokens.
@@ -195,8 +186,8 @@ def tune_bias(
         return bias
 
     columns = data.valid.shape[-1]
-    zero, interval = x.new_zeros(columns), None
-    threshold, plug_in = zero.clone(), zero.bool()
+    zero, threshold = x.new_zeros(2, columns)
+    plug_in, interval = zero.bool(), None
     if callable(metric):
         if columns > 1:
             raise ValueError(
@@ -290,13 +281,13 @@ def output_layer(model: nn.Module, *outputs: int, layer: str | None = None) -> n
     kind, size = type(model).__name__, f"{' or '.join(map(str, sorted(outputs)))} outputs"
     linear = {n: m for n, m in model.named_modules() if isinstance(m, nn.Linear) and _used(n)}
     fitting = {name: found for name, found in linear.items() if found.out_features in outputs}
+    if layer not in (None, *fitting):
+        known = ", ".join(fitting) or "none"
+        raise ValueError(
+            f"layer: expected the name of a linear layer with {size} in {kind} ({known}), got "
+            f"{layer!r}"
+        )
     if layer is not None:
-        if layer not in fitting:
-            known = ", ".join(fitting) or "none"
-            raise ValueError(
-                f"layer: expected the name of a linear layer with {size} in {kind} ({known}), got "
-                f"{layer!r}"
-            )
         fitting = {layer: fitting[layer]}
     base = getattr(model, "base_model", None)
     if len(fitting) > 1 and isinstance(base, nn.Module) and base is not model:
@@ -461,19 +452,18 @@ class _Goal:
         """The value of each threshold; below 0 where it does not keep the floor."""
         counts = [tried.hits, tried.predicted, actual.expand_as(tried.hits)]
         values = self.value(torch.stack([count.double() for count in counts], -1))
-        if self.min_precision is not None:
-            what, floor, reached = "precision", self.min_precision, counts[0] / counts[1]
-        elif self.min_recall is not None:
-            what, floor, reached = "recall", self.min_recall, counts[0] / counts[2]
-        else:
-            return values
-        reached = reached.nan_to_num(0.0)
-        if reached.max() < floor:
-            raise ValueError(
-                f"{name}expected a threshold with a {what} of at least {floor:g}, got at most "
-                f"{float(reached.max()):.3g}; lower min_{what}"
-            )
-        return values.masked_fill(reached < floor, -1)
+        floors = {"precision": self.min_precision, "recall": self.min_recall}
+        for (what, floor), of in zip(floors.items(), counts[1:], strict=True):
+            if floor is None:
+                continue
+            reached = (tried.hits / of).nan_to_num(0.0)
+            if reached.max() < floor:
+                raise ValueError(
+                    f"{name}expected a threshold with a {what} of at least {floor:g}, got at most "
+                    f"{float(reached.max()):.3g}; lower min_{what}"
+                )
+            values = values.masked_fill(reached < floor, -1)
+        return values
 
 
 class _Decisions(NamedTuple):

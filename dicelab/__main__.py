@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import ast
 import os
-import runpy
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import dicebook
@@ -51,20 +49,24 @@ def data(words: Sequence[str]) -> int:
     from dicelab.corpora.registry import CORPORA
 
     name, rest = (words[0], words[1:]) if words and words[0][0] != "-" else ("", words)
-    script, *fixed = CORPORA[name].script.split() if name in CORPORA else [name]
     # In a wheel the scripts lie inside this package, in a checkout beside it.
     scripts = "dicelab.data_scripts" if find_spec("dicelab.data_scripts") else "data_scripts"
-    (folder,) = import_module(scripts).__path__
-    if name and not (Path(folder) / f"{script}.py").is_file():
-        prepared = ", ".join(corpus.name for corpus in CORPORA.values() if corpus.script)
-        raise ValueError(f"no script prepares {name!r}; corpora: {prepared}")
-    module = f"{scripts}.{script}" if name else scripts
-    sys.argv = [module, *fixed, *rest]
+    if not name:
+        import_module(f"{scripts}.__main__").main()
+        return 0
+    prepared = {corpus.name: corpus.script for corpus in CORPORA.values() if corpus.script}
+    if name not in {*prepared, "augment_pairs", "imbalance"}:
+        raise ValueError(f"no script prepares {name!r}; corpora: {', '.join(prepared)}")
+    script, *fixed = prepared.get(name, name).split()
+    module = import_module(f"{scripts}.{script}")
     try:
-        runpy.run_module(module, run_name="__main__")
-    except SystemExit as stop:
+        if hasattr(module, "main"):
+            return int(module.main([*fixed, *rest]))
+        recipes = getattr(module, "RECIPES", None) or [module.RECIPE]
+        (recipe,) = (recipe for recipe in recipes if recipe.name == name)
+        return int(import_module(f"{scripts}.corpus").main(recipe, rest))
+    except SystemExit as stop:  # of argparse
         return int(stop.code or 0)
-    return 0
 
 
 def diagnose(args: argparse.Namespace) -> int:

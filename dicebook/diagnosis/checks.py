@@ -11,11 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_map_only
 
 from dicebook.diagnosis.probe import MANY, SURE, LossRaised, Probe, every_third, repeat
-from dicebook.diagnosis.report import NOTE, OK, PROBLEM, Finding
+from dicebook.diagnosis.report import NOTE, OK, PROBLEM, Finding, finding
 
 COPIES = 8  # how many times a batch is repeated to see the effect of its size
 
@@ -108,13 +106,11 @@ def check_batch_size(probe: Probe) -> Finding:
     total = often.reshape(COPIES, *x.shape).sum(0)
     ratio = float(total.norm() / once.norm()) if float(once.norm()) > 0 else 1.0
     text = f"the same batch {COPIES} times: the gradient is multiplied by {ratio:.2g}"
-    if ratio < 0.5:
-        mend = "do not mix a numerator per example with a denominator over the batch"
-        return Finding("batch size", PROBLEM, ratio, text, mend)
+    mend = "do not mix a numerator per example with a denominator over the batch"
     if ratio > 2:
         mend = "a sum, not a mean: scale the learning rate with the batch, or reduce by the mean"
-        return Finding("batch size", NOTE, ratio, text, mend)
-    return Finding("batch size", OK, ratio, text)
+    verdict = PROBLEM if ratio < 0.5 else NOTE if ratio > 2 else OK
+    return finding("batch size", verdict, ratio, text, mend)
 
 
 def check_sign(probe: Probe) -> Finding:
@@ -126,19 +122,18 @@ def check_sign(probe: Probe) -> Finding:
         wrong += [p for p, push in zip(grid, pushes.tolist(), strict=True) if push < -floor]
     if not wrong:
         return Finding("sign", OK, 0.0, "every example is pushed towards its class, or left alone")
-    inside = [p for p in wrong if 0.15 <= p <= 0.85]
     share = len(wrong) / (2 * len(grid))
-    if inside:
-        text = (
+    if inside := [p for p in wrong if 0.15 <= p <= 0.85]:
+        away = (
             f"examples are pushed AWAY from their class, already where it has p = {inside[0]:.2f}"
         )
         mend = "a decay (1 - p)^alpha turns at p = 1/(1 + alpha): take alpha of 0.1 or less"
-        return Finding("sign", PROBLEM, share, text, mend)
-    text = f"pushed away from their class only at the ends, where it has p = {_spans(wrong)}"
+        return Finding("sign", PROBLEM, share, away, mend)
+    ends = f"pushed away from their class only at the ends, where it has p = {_spans(wrong)}"
     mend = (
         "(1 - p)^alpha turns at p = 1/(1 + alpha); a small alpha turns late. Start near the prior"
     )
-    return Finding("sign", NOTE, share, text, mend)
+    return Finding("sign", NOTE, share, ends, mend)
 
 
 def _push(probe: Probe, gold: int, rival: int, p: float) -> float:
@@ -194,13 +189,11 @@ def check_mining(probe: Probe) -> Finding | None:
     text = "negatives kept of 1,000 rows, by positives: "
     text += ", ".join(f"{count} ({positives})" for positives, count in counts.items())
     drop = max(early - late for i, early in enumerate(shares) for late in shares[i:])
-    if drop <= 0.5 * max(shares):
-        return Finding("mining", OK, drop, text)
     mend = (
         "more positives keep far fewer: an index -k with k = 0, or a > for a >=. Take the k "
         "largest by topk, and let k be 1 at least"
     )
-    return Finding("mining", PROBLEM, drop, text, mend)
+    return finding("mining", PROBLEM if drop > 0.5 * max(shares) else OK, drop, text, mend)
 
 
 def check_clamp(probe: Probe) -> Finding | None:
@@ -214,18 +207,13 @@ def check_clamp(probe: Probe) -> Finding | None:
     (low, near), (high, middle) = map(cost_and_push, (3.0, 5.0))
     if not (high > 1.1 * low and middle > 0.6 * near > 0):
         return None  # a bounded loss, such as dice: its gradient fades by design
-    for margin in (12.0, 25.0):
-        share = cost_and_push(margin)[1] / middle
-        text = (
-            f"from a margin of 5 to one of {margin:.0f}, both wrong, the gradient is multiplied "
-            f"by {share:.2g}"
-        )
-        if share < 0.5:
-            break
-    else:
-        return Finding("clamp", OK, share, text)
+    shares = {margin: cost_and_push(margin)[1] / middle for margin in (12.0, 25.0)}
+    margin = 12.0 if shares[12.0] < 0.5 else 25.0
+    text = f"from a margin of 5 to one of {margin:.0f}, both wrong, the gradient is multiplied "
+    text += f"by {shares[margin]:.2g}"
     mend = "log(p + ε) or a clamp hides what is surely wrong: use log_softmax or logsigmoid"
-    return Finding("clamp", PROBLEM, share, text, mend)
+    verdict = PROBLEM if shares[margin] < 0.5 else OK
+    return finding("clamp", verdict, shares[margin], text, mend)
 
 
 def check_shift(probe: Probe) -> Finding | None:
@@ -237,9 +225,7 @@ def check_shift(probe: Probe) -> Finding | None:
     if moved <= 1e-4 * max(1.0, abs(probe.span())):
         return Finding("shift", OK, moved, "a constant added to a row's logits changes nothing")
     text = "a constant added to a row's logits changes the loss: no softmax over the classes"
-    mend = (
-        "sigmoid is for several labels at once; for one class a row use softmax over the last dim"
-    )
+    mend = "sigmoid is for several labels; for one class a row use softmax over the last dim"
     return Finding("shift", PROBLEM, moved, text, mend)
 
 
@@ -248,32 +234,34 @@ def check_softmax_twice(probe: Probe) -> Finding:
     wrong = probe.predicting(probe.others(probe.targets), SURE)
     with _Normalised() as mode:
         probe.value_and_gradient(wrong + 0.1 * probe.logits, probe.targets)
-    name, number = "softmax twice", float(mode.of_probabilities)
-    if not mode.of_probabilities:
-        return Finding(name, OK, number, "no softmax or sigmoid of probabilities")
+    if not mode.operation:
+        return Finding("softmax twice", OK, 0.0, "no softmax or sigmoid of probabilities")
     text = f"{mode.operation} is taken of probabilities: no example can be surely right or wrong"
-    return Finding(name, PROBLEM, number, text, "give the loss logits, without softmax or sigmoid")
+    mend = "give the loss logits, without softmax or sigmoid"
+    return Finding("softmax twice", PROBLEM, 1.0, text, mend)
 
 
-class _Normalised(TorchDispatchMode):
-    """Counts the softmaxes and sigmoids whose input is probabilities."""
+class _Normalised(TorchFunctionMode):
+    """Notes a softmax or a sigmoid whose input is probabilities."""
 
-    of_probabilities, operation = 0, ""
-    OF_ROWS = ("_log_softmax", "_softmax", "logsumexp")
-    OF_ONE = ("sigmoid", "log_sigmoid_forward", "binary_cross_entropy_with_logits")
+    operation = ""
+    OF_ROWS = ("cross_entropy", "log_softmax", "logsumexp", "softmax")
+    OF_ONE = ("binary_cross_entropy_with_logits", "logsigmoid", "sigmoid")
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
-        name = func.overloadpacket.__name__
-        if name in self.OF_ROWS + self.OF_ONE and args[0].numel() > 1:
-            left_out = args[0] <= torch.finfo(args[0].dtype).min
-            x = args[0].masked_fill(left_out, 0.0)
-            inside = bool(((x >= 0) & (x <= 1)).all()) and float(x.max() - x.min()) > 0.5
+    def __torch_function__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        kwargs, name = kwargs or {}, getattr(func, "__name__", "")
+        if name in self.OF_ROWS + self.OF_ONE:
+            x = (args[0] if args else kwargs["input"]).detach()
+            x = x.masked_fill(x <= torch.finfo(x.dtype).min, 0.0)  # what the operation leaves out
+            low, high = x.aminmax() if x.numel() > 1 else x.new_zeros(2)
+            inside = low >= 0 and high <= 1 and high - low > 0.5
             if inside and name in self.OF_ROWS:
-                inside = bool(((x.sum(args[1]) - 1).abs() < 1e-3).all())
+                dim = kwargs.get("dim", (*args, -1)[1])
+                dim = min(1, x.ndim - 1) if name == "cross_entropy" else dim
+                inside = bool(((x.sum(dim) - 1).abs() < 1e-3).all())
             if inside:
-                self.of_probabilities += 1
                 self.operation = "a sigmoid" if name in self.OF_ONE else "a softmax"
-        return func(*args, **(kwargs or {}))
+        return func(*args, **kwargs)
 
 
 def check_focus(probe: Probe) -> Finding | None:
@@ -343,18 +331,17 @@ def check_memory(probe: Probe) -> Finding:
     return Finding("memory", PROBLEM, max(grown) / probe.logits.numel() / 2, text, mend)
 
 
-class _Sizes(TorchDispatchMode):
-    """Notes the elements of every tensor that an operation returns."""
+class _Sizes(TorchFunctionMode):
+    """Notes the elements of every tensor that a function returns."""
 
     def __init__(self) -> None:
         super().__init__()
         self.elements = [0]
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+    def __torch_function__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
         result = func(*args, **(kwargs or {}))
-        for item in result if isinstance(result, tuple | list) else [result]:
-            if isinstance(item, Tensor):
-                self.elements.append(item.numel())
+        several = result if isinstance(result, tuple | list) else [result]
+        self.elements += [item.numel() for item in several if isinstance(item, Tensor)]
         return result
 
 
@@ -368,13 +355,13 @@ class _InFloat32(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
         kwargs = kwargs or {}
         if getattr(func, "__name__", "") in self.names:
-            args = tree_map_only(Tensor, _whole, args)
-            kwargs = tree_map_only(Tensor, _whole, kwargs)
+            args = tuple(map(_whole, args))
+            kwargs = {name: _whole(value) for name, value in kwargs.items()}
         return func(*args, **kwargs)
 
 
-def _whole(tensor: Tensor) -> Tensor:
-    return tensor.float() if tensor.is_floating_point() else tensor
+def _whole(value: object) -> object:
+    return value.float() if isinstance(value, Tensor) and value.is_floating_point() else value
 
 
 # Torch's own losses sum in float32 inside, on a GPU.

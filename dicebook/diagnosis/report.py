@@ -37,6 +37,11 @@ class Finding:
         return "\n".join(textwrap.fill(line, 88, subsequent_indent=" " * 10) for line in lines)
 
 
+def finding(name: str, verdict: str, number: float, text: str, mend: str) -> Finding:
+    """A finding, which says what to do only where something is to be done."""
+    return Finding(name, verdict, number, text, "" if verdict == OK else mend)
+
+
 @dataclass(frozen=True)
 class Report:
     """All findings about a loss; ``print`` shows them.

@@ -26,7 +26,6 @@ from dicebook.losses.statistics import (
     DiceStatistics,
     binary_dice_statistics,
     dice_statistics,
-    multi_label_dice_statistics,
 )
 from dicebook.losses.trainer import TrainerLoss
 
@@ -56,5 +55,4 @@ __all__ = [
     "functional",
     "log_ratio_weights",
     "make_loss",
-    "multi_label_dice_statistics",
 ]

@@ -21,21 +21,16 @@ Reduction = Literal["none", "mean", "sum"]
 Level = Literal["set", "example"]
 Average = Literal["macro", "micro"]
 Absent = Literal["keep", "skip"]
-Gradients = Literal["mean", "sum"]
 
 CHOICES = {
     "reduction": get_args(Reduction),
     "level": get_args(Level),
     "average": get_args(Average),
     "absent": (None, *get_args(Absent)),
-    "gradients": get_args(Gradients),
     "squared": (True, False),
 }
-AT_LEAST_0: tuple[str, ...] = ("smooth", "tau", "alpha", "gamma", "power")
-AT_LEAST_0 += ("fp_weight", "fn_weight", "first_weight", "second_weight")
-
-#: Whether Python reads the range of targets on a GPU, for which every call waits for it.
-CHECK_VALUES_ON_DEVICES = False
+AT_LEAST_0 = {"smooth", "tau", "alpha", "gamma", "power", "first_weight", "second_weight"}
+PRICES = {"fp_weight", "fn_weight"}
 
 
 class Batch(NamedTuple):
@@ -180,8 +175,8 @@ def check_options(**options: Any) -> None:
         if name in CHOICES and value not in CHOICES[name]:
             expected = ", ".join(repr(choice) for choice in CHOICES[name])
             raise ValueError(f"{name} must be one of {expected}; got {value!r}")
-        none = value is None and name in ("fp_weight", "fn_weight")
-        if name in AT_LEAST_0 and not none and not (_is_number(value) and value >= 0):
+        ranged = name in AT_LEAST_0 or (name in PRICES and value is not None)
+        if ranged and not (_is_number(value) and value >= 0):
             raise ValueError(f"{name} must be a finite number of at least 0; got {value!r}")
         if name == "label_smoothing" and not (_is_number(value) and 0 <= value <= 1):
             raise ValueError(f"label_smoothing must be a number from 0 to 1; got {value!r}")
@@ -194,9 +189,9 @@ def check_options(**options: Any) -> None:
     if options.get("fp_weight") == 0 and options.get("fn_weight") == 0:
         raise ValueError("fp_weight and fn_weight must not both be 0: no error would cost anything")
     if options.get("average") == "micro":
-        for name, neutral in (("weight", None), ("absent", None), ("reduction", "mean")):
-            value = options.get(name, neutral)
-            if value is not neutral and value != neutral:
+        for name in ("weight", "absent", "reduction"):
+            value = options.get(name)
+            if value is not None and (name, value) != ("reduction", "mean"):
                 raise ValueError(f"{name} is about single labels; got average='micro'")
     if options.get("level") == "example":
         for name in ("absent", "ohem_ratio", "process_group"):
@@ -271,9 +266,7 @@ def _clean(logits: Tensor, dropped: Tensor | None, finite: bool) -> Tensor:
     """
     logits = logits.to(_precision(logits))
     bad = dropped.unsqueeze(-1) if dropped is not None and logits.ndim == 2 else dropped
-    if finite and (
-        not _readable(logits) or (logits.numel() and float(logits.detach().amin()) == -math.inf)
-    ):
+    if finite and not (_readable(logits) and bool((logits > -math.inf).all())):
         bad = _either(bad, logits == -math.inf)
     return logits if bad is None else logits.masked_fill(bad, torch.finfo(logits.dtype).min / 4)
 
@@ -392,7 +385,7 @@ def _readable(tensor: Tensor) -> bool:
     # Python may not look at values while it is traced, nor under torch.func; a look at those of a
     # GPU would wait for it. There a label out of range fails in a lookup, asynchronously.
     hidden = torch.compiler.is_compiling() or type(tensor) not in (Tensor, nn.Parameter)
-    if hidden or (tensor.device.type != "cpu" and not CHECK_VALUES_ON_DEVICES):
+    if hidden or tensor.device.type != "cpu":
         return False
     try:
         tensor.data_ptr()  # what torch.func wraps has no memory of its own

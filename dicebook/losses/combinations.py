@@ -18,7 +18,7 @@ from dicebook.losses.batch import check_options
 
 
 class _TwoLosses(nn.Module, abc.ABC):
-    """``a · first + b · second``, the weights being what a subclass says."""
+    """``a · first + b · second``; a subclass says the weights."""
 
     def __init__(self, first: nn.Module, second: nn.Module) -> None:
         super().__init__()
@@ -131,10 +131,7 @@ class WarmStart(_TwoLosses):
         self.end = end
         self.register_buffer("step", torch.zeros((), dtype=torch.int64))
         self._step = 0  # the buffer's number, known without asking a GPU for it
-
-    def _load_from_state_dict(self, *args: Any) -> None:
-        super()._load_from_state_dict(*args)
-        self._step = int(self.step)
+        self.register_load_state_dict_post_hook(_read_step)
 
     def advance(self, to: int | None = None) -> None:
         """One step further.
@@ -164,6 +161,10 @@ class WarmStart(_TwoLosses):
     def extra_repr(self) -> str:
         """The schedule."""
         return f"start={self.start}, end={self.end}"
+
+
+def _read_step(warm: Any, _: Any) -> None:
+    warm._step = int(warm.step)
 
 
 def _is_over(weight: Tensor | float) -> bool:

@@ -63,7 +63,6 @@ from dicebook.losses.statistics import (
     average_over_classes,
     binary_dice_statistics,
     dice_statistics,
-    multi_label_dice_statistics,
     of_examples,
     set_statistics,
 )
@@ -81,7 +80,6 @@ __all__ = [
     "log_ratio_weights",
     "logit_adjusted_cross_entropy",
     "multi_label_dice",
-    "multi_label_dice_statistics",
 ]
 
 
@@ -317,20 +315,17 @@ def dice(
     - ``squared=False``: the same with ``p`` and ``y`` below the fraction line, at example level one
       minus Equation 6.
 
-    The floor is 0, approached as the logits saturate. At example level an example costs at most
-    ``1/(1 + γ)`` a class. At huge logits every gradient of the dice family is 0.
+    The floor is 0. At example level an example costs at most ``1/(1 + γ)`` a class. At huge logits
+    every gradient of the dice family is 0.
 
-    **Tversky**, with ``fp_weight`` α and ``fn_weight`` β.
-
-    - ``level="set"``: ``1 − (TP + γ) / (TP + α·FP + β·FN + γ)``, one minus Equation 9;
-    - ``level="example"``: the mean of the same for one example, Equation 10.
-
-    With ``squared=False`` they are the paper's: ``TP = Σ p·y``, ``FP = Σ p·(1 − y)``,
-    ``FN = Σ (1 − p)·y``. The default squares the errors, ``FP = Σ p²·(1 − y)`` and
-    ``FN = Σ (1 − p)²·y`` (soft targets: ``(p − y)²`` for both squares), which is the same for hard
-    predictions, and trains from a standing start. With both weights at one half, either form is the
-    dice loss of that form at twice the smoothing. It approximates ``1 − F_β`` only if the two
-    weights sum to 1. The floor is that of dice.
+    **Tversky**, with ``fp_weight`` α and ``fn_weight`` β:
+    ``1 − (TP + γ) / (TP + α·FP + β·FN + γ)``, of the set one minus Equation 9, at example level the
+    mean of the same for one example, Equation 10. With ``squared=False`` the counts are the
+    paper's: ``TP = Σ p·y``, ``FP = Σ p·(1 − y)``, ``FN = Σ (1 − p)·y``. The default squares the
+    errors, ``FP = Σ p²·(1 − y)`` and ``FN = Σ (1 − p)²·y`` (soft targets: ``(p − y)²`` for both),
+    which is the same for hard predictions, and trains from a standing start. With both weights at
+    one half it is the dice loss at twice the smoothing. It approximates ``1 − F_β`` only if the two
+    weights sum to 1. The floor is 0.
 
     **Self-adjusting dice**, the paper's DSC, has ``q = (1 − p)^alpha · p`` in the place of ``p``.
     ``alpha=1, squared=False, level="example"`` is Equation 12. The exponent has a price: ``q``
@@ -338,8 +333,7 @@ def dice(
     example is pushed back. Equation 12 turns at 0.5, where the prediction flips; 0.1, the default
     of `SelfAdjustingDiceLoss`, turns at 0.91; the paper's code uses 0.01, which is nearly dice. The
     floor is not 0, for ``q`` is at most ``alpha^alpha / (1 + alpha)^(1 + alpha)``. At example level
-    with γ = 1 a positive costs at least 0.105 (alpha 0.1), 0.258 (0.5) or 0.333 (1) in the linear
-    form.
+    with γ = 1 a positive costs at least 0.105 (alpha 0.1) or 0.333 (1) in the linear form.
 
     Args:
         alpha: The decay exponent of self-adjusting dice, at least 0; 0 is plain dice.
@@ -358,9 +352,9 @@ def dice(
         classes: The classes that count, for instance all but ``O``; None for all.
         absent: What becomes of a class without gold example in the set (set level only): ``"skip"``
             it, or ``"keep"`` it, so that its false positives cost something. None skips it where
-            all classes count: kept, the many rare classes that a batch lacks push down what they
-            share with those it holds. With ``classes`` given None keeps it: else nothing would ask
-            an example of a class left out to be of that class.
+            all classes count: kept, the rare classes that a batch lacks push down what they share
+            with those it holds. With ``classes`` given None keeps it: else nothing would ask an
+            example of a class left out to be of that class.
         ohem_ratio: None, or at most how many negatives count for each positive of a class, hardest
             first, chosen in this process's batch (set level and hard targets only).
         process_group: None: the set is this process's batch. A group or ``"world"``: the batch of
@@ -372,21 +366,10 @@ def dice(
     """
     check_alpha(alpha)
     arguments = (input, target, mask, sample_weight, ignore_index)
-    return _dice_family(
-        batches.multi_class(*arguments, soft=ohem_ratio is None),
-        alpha,
-        squared,
-        level,
-        ohem_ratio,
-        process_group,
-        weight=weight,
-        classes=classes,
-        absent=absent,
-        smooth=smooth,
-        reduction=reduction,
-        fp_weight=fp_weight,
-        fn_weight=fn_weight,
-    )
+    batch = batches.multi_class(*arguments, soft=ohem_ratio is None)
+    form, prices = (alpha, squared, ohem_ratio), (smooth, fp_weight, fn_weight)
+    mean: dict[str, Any] = {"weight": weight, "classes": classes, "absent": absent}
+    return _dice_family(batch, level, form, prices, process_group, reduction, **mean)
 
 
 def binary_dice(
@@ -412,18 +395,9 @@ def binary_dice(
     """
     check_alpha(alpha)
     arguments = (input, target, mask, sample_weight, ignore_index)
-    return _dice_family(
-        batches.decisions(*arguments, soft=ohem_ratio is None),
-        alpha,
-        squared,
-        level,
-        ohem_ratio,
-        process_group,
-        smooth=smooth,
-        reduction=reduction,
-        fp_weight=fp_weight,
-        fn_weight=fn_weight,
-    )
+    batch = batches.decisions(*arguments, soft=ohem_ratio is None)
+    form, prices = (alpha, squared, ohem_ratio), (smooth, fp_weight, fn_weight)
+    return _dice_family(batch, level, form, prices, process_group, reduction)
 
 
 def multi_label_dice(
@@ -461,21 +435,10 @@ def multi_label_dice(
     """
     check_alpha(alpha)
     arguments = (input, target, mask, sample_weight, ignore_index)
-    return _dice_family(
-        batches.decisions(*arguments, soft=ohem_ratio is None, labels=True),
-        alpha,
-        squared,
-        "set",
-        ohem_ratio,
-        process_group,
-        average=average,
-        weight=weight,
-        absent=absent,
-        smooth=smooth,
-        reduction=reduction,
-        fp_weight=fp_weight,
-        fn_weight=fn_weight,
-    )
+    batch = batches.decisions(*arguments, soft=ohem_ratio is None, labels=True)
+    form, prices = (alpha, squared, ohem_ratio), (smooth, fp_weight, fn_weight)
+    mean: dict[str, Any] = {"average": average, "weight": weight, "absent": absent}
+    return _dice_family(batch, "set", form, prices, process_group, reduction, **mean)
 
 
 _warned_of: set[float] = set()
@@ -531,29 +494,25 @@ def _of_decisions(weight: Weight, pos_weight: Any, input: Tensor) -> tuple[Any, 
 
 def _dice_family(
     batch: Batch,
-    alpha: float,
-    squared: bool,
     level: str,
-    ohem_ratio: float | None,
+    form: tuple[float, bool, float | None],
+    prices: tuple[float, float | None, float | None],
     process_group: Group,
-    *,
     reduction: Reduction,
-    **options: Any,
+    **mean: Any,
 ) -> Tensor:
-    """``options`` are those of `DiceStatistics.loss`."""
-    check_options(
-        squared=squared,
-        level=level,
-        reduction=reduction,
-        absent=options.get("absent"),
-        ohem_ratio=ohem_ratio,
-        process_group=process_group,
-    )
+    """The loss of a batch, whose ``form`` is alpha, squared and ohem_ratio.
+
+    ``prices`` are smooth, fp_weight and fn_weight, ``mean`` the options of the mean over classes.
+    """
+    alpha, squared, ohem_ratio = form
+    told = {"squared": squared, "level": level, "ohem_ratio": ohem_ratio, "reduction": reduction}
+    check_options(**told, absent=mean.get("absent"), process_group=process_group)
+    names = ("smooth", "fp_weight", "fn_weight")
+    options: dict[str, Any] = dict(zip(names, prices, strict=True))
     if level == "set":
-        sums = set_statistics(batch, alpha, squared, ohem_ratio)
-        return sums.all_reduce(process_group).loss(reduction=reduction, **options)
-    numbers = of_examples(batch, alpha, squared, None)
-    form = {name: options.get(name) for name in ("fp_weight", "fn_weight")}
-    loss = numbers.loss_of_each(smooth=options["smooth"], **form)
-    average = average_over_classes(loss, options.get("weight"), options.get("classes"))
-    return batch.reduce(average, reduction)
+        sums = set_statistics(batch, alpha, squared, ohem_ratio).all_reduce(process_group)
+        return sums.loss(reduction=reduction, **options, **mean)
+    loss = of_examples(batch, alpha, squared, None).loss_of_each(**options)
+    loss = average_over_classes(loss, mean.get("weight"), mean.get("classes"))
+    return batch.reduce(loss, reduction)

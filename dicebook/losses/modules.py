@@ -12,16 +12,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Literal,
-    TypedDict,
-    TypeVar,
-    Unpack,
-    dataclass_transform,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +21,7 @@ from dicebook.losses import functional
 from dicebook.losses.batch import (
     Absent,
     Average,
+    Batch,
     Classes,
     Level,
     Reduction,
@@ -38,9 +30,11 @@ from dicebook.losses.batch import (
     check_options,
     class_counts,
     class_weights,
+    decisions,
+    multi_class,
     positive_weights,
 )
-from dicebook.losses.statistics import DiceStatistics, Group
+from dicebook.losses.statistics import DiceStatistics, Group, set_statistics
 
 Module = TypeVar("Module", bound=type)
 
@@ -83,6 +77,10 @@ def _options_of(function: Callable[..., Tensor] | None) -> Callable[[Module], Mo
 @_options_of(None)  # jedi does not follow a decorator called without arguments
 class Loss(nn.Module):
     """What all modules share: options checked and kept as attributes, the weight as a buffer."""
+
+    if TYPE_CHECKING:  # torch's own returns anything
+
+        def __call__(self, *args: Any, **options: Any) -> Tensor: ...
 
     function: ClassVar[Callable[..., Tensor]]
     option_names: ClassVar[tuple[str, ...]]
@@ -133,23 +131,14 @@ class Loss(nn.Module):
         """The loss of a batch; shapes as in the function."""
         return type(self).function(input, target, mask, sample_weight, **self._on(input))
 
-    if TYPE_CHECKING:  # torch's own takes anything
-
-        def __call__(
-            self,
-            input: Tensor,
-            target: Tensor,
-            mask: Tensor | None = None,
-            sample_weight: Tensor | None = None,
-        ) -> Tensor: ...
-
     def _on(self, input: Any) -> dict[str, Any]:
         """The options for a batch; tensors lie on its device, and are copied there once."""
         options = self.options()
         moves = isinstance(input, Tensor) and not torch.compiler.is_compiling()
         for name, numbers in self.named_buffers():
             if moves and numbers.device != input.device and input.device.type != "meta":
-                numbers = self._buffers[name] = numbers.to(input.device)
+                numbers = numbers.to(input.device)
+                setattr(self, name, numbers)
             options["classes" if name == "_index" else name] = numbers
         return options
 
@@ -166,7 +155,7 @@ class Loss(nn.Module):
 class SetLoss(Loss):
     """A loss of the dice family: at set level it goes through statistics that can be added."""
 
-    collect: ClassVar[Callable[..., DiceStatistics]] = staticmethod(functional.dice_statistics)
+    batch_of: ClassVar[Callable[..., Batch]] = staticmethod(multi_class)
     smooth: float = 1.0
     squared: bool = True
     level = "set"
@@ -194,8 +183,10 @@ class SetLoss(Loss):
         """
         if self.level != "set":
             raise ValueError(f"statistics need level='set'; got level={self.level!r}")
-        options = self._some(self._on(input), "alpha squared ignore_index ohem_ratio")
-        return type(self).collect(input, target, mask, sample_weight, **options)
+        arguments = (input, target, mask, sample_weight, self.ignore_index)
+        batch = type(self).batch_of(*arguments, soft=self.ohem_ratio is None)
+        alpha = self.options().get("alpha", 0.0)
+        return set_statistics(batch, alpha, self.squared, self.ohem_ratio)
 
     def loss_of(self, statistics: DiceStatistics) -> Tensor:
         """The loss of statistics that were collected, and perhaps added or all-reduced, before.
@@ -207,11 +198,8 @@ class SetLoss(Loss):
         Returns:
             The loss, reduced over classes by ``reduction``.
         """
-        options = "smooth fp_weight fn_weight weight classes absent average reduction"
-        return statistics.loss(**self._some(self._on(statistics.overlap), options))
-
-    def _some(self, options: dict[str, Any], names: str) -> dict[str, Any]:
-        return {name: options[name] for name in names.split() if name in options}
+        options, taken = self._on(statistics.overlap), inspect.signature(statistics.loss).parameters
+        return statistics.loss(**{name: options[name] for name in options if name in taken})
 
 
 @functools.cache
@@ -314,11 +302,9 @@ class DiceLoss(SetLoss):
     Input ``[..., C]``; options as in `functional.dice`.
 
     Example:
-        >>> margins = torch.tensor([-2.0, -1.0, 1.0])
-        >>> logits = torch.stack([-margins, 0 * margins], 1)
         >>> loss = DiceLoss(classes=[1])
-        >>> loss(logits, torch.tensor([0, 0, 1]))
-        tensor(0.0606)
+        >>> loss(torch.tensor([[2.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1]))
+        tensor(0.0340)
     """
 
     level: Level = "set"
@@ -334,11 +320,9 @@ class TverskyLoss(DiceLoss):
     Input ``[..., C]``; ``fp_weight`` is α, ``fn_weight`` β, other options as in `functional.dice`.
 
     Example:
-        >>> margins = torch.tensor([-2.0, -1.0, 1.0])
-        >>> logits = torch.stack([-margins, 0 * margins], 1)
         >>> loss = TverskyLoss(fp_weight=0.3, fn_weight=0.7)
-        >>> loss(logits, torch.tensor([0, 0, 1]))
-        tensor(0.0365)
+        >>> loss(torch.tensor([[2.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1]))
+        tensor(0.0236)
     """
 
     fp_weight: float = 0.5
@@ -352,11 +336,9 @@ class SelfAdjustingDiceLoss(DiceLoss):
     Input ``[..., C]``; options as in `functional.dice`, which says what ``alpha`` does to training.
 
     Example:
-        >>> margins = torch.tensor([-2.0, -1.0, 1.0])
-        >>> logits = torch.stack([-margins, 0 * margins], 1)
         >>> loss = SelfAdjustingDiceLoss(classes=[1])
-        >>> loss(logits, torch.tensor([0, 0, 1]))
-        tensor(0.0845)
+        >>> loss(torch.tensor([[2.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1]))
+        tensor(0.0588)
     """
 
     alpha: float = 0.1
@@ -369,13 +351,12 @@ class BinaryDiceLoss(SetLoss):
     Input ``[...]``; options as in `functional.binary_dice`.
 
     Example:
-        >>> logits = torch.tensor([-2.0, -1.0, 1.0])
         >>> loss = BinaryDiceLoss()
-        >>> loss(logits, torch.tensor([0, 0, 1]))
+        >>> loss(torch.tensor([-2.0, -1.0, 1.0]), torch.tensor([0, 0, 1]))
         tensor(0.0606)
     """
 
-    collect = staticmethod(functional.binary_dice_statistics)
+    batch_of = staticmethod(decisions)
     level: Level = "set"
 
 
@@ -386,9 +367,8 @@ class BinaryTverskyLoss(BinaryDiceLoss):
     Input ``[...]``; options as in `functional.binary_dice`.
 
     Example:
-        >>> logits = torch.tensor([-2.0, -1.0, 1.0])
         >>> loss = BinaryTverskyLoss(fp_weight=0.3)
-        >>> loss(logits, torch.tensor([0, 0, 1]))
+        >>> loss(torch.tensor([-2.0, -1.0, 1.0]), torch.tensor([0, 0, 1]))
         tensor(0.0346)
     """
 
@@ -403,9 +383,8 @@ class BinarySelfAdjustingDiceLoss(BinaryDiceLoss):
     Input ``[...]``; options as in `functional.binary_dice`.
 
     Example:
-        >>> logits = torch.tensor([-2.0, -1.0, 1.0])
         >>> loss = BinarySelfAdjustingDiceLoss()
-        >>> loss(logits, torch.tensor([0, 0, 1]))
+        >>> loss(torch.tensor([-2.0, -1.0, 1.0]), torch.tensor([0, 0, 1]))
         tensor(0.0845)
     """
 
@@ -424,7 +403,7 @@ class MultiLabelDiceLoss(SetLoss):
         tensor(0.1714)
     """
 
-    collect = staticmethod(functional.multi_label_dice_statistics)
+    batch_of = staticmethod(functools.partial(decisions, labels=True))
     average: Average = "macro"
     alpha: float = 0.0
     fp_weight: float | None = None
@@ -446,7 +425,6 @@ LOSS_NAMES = (*_FORMS, *(f"binary_{name}" for name in _FORMS))
 
 # The paper's losses as printed, whatever the defaults are.
 EQUATIONS: dict[str, tuple[str, dict[str, Any]]] = {
-    "eq1": ("ce", {"weight": None}),
     "eq6": ("dl", {"squared": False, "level": "example"}),
     "eq7": ("dl", {"squared": True, "level": "example"}),
     "eq8": ("dl", {"squared": True, "level": "set", "absent": "keep"}),
@@ -456,48 +434,13 @@ EQUATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-# For type checkers; a test compares it with the tables above.
-LossName = (
-    Literal["ce", "wce", "fl", "dl", "tl", "dsc"]
-    | Literal["eq1", "eq6", "eq7", "eq8", "eq9", "eq10", "eq12"]
-    | Literal["binary_ce", "binary_wce", "binary_fl", "binary_dl", "binary_tl", "binary_dsc"]
-    | Literal["binary_eq1", "binary_eq6", "binary_eq7", "binary_eq8"]
-    | Literal["binary_eq9", "binary_eq10", "binary_eq12"]
-)
-
-
-class LossOptions(TypedDict, total=False):
-    """The options of all losses together, for type checkers."""
-
-    absent: Absent | None
-    alpha: float
-    average: Average
-    classes: Classes
-    counts: Tensor | Sequence[float]
-    fn_weight: float
-    fp_weight: float
-    gamma: float
-    ignore_index: int
-    label_smoothing: float
-    level: Level
-    ohem_ratio: float | None
-    pos_weight: Weight | float
-    process_group: Group
-    reduction: Reduction
-    smooth: float
-    squared: bool
-    tau: float
-    weight: Weight
-
-
-def make_loss(name: LossName, **options: Unpack[LossOptions]) -> Loss:
+def make_loss(name: str, **options: Any) -> Loss:
     """Make a loss from its abbreviation in the paper, or from an equation's number.
 
     Args:
         name: ``"ce"``, ``"wce"`` (needs ``weight``), ``"fl"``, ``"dl"``, ``"tl"`` or ``"dsc"``: the
-            loss with defaults that train. ``"eq1"``, ``"eq6"`` to ``"eq10"`` or ``"eq12"``: exactly
-            what is printed there (of 6 and 9 one minus it). With the prefix ``"binary_"`` the
-            binary form.
+            loss with defaults that train. ``"eq6"`` to ``"eq10"`` or ``"eq12"``: exactly what is
+            printed there (of 6 and 9 one minus it). With the prefix ``"binary_"`` the binary form.
         **options: Keyword options of the loss; those that an equation fixes cannot be given.
 
     Returns:
@@ -512,20 +455,19 @@ def make_loss(name: LossName, **options: Unpack[LossOptions]) -> Loss:
         >>> loss(torch.zeros(2), torch.tensor([0, 1]))
         tensor(0.3466)
     """
-    prefix = "binary_" if name.startswith("binary_") else ""
-    short = name.removeprefix("binary_")
+    binary, short = name.startswith("binary_"), name.removeprefix("binary_")
     loss, fixed = EQUATIONS.get(short, (short, {}))
-    if prefix + loss not in LOSS_NAMES:
+    if loss not in _FORMS:
         known = ", ".join((*LOSS_NAMES, *EQUATIONS))
         raise ValueError(f"unknown loss {name!r}; expected one of {known}")
-    kind = _FORMS[loss][bool(prefix)]
+    kind = _FORMS[loss][binary]
+    fixed = {option: value for option, value in fixed.items() if option in kind.option_names}
     free = [option for option in kind.option_names if option not in fixed]
     if unknown := sorted(set(options) - set(free)):
         raise ValueError(
             f"loss {name!r} has no option {', '.join(map(repr, unknown))}; "
             f"its options are {', '.join(free)}"
         )
-    if name.endswith("wce") and options.get("weight") is None:
+    if loss == "wce" and options.get("weight") is None:
         raise ValueError(f"loss {name!r} needs the option 'weight', one number for each class")
-    bound: dict[str, Any] = {name: fixed[name] for name in fixed.keys() & set(kind.option_names)}
-    return kind(**{**bound, **options})
+    return kind(**fixed, **options)

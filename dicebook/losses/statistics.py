@@ -102,7 +102,7 @@ class DiceStatistics:
         """The inverse of `stack`."""
         return cls(*sums.unbind(0))
 
-    def all_reduce(self, group: Group = "world", *, gradients: str = "mean") -> DiceStatistics:
+    def all_reduce(self, group: Group = "world") -> DiceStatistics:
         """The statistics of all processes together, differentiable in this process's share.
 
         Every process must call it. The forward communicates these numbers, the backward
@@ -110,29 +110,20 @@ class DiceStatistics:
         respect to it.
 
         Args:
-            group: A process group, or ``"world"`` for the default one; None changes nothing.
-            gradients: What the trainer does with the parameters' gradients of the processes.
-                ``"mean"``: it averages them (DistributedDataParallel, FSDP, DeepSpeed); the
-                backward multiplies by the number of processes to cancel that. ``"sum"``: it adds
-                them, and nothing is multiplied.
-
-        Returns:
-            The total statistics.
-
-        Raises:
-            ValueError: ``gradients`` is neither ``"mean"`` nor ``"sum"``.
+            group: A process group, or ``"world"`` for the default one; None changes nothing. A
+                trainer averages the parameters' gradients of its processes
+                (DistributedDataParallel, FSDP, DeepSpeed), so the backward multiplies by their
+                number to cancel that.
         """
-        check_options(gradients=gradients)
         if group is None:
             return self
         actual_group = None if group == "world" else group
-        size = dist.get_world_size(actual_group)
         local = self.stack()
         total = local.detach().clone()
         dist.all_reduce(total, group=actual_group)
         # The value of the total, the gradient of the local share.
-        factor = size if gradients == "mean" else 1
-        return DiceStatistics.unstack(total + factor * (local - local.detach()))
+        share = dist.get_world_size(actual_group) * (local - local.detach())
+        return DiceStatistics.unstack(total + share)
 
     def loss(
         self,
@@ -212,16 +203,12 @@ def average_over_classes(
         present: None or ``[C]``: 1 for the classes that count, 0 for those that are skipped.
     """
     check_classes(classes, loss.shape[0])
-    share = class_weights(weight, loss.shape[0])
-    share = None if share is None else share.to(loss)
-    if present is not None:
-        share = present if share is None else share * present
+    share = loss.new_ones(loss.shape[0]) if present is None else present
+    if (weights := class_weights(weight, loss.shape[0])) is not None:
+        share = share * weights.to(loss)
     if classes is not None:
         index = torch.as_tensor(classes).to(loss.device)
-        loss = loss.index_select(0, index)
-        share = None if share is None else share.index_select(0, index)
-    if share is None:
-        return loss if reduction == "none" else getattr(loss, reduction)(0)
+        loss, share = loss.index_select(0, index), share.index_select(0, index)
     loss = loss * share.reshape(-1, *[1] * (loss.ndim - 1))
     if reduction != "mean":
         return loss if reduction == "none" else loss.sum(0)
@@ -271,9 +258,10 @@ def hardest(m: Tensor, y: Tensor, dropped: Tensor | None, ratio: float) -> Tenso
 
 
 def set_statistics(
-    batch: Batch, alpha: float, squared: bool, ohem_ratio: float | None = None
+    batch: Batch, alpha: float, squared: bool, ohem_ratio: float | None
 ) -> DiceStatistics:
     """The statistics of a checked batch, ``[C]``."""
+    check_options(alpha=alpha, ohem_ratio=ohem_ratio)
     if ohem_ratio is not None and batch.weight is not None:
         raise ValueError("ohem_ratio counts examples; got sample_weight beside it")
     return of_examples(batch, alpha, squared, ohem_ratio).sum(batch.weight)
@@ -307,7 +295,6 @@ def dice_statistics(
         >>> dice_statistics(torch.zeros(3, 2), target).actual
         tensor([2., 1.])
     """
-    check_options(alpha=alpha, ohem_ratio=ohem_ratio)
     arguments = (input, target, mask, sample_weight, ignore_index)
     batch = batches.multi_class(*arguments, soft=ohem_ratio is None)
     return set_statistics(batch, alpha, squared, ohem_ratio)
@@ -331,31 +318,6 @@ def binary_dice_statistics(
         >>> binary_dice_statistics(torch.zeros(3), target).actual
         tensor([1.])
     """
-    check_options(alpha=alpha, ohem_ratio=ohem_ratio)
     arguments = (input, target, mask, sample_weight, ignore_index)
     batch = batches.decisions(*arguments, soft=ohem_ratio is None)
-    return set_statistics(batch, alpha, squared, ohem_ratio)
-
-
-def multi_label_dice_statistics(
-    input: Tensor,
-    target: Tensor,
-    mask: Tensor | None = None,
-    sample_weight: Tensor | None = None,
-    *,
-    alpha: float = 0.0,
-    squared: bool = False,
-    ignore_index: int = -100,
-    ohem_ratio: float | None = None,
-) -> DiceStatistics:
-    """As `dice_statistics`, with logits and targets ``[..., L]``, each a yes or no; ``[L]``.
-
-    Example:
-        >>> logits, target = torch.zeros(1, 2), torch.tensor([[0, 1]])
-        >>> multi_label_dice_statistics(logits, target).actual
-        tensor([0., 1.])
-    """
-    check_options(alpha=alpha, ohem_ratio=ohem_ratio)
-    arguments = (input, target, mask, sample_weight, ignore_index)
-    batch = batches.decisions(*arguments, soft=ohem_ratio is None, labels=True)
     return set_statistics(batch, alpha, squared, ohem_ratio)

@@ -108,10 +108,8 @@ class TrainerLoss:
             raise ValueError("expected the labels in the batch under 'labels'; got None")
         _refuse_causal_models(outputs)
         logits = _logits(outputs, labels)
-        if self._unchecked:
-            for leaf in self._unchecked:
-                _check_adds_up(leaf, logits, labels)
-            self._unchecked = []
+        while self._unchecked:
+            _check_adds_up(self._unchecked.pop(), logits, labels)
         if not torch.is_grad_enabled():
             part = self._of_micro_batch(logits, labels, labels.ne(-100).sum())
             self._evaluated = part if self._evaluated is None else self._evaluated + part
@@ -179,11 +177,10 @@ class TrainerLoss:
     def _look_for_positives(self, step: _MicroBatch) -> None:
         if self._present is None:
             return
-        for leaf, sums in zip(filter(_is_set_level, self._leaves()), step.statistics, strict=True):
-            present = (sums.actual.detach() > 0).float()
-            index = leaf._on(present).get("classes")
-            self._present.append(present if index is None else present[index])
-            break  # the first set-level loss says enough
+        leaf = next(leaf for _, leaf in terms(self.loss) if _is_set_level(leaf))  # says enough
+        present = (step.statistics[0].actual.detach() > 0).float()
+        index = leaf._on(present).get("classes")
+        self._present.append(present if index is None else present[index])
         if len(self._present) < 20:
             return
         shares = torch.stack(self._present).mean(0).sort().values
@@ -196,9 +193,6 @@ class TrainerLoss:
                 "nothing about the class: use larger batches or gradient_accumulation_steps",
                 stacklevel=3,
             )
-
-    def _leaves(self) -> list[Any]:
-        return [leaf for _, leaf in terms(self.loss)]
 
     def evaluated(self) -> Tensor | None:
         """The loss of all that was evaluated since the last call, on all processes; or None.
@@ -310,8 +304,7 @@ class _MicroBatch(NamedTuple):
     labels: Tensor
 
     def __add__(self, other: _MicroBatch) -> _MicroBatch:  # type: ignore[override]
-        pairs = zip(self.statistics, other.statistics, strict=True)
-        sums = [a + b for a, b in pairs]
+        sums = [a + b for a, b in zip(self.statistics, other.statistics, strict=True)]
         return _MicroBatch(self.mean + other.mean, sums, self.labels + other.labels)
 
 

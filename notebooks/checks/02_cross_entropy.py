@@ -6,7 +6,7 @@ from dicelab.claims import claim
 logits = torch.linspace(-4, 4, 9, requires_grad=True)
 gold = torch.tensor([0, 1, 0, 0, 1, 0, 1, 1, 0.0])
 ours = cross_entropy(logits.sigmoid(), gold)
-theirs = make_loss("binary_eq1")(logits, gold)
+theirs = make_loss("binary_ce")(logits, gold)
 torch.testing.assert_close(ours, theirs)
 torch.testing.assert_close(*(torch.autograd.grad(v, logits)[0] for v in (ours, theirs)))
 

@@ -13,6 +13,7 @@ from watched import LAPTOP, PAGES, PHONE, WIDE, Watched
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
+REFERENCE = [page for page in PAGES if page.startswith("docs/api/")]
 AXE = Path(os.environ.get("VENV", ROOT / ".venv")) / "axe.min.js"
 # One page of each kind is looked at in the dark, too.
 DARK = {"index", CHAPTERS[0], "docs/playground", "docs/recipes", "docs/tables", "docs/api/losses"}
@@ -88,6 +89,13 @@ def test_chapter_shows_its_pictures_and_hides_its_solutions(shown: Watched) -> N
 def test_page_fits_a_laptop(shown: Watched) -> None:
     shown.page.set_viewport_size(LAPTOP)
     assert shown.page.locator("article pre, article table").evaluate_all(TOO_WIDE) == []
+    shown.page.set_viewport_size(WIDE)
+
+
+@pytest.mark.parametrize("shown", REFERENCE, indirect=True)
+def test_a_page_of_the_reference_is_read_in_one_go(shown: Watched) -> None:
+    shown.page.set_viewport_size({"width": 1400, "height": 900})
+    assert shown.page.evaluate("document.documentElement.scrollHeight") <= 8000
     shown.page.set_viewport_size(WIDE)
 
 

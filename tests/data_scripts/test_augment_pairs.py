@@ -191,17 +191,6 @@ def test_the_command_writes_corpora_that_load(tmp_path, capsys):
     assert (tmp_path / "cars_plus_both/train.jsonl").read_bytes() != first
 
 
-def test_sizes_of_ones_own_and_the_validation_set(tmp_path):
-    save(tmp_path / "cars", 3, 3)
-    argv = ["--corpus", str(tmp_path / "cars"), "--out", str(tmp_path / "new"), "--name", "x"]
-    assert main([*argv, "--set", "tiny=1,2", "--with-validation", "--set", "big=7,6"]) == 0
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["x_big", "x_tiny"]
-    train = load(tmp_path / "new/x_big", task="pairs")["train"]
-    assert Counter(train["label"]) == {1: 7, 0: 6}
-    # The training and validation set of this fixture are the same: 6 of each label's pairs.
-    assert train.to_list()[:12] == pairs(3, 3) * 2
-
-
 def test_a_list_of_entities(tmp_path):
     path = tmp_path / "dbpedia.tsv"
     path.write_text("\ufeffGPE\tOslo\r\nGPE\tNew York\r\n\r\nORG\tAcme\r\n", encoding="utf-8")
@@ -228,7 +217,7 @@ def test_without_the_pipeline_auto_takes_the_rule(monkeypatch, tmp_path, capsys)
 
     fake_spacy(monkeypatch, missing)
     save(tmp_path / "cars", 4, 2)
-    argv = ["--corpus", "cars", "--out", str(tmp_path), "--set", "more=5,2"]
+    argv = ["--corpus", "cars", "--out", str(tmp_path)]
     assert main([*argv, "--mentions", "spacy"]) == 1
     assert "got: [E050] no en_core_web_sm" in capsys.readouterr().err
     assert main(argv) == 0

@@ -19,7 +19,7 @@ def raw(tmp_path):
 
 
 def test_numbers_become_names(raw):
-    splits = goemotions.convert(raw, 0, Counter())
+    splits = goemotions.RECIPE.convert(raw, 0, Counter())
     assert splits["validation"].to_list() == [
         {"sentence": "So glad, but oh!", "labels": ["joy", "fear"]},
         {"sentence": "Fine.", "labels": ["neutral"]},
@@ -30,7 +30,7 @@ def test_numbers_become_names(raw):
 def test_a_wrong_line_is_told(raw, line):
     (raw / "dev.tsv").write_text(f"Good.\t0\tabc\n{line}\n")
     with pytest.raises(CorpusError, match=r"dev\.tsv:2: expected comment, labels from 0 to 2"):
-        goemotions.convert(raw, 0, Counter())
+        goemotions.RECIPE.convert(raw, 0, Counter())
 
 
 @pytest.mark.slow

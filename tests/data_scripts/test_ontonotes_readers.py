@@ -88,14 +88,6 @@ def test_names_by_character(write):
     }
 
 
-def test_names_by_word(write):
-    data = read_names([write(NAMES)], by_character=False)
-    assert rows(data)[0] == (
-        ["中国", "上海", "的", "今天", "。"],
-        ["B-GPE", "I-GPE", "O", "B-DATE", "O"],
-    )
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -39,7 +39,7 @@ def test_qqp_leaves_out_and_counts_fragments_of_broken_rows(tmp_path, capsys):
         + "".join(f"{n}\t{n}\t{n}\tWhy {n}?\tWhy not {n}?\t1\n" for n in range(4, 12))
     )
     (tmp_path / "mirror/qqp").mkdir(parents=True)
-    with zipfile.ZipFile(tmp_path / "mirror/qqp" / qqp.ARCHIVE, "w") as archive:
+    with zipfile.ZipFile(tmp_path / "mirror/qqp" / "QQP-clean.zip", "w") as archive:
         archive.writestr("QQP/train.tsv", train)
         archive.writestr("QQP/dev.tsv", HEADER + "9\t7\t8\tWhy?\tWhy not?\t0\n")
         archive.writestr("QQP/test.tsv", "id\tquestion1\tquestion2\n0\tWho?\tWho is?\n")

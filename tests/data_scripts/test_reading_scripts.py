@@ -62,7 +62,7 @@ def test_squad_20_counts_the_answerable(tmp_path, capsys):
 
 def quoref_archive(folder: Path) -> None:
     folder.mkdir(parents=True)
-    with zipfile.ZipFile(folder / quoref.ARCHIVE, "w") as archive:
+    with zipfile.ZipFile(folder / "quoref-train-dev-v0.1.zip", "w") as archive:
         for split, id_ in (("train", "a"), ("dev", "b")):
             name = f"quoref-train-dev-v0.1/quoref-{split}-v0.1.json"
             archive.writestr(name, squad(id_, [ANN, BOB]))
@@ -113,7 +113,7 @@ def test_the_quoref_dev_set_at_hand_has_its_published_count(real_corpus):
 
 def test_a_page_saved_as_the_archive_does_not_poison_the_folder(tmp_path, capsys):
     (tmp_path / "mirror/quoref").mkdir(parents=True)
-    page = tmp_path / "mirror/quoref" / quoref.ARCHIVE
+    page = tmp_path / "mirror/quoref" / "quoref-train-dev-v0.1.zip"
     page.write_text("<html>not found</html>")
     assert prepare(quoref, tmp_path / "out", tmp_path / "mirror") == 1
     raw = tmp_path / "out/quoref/raw"
@@ -124,7 +124,7 @@ def test_a_page_saved_as_the_archive_does_not_poison_the_folder(tmp_path, capsys
     page.unlink()
     page.parent.rmdir()
     quoref_archive(tmp_path / "mirror/quoref")
-    (raw / quoref.ARCHIVE).unlink()
+    (raw / "quoref-train-dev-v0.1.zip").unlink()
     assert prepare(quoref, tmp_path / "out", tmp_path / "mirror", "--accept-counts") == 0
     assert (raw / "SHA256SUMS").exists()
 
@@ -137,7 +137,7 @@ def test_cmrc_dev_is_the_test_set(tmp_path):
     }
     raw = mirror(tmp_path, "raw", files) / "raw"
     repairs: Counter[str] = Counter()
-    splits = cmrc2018.convert(raw, 0, repairs)
+    splits = cmrc2018.RECIPE.convert(raw, 0, repairs)
     assert {split: rows["id"][:] for split, rows in splits.items()} == {
         "train": ["a"],
         "validation": ["b"],

@@ -21,7 +21,7 @@ def raw(tmp_path):
 
 
 def test_sst5(raw):
-    splits = sst5.convert(raw, 0, Counter())
+    splits = sst5.RECIPE.convert(raw, 0, Counter())
     assert splits["train"]["label"] == [4, 2, 1]
     assert splits["validation"]["label"] == [4, 2, 1, 0]
     assert splits["test"]["sentence"][-1] == "Bad ."
@@ -30,7 +30,7 @@ def test_sst5(raw):
 
 def test_sst2_leaves_out_and_counts_neutral_sentences(raw):
     repairs: Counter[str] = Counter()
-    splits = sst2.convert(raw, 0, repairs)
+    splits = sst2.RECIPE.convert(raw, 0, repairs)
     assert splits["train"]["label"] == [1, 0]
     assert splits["test"]["label"] == [1, 0, 0, 0]
     assert repairs == {NEUTRAL: 3}
@@ -40,10 +40,10 @@ def test_the_archive_of_the_treebank_is_read_as_it_unpacks(raw):
     (raw / "trees").mkdir()
     for name in ("train", "dev", "test"):
         (raw / f"trees_{name}.txt").rename(raw / "trees" / f"{name}.txt")
-    assert sst5.convert(raw, 0, Counter())["validation"]["label"] == [4, 2, 1, 0]
+    assert sst5.RECIPE.convert(raw, 0, Counter())["validation"]["label"] == [4, 2, 1, 0]
     (raw / "trees" / "dev.txt").unlink()
     with pytest.raises(CorpusError, match=r"expected trees_dev\.txt or dev\.txt in"):
-        sst5.convert(raw, 0, Counter())
+        sst5.RECIPE.convert(raw, 0, Counter())
 
 
 @pytest.mark.parametrize("script", [sst2, sst5])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import runpy
-import sys
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +14,7 @@ from data_scripts.__main__ import recipes
 from data_scripts.augment_pairs import PRINTED
 from data_scripts.corpus import Recipe, count, main
 from data_scripts.ontonotes4_zh import split_of
+from dicelab.__main__ import main as command
 from dicelab.corpora import CORPORA, CorpusError, load, read_file, to_dataset, validate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +28,7 @@ FREE = {
 
 
 def run(name: str, out: Path, *options: str) -> int:
-    return main(import_module(f"data_scripts.{name}").RECIPE, ["--out", str(out), *options])
+    return command(["data", name, "--out", str(out), *options])
 
 
 def files_in(folder: Path) -> list[str]:
@@ -49,11 +48,9 @@ def test_every_registered_corpus_has_its_script():
 
 
 @pytest.mark.parametrize("domain", ["ai", "science"])
-def test_crossner_is_one_script_for_five_domains(real_corpus, domain, tmp_path, monkeypatch):
-    argv = ["--domain", domain, "--mirror", str(real_corpus("crossner").parent), "--quiet"]
-    monkeypatch.setattr(sys, "argv", ["crossner", "--out", str(tmp_path), *argv])
-    with pytest.raises(SystemExit, match=r"^0$"):
-        runpy.run_module("data_scripts.crossner", run_name="__main__")
+def test_crossner_is_one_script_for_five_domains(real_corpus, domain, tmp_path):
+    mirror = ("--mirror", str(real_corpus("crossner").parent), "--quiet")
+    assert run(f"crossner_{domain}", tmp_path, *mirror) == 0
     corpus = load(f"crossner_{domain}", task="tagging", root=tmp_path)
     assert {split: len(rows) for split, rows in corpus.items()} == dict(
         zip(corpus, {"ai": (100, 350, 431), "science": (200, 450, 543)}[domain], strict=True)
@@ -204,7 +201,7 @@ def test_msra_is_split_nine_to_one_by_the_seed(source, tmp_path):
 def test_ritter(source, tmp_path):
     folder = source("pos.txt", "".join(f"@u{i} USR\na TD\n\n" for i in range(20)))
     repairs: Counter[str] = Counter()
-    splits = import_module("data_scripts.ritter").convert(folder, 0, repairs)
+    splits = import_module("data_scripts.ritter").RECIPE.convert(folder, 0, repairs)
     assert [len(split) for split in splits.values()] == [16, 2, 2]
     assert {tag for split in splits.values() for tags in split["tags"] for tag in tags} == {
         "USR",

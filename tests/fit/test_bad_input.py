@@ -242,7 +242,7 @@ def test_bad_data(case: str, tmp_path: Path) -> None:
         ({"at_recall": 1.5}, "--at-recall: expected a share above 0 and below 1, got 1.5"),
         ({"at_recall": 0.9, "at_precision": 0.9}, "expected one of --at-recall"),
         ({"losses": ("ce", "ce")}, "--losses: expected different losses"),
-        ({"losses": ("dce",)}, "--losses: expected some of ce, wce, fl, dl, tl, dsc, eq1"),
+        ({"losses": ("dce",)}, "--losses: expected some of ce, wce, fl, dl, tl, dsc, eq6"),
         ({"losses": ("dl", "dice")}, "--losses: expected different losses"),
         ({"header": "maybe"}, "--header: expected one of yes, no"),
         ({"rates": (2.0,)}, "--rates: expected numbers above 0 and at most 1, got 2.0"),

@@ -114,13 +114,6 @@ def check(name: str, split: tuple[int, ...]) -> None:
     torch.testing.assert_close(value, full.detach())
     assert error(model, expected) < 1e-6, ("two passes", name, split)
 
-    summing = network(binary)
-    total = loss.statistics(run(summing, mine, binary), gold).all_reduce(gradients="sum")
-    loss.loss_of(total).backward()
-    for p in summing.parameters():
-        dist.all_reduce(p.grad)
-    assert error(summing, expected) < 1e-6, ("sum", name, split)
-
     local = DistributedDataParallel(network(binary))
     torch.manual_seed(0)
     LOSSES[name]()(run(local, mine, binary), gold).backward()

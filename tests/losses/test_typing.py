@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from typing import get_args
 
 import pytest
 
@@ -25,24 +24,6 @@ def test_an_option_has_the_default_of_the_function(kind: type[Loss]) -> None:
         assert option.annotation in theirs[name].annotation, name
     fixed = {name for name, option in theirs.items() if option.kind is option.KEYWORD_ONLY}
     assert fixed - set(kind.option_names) <= {"alpha", "fp_weight", "fn_weight"}
-
-
-def test_the_names_and_options_of_make_loss_are_those_there_are() -> None:
-    names = {*modules._FORMS, *modules.EQUATIONS}
-    said = [name for some in get_args(modules.LossName) for name in get_args(some)]
-    assert sorted(said) == sorted([*names, *(f"binary_{name}" for name in names)])
-    for name in said:
-        needed = {"weight": [1.0, 2.0]} if name.endswith("wce") else {}
-        assert isinstance(modules.make_loss(name, **needed), Loss)
-    options = {
-        name: parameter.annotation
-        for kind in KINDS
-        if kind is not dicebook.MultiLabelDiceLoss  # where None is a price, too
-        for name, parameter in inspect.signature(kind).parameters.items()
-    }
-    options["average"] = "Average"
-    declared = {n: t.__forward_arg__ for n, t in modules.LossOptions.__annotations__.items()}
-    assert declared == options
 
 
 @pytest.mark.parametrize("kind", KINDS)
