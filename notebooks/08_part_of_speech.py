@@ -17,8 +17,8 @@
 # of a text. Every word belongs to some class, so there is no large class of negatives. The imbalance is between the
 # tags: nouns are everywhere, interjections are few, and the share of words that are right hardly changes if your
 # tagger misses every interjection. Does dice loss find more of the rare tags? In this chapter you build a tagger from
-# its parts, in plain PyTorch, and train it twice on real text, with cross entropy and with a dice loss that you write
-# in ten lines. After two passes at one learning rate, dice has a point less over all words, and five points less in
+# its parts, in plain PyTorch, write a dice loss in ten lines, and train the tagger twice on real text, with cross
+# entropy and with this dice loss. After two passes at one learning rate, dice has a point less over all words, and five points less in
 # the mean over tags. Where each loss had a search of its own, we could not tell which one finds more rare tags.
 #
 # <details><summary>For whom, what you need, and how long it takes</summary>
@@ -50,8 +50,8 @@ figures.use_style()
 # ## 8.1 The parameters
 #
 # The next cell holds everything that you can change. The corpus is the English Web Treebank {cite}`silveira2014ewt`,
-# whose weblogs, emails and reviews carry the tags of the Penn Treebank. The encoder is MiniLM, which has read much
-# English text before. You can also set the parameters from the command line:
+# whose weblogs, emails and reviews carry the tags of the Penn Treebank. The encoder is MiniLM
+# (`sentence-transformers/all-MiniLM-L6-v2`), which has read much English text before. You can also set the parameters from the command line:
 #
 # ```bash
 # dicebook data ud_en_ewt --out data     # fetch the corpus
@@ -122,7 +122,8 @@ pd.DataFrame([its_tags], columns=sentence, index=["tag"])
 # `DT` is a determiner, `JJ` an adjective, `VBP` a verb in the present tense, and `NNS` a noun in the plural. The
 # tagger predicts exactly one tag for each word. A wrong tag is therefore two errors at once: a false positive for
 # the tag that was predicted, and a false negative for the correct tag. Over all tags there are as many errors of each
-# kind, so precision, recall, F1 and accuracy are one number.
+# kind, so precision, recall, F1 and accuracy are one number. (This needs every tag of the test words to be in
+# training, as it is here.)
 #
 # ## 8.3 What is imbalanced here?
 #
@@ -187,7 +188,8 @@ def scores(counts):
 
 # %% [markdown]
 # `Counts` is a small class of three arrays. Its `f1` is $2\,tp/(predicted + actual)$, the harmonic mean of precision
-# and recall.
+# and recall, and 0 where nothing is predicted and nothing is there. A tag that no word of the split has is left out of
+# the macro average.
 #
 # ## 8.5 What a simple rule reaches
 #
@@ -258,7 +260,8 @@ pd.DataFrame({"sub-word": pieces, "begins word": begins}).T
 
 # %% [markdown]
 # *Flumps* and *Tarrow* are words that we invented, so they are in no vocabulary, and the tokenizer puts them together
-# from pieces. We encode all sentences in this way. For training we replace the place of a word by the number of its
+# from pieces. (`load_tokenizer` is `AutoTokenizer.from_pretrained`. It looks at the texts only for the tiny encoder,
+# which has no vocabulary yet.) We encode all sentences in this way. For training we replace the place of a word by the number of its
 # tag.
 
 # %%
@@ -342,17 +345,18 @@ print(f"{size.num_hidden_layers} layers of width {size.hidden_size}")
 print(f"{model.num_parameters():,} weights")
 
 # %% [markdown]
-# `load_model` is `AutoModelForTokenClassification.from_pretrained` with the names of our tags. Where `encoder` is
+# `load_model` is `AutoModelForTokenClassification.from_pretrained` with the names of our tags (`num_labels`, `id2label`
+# and `label2id`). The encoder's file has no layer for tags, so this layer is new. Where `encoder` is
 # `"tiny"`, it is a model with random weights instead, whose configuration is
 # `BertConfig(hidden_size=128, num_hidden_layers=2, num_attention_heads=4, intermediate_size=256)`.
 #
 # `start_at_prior` is one line: `model.classifier.bias.data = (counts / counts.sum()).log()`. The new layer's weights
-# are small, so the untrained model gives each tag about its share of the training words, for every word. Section
+# are small, with a standard deviation of 0.02<!-- the default of transformers -->, so the untrained model gives each tag about its share of the training words, for every word. Section
 # [2.3](start-bias) shows why this is a good place to start.
 #
 # ## 8.8 A dice loss in ten lines
 #
-# Cross entropy is in every library. The dice loss of this chapter is [Eq. 8](eq-8), for many classes. What do we
+# Cross entropy over the words is `F.cross_entropy` in torch, with its own `ignore_index=-100`. The dice loss of this chapter is [Eq. 8](eq-8), for many classes. What do we
 # want? For each tag, a number that is large if the probabilities $p$ of this tag lie on the words that have it
 # ($y = 1$) and nowhere else. The dice coefficient of the tag is such a number:
 #
@@ -407,7 +411,8 @@ torch.testing.assert_close(gradients[0], gradients[1])
 print(f"dice loss {values[0]:.4f}")
 
 # %% [markdown]
-# They agree. In the loop we take the library's losses, so that you can choose any of them by the parameter `loss`.
+# They agree, so from here on you may use either. The loop takes the library's, because then the parameter `loss` can
+# name any loss of this book.
 #
 # ## 8.9 The loop
 #
@@ -472,7 +477,7 @@ def score(logits, split, shift=0.0):
 
 
 # %% [markdown]
-# Now the loop. The learning rate rises for a tenth of the steps and then falls to zero. We keep the weights of the
+# Now the loop. The learning rate rises for a tenth of all planned steps and then falls to zero. We keep the weights of the
 # pass with the highest micro F1 on validation.
 
 # %%
@@ -535,8 +540,9 @@ def validate(model):
 
 
 # %% [markdown]
-# That is all. We train with cross entropy first. If you set `output_dir`, the function `kept` saves the weights of a
-# run that has ended. If a command was interrupted, the same command takes them from there and goes on.
+# That is all. We train with cross entropy first. If you set `output_dir`, the function `kept` saves the weights of each
+# loss as soon as its training has ended. If the command is interrupted later, the same command takes these weights and
+# goes on with the next loss.
 
 # %%
 from dicelab.training.trainer import kept
@@ -801,7 +807,7 @@ plt.show()
 # - Part-of-speech tagging has no negative class. Its imbalance is between the tags, and micro F1 hardly sees it, so
 #   report macro F1 or F1 by tag beside it.
 # - If words are given, precision, recall, F1 and accuracy are one number.
-# - A tagger is an encoder, a linear layer and a short loop. The dice loss that trains it has ten lines.
+# - A tagger is an encoder, a linear layer and a short loop. The dice loss of this chapter has ten lines.
 # - On this page (*real* text, MiniLM with all layers, two passes, one seed and one learning rate), dice is 1.0
 #   points lower in micro F1 and 4.9 in macro F1, mostly because it misses three rare tags that cross entropy finds. With a
 #   search for each loss, on six rare tags and a frozen encoder, we cannot tell which is better.

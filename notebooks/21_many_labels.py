@@ -806,7 +806,6 @@ import tempfile
 
 from datasets import DatasetDict
 from transformers import Qwen2Config, Qwen2Model
-from transformers.pytorch_utils import Conv1D
 from transformers.utils import logging
 
 logging.disable_progress_bar()
@@ -878,8 +877,6 @@ print(f"{told}; with a wrong padding token {wrong:.2f}")
 model.score = nn.Linear(model.config.hidden_size, len(encoded.labels))
 with torch.no_grad():
     model.score.bias.copy_(prior)
-start = answers(batch)
-
 
 # %% [markdown]
 # Be careful when you load such a model again: `from_pretrained` builds a head without the bias, and drops the saved
@@ -898,63 +895,6 @@ start = answers(batch)
 #                   modules_to_save=["score"])
 # model = get_peft_model(model, lora)
 # ```
-#
-# To see that there is no magic in it, we write the same by hand:
-
-# %%
-class LowRank(nn.Module):
-    def __init__(self, frozen, rank=8):
-        super().__init__()
-        out, into = frozen.weight.shape
-        if isinstance(frozen, Conv1D):  # GPT-2 stores the transpose
-            out, into = into, out
-        self.frozen = frozen
-        self.down = nn.Linear(into, rank, bias=False)
-        self.up = nn.Linear(rank, out, bias=False)
-        nn.init.zeros_(self.up.weight)
-
-    def forward(self, x):
-        return self.frozen(x) + self.up(self.down(x))
-
-
-# %%
-model.requires_grad_(False)
-for path, module in list(model.named_modules()):
-    parent, _, name = path.rpartition(".")
-    if name in {"q_proj", "v_proj", "c_attn"}:
-        setattr(model.get_submodule(parent), name, LowRank(module))
-same = (answers(batch) - start).abs().max().item()
-model.score.requires_grad_(True)
-for module in model.modules():
-    if isinstance(module, LowRank):
-        module.down.requires_grad_(True)
-        module.up.requires_grad_(True)
-trained = [p for p in model.parameters() if p.requires_grad]
-every = sum(p.numel() for p in model.parameters())
-share = sum(p.numel() for p in trained) / every
-told = f"before training the answers differ by {same:.0e}"
-print(f"{told}; {share:.0%} of the numbers are trained")
-
-# %%
-optimizer = torch.optim.AdamW(trained, lr=3e-3)
-loss = MultiLabelDiceLoss(average="macro")
-train_rows = read["train"]
-collate, told = labels.collator(reader), []
-for step in range(20):
-    first = 16 * step % (len(train_rows) - 16)
-    some = collate([train_rows[i] for i in range(first, first + 16)])
-    wanted = some.pop("labels")
-    some.pop("token_type_ids", None)
-    optimizer.zero_grad()
-    value = loss(model(**some).logits, wanted)
-    value.backward()
-    optimizer.step()
-    told.append(value.item())
-before, after = np.mean(told[:5]), np.mean(told[-5:])
-print(f"macro dice loss from {before:.3f} to {after:.3f}")
-
-# %% [markdown]
-# The loss falls. This decoder knows no language, so twenty steps show only that the parts fit together.
 
 # %% [markdown]
 # ## Summary
