@@ -307,8 +307,9 @@ for title, of in (("with such a word", turns), ("without", ~turns)):
     for name in ("bag of words", f"{first}, argmax"):
         errors[title][f"errors, {name}"] = (said[name] != gold)[of].sum()
 errors = pd.DataFrame(errors).T
-errors["fewer, %"] = 100 * (1 - errors.iloc[:, 2] / errors.iloc[:, 1])
-errors.round().astype(int)
+of_words = errors.iloc[:, 1].replace(0, np.nan)
+errors["fewer, %"] = 100 * (1 - errors.iloc[:, 2] / of_words)
+errors.round().astype("Int64")
 
 # %% [markdown]
 # Sentences with such a word are harder for both. The model makes a third fewer errors than the bag of words on
