@@ -309,7 +309,7 @@ for title, of in zip(("few", "some", "most"), groups, strict=True):
 errors = pd.DataFrame(errors).T
 errors["missed, %"] = 100 * errors["missed"] / errors["paraphrases"]
 errors["taken, %"] = 100 * errors["taken for one"] / errors["of the others"]
-errors.round().astype(int)
+errors.round().astype("Int64")
 
 # %% [markdown]
 # Where the questions share few words, the model misses more than a quarter of the duplicates. Where they share
