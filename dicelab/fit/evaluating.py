@@ -52,7 +52,9 @@ def evaluate(
     asked = replace(asked or Asked(), task=info["task"])
     names = [name for table in read_splits(path, asked, []).values() for name in table.names]
     known = {key: name for key, name in info["columns"].items() if set(name.split(",")) <= {*names}}
-    given = {key: getattr(asked, key) or known.get(key) for key in ("text", "text2", "label")}
+    given: dict[str, Any] = {
+        key: getattr(asked, key) or known.get(key) for key in ("text", "text2", "label")
+    }
     contents = read_source(path, replace(asked, **given))
     for line in (*contents.preview, *contents.notes):
         say(line)

@@ -463,7 +463,7 @@ class Fit:
         if new:
             self.say(f"{where} ...")
         started = time.monotonic()
-        aim = Aim(self._passes(self.spent()), self._used_up) if planned.alone else None
+        aim = Aim(self._passes(self.spent()), self._over) if planned.alone else None
         runs = self.folder / "runs"
         outcome = run(spec, self.inputs, planned, self.options, runs, self._used_up, aim)
         seconds = time.monotonic() - started
@@ -495,14 +495,13 @@ class Fit:
         before: list[int] = []  # passes of an earlier part of the fit
 
         def decided(done: int) -> int:
-            if not before:
+            if planned.partial or not before:
                 before.append(done)
                 return max(planned.epochs, done + 1)
             spent, seen = self.spent(), max(1, done - before[0])
             each = (spent - began + between) / seen  # the last pass is still to be scored
             slower = max(1.0, each / (a_pass * step + between))
-            rest = slower * (2 * sizes["test"] * speed.row + between)
-            left = FOR_SEEN_RUNS * 60 * planned.minutes - spent - rest
+            left = FOR_SEEN_RUNS * 60 * planned.minutes - spent - slower * self._after_runs
             number, both = passes(planned, done, each, left, more)
             if seen == 1:
                 again = ", then again on all rows" if both else ""
@@ -530,6 +529,15 @@ class Fit:
         planned = self.result.plan
         each = self.seconds_of_run or planned.seconds / max(1, planned.runs)
         return self.spent() + runs * each <= 66 * planned.minutes
+
+    @property
+    def _after_runs(self) -> float:
+        """Seconds that scores of validation and test, and the report, take after the last step."""
+        sizes, speed = self.problem.splits, self.result.plan.speed
+        return (len(sizes["validation"]) + 2 * len(sizes["test"])) * speed.row + speed.save
+
+    def _over(self) -> bool:
+        return self.spent() > 60 * self.result.plan.minutes - 2 * self._after_runs
 
     def _used_up(self) -> bool:
         return self.options.steps is None and self.spent() > 60 * self.result.plan.minutes

@@ -85,7 +85,8 @@ class Plan:
         minutes: that the whole fit may take.
         refit: whether the model that is kept is trained again, on train and validation together.
         batch_size: rows in a step.
-        alone: whether its only run has as many passes as turn out to fit into the minutes.
+        alone: whether its only run has as many passes as turn out to fit into the minutes, or ends
+            within a pass once they are over.
     """
 
     arms: tuple[str, ...]
@@ -263,8 +264,8 @@ def plan(
         batch = speed.small_batch if small else options.batch_size or USUAL_BATCH
         step = speed.small_step if small else speed.step
         # Adam's steps are as large as their rate, and those of fewer rows are more in a pass.
-        rate_grid = tuple(rate * (batch / USUAL_BATCH) ** 0.5 if small else rate for rate in rates)
-        rate_grid = rate_grid[:tried]
+        factor = (batch / USUAL_BATCH) ** 0.5 if small else 1.0
+        rate_grid = tuple(float(f"{rate * factor:.2g}") for rate in rates[:tried])
         a_pass = math.ceil(sizes["train"] / batch)
         enough = _enough(a_pass)
         finals, seeds = min(finals, len(arms)), min(seeds or options.seeds, options.seeds)
@@ -286,7 +287,7 @@ def plan(
             steps, max_steps = epochs * a_pass, -1
             if epochs < 1:
                 steps = max_steps = int((own - between) / step)
-                epochs, alone = 1, False
+                epochs = 1
         cost = trained * (steps * step + epochs * between) + tested + between_all
         numbers = tuple(range(options.seed, options.seed + seeds))
         made = Plan(

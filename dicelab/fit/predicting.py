@@ -343,8 +343,8 @@ def predict(
         say("\n".join(said))
         sentences = [Sentence.of(row).words if isinstance(row, str) else row for row in read]
         for words, tags in zip(sentences, model.tagged(sentences), strict=True):
-            for word, (tag, p) in zip(words, tags, strict=True):
-                out.write(f"{word}\t{tag}\t{p:.4f}\n")
+            for word, (tag, sure) in zip(words, tags, strict=True):
+                out.write(f"{word}\t{tag}\t{sure:.4f}\n")
             out.write("\n")
         return len(sentences)
     names = ("text", "text2") if model.info["task"] == "pairs" else ("text",)
@@ -355,9 +355,9 @@ def predict(
     if model.cut:
         limit = model.info["max_length"]
         say(f"{model.cut} of {len(rows)} texts were cut at {limit} sub-words, as in training.")
-    own = _columns_of_file(path, replace(asked, known=tuple(wanted)), len(rows))
-    if own is None:
-        own = dict(zip(names, zip(*rows, strict=True), strict=True))
+    own = _columns_of_file(path, replace(asked, known=tuple(wanted)), len(rows)) or {
+        name: [row[place] for row in rows] for place, name in enumerate(names)
+    }
     columns = {"predicted": decisions, **probability_columns(model.labels, p, model.info["task"])}
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
     writer.writerow([*columns, *own])

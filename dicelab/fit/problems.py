@@ -329,7 +329,7 @@ class Tagging(Problem):
         values = [self.value(scores, bias, split) for bias in biases]
         return biases[list(BIASES).index(thresholds.best(BIASES, values))]
 
-    def by_sentence(self, flat: Sequence[Any], split: Any) -> list[list[Any]]:
+    def by_sentence(self, flat: Any, split: Any) -> list[list[Any]]:
         """By sentence; the rows of later windows, which have no words of their own, are none."""
         lengths = _lengths(split["tokens"][:])
         return [list(part) for part in np.split(np.asarray(flat), np.cumsum(lengths)[:-1])]

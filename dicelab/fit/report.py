@@ -19,6 +19,7 @@ from dicelab.fit.training import best_pass
 from dicelab.metrics.intervals import Difference, interval
 from dicelab.records.runs import versions
 from dicelab.tables import minus
+from dicelab.training.encoders import TINY
 
 FEW = 30  # positives of test, below which its score says little
 FEW_TO_LEARN = 200  # positives to learn from, below which more of them usually help most
@@ -81,8 +82,7 @@ def verdict(result: FitResult) -> list[str]:
     held, where = result.held_out()
     known = int(goal.focused(held.sum(0)).actual)
     lines.append(
-        f"Out of fold, on {where} with {known:,} {what}, the {name} of {the_kept} is "
-        f"{interval(held, goal)}."
+        f"{where} with {known:,} {what}, the {name} of {the_kept} is {interval(held, goal)}."
     )
     lines.append(
         f"Kept: {the_kept}, with a test {name} of {result.score} (precision "
@@ -92,7 +92,7 @@ def verdict(result: FitResult) -> list[str]:
         if asked is not None:
             on_held = getattr(goal.focused(held.sum(0)), of)
             lines.append(
-                f"You asked for a {of} of {100 * asked:g}: it is {100 * on_held:.1f} out of fold, "
+                f"You asked for a {of} of {100 * asked:g}: it is {100 * on_held:.1f} there, "
                 f"and {percent[of]:.1f} on test."
             )
     if result.refitted:
@@ -158,10 +158,13 @@ def next_step(result: FitResult) -> str:
     more = f"`--minutes {minutes}` for the same folder goes on from here."
     compared = result.compared
     behind = compared.get("words", 0.0) - compared.get("embeddings", np.inf)
+    if behind > FAR and result.encoder == TINY:
+        return "the encoder was not pretrained. Try `--encoder minilm`, or another that was."
     if behind > FAR and result.pieces > PIECES:
         return (
-            f"the encoder may not know the language{language(result)}: embeddings are "
-            f"{behind:.1f} points behind words. Try `--encoder {MULTILINGUAL}`."
+            "the encoder may not know the language of the texts: it cuts words into "
+            f"{result.pieces:.1f} pieces, and embeddings are {behind:.1f} points behind words. "
+            f"Try `--encoder {MULTILINGUAL}`."
         )
     if result.chosen is None and result.options.linear:
         return f"fine-tuning was not tried, for there was no time. {more}"
@@ -184,23 +187,11 @@ def next_step(result: FitResult) -> str:
     )
 
 
-def language(result: FitResult) -> str:
-    """The language that the texts look like, for a sentence; empty where nothing says it."""
-    from charset_normalizer import from_bytes
-
-    sample = "\n".join(result.problem.texts()[:1000]).encode("utf-8", "replace")[:100_000]
-    found = from_bytes(sample, cp_isolation=["utf_8"]).best()
-    known = found is not None and found.language not in ("", "Unknown", "English")
-    return (
-        f" of the texts, which look like {found.language}" if found and known else " of the texts"
-    )
-
-
 def use(result: FitResult) -> str:
     """The lines that predict, load and serve."""
     plain = (
-        f"To use it: `dicebook predict {result.folder} new.tsv`, `dicelab.load_model("
-        f"{str(result.folder)!r})` in Python, and docs/serving.md puts it behind an address."
+        "To use it: `dicebook predict model new.tsv`, and `dicelab.load_model('model')` in Python, "
+        "with the folder for `model`; docs/serving.md puts it behind an address."
     )
     if result.winner is None:
         return f"{plain} Plain transformers loads it, too.{_of_single_words(result)}"

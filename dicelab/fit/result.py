@@ -196,16 +196,18 @@ class FitResult:
         Of a model of texts from the first minute, these are all rows of train and validation, out
         of fold and decided by thresholds of other folds.
         """
-        made, counts, which = self.winner, self.held, "validation"
+        made, counts, which = self.winner, self.held, "On the {} of validation"
         if made is not None and made is self.simple and made.pool.folds.any():
             rows = np.sort(made.pool.validation)
             counts = choosing.counts_of_candidate(self.problem, made, rows)
-            which = "train and validation"
+            which = "Out of fold, on the {} of train and validation"
         elif counts is None:
             scores, split = self.decided_on()
             counts = self.problem.counts(split, self.problem.decide(scores, self.bias))
+        if counts is not self.held or self.data.task == "tagging":
+            which += ", where its threshold was chosen," * which.startswith("On")
         kind = "sentences" if self.data.task == "tagging" else "rows"
-        return counts, f"the {len(counts.actual):,} {kind} of {which}"
+        return counts, which.format(f"{len(counts.actual):,} {kind}")
 
     @cached_property
     def pieces(self) -> float:

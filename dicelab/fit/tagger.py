@@ -135,8 +135,8 @@ class Crf:
         arrays = load_file(folder / WEIGHTS)
         _, _, beside = features.partition("+")
         states = Linear.load(folder, beside, device) if beside else None
-        weights = (arrays[name] for name in ("coef", "transitions", "bias"))
-        return cls(terms, *weights, float(arrays["scale"][0]), states)
+        scale = float(arrays.pop("scale")[0])
+        return cls(terms, **arrays, scale=scale, states=states)
 
 
 def log_marginals(scores: np.ndarray, transitions: np.ndarray) -> np.ndarray:

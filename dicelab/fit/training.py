@@ -238,7 +238,7 @@ def _train(
         loss=known,
         start="zero",  # set where the model is built
         seed=spec.seed,
-        epochs=plan.epochs if aim is None else max(plan.epochs, PASSES_ALONE),
+        epochs=plan.epochs if aim is None or plan.partial else max(plan.epochs, PASSES_ALONE),
         max_steps=-1 if plan.max_steps < 0 else max(1, round(max_steps)),
         batch_size=plan.batch_size,
         learning_rate=spec.rate,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 import json
 import math
 import subprocess
@@ -18,7 +17,6 @@ import numpy as np
 import pandas as pd
 import pycrfsuite
 import pytest
-from scipy import stats
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from transformers import AutoConfig, pipeline
@@ -40,7 +38,7 @@ from dicelab.fit.tagger import Crf, terms_of
 from dicelab.fit.training import Run, RunResult
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.goal import Goal
-from dicelab.metrics.intervals import Difference, interval
+from dicelab.metrics.intervals import Difference
 from tests.fit.made_up import MAKERS, planned
 
 pytestmark = pytest.mark.slow
@@ -179,31 +177,6 @@ def test_the_weights_of_a_field_are_those_of_the_library(tmp_path: Path) -> None
         np.testing.assert_allclose(np.exp(made.logits([row])), told, atol=1e-5)
 
 
-def test_a_linear_tagger_says_valid_tags_alone(tagger: Fit) -> None:
-    if tagger.inputs.data.task != "tagging" or not tagger.inputs.data.entities:
-        pytest.skip("tags without a prefix are all valid")
-    best = tagger.result.simple
-    assert best is not None
-    rng = np.random.default_rng(0)
-    labels, lengths = tagger.problem.labels, [5, 1, 3]
-    scores = np.hstack([rng.normal(size=(9, len(labels))), np.zeros((9, 1))])
-    scores[[0, 5, 6], -1] = 1
-    said = tagger.problem.decide(scores, np.zeros(len(labels)))
-    # Every sequence of tags of a sentence, and the best of those that are valid.
-    for start, length in zip((0, 5, 6), lengths, strict=True):
-        of = scores[start : start + length, :-1]
-        valid = [
-            row
-            for row in itertools.product(range(len(labels)), repeat=length)
-            if all(
-                labels[tag][0] != "I" or (i and labels[row[i - 1]][2:] == labels[tag][2:])
-                for i, tag in enumerate(row)
-            )
-        ]
-        total = [sum(of[i, tag] for i, tag in enumerate(row)) for row in valid]
-        assert tuple(said[start : start + length]) == valid[int(np.argmax(total))]
-
-
 @pytest.mark.parametrize("task", ["sentences", "pairs"])
 def test_out_of_fold_scores_are_those_of_scikit_learn(tmp_path: Path, task: str) -> None:
     made = problem(tmp_path, task)
@@ -251,15 +224,6 @@ def test_the_rows_that_a_linear_model_learns_from_are_bounded(tmp_path: Path) ->
     assert set(pool.gold.tolist()) == {0, 1}
 
 
-def test_the_interval_of_a_share_is_that_of_the_binomial() -> None:
-    gold = np.zeros(400, dtype=int)
-    counts = Counts.of_classes(gold, (np.arange(400) < 80).astype(int), 2)
-    found = interval(counts, Goal("accuracy", (0, 1)))
-    low, high = stats.norm.interval(0.95, 80, 10 * np.sqrt(0.8 * 0.2 * 100 / 4) / 10)
-    assert (found.value, found.low, found.high) == pytest.approx((80, low, high), abs=1)
-    assert str(found).startswith("80.0 [")
-
-
 def test_no_order_is_claimed_where_the_interval_includes_zero() -> None:
     for low, high, order in ((-1.0, 3.0, None), (0.5, 3.0, "ahead"), (-3.0, -0.5, "behind")):
         told = _compared(Difference((low + high) / 2, low, high, 1.0, 1.0), "a", "b")
@@ -283,12 +247,12 @@ def test_few_positives_of_test_are_said_before_any_number(
     monkeypatch.setattr(one.result, "chosen", "ce")
     monkeypatch.setattr(one.result, "run", SimpleNamespace(bias=np.zeros(classes)))
     monkeypatch.setattr(one.result, "winner", None)
-    monkeypatch.setattr(FitResult, "held_out", lambda self: (right, "100 rows"))
+    monkeypatch.setattr(FitResult, "held_out", lambda self: (right, "On 100 rows"))
     monkeypatch.setattr("dicelab.fit.report.next_step", lambda result: "label more.")
     told = verdict(one.result)
     rows = math.ceil((30 - positives) * len(one.result.data.splits["test"]) / positives)
     assert told[0].startswith(f"Label about {rows} more rows for test") == (positives < 30)
-    assert told[positives < 30].startswith("Out of fold, on 100 rows with")
+    assert told[positives < 30].startswith("On 100 rows with")
     assert told[1 + (positives < 30)].startswith("Kept: ")
 
 

@@ -52,7 +52,7 @@ def test_runs_of_less_than_a_pass_are_not_repeated_on_more_rows(
         assert (planned(steps=steps).partial, planned(steps=steps).refit) == (partial, not partial)
     hurried = planned(minutes=0.9 * a_pass / 60 / FOR_RUNS)
     leisurely = planned(minutes=1000.0)
-    assert (hurried.partial, hurried.alone, hurried.refit) == (True, False, False)
+    assert (hurried.partial, hurried.alone, hurried.refit) == (True, True, False)
     assert (leisurely.partial, leisurely.alone, leisurely.refit) == (False, False, True)
 
 
@@ -108,7 +108,7 @@ def test_small_batches_are_taken_where_they_are_cheap_and_time_is_short(problem:
         minutes = 3 * ENOUGH_PASSES * a_pass[rows] * step / 60 / FOR_RUNS
         found = plan(problem, speed, (1e-3,), replace(asked, minutes=minutes), spent=0.0)
         assert (found.batch_size, found.arms, found.alone) == (rows, ("ce",), True)
-        assert found.rates == (pytest.approx(1e-3 * (rows / 32) ** 0.5),)
+        assert found.rates == (pytest.approx(1e-3 * (rows / 32) ** 0.5, rel=0.05),)
     # Where there is time for all losses, they have batches in which positives occur.
     long = plan(problem, cheap, (1e-3,), replace(asked, minutes=1000.0), spent=0.0)
     assert (long.batch_size, long.arms) == (32, ARMS)
