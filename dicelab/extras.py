@@ -13,7 +13,7 @@ SOURCE = ""
 _TRAIN = ("accelerate", "datasets", "pydantic", "scipy", "sklearn", "transformers")
 MODULES = {
     "train": _TRAIN,
-    "fit": (*_TRAIN, "matplotlib"),
+    "fit": (*_TRAIN, "jinja2", "matplotlib", "pycrfsuite"),
     "book": (*_TRAIN, "matplotlib"),
     "generate": ("faker",),
 }

@@ -1,4 +1,4 @@
-"""``dicebook fit`` and ``dicebook predict``: options to words, errors to one sentence."""
+"""``dicebook fit``, ``predict`` and ``evaluate``: options to words, errors to one sentence."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import signal
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dicelab.atomic import atomic
+
+if TYPE_CHECKING:
+    from dicelab.corpora.cells import Asked
 
 EPILOG = """\
 examples:
@@ -20,6 +24,7 @@ examples:
   dicebook fit my.tsv --minutes 1                linear models alone, no fine-tuning
   dicebook fit my/ --label flag --positive yes   a folder with train, dev, test
   dicebook predict runs/my/model new.txt
+  dicebook evaluate runs/my/model labelled.tsv
 
 The first usable model is in OUT/model within about a minute, and a better one replaces it.
 Stop at any time: the same command goes on from there.
@@ -27,7 +32,7 @@ Stop at any time: the same command goes on from there.
 
 
 def add_commands(commands: Any) -> None:
-    """Add both commands to those of ``dicebook``."""
+    """Add the commands to those of ``dicebook``."""
     fit = commands.add_parser(
         "fit",
         help="train on your own file, and write a report and a model",
@@ -47,9 +52,6 @@ def add_commands(commands: Any) -> None:
         type=float,
         help="time limit; may be raised later for the same folder (default: 10; 2 without a file)",
     )
-    fit.add_argument(
-        "--steps", type=int, help="training steps of each run, instead of a time limit"
-    )
     fit.add_argument("--encoder", help="minilm, tiny, a folder, or a model name on the hub")
     fit.add_argument(
         "--task", help="tagging, sentences, pairs or labels (default: detect from the file)"
@@ -62,9 +64,8 @@ def add_commands(commands: Any) -> None:
     fit.add_argument(
         "--positive", help="class whose F1 is measured: one of two classes, a tag, an entity type"
     )
-    fit.add_argument("--metric", help="f1, macro-f1, accuracy or fbeta (default: by the task)")
     fit.add_argument(
-        "--beta", type=float, help="beta of fbeta; above 1, recall counts more (default: 1)"
+        "--metric", help="f1, macro-f1, accuracy, f2 or f0.5; in f2, recall counts more"
     )
     fit.add_argument(
         "--at-recall", type=float, help="keep recall at or above this value, maximise precision"
@@ -72,13 +73,11 @@ def add_commands(commands: Any) -> None:
     fit.add_argument(
         "--at-precision", type=float, help="keep precision at or above this value, maximise recall"
     )
-    fit.add_argument("--decide", help="tuned (tune the threshold) or argmax (default: tuned)")
     fit.add_argument(
         "--losses",
         help="losses to compare, separated by commas: ce, wce, fl, dl, tl, dsc, eq6 to eq12, "
         "or MODULE:NAME (default: ce,wce,dl, or ce alone where time is short)",
     )
-    fit.add_argument("--rates", help="learning rates to try, separated by commas")
     fit.add_argument(
         "--no-linear",
         dest="linear",
@@ -87,12 +86,12 @@ def add_commands(commands: Any) -> None:
         help="fine-tune only, so that transformers alone can load the model",
     )
     fit.add_argument(
-        "--folds", type=int, help="folds of the cross-validation of linear models (default: 5)"
+        "--no-texts",
+        dest="texts",
+        action="store_false",
+        default=None,
+        help="leave the texts of the file out of report, record and predictions",
     )
-    fit.add_argument("--seeds", type=int, help="seeds of the final runs (default: 3)")
-    fit.add_argument("--batch-size", type=int, help="rows in a batch (default: 32)")
-    fit.add_argument("--max-length", type=int, help="longest input, in sub-words (at most 512)")
-    fit.add_argument("--seed", type=int, help="first random seed (default: 0)")
     fit.add_argument("--device", help="auto, cpu, cuda or mps (default: auto)")
     fit.set_defaults(run=run_fit)
 
@@ -103,6 +102,14 @@ def add_commands(commands: Any) -> None:
     _columns(predict)
     predict.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default: auto)")
     predict.set_defaults(run=run_predict)
+
+    scored = commands.add_parser("evaluate", help="score a fitted model on a labelled file")
+    scored.add_argument("model", help="the folder of a fit, or model/ in it")
+    scored.add_argument("file", help="whatever fit reads; of a folder the test split")
+    _columns(scored)
+    scored.add_argument("--label", help="label column; several, separated by commas")
+    scored.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default: auto)")
+    scored.set_defaults(run=run_evaluate)
 
 
 def _columns(parser: argparse.ArgumentParser) -> None:
@@ -132,13 +139,8 @@ def run_fit(args: argparse.Namespace) -> int:
     options = {
         name: value for name, value in vars(args).items() if value is not None and name != "run"
     }
-    try:
-        if "losses" in options:
-            options["losses"] = tuple(options["losses"].replace(" ", "").split(","))
-        if "rates" in options:
-            options["rates"] = tuple(float(rate) for rate in options["rates"].split(","))
-    except ValueError:
-        raise FitError(f"--rates: expected numbers by commas, got {options['rates']!r}") from None
+    if "losses" in options:
+        options["losses"] = tuple(options["losses"].replace(" ", "").split(","))
     for name in ("delimiter", "label_separator"):
         if name in options:
             options[name] = options[name].replace("\\t", "\t")
@@ -188,28 +190,49 @@ class _Interrupt:
 
 def run_predict(args: argparse.Namespace) -> int:
     """Predict as the command line says."""
+    return _with_model(_predict, args)
+
+
+def run_evaluate(args: argparse.Namespace) -> int:
+    """Evaluate as the command line says."""
+    return _with_model(_evaluate, args)
+
+
+def _with_model(run: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:
     from dicelab.training.experiment import ParameterError
 
     try:
-        return _predict(args)
+        return run(args)
     except ParameterError as error:
         raise ValueError(str(error)) from None
 
 
-def _predict(args: argparse.Namespace) -> int:
+def _asked(args: argparse.Namespace) -> Asked:
     from dicelab.corpora.cells import Asked
-    from dicelab.fit import predict
 
-    asked = Asked(
+    return Asked(
         text=args.text,
         text2=args.text2,
+        label=getattr(args, "label", None),
         delimiter=args.delimiter and args.delimiter.replace("\\t", "\t"),
         encoding=args.encoding,
         header=None if args.header is None else args.header == "yes",
         skip_bad=bool(args.skip_bad),
     )
+
+
+def _evaluate(args: argparse.Namespace) -> int:
+    from dicelab.fit.evaluating import evaluate
+
+    evaluate(args.model, args.file, asked=_asked(args), device=args.device)
+    return 0
+
+
+def _predict(args: argparse.Namespace) -> int:
+    from dicelab.fit import predict
+
     settings: dict[str, Any] = {
-        "asked": asked,
+        "asked": _asked(args),
         "device": args.device,
         "say": lambda line: print(line, file=sys.stderr, flush=True),
     }
@@ -250,4 +273,4 @@ def _predictions(path: Path) -> bool:
     with path.open(encoding="utf-8", errors="replace") as file:
         line = file.readline(10_000)
     of_word = re.fullmatch(r"[^\t]*\t[^\t]+\t[01]\.\d{4}", line.rstrip("\n"))
-    return not line or line.startswith("label\tprobability\t") or of_word is not None
+    return not line or line.startswith("predicted\tp(") or of_word is not None

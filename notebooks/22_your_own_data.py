@@ -164,18 +164,20 @@ for name, counts in fit.floors().items():
     print(f"{name}: {goal.name} {goal.plain(counts.sum(0)):.1f}")
 
 # %% [markdown]
-# A model below this number is worse than a list of the entities of train. Next come linear models, because a
-# logistic regression takes only seconds. For sentences it reads words and characters, or the vectors that the
-# frozen encoder computes, or both. Cross-validation over train and validation together chooses the settings
-# and the threshold. For tags it reads each word with its neighbours, and decodes valid tags only.
+# A model below this number is worse than a list of the entities of train. Next come models that take seconds.
+# For sentences this is a logistic regression on words and characters, and its sum with one on the vectors that
+# the frozen encoder computes. Cross-validation over train and validation together chooses the settings and the
+# threshold. For tags it is a conditional random field, which reads each word with its neighbours, and its sum
+# with a logistic regression on the frozen states. Valid tags alone are decoded. The sum needs an encoder, so it
+# is kept only where it is ahead by more than noise.
 
 # %%
 found = fit.linear()
 
 # %% [markdown]
-# On this corpus the linear models are far above the dictionary. The best of them is already in the output
-# folder, so you can stop at any time and have a model. Is it worth going on to an encoder? To find out we need
-# time, and therefore a plan.
+# On this corpus these models are far above the dictionary. One of them is already in the output folder, so you
+# can stop at any time and have a model. Is it worth going on to an encoder? To find out we need time, and
+# therefore a plan.
 #
 # ### 22.4 A plan
 #
@@ -301,37 +303,22 @@ if rival is not None:
 #
 # If the interval includes zero, the two losses need not be equal. These rows and seeds just cannot tell which
 # is better, and the second line says how large a difference you would have noticed. Here weighted cross
-# entropy scored 16 points higher than cross entropy, and the interval still includes zero: two seeds say little,
-# and a third would narrow it most. In short runs on two real corpora of entities, with six draws each, [section
+# entropy scored far higher than cross entropy, and still the interval is wide: two seeds say little, and a third
+# would narrow it most. In short runs on two real corpora of entities, with six draws each, [section
 # 17.4](17_when_does_dice_help.ipynb) finds class weights ahead of cross entropy.
 
 # %% [markdown]
 # ### 22.8 Would more data help?
 #
-# You have compared losses. Perhaps your model needs more labelled rows, rather than another loss. We train
-# the chosen loss on a quarter and on half of the training rows, and ask whether the score still rises at the
-# end.
-
-# %%
-curve = fit.curve()
-
-# %% mystnb={"code_prompt_show": "Code of Figure 22.2", "figure": {"caption": "Figure 22.2. The chosen loss on 25, 50 and 100% of the training rows, threshold tuned for each."}, "image": {"alt": "The test score over the number of training rows, three points joined by lines that rise from left to right."}} tags=["hide-input"]
-plt.plot([share * len(data.splits["train"]) for share in curve], list(curve.values()), "o-")
-plt.xlabel("training rows")
-plt.ylabel(f"test {problem.goal.name}, %")
-plt.xlim(0, None)
-plt.show()
-
-# %% [markdown]
-# Here it still rises. In such a case more labelled rows will probably help more than another loss. If your
-# curve is flat, however, more rows of the same kind will not help much.
+# You have compared losses. Perhaps your model needs more labelled rows, rather than another loss. To find out,
+# train on a quarter and on half of your rows, and ask whether the score still rises at the end.
 #
-# How does it look on real text? [Figure 22.3](fig-9-7) has 100, 400 and 1,600 training sentences of WNUT 2017. Two
+# How does it look on real text? [Figure 22.2](fig-9-7) has 100, 400 and 1,600 training sentences of WNUT 2017. Two
 # models are linear: one sees words and their shapes, and the other one sees the states of the frozen MiniLM, too.
 # Beside them is MiniLM with all layers trained for 100 steps. The last one is the mean of the logits of the better
 # linear model and of the better loss.
 
-# %% mystnb={"code_prompt_show": "Code of Figure 22.3", "figure": {"caption": "Figure 22.3. Every curve still rises at its end. F1 of entities on 1,287 test sentences of WNUT 2017, by the number of training sentences; one draw, tuned thresholds, valid tags.", "name": "fig-9-7"}, "image": {"alt": "Five curves over 100, 400 and 1,600 sentences. All rise. The linear model on words and shapes lies far below, from 9 to 23. The mean is highest everywhere, from 34 to 46. The linear model on states, dice and cross entropy lie between, and come closer to one another from left to right."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 22.2", "figure": {"caption": "Figure 22.2. Every curve still rises at its end. F1 of entities on 1,287 test sentences of WNUT 2017, by the number of training sentences; one draw, tuned thresholds, valid tags.", "name": "fig-9-7"}, "image": {"alt": "Five curves over 100, 400 and 1,600 sentences. All rise. The linear model on words and shapes lies far below, from 9 to 23. The mean is highest everywhere, from 34 to 46. The linear model on states, dice and cross entropy lie between, and come closer to one another from left to right."}} tags=["hide-input"]
 MODELS = {
     "mean": "mean of two models",
     "shapes+states": "linear, with frozen states",
@@ -358,16 +345,18 @@ plt.show()
 
 # %% [markdown]
 # None of these curves is flat at its end. With 100 sentences, cross entropy with all layers is behind the linear model
-# on the same encoder. The mean is ahead of its parts at each size.
+# on the same encoder. The mean is ahead of its parts at each size. In such a case more labelled rows will probably
+# help more than another loss. If your curve is flat, however, more rows of the same kind will not help much.
 
 # %% [markdown]
 # ### 22.9 Keep
 #
-# Which model should you keep? `dicebook fit` now compares three on validation: the best linear model, the best loss,
-# and the mean of the logits of both, because the two err on different rows. It keeps the simplest of those that are
-# within a standard error of the best. That step is `fit.choose()`. Then it trains the fine-tuned part of the kept model again, on the
-# rows of train and validation together, because more rows usually make a better model (`fit.refit()`). If the
-# threshold does not fit the new model, the first one is kept. We leave both steps out, because this chapter is about losses, and keep the fine-tuned model.
+# Which model should you keep? `dicebook fit` now compares three on validation: the model of the first minute, the best
+# loss, and the mean of the logits of both, because the two err on different rows. It keeps the simplest of those that
+# are within a standard error of the best. That step is `fit.choose()`. Then it trains the fine-tuned part of the kept
+# model again, on the rows of train and validation together, because more rows usually make a better model
+# (`fit.refit()`). If the threshold does not fit the new model, the first one is kept. We leave both steps out, because
+# this chapter is about losses, and keep the fine-tuned model.
 #
 # A threshold that someone must remember will be forgotten. We therefore add it to the bias of the model's last
 # layer. After that, plain argmax gives the tuned decision in any runtime. The folder is what `save_pretrained`
@@ -419,8 +408,8 @@ print(result)
 pd.DataFrame(by_class(result)).set_index("class").round(1)
 
 # %% [markdown]
-# The verdict says which model is kept, what it beats and what it does not beat, what the threshold is worth,
-# and what to try next. All of it is also in `report.html`, one page that loads nothing from elsewhere. The
+# The verdict says first how good the model is on rows that it did not learn from, and then which model is kept,
+# what it beats and does not beat, what the threshold is worth, and what to do next. All of it is also in `report.html`, one page that loads nothing from elsewhere. The
 # page adds the curve of precision and recall, a plot that shows whether the probabilities are calibrated, and
 # the errors of which the model was most sure. Look at these errors first, because some of them are errors of
 # your labels.

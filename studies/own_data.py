@@ -16,7 +16,10 @@ split. Every method gets the same rows:
 - ``words``: scikit-learn's TF-IDF of words and pairs of words with a logistic regression whose
   penalty and class weight are chosen by cross-validation, and with a tuned threshold. Of tags a
   conditional random field on words and their shapes.
+- ``characters``: the same on words, pairs of words, and two to five characters.
 - ``embeddings``: the same on the sentence embeddings of the encoder that ``fit`` uses.
+- ``stacked``: a logistic regression on the out-of-fold decisions of the last two, its threshold by
+  cross-validation, too.
 - ``setfit``: SetFit with its defaults, but ``SETFIT_STEPS`` steps. It reads no pairs and no tags.
 - ``trainer``: transformers' `Trainer` with its defaults, decided at argmax.
 
@@ -55,7 +58,7 @@ from studies import raw
 STEPS, SETFIT_STEPS, DRAWS, FOLDS = 300, 300, 3, 5
 POSITIVES = 0.03
 LABELS = ("remorse", "confusion", "surprise", "disgust", "desire", "fear")
-METHODS = ("fit", "minute", "words", "embeddings", "setfit", "trainer")
+METHODS = ("fit", "minute", "words", "characters", "embeddings", "stacked", "setfit", "trainer")
 Rows = list[dict[str, Any]]
 Parts = Callable[[np.random.Generator], tuple[Rows, Rows]]
 
@@ -113,7 +116,7 @@ TAGGERS = ("fit", "minute", "words", "trainer")
 CORPORA = {
     "sst2_03": Corpus(_sst2, (1_600, 1_000, 1_000)),
     **{f"goemotions_{of}": Corpus(_one_label(of), (3_200, 1_600, 6_000)) for of in LABELS},
-    "mrpc": Corpus(_mrpc, (1_600, 500, 1_000), ("fit", "minute", "words", "embeddings", "trainer")),
+    "mrpc": Corpus(_mrpc, (1_600, 500, 1_000), tuple(m for m in METHODS if m != "setfit")),
     "crossner_politics": Corpus(_tagged("crossner_politics"), (400, 300, 1_000), TAGGERS, 2e-4),
     "wnut17": Corpus(_tagged("wnut17"), (1_600, 600, 1_500), TAGGERS, 2e-4),
 }
@@ -188,13 +191,42 @@ def words(inputs: Inputs, seed: int) -> tuple[float, dict[str, Any]]:
     """TF-IDF and a logistic regression; of pairs the product and the distance of both vectors."""
     if inputs.data.task == "tagging":
         return _crf(inputs)
+    return _decided(inputs, [_terms(inputs)], seed)
+
+
+def characters(inputs: Inputs, seed: int) -> tuple[float, dict[str, Any]]:
+    """The same with sequences of characters beside the words."""
+    return _decided(inputs, [_terms(inputs, characters=True)], seed)
+
+
+def embeddings(inputs: Inputs, seed: int) -> tuple[float, dict[str, Any]]:
+    """Sentence embeddings and a logistic regression; of pairs ``|u - v|`` and ``u * v``."""
+    return _decided(inputs, [_embedded(inputs)], seed)
+
+
+def stacked(inputs: Inputs, seed: int) -> tuple[float, dict[str, Any]]:
+    """A logistic regression on what the last two decide out of fold."""
+    return _decided(inputs, [_terms(inputs, characters=True), _embedded(inputs)], seed)
+
+
+Vectors = tuple[Any, Any]  # of the rows to learn from, and of test
+
+
+def _of_rows(inputs: Inputs, vectors: Callable[[Dataset], Any]) -> Vectors:
+    return vectors(_pool(inputs)), vectors(inputs.data.splits["test"])
+
+
+def _terms(inputs: Inputs, *, characters: bool = False) -> Vectors:
     from scipy.sparse import hstack
     from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import make_union
 
-    pool, test = _pool(inputs), inputs.data.splits["test"]
-    columns = inputs.problem.text_columns
-    texts = [text for column in columns for text in pool[column][:]]
-    terms = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True).fit(texts)
+    columns, usual = inputs.problem.text_columns, {"min_df": 2, "sublinear_tf": True}
+    kinds = [TfidfVectorizer(ngram_range=(1, 2), **usual)]
+    if characters:
+        kinds.append(TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), **usual))
+    pool = _pool(inputs)
+    terms = make_union(*kinds).fit([text for column in columns for text in pool[column][:]])
 
     def vectors(rows: Dataset) -> Any:
         parts = [terms.transform(rows[column][:]) for column in columns]
@@ -202,11 +234,10 @@ def words(inputs: Inputs, seed: int) -> tuple[float, dict[str, Any]]:
             parts = [parts[0].multiply(parts[1]), abs(parts[0] - parts[1])]
         return hstack(parts).tocsr()
 
-    return _logistic(inputs, vectors(pool), vectors(test), seed)
+    return _of_rows(inputs, vectors)
 
 
-def embeddings(inputs: Inputs, seed: int) -> tuple[float, dict[str, Any]]:
-    """Sentence embeddings and a logistic regression; of pairs ``|u - v|`` and ``u * v``."""
+def _embedded(inputs: Inputs) -> Vectors:
     from sentence_transformers import SentenceTransformer
 
     model = SentenceTransformer(str(minilm_folder()), device=str(device_of("auto")))
@@ -220,14 +251,19 @@ def embeddings(inputs: Inputs, seed: int) -> tuple[float, dict[str, Any]]:
             parts = [abs(parts[0] - parts[1]), parts[0] * parts[1]]
         return np.hstack(parts)
 
-    return _logistic(inputs, vectors(_pool(inputs)), vectors(inputs.data.splits["test"]), seed)
+    return _of_rows(inputs, vectors)
 
 
-def _logistic(inputs: Inputs, x: Any, test: Any, seed: int) -> tuple[float, dict[str, Any]]:
+def _decided(inputs: Inputs, parts: list[Vectors], seed: int) -> tuple[float, dict[str, Any]]:
     """Penalty and class weight by cross-validation, then the threshold, as scikit-learn has it."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import GridSearchCV, StratifiedKFold, TunedThresholdClassifierCV
+    from sklearn.model_selection import (
+        GridSearchCV,
+        StratifiedKFold,
+        TunedThresholdClassifierCV,
+        cross_val_predict,
+    )
 
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     grid = {"C": [0.1, 1, 10, 100], "class_weight": [None, "balanced"]}
@@ -235,10 +271,23 @@ def _logistic(inputs: Inputs, x: Any, test: Any, seed: int) -> tuple[float, dict
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         plain = LogisticRegression(max_iter=1000)
-        best = GridSearchCV(plain, grid, scoring="average_precision", cv=folds).fit(x, y)
-        tuned = TunedThresholdClassifierCV(best.best_estimator_, scoring="f1", cv=folds).fit(x, y)
-    chose = {**best.best_params_, "threshold": round(float(tuned.best_threshold_), 4)}
-    return _f1(inputs, tuned.predict(test)), chose
+        found = [
+            GridSearchCV(plain, grid, scoring="average_precision", cv=folds).fit(x, y)
+            for x, _ in parts
+        ]
+        best, (x, test) = found[0].best_estimator_, parts[0]
+        if len(parts) > 1:
+            of_each = [(one, *part) for one, part in zip(found, parts, strict=True)]
+            held = {"cv": folds, "method": "decision_function"}
+            margins = [
+                cross_val_predict(one.best_estimator_, x, y, **held) for one, x, _ in of_each
+            ]
+            x = np.stack(margins, axis=1)
+            test = np.stack([one.decision_function(test) for one, _, test in of_each], axis=1)
+            best = LogisticRegression()
+        tuned = TunedThresholdClassifierCV(best, scoring="f1", cv=folds).fit(x, y)
+    chose = {"of": [one.best_params_ for one in found]}
+    return _f1(inputs, tuned.predict(test)), chose | {"threshold": float(tuned.best_threshold_)}
 
 
 def _crf(inputs: Inputs) -> tuple[float, dict[str, Any]]:
@@ -408,7 +457,12 @@ def run_draw(
         say(f"{name}, draw {number}, {method}: F1 {f1:.1f}; {seconds:.0f} s")
 
 
-LINEAR = {"words": words, "embeddings": embeddings}
+LINEAR = {
+    "words": words,
+    "characters": characters,
+    "embeddings": embeddings,
+    "stacked": stacked,
+}
 TRAINED = {"setfit": setfit, "trainer": trainer}
 
 

@@ -125,7 +125,8 @@ def brought(extra: str) -> set[str]:
 def test_what_an_extra_brings_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     for extra, modules in MODULES.items():
         names = brought(extra)
-        assert {"scikit-learn" if m == "sklearn" else m for m in modules} <= names
+        known = {"sklearn": "scikit-learn", "pycrfsuite": "python-crfsuite"}
+        assert {known.get(module, module) for module in modules} <= names
         need(extra)
     monkeypatch.setitem(MODULES, "train", ("nowhere",))
     with pytest.raises(MissingExtra, match=r"needs nowhere, not found here"):
@@ -139,9 +140,8 @@ def test_a_file_is_fitted_with_what_its_extra_brings(
     python = alone(installed, tmp_path_factory.mktemp("fit"), ["torch", *names])
     rows = [f"a word {'good' if i % 4 else 'bad'} {i}\t{int(i % 4 == 0)}" for i in range(80)]
     (tmp_path / "my.tsv").write_text("\n".join(["sentence\tlabel", *rows]) + "\n")
-    short = ["--steps", "5", "--losses", "ce,dl", "--rates", "2e-3", "--seeds", "1"]
-    words = ["fit", "my.tsv", "--encoder", "tiny", *short, "--out", "my"]
-    code = f"from dicelab.__main__ import main; sys.exit(main({words}))"
+    short = "steps=5, losses=('ce', 'dl'), rates=(2e-3,), seeds=1"
+    code = f"from dicelab.fit import fit; fit('my.tsv', encoder='tiny', {short}, out='my')"
     done = ask(python, code, tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Report: my/report.html" in done.stdout

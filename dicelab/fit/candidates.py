@@ -1,38 +1,41 @@
-"""The linear models of a fit: tried before any fine-tuning, and kept if they win."""
+"""The models of the first minute: tried before any fine-tuning, and kept unless it is ahead."""
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dicelab.atomic import atomic, write_json
+from dicelab.fit.calibration import stacked
 from dicelab.fit.features import Columns, Embeddings, Frozen, Words
 from dicelab.fit.inputs import Inputs
-from dicelab.fit.linear import Linear, Pool, Searched, joined, search, trained
+from dicelab.fit.linear import Linear, Pool, search, trained
 from dicelab.fit.problems import Problem, Tagging
-from dicelab.fit.tagger import Shapes, States
+from dicelab.fit.tagger import Crf, States
 
 NAMES = {
     "words": "linear model on words",
     "embeddings": "linear model on embeddings",
-    "words+embeddings": "linear model on words and embeddings",
-    "shapes": "linear model on words and their shapes",
-    "shapes+states": "linear model on words, their shapes and frozen states",
+    "words+embeddings": "sum of linear models on words and on embeddings",
+    "crf": "conditional random field",
+    "states": "linear model on frozen states",
+    "crf+states": "sum of a conditional random field and a linear model on frozen states",
 }
+#: They cost as much to serve as the sum that they are part of, so they are not kept alone.
+PARTS = ("embeddings", "states")
 MOST_WORDS = 30_000  # that a tagger learns from
-PENALTY = 10.0  # scikit-learn's C of a tagger
+#: Weights of the L1 and the L2 norm of a conditional random field, the usual ones first.
+PENALTIES = ((0.1, 0.1), (0.01, 0.1), (0.5, 0.01), (0.1, 1.0))
+PENALTY = 10.0  # scikit-learn's C of a linear model on states
 LEAST_ROWS = 1_000  # with fewer, embeddings of a larger file are not worth their time
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A linear model that may be kept.
+    """A model of the first minute.
 
     Attributes:
         name: one of ``NAMES``.
@@ -41,9 +44,9 @@ class Candidate:
         bias: the decision that is best for these scores.
         value: the goal's score of these rows with this decision.
         test: scores of the test split by the model that is trained on the whole pool.
-        setting: penalty and class weight.
+        setting: penalties and class weight.
         seconds: that it took.
-        model: the model; None where the candidate was read from an earlier part of the fit.
+        model: the model; the mean of two has none.
     """
 
     name: str
@@ -54,39 +57,7 @@ class Candidate:
     test: np.ndarray
     setting: dict[str, Any]
     seconds: float
-    model: Linear | None = None
-
-    def save(self, folder: Path) -> None:
-        """Write all but the model."""
-        folder.mkdir(parents=True, exist_ok=True)
-        with atomic(folder / f"{self.name}.npz") as path, path.open("wb") as file:
-            np.savez_compressed(file, scores=self.scores, test=self.test, bias=self.bias)
-        fields = {"rows": len(self.pool.gold), "value": self.value, "seconds": self.seconds}
-        write_json(folder / f"{self.name}.json", {**fields, **self.setting})
-
-    @classmethod
-    def load(cls, name: str, folder: Path, pool_of: Callable[[int], Pool]) -> Candidate | None:
-        """What an earlier part of the fit saved; None where there is nothing."""
-        path = folder / f"{name}.json"
-        if not path.is_file():
-            return None
-        fields = json.loads(path.read_text(encoding="utf-8"))
-        with np.load(folder / f"{name}.npz") as arrays:
-            scores, test, bias = (np.asarray(arrays[key]) for key in ("scores", "test", "bias"))
-        setting = {key: fields[key] for key in ("penalty", "weight")}
-        pool = pool_of(fields["rows"])
-        value, seconds = fields["value"], fields["seconds"]
-        return cls(name, pool, scores, bias, value, test, setting, seconds)
-
-
-OF_TEXTS, OF_WORDS = tuple(NAMES)[:3], tuple(NAMES)[3:]
-
-
-def saved(names: Sequence[str], folder: Path, pool_of: Callable[[int], Pool]) -> list[Candidate]:
-    """All candidates that an earlier part of the fit saved; none unless it saved each of them."""
-    known = [Candidate.load(name, folder, pool_of) for name in names]
-    loaded = [candidate for candidate in known if candidate is not None]
-    return loaded if len(loaded) == len(names) else []
+    model: Linear | Crf | None = None
 
 
 def columns_of(problem: Problem, rows: Any) -> Columns:
@@ -100,56 +71,39 @@ def candidates(
     folds: int,
     seed: int,
     device: str,
-    folder: Path,
     seconds: float | None,
     note: Callable[[str], None],
 ) -> Iterator[Candidate]:
-    """Each linear model as soon as it is trained, or as it was read from the folder.
+    """Each model of texts as soon as it is trained.
 
     Args:
         inputs: sentences, pairs or labels, and the encoder whose frozen vectors are taken.
         folds: how many folds the cross-validation has.
         seed: draws the folds, and the rows where there are many.
         device: where the encoder runs.
-        folder: where candidates are saved.
         seconds: for all of them; None does not look at the clock.
         note: takes a sentence about what was left out.
     """
     began, problem = time.monotonic(), inputs.problem
-    pools: dict[int, Pool] = {}
-
-    def pool_of(most: int) -> Pool:
-        if most not in pools:
-            pools[most] = Pool.of(problem, folds, seed, most)
-        return pools[most]
+    pool = Pool.of(problem, folds, seed)
 
     def made(name: str, pool: Pool, features: list[Any], vectors: Any, test: Any) -> Candidate:
         started = time.monotonic()
-        best: Searched = search(problem, pool, features, vectors)
+        best = search(problem, pool, features, vectors)
+        setting = {"penalty": best.penalty, "weight": best.weight}
+        tested, took = best.model.of_vectors(test), time.monotonic() - started
         return Candidate(
-            name,
-            pool,
-            best.scores,
-            best.bias,
-            best.value,
-            best.model.of_vectors(test),
-            {"penalty": best.penalty, "weight": best.weight},
-            time.monotonic() - started,
-            best.model,
+            name, pool, best.scores, best.bias, best.value, tested, setting, took, best.model
         )
 
-    if known := saved(OF_TEXTS, folder, pool_of):
-        yield from known
-        return
-    pool = Pool.of(problem, folds, seed)
-    pools[len(pool.gold)] = pool
     test = columns_of(problem, problem.data.splits["test"])
     columns = columns_of(problem, pool.rows)
     words = Words.of(columns)
-    of_pool, of_test = words(columns), words(test)
-    yield made("words", pool, [words], of_pool, of_test)
+    of_words = made("words", pool, [words], words(columns), words(test))
+    yield of_words
 
     frozen = Embeddings.of_encoder(inputs.encoder, inputs.tokenizer, inputs.max_length, device)
+    places = np.arange(len(pool.gold))
     if seconds is not None:
         most = _affordable(problem, frozen, test, seconds - (time.monotonic() - began))
         if most < min(len(pool.gold), LEAST_ROWS):
@@ -159,16 +113,46 @@ def candidates(
             )
             return
         if most < len(pool.gold):
-            pool = pool_of(most)
+            places, pool = pool.part(most, seed)
             columns = columns_of(problem, pool.rows)
-            of_pool = words(columns)
             note(f"Embeddings are those of {most:,} rows of train and validation, for the time.")
     plain = frozen.plain(columns)
     frozen.fit(plain)
-    vectors, tested = frozen.scaled(plain), frozen(test)
-    yield made("embeddings", pool, [frozen], vectors, tested)
-    all_vectors = joined([of_pool, vectors])
-    yield made("words+embeddings", pool, [words, frozen], all_vectors, joined([of_test, tested]))
+    of_vectors = made("embeddings", pool, [frozen], frozen.scaled(plain), frozen(test))
+    yield of_vectors
+    yield _sum_of(problem, of_words, of_vectors, places)
+
+
+def _sum_of(problem: Problem, words: Candidate, other: Candidate, places: np.ndarray) -> Candidate:
+    """Both models' logits with a slope each, learned from the scores that are out of fold."""
+    started, pool = time.monotonic(), other.pool
+    parts = [words.scores[places], other.scores]
+    scores = np.zeros_like(other.scores)
+    for fold in range(pool.folds.max() + 1):
+        held = pool.folds == fold
+        slopes, _ = stacked([part[~held] for part in parts], pool.gold[~held])
+        scores[held] = np.tensordot(slopes, [part[held] for part in parts], 1)
+    slopes, _ = stacked(parts, pool.gold)
+    first, second = words.model, other.model
+    assert isinstance(first, Linear)
+    assert isinstance(second, Linear)
+    model = Linear(
+        [*first.features, *second.features],
+        np.hstack([slopes[0] * first.coef, slopes[1] * second.coef]).astype(np.float32),
+        (slopes[0] * first.intercept + slopes[1] * second.intercept).astype(np.float32),
+    )
+    bias = problem.tuned(scores, pool.rows)
+    return Candidate(
+        "words+embeddings",
+        pool,
+        scores,
+        bias,
+        problem.value(scores, bias, pool.rows),
+        np.tensordot(slopes, [words.test, other.test], 1).astype(np.float32),
+        {"slopes": slopes.tolist()},
+        time.monotonic() - started,
+        model,
+    )
 
 
 def taggers(
@@ -176,62 +160,77 @@ def taggers(
     *,
     seed: int,
     device: str,
-    folder: Path,
     seconds: float | None,
     note: Callable[[str], None],
 ) -> Iterator[Candidate]:
-    """Each linear tagger: trained on train, decided by validation, then trained on both.
+    """Each model of tags: trained on train, decided by validation, then trained on both.
 
     Args:
         inputs: tagged sentences, and the encoder whose frozen states are taken.
         seed: draws the sentences where there are many.
         device: where the encoder runs.
-        folder: where candidates are saved.
         seconds: for all of them; None does not look at the clock.
         note: takes a sentence about what was left out.
     """
     began, problem = time.monotonic(), inputs.problem
     assert isinstance(problem, Tagging)
-    splits = problem.data.splits
+    splits, labels = problem.data.splits, len(problem.labels)
     held = splits["validation"]
-    words_held = problem.gold(held)
-    places = np.arange(len(words_held))
-    pool = Pool(held, words_held, places, 0 * places)
-    if known := saved(OF_WORDS, folder, lambda _: pool):
-        yield from known
-        return
+    gold = problem.gold(held)
+    pool = Pool(held, gold, np.arange(len(gold)), np.zeros(len(gold), dtype=np.int64))
     words = {
         name: [list(tokens) for tokens in split["tokens"][:]] for name, split in splits.items()
     }
-    gold = {name: problem.gold(split) for name, split in splits.items()}
     order = np.random.default_rng(seed).permutation(len(words["train"]))
     lengths = np.array([len(words["train"][i]) for i in order])
     drawn = np.sort(order[np.cumsum(lengths) <= max(MOST_WORDS, lengths[0])])
-    starts = np.cumsum([0, *map(len, words["train"])])
-    gold["train"] = np.concatenate([gold["train"][starts[i] : starts[i + 1]] for i in drawn])
+    tags = {name: problem.by_sentence(problem.gold(split), split) for name, split in splits.items()}
     words["train"] = [words["train"][i] for i in drawn]
+    tags["train"] = [tags["train"][i] for i in drawn]
+    # A tag that train lacks cannot be learned, so its sentence is left out of the last training.
+    usable = [
+        place for place, row in enumerate(tags["validation"]) if np.all(np.array(row) < labels)
+    ]
+    both = {
+        part: [*of["train"], *(of["validation"][place] for place in usable)]
+        for part, of in (("words", words), ("tags", tags))
+    }
 
-    def made(name: str, features: list[Any], vectors: dict[str, Any]) -> Candidate:
-        started = time.monotonic()
-
-        def scored(model: Linear, split: str) -> np.ndarray:
-            return problem.with_starts(model.of_vectors(vectors[split]), words[split])
-
-        setting = {"penalty": PENALTY, "weight": None}
-        model = Linear(features, *trained(problem, vectors["train"], gold["train"], PENALTY, None))
-        scores = scored(model, "validation")
+    def candidate(
+        name: str, scores: np.ndarray, test: np.ndarray, setting: dict[str, Any], model: Any
+    ) -> Candidate:
+        scores, test = (
+            problem.with_starts(logits, words[split])
+            for logits, split in ((scores, "validation"), (test, "test"))
+        )
         bias = problem.tuned(scores, held)
-        value = problem.value(scores, bias, held)
-        in_labels = gold["validation"] < len(problem.labels)
-        fit_vectors = joined([vectors["train"], vectors["validation"][in_labels]], rows=True)
-        right = np.concatenate([gold["train"], gold["validation"][in_labels]])
-        model = Linear(features, *trained(problem, fit_vectors, right, PENALTY, None))
-        test, took = scored(model, "test"), time.monotonic() - started
+        value, took = problem.value(scores, bias, held), time.monotonic() - started
         return Candidate(name, pool, scores, bias, value, test, setting, took, model)
 
-    shapes = Shapes.of(words["train"])
-    vectors = {name: shapes(sentences) for name, sentences in words.items()}
-    yield made("shapes", [shapes], vectors)
+    def value_of(logits: np.ndarray) -> float:
+        scores = problem.with_starts(logits, words["validation"])
+        return problem.value(scores, problem.tuned(scores, held), held)
+
+    def time_left(again: float) -> bool:
+        """Whether so many more seconds, and as many for the last training, are a fifth of all."""
+        return seconds is None or time.monotonic() - began + 2.5 * again < seconds / 5
+
+    started, best = time.monotonic(), None
+    for number, penalties in enumerate(PENALTIES):
+        crf = Crf.trained(words["train"], tags["train"], labels, penalties)
+        logits = crf.logits(words["validation"])
+        value = value_of(logits)
+        if best is None or value > best[0]:
+            best = value, penalties, logits
+        if not time_left((time.monotonic() - started) / (number + 1)):
+            break
+    assert best is not None
+    _, penalties, of_crf = best
+    crf = Crf.trained(both["words"], both["tags"], labels, penalties)
+    crf_test = crf.logits(words["test"])
+    yield candidate("crf", of_crf, crf_test, {"penalties": list(penalties)}, crf)
+
+    started = time.monotonic()
     states = States.of_encoder(inputs.encoder, inputs.tokenizer, inputs.max_length, device)
     if seconds is not None:
         sample = words["train"][:: max(1, len(words["train"]) // 64)]
@@ -241,8 +240,24 @@ def taggers(
             return
     plain = {name: states.plain(sentences) for name, sentences in words.items()}
     states.fit(plain["train"])
-    all_vectors = {name: joined([vectors[name], states.scaled(plain[name])]) for name in words}
-    yield made("shapes+states", [shapes, states], all_vectors)
+    vectors = {name: states.scaled(values) for name, values in plain.items()}
+    right = np.concatenate(tags["train"])
+    model = Linear([states], *trained(problem, vectors["train"], right, PENALTY, None))
+    of_states = model.of_vectors(vectors["validation"])
+    in_labels = gold < labels
+    fit_vectors = np.concatenate([vectors["train"], vectors["validation"][in_labels]])
+    right = np.concatenate([right, gold[in_labels]])
+    model = Linear([states], *trained(problem, fit_vectors, right, PENALTY, None))
+    states_test = model.of_vectors(vectors["test"])
+    yield candidate("states", of_states, states_test, {"penalty": PENALTY}, model)
+    # The shift would be a threshold for each tag, which follows the few entities of validation.
+    slopes, _ = stacked([of_crf, of_states], gold)
+    scores, test = (
+        np.tensordot(slopes, parts, 1).astype(np.float32)
+        for parts in ([of_crf, of_states], [crf_test, states_test])
+    )
+    setting = {"slopes": slopes.tolist()}
+    yield candidate("crf+states", scores, test, setting, crf.beside(model, slopes))
 
 
 def _affordable(problem: Problem, frozen: Embeddings, test: Columns, seconds: float) -> int:

@@ -1,4 +1,4 @@
-"""A linear model, a fine-tuned one, or the mean of both.
+"""A model of the first minute, a fine-tuned one, or the mean of both.
 
 They are scored on validation as on rows that nobody tuned them on.
 """
@@ -44,48 +44,85 @@ def mean_scores(linear: np.ndarray, tuned: np.ndarray) -> np.ndarray:
     return np.asarray((linear + tuned) / 2)
 
 
-def counts_on_validation(
-    problem: Problem, candidate: Candidate, arm: str | None, runs: Sequence[RunResult]
-) -> dict[str, list[Counts]]:
-    """Counts ``[rows, classes]`` of what may be kept, one for each run of the arm.
-
-    All are of the rows of validation that the linear model learned from. Each fold is decided by a
-    threshold tuned on other folds; but of tags one threshold is tuned on these rows.
+def simplest(problem: Problem, candidates: Sequence[Candidate]) -> Candidate:
+    """The first of some models, unless a later one is ahead of it by more than noise.
 
     Args:
         problem: the task.
-        candidate: the linear model.
-        arm: the chosen arm; None where nothing was fine-tuned.
-        runs: those of the arm, a seed each.
+        candidates: models of the first minute that may be kept, the cheapest first.
     """
-    counts = {candidate.name: [counts_of_linear(problem, candidate)] * max(1, len(runs))}
-    if arm is not None:
-        counts[arm] = [counts_of_run(problem, candidate, run) for run in runs]
-        counts[MEAN] = [counts_of_mean(problem, candidate, run) for run in runs]
-    return counts
+    rows = shared(candidates)
+    counts = {made.name: [counts_of_candidate(problem, made, rows)] for made in candidates}
+    name = preferred(counts, problem.goal.value)
+    return next(made for made in candidates if made.name == name)
 
 
-def counts_of_linear(problem: Problem, candidate: Candidate) -> Counts:
-    """A linear model's counts on the rows of validation that it learned from, ``[rows, classes]``.
+def shared(candidates: Sequence[Candidate]) -> np.ndarray:
+    """The numbers of the rows that all have learned from, as in :attr:`Pool.validation`."""
+    numbers = candidates[0].pool.validation
+    for made in candidates[1:]:
+        numbers = np.intersect1d(numbers, made.pool.validation)
+    return np.sort(numbers)
 
-    Its scores are out of fold, and its threshold is tuned on the other folds of its whole pool.
+
+def counts_of_candidate(problem: Problem, candidate: Candidate, numbers: np.ndarray) -> Counts:
+    """Counts ``[rows, classes]`` of rows that a model has learned from, out of fold.
+
+    Each fold is decided by a threshold tuned on other folds; but of tags there is one fold, and one
+    threshold is tuned on its rows.
+
+    Args:
+        problem: the task.
+        candidate: the model.
+        numbers: of the rows, as in :attr:`Pool.validation`; of tags all of them.
     """
     pool = candidate.pool
     if not pool.folds.any():
         return problem.counts(pool.rows, problem.decide(candidate.scores, candidate.bias))
     decisions = _decided_by_other_folds(problem, pool, candidate.scores)
-    return problem.counts(_validation(candidate).rows, decisions[pool.validation >= 0])
+    order = np.argsort(pool.validation)
+    places = order[np.searchsorted(pool.validation, numbers, sorter=order)]
+    return problem.counts(pool.rows.select(places), decisions[places])
 
 
-def counts_of_run(problem: Problem, candidate: Candidate, run: RunResult) -> Counts:
-    """A run's counts on the same rows; each fold has a threshold tuned on the other folds."""
-    pool = _validation(candidate)
-    return _by_other_folds(problem, pool, run.validation[pool.validation])
+def counts_on_validation(
+    problem: Problem,
+    candidates: Sequence[Candidate],
+    simple: Candidate,
+    arm: str | None,
+    runs: Sequence[RunResult],
+) -> dict[str, list[Counts]]:
+    """Counts ``[rows, classes]`` of all models, one for each run of the arm.
 
+    All are of the rows of validation that every candidate learned from. Each fold is decided by a
+    threshold tuned on other folds; but of tags one threshold is tuned on these rows.
 
-def counts_of_mean(problem: Problem, candidate: Candidate, run: RunResult) -> Counts:
-    """The same of the mean of both."""
-    return _by_other_folds(problem, _validation(candidate), mean_on_validation(candidate, run))
+    Args:
+        problem: the task.
+        candidates: the models of the first minute.
+        simple: the one of them that may be kept.
+        arm: the chosen arm; None where nothing was fine-tuned.
+        runs: those of the arm, a seed each.
+
+    Returns:
+        By name; what may be kept comes last, the simplest first.
+    """
+    rows = shared(candidates)
+    rows = rows[rows >= 0]
+    of_candidates = [made for made in candidates if made is not simple] + [simple]
+    counts = {
+        made.name: [counts_of_candidate(problem, made, rows)] * max(1, len(runs))
+        for made in of_candidates
+    }
+    if arm is not None:
+        pool = _validation(simple, rows)
+        counts[arm] = [
+            _by_other_folds(problem, pool, run.validation[pool.validation]) for run in runs
+        ]
+        counts[MEAN] = [
+            _by_other_folds(problem, pool, mean_on_validation(simple, run, pool)) for run in runs
+        ]
+    return counts
 
 
 def preferred(counts: dict[str, list[Counts]], value: Value) -> str:
@@ -109,20 +146,31 @@ def mean_score(counts: list[Counts], value: Value) -> float:
     return float(np.mean([value(of_run.sum(0)) for of_run in counts]))
 
 
-def _validation(candidate: Candidate) -> Pool:
-    """The rows of validation that a linear model learned from."""
+def _validation(candidate: Candidate, numbers: np.ndarray | None = None) -> Pool:
+    """The rows of validation that a candidate learned from, or some of them by their numbers."""
     pool = candidate.pool
-    if (pool.validation >= 0).all():
+    if not pool.folds.any():
         return pool
-    held = np.flatnonzero(pool.validation >= 0)
+    order = np.argsort(pool.validation)
+    known = pool.validation[order]
+    held = order[known >= 0 if numbers is None else np.isin(known, numbers)]
     return Pool(pool.rows.select(held), pool.gold[held], pool.validation[held], pool.folds[held])
 
 
-def mean_on_validation(candidate: Candidate, run: RunResult) -> np.ndarray:
-    """The mean of both models' scores of these rows; the linear model's are out of fold."""
-    places = candidate.pool.validation
-    held = places >= 0
-    return mean_scores(candidate.scores[held], run.validation[places[held]])
+def mean_on_validation(
+    candidate: Candidate, run: RunResult, pool: Pool | None = None
+) -> np.ndarray:
+    """The mean of both models' scores of rows of validation; the candidate's are out of fold.
+
+    Args:
+        candidate: the model of the first minute.
+        run: the run.
+        pool: the rows; all of validation that the candidate learned from unless given.
+    """
+    rows = (pool or _validation(candidate)).validation
+    order = np.argsort(candidate.pool.validation)
+    places = order[np.searchsorted(candidate.pool.validation, rows, sorter=order)]
+    return mean_scores(candidate.scores[places], run.validation[rows])
 
 
 def _by_other_folds(problem: Problem, pool: Pool, scores: np.ndarray) -> Counts:

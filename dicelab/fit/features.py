@@ -9,24 +9,15 @@ import abc
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import torch
 from safetensors.numpy import load_file, save_file
 from scipy.sparse import csr_matrix, hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
-from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerBase
 
-from dicelab.tasks.outputs import outputs_of
-from dicelab.training.encoders import (
-    MINILM,
-    from_pretrained,
-    load_model,
-    load_tokenizer,
-    pad,
-    quiet,
-)
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 #: Words of two letters or more, and each Chinese character by itself.
 WORD = r"(?u)[\u3400-\u9fff]|\b\w\w+\b"
@@ -141,6 +132,11 @@ class Frozen(abc.ABC):
         cls, encoder: str, tokenizer: PreTrainedTokenizerBase, max_length: int, device: str
     ) -> Self:
         """A frozen encoder by its name; the weights of ``"tiny"`` are drawn with seed 0."""
+        import torch
+        from transformers import AutoModel
+
+        from dicelab.training.encoders import load_model, quiet
+
         torch.manual_seed(0)
         config = cls.config_of(encoder)
         with quiet():
@@ -161,6 +157,9 @@ class Frozen(abc.ABC):
 
         Rows come by their length, and a row's states with those of its padding.
         """
+        from dicelab.tasks.outputs import outputs_of
+        from dicelab.training.encoders import pad
+
         order = np.argsort([len(row["input_ids"]) for row in rows], kind="stable")
         for first in range(0, len(order), BATCH):
             batch = order[first : first + BATCH]
@@ -200,12 +199,18 @@ class Frozen(abc.ABC):
     @classmethod
     def load(cls, folder: Path, device: str) -> Self:
         """Read what :meth:`save` wrote; a head that came without its encoder takes MiniLM."""
+        from transformers import AutoModel, AutoTokenizer
+
+        from dicelab.training.devices import device_of
+        from dicelab.training.encoders import MINILM, from_pretrained, load_tokenizer
+
+        place = str(device_of(device))
         arrays = load_file(folder / f"{cls.name}.safetensors")
         shift, scale = arrays["shift"], float(arrays["scale"][0])
         if not (folder / "encoder").is_dir():
-            made = cls.of_encoder(MINILM, load_tokenizer(MINILM, (), max_length=512), 256, device)
+            made = cls.of_encoder(MINILM, load_tokenizer(MINILM, (), max_length=512), 256, place)
             return cls(made.model, made.tokenizer, made.max_length, shift, scale)
-        model = from_pretrained(AutoModel, str(folder / "encoder")).to(device).eval()
+        model = from_pretrained(AutoModel, str(folder / "encoder")).to(place).eval()
         tokenizer = from_pretrained(AutoTokenizer, str(folder / "encoder"))
         return cls(model, tokenizer, tokenizer.model_max_length, shift, scale)
 

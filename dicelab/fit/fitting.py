@@ -1,6 +1,6 @@
 """A fit by steps.
 
-Read, floors, linear, plan, search, finals, choose, refit, curve, keep, report.
+Read, floors, linear, plan, search, finals, choose, refit, keep, report.
 """
 
 from __future__ import annotations
@@ -25,15 +25,38 @@ from dicelab.fit.inputs import Inputs, prepare
 from dicelab.fit.keeping import copy, keep, keep_linear
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.page import write, write_predictions
-from dicelab.fit.plan import NO_PLAN, NoTime, Plan, allowed_minutes, minutes, plan, probe, rates_for
+from dicelab.fit.plan import (
+    FOR_SEEN_RUNS,
+    NO_PLAN,
+    NoTime,
+    Plan,
+    allowed_minutes,
+    minutes,
+    passes,
+    plan,
+    probe,
+    rates_for,
+    worth_refit,
+)
 from dicelab.fit.predicting import Model, cost
 from dicelab.fit.problems import Problem, Tagging
 from dicelab.fit.result import NAMES, Arm, FitResult
 from dicelab.fit.state import State
-from dicelab.fit.training import Run, RunResult, drop_models, refit, refit_folder, run
+from dicelab.fit.training import (
+    Run,
+    RunResult,
+    best_pass,
+    drop_models,
+    refit,
+    refit_folder,
+    run,
+)
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.intervals import difference, interval
+from dicelab.training.callbacks import Aim
 from dicelab.training.trainer import device_of, threads_of_torch
+
+FOLDS = 5  # of the cross-validation; equal texts are in one
 
 
 class Fit:
@@ -106,10 +129,11 @@ class Fit:
         return self.result.floors
 
     def linear(self) -> dict[str, Candidate]:
-        """Linear models on words and frozen embeddings; the best so far is in ``model/``.
+        """The models of the first minute; the one that is kept so far is in ``model/``.
 
-        They are chosen by out-of-fold scores of train and validation together; taggers by those of
-        validation.
+        The first is on words, or a conditional random field; the second, which is kept where it is
+        ahead by more than noise, has an encoder's frozen vectors beside it. They are chosen by
+        out-of-fold scores of train and validation together; taggers by those of validation.
         """
         if not self.options.linear:
             return {}
@@ -117,28 +141,28 @@ class Fit:
         settings: dict[str, Any] = {
             "seed": self.options.seed,
             "device": str(device_of(self.options.device)),
-            "folder": folder,
             "seconds": self._seconds_for_linear(),
             "note": self._note,
         }
         linear_models = (
             candidates.taggers(self.inputs, **settings)
             if isinstance(self.problem, Tagging)
-            else candidates.candidates(self.inputs, folds=self.options.folds, **settings)
+            else candidates.candidates(self.inputs, folds=FOLDS, **settings)
         )
         for candidate in linear_models:
             self._add(candidate, folder)
         return self.result.candidates
 
     def _add(self, candidate: Candidate, folder: Path) -> None:
-        """Save a linear model, say its score, and keep it for now where it is the best so far."""
-        self.result.candidates[candidate.name] = candidate
-        best = self.result.best_linear() is candidate
-        if candidate.model is not None:
-            if best:
-                info = self._info_of_linear(candidate)
-                keep_linear(candidate.model, candidate.bias, folder / "model", info)
-            candidate.save(folder)
+        """Save a model, say its score, and keep it for now where no cheaper one is as good."""
+        found = self.result.candidates
+        found[candidate.name] = candidate
+        may_be_kept = [made for name, made in found.items() if name not in candidates.PARTS]
+        self.result.simple = choosing.simplest(self.problem, may_be_kept)
+        best = self.result.simple is candidate
+        if best:
+            info = self._info_of_linear(candidate)
+            keep_linear(candidate.model, candidate.bias, folder / "model", info)
         goal = self.problem.goal
         score = interval(self.result.counts_of(candidate), goal)
         line = f"{NAMES[candidate.name]}: test {goal.name} {score}"
@@ -238,7 +262,7 @@ class Fit:
         return result.arms
 
     def choose(self) -> str:
-        """The best linear model, the chosen arm, or the mean of their logits.
+        """The model of the first minute, the chosen arm, or the mean of their logits.
 
         All are scored on the same rows of validation; an arm has the mean of its seeds. The
         simplest is kept that is at most a standard error behind the best.
@@ -246,24 +270,30 @@ class Fit:
         Returns:
             The name of what is kept.
         """
-        result, best = self.result, self.result.best_linear()
+        result, best = self.result, self.result.simple
         if best is None:
             return result.model_name
         runs = result.arms[result.chosen].runs if result.chosen is not None else []
         if result.run is not None and result.run_test is not None:
             result.mean = choosing.mean_of(self.problem, best, result.run, result.run_test)
-        counts = choosing.counts_on_validation(self.problem, best, result.chosen, runs)
-        value = self.problem.goal.value
+        value, made = self.problem.goal.value, list(result.candidates.values())
+        counts = choosing.counts_on_validation(self.problem, made, best, result.chosen, runs)
         result.compared = {
             name: choosing.mean_score(by_run, value) for name, by_run in counts.items()
         }
-        first = choosing.preferred(counts, value)
+        may_be_kept = dict(list(counts.items())[len(made) - 1 :])
+        first = choosing.preferred(may_be_kept, value)
         result.winner = {best.name: best, choosing.MEAN: result.mean}.get(first)
+        kept = [run is result.run for run in runs]
+        result.held = counts[first][kept.index(True) if any(kept) else 0]
         result.ahead = {
             name: difference(counts[first], of_other, value)
-            for name, of_other in counts.items()
+            for name, of_other in may_be_kept.items()
             if name != first
         }
+        if result.chosen is not None:
+            gap = difference(counts[best.name], counts[result.chosen], value)
+            result.far_behind = gap.low > 0
         return result.model_name
 
     def refit(self) -> bool:
@@ -276,13 +306,23 @@ class Fit:
             Whether the second model is kept.
         """
         result, before = self.result, self.result.run
-        if not result.plan.refit or before is None or result.linear_alone:
+        if before is None or result.linear_alone or not worth_refit(self.problem, self.options):
+            return False
+        if not result.plan.refit:
+            self._note("There was no time to train again on train and validation.")
+            return False
+        if result.winner is not None and result.far_behind:
+            self._note(
+                "The fine-tuned part of the mean is far behind the other part, so it was not "
+                "trained again on train and validation."
+            )
             return False
         started = time.monotonic()
         new = not (refit_folder(before.folder) / "run.json").exists()
         if new:
             sizes = [len(self.problem.splits[name]) for name in ("train", "validation")]
-            if not self._time_for(sum(sizes) / sizes[0]):
+            share = best_pass(before, self.problem) / len(before.history)
+            if not self._time_for(share * sum(sizes) / sizes[0]):
                 self._note("The time did not suffice to train again on train and validation.")
                 return False
             self.say(f"{before.run}: again, on train and validation together ...")
@@ -300,7 +340,7 @@ class Fit:
             return False
         drop_models([before])
         result.run, result.run_test, result.refitted = again, self._test(again), True
-        best = result.best_linear()
+        best = result.simple
         if best is not None and result.mean is not None:
             mean = replace(result.mean, test=choosing.mean_scores(best.test, result.run_test))
             result.winner = mean if result.winner is not None else None
@@ -310,32 +350,13 @@ class Fit:
 
     def _decided_again(self, run: RunResult) -> float:
         """The goal's score on validation of a run's model, or its mean, by the threshold it has."""
-        result, best = self.result, self.result.best_linear()
+        result, best = self.result, self.result.simple
         if result.winner is None or best is None:
             split = self.problem.splits["validation"]
             return self.problem.value(run.learned, run.bias, split)
         learned = replace(run, validation=run.learned)
         both = choosing.mean_on_validation(best, learned)
         return self.problem.value(both, result.winner.bias, result.winner.pool.rows)
-
-    def curve(self) -> dict[float, float]:
-        """The chosen arm on a quarter and on half of the data: would more of them help?"""
-        result, scores = self.result, {}
-        if result.plan.curve and result.chosen is not None and result.winner is None:
-            whole = result.arms[result.chosen].runs[0]
-            for share in (0.25, 0.5):
-                part = replace(whole.run, share=share)
-                if not self._finished(part) and not self._time_for(share):
-                    self._note("The time did not suffice for the learning curve over the data.")
-                    result.curve = {}
-                    return {}
-                outcome = self._run(part)
-                counts = result.test_counts(self._test(outcome), outcome.bias)
-                scores[share] = result.score_of(counts)
-                drop_models([outcome])
-            scores[1.0] = result.scores(result.chosen)[0]
-        result.curve = scores
-        return scores
 
     def keep(self) -> Path:
         """Save the model, its threshold folded in, and the predictions on the test split."""
@@ -360,7 +381,7 @@ class Fit:
         rows = self._rows_to_time()
         result.model = Model(folder, self.options.device)
         result.cost = {result.model_name: cost(result.model, folder, rows)}
-        simple, of_linear = result.best_linear(), self.folder / "linear" / "model"
+        simple, of_linear = result.simple, self.folder / "linear" / "model"
         if simple is not None and not result.linear_alone:
             model_of_linear = Model(of_linear, self.options.device)
             result.cost[simple.name] = cost(model_of_linear, of_linear, rows)
@@ -400,6 +421,8 @@ class Fit:
             "columns": self.inputs.data.columns,
             "max_length": self.inputs.max_length,
             "metric": problem.goal.name,
+            "goal": {"metric": self.options.metric, "positive": self.options.positive},
+            "background": self.inputs.data.background,
             "encoder": Path(self.inputs.encoder).name,
             "calibration": problem.calibration(scores, rows),
             "valid": isinstance(problem, Tagging) and problem.entities,
@@ -407,11 +430,11 @@ class Fit:
 
     def _info_of_linear(self, candidate: Candidate) -> dict[str, Any]:
         info = self._info(candidate.scores, candidate.pool.rows)
-        return {**info, "features": candidate.name, **candidate.setting}
+        return {**info, "features": candidate.name, "setting": candidate.setting}
 
     def _info_of_mean(self, mean: Candidate) -> dict[str, Any]:
         """What differs from a fine-tuned model: each part has its own threshold in it."""
-        part, run = self.result.best_linear(), self.result.run
+        part, run = self.result.simple, self.result.run
         assert part is not None
         assert run is not None
         return {
@@ -440,15 +463,16 @@ class Fit:
         if new:
             self.say(f"{where} ...")
         started = time.monotonic()
-        outcome = run(spec, self.inputs, planned, self.options, self.folder / "runs", self._used_up)
+        aim = Aim(self._passes(self.spent()), self._over) if planned.alone else None
+        runs = self.folder / "runs"
+        outcome = run(spec, self.inputs, planned, self.options, runs, self._used_up, aim)
         seconds = time.monotonic() - started
         threshold = (
             f", {outcome.argmax:.1f} {self.problem.untuned_rule}" if np.any(outcome.bias) else ""
         )
         line = f"{where}: validation {goal.name} {outcome.value:.1f}{threshold}"
         if new:
-            if spec.share == 1:
-                self.seconds_of_run = seconds
+            self.seconds_of_run = seconds
             if (passes := len(outcome.history)) < planned.epochs and self._used_up():
                 stopped = f"stopped after {passes} of {planned.epochs} passes, for the time."
                 self._note(f"{spec}: {stopped}")
@@ -459,6 +483,35 @@ class Fit:
             line += f"; {minutes(seconds)}, all done about {end:%H:%M}"
         self.say(line)
         return outcome
+
+    def _passes(self, began: float) -> Callable[[int], int]:
+        """From the passes of a run that are over to how many it is to have, by their speed."""
+        planned, sizes = self.result.plan, {n: len(s) for n, s in self.problem.splits.items()}
+        speed = planned.speed
+        between = sizes["validation"] * speed.row + speed.save
+        a_pass = planned.steps / planned.epochs
+        step = speed.step if planned.batch_size != speed.small_batch else speed.small_step
+        more = sizes["validation"] / sizes["train"]
+        before: list[int] = []  # passes of an earlier part of the fit
+
+        def decided(done: int) -> int:
+            if planned.partial or not before:
+                before.append(done)
+                return max(planned.epochs, done + 1)
+            spent, seen = self.spent(), max(1, done - before[0])
+            each = (spent - began + between) / seen  # the last pass is still to be scored
+            slower = max(1.0, each / (a_pass * step + between))
+            left = FOR_SEEN_RUNS * 60 * planned.minutes - spent - slower * self._after_runs
+            number, both = passes(planned, done, each, left, more)
+            if seen == 1:
+                again = ", then again on all rows" if both else ""
+                self.say(
+                    f"A pass takes {minutes(each)}: up to {number} of them, while validation "
+                    f"rises{again}."
+                )
+            return number
+
+        return decided
 
     def _finished(self, spec: Run) -> bool:
         return (self.folder / "runs" / spec.name / "run.json").exists()
@@ -476,6 +529,15 @@ class Fit:
         planned = self.result.plan
         each = self.seconds_of_run or planned.seconds / max(1, planned.runs)
         return self.spent() + runs * each <= 66 * planned.minutes
+
+    @property
+    def _after_runs(self) -> float:
+        """Seconds that scores of validation and test, and the report, take after the last step."""
+        sizes, speed = self.problem.splits, self.result.plan.speed
+        return (len(sizes["validation"]) + 2 * len(sizes["test"])) * speed.row + speed.save
+
+    def _over(self) -> bool:
+        return self.spent() > 60 * self.result.plan.minutes - 2 * self._after_runs
 
     def _used_up(self) -> bool:
         return self.options.steps is None and self.spent() > 60 * self.result.plan.minutes

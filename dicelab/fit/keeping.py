@@ -15,13 +15,8 @@ from transformers import PreTrainedTokenizerBase
 
 from dicebook import fold_bias
 from dicelab.atomic import write_json
-from dicelab.fit.linear import Linear
+from dicelab.fit.predicting import FINE_TUNED, INFO, LINEAR
 from dicelab.training.saving import replaced
-
-#: What ``predict`` reads beside the config: the task, its columns, how long a text may be.
-INFO = "dicebook.json"
-#: The parts of a mean; plain transformers can load the first, and nothing above it.
-FINE_TUNED, LINEAR = "fine_tuned", "linear"
 
 
 def keep(
@@ -57,17 +52,18 @@ def keep(
     return folder
 
 
-def keep_linear(model: Linear, bias: np.ndarray, folder: Path, info: Mapping[str, Any]) -> Path:
+def keep_linear(model: Any, bias: np.ndarray, folder: Path, info: Mapping[str, Any]) -> Path:
     """Save a linear model with its decision. The folder appears in one step.
 
     Args:
-        model: the trained model.
+        model: the trained model, of :class:`~dicelab.fit.linear.Linear` or of
+            :class:`~dicelab.fit.tagger.Crf`.
         bias: the decision, which goes into the intercepts.
         folder: where to; an older one is replaced.
         info: what ``predict`` needs to know.
     """
     with replaced(folder) as whole:
-        Linear(model.features, model.coef, (model.intercept + bias).astype(np.float32)).save(whole)
+        model.shifted(bias).save(whole)
         _write_info(whole, {**info, "kind": "linear"}, bias)
     return folder
 

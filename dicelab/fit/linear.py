@@ -5,19 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from datasets import Dataset, concatenate_datasets
 from safetensors.numpy import load_file, save_file
-from scipy.sparse import csr_matrix, hstack, issparse, vstack
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedGroupKFold
+from scipy.sparse import csr_matrix, hstack, issparse
 
-from dicelab.fit.features import Columns, Embeddings, Words
-from dicelab.fit.problems import Problem
-from dicelab.fit.tagger import Shapes, States
+from dicelab.fit.features import Columns
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+    from dicelab.fit.problems import Problem
 
 MOST_ROWS = 20_000  # that a candidate learns from
 MOST_WORK = 200_000  # rows times outputs
@@ -34,7 +35,12 @@ GRID = (
     (0.1, None),
 )
 WEIGHTS = "linear.safetensors"
-FEATURES: dict[str, Any] = {kind.name: kind for kind in (Words, Embeddings, Shapes, States)}
+#: Where features are, by name; a kept model imports those that it has.
+FEATURES = {
+    "words": "features.Words",
+    "embeddings": "features.Embeddings",
+    "states": "tagger.States",
+}
 NEVER = -1e4  # the logit of a class that no training row has
 
 
@@ -71,6 +77,10 @@ class Linear:
         """How many texts are longer than what the encoder reads of them."""
         return max((feature.cut(columns) for feature in self.features), default=0)
 
+    def shifted(self, bias: np.ndarray) -> Linear:
+        """The same with a bias added to each logit."""
+        return Linear(self.features, self.coef, (self.intercept + bias).astype(np.float32))
+
     def save(self, folder: Path) -> None:
         """Write weights and features, as safetensors and JSON."""
         arrays = {"coef": np.ascontiguousarray(self.coef), "intercept": self.intercept}
@@ -81,17 +91,19 @@ class Linear:
     @classmethod
     def load(cls, folder: Path, features: str, device: str) -> Linear:
         """Read what :meth:`save` wrote; ``features`` names the parts, joined by ``+``."""
-        parts = [FEATURES[name].load(folder, device) for name in features.split("+")]
+        parts = []
+        for name in features.split("+"):
+            module, _, kind = FEATURES[name].partition(".")
+            parts.append(getattr(import_module(f"dicelab.fit.{module}"), kind).load(folder, device))
         arrays = load_file(folder / WEIGHTS)
         return cls(parts, arrays["coef"], arrays["intercept"])
 
 
-def joined(parts: Sequence[Any], *, rows: bool = False) -> Any:
-    """Vectors side by side, or one below the other; sparse where a part is."""
+def joined(parts: Sequence[Any]) -> Any:
+    """Vectors side by side; sparse where a part is."""
     if len(parts) == 1:
         return parts[0]
-    sparse = [part if issparse(part) else csr_matrix(part) for part in parts]
-    return (vstack if rows else hstack)(sparse).tocsr()
+    return hstack([part if issparse(part) else csr_matrix(part) for part in parts]).tocsr()
 
 
 @dataclass(frozen=True)
@@ -101,7 +113,8 @@ class Pool:
     Attributes:
         rows: the rows.
         gold: their labels: classes ``[rows]``, or yes and no ``[rows, labels]``.
-        validation: the number of each row in the validation split; -1 for rows of train.
+        validation: the number of each row in the validation split; below 0, one for each, for
+            rows of train.
         folds: the fold of each row, from 0. Equal texts are in one fold.
     """
 
@@ -120,8 +133,11 @@ class Pool:
             seed: draws the rows and the folds.
             most: rows.
         """
+        from datasets import concatenate_datasets
+        from sklearn.model_selection import StratifiedGroupKFold
+
         parts = [problem.data.splits[name] for name in ("train", "validation")]
-        number = np.concatenate([np.full(len(parts[0]), -1), np.arange(len(parts[1]))])
+        number = np.arange(-len(parts[0]), len(parts[1]))
         rows = concatenate_datasets(parts)
         known = np.arange(len(rows))
         gold = problem.gold(rows)
@@ -148,6 +164,12 @@ class Pool:
             for place, (_, held) in enumerate(by.split(fold, stratum, groups)):
                 fold[held] = place
         return cls(rows, gold, number, fold)
+
+    def part(self, most: int, seed: int) -> tuple[np.ndarray, Pool]:
+        """The places of at most so many rows, drawn with a seed, and the pool of these rows."""
+        drawn = np.sort(np.random.default_rng(seed).permutation(len(self.gold))[:most])
+        arrays = (array[drawn] for array in (self.gold, self.validation, self.folds))
+        return drawn, Pool(self.rows.select(drawn), *arrays)
 
 
 @dataclass(frozen=True)
@@ -206,6 +228,8 @@ def trained(
     problem: Problem, vectors: Any, gold: np.ndarray, penalty: float, weight: str | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weights ``[labels, features]`` and intercepts ``[labels]`` of a logistic regression."""
+    from sklearn.linear_model import LogisticRegression
+
     labels = len(problem.labels)
     coef = np.zeros((labels, vectors.shape[1]), dtype=np.float32)
     several = gold.ndim == 2

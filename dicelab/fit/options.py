@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from dicebook.losses.modules import EQUATIONS
 from dicelab.corpora.cells import Asked
+from dicelab.fit.errors import FitError as FitError
 from dicelab.training.experiment import DEVICES, LOSSES, Device
 
 TASKS = ("tagging", "sentences", "pairs", "labels")
-METRICS = ("f1", "macro-f1", "accuracy", "fbeta")
+METRICS = ("f1", "macro-f1", "accuracy", "f2")
 ARMS = ("ce", "wce", "dl")
 #: Other names of the losses, as ``make_loss`` has them.
 SYNONYMS = {
@@ -20,10 +22,6 @@ SYNONYMS = {
     "tversky": "tl",
     "self_adjusting_dice": "dsc",
 }
-
-
-class FitError(ValueError):
-    """A fit cannot begin or go on; the message says what was expected and what came."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,26 +45,25 @@ class Options:
             takes ``"minilm"`` where it is installed, else ``"tiny"``.
         minutes: how long the whole may take. None takes ten, or two for an embedded corpus, and
             more where not even short runs fit.
-        steps: how many steps a run has; None takes them from the minutes.
         losses: names of losses as ``make_loss`` takes them, without ``binary_``, or
             ``MODULE:NAME``. None compares :attr:`arms` where there is time, and trains the first of
             them alone where there is not.
-        rates: learning rates tried for each arm; None takes three that suit the encoder.
-        linear: whether linear models are tried; without them the model that is kept is one that
-            transformers alone can load.
-        folds: how many parts the cross-validation has that chooses linear models; equal texts are
-            in one.
-        seeds: how many seeds the finals have.
-        batch_size: rows in a step.
-        max_length: sub-words in a row; None takes what cuts one row in a hundred, at most 256, and
-            256 for tagged sentences. Words that are cut off are decided as ``O``.
-        metric: one of ``METRICS``; None takes what is usual for the task.
-        beta: the beta of ``"fbeta"``: above 1 a miss costs more than a false alarm.
+        linear: whether the models of the first minute are tried; without them the model that is
+            kept is one that transformers alone can load.
+        metric: ``"f1"``, ``"macro-f1"``, ``"accuracy"``, or F-beta such as ``"f2"`` and ``"f0.5"``:
+            above 1 a miss costs more than a false alarm. None takes what is usual for the task.
         at_recall: decide so that this share of the positives is found.
         at_precision: decide so that this share of what is found is right.
-        decide: ``"tuned"`` or ``"argmax"``.
-        seed: draws the splits, and is the first seed of the finals.
+        texts: whether the report, the record and the predictions show rows of the file.
         device: ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
+        steps: how many steps a run has, so that it is the same on every machine; None takes them
+            from the minutes. This and what follows is for studies, and no option of the command.
+        rates: learning rates tried for each arm; None takes three that suit the encoder.
+        seeds: how many seeds the finals have.
+        batch_size: rows in a step; None takes 32, or fewer where steps are cheap and time is short.
+        max_length: sub-words in a row; None takes what cuts one row in a hundred, at most 256, and
+            256 for tagged sentences. Words that are cut off are decided as ``O``.
+        seed: draws the splits, and is the first seed of the finals.
 
     Raises:
         FitError: for a value that no fit can have.
@@ -86,30 +83,28 @@ class Options:
     skip_bad: bool = False
     encoder: str | None = None
     minutes: float | None = None
-    steps: int | None = None
     losses: tuple[str, ...] | None = None
-    rates: tuple[float, ...] | None = None
     linear: bool = True
-    folds: int = 5
-    seeds: int = 3
-    batch_size: int = 32
-    max_length: int | None = None
     metric: str | None = None
-    beta: float = 1.0
     at_recall: float | None = None
     at_precision: float | None = None
-    decide: str = "tuned"
-    seed: int = 0
+    texts: bool = True
     device: Device = "auto"
+    steps: int | None = None
+    rates: tuple[float, ...] | None = None
+    seeds: int = 3
+    batch_size: int | None = None
+    max_length: int | None = None
+    seed: int = 0
 
     def __post_init__(self) -> None:
         _one_of("task", self.task, (None, *TASKS))
-        _one_of("metric", self.metric, (None, *METRICS))
+        if self.metric is not None and not re.fullmatch(
+            r"f[1-9]\d*(\.\d+)?|f0\.\d*[1-9]", self.metric
+        ):
+            _one_of("metric", self.metric, METRICS)
         _one_of("header", self.header, (None, "yes", "no"))
-        _one_of("decide", self.decide, ("tuned", "argmax"))
         _one_of("device", self.device, DEVICES)
-        _above("beta", self.beta, 0)
-        _above("folds", self.folds, 1)
         for name in ("minutes", "seeds", "batch_size", "max_length", "steps"):
             value = getattr(self, name)
             if value is not None:
@@ -138,6 +133,12 @@ class Options:
             if loss not in (*LOSSES, *EQUATIONS) and ":" not in loss:
                 known = ", ".join((*LOSSES, *EQUATIONS, *SYNONYMS))
                 raise FitError(f"--losses: expected some of {known}, or MODULE:NAME, got {loss!r}")
+
+    @property
+    def beta(self) -> float:
+        """That of F-beta: 2 of ``"f2"``, and 1 of any other metric."""
+        found = re.fullmatch(r"f([\d.]+)", self.metric or "")
+        return float(found[1]) if found else 1.0
 
     @property
     def arms(self) -> tuple[str, ...]:

@@ -85,7 +85,6 @@ def fit(
         run.finals()
         run.choose()
         run.refit()
-        run.curve()
         model = run.keep()
         run.report()
         say("")

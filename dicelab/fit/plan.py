@@ -20,19 +20,17 @@ from dicelab.training.trainer import device_of, threads_of_torch
 
 #: Of the time there is, for the runs; the rest is for floors, the report and what a guess misses.
 FOR_RUNS = 0.88
-#: A run of so many steps, or passes, needs no more.
-ENOUGH_STEPS, MOST_PASSES, ENOUGH_PASSES = 400, 20, 4
+#: The same once the speed of a pass was seen.
+FOR_SEEN_RUNS = 0.95
+#: A run of so many steps, or passes, needs no more; one alone goes on while validation rises.
+ENOUGH_STEPS, MOST_PASSES, ENOUGH_PASSES, PASSES_ALONE = 400, 20, 4, 8
 SHORTEST = 20  # steps
+USUAL_BATCH, SMALL_BATCHES = 32, (8, 16)
+CHEAP = 1.5  # seconds of a row in a small batch, by those in a usual one, that more steps are worth
 #: Where validation has this share of the rows of train, they are learned from in the end.
 WORTH_REFIT = 0.1
-#: From the most to the least that a fit does: rates searched, arms in the finals, seeds, curve.
-LEVELS = (
-    (3, 3, None, True),
-    (2, 2, None, True),
-    (1, 2, None, True),
-    (1, 2, None, False),
-    (1, 1, 1, False),
-)
+#: From the most to the least that a fit does: rates searched, arms in the finals, seeds.
+LEVELS = ((3, 3, None), (2, 2, None), (1, 2, None), (1, 1, 1))
 
 
 class NoTime(FitError):
@@ -57,6 +55,8 @@ class Speed:
         save: a checkpoint.
         size: the bytes of a model.
         threads: how many torch takes on the CPU; 0 for as many as it takes by itself.
+        small_batch: the smallest batch whose rows cost little more; 0 where there is none.
+        small_step: a training step with it.
     """
 
     step: float
@@ -64,6 +64,8 @@ class Speed:
     save: float
     size: int
     threads: int = 0
+    small_batch: int = 0
+    small_step: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,6 @@ class Plan:
         rates: learning rates, the same for each arm, the middle one first.
         finals: how many arms get further seeds.
         seeds: the seeds of the finals.
-        curve: whether the chosen arm is trained on parts of the data, too; never where a run is
-            less than a pass.
         epochs: passes of a run.
         max_steps: where a run ends before a pass does, else -1.
         steps: how many steps a run has.
@@ -84,13 +84,15 @@ class Plan:
         seconds: that all runs will take.
         minutes: that the whole fit may take.
         refit: whether the model that is kept is trained again, on train and validation together.
+        batch_size: rows in a step.
+        alone: whether its only run has as many passes as turn out to fit into the minutes, or ends
+            within a pass once they are over.
     """
 
     arms: tuple[str, ...]
     rates: tuple[float, ...]
     finals: int
     seeds: tuple[int, ...]
-    curve: bool
     epochs: int
     max_steps: int
     steps: int
@@ -98,6 +100,8 @@ class Plan:
     seconds: float
     minutes: float
     refit: bool = False
+    batch_size: int = USUAL_BATCH
+    alone: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The plan as values of JSON."""
@@ -125,11 +129,11 @@ class Plan:
     def runs(self) -> int:
         """How many models are trained, before one of them is trained again."""
         further = min(self.finals, len(self.arms)) * (len(self.seeds) - 1)
-        return len(self.arms) * len(self.rates) + further + 2 * self.curve
+        return len(self.arms) * len(self.rates) + further
 
 
 #: The plan of a fit that fine-tunes nothing.
-NO_PLAN = Plan((), (), 0, (), False, 0, -1, 0, Speed(0.0, 0.0, 0.0, 0), 0.0, 0.0)
+NO_PLAN = Plan((), (), 0, (), 0, -1, 0, Speed(0.0, 0.0, 0.0, 0), 0.0, 0.0)
 
 
 def rates_for(encoder: str, hidden: int, task: str) -> tuple[float, ...]:
@@ -164,9 +168,15 @@ def probe(inputs: Inputs, options: Options) -> tuple[Speed, int]:
     train = problem.splits["train"]
     lengths = np.array([len(ids) for ids in train["input_ids"][:]])
     order = np.argsort(lengths, kind="stable")
-    size = min(options.batch_size, len(train))
-    places = [int(share * (len(order) - size)) for share in (0.5, 0.1, 0.3, 0.5, 0.7, 0.9)]
-    batches = [collate([train[int(i)] for i in order[place : place + size]]) for place in places]
+
+    def batches_of(rows: int) -> list[Any]:
+        """Batches of every length, the middle one first."""
+        size = min(rows, len(train))
+        places = [int(share * (len(order) - size)) for share in (0.5, 0.1, 0.3, 0.5, 0.7, 0.9)]
+        return [collate([train[int(i)] for i in order[at : at + size]]) for at in places]
+
+    usual = options.batch_size or USUAL_BATCH
+    size, batches = min(usual, len(train)), batches_of(usual)
     loss = problem.loss("ce").to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-9)
 
@@ -184,7 +194,13 @@ def probe(inputs: Inputs, options: Options) -> tuple[Speed, int]:
     model.train()
     threads = 0 if device.type == "cuda" else _threads(lambda: step(batches[0]))
     with threads_of_torch(threads):
-        times = [step(batch) for batch in batches]
+        seconds = float(np.median([step(batch) for batch in batches][1:]))
+        small = (0, 0.0)
+        for rows in SMALL_BATCHES if options.batch_size is None and device.type == "cpu" else ():
+            of_rows = float(np.median([step(batch) for batch in batches_of(rows)][1:]))
+            if of_rows * usual <= CHEAP * seconds * rows:
+                small = rows, of_rows
+                break
         model.eval()
         started = time.perf_counter()
         with torch.inference_mode():
@@ -196,8 +212,8 @@ def probe(inputs: Inputs, options: Options) -> tuple[Speed, int]:
         model.save_pretrained(folder)
         save = 3 * (time.perf_counter() - started)  # the optimizer holds twice as much
     hidden: Any = getattr(model.config, "hidden_size", None)
-    size = sum(value.numel() * value.element_size() for value in model.parameters())
-    speed = Speed(float(np.median(times[1:])), row, save, size, threads)
+    weights = sum(value.numel() * value.element_size() for value in model.parameters())
+    speed = Speed(seconds, row, save, weights, threads, *small)
     return speed, int(hidden or model.config.d_model)
 
 
@@ -233,62 +249,69 @@ def plan(
     allowed = allowed_minutes(options)
     left = FOR_RUNS * 60 * allowed - spent
     sizes = {name: len(split) for name, split in problem.splits.items()}
-    a_pass = math.ceil(sizes["train"] / options.batch_size)
     between = sizes["validation"] * speed.row + speed.save
-    enough = min(max(ENOUGH_PASSES * a_pass, ENOUGH_STEPS), MOST_PASSES * a_pass)
     more = sizes["validation"] / sizes["train"]
-    # Of a share of precision or recall only rows that nobody learned from can say where it is.
-    worth = more >= WORTH_REFIT and options.at_recall is None and options.at_precision is None
+    worth = worth_refit(problem, options)
 
     def planned(
         tried: int,
         finals: int,
         seeds: int | None,
-        curve: bool,
         arms: tuple[str, ...] = options.arms,
         refit: bool = worth,
+        small: bool = False,
     ) -> Plan:
-        rate_grid = rates[:tried]
-        finals = min(finals, len(arms))
-        seeds = min(seeds or options.seeds, options.seeds)
+        batch = speed.small_batch if small else options.batch_size or USUAL_BATCH
+        step = speed.small_step if small else speed.step
+        # Adam's steps are as large as their rate, and those of fewer rows are more in a pass.
+        factor = (batch / USUAL_BATCH) ** 0.5 if small else 1.0
+        rate_grid = tuple(float(f"{rate * factor:.2g}") for rate in rates[:tried])
+        a_pass = math.ceil(sizes["train"] / batch)
+        enough = _enough(a_pass)
+        finals, seeds = min(finals, len(arms)), min(seeds or options.seeds, options.seeds)
         further = finals * (seeds - 1)
-        trained = len(arms) * len(rate_grid) + further + 0.75 * curve + (1 + more) * refit
-        runs = len(arms) * len(rate_grid) + further + 2 * curve + refit
-        tested = (finals * seeds + 2 * curve + refit) * sizes["test"] * speed.row
+        runs = len(arms) * len(rate_grid) + further
+        trained = runs + (1 + more) * refit
+        tested = (finals * seeds + refit) * sizes["test"] * speed.row
+        between_all = (runs + refit) * between
+        alone = runs == 1 and options.steps is None
         if options.steps is not None:
             epochs, rest = divmod(options.steps, a_pass)
             steps, max_steps = options.steps, options.steps if rest else -1
             epochs += rest > 0
         else:
             # A run scores the validation split after each pass, and once more at its end.
-            own = (left - tested - runs * between) / trained
-            epochs = int(min(own / (a_pass * speed.step + between), math.ceil(enough / a_pass)))
+            own = (left - tested - between_all) / trained
+            most = max(math.ceil(enough / a_pass), PASSES_ALONE * alone)
+            epochs = int(min(own / (a_pass * step + between), most))
             steps, max_steps = epochs * a_pass, -1
             if epochs < 1:
-                steps = max_steps = int((own - between) / speed.step)
+                steps = max_steps = int((own - between) / step)
                 epochs = 1
-        cost = trained * (steps * speed.step + epochs * between) + tested + runs * between
+        cost = trained * (steps * step + epochs * between) + tested + between_all
         numbers = tuple(range(options.seed, options.seed + seeds))
         made = Plan(
-            arms, rate_grid, finals, numbers, curve, epochs, max_steps, steps, speed, cost, allowed,
-            refit,
+            arms, rate_grid, finals, numbers, epochs, max_steps, steps, speed, cost, allowed,
+            refit, batch, alone,
         )  # fmt: skip
         # Of less than a pass, other rows would be other steps and nothing else.
-        partial = (curve or refit) and made.partial
-        return planned(tried, finals, seeds, False, arms, False) if partial else made
+        return planned(tried, finals, seeds, arms, False, small) if refit and made.partial else made
 
     plans = [planned(*level) for level in LEVELS]
     if options.steps is not None:
         return plans[0]
     least_arms = options.losses or options.arms[:1]
+    usual = _enough(math.ceil(sizes["train"] / (options.batch_size or USUAL_BATCH)))
     # In Stage B2 four times the steps gain more than any loss (section 17.4). So in a short time
-    # one long run is better than short runs of losses that nobody asked for.
-    plans.append(planned(1, 1, 1, False, least_arms))
-    for least in (enough, enough / 2, enough / 4):
+    # one long run is better than short runs of losses that nobody asked for, and small batches
+    # are better where they cost little more.
+    small = least_arms == ("ce",) and speed.small_batch > 0
+    plans.append(planned(1, 1, 1, least_arms, worth, small))
+    for least in (usual, usual / 2, usual / 4):
         for possible in plans:
-            if possible.steps >= least:
+            if possible.steps * possible.batch_size >= least * (options.batch_size or USUAL_BATCH):
                 return possible
-    for possible in (planned(1, 1, 1, False, least_arms, False), *plans):
+    for possible in (planned(1, 1, 1, least_arms, False, small), *plans):
         if possible.steps >= SHORTEST:
             return possible
     shortest = len(least_arms) * ((SHORTEST + 1) * speed.step + 2 * between)
@@ -301,6 +324,45 @@ def plan(
         f"got {options.minutes:g} (a step takes {speed.step:.2f} s)",
         need,
     )
+
+
+def worth_refit(problem: Problem, options: Options) -> bool:
+    """Whether a model is to learn from the rows of validation, too, in the end.
+
+    Of a share of precision or recall only rows that nobody learned from can say where it is.
+    """
+    more = len(problem.splits["validation"]) / len(problem.splits["train"])
+    return more >= WORTH_REFIT and options.at_recall is None and options.at_precision is None
+
+
+def _enough(a_pass: int) -> int:
+    """Steps that a run needs, where a pass has so many."""
+    return min(max(ENOUGH_PASSES * a_pass, ENOUGH_STEPS), MOST_PASSES * a_pass)
+
+
+def passes(planned: Plan, done: int, each: float, left: float, more: float) -> tuple[int, bool]:
+    """How many passes a run that is alone is to have, by the speed that was seen.
+
+    Where both fit, ``ENOUGH_PASSES`` or more share the time with the training on all rows at the
+    end. Where they do not, the run has all of it; if validation stops rising, what is left may
+    still be enough for the other.
+
+    Args:
+        planned: for whether there is to be such a training.
+        done: passes that are over.
+        each: seconds of one, its scoring of validation included.
+        left: seconds for further passes and the training at the end.
+        more: rows of validation by those of train.
+
+    Returns:
+        The passes, and whether there is time for the training on all rows after them.
+    """
+    most = max(PASSES_ALONE, planned.epochs)
+    alone = done + int(left / each)
+    both = int((left / each + done) / (2 + more)) if planned.refit else 0
+    if both >= min(ENOUGH_PASSES, most, alone):
+        return max(done, min(both, most)), True
+    return max(done, min(alone, most)), False
 
 
 def allowed_minutes(options: Options) -> float:

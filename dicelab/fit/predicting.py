@@ -1,38 +1,32 @@
-"""What a kept model says of a new file.
+"""What a kept model says of new rows, and of a new file.
 
-Plain transformers says the same of a fine-tuned one, but decodes no valid tags of entities.
+A model on words needs scikit-learn alone, a fine-tuned one torch and transformers: each imports
+what it is made of, and nothing that training or the report needs.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 from safetensors import SafetensorError
-from scipy.special import expit, softmax
-from transformers import (
-    AutoModelForSequenceClassification,
-    AutoModelForTokenClassification,
-    AutoTokenizer,
-)
 
-from dicelab.corpora.cells import Asked
-from dicelab.corpora.files import read_texts, read_words
-from dicelab.fit.keeping import FINE_TUNED, INFO, LINEAR
-from dicelab.fit.linear import Linear
-from dicelab.fit.options import FitError
-from dicelab.tasks.outputs import outputs_of
-from dicelab.tasks.raw_text import Sentence
-from dicelab.tasks.valid_tags import valid_tags
-from dicelab.tasks.windows import owned, windows, word_lengths
-from dicelab.training.devices import device_of
-from dicelab.training.encoders import from_pretrained, pad
+from dicelab.fit.calibration import probabilities
+from dicelab.fit.errors import FitError
+
+if TYPE_CHECKING:
+    from dicelab.corpora.cells import Asked
+
+#: What ``predict`` reads beside the config: the task, its columns, how long a text may be.
+INFO = "dicebook.json"
+#: The parts of a mean; plain transformers can load the first, and nothing above it.
+FINE_TUNED, LINEAR = "fine_tuned", "linear"
 
 
 class Model:
@@ -40,7 +34,7 @@ class Model:
 
     Args:
         folder: what ``dicebook fit`` left under ``model``.
-        device: ``"cpu"``, ``"cuda"``, or ``"auto"``.
+        device: ``"cpu"``, ``"cuda"``, or ``"auto"``; a model on words is on the CPU.
 
     Raises:
         FitError: the folder holds no such model, or a damaged one.
@@ -55,31 +49,38 @@ class Model:
                 f"{folder}: expected a model that dicebook fit kept (with {INFO}), found none"
             )
         try:
-            self._load(folder, str(device_of(device)))
+            self._load(folder, device)
         except (OSError, KeyError, ValueError, SafetensorError) as error:
             raise FitError(
                 f"{folder}: expected a whole model that dicebook fit kept, got a damaged one; fit "
                 f"again, or copy the folder anew. The cause: {error}"
             ) from error
 
-    def _load(self, folder: Path, place: str) -> None:
+    def _load(self, folder: Path, device: str) -> None:
         self.info: dict[str, Any] = json.loads((folder / INFO).read_text(encoding="utf-8"))
-        kind = (
-            AutoModelForTokenClassification
-            if self.info["task"] == "tagging"
-            else AutoModelForSequenceClassification
-        )
-        self.linear: Linear | None = None
+        self.linear: Any = None
         self.model: Any = None
-        if self.info.get("kind") == "linear":
-            self.linear = Linear.load(folder, self.info["features"], place)
+        kind = self.info.get("kind")
+        if kind in ("linear", "mean"):
+            part = folder if kind == "linear" else folder / LINEAR
+            self.linear = _simple(part, self.info["features"], device)
             self.labels: list[str] = self.info["labels"]
+        if kind == "linear":
             return
-        if self.info.get("kind") == "mean":
-            self.linear = Linear.load(folder / LINEAR, self.info["features"], place)
-            folder = folder / FINE_TUNED
-        self.model = from_pretrained(kind, str(folder)).to(place).eval()
-        self.tokenizer = from_pretrained(AutoTokenizer, str(folder))
+        from transformers import (
+            AutoModelForSequenceClassification,
+            AutoModelForTokenClassification,
+            AutoTokenizer,
+        )
+
+        from dicelab.training.devices import device_of
+        from dicelab.training.encoders import from_pretrained
+
+        words = self.info["task"] == "tagging"
+        of_task = AutoModelForTokenClassification if words else AutoModelForSequenceClassification
+        part = folder / FINE_TUNED if kind == "mean" else folder
+        self.model = from_pretrained(of_task, str(part)).to(device_of(device)).eval()
+        self.tokenizer = from_pretrained(AutoTokenizer, str(part))
         names = self.model.config.id2label
         self.labels = [names[i] for i in range(self.model.config.num_labels)]
 
@@ -136,7 +137,7 @@ class Model:
         return np.array(self._logits(encoded))
 
     def _with_linear(
-        self, linear: Linear, rows: Any, fine_tuned: Callable[[Any], np.ndarray]
+        self, linear: Any, rows: Any, fine_tuned: Callable[[Any], np.ndarray]
     ) -> np.ndarray:
         """The logits of a linear model, or the mean of both where there is a fine-tuned one."""
         logits = linear.logits(rows)
@@ -160,15 +161,19 @@ class Model:
             logits = self._word_logits(sentences)
         else:
             logits = self._with_linear(self.linear, sentences, self._word_logits)
-        lengths = np.array([len(words) for words in sentences])
-        valid = self.info.get("valid", False)
-        best = valid_tags(logits, lengths, self.labels) if valid else logits.argmax(-1)
+        best = logits.argmax(-1)
+        if self.info.get("valid", False):
+            from dicelab.tasks.valid_tags import valid_tags
+
+            best = valid_tags(logits, np.array([len(row) for row in sentences]), self.labels)
         p = np.take_along_axis(self._probabilities(logits), best[:, None], -1)[:, 0]
         pairs = iter(zip([self.labels[i] for i in best], p.tolist(), strict=True))
         return [[next(pairs) for _ in words] for words in sentences]
 
     def _word_logits(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         """Logits ``[words, labels]``; those of a word that is cut off are sure of label 0."""
+        from dicelab.tasks.windows import owned, windows, word_lengths
+
         limit = self.info["max_length"]
         room = limit - self.tokenizer.num_special_tokens_to_add()
         pieces = []  # the sentence, the words that are read, those that are answered for
@@ -200,40 +205,41 @@ class Model:
 
     def texts(
         self, texts: Sequence[str], second: Sequence[str] | None = None
-    ) -> list[tuple[str, float]]:
-        """The label of each text, or of each pair, and its calibrated probability.
+    ) -> tuple[list[str], np.ndarray]:
+        """The decision of each text, or of each pair, as text, and its probabilities.
 
-        Of several labels those above their thresholds, joined by ``|``, with the probability of
-        the least sure of them; of none, that of the surest of those that were not said. A text
-        without a word has no label.
+        Several labels are joined by ``|``. A text without a word has no label, and NaN.
+
+        Returns:
+            A decision a row, and the calibrated probabilities, shape ``[rows, labels]``.
         """
         columns = [list(texts)] if second is None else [list(texts), list(second)]
         logits = self.logits(*columns)
-        answers = []
-        for row, parts in zip(logits, zip(*columns, strict=True), strict=True):
-            p = self._probabilities(row)
+        p = self._probabilities(logits)
+        decisions = []
+        for place, parts in enumerate(zip(*columns, strict=True)):
             if not all(part.strip() for part in parts):
-                answers.append(("", float("nan")))
+                decisions.append("")
+                p[place] = np.nan
             elif self.info["task"] == "labels":
-                positive = row > 0
-                chosen = [name for name, said in zip(self.labels, positive, strict=True) if said]
-                answers.append(("|".join(chosen), float(p[positive].min() if chosen else p.max())))
+                said = zip(self.labels, logits[place] > 0, strict=True)
+                decisions.append("|".join(name for name, yes in said if yes))
             else:
-                best = int(row.argmax())
-                answers.append((self.labels[best], float(p[best])))
-        return answers
+                decisions.append(self.labels[int(logits[place].argmax())])
+        return decisions, p
 
     cut = 0  # texts of the last call that were longer than those of training
 
     def _probabilities(self, logits: np.ndarray) -> np.ndarray:
         """What the logits say without the threshold, as often right as they say on validation."""
-        fitted = self.info.get("calibration") or {}
         plain = logits - np.asarray(self.info.get("bias", 0.0))
-        margins = fitted.get("scale", 1.0) * plain + np.asarray(fitted.get("shift", 0.0))
-        p = expit(margins) if self.info["task"] == "labels" else softmax(margins, axis=-1)
-        return np.asarray(p)
+        fitted = self.info.get("calibration") or {}
+        return probabilities(plain, fitted, several=self.info["task"] == "labels")
 
     def _logits(self, encoded: Any, padding_side: str | None = None) -> list[np.ndarray]:
+        from dicelab.tasks.outputs import outputs_of
+        from dicelab.training.encoders import pad
+
         rows = [
             {name: encoded[name][i] for name in encoded} for i in range(len(encoded["input_ids"]))
         ]
@@ -264,12 +270,33 @@ def cost(model: Model, folder: Path, rows: Sequence[Any]) -> tuple[int, float]:
     return size, 1000 * seconds / max(1, len(rows))
 
 
+def _simple(folder: Path, features: str, device: str) -> Any:
+    """The kept model that is not fine-tuned: a linear one, or a conditional random field."""
+    if features.startswith("crf"):
+        from dicelab.fit.tagger import Crf
+
+        return Crf.load(folder, features, device)
+    from dicelab.fit.linear import Linear
+
+    return Linear.load(folder, features, device)
+
+
 def _columns_of(rows: Sequence[Any], task: str) -> list[list[str]]:
     if isinstance(rows, str):
         raise TypeError("expected a sequence of rows, got one text; put it into a list")
     if task != "pairs":
         return [list(rows)]
     return [[row[place] for row in rows] for place in (0, 1)]
+
+
+def probability_columns(labels: Sequence[str], p: np.ndarray, task: str) -> dict[str, list[str]]:
+    """The columns of probabilities in a file: the positive class's of two, or each label's."""
+    two = task != "labels" and len(labels) == 2
+    return {
+        f"p({label})": ["" if np.isnan(value) else f"{value:.4f}" for value in p[:, place]]
+        for place, label in enumerate(labels)
+        if place or not two
+    }
 
 
 def predict(
@@ -283,7 +310,8 @@ def predict(
 ) -> int:
     """Predict a file: a token, its tag and a probability a line, or a row for each text.
 
-    Every text of the file has its row, in its order; an empty one has no label.
+    Every text of the file has its row, in its order, with all columns that it had; an empty one has
+    no label. The probabilities are calibrated: that of the positive class, or one for each label.
 
     Args:
         folder: the folder of the model, or of the fit.
@@ -302,6 +330,10 @@ def predict(
         FitError: the folder holds no model.
         CorpusError: the file is not what it should be.
     """
+    from dicelab.corpora.cells import Asked
+    from dicelab.corpora.files import read_texts, read_words
+    from dicelab.tasks.raw_text import Sentence
+
     model = Model(folder, device)
     asked = asked or Asked()
     path = Path(path)
@@ -311,22 +343,41 @@ def predict(
         say("\n".join(said))
         sentences = [Sentence.of(row).words if isinstance(row, str) else row for row in read]
         for words, tags in zip(sentences, model.tagged(sentences), strict=True):
-            for word, (tag, p) in zip(words, tags, strict=True):
-                out.write(f"{word}\t{tag}\t{p:.4f}\n")
+            for word, (tag, sure) in zip(words, tags, strict=True):
+                out.write(f"{word}\t{tag}\t{sure:.4f}\n")
             out.write("\n")
         return len(sentences)
     names = ("text", "text2") if model.info["task"] == "pairs" else ("text",)
-    rows, said = read_texts(path, asked, [trained_on[name] for name in names])
+    wanted = [trained_on[name] for name in names]
+    rows, said = read_texts(path, asked, wanted)
     say("\n".join(said))
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-    writer.writerow(["label", "probability", *names])
-    answers = model.texts(*columns)
+    decisions, p = model.texts(*[list(column) for column in zip(*rows, strict=True)])
     if model.cut:
         limit = model.info["max_length"]
         say(f"{model.cut} of {len(rows)} texts were cut at {limit} sub-words, as in training.")
-    for row, (label, p) in zip(rows, answers, strict=True):
-        writer.writerow(
-            [label, "" if math.isnan(p) else f"{p:.4f}", *(text.replace("\r", " ") for text in row)]
-        )
+    own = _columns_of_file(path, replace(asked, known=tuple(wanted)), len(rows)) or {
+        name: [row[place] for row in rows] for place, name in enumerate(names)
+    }
+    columns = {"predicted": decisions, **probability_columns(model.labels, p, model.info["task"])}
+    writer = csv.writer(out, delimiter="\t", lineterminator="\n")
+    writer.writerow([*columns, *own])
+    for row in zip(*columns.values(), *own.values(), strict=True):
+        writer.writerow([str("" if cell is None else cell).replace("\r", " ") for cell in row])
     return len(rows)
+
+
+def _columns_of_file(path: Path, asked: Asked, rows: int) -> dict[str, list[Any]] | None:
+    """All columns of what was predicted, by name; None where its tables have other rows."""
+    from dicelab.corpora.containers.folders import read_splits
+
+    tables = list(read_splits(path, replace(asked, task="sentences", labelled=False), []).values())
+    if sum(len(table.rows) for table in tables) != rows or not all(t.header for t in tables):
+        return None
+    return {
+        name: [
+            cell
+            for t in tables
+            for cell in (t.column(name) if name in t.names else [""] * len(t.rows))
+        ]
+        for name in dict.fromkeys(name for table in tables for name in table.names)
+    }

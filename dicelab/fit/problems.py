@@ -54,11 +54,9 @@ class Problem(abc.ABC):
         self.goal = self._goal(options)
 
     def _goal(self, options: Options) -> Goal:
-        metric = options.metric or ("fbeta" if options.beta != 1 else self.usual_metric)
+        metric = "fbeta" if options.beta != 1 else options.metric or self.usual_metric
         if metric == "accuracy" and not self.has_accuracy:
-            raise FitError(
-                f"--metric: expected f1, macro-f1 or fbeta for {self.what}, got accuracy"
-            )
+            raise FitError(f"--metric: expected f1, macro-f1 or f2 for {self.what}, got accuracy")
         if (options.at_recall or options.at_precision) and not self.has_threshold:
             raise FitError(
                 f"--at-recall and --at-precision: expected a decision of yes or no, got {self.what}"
@@ -140,8 +138,8 @@ class Problem(abc.ABC):
         """The bias of each logit that is best on a split, which is never the test split."""
 
     def tuned(self, scores: np.ndarray, split: Any) -> np.ndarray:
-        """The bias by which to decide: tuned, or none where argmax was asked for."""
-        if self.options.decide == "argmax" or not self.has_threshold:
+        """The bias by which to decide: tuned, or none where the task has no threshold."""
+        if not self.has_threshold:
             return np.zeros(len(self.labels))
         return self.tune(scores, split)
 
@@ -194,10 +192,9 @@ class Problem(abc.ABC):
 
     text_columns: Sequence[str] = ("sentence",)
 
-    def sureness(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> np.ndarray:
-        """How sure each row's decision is: a probability by the model, threshold included."""
-        p = log_softmax(scores + bias, axis=-1).max(-1)
-        return np.asarray(np.exp(p))
+    def sureness(self, p: np.ndarray, decisions: np.ndarray, split: Any) -> np.ndarray:
+        """How probable each row's decision is, by probabilities ``[decisions, labels]``."""
+        return np.take_along_axis(p, decisions[:, None], -1)[:, 0]
 
     def margins(self, scores: np.ndarray, bias: np.ndarray | float = 0.0) -> np.ndarray | None:
         """Log-odds of the positive class, with a bias added to each logit; None without one.
@@ -332,21 +329,22 @@ class Tagging(Problem):
         values = [self.value(scores, bias, split) for bias in biases]
         return biases[list(BIASES).index(thresholds.best(BIASES, values))]
 
-    def _by_row(self, flat: Sequence[Any], split: Any) -> list[list[Any]]:
+    def by_sentence(self, flat: Any, split: Any) -> list[list[Any]]:
         """By sentence; the rows of later windows, which have no words of their own, are none."""
         lengths = _lengths(split["tokens"][:])
         return [list(part) for part in np.split(np.asarray(flat), np.cumsum(lengths)[:-1])]
 
     def decision_texts(self, decisions: np.ndarray, split: Any) -> list[str]:
         tags = np.array(self.tags, dtype=object)[decisions]
-        return [" ".join(row) for row in self._by_row(tags, split)]
+        return [" ".join(row) for row in self.by_sentence(tags, split)]
 
     def row_texts(self, split: Any) -> list[str]:
         return [" ".join(tokens) for tokens in split["tokens"][:] if tokens]
 
-    def sureness(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> np.ndarray:
-        words = np.exp(log_softmax(scores[:, : len(self.labels)] + bias, axis=-1).max(-1))
-        return np.array([min(row) for row in self._by_row(words, split)])
+    def sureness(self, p: np.ndarray, decisions: np.ndarray, split: Any) -> np.ndarray:
+        """That of the least probable word of each sentence."""
+        words = super().sureness(p, decisions, split)
+        return np.array([min(row) for row in self.by_sentence(words, split)])
 
     def margins(self, scores: np.ndarray, bias: np.ndarray | float = 0.0) -> np.ndarray | None:
         if not self.has_threshold:
@@ -534,9 +532,9 @@ class Labels(Problem):
             for row in decisions
         ]
 
-    def sureness(self, scores: np.ndarray, bias: np.ndarray, split: Any) -> np.ndarray:
-        p = 1 / (1 + np.exp(-np.abs(scores + bias)))
-        return np.asarray(p.min(-1))
+    def sureness(self, p: np.ndarray, decisions: np.ndarray, split: Any) -> np.ndarray:
+        """That of the least probable decision of a row."""
+        return np.asarray(np.where(decisions, p, 1 - p).min(-1))
 
     def margins(self, scores: np.ndarray, bias: np.ndarray | float = 0.0) -> np.ndarray | None:
         return (scores + bias).ravel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -11,14 +12,20 @@ from dicebook.decision import FEW_POSITIVES
 from dicelab.fit.candidates import NAMES as LINEAR
 from dicelab.fit.choosing import MEAN
 from dicelab.fit.data import class_counts
-from dicelab.fit.keeping import FINE_TUNED
+from dicelab.fit.predicting import FINE_TUNED
 from dicelab.fit.problems import Tagging
 from dicelab.fit.result import NAMES, FitResult
+from dicelab.fit.training import best_pass
 from dicelab.metrics.intervals import Difference, interval
 from dicelab.records.runs import versions
 from dicelab.tables import minus
+from dicelab.training.encoders import TINY
 
-TOO_FEW = 10  # positives of test
+FEW = 30  # positives of test, below which its score says little
+FEW_TO_LEARN = 200  # positives to learn from, below which more of them usually help most
+FAR = 5.0  # points that embeddings are behind words where the encoder may not know the language
+PIECES = 1.6  # sub-words of a word; an encoder takes fewer of a language that it knows
+MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 
 
 def about(result: FitResult) -> list[str]:
@@ -30,7 +37,7 @@ def about(result: FitResult) -> list[str]:
     listing = ", ".join(f"{label} {n:,}" for label, n in list(counts.items())[:8])
     more = f" and {len(counts) - 8} more" if len(counts) > 8 else ""
     lines = [
-        *data.preview,
+        *(data.preview if result.options.texts else ()),
         f"{source_name(result)}: {what.get(data.task, data.task)}, {sizes}.",
         f"Classes in train: {listing}{more}.",
         f"The encoder {result.encoder} reads at most {result.max_length} sub-words of a row. "
@@ -44,11 +51,11 @@ def about(result: FitResult) -> list[str]:
         negative, positive = counts[data.labels[0]], counts[data.labels[1]]
         share = positive / (positive + negative)
         lines.append(
-            f"{negative / max(1, positive):.1f} negatives for each positive; a batch of "
-            f"{result.options.batch_size} holds {share * result.options.batch_size:.1f} positives."
+            f"{negative / max(1, positive):.1f} negatives for each positive: {share:.1%} of the "
+            "rows are positive."
         )
         few = class_counts(data)["validation"][data.labels[1]]
-        if few < FEW_POSITIVES and result.options.decide == "tuned":
+        if few < FEW_POSITIVES:
             lines.append(
                 f"Validation has {few} positives, too few to tune a threshold on. So the "
                 "threshold of a fine-tuned model is computed from its calibrated probabilities: "
@@ -58,107 +65,148 @@ def about(result: FitResult) -> list[str]:
 
 
 def verdict(result: FitResult) -> list[str]:
-    """Which model is kept, how sure that is, and what would help, in sentences."""
-    goal = result.problem.goal
+    """How sure the score is, which model is kept, and what to do next, in sentences."""
+    goal, name = result.problem.goal, result.problem.goal.metric_name
     counts, argmax = result.counts()
     percent = result.scores_percent(counts)
-    mine = _the(result.model_name)
+    the_kept, what = _the(result.model_name), counted(result)
     there = int(goal.focused(counts.sum(0)).actual)
-    what = "entities" if result.data.entities else "positives"
-    if not result.problem.has_threshold:
-        what = "words"
-    elif result.data.task in ("sentences", "pairs") and not result.data.binary:
-        what = "rows"
     lines = []
-    if there < TOO_FEW:
+    if there < FEW:
+        share = max(there, 1) / len(result.data.splits["test"])
+        rows = math.ceil((FEW - there) / share)
         lines.append(
-            f"Test has {there} {what}: too few to say how good this model is, whatever the numbers "
-            "below. Label more of them."
+            f"Label about {rows:,} more rows for test first, with some {FEW - there} {what}: it "
+            f"has {there}, and a score on fewer than {FEW} says little."
         )
+    held, where = result.held_out()
+    known = int(goal.focused(held.sum(0)).actual)
     lines.append(
-        f"Kept: {mine}, with a test {goal.metric_name} of {result.score} (precision "
+        f"{where} with {known:,} {what}, the {name} of {the_kept} is {interval(held, goal)}."
+    )
+    lines.append(
+        f"Kept: {the_kept}, with a test {name} of {result.score} (precision "
         f"{percent['precision']:.1f}, recall {percent['recall']:.1f}). Test has {there:,} {what}."
     )
+    for asked, of in ((goal.at_recall, "recall"), (goal.at_precision, "precision")):
+        if asked is not None:
+            on_held = getattr(goal.focused(held.sum(0)), of)
+            lines.append(
+                f"You asked for a {of} of {100 * asked:g}: it is {100 * on_held:.1f} there, "
+                f"and {percent[of]:.1f} on test."
+            )
     if result.refitted:
         rows = sum(len(result.data.splits[name]) for name in ("train", "validation"))
         lines.append(
             f"Fine-tuning was repeated at the end on the {rows:,} rows of train and validation "
             "together; the threshold is the one from before."
         )
-    mine = "the mean" if result.model_name == MEAN else mine
-    simple = result.best_linear()
-    if result.winner is not None and result.winner is simple and result.data.task != "tagging":
-        scores, rows = result.decided_on()
-        held = result.problem.counts(rows, result.problem.decide(scores, result.bias))
-        known = int(goal.focused(held.sum(0)).actual)
-        lines.append(
-            f"By cross-validation over the {len(held):,} rows of train and validation, with "
-            f"{known:,} {what}, its {goal.metric_name} is {interval(held, goal)}. This is a "
-            "little too high, because the threshold was chosen on these rows."
-        )
-    name, floor = best_floor(result)
+    mine = "the mean" if result.model_name == MEAN else the_kept
+    floor_name, floor = best_floor(result)
     gap = percent[goal.metric] - floor
     if gap <= 0:
         how = f"{-gap:.1f} points below its floor" if gap < 0 else "level with its floor"
-        lines.append(f"On test it is {how}: {name} has {floor:.1f}. Do not use this model.")
+        lines.append(f"On test it is {how}: {floor_name} has {floor:.1f}. Do not use this model.")
     else:
-        lines.append(_compared(result.against(result.floors[name]), mine, f"the floor, {name}"))
-    if simple is not None and result.winner is not simple:
-        ahead = result.against(result.counts_of(simple))
-        lines.append(_compared(ahead, mine, _the(simple.name)))
-    if result.winner is not None and result.chosen is not None:
-        tuned = f"fine-tuning with {_the(result.chosen)}"
-        lines.append(_compared(result.against(result.counts_of_run()), mine, tuned))
-    if np.any(result.bias):
-        gain = minus(f"{percent[goal.metric] - result.score_of(argmax):+.1f}")
-        folds = result.model_name in result.candidates and result.data.task != "tagging"
-        where = "by cross-validation" if folds else "on validation"
-        lines.append(
-            f"The threshold was chosen {where}. On test it changes the score by {gain} "
-            "points. You need not set it, because it is in the model now."
-        )
+        against = result.against(result.floors[floor_name])
+        lines.append(_compared(against, mine, f"the floor, {floor_name}"))
+    if result.simple is not None and result.winner is not result.simple and not result.ahead:
+        simple = result.against(result.counts_of(result.simple))
+        lines.append(_compared(simple, mine, _the(result.simple.name)))
     rival = result.rival() if result.winner is None else None
     if rival is not None:
-        name, ahead = rival
+        other, ahead = rival
         seeds = len(result.arms[result.model_name].runs)
         over = f"over {seeds} seeds" if seeds > 1 else "with one seed"
         lines.append(
-            _compared(ahead, f"{mine} {over}", NAMES.get(name, name))
+            _compared(ahead, f"{mine} {over}", NAMES.get(other, other))
             + f" A difference of {ahead.visible:.1f} points would probably have been seen."
         )
     if result.ahead:
         gaps = ", ".join(
-            minus(f"{_the(name)} {gap.mean:+.1f} [{gap.low:.1f}, {gap.high:.1f}]")
+            minus(f"{_the(other)} {gap.mean:+.1f} [{gap.low:.1f}, {gap.high:.1f}]")
             if gap.low < gap.high
-            else f"{_the(name)} 0.0 (right on the same rows)"
-            for name, gap in result.ahead.items()
+            else f"{_the(other)} 0.0 (right on the same rows)"
+            for other, gap in result.ahead.items()
         )
         lines.append(
-            f"On validation, its {goal.metric_name} minus that of the others, in points: {gaps}. "
+            f"On validation, its {name} minus that of the others, in points: {gaps}. "
             "Of the models within a standard error of the best, the simplest is kept."
         )
-    lines.append(use(result))
-    lines.append(advice(result))
-    return lines
+    if np.any(result.bias):
+        gain = minus(f"{percent[goal.metric] - result.score_of(argmax):+.1f}")
+        lines.append(
+            f"The threshold was chosen on rows that are not test, where it changes the score by "
+            f"{gain} points. It is in the model, so you need not set it."
+        )
+    return [*lines, f"Next: {next_step(result)}", use(result)]
+
+
+def counted(result: FitResult) -> str:
+    """What the positives of the score are."""
+    if result.data.entities:
+        return "entities"
+    if not result.problem.has_threshold:
+        return "words"
+    several = result.data.task in ("sentences", "pairs") and not result.data.binary
+    return "rows" if several else "positives"
+
+
+def next_step(result: FitResult) -> str:
+    """The one thing to do next, by what holds the model back."""
+    minutes = math.ceil(2 * (result.plan.minutes or result.options.minutes or 5))
+    more = f"`--minutes {minutes}` for the same folder goes on from here."
+    compared = result.compared
+    behind = compared.get("words", 0.0) - compared.get("embeddings", np.inf)
+    if behind > FAR and result.encoder == TINY:
+        return "the encoder was not pretrained. Try `--encoder minilm`, or another that was."
+    if behind > FAR and result.pieces > PIECES:
+        return (
+            "the encoder may not know the language of the texts: it cuts words into "
+            f"{result.pieces:.1f} pieces, and embeddings are {behind:.1f} points behind words. "
+            f"Try `--encoder {MULTILINGUAL}`."
+        )
+    if result.chosen is None and result.options.linear:
+        return f"fine-tuning was not tried, for there was no time. {more}"
+    run = result.run
+    if result.plan.partial:
+        return f"no run saw all rows of train. {more}"
+    rising = run is not None and best_pass(run, result.problem) == len(run.history)
+    if rising and result.options.steps is None:
+        return f"validation still rose at the last pass of fine-tuning. {more}"
+    counts = class_counts(result.data)["train"]
+    rarest = min(counts, key=lambda label: counts[label])
+    if 0 < counts[rarest] < FEW_TO_LEARN and not result.data.entities:
+        return (
+            f"label more rows: train has {counts[rarest]:,} of {rarest!r}, and twice as many "
+            "usually help more than another model."
+        )
+    return (
+        "look at the errors that it is surest of, in the report: some are errors of the labels. "
+        "Then label more rows like them."
+    )
 
 
 def use(result: FitResult) -> str:
-    """What loads the kept model."""
-    plain = "Use it with `dicebook predict` or `dicelab.load_model`"
+    """The lines that predict, load and serve."""
+    plain = (
+        "To use it: `dicebook predict model new.tsv`, and `dicelab.load_model('model')` in Python, "
+        "with the folder for `model`; docs/serving.md puts it behind an address."
+    )
     if result.winner is None:
-        return f"{plain}, or with plain transformers.{_of_single_words(result)}"
+        return f"{plain} Plain transformers loads it, too.{_of_single_words(result)}"
     if result.linear_alone:
-        return f"{plain}: plain transformers does not load a linear model."
+        return f"{plain} Plain transformers does not load it."
     part = result.score_of(result.counts_of_run())
     return (
-        f"{plain}: plain transformers does not load a mean. It loads the fine-tuned part, in "
+        f"{plain} Plain transformers does not load a mean. It loads the fine-tuned part, in "
         f"model/{FINE_TUNED}, which has its own threshold in it and a test "
         f"{result.problem.goal.metric_name} of {part:.1f}."
     )
 
 
 def costs(result: FitResult) -> str:
-    """How large and how slow what is kept is, beside the best linear model."""
+    """How large and how slow what is kept is, beside the model of the first minute."""
     told = [
         f"{_the(name)} takes {size / 1e6:.1f} MB and {seconds:.2g} seconds for 1,000 rows"
         for name, (size, seconds) in result.cost.items()
@@ -183,33 +231,6 @@ def _compared(gap: Difference, mine: str, other: str) -> str:
         )
     order = "ahead of" if gap.low > 0 else "behind"
     return f"{mine[0].upper()}{mine[1:]} is {order} {other}: {points}."
-
-
-def advice(result: FitResult) -> str:
-    """What to try next, from the learning curve over the data."""
-    if result.winner is not None:
-        if result.chosen is None:
-            return "Fine-tuning was not tried; give more --minutes to try it."
-        return "More labelled rows may help both kinds of model."
-    if result.plan.partial:
-        share = result.plan.steps * result.options.batch_size / len(result.data.splits["train"])
-        return (
-            f"There was time for {min(share, 0.99):.0%} of the training rows in each run; give "
-            "more --minutes."
-        )
-    if not result.curve:
-        return "There was no time for a learning curve; give more --minutes to see what would help."
-    half, whole = result.curve[0.5], result.curve[1.0]
-    if whole - half >= 2:
-        return (
-            f"From half of the data to all of them the score rose by {whole - half:.1f} points: "
-            "more labelled rows will probably help more than another loss."
-        )
-    moved = minus(f"{whole - half:+.1f}")
-    return (
-        f"From half of the data to all of them the score changed by {moved} points: "
-        "more rows of this kind may add little. Look at the errors, or try a larger encoder."
-    )
 
 
 def source_name(result: FitResult) -> str:
@@ -242,12 +263,11 @@ def by_class(result: FitResult) -> list[dict[str, Any]]:
 def errors(result: FitResult, many: int = 10) -> list[tuple[str, str, str, float]]:
     """The surest errors on the test split: text, gold, predicted, and how sure the model was."""
     problem, test = result.problem, result.problem.splits["test"]
-    scores = result.test_scores()
-    decisions = problem.decide(scores, result.bias)
-    sure = problem.sureness(scores, result.bias, test)
+    decisions = problem.decide(result.test_scores(), result.bias)
+    sure = problem.sureness(result.probabilities(), decisions, test)
     rows = list(
         zip(
-            problem.row_texts(test),
+            result.row_texts(),
             problem.gold_texts(test),
             problem.decision_texts(decisions, test),
             sure.tolist(),
@@ -256,7 +276,7 @@ def errors(result: FitResult, many: int = 10) -> list[tuple[str, str, str, float
     )
     wrong = [row for row in rows if row[1] != row[2]]
     wrong.sort(key=lambda row: -row[3])
-    if isinstance(problem, Tagging):
+    if isinstance(problem, Tagging) and result.options.texts:
         return [(_differences(*row[:3]), "", "", row[3]) for row in wrong[:many]]
     return wrong[:many]
 
@@ -338,7 +358,6 @@ def record(result: FitResult) -> dict[str, Any]:
             for arm, of in result.arms.items()
         },
         "difference": rival and {"from": rival[0], **vars(rival[1])},
-        "learning_curve": {f"{share:g}": score for share, score in result.curve.items()},
         "classes": by_class(result),
         "data": {
             "sizes": {n: len(s) for n, s in result.data.splits.items()},
@@ -366,43 +385,3 @@ def _of_single_words(result: FitResult) -> str:
         "A pipeline takes the most likely tag of each word, with which "
         f"{result.metric} on test is {score:.1f}."
     )
-
-
-def card(result: FitResult) -> str:
-    """The card of the kept model, in Markdown."""
-    percent = result.scores_percent(result.counts()[0])
-    rows = "\n".join(f"| {name} | {value:.1f} |" for name, value in percent.items())
-    if result.model_name == MEAN:
-        how = (
-            f"The mean of the logits of a fine-tuned model, which is in `{FINE_TUNED}/`, and of a "
-            "logistic regression, which is in `linear/`, with a threshold."
-        )
-    elif result.winner is not None:
-        how = (
-            "A logistic regression on fixed vectors of the texts, with its decision's threshold in "
-            "its intercept."
-        )
-    else:
-        way = "Token" if result.data.task == "tagging" else "Sequence"
-        long = (
-            "Longer sentences were read in windows; pass `stride` to the pipeline."
-            if result.data.task == "tagging"
-            else f"Texts are cut at {result.max_length} sub-words; pass `truncation=True`."
-        )
-        how = (
-            "The decision's threshold is in the bias of the last layer: argmax, or one half for "
-            "each of several labels, decides as it was tuned, in any runtime. The probabilities "
-            "are shifted by it, too; `dicebook predict` gives calibrated ones.\n\n"
-            f"`transformers.pipeline` and `AutoModelFor{way}Classification.from_pretrained` read "
-            f"this folder. {long}"
-        )
-    return f"""# {result.data.task}, trained with dicebook
-
-{" ".join(result.verdict)}
-
-| test | % |
-| --- | --- |
-{rows}
-
-{how} Classes: {", ".join(result.problem.labels)}.
-"""

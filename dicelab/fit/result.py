@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dicelab.fit import candidates
+from dicelab.fit import candidates, choosing
+from dicelab.fit.calibration import probabilities
 from dicelab.fit.candidates import Candidate
 from dicelab.fit.choosing import MEAN
 from dicelab.fit.data import Data
@@ -69,7 +70,8 @@ class FitResult:
         notes: sentences about what was left out, for the time or otherwise.
         chapter: by what name the fit is recorded.
         floors: test counts ``[rows, classes]`` of answers that need no model, by name.
-        candidates: the linear models, by name.
+        candidates: the models of the first minute, by name.
+        simple: the one of them that is kept if no other is ahead of it.
         plan: the runs that there was time for.
         searched: the runs of the search.
         best: the best run of each arm in the search.
@@ -78,12 +80,13 @@ class FitResult:
         run: the run of the chosen arm whose model is kept, if no linear model is.
         refitted: whether its model was trained again, on train and validation together.
         run_test: that run's scores on the test split, without its threshold.
-        winner: the linear model or the mean that is kept, if one is.
-        mean: the mean of the best linear model and :attr:`run`, if there are both.
-        compared: validation scores of what :attr:`model_name` was chosen from.
+        winner: :attr:`simple` or the mean that is kept, if one is.
+        mean: the mean of :attr:`simple` and :attr:`run`, if there are both.
+        compared: validation scores of all models on equal rows, thresholds from other rows.
+        far_behind: whether the chosen arm is behind :attr:`simple` there, by more than noise.
+        held: counts of the kept model there.
         ahead: how far it is ahead of each of the others there.
-        cost: of what is kept, and of the best linear model, bytes and seconds for 1,000 rows.
-        curve: test scores of the chosen arm by the share of the training rows.
+        cost: of what is kept, and of :attr:`simple`, bytes and seconds for 1,000 rows.
         seconds: how long the fit took.
         verdict: the result in sentences.
         record: all numbers, as in ``record.json``.
@@ -99,6 +102,7 @@ class FitResult:
     chapter: str = "fit"
     floors: dict[str, Counts] = field(default_factory=dict)
     candidates: dict[str, Candidate] = field(default_factory=dict)
+    simple: Candidate | None = None
     plan: Plan = NO_PLAN
     searched: list[RunResult] = field(default_factory=list)
     best: dict[str, RunResult] = field(default_factory=dict)
@@ -110,9 +114,10 @@ class FitResult:
     winner: Candidate | None = None
     mean: Candidate | None = None
     compared: dict[str, float] = field(default_factory=dict)
+    far_behind: bool = False
+    held: Counts | None = None
     ahead: dict[str, Difference] = field(default_factory=dict)
     cost: dict[str, tuple[int, float]] = field(default_factory=dict)
-    curve: dict[float, float] = field(default_factory=dict)
     seconds: float = 0.0
     verdict: list[str] = field(default_factory=list)
     record: dict[str, Any] = field(default_factory=dict)
@@ -172,6 +177,45 @@ class FitResult:
         assert self.run_test is not None
         return self.run_test
 
+    def probabilities(self) -> np.ndarray:
+        """Those that ``predict`` gives of the test split, ``[decisions, labels]``."""
+        scores = self.test_scores()[:, : len(self.problem.labels)]
+        fitted = self.problem.calibration(*self.decided_on())
+        return probabilities(scores, fitted, several=self.data.task == "labels")
+
+    def row_texts(self) -> list[str]:
+        """The texts of the test split; their numbers, from 1, where texts are not to be shown."""
+        test = self.problem.splits["test"]
+        if self.options.texts:
+            return self.problem.row_texts(test)
+        return [str(place + 1) for place in range(len(self.problem.row_texts(test)))]
+
+    def held_out(self) -> tuple[Counts, str]:
+        """Counts of rows that the kept model did not learn from and that are not test, and which.
+
+        Of a model of texts from the first minute, these are all rows of train and validation, out
+        of fold and decided by thresholds of other folds.
+        """
+        made, counts, which = self.winner, self.held, "On the {} of validation"
+        if made is not None and made is self.simple and made.pool.folds.any():
+            rows = np.sort(made.pool.validation)
+            counts = choosing.counts_of_candidate(self.problem, made, rows)
+            which = "Out of fold, on the {} of train and validation"
+        elif counts is None:
+            scores, split = self.decided_on()
+            counts = self.problem.counts(split, self.problem.decide(scores, self.bias))
+        if counts is not self.held or self.data.task == "tagging":
+            which += ", where its threshold was chosen," * which.startswith("On")
+        kind = "sentences" if self.data.task == "tagging" else "rows"
+        return counts, which.format(f"{len(counts.actual):,} {kind}")
+
+    @cached_property
+    def pieces(self) -> float:
+        """How many sub-words of the encoder a word of train has, in the mean."""
+        lengths = [len(ids) for ids in self.problem.splits["train"]["input_ids"][:1000]]
+        words = sum(len(text.split()) for text in self.problem.texts()[:1000])
+        return sum(lengths) / max(1, words)
+
     def decided_on(self) -> tuple[np.ndarray, Any]:
         """Scores of rows that are not test, by which the kept model's decision was chosen."""
         if self.winner is not None:
@@ -189,10 +233,6 @@ class FitResult:
         return difference([self.counts()[0]], [other], self.problem.goal.plain)
 
     # -- what it is compared with -----------------------------------------------------------
-
-    def best_linear(self) -> Candidate | None:
-        """The linear model with the best out-of-fold score."""
-        return max(self.candidates.values(), key=lambda made: made.value, default=None)
 
     def without_arms(self) -> dict[str, Candidate]:
         """The linear models and the mean, by name."""

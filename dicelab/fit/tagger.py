@@ -1,71 +1,168 @@
-"""Words in their sentences as fixed vectors."""
+"""Taggers that take seconds: a conditional random field, alone or with an encoder's states."""
 
 from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from datasets import Dataset, DatasetDict
-from scipy.sparse import csr_matrix
+from safetensors.numpy import load_file, save_file
 from sklearn.feature_extraction.text import CountVectorizer
-from transformers import AutoConfig
 
-from dicelab.fit.features import MOST_TERMS, Frozen
-from dicelab.tasks import tagging
-from dicelab.training.encoders import TINY, from_pretrained
+from dicelab.fit.features import Frozen
+from dicelab.fit.linear import Linear
 
 Sentences = Sequence[Sequence[str]]
+WEIGHTS, TERMS = "crf.safetensors", "terms.json"
 
 
-class Shapes:
-    """A word, its first and last letters and its shape, and those of its neighbours.
+class Crf:
+    """A conditional random field on words, their beginnings and ends, shapes and neighbours.
+
+    python-crfsuite trains it; its weights are kept as safetensors and JSON, from which the
+    probability of each word's tags follows without it.
 
     Args:
-        vectorizer: a fitted one.
+        terms: what is known of a word.
+        coef: their weights, shape ``[terms, labels]``.
+        transitions: the weight of a label after another, shape ``[labels, labels]``.
+        bias: added to the log probabilities, shape ``[labels]``.
+        scale: the factor of the log probabilities.
+        states: a linear model on a frozen encoder's states, whose logits are added.
     """
 
-    name = "shapes"
-
-    def __init__(self, vectorizer: CountVectorizer) -> None:
-        self.vectorizer = vectorizer
+    def __init__(
+        self,
+        terms: Sequence[str],
+        coef: np.ndarray,
+        transitions: np.ndarray,
+        bias: np.ndarray,
+        scale: float = 1.0,
+        states: Linear | None = None,
+    ) -> None:
+        self.terms, self.coef, self.transitions = list(terms), coef, transitions
+        self.bias, self.scale, self.states = bias, scale, states
+        vocabulary = {term: place for place, term in enumerate(self.terms)}
+        self.vectorizer = CountVectorizer(
+            analyzer=_same, binary=True, dtype=np.float32, vocabulary=vocabulary
+        )
 
     @classmethod
-    def of(cls, sentences: Sentences) -> Shapes:
-        """The terms that at least two words of training sentences have."""
-        terms = [_terms(words, place) for words in sentences for place in range(len(words))]
-        return cls(_vectorizer(min_df=min(2, len(terms)), max_features=MOST_TERMS).fit(terms))
+    def trained(
+        cls,
+        sentences: Sentences,
+        tags: Sequence[Sequence[int]],
+        labels: int,
+        penalties: tuple[float, float],
+    ) -> Crf:
+        """Learn from tagged sentences.
 
-    def __call__(self, sentences: Sentences) -> csr_matrix:
-        """Vectors of all words. Shape ``[words, features]``."""
-        terms = [_terms(words, place) for words in sentences for place in range(len(words))]
-        return self.vectorizer.transform(terms) / np.sqrt(20, dtype=np.float32)
+        Args:
+            sentences: their words.
+            tags: the number of each word's label.
+            labels: how many labels there are.
+            penalties: the weights of the L1 and of the L2 norm.
+        """
+        import pycrfsuite
+
+        trainer = pycrfsuite.Trainer(verbose=False)
+        for words, numbers in zip(sentences, tags, strict=True):
+            if len(words):
+                rows = [terms_of(words, place) for place in range(len(words))]
+                trainer.append(rows, [str(number) for number in numbers])
+        trainer.set_params({"c1": penalties[0], "c2": penalties[1], "max_iterations": 100})
+        with tempfile.TemporaryDirectory() as folder:
+            path, tagger = str(Path(folder) / "crf"), pycrfsuite.Tagger()
+            trainer.train(path)
+            tagger.open(path)
+            found = tagger.info()
+            tagger.close()
+        terms = sorted({term for term, _ in found.state_features})
+        place = {term: number for number, term in enumerate(terms)}
+        coef = np.zeros((len(terms), labels), dtype=np.float32)
+        transitions = np.zeros((labels, labels), dtype=np.float32)
+        for (term, label), weight in found.state_features.items():
+            coef[place[term], int(label)] = weight
+        for (first, second), weight in found.transitions.items():
+            transitions[int(first), int(second)] = weight
+        return cls(terms, coef, transitions, np.zeros(labels, dtype=np.float32))
+
+    def logits(self, sentences: Sentences) -> np.ndarray:
+        """The log probability of each label of each word. Shape ``[words, labels]``, float32."""
+        words = [terms_of(row, place) for row in sentences for place in range(len(row))]
+        scores = np.asarray(self.vectorizer.transform(words) @ self.coef, dtype=np.float64)
+        ends = np.cumsum([len(row) for row in sentences])[:-1]
+        of_words = [log_marginals(part, self.transitions) for part in np.split(scores, ends)]
+        logits = self.scale * np.maximum(np.concatenate(of_words), -30) + self.bias
+        if self.states is not None:
+            logits = logits + self.states.logits(sentences)
+        return np.asarray(logits, dtype=np.float32)
+
+    def cut(self, columns: Sentences) -> int:
+        """How many sentences are read in part: none."""
+        return 0
+
+    def beside(self, states: Linear, slopes: np.ndarray) -> Crf:
+        """The sum of both models' logits, each with its slope."""
+        weights = (
+            (slopes[1] * part).astype(np.float32) for part in (states.coef, states.intercept)
+        )
+        scaled = Linear(states.features, *weights)
+        bias = (slopes[0] * self.bias).astype(np.float32)
+        return Crf(self.terms, self.coef, self.transitions, bias, float(slopes[0]), scaled)
+
+    def shifted(self, bias: np.ndarray) -> Crf:
+        """The same with a bias added to each logit."""
+        total = (self.bias + bias).astype(np.float32)
+        return Crf(self.terms, self.coef, self.transitions, total, self.scale, self.states)
 
     def save(self, folder: Path) -> None:
-        """Write ``terms.json``."""
-        terms = self.vectorizer.get_feature_names_out().tolist()
-        (folder / "terms.json").write_text(json.dumps(terms), encoding="utf-8")
+        """Write weights and terms, as safetensors and JSON."""
+        (folder / TERMS).write_text(json.dumps(self.terms), encoding="utf-8")
+        arrays = {"coef": self.coef, "transitions": self.transitions, "bias": self.bias}
+        save_file({**arrays, "scale": np.array([self.scale])}, folder / WEIGHTS)
+        if self.states is not None:
+            self.states.save(folder)
 
     @classmethod
-    def load(cls, folder: Path, device: str) -> Shapes:
-        """Read what :meth:`save` wrote."""
-        terms = json.loads((folder / "terms.json").read_text(encoding="utf-8"))
-        return cls(_vectorizer(vocabulary=terms))
+    def load(cls, folder: Path, features: str, device: str) -> Crf:
+        """Read what :meth:`save` wrote; ``features`` is ``"crf"`` or ``"crf+states"``."""
+        terms = json.loads((folder / TERMS).read_text(encoding="utf-8"))
+        arrays = load_file(folder / WEIGHTS)
+        _, _, beside = features.partition("+")
+        states = Linear.load(folder, beside, device) if beside else None
+        scale = float(arrays.pop("scale")[0])
+        return cls(terms, **arrays, scale=scale, states=states)
 
 
-def _vectorizer(**options: Any) -> CountVectorizer:
-    return CountVectorizer(analyzer=_same, binary=True, dtype=np.float32, **options)
+def log_marginals(scores: np.ndarray, transitions: np.ndarray) -> np.ndarray:
+    """The log probability of each label of each word, by the forward and backward sums.
+
+    Args:
+        scores: of the words of a sentence, shape ``[words, labels]``.
+        transitions: shape ``[labels, labels]``.
+    """
+    ahead, back = scores.copy(), np.zeros_like(scores)
+    for place in range(1, len(scores)):
+        ahead[place] += np.logaddexp.reduce(ahead[place - 1][:, None] + transitions, axis=0)
+    for place in range(len(scores) - 2, -1, -1):
+        after = scores[place + 1] + back[place + 1]
+        back[place] = np.logaddexp.reduce(transitions + after, axis=1)
+    total = ahead + back
+    return np.asarray(total - np.logaddexp.reduce(total, axis=1, keepdims=True))
 
 
 def _same(terms: list[str]) -> list[str]:
     return terms
 
 
-def _terms(words: Sequence[str], place: int) -> list[str]:
-    terms = []
+def terms_of(words: Sequence[str], place: int) -> list[str]:
+    """What is known of a word: itself, its shape and ends, and those of its neighbours."""
+    terms = ["bias"]
     for offset in (-2, -1, 0, 1, 2):
         in_sentence = 0 <= place + offset < len(words)
         word = words[place + offset] if in_sentence else ""
@@ -76,7 +173,7 @@ def _terms(words: Sequence[str], place: int) -> list[str]:
             shape = re.sub(r"(.)\1+", r"\1", shape)
             terms.append(f"{offset} shape {shape}")
             for size in (2, 3):
-                terms += [f"{offset} start {low[:size]}", f"{offset} end {low[-size:]}"]
+                terms += [f"{offset} start{size} {low[:size]}", f"{offset} end{size} {low[-size:]}"]
     return terms
 
 
@@ -95,6 +192,10 @@ class States(Frozen):
     @classmethod
     def config_of(cls, encoder: str) -> dict[str, Any]:
         """Half of the layers; all of ``"tiny"``."""
+        from transformers import AutoConfig
+
+        from dicelab.training.encoders import TINY, from_pretrained
+
         if encoder == TINY:
             return {}
         layers = getattr(from_pretrained(AutoConfig, encoder), "num_hidden_layers", None)
@@ -102,6 +203,10 @@ class States(Frozen):
 
     def plain(self, rows: Sentences) -> np.ndarray:
         """Vectors of all words before the shift and the scale. Shape ``[words, features]``."""
+        from datasets import Dataset, DatasetDict
+
+        from dicelab.tasks import tagging
+
         tokens = [list(words) for words in rows]
         tags = [["O"] * len(words) for words in tokens]
         corpus = DatasetDict(train=Dataset.from_dict({"tokens": tokens, "tags": tags}))

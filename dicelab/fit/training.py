@@ -22,12 +22,12 @@ from dicebook.decision import output_layer
 from dicelab.atomic import atomic, write_json
 from dicelab.fit.inputs import Inputs
 from dicelab.fit.options import FitError, Options
-from dicelab.fit.plan import Plan
+from dicelab.fit.plan import PASSES_ALONE, Plan
 from dicelab.fit.problems import Problem
 from dicelab.tasks.outputs import outputs_of
+from dicelab.training.callbacks import Aim
 from dicelab.training.encoders import from_pretrained
 from dicelab.training.experiment import LOSSES, Experiment
-from dicelab.training.sampling import sample
 from dicelab.training.trainer import NotFinite, device_of, train
 
 
@@ -38,18 +38,15 @@ class Run:
     arm: str
     rate: float
     seed: int
-    share: float = 1.0
 
     @property
     def name(self) -> str:
         """For its folder and its lines."""
         arm = self.arm.replace(":", "-").replace(".", "-")
-        part = f"-{self.share:.0%}".rstrip("%") if self.share < 1 else ""
-        return f"{arm}-{self.rate:g}-{self.seed}{part}"
+        return f"{arm}-{self.rate:g}-{self.seed}"
 
     def __str__(self) -> str:
-        part = f", {self.share:.0%} of train" if self.share < 1 else ""
-        return f"{self.arm}, rate {self.rate:g}, seed {self.seed}{part}"
+        return f"{self.arm}, rate {self.rate:g}, seed {self.seed}"
 
 
 @dataclass(frozen=True)
@@ -65,6 +62,7 @@ class RunResult:
         history: one entry a pass.
         seconds: the training time.
         folder: where its model is.
+        epochs: the passes after which its learning rate was to be 0.
     """
 
     run: Run
@@ -75,6 +73,7 @@ class RunResult:
     history: list[dict[str, float]]
     seconds: float
     folder: Path
+    epochs: int = 0
 
     @property
     def learned(self) -> np.ndarray:
@@ -136,6 +135,7 @@ def run(
     options: Options,
     folder: Path,
     stop: Callable[[], bool] | None = None,
+    aim: Aim | None = None,
 ) -> RunResult:
     """Train, or read what was trained before.
 
@@ -144,10 +144,11 @@ def run(
     Args:
         spec: the run.
         inputs: the encoded data, and the encoder.
-        plan: for the length.
-        options: for batch size and device.
+        plan: for length and batch size.
+        options: for the device.
         folder: where all runs are.
         stop: asked after each pass; True ends the run there.
+        aim: decides after each pass how many there are to be.
 
     Raises:
         FitError: what was trained before has scores of another shape, or a loss is not finite.
@@ -155,10 +156,10 @@ def run(
     place = folder / spec.name
     problem = inputs.problem
     if not (place / "run.json").exists():
-        trained = _train(spec, inputs, plan, options, place, stop)
+        trained = _train(spec, inputs, plan, options, place, stop, aim=aim)
         scores = problem.scores(trained.logits["validation"], problem.splits["validation"])
         _write_array(place / "validation.npz", scores)
-        _keep(place, trained)
+        _keep(place, trained, plan.epochs if aim is None else aim.aimed)
     left = json.loads((place / "run.json").read_text(encoding="utf-8"))
     validation = _read_array(place / "validation.npz")
     if validation.shape[1] != problem.score_columns:
@@ -170,7 +171,8 @@ def run(
     split = problem.splits["validation"]
     bias = problem.tuned(validation, split)
     tuned, plain = (problem.value(validation, b, split) for b in (bias, np.zeros_like(bias)))
-    return RunResult(spec, validation, bias, tuned, plain, left["history"], left["seconds"], place)
+    history, seconds, epochs = left["history"], left["seconds"], left.get("epochs", plan.epochs)
+    return RunResult(spec, validation, bias, tuned, plain, history, seconds, place, epochs)
 
 
 def refit(done: RunResult, inputs: Inputs, plan: Plan, options: Options) -> RunResult:
@@ -183,7 +185,7 @@ def refit(done: RunResult, inputs: Inputs, plan: Plan, options: Options) -> RunR
         done: the run before.
         inputs: the encoded data, and the encoder.
         plan: as for the run before.
-        options: for batch size and device.
+        options: for the device.
 
     Returns:
         The run before, with the folder of the new model.
@@ -191,15 +193,20 @@ def refit(done: RunResult, inputs: Inputs, plan: Plan, options: Options) -> RunR
     problem = inputs.problem
     place = refit_folder(done.folder)
     if not (place / "run.json").exists():
-        metric = f"validation_{problem.goal.metric}"
-        values = [of_pass[metric] for of_pass in done.history]
-        best = 1 + values.index(max(values))
-        trained = _train(done.run, inputs, plan, options, place, None, last=best)
+        planned = replace(plan, epochs=done.epochs or plan.epochs)
+        last = best_pass(done, problem)
+        trained = _train(done.run, inputs, planned, options, place, None, last=last)
         device = device_of(options.device)
         scores = scores_of(inputs, trained.model.to(device), problem.splits["validation"])
         _write_array(place / "validation.npz", scores)
-        _keep(place, trained)
+        _keep(place, trained, planned.epochs)
     return replace(done, folder=place)
+
+
+def best_pass(done: RunResult, problem: Problem) -> int:
+    """The pass of a run, from 1, whose model it left."""
+    values = [of_pass[f"validation_{problem.goal.metric}"] for of_pass in done.history]
+    return 1 + values.index(max(values))
 
 
 def refit_folder(folder: Path) -> Path:
@@ -215,10 +222,11 @@ def _train(
     place: Path,
     stop: Callable[[], bool] | None,
     last: int | None = None,
+    aim: Aim | None = None,
 ) -> Any:
     problem = inputs.problem
-    train_rows, validation = _part(problem.splits["train"], spec), problem.splits["validation"]
-    max_steps = spec.share * plan.max_steps
+    train_rows, validation = (problem.splits[name] for name in ("train", "validation"))
+    max_steps = float(plan.max_steps)
     if last is not None:
         both = concatenate_datasets([train_rows, validation])
         max_steps *= len(both) / len(train_rows)
@@ -230,11 +238,11 @@ def _train(
         loss=known,
         start="zero",  # set where the model is built
         seed=spec.seed,
-        epochs=plan.epochs,
+        epochs=plan.epochs if aim is None or plan.partial else max(plan.epochs, PASSES_ALONE),
         max_steps=-1 if plan.max_steps < 0 else max(1, round(max_steps)),
-        batch_size=options.batch_size,
+        batch_size=plan.batch_size,
         learning_rate=spec.rate,
-        early_stopping=3 if plan.epochs > 5 and last is None else 0,
+        early_stopping=2 if aim is not None else 3 if plan.epochs > 5 and last is None else 0,
         device=options.device,
         threads=plan.speed.threads,
         output_dir=str(place),
@@ -261,6 +269,7 @@ def _train(
             best=problem.goal.metric,
             stop=stop,
             last=last,
+            aim=aim,
         )
     except NotFinite as error:
         raise FitError(f"{spec}: {error}; take smaller --rates, or leave the loss out") from None
@@ -289,20 +298,10 @@ def starts_at_prior(arm: str, problem: Problem) -> bool:
     return arm != "wce" and not (overlap and problem.data.task == "tagging")
 
 
-def _part(split: Dataset, spec: Run) -> Dataset:
-    if spec.share >= 1:
-        return split
-    # By the label of the row where there is one, so that a rare class keeps its share.
-    size = max(1, round(spec.share * len(split)))
-    cut = Experiment(corpus="part", seed=spec.seed, train_size=size)
-    return sample(DatasetDict(train=split), cut)["train"]
-
-
-def _keep(place: Path, trained: Any) -> None:
+def _keep(place: Path, trained: Any, epochs: int) -> None:
     trained.model.save_pretrained(place / "model")
-    write_json(
-        place / "run.json", {"history": trained.history, "seconds": trained.measured["seconds"]}
-    )
+    told = {"history": trained.history, "seconds": trained.measured["seconds"], "epochs": epochs}
+    write_json(place / "run.json", told)
     drop_checkpoints(place)
 
 

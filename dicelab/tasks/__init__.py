@@ -2,4 +2,4 @@
 
 from dicelab.extras import need
 
-need("train")
+need("train", "transformers")  # of a kept model nothing needs more

@@ -17,6 +17,7 @@ from transformers.trainer_callback import ExportableState
 from dicelab.training.checkpoints import COMPLETE
 
 WARM_UP = 10  # steps in which a device starts, and which no speed counts
+WARM = 0.1  # of the steps of a run, in which the learning rate rises
 MINUTES = 20.0  # between two checkpoints, where a pass takes longer
 
 
@@ -93,6 +94,56 @@ class StopAfter(TrainerCallback):
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         control.should_training_stop = control.should_training_stop or state.epoch >= self.epoch
+
+
+class Aim(TrainerCallback):
+    """Ends a run after as many epochs as there is time for; the learning rate is 0 there.
+
+    Args:
+        epochs: from the epochs that are over, from 0, to how many the run is to have. It is asked
+            after each, and the learning rate falls on from where it is.
+        over: asked after each step; True ends the run there, as at the end of an epoch.
+
+    Attributes:
+        aimed: the epochs that were decided on last.
+    """
+
+    aimed = 0
+
+    def __init__(self, epochs: Callable[[int], int], over: Callable[[], bool]) -> None:
+        self.epochs = epochs
+        self.over = over
+
+    def on_train_begin(
+        self, args: Any, state: Any, control: Any, lr_scheduler: Any = None, **_: Any
+    ) -> None:
+        self.scheduler = getattr(lr_scheduler, "scheduler", lr_scheduler)
+        self.steps = state.max_steps / args.num_train_epochs
+        self._aim(state.global_step, self.epochs(int(state.epoch or 0)))
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if self.over():
+            control.should_epoch_stop = control.should_training_stop = True
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        done = round(state.epoch)
+        epochs = self.epochs(done)
+        if epochs <= done:
+            control.should_training_stop = True
+        else:
+            self._aim(state.global_step, epochs)
+
+    def _aim(self, first: int, epochs: int) -> None:
+        self.aimed, last = epochs, max(epochs * self.steps, first + 1)
+        warm = WARM * last
+        now = self.scheduler.get_last_lr()[0] / self.scheduler.base_lrs[0]
+
+        def factor(step: int) -> float:
+            if first < warm:
+                return float(min(step / warm, max(0.0, last - step) / (last - warm)))
+            return float(now * max(0.0, last - step) / (last - first))
+
+        self.scheduler.lr_lambdas = [factor] * len(self.scheduler.lr_lambdas)
 
 
 class Clock(TrainerCallback, ExportableState):

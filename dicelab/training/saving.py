@@ -70,6 +70,11 @@ def replaced(folder: Path) -> Iterator[Path]:
         whole = Path(scratch) / "model"
         whole.mkdir()
         yield whole
+        # safetensors writes for the owner alone; who serves the model may be another of the group.
+        readable = whole.stat().st_mode & 0o666
+        for file in whole.rglob("*"):
+            if file.is_file():
+                file.chmod(readable)
         if folder.exists():
             folder.rename(Path(scratch) / "old")
         whole.rename(folder)

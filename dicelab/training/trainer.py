@@ -40,6 +40,8 @@ from dicebook.losses import TrainerLoss, log_ratio_weights, make_loss
 from dicelab.atomic import atomic, foreign, write_json
 from dicelab.own_loss import own_loss
 from dicelab.training.callbacks import (
+    WARM,
+    Aim,
     Clock,
     Lines,
     MarkComplete,
@@ -122,6 +124,7 @@ def train(
     arguments: Mapping[str, Any] | None = None,
     stop: Callable[[], bool] | None = None,
     last: int | None = None,
+    aim: Aim | None = None,
 ) -> Trained:
     """Train a model with a loss; keep the epoch that is best on the validation split.
 
@@ -150,6 +153,7 @@ def train(
         stop: asked after each epoch; True ends the training there.
         last: the epoch to end after and to keep, instead of the best one; the validation split is
             not scored before. The learning rate falls as in a run of all epochs.
+        aim: decides after each epoch how many there are to be, at most the experiment's.
 
     Returns:
         The model of the best epoch, with its logits on the validation and test splits. The test
@@ -202,6 +206,7 @@ def train(
                 watchdog.callback(lambda text: print(f"  watchdog: {text}")),
                 *([] if stop is None else [StopWhenAsked(stop)]),
                 *([] if last is None else [StopAfter(last)]),
+                *([] if aim is None else [aim]),
             ],
         )
         for callback in (DEFAULT_PROGRESS_CALLBACK, PrinterCallback):
@@ -294,7 +299,7 @@ def _arguments(
         "per_device_eval_batch_size": 4 * experiment.batch_size,
         "learning_rate": experiment.learning_rate,
         "weight_decay": 0.01,
-        "warmup_steps": 0.1,
+        "warmup_steps": WARM,
         "seed": experiment.seed,
         "bf16": precision == "bf16",
         "fp16": precision == "fp16",

@@ -95,14 +95,13 @@ def labels(path: Path, rows: int = 200) -> Path:
 MAKERS = {"tagging": tagged, "rare": rare, "sentences": sentences, "pairs": pairs, "labels": labels}
 
 
-def planned(options: Options, epochs: int = 4, *, curve: bool = False, refit: bool = False) -> Plan:
+def planned(options: Options, epochs: int = 4, *, refit: bool = False) -> Plan:
     """A plan that no clock decides."""
     return Plan(
         options.arms,
         options.rates or (2e-3,),
         min(2, len(options.arms)),
         tuple(range(options.seeds)),
-        curve,
         epochs,
         -1,
         10,
@@ -113,17 +112,16 @@ def planned(options: Options, epochs: int = 4, *, curve: bool = False, refit: bo
     )
 
 
-def fitted(options: Options, epochs: int = 4, *, curve: bool = False, refit: bool = False) -> Fit:
+def fitted(options: Options, epochs: int = 4, *, refit: bool = False) -> Fit:
     """A whole fit by such a plan."""
     fit = Fit(options, lambda line: None)
     fit.read()
     fit.floors()
-    fit.result.plan = planned(options, epochs, curve=curve, refit=refit)
+    fit.result.plan = planned(options, epochs, refit=refit)
     fit.search()
     fit.finals()
     fit.choose()
     fit.refit()
-    fit.curve()
     fit.keep()
     fit.report()
     return fit

@@ -238,7 +238,7 @@ def test_bad_data(case: str, tmp_path: Path) -> None:
         ({"minutes": float("nan")}, "--minutes: expected a number above 0, got nan"),
         ({"seeds": 0}, "--seeds: expected a number above 0, got 0"),
         ({"task": "tags"}, "--task: expected one of tagging, sentences, pairs, labels"),
-        ({"metric": "auc"}, "--metric: expected one of f1, macro-f1, accuracy, fbeta"),
+        ({"metric": "auc"}, "--metric: expected one of f1, macro-f1, accuracy, f2"),
         ({"at_recall": 1.5}, "--at-recall: expected a share above 0 and below 1, got 1.5"),
         ({"at_recall": 0.9, "at_precision": 0.9}, "expected one of --at-recall"),
         ({"losses": ("ce", "ce")}, "--losses: expected different losses"),
@@ -257,7 +257,7 @@ def test_bad_options(given: dict[str, object], words: str) -> None:
 
 def test_a_metric_that_the_task_has_not(tmp_path: Path) -> None:
     tagged = Options(source=str(made_up.tagged(tmp_path / "my.conll")), metric="accuracy")
-    with pytest.raises(FitError, match="expected f1, macro-f1 or fbeta for tags, got accuracy"):
+    with pytest.raises(FitError, match="expected f1, macro-f1 or f2 for tags, got accuracy"):
         problem_of(read(tagged), tagged)
     path = text(HEAD + "".join(f"a text {i}\t{i % 3}\n" for i in range(60)))(tmp_path)
     three = Options(source=str(path), at_recall=0.9)
@@ -299,14 +299,13 @@ def test_the_command_says_one_sentence_and_leaves_no_trace_of_python(
     source = made_up.sentences(tmp_path / "my.tsv")
     for words, expected in (
         (["fit", str(tmp_path / "none.tsv")], "expected a file, a folder"),
-        (["fit", str(source), "--rates", "fast"], "--rates: expected numbers by commas, got"),
         (["predict", str(tmp_path), str(source)], "expected a model that dicebook fit kept"),
         (
             ["fit", str(source), "--label", "flag", "--losses", "os:none"],
             "--losses: module 'os' has no 'none'; expected MODULE:NAME",
         ),
     ):
-        more = ["--out", str(tmp_path / "out"), "--encoder", "tiny", "--steps", "1"]
+        more = ["--out", str(tmp_path / "out"), "--encoder", "tiny"]
         assert main([*words, *(more if words[0] == "fit" else [])]) == 1
         told = capsys.readouterr()
         assert expected in told.err
@@ -351,7 +350,7 @@ def test_nothing_of_the_owners_is_touched(
     own = {out / "model" / "own.bin": b"mine", out / "report.html": b"mine too"}
     for path, content in own.items():
         path.write_bytes(content)
-    told = ["fit", str(source), "--label", "flag", "--encoder", "tiny", "--steps", "1"]
+    told = ["fit", str(source), "--label", "flag", "--encoder", "tiny"]
     assert main([*told, "--out", str(out)]) == 1
     expected = "expected a new or an empty folder, or that of an earlier fit, found 'model'"
     assert expected in capsys.readouterr().err
@@ -362,7 +361,7 @@ def test_predictions_are_written_over_predictions_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def predict(model: str, path: str, out: Any, **more: Any) -> int:
-        out.write("label\tprobability\ttext\nhit\t0.9000\tAda\n")
+        out.write("predicted\tp(hit)\ttext\nhit\t0.9000\tAda\n")
         return 1
 
     monkeypatch.setattr("dicelab.fit.predict", predict)
@@ -385,7 +384,7 @@ def test_a_full_disk_is_said_before_anything_trains(
 ) -> None:
     source = made_up.sentences(tmp_path / "my.tsv")
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=0))
-    told = ["fit", str(source), "--label", "flag", "--encoder", "tiny", "--steps", "1"]
+    told = ["fit", str(source), "--label", "flag", "--encoder", "tiny"]
     assert main([*told, "--out", str(tmp_path / "out")]) == 1
     assert "MB of free disk for the models under way, found 0 MB" in capsys.readouterr().err
     assert not (tmp_path / "out" / "runs").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,21 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 from datasets import Dataset
-from scipy import stats
 from scipy.special import logit
 
 from dicebook.decision import FEW_POSITIVES, output_layer
-from dicelab.fit import fitting, training
+from dicelab.fit import fitting, report, training
 from dicelab.fit.fitting import Fit
 from dicelab.fit.inputs import Inputs, prepare
 from dicelab.fit.options import Options
 from dicelab.fit.plan import rates_for
 from dicelab.fit.problems import SHRINK, Problem
-from dicelab.fit.report import advice
 from dicelab.fit.training import Run, RunResult
-from dicelab.metrics.counts import Counts
 from dicelab.metrics.goal import Goal
-from dicelab.metrics.intervals import difference
 from dicelab.records import speed
 from dicelab.tasks.thresholds import best_threshold, calibrated_plug_in
 from tests.fit import made_up
@@ -268,7 +263,8 @@ def fit_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fit
             clock.now += 60
             value = 100 * quality(one)
             said = scores(splits["validation"], one)
-            return RunResult(one, said, np.zeros(2), value, value, [{}] * 9, 60.0, folder)
+            history = [{"validation_f1": float(n)} for n in range(9)]  # the last pass is the best
+            return RunResult(one, said, np.zeros(2), value, value, history, 60.0, folder)
 
         monkeypatch.setattr(fitting, "run", run)
         fit = Fit(options, lambda line: None)
@@ -386,8 +382,9 @@ def test_the_first_model_is_kept_where_the_threshold_does_not_fit_the_second(
 def test_without_time_nothing_is_learned_again_and_that_is_said(fit_of: Callable[..., Fit]) -> None:
     fit = fit_of(lambda one: 0.5, minutes=5)
     fit.choose()
+    fit.result.winner = None
     assert not fit.refit()
-    assert not fit.result.notes, "the plan has none"
+    assert "There was no time to train again" in fit.result.notes[-1], "the plan has none"
     fit.result.plan = replace(fit.result.plan, refit=True)
     fit_of.clock.now += 5 * 60  # type: ignore[attr-defined]
     assert not fit.refit()
@@ -402,7 +399,7 @@ def test_a_run_is_told_to_stop_once_the_time_is_over(
     made_up_run, stops = fitting.run, []
 
     def run(one: Run, inputs: Inputs, *given: Any) -> RunResult:
-        stops.append(given[-1])
+        stops.append(given[-2])
         return made_up_run(one, inputs, *given)
 
     monkeypatch.setattr(fitting, "run", run)
@@ -413,56 +410,30 @@ def test_a_run_is_told_to_stop_once_the_time_is_over(
     assert stops[-1]()
 
 
-# -- what is said of the result ----------------------------------------------------------------
-
-
-def counts_of(found: list[int], actual: int = 10) -> list[Counts]:
-    """Counts of 300 equal rows for each seed, so many of the positives found in each."""
-    return [Counts(*(np.full((300, 1), k) for k in (n, actual, actual))) for n in found]
-
-
-def test_the_interval_of_a_difference_is_over_seeds_as_well_as_rows() -> None:
-    goal = Goal("f1", (0,))
-    found = difference(counts_of([6, 5, 4, 5]), counts_of([5, 5, 5, 5]), goal.plain)
-    assert found.mean == pytest.approx(0)
-    # Rows are all alike; seeds are +10, 0, -10, 0.
-    half = stats.t.ppf(0.975, 3) * stats.sem([10, 0, -10, 0])
-    assert (found.low, found.high) == pytest.approx((-half, half))
-    # With one seed only rows are drawn.
-    rng = np.random.default_rng(0)
-    gold = (rng.random(400) < 0.3).astype(int)
-    arms = [
-        [Counts.of_classes(gold, np.where(rng.random(400) < e, 1 - gold, gold), 2)]
-        for e in (0.1, 0.2)
-    ]
-    one = difference(*arms, Goal("f1", (1,)).plain)
-    assert one.low < one.mean < one.high
-
-
-def test_a_visible_difference_is_found_four_times_in_five() -> None:
-    rng = np.random.default_rng(1)
-    gold = (rng.random(2000) < 0.3).astype(int)
-    arms = [
-        [
-            Counts.of_classes(gold, np.where(rng.random(2000) < 0.1, 1 - gold, gold), 2)
-            for _ in range(5)
-        ]
-        for _ in range(2)
-    ]
-    found = difference(*arms, Goal("f1", (1,)).plain)
-    error = (found.high - found.low) / (2 * stats.norm.ppf(0.975))
-    power = stats.norm.cdf(found.visible / error - stats.norm.ppf(0.975))
-    assert power == pytest.approx(0.8, abs=0.03)
-
-
-def test_more_data_is_advised_when_the_second_half_was_worth_two_points() -> None:
-    def kind(gain: float) -> str:
-        plan = SimpleNamespace(partial=False)
-        fit: Any = SimpleNamespace(
-            winner=None, plan=plan, curve={0.25: 10, 0.5: 20, 1.0: 20 + gain}
-        )
-        return re.sub(r"[−+\d.]+", "", advice(fit))
-
-    assert kind(-5) == kind(0.0) == kind(1.9)
-    assert kind(2.0) == kind(9.0)
-    assert kind(1.9) != kind(2.0)
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [
+        ({"pieces": 2.1}, "cuts words into 2.1 pieces, and embeddings are 10.0 points behind"),
+        ({"pieces": 2.1, "encoder": "tiny"}, "Try `--encoder minilm`"),
+        ({"chosen": None}, "fine-tuning was not tried, for there was no time. `--minutes 20`"),
+        ({"best": 3}, "validation still rose at the last pass of fine-tuning. `--minutes 20`"),
+        ({"positives": 199}, "label more rows: train has 199 of 'yes'"),
+        ({}, "look at the errors"),
+    ],
+)
+def test_the_next_step_follows_from_what_holds_the_model_back(
+    cause: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = {"train": {"no": 900, "yes": cause.get("positives", 300)}}
+    monkeypatch.setattr(report, "class_counts", lambda data: counts)
+    monkeypatch.setattr(report, "best_pass", lambda run, problem: cause.get("best", 2))
+    result: Any = SimpleNamespace(
+        plan=SimpleNamespace(minutes=10, partial=False),
+        options=SimpleNamespace(minutes=None, linear=True, steps=None),
+        data=SimpleNamespace(entities=False),
+        problem=None,
+        run=SimpleNamespace(history=[{}] * 3),
+        compared={"words": 60.0, "embeddings": 50.0},
+        **{"pieces": 1.2, "encoder": "minilm", "chosen": "ce"} | cause,
+    )
+    assert words in report.next_step(result)

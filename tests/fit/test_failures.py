@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +24,7 @@ from safetensors import SafetensorError
 from dicelab import load_model
 from dicelab.__main__ import main
 from dicelab.corpora import text
-from dicelab.fit.options import FitError
+from dicelab.fit.options import FitError, Options
 from dicelab.training.encoders import EncoderError, from_pretrained
 from tests.checkout import ROOT
 from tests.fit import made_up
@@ -53,9 +53,21 @@ INJECTED = {
 
 
 def command(folder: Path, source: Path) -> list[str]:
-    given = ["--label", "flag", "--encoder", "tiny", "--device", "cpu", "--steps", "2"]
-    more = ["--seeds", "1", "--losses", "ce", "--rates", "0.001", "--no-linear"]
-    return ["fit", str(source), *given, *more, "--out", str(folder)]
+    given = ["--label", "flag", "--encoder", "tiny", "--device", "cpu", "--minutes", "1"]
+    return ["fit", str(source), *given, "--losses", "ce", "--no-linear", "--out", str(folder)]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def two_steps() -> Iterator[None]:
+    """Each run of a fit has two steps, which is no option of the command."""
+    known = Options.__init__
+
+    def short(self: Options, **given: Any) -> None:
+        known(self, **{**given, "steps": 2, "seeds": 1, "rates": (1e-3,)})
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Options, "__init__", short)
+        yield
 
 
 @pytest.fixture(scope="module")
