@@ -11,15 +11,12 @@ from .corpus import Recipe
 
 def recipes() -> list[Recipe]:
     """Every recipe of a script of this package, by task and name."""
-    all_recipes: list[Recipe] = []
+    found: list[Recipe | None] = []
     for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not info.name.startswith("_"):
             module = import_module(f".{info.name}", __package__)
-            recipe = getattr(module, "RECIPE", None)
-            all_recipes += getattr(
-                module, "RECIPES", [recipe] if isinstance(recipe, Recipe) else []
-            )
-    return sorted(all_recipes, key=lambda recipe: (recipe.corpus.task, recipe.name))
+            found += getattr(module, "RECIPES", [getattr(module, "RECIPE", None)])
+    return sorted(filter(None, found), key=lambda recipe: (recipe.corpus.task, recipe.name))
 
 
 def main() -> None:

@@ -239,9 +239,8 @@ def build(train: Dataset, target: Target, augmenter: Augmenter) -> Dataset:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line; 0, or 1 after one clear sentence on stderr."""
-    options = _parser().parse_args(argv)
     try:
-        return _run(options)
+        return _run(_parser().parse_args(argv))
     except CorpusError as error:
         print(f"augment_pairs: {error}", file=sys.stderr)
         return 1

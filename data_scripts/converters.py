@@ -15,6 +15,9 @@ from dicelab.corpora.loading import with_missing_splits
 from .corpus import Convert
 from .fetch import unpack
 
+#: How most corpora name their splits.
+USUAL = {"train": "train", "validation": "dev", "test": "test"}
+
 
 def by_file(
     read: Callable[..., Dataset],

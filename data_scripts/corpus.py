@@ -60,17 +60,9 @@ class Recipe:
         A file's address there is ``base`` and its ``path``, by default its ``name``.
         """
         facts = dict(registry.RECIPES[name])
-        base = facts.pop("base", "")
-        files = tuple(
-            RemoteFile(
-                file["name"],
-                base + file.get("path", file["name"]),
-                file.get("sha256"),
-                tuple(file.get("mirror_names", ())),
-            )
-            for file in facts.pop("files", ())
-        )
-        folders = tuple(facts.pop("folders", ()))
+        base, folders = facts.pop("base", ""), tuple(facts.pop("folders", ()))
+        rows = [dict(row) for row in facts.pop("files", ())]
+        files = tuple(RemoteFile(url=base + row.pop("path", row["name"]), **row) for row in rows)
         return cls(name=name, convert=convert, files=files, folders=folders, **facts)
 
     @property

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from dicelab.corpora.conll import read_conll
 
-from .converters import by_file
+from .converters import USUAL, by_file
 from .corpus import Recipe
 
 RECIPES = [
     Recipe.of(
         f"crossner_{domain}",
-        by_file(
-            read_conll,
-            {
-                "train": f"{domain}_train.txt",
-                "validation": f"{domain}_dev.txt",
-                "test": f"{domain}_test.txt",
-            },
-        ),
+        by_file(read_conll, {split: f"{domain}_{name}.txt" for split, name in USUAL.items()}),
     )
     for domain in ("ai", "literature", "music", "politics", "science")
 ]

@@ -7,7 +7,7 @@ import shutil
 import stat
 import tarfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
@@ -42,7 +42,7 @@ class RemoteFile:
     name: str
     url: str
     sha256: str | None = None
-    mirror_names: tuple[str, ...] = ()
+    mirror_names: Sequence[str] = ()
 
 
 def fetch(

@@ -47,8 +47,7 @@ def count(argument: str) -> dict[str, Any]:
 def update(record: Path, entries: list[dict[str, Any]]) -> None:
     """Put counts into the record, in place of older ones of the same corpora."""
     old = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
-    lines = {entry["parameters"]["corpus"]: entry for entry in map(json.loads, old)}
-    lines |= {entry["parameters"]["corpus"]: entry for entry in entries}
+    lines = {e["parameters"]["corpus"]: e for e in [*map(json.loads, old), *entries]}
     with atomic(record) as path:
         text = "".join(json.dumps(lines[name], ensure_ascii=False) + "\n" for name in sorted(lines))
         path.write_text(text, encoding="utf-8")

@@ -29,14 +29,13 @@ SLIPS = {
 
 def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset]:
     """One file of token and tag, without splits."""
-    rows = read_conll(raw / FILE, tags="plain", repairs=repairs).to_list()
-    for row in rows:
-        pairs = list(zip(row["tokens"], row["tags"], strict=True))
-        row["tags"] = [SLIPS.get(pair, pair[1]) for pair in pairs]
-        if slips := sum(pair in SLIPS for pair in pairs):
-            repairs["slips of the tag repaired (see SLIPS in data_scripts/ritter.py)"] += slips
-    columns = {name: [row[name] for row in rows] for name in ("tokens", "tags")}
-    train = to_dataset(columns, task="tagging")
+    data = read_conll(raw / FILE, tags="plain", repairs=repairs)
+    tokens, tags = data["tokens"][:], data["tags"][:]
+    pairs = [list(zip(*row, strict=True)) for row in zip(tokens, tags, strict=True)]
+    if slips := sum(pair in SLIPS for row in pairs for pair in row):
+        repairs["slips of the tag repaired (see SLIPS in data_scripts/ritter.py)"] += slips
+    mended = [[SLIPS.get(pair, pair[1]) for pair in row] for row in pairs]
+    train = to_dataset({"tokens": tokens, "tags": mended}, task="tagging")
     return with_missing_splits({"train": train}, "tagging", seed)
 
 

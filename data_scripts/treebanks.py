@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
@@ -68,10 +69,8 @@ def _read_in_one_of(
     path: str | PathLike[str], encodings: tuple[str, ...], repairs: Counter[str]
 ) -> list[str]:
     for encoding in encodings[:-1]:
-        try:
+        with suppress(CorpusError):
             return read_lines(path, repairs, encoding=encoding)
-        except CorpusError:
-            continue
     return read_lines(path, repairs, encoding=encodings[-1])
 
 

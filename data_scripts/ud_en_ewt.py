@@ -6,13 +6,9 @@ from functools import partial
 
 from dicelab.corpora.conllu import read_conllu
 
-from .converters import by_file
+from .converters import USUAL, by_file
 from .corpus import Recipe
 
 # The treebank's own tags (XPOS) are those of the Penn Treebank and a few more.
-FILES = {
-    "train": "en_ewt-ud-train.conllu",
-    "validation": "en_ewt-ud-dev.conllu",
-    "test": "en_ewt-ud-test.conllu",
-}
+FILES = {split: f"en_ewt-ud-{name}.conllu" for split, name in USUAL.items()}
 RECIPE = Recipe.of("ud_en_ewt", by_file(partial(read_conllu, column="xpos"), FILES))

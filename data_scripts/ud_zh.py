@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from dicelab.corpora.conllu import read_conllu
 
-from .converters import by_file
+from .converters import USUAL, by_file
 from .corpus import Recipe
 
-FILES = {
-    "train": "zh-ud-train.conllu",
-    "validation": "zh-ud-dev.conllu",
-    "test": "zh-ud-test.conllu",
-}
+FILES = {split: f"zh-ud-{name}.conllu" for split, name in USUAL.items()}
 RECIPE = Recipe.of("ud_zh", by_file(read_conllu, FILES))

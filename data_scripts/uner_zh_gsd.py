@@ -6,12 +6,8 @@ from functools import partial
 
 from dicelab.corpora.conll import UNIVERSAL_NER, read_conll
 
-from .converters import by_file
+from .converters import USUAL, by_file
 from .corpus import Recipe
 
-FILES = {
-    "train": "zh_gsd-ud-train.iob2",
-    "validation": "zh_gsd-ud-dev.iob2",
-    "test": "zh_gsd-ud-test.iob2",
-}
+FILES = {split: f"zh_gsd-ud-{name}.iob2" for split, name in USUAL.items()}
 RECIPE = Recipe.of("uner_zh_gsd", by_file(partial(read_conll, **UNIVERSAL_NER), FILES))

@@ -22,35 +22,21 @@ from dicebook import (
 )
 from dicebook.diagnosis import Report
 from dicebook.diagnosis.standing_start import standing_start
-from tests.diagnosis.test_many_losses import mining_one_place_off
+from tests.diagnosis.test_many_losses import (
+    BINARY,
+    MULTI,
+    PADDED,
+    decisions,
+    mining_one_place_off,
+    numerator_per_example,
+    tokens,
+)
 
 Loss = Callable[..., Tensor]
 
 
-def tokens(rows: int = 200, classes: int = 5) -> tuple[Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(0)
-    gold = torch.randint(1, classes, (rows,), generator=generator)
-    targets = torch.where(torch.rand(rows, generator=generator) < 0.9, 0, gold)
-    return torch.randn(rows, classes, generator=generator), targets
-
-
-def yes_or_no(rows: int = 200) -> tuple[Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(1)
-    targets = (torch.rand(rows, generator=generator) < 0.1).float()
-    return torch.randn(rows, generator=generator) - 1, targets
-
-
 def batch_for(name: str) -> tuple[Tensor, Tensor]:
-    return yes_or_no() if name.startswith("binary") else tokens()
-
-
-def probabilities(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    return logits.softmax(-1), F.one_hot(targets, logits.shape[-1]).to(logits.dtype)
-
-
-def numerator_per_example(logits: Tensor, targets: Tensor) -> Tensor:
-    p, t = probabilities(logits, targets)
-    return (1 - (2 * p * t + 1e-6) / ((p + t).sum(0) + 1e-6)).mean(0).sum()
+    return decisions() if name.startswith("binary") else tokens()
 
 
 def smoothed_n_times(logits: Tensor, targets: Tensor) -> Tensor:
@@ -73,9 +59,8 @@ def sums_in_half(logits: Tensor, targets: Tensor) -> Tensor:
     return 1 - ((2 * (p * t).sum(0) + 1) / (p.sum(0) + t.sum(0) + 1)).mean()
 
 
-MULTI, BINARY = tokens(), yes_or_no()
-WITH_IGNORED = yes_or_no()
-WITH_IGNORED[1][:3] = -100
+def probabilities(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    return logits.softmax(-1), F.one_hot(targets, logits.shape[-1]).to(logits.dtype)
 
 
 @pytest.mark.parametrize("loss", [smoothed_n_times, squared_per_example])
@@ -163,7 +148,7 @@ def test_losses_of_torch_are_sound() -> None:
     report = diagnose(F.binary_cross_entropy_with_logits, *BINARY)
     assert report.ok, str(report)
     assert report["ignored labels"].verdict == "note"
-    report = diagnose(F.binary_cross_entropy_with_logits, *WITH_IGNORED)
+    report = diagnose(F.binary_cross_entropy_with_logits, *PADDED)
     assert {finding.name for finding in report.problems} == {"ignored labels"}
 
 
@@ -280,7 +265,7 @@ def test_leading_dimensions_and_ignored_rows_of_the_batch() -> None:
 
 
 def test_the_batch_is_not_changed() -> None:
-    logits, targets = yes_or_no()
+    logits, targets = decisions()
     before = logits.clone(), targets.clone()
     diagnose(make_loss("binary_dl"), logits.requires_grad_(), targets)
     assert torch.equal(logits, before[0])

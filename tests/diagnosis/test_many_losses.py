@@ -16,10 +16,10 @@ from dicebook.diagnosis.report import NOTE, OK, PROBLEM
 Loss = Callable[..., Tensor]
 
 
-def tokens(classes: int = 5, rows: int = 200) -> tuple[Tensor, Tensor]:
+def tokens(rows: int = 200, classes: int = 5) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(0)
     gold = torch.randint(1, classes, (rows,), generator=generator)
-    y = torch.where(torch.rand(rows, generator=generator) < 0.8, 0, gold)
+    y = torch.where(torch.rand(rows, generator=generator) < 0.85, 0, gold)
     return torch.randn(rows, classes, generator=generator), y
 
 
@@ -30,14 +30,12 @@ def decisions() -> tuple[Tensor, Tensor]:
 
 
 def shares(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    kept = y != -100
-    x, y = x[kept], y[kept]
+    x, y = x[y != -100], y[y != -100]
     return x.softmax(-1), F.one_hot(y, x.shape[-1]).to(x.dtype)
 
 
 def of_gold(numbers: Tensor, y: Tensor) -> Tensor:
-    kept = y != -100
-    return numbers[kept].gather(-1, y[kept].unsqueeze(-1)).squeeze(-1)
+    return numbers[y != -100].gather(-1, y[y != -100].unsqueeze(-1)).squeeze(-1)
 
 
 def dice(p: Tensor, t: Tensor, smooth: float = 1.0, power: int = 1) -> Tensor:
@@ -53,18 +51,6 @@ def numerator_per_example(x: Tensor, y: Tensor) -> Tensor:
     return (1 - (2 * p * t + 1e-6) / ((p + t).sum(0) + 1e-6)).mean(0).sum()
 
 
-def softmax_then_cross_entropy(x: Tensor, y: Tensor) -> Tensor:
-    return F.cross_entropy(x.softmax(-1), y)
-
-
-def sigmoid_then_bce_with_logits(x: Tensor, y: Tensor) -> Tensor:
-    return F.binary_cross_entropy_with_logits(x.sigmoid(), y)
-
-
-def log_of_softmax(x: Tensor, y: Tensor) -> Tensor:
-    return -of_gold(x.softmax(-1).log(), y).mean()
-
-
 def focal_of_the_mean(x: Tensor, y: Tensor) -> Tensor:
     mean = F.cross_entropy(x, y)
     return (1 - (-mean).exp()) ** 2 * mean
@@ -78,10 +64,6 @@ def focal_with_p_for_1_minus_p(x: Tensor, y: Tensor) -> Tensor:
 def sigmoid_for_softmax(x: Tensor, y: Tensor) -> Tensor:
     kept = y != -100
     return dice(x[kept].sigmoid(), shares(x, y)[1])
-
-
-def coefficient_for_loss(x: Tensor, y: Tensor) -> Tensor:
-    return 1 - dice(*shares(x, y))
 
 
 def argmax_for_p(x: Tensor, y: Tensor) -> Tensor:
@@ -105,10 +87,6 @@ def mask_n_by_n(x: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is not None:
         p, t = p * mask.unsqueeze(-1), t * mask.unsqueeze(-1)
     return 1 - (2 * (p * t).sum() + 1) / (p.sum() + t.sum() + 1)
-
-
-def minus_100_as_a_target(x: Tensor, y: Tensor) -> Tensor:
-    return dice(x.sigmoid(), y)
 
 
 def mining_that_keeps_none(x: Tensor, y: Tensor) -> Tensor:
@@ -135,18 +113,18 @@ MULTI, BINARY, PADDED = tokens(), decisions(), decisions()
 PADDED[1][:3] = -100
 FAULTY: list[tuple[Loss, tuple[Tensor, Tensor], str]] = [
     (numerator_per_example, MULTI, "batch size"),
-    (softmax_then_cross_entropy, MULTI, "softmax twice"),
-    (sigmoid_then_bce_with_logits, BINARY, "softmax twice"),
-    (log_of_softmax, MULTI, "saturation"),
+    (lambda x, y: F.cross_entropy(x.softmax(-1), y), MULTI, "softmax twice"),
+    (lambda x, y: F.binary_cross_entropy_with_logits(x.sigmoid(), y), BINARY, "softmax twice"),
+    (lambda x, y: -of_gold(x.softmax(-1).log(), y).mean(), MULTI, "saturation"),
     (focal_of_the_mean, MULTI, "focus"),
     (focal_with_p_for_1_minus_p, MULTI, "sign"),
     (sigmoid_for_softmax, MULTI, "shift"),
-    (coefficient_for_loss, MULTI, "range"),
+    (lambda x, y: 1 - dice(*shares(x, y)), MULTI, "range"),
     (argmax_for_p, MULTI, "gradient"),
     (counts_in_the_input_s_precision, MULTI, "half precision"),
     (column_against_row, BINARY, "memory"),
     (mask_n_by_n, BINARY, "mask"),
-    (minus_100_as_a_target, PADDED, "ignored labels"),
+    (lambda x, y: dice(x.sigmoid(), y), PADDED, "ignored labels"),
     (mining_that_keeps_none, BINARY, "reach"),
     (softmax_over_tokens, MULTI, "shape"),
 ]
@@ -170,25 +148,9 @@ def test_a_faulty_loss_is_found(loss: Loss, batch: tuple[Tensor, Tensor], check:
 # Sound, though some are unusual.
 
 
-def label_smoothing(x: Tensor, y: Tensor) -> Tensor:
-    return F.cross_entropy(x, y, label_smoothing=0.1)
-
-
-def weighted(x: Tensor, y: Tensor) -> Tensor:
-    return F.cross_entropy(x, y, weight=torch.arange(1.0, 6))
-
-
-def summed(x: Tensor, y: Tensor) -> Tensor:
-    return F.cross_entropy(x, y, reduction="sum")
-
-
 def focal(x: Tensor, y: Tensor) -> Tensor:
     each = F.cross_entropy(x, y, reduction="none")
     return (((1 - (-each).exp()) ** 2) * each)[y != -100].mean()
-
-
-def hinge(x: Tensor, y: Tensor) -> Tensor:
-    return F.multi_margin_loss(x[y != -100], y[y != -100])
 
 
 def hardest_quarter(x: Tensor, y: Tensor) -> Tensor:
@@ -207,23 +169,22 @@ def jaccard(x: Tensor, y: Tensor) -> Tensor:
     return (1 - (both + 1) / ((p + t).sum(0) - both + 1)).mean()
 
 
-def balanced(x: Tensor, y: Tensor) -> Tensor:
-    return F.binary_cross_entropy_with_logits(x, y, pos_weight=torch.tensor(9.0))
-
-
 def binary_dice(x: Tensor, y: Tensor) -> Tensor:
     kept = y != -100
     return dice(x[kept].sigmoid(), y[kept])
 
 
 SOUND: list[tuple[Loss, tuple[Tensor, Tensor]]] = [
-    *((F.cross_entropy, tokens(classes)) for classes in (2, 300, 3000)),
-    (nn.CrossEntropyLoss(), tokens(17, rows=1000)),
-    *((loss, MULTI) for loss in (label_smoothing, weighted, summed, focal, hinge)),
-    *((loss, MULTI) for loss in (hardest_quarter, squared_error, jaccard)),
-    (balanced, BINARY),
-    (binary_dice, BINARY),
+    *((F.cross_entropy, tokens(classes=classes)) for classes in (2, 300, 3000)),
+    (nn.CrossEntropyLoss(), tokens(1000, 17)),
+    (nn.CrossEntropyLoss(label_smoothing=0.1), MULTI),
+    (nn.CrossEntropyLoss(torch.arange(1.0, 6)), MULTI),
+    (nn.CrossEntropyLoss(reduction="sum"), MULTI),
+    (lambda x, y: F.multi_margin_loss(x[y != -100], y[y != -100]), MULTI),
+    *((loss, MULTI) for loss in (focal, hardest_quarter, squared_error, jaccard)),
+    (nn.BCEWithLogitsLoss(pos_weight=torch.tensor(9.0)), BINARY),
     (nn.BCEWithLogitsLoss(), (BINARY[0], BINARY[1].long())),
+    (binary_dice, BINARY),
 ]
 
 
@@ -238,12 +199,8 @@ def test_memory_grows_with_the_rows_alone_or_with_their_square() -> None:
         return F.cross_entropy(x, y) + 0 * (x[:, 0].unsqueeze(0) * x[:, 0].unsqueeze(1)).sum()
 
     for classes in (2, 64, 700):
-        assert diagnose(pairs, *tokens(classes))["memory"].verdict == "problem"
-        assert diagnose(F.cross_entropy, *tokens(classes))["memory"].verdict == "ok"
-
-
-def dropped_out(x: Tensor, y: Tensor) -> Tensor:
-    return F.cross_entropy(F.dropout(x, 0.3, training=True), y)
+        assert diagnose(pairs, *tokens(classes=classes))["memory"].verdict == "problem"
+        assert diagnose(F.cross_entropy, *tokens(classes=classes))["memory"].verdict == "ok"
 
 
 def smoothed_above(x: Tensor, y: Tensor) -> Tensor:
@@ -257,24 +214,17 @@ def detached_below(x: Tensor, y: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    ("loss", "check", "verdict"),
-    [
-        (dropped_out, "random", PROBLEM),
-        (smoothed_above, "range", NOTE),
-        (detached_below, "detached", NOTE),
-    ],
+    ("loss", "check"), [(smoothed_above, "range"), (detached_below, "detached")]
 )
-def test_more_faults_are_found(loss: Loss, check: str, verdict: str) -> None:
-    report = diagnose(loss, *MULTI)
-    (found,) = [finding for finding in report.findings if finding.name == check]
-    assert found.verdict == verdict
+def test_what_may_be_meant_is_noted(loss: Loss, check: str) -> None:
+    assert diagnose(loss, *MULTI)[check].verdict == NOTE
     for sound in (F.cross_entropy, DiceLoss(), DiceLoss(level="example")):
         named = {finding.name: finding.verdict for finding in diagnose(sound, *MULTI).findings}
         assert named.get(check, OK) == OK
 
 
 def test_noise_is_called_no_other_fault() -> None:
-    report = diagnose(dropped_out, *MULTI)
+    report = diagnose(lambda x, y: F.cross_entropy(F.dropout(x, 0.3), y), *MULTI)
     assert [finding.name for finding in report.problems] == ["random"]
     assert report["shift"].verdict == NOTE
 

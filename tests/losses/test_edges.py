@@ -148,29 +148,14 @@ def test_a_binary_target_out_of_range_is_named(name: str, label: float) -> None:
 
 
 def test_soft_targets_are_refused_where_they_have_no_meaning() -> None:
-    x, _ = batch("fl")
-    soft = torch.rand(2, 6, 3).softmax(-1)
-    with pytest.raises(TypeError, match="not defined for soft targets"):
-        L.focal(x, soft)
-    with pytest.raises(ValueError, match="not defined for soft targets"):
-        L.binary_focal(x[..., 0], soft[..., 0])
-    with pytest.raises(TypeError, match="not defined for soft targets"):
-        L.dice(x, soft, ohem_ratio=1.0)
-    with pytest.raises(ValueError, match="not defined for soft targets"):
-        L.binary_dice(x[..., 0], soft[..., 0], ohem_ratio=1.0)
-
-
-@pytest.mark.parametrize("name", ["ce", "wce", "dl", "tl", "dsc"])
-@pytest.mark.parametrize("level", LEVELS)
-def test_one_hot_soft_targets_are_class_indices(name: str, level: str) -> None:
-    x, y = batch(name)
-    mask = torch.ones(2, 6)
-    mask[0, 0] = 0
-    one_hot = torch.nn.functional.one_hot(y, 3).double()
-    one_hot[0, 0] = torch.nan  # not counted, so not looked at
-    expected = value_and_gradient(make(name, level), x, y, mask)
-    actual = value_and_gradient(make(name, level), x, one_hot, mask)
-    torch.testing.assert_close(actual, expected)
+    x, soft = batch("fl")[0], torch.rand(2, 6, 3).softmax(-1)
+    mined = {"ohem_ratio": 1.0}
+    for error, loss, options in ((TypeError, L.focal, {}), (TypeError, L.dice, mined)):
+        with pytest.raises(error, match="not defined for soft targets"):
+            loss(x, soft, **options)
+    for loss, options in ((L.binary_focal, {}), (L.binary_dice, mined)):
+        with pytest.raises(ValueError, match="not defined for soft targets"):
+            loss(x[..., 0], soft[..., 0], **options)
 
 
 @pytest.mark.parametrize("name", LOSS_NAMES)
@@ -184,20 +169,22 @@ def test_soft_targets_outside_the_unit_interval_are_refused(name: str) -> None:
 
 def test_shapes_that_do_not_belong_together_are_refused() -> None:
     x, y = batch("dsc")
-    with pytest.raises(ValueError, match=r"target must have shape \[2, 6\].*got \[2\]"):
-        L.dice(x, y[:, 0])
-    with pytest.raises(ValueError, match=r"mask must be .* \[2, 6\]; got \[2, 1\]"):
-        L.dice(x, y, torch.ones(2, 1))
-    with pytest.raises(ValueError, match="at least two classes last"):
-        L.dice(x[..., :1], y)
-    with pytest.raises(TypeError, match=r"floating tensor of logits; got torch.int64"):
-        L.dice(y, y)
-    with pytest.raises(ValueError, match=r"weight .* of shape \[3\]; got shape \[2\]"):
-        L.dice(x, y, weight=torch.ones(2))
-    with pytest.raises(ValueError, match=r"classes must lie in 0\.\.2"):
-        L.dice(x, y, classes=[1, 3])
-    with pytest.raises(TypeError, match="class indices"):
-        L.dice(x, y > 0)
+    for error, said, arguments, options in (
+        (ValueError, r"target must have shape \[2, 6\].*got \[2\]", (x, y[:, 0]), {}),
+        (ValueError, r"mask must be .* \[2, 6\]; got \[2, 1\]", (x, y, torch.ones(2, 1)), {}),
+        (ValueError, "at least two classes last", (x[..., :1], y), {}),
+        (TypeError, "floating tensor of logits; got torch.int64", (y, y), {}),
+        (
+            ValueError,
+            r"weight .* of shape \[3\]; got shape \[2\]",
+            (x, y),
+            {"weight": torch.ones(2)},
+        ),
+        (ValueError, r"classes must lie in 0\.\.2", (x, y), {"classes": [1, 3]}),
+        (TypeError, "class indices", (x, y > 0), {}),
+    ):
+        with pytest.raises(error, match=said):
+            L.dice(*arguments, **options)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -206,7 +193,7 @@ def test_shapes_that_do_not_belong_together_are_refused() -> None:
 def test_saturated_logits_keep_value_and_gradient_true(
     level: str, alpha: float, dtype: torch.dtype
 ) -> None:
-    margins = [7.0, 9.0, 17.0, 18.0, 60.0, 88.0, 104.0, 120.0]
+    margins = [7.0, 9.0, 17.0, 18.0, 60.0, 88.0, 104.0, 120.0, 1000.0]
     rows = [[m, 0.0, -1.0] for m in margins] + [[-m, 0.0, 1.0] for m in margins]
     x = torch.tensor(rows, dtype=dtype, requires_grad=True)
     y = torch.tensor([0, 1] * len(margins))
@@ -229,20 +216,14 @@ def test_saturated_logits_keep_value_and_gradient_true(
         assert gradient.isfinite().all()
 
 
-def test_logits_of_minus_infinity_are_classes_ruled_out() -> None:
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("alpha", [0, 0.1, 1])
+def test_logits_of_minus_infinity_are_classes_ruled_out(alpha: float, level: str) -> None:
     rows = [[2.0, -math.inf, -math.inf], [-math.inf, 1.0, 0.5], [0.3, 0.1, -math.inf]]
-    x = torch.tensor(rows, requires_grad=True)
+    loss = functools.partial(L.dice, target=torch.tensor([0, 1, 0]), alpha=alpha, level=level)
     far = torch.tensor(rows).clamp(min=-1e4).requires_grad_()
-    y = torch.tensor([0, 1, 0])
-    for alpha in (0, 0.1, 1):
-        for level in LEVELS:
-            actual = value_and_gradient(
-                lambda x, a=alpha, v=level: L.dice(x, y, alpha=a, level=v), x
-            )
-            expected = value_and_gradient(
-                lambda x, a=alpha, v=level: L.dice(x, y, alpha=a, level=v), far
-            )
-            torch.testing.assert_close(actual, expected)
+    actual = value_and_gradient(loss, torch.tensor(rows, requires_grad=True))
+    torch.testing.assert_close(actual, value_and_gradient(loss, far))
 
 
 @pytest.mark.parametrize("name", ["dl", "tl", "dsc", "binary_dl", "binary_tl", "binary_dsc"])
@@ -259,17 +240,6 @@ def test_300k_tokens_in_half_precision(name: str) -> None:
     torch.testing.assert_close(value, exact[0].float(), rtol=1e-6, atol=0)
     torch.testing.assert_close(gradient.double(), exact[1], rtol=1e-3, atol=6e-8)
     assert gradient.count_nonzero() > 0.99 * gradient.numel()
-
-
-@pytest.mark.parametrize("name", ["dl", "tl", "dsc"])
-@pytest.mark.parametrize("classes", [2, 3])
-def test_half_precision_logits_are_computed_in_float32(name: str, classes: int) -> None:
-    # Two classes need the difference of their logits: 3 - 0.01 is 3 in bfloat16.
-    torch.manual_seed(0)
-    logits = 3 * torch.randn(40, classes).bfloat16()
-    labels = torch.randint(classes, (40,))
-    loss = make_loss(name)
-    torch.testing.assert_close(loss(logits, labels), loss(logits.float(), labels))
 
 
 def test_autocast_does_not_lower_the_precision() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from typing import Any
 
 import pytest
@@ -50,23 +49,13 @@ def test_labels_give_what_their_one_hot_targets_do(
     x[~mask] = torch.nan
     weight = torch.rand(classes, generator=generator) if weighted else None
     gradients = []
-    for target in (y, F.one_hot(y, classes).double()):
+    soft = F.one_hot(y, classes).double()
+    soft[~mask] = torch.nan  # not counted, so not looked at
+    for target in (y, soft):
         leaf = x.clone().requires_grad_()
         value = LOSSES[name](leaf, target, mask, weight=weight)
         gradients.append((value, *torch.autograd.grad(value, leaf)))
     torch.testing.assert_close(*gradients, rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("margin", [10.0, 17.0, 60.0, 110.0, 1000.0])
-@pytest.mark.parametrize("alpha", [0.0, 0.1, 1.0])
-def test_finite_at_any_margin(margin: float, alpha: float) -> None:
-    y = torch.arange(6) % 3
-    x = (margin * F.one_hot((y + torch.tensor([0, 0, 0, 1, 1, 1])) % 3, 3)).requires_grad_()
-    for smooth, target in itertools.product((0.0, 1.0), (y, F.one_hot(y, 3).float())):
-        value = functional.dice(x, target, alpha=alpha, smooth=smooth)
-        truth = functional.dice(x.double(), target, alpha=alpha, smooth=smooth)
-        torch.testing.assert_close(value.double(), truth, rtol=1e-5, atol=1e-6)
-        assert torch.autograd.grad(value, x)[0].isfinite().all()
 
 
 def test_a_class_of_hardly_any_mass_has_a_finite_gradient_without_smoothing() -> None:

@@ -110,33 +110,29 @@ def test_weights_are_state_and_move_with_the_module() -> None:
 def test_errors_come_when_the_module_is_made() -> None:
     with pytest.raises(TypeError, match="gama"):
         FocalLoss(gama=2.0)  # type: ignore[call-arg]
-    with pytest.raises(
-        ValueError, match=r"reduction must be one of 'none', 'mean', 'sum'; got 'avg'"
+    for kind, options, said in (
+        (
+            DiceLoss,
+            {"reduction": "avg"},
+            "reduction must be one of 'none', 'mean', 'sum'; got 'avg'",
+        ),
+        (DiceLoss, {"level": "batch"}, "level must be one of 'set', 'example'; got 'batch'"),
+        (DiceLoss, {"absent": "drop"}, "absent must be"),
+        (BinaryDiceLoss, {"smooth": -1}, "smooth must be a finite number of at least 0; got -1"),
+        (SelfAdjustingDiceLoss, {"alpha": math.nan}, "alpha must be"),
+        (SelfAdjustingDiceLoss, {"alpha": -0.1}, r"alpha must be .* at least 0; got -0\.1"),
+        (MultiLabelDiceLoss, {"alpha": -0.1}, r"alpha must be .* at least 0; got -0\.1"),
+        (FocalLoss, {"gamma": "2"}, "gamma must be"),
+        (FocalLoss, {"gamma": -0.5}, r"gamma must be .* at least 0; got -0\.5"),
+        (functools.partial(make_loss, "binary_fl"), {"gamma": -0.5}, "at least 0"),
+        (TverskyLoss, {"fp_weight": 0, "fn_weight": 0}, "must not both be 0"),
+        (DiceLoss, {"ohem_ratio": 0}, "ohem_ratio must be None or a number above 0"),
+        (DiceLoss, {"level": "example", "absent": "skip"}, "needs level='set'"),
+        (DiceLoss, {"level": "example", "ohem_ratio": 1.0}, "needs level='set'"),
+        (DiceLoss, {"level": "example", "process_group": "world"}, "needs level='set'"),
     ):
-        DiceLoss(reduction="avg")
-    with pytest.raises(ValueError, match="level must be one of 'set', 'example'; got 'batch'"):
-        DiceLoss(level="batch")
-    with pytest.raises(ValueError, match="absent must be"):
-        DiceLoss(absent="drop")
-    with pytest.raises(ValueError, match=r"smooth must be a finite number of at least 0; got -1"):
-        BinaryDiceLoss(smooth=-1)
-    with pytest.raises(ValueError, match="alpha must be"):
-        SelfAdjustingDiceLoss(alpha=float("nan"))
-    with pytest.raises(ValueError, match="gamma must be"):
-        FocalLoss(gamma="2")  # type: ignore[arg-type]
-    for make in (FocalLoss, functools.partial(make_loss, "binary_fl")):
-        with pytest.raises(ValueError, match=r"gamma must be .* at least 0; got -0\.5"):
-            make(gamma=-0.5)
-    for adjusting in (SelfAdjustingDiceLoss, MultiLabelDiceLoss):
-        with pytest.raises(ValueError, match=r"alpha must be .* at least 0; got -0\.1"):
-            adjusting(alpha=-0.1)
-    with pytest.raises(ValueError, match="must not both be 0"):
-        TverskyLoss(fp_weight=0, fn_weight=0)
-    with pytest.raises(ValueError, match="ohem_ratio must be None or a number above 0"):
-        DiceLoss(ohem_ratio=0)
-    for option in ({"absent": "skip"}, {"ohem_ratio": 1.0}, {"process_group": "world"}):
-        with pytest.raises(ValueError, match="needs level='set'"):
-            DiceLoss(level="example", **option)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=said):
+            kind(**options)
 
 
 WEIGHTED = [kind for kind in MODULES if "weight" in kind.option_names]
