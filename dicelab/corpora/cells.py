@@ -75,6 +75,9 @@ class Asked:
         return [name for name in (self.text, self.text2, *labels) if name]
 
 
+NOTHING_ASKED = Asked()
+
+
 @dataclass(frozen=True)
 class Table:
     """A table as it was read.
@@ -107,6 +110,13 @@ class Table:
         """The values of a column."""
         place = self.names.index(name)
         return [row[place] for _, row in self.rows]
+
+    def named(self, column: str | None) -> str:
+        """The column of a name in any case, or of a number from 1; "" where there is none."""
+        lower = {name.lower(): name for name in reversed(self.names)}
+        numbers = {str(n): name for n, name in enumerate(self.names, 1)}
+        column = (column or "").strip()
+        return lower.get(column.lower(), numbers.get(column, "")) if column else ""
 
     def error(self, line: int, problem: str) -> CorpusError:
         """An error about one of its rows."""

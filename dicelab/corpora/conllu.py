@@ -12,13 +12,13 @@ from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.features import to_dataset
 from dicelab.corpora.text import read_lines
 
-_COLUMNS = {"upos": 3, "xpos": 4}
+_COLUMNS = {"upos": 3, "xpos": 4, None: None}
 
 
 def read_conllu(
     path: str | PathLike[str],
     *,
-    column: Literal["upos", "xpos"] = "upos",
+    column: Literal["upos", "xpos"] | None = "upos",
     repairs: Counter[str] | None = None,
 ) -> Dataset:
     """Read the syntactic words of a CoNLL-U file with a part of speech each.
@@ -28,7 +28,8 @@ def read_conllu(
 
     Args:
         path: The file.
-        column: ``"upos"`` for the universal tag, ``"xpos"`` for the treebank's own.
+        column: ``"upos"`` for the universal tag, ``"xpos"`` for the treebank's own; None where no
+            tags are wanted: all are ``O``.
         repairs: What was repaired or left out is added here, by kind.
 
     Returns:
@@ -41,17 +42,11 @@ def read_conllu(
     if column not in _COLUMNS:
         raise CorpusError(f"column: expected upos or xpos, got {column!r}")
     repairs = Counter() if repairs is None else repairs
-    tag_column = _COLUMNS[column]
-    sentences: list[list[str]] = []
-    tagged: list[list[str]] = []
-    words: list[str] = []
-    tags: list[str] = []
-    for number, line in enumerate([*read_lines(path, repairs), ""], start=1):
+    place = _COLUMNS[column]
+    sentences: list[list[tuple[str, str]]] = [[]]
+    for number, line in enumerate(read_lines(path, repairs), start=1):
         if not line.strip(" \t"):
-            if words:
-                sentences.append(words)
-                tagged.append(tags)
-                words, tags = [], []
+            sentences.append([])
             continue
         if line.startswith("#"):
             continue
@@ -62,13 +57,13 @@ def read_conllu(
             raise CorpusError.at(
                 path, number, f"expected 10 tab-separated columns, got {len(fields)}: {line[:60]!r}"
             )
+        words = sentences[-1]
         if fields[0] == str(len(words) + 1):
-            form, tag = fields[1].strip(" "), fields[tag_column].strip(" ")
-            if not form or not tag or tag == "_":
+            form, tag = fields[1].strip(" "), "O" if place is None else fields[place].strip(" ")
+            if not form or tag in ("", "_"):
                 missing = "a form" if not form else f"a tag in the column {column}"
                 raise CorpusError.at(path, number, f"expected {missing}, got {line[:60]!r}")
-            words.append(form)
-            tags.append(tag)
+            words.append((form, tag))
         elif fields[0].startswith(f"{len(words) + 1}-"):
             repairs["multiword ranges left out"] += 1
         elif fields[0].startswith(f"{len(words)}."):
@@ -77,6 +72,8 @@ def read_conllu(
             raise CorpusError.at(
                 path, number, f"expected the word number {len(words) + 1}, got {fields[0][:60]!r}"
             )
-    if not sentences:
+    whole = [sentence for sentence in sentences if sentence]
+    if not whole:
         raise CorpusError.at(path, 0, "expected sentences in CoNLL-U, got none")
-    return to_dataset({"tokens": sentences, "tags": tagged}, task="tagging")
+    tokens, tags = ([[pair[n] for pair in sentence] for sentence in whole] for n in (0, 1))
+    return to_dataset({"tokens": tokens, "tags": tags}, task="tagging")

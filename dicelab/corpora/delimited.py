@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from datasets import Dataset
 
-from dicelab.corpora.cells import Table, short, text_of
+from dicelab.corpora.cells import Asked, Table, short, text_of
 from dicelab.corpora.containers import read_table
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.features import to_dataset
@@ -23,6 +23,7 @@ PAIRS = {
     "sentence2": ("sentence2", "#2 string", "question2", "text2", "text_b"),
     "label": ("label", "quality", "is_duplicate"),
 }
+_COLUMN_OF = {alias: column for column, aliases in PAIRS.items() for alias in aliases}
 
 #: Keys of ``repairs``.
 EMPTY = "pairs with an empty sentence"
@@ -63,66 +64,53 @@ def read_pairs(
             sentence in a table, a file that is empty, not UTF-8, or without the columns.
     """
     repairs = Counter() if repairs is None else repairs
-    aliases = [alias for several in PAIRS.values() for alias in several]
-    table = read_table(
-        path, quoting=quoting, header_names=aliases, repairs=repairs, replaced=errors == "replace"
-    )
+    asked = Asked(known=tuple(_COLUMN_OF))
+    table = read_table(path, asked, quoting=quoting, repairs=repairs, replaced=errors == "replace")
     if table.bad and not lenient:
         raise CorpusError(table.bad[0])
-    places = _places(table)
     if table.bad:
         repairs[FRAGMENTS] += len(table.bad)
+    names = _names(table)
     columns: dict[str, list[Any]] = {name: [] for name in PAIRS}
     for line, fields in table.rows:
         # Objects of one file may have their own names for one thing.
-        held = ([fields[place] for place in several] for several in places)
-        first, second, label = (next((v for v in values if v is not None), None) for values in held)
-        pair = [
-            text_of(table, line, sentence, name, empty=isinstance(sentence, str))
-            for sentence, name in ((first, "sentence1"), (second, "sentence2"))
-        ]
-        if not all(sentence.strip() for sentence in pair):
-            if not (lenient or table.objects):
+        pairs = zip(names, fields, strict=True)
+        record = dict(reversed([pair for pair in pairs if pair[1] is not None]))
+        for name in ("sentence1", "sentence2"):
+            text = record.get(name)
+            columns[name].append(text_of(table, line, text, name, empty=isinstance(text, str)))
+            if not columns[name][-1].strip() and not (lenient or table.objects):
                 raise table.error(line, "expected two sentences, got an empty one")
+        if not all(columns[name][-1].strip() for name in ("sentence1", "sentence2")):
             repairs[EMPTY] += 1
-        columns["sentence1"].append(pair[0])
-        columns["sentence2"].append(pair[1])
-        columns["label"].append(_label(table, line, label))
+        label = record.get("label")
+        number = plain(str(label).strip()) if type(label) in (str, int, float) else ""
+        if number not in ("0", "1"):
+            raise table.error(line, f"expected as label 0 or 1, got {short(repr(label))}")
+        columns["label"].append(int(number))
     if not columns["label"]:
         raise table.error(table.first, "expected pairs of sentences, got none")
     return to_dataset(columns, task="pairs")
 
 
-def _places(table: Table) -> list[list[int]]:
-    """Where the columns stand by the header; in their own order where there is none."""
-    if not table.header:
-        if len(table.names) == 3:
-            return [[0], [1], [2]]
-        if len(table.names) == 4 and {str(row[0]) for _, row in table.rows[:9]} <= {"0", "1"}:
-            return [[1], [2], [0]]
-    lower = [name.strip().lower() for name in table.names]
-    places = {
-        column: [lower.index(alias) for alias in aliases if alias in lower]
-        for column, aliases in PAIRS.items()
-    }
-    for column, present in places.items():
-        if len(present) > 1 and not table.objects:
-            raise table.error(table.first, f"expected one column for {column}, got two")
-    lacking = [column for column, present in places.items() if not present]
-    if lacking:
+def _names(table: Table) -> list[str]:
+    """What each column is by the header, "" for nothing; by its place where there is no header."""
+    if not table.header and len(table.names) == 3:
+        return list(PAIRS)
+    first = {str(row[0]) for _, row in table.rows[:9]}
+    if not table.header and len(table.names) == 4 and first <= {"0", "1"}:
+        return ["label", "sentence1", "sentence2", ""]
+    names = [_COLUMN_OF.get(name.strip().lower(), "") for name in table.names]
+    for name in PAIRS:
+        if names.count(name) > 1 and not table.objects:
+            raise table.error(table.first, f"expected one column for {name}, got two")
+    if lacking := [name for name in PAIRS if name not in names]:
         head = table.names if table.header or not table.rows else map(str, table.rows[0][1])
-        accepted = "; ".join(f"{name} (or {', '.join(names[1:])})" for name, names in PAIRS.items())
+        accepted = "; ".join(f"{name} (or {', '.join(more[1:])})" for name, more in PAIRS.items())
         raise table.error(
             table.first,
             f"expected a header with {accepted}; got {short(', '.join(head))}"
             + ". GLUE's test sets have no labels: take its dev set for a test set"
             * (lacking == ["label"]),
         )
-    return list(places.values())
-
-
-def _label(table: Table, line: int, value: object) -> int:
-    label = plain(str(value).strip()) if type(value) in (str, int, float) else ""
-    if label in ("0", "1"):
-        return int(label)
-    raise table.error(line, f"expected as label 0 or 1, got {short(repr(value))}")
+    return names

@@ -14,7 +14,7 @@ from dicelab.corpora.cells import Asked, Table, is_missing, is_number, label_of,
 SEPARATORS = ("|", ";", ",", "#")
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 NOTHING = ("none", "n/a", "na", "null", "#n/a", "<na>", "-")
-
+_BITS = {"0", "1", "true", "false"}
 
 Reader = Callable[[Table, int, list[Any]], Any]
 
@@ -29,53 +29,49 @@ def label_reader(table: Table, columns: Sequence[str], asked: Asked) -> tuple[Re
     if len(columns) > 1:
         return _of_columns(table, columns), []
     (name,) = columns
-    cells = [parsed(value) for value in table.column(name)]
-    held = [cell for cell in cells if not is_missing(cell)]
+    held = [cell for cell in map(parsed, table.column(name)) if not is_missing(cell)]
     lists = any(type(cell) is list for cell in held)
     sign = asked.label_separator
     if asked.task in (None, "labels") and sign is None and not lists:
         sign = separator_of(held, sure=asked.task == "labels")
-    hot = positions(cells, name)
-    if hot:
+    if hot := positions(held, name):
         note = f"The labels {hot[0]} to {hot[-1]} are the places of lists of 0 and 1."
         return lambda table, line, values: places_of(table, line, values[0], hot), [note]
-    if lists and asked.task is None and all(type(c) is list and len(c) == 1 for c in held):
-        of_one, notes = _one_label([cell[0] for cell in held], name)
-        note = f"Each list in column {name!r} has one label: one class a row (--task labels)."
 
-        def of_only(table: Table, line: int, values: list[Any]) -> str:
-            cell = parsed(values[0])
-            if type(cell) is not list or len(cell) != 1:
-                raise table.error(line, f"expected a list of one label, got {short(str(cell))}")
-            return str(of_one(table, line, cell))
+    def parts_of(cell: Any) -> list[Any]:
+        if isinstance(cell, str) and sign:
+            return [part for part in cell.split(sign) if part.strip()]
+        return cell if type(cell) is list else [cell]
 
-        return of_only, [*notes, note]
-    if lists or sign is not None or asked.task == "labels":
+    flat = [part for cell in held for part in parts_of(cell)]
+    single = asked.task is None and all(type(cell) is list and len(cell) == 1 for cell in held)
+    if (lists and not single) or sign is not None or asked.task == "labels":
+        usual, notes = alike(part for part in flat if isinstance(part, str))
 
         def of_list(table: Table, line: int, values: list[Any]) -> list[str]:
             cell = parsed(values[0])
             if asked.task == "labels" and (cell is None or cell == ""):
                 return []
-            if isinstance(cell, str):
-                cell = [part for part in cell.split(sign) if part.strip()] if sign else [cell]
-            if cell is None or (cell != [] and not isinstance(cell, list)):
-                cell = [label_of(table, line, cell, name)]
-            labels = (label_of(table, line, label, name) for label in cell)
+            labels = [label_of(table, line, part, name) for part in parts_of(cell)]
             return list(dict.fromkeys(usual.get(key_of(label), label) for label in labels))
 
-        split = [c.split(sign) if isinstance(c, str) and sign else c for c in held]
-        flat = [e for c in split for e in (c if type(c) is list else [c]) if isinstance(e, str)]
-        usual, notes = alike(flat)
         return of_list, notes
-    return _one_label(cells, name)
+    of_one, notes = _one_label(flat, name)
+    if not lists:
+        return lambda table, line, values: of_one(table, line, values[0]), notes
+    notes.append(f"Each list in column {name!r} has one label: one class a row (--task labels).")
+
+    def of_only(table: Table, line: int, values: list[Any]) -> str:
+        cell = parsed(values[0])
+        if type(cell) is not list or len(cell) != 1:
+            raise table.error(line, f"expected a list of one label, got {short(str(cell))}")
+        return of_one(table, line, cell[0])
+
+    return of_only, notes
 
 
-_BITS = ("0", "1", "true", "false")
-
-
-def positions(cells: Sequence[Any], name: str) -> list[str]:
+def positions(held: Sequence[Any], name: str) -> list[str]:
     """Names of the labels whose places lists of 0 and 1 have; none where cells are not such."""
-    held = [cell for cell in cells if not is_missing(cell)]
     if held and all(type(c) is str and re.fullmatch("[01]{2,}", c) for c in held):
         padded = any(cell.startswith("0") for cell in held)
         held = [list(cell) for cell in held] if padded else []
@@ -83,9 +79,7 @@ def positions(cells: Sequence[Any], name: str) -> list[str]:
     if len(width) != 1 or min(width) < 2:
         return []
     flat = {plain(str(bit)).lower() for cell in held for bit in cell}
-    if not flat <= {*_BITS} or len(flat) < 2:
-        return []
-    return [f"{name}_{n + 1}" for n in range(min(width))]
+    return [f"{name}_{n + 1}" for n in range(min(width))] if flat <= _BITS and flat - {*NO} else []
 
 
 def places_of(table: Table, line: int, value: Any, names: Sequence[str]) -> list[str]:
@@ -95,46 +89,40 @@ def places_of(table: Table, line: int, value: Any, names: Sequence[str]) -> list
         CorpusError: the cell is no list of as many 0 and 1.
     """
     cell = parsed(value)
-    cell = list(cell) if type(cell) is str else cell
-    bits = [plain(str(bit)).lower() for bit in cell] if type(cell) is list else []
-    if len(bits) != len(names) or not set(bits) <= {*_BITS}:
+    bits = [plain(str(bit)).lower() for bit in cell] if type(cell) in (list, str) else []
+    if len(bits) != len(names) or not {*bits} <= _BITS:
         raise table.error(line, f"expected {len(names)} times 0 or 1, got {short(str(cell))}")
     return [name for name, bit in zip(names, bits, strict=True) if bit in ("1", "true")]
 
 
-def _one_label(cells: list[Any], name: str) -> tuple[Reader, list[str]]:
+def _one_label(cells: list[Any], name: str) -> tuple[Callable[[Table, int, Any], str], list[str]]:
     texts = [cell.strip() for cell in cells if isinstance(cell, str) and not is_missing(cell)]
-    numbers = sum(map(is_number, texts))
-    missing = {t for t in texts if t.lower() in NOTHING} if numbers > 0 else set()
-    numeric = numbers + sum(t in missing for t in texts) == len(texts)
+    numbers = [text for text in texts if is_number(text)]
+    missing = {text for text in texts if text.lower() in NOTHING} if numbers else set()
+    numeric = len(numbers) + sum(text in missing for text in texts) == len(texts)
     missing = missing if numeric else set()
-    disagreed = name.lower() == "gold_label"  # SNLI's sign for no majority of the annotators
-    whole = numeric and all(re.fullmatch(r"-?\d+(\.0+|,0)?", t) for t in texts if t not in missing)
+    if name.lower() == "gold_label":
+        missing.add("-")  # SNLI's sign for no majority of the annotators
+    whole = numeric and all(re.fullmatch(r"-?\d+(\.0+|,0)?", text) for text in numbers)
     usual, notes = alike([] if whole else texts)
     if "nan" in usual:
         notes.append(f"{usual['nan']!r} is read as a class; leave cells without a label empty.")
     named = re.search(r"rating|stars?$|score|grade", name.lower())
     values = [plain(str(cell).strip()) for cell in cells if not is_missing(cell)]
     said = all(re.fullmatch(r"\d+(\.\d+)? ?(/|out of|of|stars?) ?\d*", value) for value in values)
-    if 2 < len(set(values)) <= 20 and (said or (named and numeric)):
+    if 2 < len({*values}) <= 20 and (said or (named and numeric)):
         notes.append(
             f"The labels of {name!r} look like steps of a scale. They are taken as classes without "
             "an order: an error by one step counts as much as one by four."
         )
 
-    def of_one(table: Table, line: int, values: list[Any]) -> str:
-        value = values[0]
-        if disagreed and value == "-":
-            raise table.error(line, f"expected a label in column {name!r}, got '-' for none")
+    def of_one(table: Table, line: int, value: Any) -> str:
         if isinstance(value, str) and value.strip() in missing:
-            raise table.error(
-                line,
-                f"expected a number in column {name!r} as in other rows, got {value.strip()!r}",
-            )
+            kind = "a number" if numeric else "a label"
+            problem = f"expected {kind} in column {name!r} as in other rows, got {value.strip()!r}"
+            raise table.error(line, problem)
         label = label_of(table, line, value, name)
-        if whole:
-            return plain(label)
-        return usual.get(key_of(label), label)
+        return plain(label) if whole else usual.get(key_of(label), label)
 
     return of_one, notes
 
@@ -156,30 +144,22 @@ def alike(labels: Iterable[str]) -> tuple[dict[str, str], list[str]]:
     for key, counts in spellings.items():
         usual[key] = max(counts, key=lambda label: (_is_plain(label), counts[label]))
         if len(counts) > 1:
-            several = ", ".join(map(_shown, sorted(counts)))
+            # In quotes, with escapes for what one cannot see.
+            shown = (repr(n) if _is_plain(n) else ascii(n) for n in sorted(counts))
             how = "differ in case alone" if len({*map(str.casefold, counts)}) == 1 else "look alike"
-            notes.append(f"The labels {several} {how}: all are read as {usual[key]!r}.")
+            notes.append(f"The labels {', '.join(shown)} {how}: all are read as {usual[key]!r}.")
     return usual, notes
 
 
 def _is_plain(label: str) -> bool:
-    return unicodedata.is_normalized("NFC", label) and all(
-        unicodedata.category(c) != "Cf" for c in label
-    )
-
-
-def _shown(label: str) -> str:
-    """A label in quotes, with escapes for what one cannot see."""
-    return repr(label) if _is_plain(label) else ascii(label)
+    normal = unicodedata.is_normalized("NFC", label)
+    return normal and all(unicodedata.category(c) != "Cf" for c in label)
 
 
 def _of_columns(table: Table, labels: Sequence[str]) -> Reader:
-    named = {
-        name
-        for name in labels
-        if not {plain(v).lower() for v in values_of(table, name)} <= {*YES, *NO, ""}
-        and {v.lower() for v in values_of(table, name)} & {*NOTHING, ""}
-    }
+    values = {name: {plain(v).lower() for v in values_of(table, name)} for name in labels}
+    # These hold the label's own name where the row has it, as in NONE, late, NONE.
+    named = {n for n, v in values.items() if not v <= {*YES, *NO, ""} and v & {*NOTHING, ""}}
 
     def of_columns(table: Table, line: int, values: list[Any]) -> list[str]:
         row_labels = []
@@ -188,14 +168,11 @@ def _of_columns(table: Table, labels: Sequence[str]) -> Reader:
                 continue
             cell = plain(label_of(table, line, value, name))
             if name in named and not is_number(cell):
-                # The label's own name where the row has it, as in NONE, late, NONE.
-                if cell.lower() not in NOTHING:
-                    row_labels.append(cell)
-                continue
-            if cell.lower() not in (*YES, *NO):
-                raise table.error(line, f"expected 0 or 1 in column {name!r}, got {cell!r}")
-            if cell.lower() in YES:
+                row_labels += [cell] if cell.lower() not in NOTHING else []
+            elif cell.lower() in YES:
                 row_labels.append(name)
+            elif cell.lower() not in NO:
+                raise table.error(line, f"expected 0 or 1 in column {name!r}, got {cell!r}")
         return list(dict.fromkeys(row_labels))
 
     return of_columns
@@ -212,15 +189,13 @@ def separator_of(cells: Iterable[Any], *, sure: bool = False) -> str | None:
     texts = [cell for cell in cells if isinstance(cell, str)]
     for sign in SEPARATORS:
         several = [cell for cell in texts if sign in cell]
-        if not several:
-            continue
         atoms = Counter(atom.strip() for cell in texts for atom in cell.split(sign))
         in_several = {atom.strip() for cell in several for atom in cell.split(sign)}
-        if "" in in_several:
-            continue
         recur = sum(atoms[atom] > 1 for atom in in_several)
         decimals = sign == "," and all(map(is_number, texts))
-        if recur >= 0.8 * len(in_several) and len(atoms) < len(set(texts)) + sure and not decimals:
+        if not several or "" in in_several or decimals:
+            continue
+        if recur >= 0.8 * len(in_several) and len(atoms) < len({*texts}) + sure:
             return sign
     return None
 

@@ -12,7 +12,7 @@ import zlib
 from collections import Counter
 from os import PathLike
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from dicelab.corpora.errors import CorpusError
 
@@ -190,29 +190,6 @@ def odd_character(text: str) -> str:
     return ""
 
 
-def read_text(
-    path: str | PathLike[str],
-    repairs: Counter[str] | None = None,
-    *,
-    encoding: str | None = None,
-    errors: Literal["strict", "replace", "keep"] = "strict",
-) -> str:
-    r"""Read a whole file, without its byte order mark and with ``\n`` line ends.
-
-    Args:
-        path: The file.
-        repairs: What was repaired is added here, by kind (``"byte order mark removed"``,
-            ``"CRLF line ends"``).
-        encoding: The encoding the file must have; see :func:`decode`.
-        errors: ``"replace"`` puts U+FFFD for bytes of another encoding and counts them, in place of
-            an error; ``"keep"`` leaves them for :func:`odd_character`.
-
-    Raises:
-        CorpusError: The file cannot be read, or is not in that encoding.
-    """
-    return text_of_bytes(read_bytes(path), path, repairs, encoding=encoding, errors=errors)[0]
-
-
 def text_of_bytes(
     data: bytes,
     path: str | PathLike[str],
@@ -221,9 +198,18 @@ def text_of_bytes(
     encoding: str | None = None,
     errors: Literal["strict", "replace", "keep"] = "strict",
 ) -> tuple[str, str]:
-    """The text of a file whose bytes are read, and the encoding that was taken.
+    r"""A text without its byte order mark and with ``\n`` line ends, and its encoding.
 
-    Args and Raises: see :func:`read_text`.
+    Args:
+        data: The bytes.
+        path: Their file, for messages.
+        repairs: What was repaired is added here, by kind (``"byte order mark removed"``,
+            ``"CRLF line ends"``).
+        encoding: As of :func:`decode`.
+        errors: As of :func:`decode`; what is replaced is counted.
+
+    Raises:
+        CorpusError: As of :func:`decode`.
     """
     repairs = Counter() if repairs is None else repairs
     text, taken = decode(data, path, encoding, errors)
@@ -241,23 +227,22 @@ def text_of_bytes(
     return text, taken
 
 
-def plain_name(path: str | PathLike[str]) -> str:
-    """A file's name in lower case, without the ending of gzip: what its ending says of it."""
-    return Path(path).name.lower().removesuffix(".gz")
+def read_text(path: str | PathLike[str], repairs: Counter[str] | None = None, **how: Any) -> str:
+    """The text of a file; ``how``, Args and Raises as of :func:`text_of_bytes`."""
+    return text_of_bytes(read_bytes(path), path, repairs, **how)[0]
 
 
 def read_lines(
-    path: str | PathLike[str],
-    repairs: Counter[str] | None = None,
-    *,
-    encoding: str | None = None,
-    errors: Literal["strict", "replace", "keep"] = "strict",
+    path: str | PathLike[str], repairs: Counter[str] | None = None, **how: Any
 ) -> list[str]:
     r"""The lines of a file, split at ``\n`` alone: tokens may hold other Unicode separators.
 
-    Args and Raises: see :func:`read_text`.
+    ``how``, Args and Raises as of :func:`text_of_bytes`.
     """
-    lines = read_text(path, repairs, encoding=encoding, errors=errors).split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    return lines
+    text = read_text(path, repairs, **how)
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def plain_name(path: str | PathLike[str]) -> str:
+    """A file's name in lower case, without the ending of gzip: what its ending says of it."""
+    return Path(path).name.lower().removesuffix(".gz")

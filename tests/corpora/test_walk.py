@@ -150,20 +150,20 @@ def test_a_span_with_two_labels_is_no_span_with_the_first(tmp_path: Path) -> Non
 
 
 def test_webannos_places_are_no_words(tmp_path: Path) -> None:
-    tags = {"B-PER": "PER[1]", "I-PER": "PER[1]", "O": "_", "B-LOC": "LOC"}
-    body = "#FORMAT=WebAnno TSV 3.3\n#T_SP=custom.Ents|value\n\n\n"
+    body = ""
     for number, row in enumerate(WORDS, 1):
         body += f"#Text={' '.join(row)}\n"
         for place, (word, tag) in enumerate(zip(row, TAGS[0], strict=True), 1):
-            body += f"{number}-{place}\t0-1\t{word}\t{tags[tag]}\t\n"
+            body += f"{number}-{place}\t0-1\t{word}\t{tag}\t\n"
         body += "\n"
-    for name, text in {"a.tsv": body, "b.tsv": body.partition("\n\n\n")[2]}.items():
-        (tmp_path / name).write_text(text)
-        found = read_source(tmp_path / name, Asked(text="3") if name == "b.tsv" else Asked())
-        assert [row["tokens"] for row in found.rows["train"]] == WORDS
-    found = read_source(tmp_path / "a.tsv", Asked())
-    assert [row["tags"] for row in found.rows["train"]] == TAGS
-    assert read_words(tmp_path / "a.tsv", Asked(), None)[0] == WORDS
+    path = tmp_path / "a.tsv"
+    path.write_text(body)
+    found = read_source(path, Asked(text="3"))
+    assert [row["tokens"] for row in found.rows["train"]] == WORDS
+    path.write_text("#FORMAT=WebAnno TSV 3.3\n#T_SP=custom.Ents|value\n\n\n" + body)
+    for read in (read_source, lambda path, asked: read_words(path, asked, None)):
+        with pytest.raises(CorpusError, match=r"got WebAnno's TSV; export it as CoNLL 2002"):
+            read(path, Asked())
 
 
 @pytest.mark.parametrize(
@@ -322,10 +322,9 @@ def test_odd_headers_and_labels_of_a_table(tmp_path: Path) -> None:
 FLOORS = (
     *("errors", "registry", "text", "tags", "classes", "features", "cells", "labels", "columns"),
     *("conllu", "conll", "trees", "containers.binary", "containers.delimited"),
-    *("containers.json_text", "containers", "containers.tagged", "containers.folders"),
-    *("forms.sample", "forms.lists", "forms.strings", "forms.token_rows", "forms.spans"),
-    *("forms.token_spans", "forms.studio", "forms.prodigy", "forms.fasttext", "forms.categories"),
-    *("forms.chat", "forms.questions", "forms", "files"),
+    *("containers.json_text", "containers", "containers.tokens", "containers.folders"),
+    *("forms.sample", "forms.lists", "forms.token_rows", "forms.spans", "forms.studio"),
+    *("forms.prodigy", "forms.fasttext", "forms.categories", "forms.refused", "forms", "files"),
 )
 
 
@@ -370,4 +369,4 @@ def test_the_page_of_forms_holds_what_it_says(tmp_path: Path) -> None:
             wanted = {"tagging": "tags", "labels": "label"}.get(found.task, "label")
             assert len({str(row[wanted]) for row in found.rows["train"]}) >= 1
             seen += 1
-    assert seen == 12
+    assert seen == 10

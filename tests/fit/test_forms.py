@@ -82,10 +82,6 @@ CLASSES: dict[str, tuple[str, str | bytes]] = {
     "with indents": ("a.json", json.dumps(RECORDS, indent=1)),
     "lines named .json": ("a.json", lines(RECORDS)),
     "lines": ("a.jsonl", lines(RECORDS)),
-    "indented objects one after another": (
-        "a.json",
-        "\n".join(json.dumps(row, indent=1) for row in RECORDS),
-    ),
     "objects under a key": ("a.json", json.dumps({"version": 1, "examples": RECORDS})),
     "pandas' columns": ("a.json", frame(label=YES).to_json()),
     "pandas' index": ("a.json", frame(label=YES).to_json(orient="index")),
@@ -321,7 +317,6 @@ ENTITIES: dict[str, tuple[str, str]] = {
         json.dumps([{"text": " ".join(t), "label": [{"start": a, "end": b, "text": "x", "labels": [g]} for a, b, g in SPANS]} for t, _ in TAGGED]),
     ),
     "spaCy": ("a.json", json.dumps([[" ".join(t), {"entities": SPANS}] for t, _ in TAGGED])),
-    "GLiNER": ("a.json", json.dumps([{"tokenized_text": t, "ner": [[0, 1, "PER"], [3, 3, "LOC"]]} for t, _ in TAGGED])),
 }  # fmt: skip
 
 
@@ -645,7 +640,7 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
         "a.jsonl",
         lines([{"gold_label": "-" if i == 4 else ["yes", "no"][i % 2], "sentence1": t, "sentence2": t} for i, t in enumerate(TEXTS)]),
         {},
-        "a.jsonl:5: expected a label in column 'gold_label', got '-' for none (--skip-bad leaves bad rows out)",
+        "a.jsonl:5: expected a label in column 'gold_label' as in other rows, got '-' (--skip-bad leaves bad rows out)",
     ),
     "brackets of CoNLL-2012": (
         "a.conll",
@@ -658,6 +653,24 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
         lines([{"text": t, "entities": [{"entity": "parcel", "type": "THING"}]} for t in TEXTS]),
         {},
         "Column 'entities' holds [{'entity': 'parcel', 'type': 'THING'}]: neither a label nor a span with a start",
+    ),
+    "indented objects one after another": (
+        "a.json",
+        "\n".join(json.dumps(row, indent=1) for row in RECORDS),
+        {},
+        "a.json:1: expected a JSON object, got {; write each object in one line, or all of them in one list",
+    ),
+    "GLiNER": (
+        "a.json",
+        json.dumps([{"tokenized_text": t, "ner": [[0, 1, "PER"], [3, 3, "LOC"]]} for t, _ in TAGGED]),
+        {},
+        "got spans by tokens in column 'ner'. In pandas, ",
+    ),
+    "chats": (
+        "a.jsonl",
+        lines([{"messages": [{"role": "user", "content": t}, {"role": "assistant", "content": n}]} for t, n in NAMED_PAIRS]),
+        {},
+        "got chats in column 'messages'. In pandas, ",
     ),
     "a sheet": ("a.xlsx", b"PK\x03\x04 nothing", {}, "save"),
     "JSON that is a list of numbers": ("a.json", "[1, 2, 3]", {}, "expected a JSON list of objects or an object a line"),
@@ -695,11 +708,11 @@ def test_what_was_asked_for_is_done(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text(content, encoding="utf-8")
     assert len(read_table(path).rows) == N
-    assert len(read_table(path, header=False).rows) == N + 1
+    assert len(read_table(path, Asked(header=False)).rows) == N + 1
     path.write_text(content.replace("\t", "~"), encoding="utf-8")
-    assert read_table(path, delimiter="~").names == ["title", "question"]
+    assert read_table(path, Asked(delimiter="~")).names == ["title", "question"]
     path.write_bytes("text\tlabel\nŻółw\t1\n".encode("cp1250"))
-    assert read_table(path, encoding="cp1250").rows[0][1] == ["Żółw", "1"]
+    assert read_table(path, Asked(encoding="cp1250")).rows[0][1] == ["Żółw", "1"]
 
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), max_size=12)

@@ -48,10 +48,8 @@ def read_binary(path: Path, data: bytes, encoding: str | None = None) -> Table |
         CorpusError: it is damaged, or of a kind that is no table.
     """
     name = plain_name(path)
-    if data.startswith(b"PAR1"):
-        return _parquet(path, data)
-    if data.startswith(b"ARROW1") or data.startswith(b"\xff\xff\xff\xff"):
-        return _arrow(path, data)
+    if data.startswith((b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")):
+        return _of_arrow(path, data, "parquet" if data.startswith(b"PAR1") else "arrow")
     if data.startswith(b"PK\x03\x04"):
         return _zip(path, data)
     if name.endswith(".parquet"):
@@ -74,146 +72,103 @@ def read_binary(path: Path, data: bytes, encoding: str | None = None) -> Table |
     return None
 
 
-def _parquet(path: Path, data: bytes) -> Table:
+def _of_arrow(path: Path, data: bytes, kind: str) -> Table:
     import pyarrow
-    from pyarrow import parquet
+    from pyarrow import ipc, parquet
 
+    read = {
+        b"PAR1": parquet.read_table,
+        b"ARRO": lambda buffer: ipc.open_file(buffer).read_all(),
+        b"\xff\xff\xff\xff": lambda buffer: ipc.open_stream(buffer).read_all(),
+    }[data[:4]]
     try:
-        table = parquet.read_table(pyarrow.BufferReader(data))
+        table = read(pyarrow.BufferReader(data))
     except (OSError, pyarrow.ArrowException) as error:
-        raise _damaged(path, "parquet", error) from None
-    return _of_arrow(path, table, "parquet")
-
-
-def _arrow(path: Path, data: bytes) -> Table:
-    import pyarrow
-
-    reader = pyarrow.ipc.open_file if data.startswith(b"ARROW1") else pyarrow.ipc.open_stream
-    try:
-        table = reader(pyarrow.BufferReader(data)).read_all()
-    except (OSError, pyarrow.ArrowException) as error:
-        raise _damaged(path, "feather or arrow", error) from None
-    return _of_arrow(path, table, "arrow")
-
-
-def _damaged(path: Path, kind: str, error: Exception) -> CorpusError:
-    return CorpusError.at(path, 0, f"expected a {kind} file; {str(error).splitlines()[0]}")
-
-
-def _of_arrow(path: Path, table: Any, form: str) -> Table:
-    names = list(table.column_names)
-    no_twins(path, 0, names)
+        reason = str(error).splitlines()[0]
+        raise CorpusError.at(path, 0, f"expected a {kind} file; {reason}") from None
+    no_twins(path, 0, table.column_names)
     if b"huggingface" in (table.schema.metadata or {}):
         from datasets import Dataset
 
-        return of_dataset(str(path), Dataset(table), f"{form} of datasets")
+        return of_dataset(str(path), Dataset(table), f"{kind} of datasets")
     rows = [(n, list(row.values())) for n, row in enumerate(table.to_pylist(), 1)]
-    return Table(str(path), names, rows, form=form, objects=True)
+    return Table(str(path), table.column_names, rows, form=kind, objects=True)
 
 
 def of_dataset(name: str, rows: Any, form: str = "") -> Table:
     """A split of a ``datasets`` data set as a table; numbers of classes become their names."""
-    names = list(rows.column_names)
-    classes = {}
-    for n in names:
-        feature = rows.features[n]
-        feature = getattr(feature, "feature", feature)
-        classes[n] = getattr(feature, "names", None)
-
-    def named(value: Any, class_names: Sequence[str] | None) -> Any:
-        if class_names and type(value) is list:
-            return [named(item, class_names) for item in value]
-        return class_names[value] if class_names and type(value) is int and value >= 0 else value
-
-    columns = [[named(value, classes[n]) for value in rows[n][:]] for n in names]
+    columns = []
+    for column in rows.column_names:
+        feature = rows.features[column]
+        names = getattr(getattr(feature, "feature", feature), "names", None)
+        columns.append([_named(value, names) for value in rows[column][:]])
     table = [(n, list(row)) for n, row in enumerate(zip(*columns, strict=True), 1)]
-    return Table(name, names, table, form=form, objects=True)
+    return Table(name, list(rows.column_names), table, form=form, objects=True)
 
 
-# -- workbooks ---------------------------------------------------------------------------------
+def _named(value: Any, names: Sequence[str] | None) -> Any:
+    if names and type(value) is list:
+        return [_named(item, names) for item in value]
+    return names[value] if names and type(value) is int and value >= 0 else value
 
 
 def _zip(path: Path, data: bytes) -> Table:
+    import pandas as pd
+
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
             check_size(sum(part.file_size for part in packed.infolist()), path)
             inner = packed.namelist()
-    except zipfile.BadZipFile as error:
-        raise CorpusError.at(
-            path, 0, f"expected a workbook of Excel; {error}; save it as CSV"
-        ) from None
-    if "word/document.xml" in inner:
-        raise CorpusError.at(
-            path, 0, "expected a table, got a document of Word; save its table as CSV"
-        )
-    if not any(name.startswith("xl/") for name in inner):
-        listing = short(", ".join(inner), 100)
-        raise CorpusError.at(
-            path, 0, f"expected a table, got a zip with {listing}; unpack it and name the table"
-        )
-    import pandas as pd
-
-    try:
+        kind = "a document of Word" if "word/document.xml" in inner else ""
+        if not kind and not any(name.startswith("xl/") for name in inner):
+            kind = f"a zip with {short(', '.join(inner), 100)}"
+        if kind:
+            way = "save its table as CSV" if "Word" in kind else "unpack it and name the table"
+            raise CorpusError.at(path, 0, f"expected a table, got {kind}; {way}")
         sheets = pd.read_excel(io.BytesIO(data), header=None, dtype=object, sheet_name=None)
+    except CorpusError:
+        raise
     except ImportError:
-        raise CorpusError.at(
-            path,
-            0,
-            "expected openpyxl to read a workbook of Excel: pip install openpyxl, or save the "
-            "sheet as CSV",
-        ) from None
+        way = "pip install openpyxl, or save the sheet as CSV"
+        problem = f"expected openpyxl to read a workbook of Excel: {way}"
+        raise CorpusError.at(path, 0, problem) from None
     except Exception as error:  # whatever the reader of a damaged file raises
-        raise CorpusError.at(
-            path, 0, f"expected a workbook of Excel; {short(str(error).strip())}; save it as CSV"
-        ) from None
-    return _of_sheets(
-        path,
-        {
-            name: [
-                (n, [None if pd.isna(value) else value for value in row])
-                for n, row in enumerate(sheet.itertuples(index=False), 1)
-            ]
-            for name, sheet in sheets.items()
-        },
-    )
+        problem = f"expected a workbook of Excel; {short(str(error).strip())}; save it as CSV"
+        raise CorpusError.at(path, 0, problem) from None
+    return _of_sheets(path, sheets)
 
 
-def _of_sheets(path: Path, sheets: dict[str, list[tuple[int, list[Any]]]]) -> Table:
+def _under_header(sheet: Any) -> list[tuple[int, list[Any]]]:
+    """A sheet's rows from its header on, without what stands above it, and without empty rows."""
+    sheet = sheet.dropna(how="all")
+    if sheet.empty:
+        return []
+    filled = sheet.notna().sum(axis=1)[:20]
+    sheet = sheet.loc[(filled >= min(2, filled.max())).idxmax() :]
+    used = sheet.notna().any()
+    sheet = sheet.loc[:, : used[used].index[-1]]
+    cells = sheet.astype(object).where(sheet.notna(), None)
+    return [(n + 1, list(row)) for n, row in zip(sheet.index, cells.values.tolist(), strict=True)]
+
+
+def _of_sheets(path: Path, sheets: dict[str, Any]) -> Table:
     """The largest sheet with those of its columns, as splits where the names say so."""
-    made = {name: rows for name, cells in sheets.items() if (rows := _under_header(cells))}
+    made = {name: rows for name, sheet in sheets.items() if (rows := _under_header(sheet))}
     if not made:
         raise CorpusError.at(path, 0, "expected rows of text and label, got an empty file")
-    head = max(made.values(), key=lambda rows: len(rows) * len(rows[0][1]))[0]
-    used = {name: rows for name, rows in made.items() if rows[0][1] == head[1]}
-    names = ["" if name is None else str(name).strip() for name in head[1]]
-    no_twins(path, head[0], names)
+    start, head = max(made.values(), key=lambda rows: len(rows) * len(rows[0][1]))[0]
+    used = {name: rows[1:] for name, rows in made.items() if rows[0][1] == head}
+    names = ["" if name is None else str(name).strip() for name in head]
+    no_twins(path, start, names)
+    splits = len(used) > 1 and all(split_of(f"{name}.x") for name in used)
+    rows = [(n, [name] * splits + row) for name, part in used.items() for n, row in part]
     notes = []
-    splits = all(split_of(f"{name}.x") for name in used) and len(used) > 1
-    rows = [
-        (n, [name, *row] if splits else row) for name, part in used.items() for n, row in part[1:]
-    ]
     if len(used) > 1:
-        listing = ", ".join(f"{name!r} ({len(part) - 1} rows)" for name, part in used.items())
+        listing = ", ".join(f"{name!r} ({len(part)} rows)" for name, part in used.items())
         notes.append(f"The sheets {listing} have the same columns and are read as one table.")
-    left = [name for name in sheets if name not in used]
-    if left:
+    if left := [name for name in sheets if name not in used]:
         listing = ", ".join(f"{name!r} ({len(sheets[name])} rows)" for name in left)
         notes.append(f"Of {len(sheets)} sheets these are left out: {listing}.")
-    names = ["split", *names] if splits else names
     form = f"the sheet {', '.join(map(repr, used))}"
+    names = ["split"] * splits + names
     return Table(str(path), names, rows, form=form, objects=True, notes=notes)
-
-
-def _under_header(cells: list[tuple[int, list[Any]]]) -> list[tuple[int, list[Any]]]:
-    """A sheet from its header on, without what stands above it, and without empty rows."""
-    rows = [(n, row) for n, row in cells if any(value is not None for value in row)]
-    if not rows:
-        return []
-    width = max(sum(value is not None for value in row) for _, row in rows[:20])
-    for place, (_, row) in enumerate(rows[:20]):
-        if sum(value is not None for value in row) >= min(2, width):
-            rows = rows[place:]
-            break
-    last = max(n for n, name in enumerate(rows[0][1]) if name is not None)
-    used = max(n for _, row in rows for n, value in enumerate(row) if value is not None)
-    return [(n, row[: max(last, used) + 1]) for n, row in rows]

@@ -14,35 +14,20 @@ from dicelab.corpora.cells import LOOK, Asked, Table
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.forms import (
     categories,
-    chat,
     fasttext,
     lists,
     prodigy,
-    questions,
+    refused,
     spans,
-    strings,
     studio,
     token_rows,
-    token_spans,
 )
 from dicelab.corpora.forms.sample import Sample
 
-#: In the order in which they are looked for; the first ones leave a table for those that follow.
-FORMS: tuple[ModuleType, ...] = (
-    questions,
-    fasttext,
-    studio,
-    prodigy,
-    chat,
-    lists,
-    token_spans,
-    spans,
-    strings,
-    token_rows,
-    categories,
-)
 #: What leaves a table of texts, labels or spans, in which another form may be found.
-EXPORTS = FORMS[:5]
+EXPORTS: tuple[ModuleType, ...] = (fasttext, studio, prodigy)
+#: In the order in which they are looked for.
+FORMS = (*EXPORTS, lists, spans, token_rows, categories, refused)
 
 
 @dataclass(frozen=True)
@@ -61,10 +46,9 @@ class Found:
         """The table read in this form.
 
         Raises:
-            CorpusError: it has not the columns, or its rows are wrong.
+            CorpusError: it has not the columns, its rows are wrong, or the form is refused.
         """
-        lacking = [name for name in self.proof if name not in table.names]
-        if lacking:
+        if not {*self.proof} <= {*table.names}:
             raise CorpusError(
                 f"{table.path}: expected the columns {', '.join(self.proof)}, got "
                 f"{', '.join(table.names)}"
@@ -73,11 +57,7 @@ class Found:
 
 
 def find(table: Table, asked: Asked) -> list[Found]:
-    """The forms that a table proves, one within another; none for a table with columns.
-
-    Raises:
-        CorpusError: it holds questions on a text.
-    """
+    """The forms that a table proves, one within another; none for a table with columns."""
     found: list[Found] = []
     table = replace(table, rows=table.rows[:LOOK])
     while not table.tagged and all(one.form in EXPORTS for one in found):

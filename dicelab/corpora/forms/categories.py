@@ -12,7 +12,7 @@ from typing import Any
 
 from dicelab.corpora.cells import LABELS, Asked, Table, is_missing, is_object, parsed
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.forms.sample import Sample
+from dicelab.corpora.forms.sample import Sample, each_row
 from dicelab.corpora.forms.spans import span_of
 from dicelab.corpora.forms.studio import lists_alike
 
@@ -25,16 +25,14 @@ def witness(sample: Sample) -> tuple[str, ...] | None:
 
     A column of labels that are no objects goes first.
     """
-    if sample.asked.task not in (None, "sentences", "labels") or not sample.asked.labelled:
+    asked = sample.asked
+    if asked.task not in (None, "sentences", "labels") or not asked.labelled:
         return None
-    lower = {name.lower(): name for name in sample.labels}
-    if sample.asked.label is None and any(
-        sample.are(name, lambda v: not is_object(v)) for low, name in lower.items() if low in LABELS
-    ):
+    plain = (n for n in sample.labels if n.lower() in LABELS and not asked.label)
+    if any(sample.are(name, lambda v: not is_object(v)) for name in plain):
         return None
-    asked = sample.asked.label is not None
     for name in sample.labels:
-        usual = asked or name.lower() in _COLUMNS
+        usual = asked.label or name.lower() in _COLUMNS
         if usual and sample.are(name, lambda v: _names(v) is not None):
             found = Counter(label for cell in sample.held(name) for label in _names(cell) or [])
             if len(found) > 1 and max(found.values()) > 1:
@@ -42,13 +40,9 @@ def witness(sample: Sample) -> tuple[str, ...] | None:
     return None
 
 
-def _is_hot(cell: Any) -> bool:
-    return type(cell) is dict and len(cell) > 1 and all(v in (0, 1) for v in cell.values())
-
-
 def _names(cell: Any) -> list[str] | None:
     """The labels that an object names, or each of a list; None for anything else."""
-    if _is_hot(cell):
+    if type(cell) is dict and len(cell) > 1 and all(v in (0, 1) for v in cell.values()):
         return [name for name, yes in cell.items() if yes]
     names = []
     for entry in cell if type(cell) is list else [cell]:
@@ -63,22 +57,23 @@ def _names(cell: Any) -> list[str] | None:
 
 def read(table: Table, proof: tuple[str, ...], asked: Asked) -> Table:
     """The column with the names of each row's labels; a row without such an object is bad."""
-    place = table.names.index(proof[0])
-    bad = list(table.bad)
-    made: list[tuple[int, list[Any]]] = []
-    for line, row in table.rows:
-        cell = parsed(row[place])
+    (column,) = proof
+
+    def make(line: int, record: dict[str, Any]) -> list[Any]:
+        cell = parsed(record[column])
         names = [] if is_missing(cell) else _names(cell)
         if names is None:
-            bad.append(str(table.error(line, f"expected an object with a label, got {cell}")))
-        else:
-            made.append((line, [row, names]))
-    rows = [
-        (line, [*row[:place], label, *row[place + 1 :]]) for line, (row, label) in lists_alike(made)
-    ]
-    if not rows:
+            raise table.error(line, f"expected an object with a label, got {cell}")
+        return [record, names]
+
+    made, bad = each_row(table, make)
+    if not made:
         raise CorpusError(bad[0])
-    form = f"{table.form}, labels in the objects of column {proof[0]!r}"
-    name = proof[0] if asked.label or "label" in table.names else "label"
-    names = [*table.names[:place], name, *table.names[place + 1 :]]
+    rows = [
+        (line, list({**record, column: label}.values()))
+        for line, (record, label) in lists_alike(made)
+    ]
+    form = f"{table.form}, labels in the objects of column {column!r}"
+    new = column if asked.label or "label" in table.names else "label"
+    names = [new if name == column else name for name in table.names]
     return replace(table, names=names, rows=rows, bad=bad, form=form, objects=True)
