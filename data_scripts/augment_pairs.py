@@ -19,6 +19,7 @@ no template of a training example. The paper's sizes are those of the whole trai
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import re
@@ -32,7 +33,6 @@ from datasets import Dataset, DatasetDict, concatenate_datasets
 
 from dicelab.atomic import write_json
 from dicelab.corpora import CorpusError, load
-from dicelab.corpora.delimited import read_pairs
 from dicelab.corpora.features import to_dataset
 
 from .corpus import write
@@ -357,7 +357,9 @@ def _finder(options: argparse.Namespace, train: Dataset) -> tuple[Finder, str]:
 
 def _check(path: Path, data: Dataset) -> None:
     """What was written must be what was made, to the last example."""
-    if read_pairs(path).to_dict() != data.to_dict():
+    with path.open(encoding="utf-8") as file:
+        written = [json.loads(line) for line in file]
+    if written != data.to_list():
         raise CorpusError(f"{path}: expected what was written, got something else")
 
 

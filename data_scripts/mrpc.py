@@ -18,7 +18,7 @@ TRAIN, TEST = "msr_paraphrase_train.txt", "msr_paraphrase_test.txt"
 def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset]:
     """The two files of the release; a quote in them is a character like any other."""
     files = {"train": TRAIN, "test": TEST}
-    return {split: read_pairs(raw / name, repairs, quoting=False) for split, name in files.items()}
+    return {split: read_pairs(raw / name, repairs) for split, name in files.items()}
 
 
 RECIPE = Recipe.of("mrpc", convert)

@@ -26,7 +26,7 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     folder = unpack(raw / ARCHIVE, raw / "unpacked") if (raw / ARCHIVE).is_file() else raw
     files = {"train": "train.tsv", "test": "dev.tsv"}
     return {
-        split: read_pairs(one_of(folder, [name]), repairs, quoting=False, lenient=True)
+        split: read_pairs(one_of(folder, [name]), repairs, lenient=True)
         for split, name in files.items()
     }
 

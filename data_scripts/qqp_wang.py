@@ -19,8 +19,7 @@ def convert(raw: Path, seed: int, repairs: Counter[str]) -> Mapping[str, Dataset
     In some questions a character has lost its last byte: U+FFFD stands for it.
     """
     dev, test = (
-        read_pairs(raw / f"{name}.tsv", repairs, quoting=False, errors="replace")
-        for name in ("dev", "test")
+        read_pairs(raw / f"{name}.tsv", repairs, errors="replace") for name in ("dev", "test")
     )
     return {**halves(dev, seed), "test": test}
 

@@ -36,18 +36,16 @@ def negative_first(
     Raises:
         CorpusError: the class that was asked for is none of the two.
     """
-    if asked is not None:
-        if asked not in labels:
-            raise CorpusError(f"--positive: expected {labels[0]!r} or {labels[1]!r}, got {asked!r}")
-        positive = asked
-    else:
-        usual = [label for label in labels if label.lower() in POSITIVES]
-        if all(label.isdecimal() for label in labels) and "0" not in labels:
-            usual = []  # of 1 and 2 either may be the one that is looked for
-        positive = usual[0] if len(usual) == 1 else min(labels, key=lambda label: counts[label])
-        why = "by its name" if len(usual) == 1 else "the rarer of the two"
+    if asked is not None and asked not in labels:
+        raise CorpusError(f"--positive: expected {labels[0]!r} or {labels[1]!r}, got {asked!r}")
+    usual = [label for label in labels if label.lower() in POSITIVES]
+    # Of 1 and 2 either may be the one that is looked for.
+    by_name = len(usual) == 1 and ("0" in labels or not all(map(str.isdecimal, labels)))
+    positive = asked or (usual[0] if by_name else min(labels, key=lambda label: counts[label]))
+    if asked is None:
+        why = "by its name" if by_name else "the rarer of the two"
         notes.append(f"The positive class is {positive!r}, {why} (--positive).")
-    return [*(label for label in labels if label != positive), positive]
+    return sorted(labels, key=lambda label: label == positive)
 
 
 def numbered(
@@ -79,10 +77,9 @@ def numbered(
         labels = ["0", "1"]
     unseen: set[str] = set()
     for name, part in rows.items():
-        unseen_counts = Counter(row["label"] for row in part if row["label"] not in labels)
-        if unseen_counts:
-            note_unseen(name, unseen_counts, "row", notes)
-        unseen |= set(unseen_counts)
+        of_part = Counter(row["label"] for row in part if row["label"] not in labels)
+        note_unseen(name, of_part, "row", notes)
+        unseen |= {*of_part}
     index = {label: number for number, label in enumerate([*labels, *sorted(unseen)])}
     for row in (row for part in rows.values() for row in part):
         row["label"] = index[row["label"]]
@@ -90,9 +87,10 @@ def numbered(
 
 
 def note_unseen(split: str, unseen: Mapping[str, int], what: str, notes: list[str]) -> None:
-    """Say that a split has labels that train lacks."""
+    """Say that a split has labels that train lacks, if it has."""
     listing = ", ".join(f"{label!r} ({n})" for label, n in list(unseen.items())[:8])
-    notes.append(
-        f"Train has no {what} labelled {listing}, but {split} has: a model cannot say it, so each "
-        "counts as an error."
-    )
+    if listing:
+        notes.append(
+            f"Train has no {what} labelled {listing}, but {split} has: a model cannot say it, so "
+            "each counts as an error."
+        )

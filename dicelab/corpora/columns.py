@@ -18,6 +18,7 @@ from dicelab.corpora.cells import (
     is_missing,
     is_number,
     is_object,
+    parsed,
     short,
 )
 from dicelab.corpora.classes import MOST_LABELS
@@ -106,12 +107,21 @@ def _is_empty(value: Any) -> bool:
 
 def _of_objects(sample: Table, name: str) -> str:
     """What is to be done with a column of objects that no form explains."""
-    held = next(value for value in sample.column(name) if not is_missing(value))
-    a_line = "a line" in sample.form
-    rows = "[json.loads(line) for line in open(FILE)]" if a_line else "json.load(open(FILE))"
+    held = next(parsed(value) for value in sample.column(name) if not is_missing(value))
+    lines = ", lines=True" if "a line" in sample.form else ""
+    first = held[0] if type(held) is list and held else held
+    keys = (
+        [key for key, value in first.items() if type(value) is str] if type(first) is dict else []
+    )
+    if first is not held and keys:
+        way = (
+            f"frame['label'] = ['|'.join(o[{keys[0]!r}] for o in cell) for cell in frame[{name!r}]]"
+        )
+    else:
+        way = "frame = pandas.json_normalize(frame.to_dict('records'))"
     return (
         f". Column {name!r} holds {short(str(held), 60)}: neither a label nor a span with a start, "
-        f"an end and a label. In pandas: rows = {rows}; frame = pandas.json_normalize(rows); "
+        f"an end and a label. In pandas: frame = pandas.read_json(FILE{lines}); {way}; "
         "frame.to_csv('rows.csv', index=False)"
     )
 

@@ -39,6 +39,7 @@ def read_conll(
     comments: bool | tuple[str, ...] = False,
     header: bool = False,
     inner: str = "",
+    numbered: bool = False,
     tags: Literal["auto", "entities", "plain"] = "auto",
     encoding: str | None = None,
     bad: list[str] | None = None,
@@ -61,6 +62,9 @@ def read_conll(
             by default: a token may be a hashtag.
         header: Whether the first line names the columns.
         inner: Where a line is a sentence, the sign between a token and its tag (``Ann|B-PER``).
+        numbered: Whether the lines are those of CoNLL-U: ten columns, the first of which counts the
+            words. Multiword ranges (``3-4``) and empty nodes (``8.1``) are left out: the words
+            within a range carry the tags.
         tags: ``"entities"`` for IOB1, IOB2, IOBES, BILOU or BMES; ``"plain"`` for tags to be taken
             as they are (part of speech); ``"auto"`` takes them as entity tags if any tag begins
             with ``B-`` or ``I-``, or all are ``O``. Other spellings (``B_PER``, ``b-per``,
@@ -85,7 +89,7 @@ def read_conll(
     marks = comments if isinstance(comments, tuple) else ("#",) * comments
     columns = [token_column] + ([] if tag_column is None else [tag_column])
     least = max(len(columns), *(c + 1 if c >= 0 else -c for c in columns))
-    width = first = 0
+    width, first = 10 * numbered, 0
     sentences: list[list[tuple[int, str, str]]] = [[]]
     broken: set[int] = set()
     for number, line in enumerate(lines, start=1):
@@ -103,8 +107,7 @@ def read_conll(
             repairs["-DOCSTART- lines left out"] += 1
             sentences.append([])
             continue
-        if not width:
-            width, first = len(fields), number
+        width, first = width or len(fields), first or number
         held = [field.strip(" ") for field in fields]
         if odd := odd_character(line) or (repr(line[:60]) if "\r" in line else ""):
             problem = f"expected plain text, got {odd}"
@@ -112,7 +115,15 @@ def read_conll(
             expected = f"{least} or more columns" if width < least else f"{width} columns"
             expected += f" as in line {first}" if number > first else ""
             problem = f"expected {expected}, got {len(fields)}: {line[:60]!r}"
-        elif not all(held[column] for column in columns):
+        elif numbered and fields[0] != str(len(sentences[-1]) + 1):
+            if fields[0].startswith(f"{len(sentences[-1]) + 1}-"):
+                repairs["multiword ranges left out"] += 1
+                continue
+            if fields[0].startswith(f"{len(sentences[-1])}."):
+                repairs["empty nodes left out"] += 1
+                continue
+            problem = f"expected the word number {len(sentences[-1]) + 1}, got {fields[0][:60]!r}"
+        elif not all(held[column] for column in columns) or (numbered and held[columns[-1]] == "_"):
             missing = "tag" if held[token_column] else "token"
             problem = f"expected a {missing}, got none: {line[:60]!r}"
         else:

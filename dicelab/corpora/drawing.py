@@ -40,12 +40,11 @@ def draw(
     if not missing:
         return {split: rows[split] for split in SPLITS}
     if len(train) < LEAST:
-        tagged = "tokens" in train[0]
+        kind = "sentences" if "tokens" in train[0] else "rows"
+        way = "; put a blank line after each sentence" * (kind == "sentences" and len(train) == 1)
+        names = " and ".join(missing)
         raise CorpusError(
-            f"expected at least {LEAST} {'sentences' if tagged else 'rows'} to draw "
-            f"{' and '.join(missing)} from, got {len(train)}"
-            + "; put a blank line after each sentence"
-            * (tagged and len(train) == 1)
+            f"expected at least {LEAST} {kind} to draw {names} from, got {len(train)}{way}"
         )
     groups: dict[str, list[int]] = {}
     for number, row in enumerate(train):
@@ -63,11 +62,11 @@ def draw(
         for place, split in enumerate(missing):
             drawn[split] += stratum[place * size : (place + 1) * size]
     taken = {number for numbers in drawn.values() for number in numbers}
-    by_split = {
-        n: [m for number in numbers for m in members[number]] for n, numbers in drawn.items()
+    drawn["train"] = [number for number in range(len(members)) if number not in taken]
+    splits = {
+        split: [train[row] for row in sorted(row for number in numbers for row in members[number])]
+        for split, numbers in drawn.items()
     }
-    by_split["train"] = [m for n, group in enumerate(members) if n not in taken for m in group]
-    splits = {n: [train[i] for i in sorted(numbers)] for n, numbers in by_split.items()}
     shares = " and ".join(dict.fromkeys(f"{len(splits[n]) / len(train):.0%}" for n in missing))
     notes.append(
         f"There was no {' and no '.join(missing)} split; {shares} of the rows were drawn for "

@@ -321,10 +321,10 @@ def test_odd_headers_and_labels_of_a_table(tmp_path: Path) -> None:
 #: From below to above; a module imports from those before it alone.
 FLOORS = (
     *("errors", "registry", "text", "tags", "classes", "features", "cells", "labels", "columns"),
-    *("conllu", "conll", "trees", "containers.binary", "containers.delimited"),
+    *("conll", "conllu", "trees", "containers.binary", "containers.delimited"),
     *("containers.json_text", "containers", "containers.tokens", "containers.folders"),
     *("forms.sample", "forms.lists", "forms.token_rows", "forms.spans", "forms.studio"),
-    *("forms.prodigy", "forms.fasttext", "forms.categories", "forms.refused", "forms", "files"),
+    *("forms.prodigy", "forms.fasttext", "forms.refused", "forms", "files"),
 )
 
 

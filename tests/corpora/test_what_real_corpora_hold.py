@@ -49,7 +49,7 @@ def test_columns(tmp_path, rows, end, mark):
 def test_tables(tmp_path, rows, end, mark):
     text = "".join(f"{word}\t{word}\t{i % 2}\n" for i, word in enumerate(rows))
     path = save(tmp_path / "a.tsv", "sentence1\tsentence2\tlabel\n" + text, end, mark)
-    data = read_pairs(path, quoting=False)
+    data = read_pairs(path)
     assert data["sentence1"] == rows
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -23,14 +22,7 @@ _MARKUP = {
 }
 
 
-def read_table(
-    path: str | PathLike[str],
-    asked: Asked = NOTHING_ASKED,
-    *,
-    quoting: bool | None = None,
-    repairs: Counter[str] | None = None,
-    replaced: bool = False,
-) -> Table:
+def read_table(path: str | PathLike[str], asked: Asked = NOTHING_ASKED) -> Table:
     """Read a table: delimited text, JSON, parquet, arrow or a workbook, packed by gzip or not.
 
     What a file is follows from what it holds, and from its name where that leaves it open.
@@ -40,9 +32,6 @@ def read_table(
         asked: what was said about it. Where no labels are wanted it may be a text a line, and no
             line may be lost then: it is a table where its first line names columns, or its name
             ends in csv or tsv and its lines are no prose.
-        quoting: whether double quotes enclose fields; None finds out.
-        repairs: what was repaired is added here, by kind.
-        replaced: put U+FFFD for bytes of another encoding.
 
     Raises:
         CorpusError: with file and line: nothing to read, no table, two columns of one name.
@@ -53,8 +42,7 @@ def read_table(
     table = read_binary(path, data, asked.encoding)
     if table is not None:
         return table
-    errors = "replace" if replaced else "keep"
-    text, taken = text_of_bytes(data, path, repairs, encoding=asked.encoding, errors=errors)  # type: ignore[arg-type]
+    text, taken = text_of_bytes(data, path, encoding=asked.encoding, errors="keep")
     if not text.strip():
         raise CorpusError.at(path, 0, "expected rows of text and label, got an empty file")
     for kind, (endings, signs) in _MARKUP.items():
@@ -67,5 +55,5 @@ def read_table(
             )
     table = None if asked.delimiter else read_json(path, text, must=name.endswith(JSON))
     if table is None:
-        table = read_delimited(path, text, asked, quoting)
+        table = read_delimited(path, text, asked)
     return replace(table, form=f"{taken}, {table.form}")

@@ -34,7 +34,7 @@ _RULE = re.compile(r"\s*(:?-+:?)?\s*")  # below the header of a table of Markdow
 Rows = list[tuple[int, list[str]]]
 
 
-def read_delimited(path: Path, text: str, asked: Asked, quoting: bool | None) -> Table:
+def read_delimited(path: Path, text: str, asked: Asked) -> Table:
     """Rows of columns, or a text a line; Args and Raises as of ``read_table``."""
     lines = text.split("\n")
     names = {name.lower() for name in (*asked.columns, *asked.known) if not name.isdecimal()}
@@ -47,7 +47,7 @@ def read_delimited(path: Path, text: str, asked: Asked, quoting: bool | None) ->
             sign = sign if _is_table(path, lines, sign, prose, names) else None
     bad: list[str] = []
     if sign:
-        rows, bad, quoted = _split(path, lines, sign, quoting)
+        rows, bad, quoted = _split(path, lines, sign)
         form = f"columns between {_NAMES.get(sign, repr(sign))}" + ", quoted" * quoted
     else:
         # Blank lines are rows too: what is predicted has a line for each line.
@@ -114,7 +114,7 @@ def _sign(path: Path, lines: Sequence[str]) -> tuple[str | None, bool]:
         held = sum(sign in line for line in sample)
         if not held or (held < 0.5 * filled and not quotes):
             continue
-        rows, bad, _ = _split(path, sample, sign, None)
+        rows, bad, _ = _split(path, sample, sign)
         if len(lines) > LOOK and bad:
             bad = bad[:-1]  # a quoted cell that the sample cuts
         by_name = (name.endswith(".csv") and sign == ",") or (name.endswith(".tsv") and not place)
@@ -132,22 +132,20 @@ def _sign(path: Path, lines: Sequence[str]) -> tuple[str | None, bool]:
     return delimiter, of_prose
 
 
-def _split(
-    path: Path, lines: Sequence[str], sign: str, quoting: bool | None
-) -> tuple[Rows, list[str], bool]:
+def _split(path: Path, lines: Sequence[str], sign: str) -> tuple[Rows, list[str], bool]:
     """Rows by a delimiter, what was wrong with others, and whether quotes were taken off."""
     plain: Rows = [(n, line.split(sign)) for n, line in enumerate(lines, 1) if line.strip("\r ")]
     if sign == "|" and any(all(map(_RULE.fullmatch, row)) for _, row in plain[:5]):
         rows = [(n, [cell.strip() for cell in row]) for n, row in plain]
         return [(n, row) for n, row in rows if not all(map(_RULE.fullmatch, row))], [], False
-    if quoting is False or not any('"' in line for line in lines):
+    if not any('"' in line for line in lines):
         return plain, [], False
     rows, bad = _quoted(path, lines, sign, None)
     if bad and any('\\"' in line for line in lines):
         escaped, still = _quoted(path, lines, sign, "\\")
         if len(still) < len(bad):
             rows, bad = escaped, still
-    if quoting is None and sign == "\t" and (bad or not _means_quotes(lines)):
+    if sign == "\t" and (bad or not _means_quotes(lines)):
         return plain, [], False
     return rows, bad, True
 

@@ -13,7 +13,6 @@ from types import ModuleType
 from dicelab.corpora.cells import LOOK, Asked, Table
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.forms import (
-    categories,
     fasttext,
     lists,
     prodigy,
@@ -27,7 +26,7 @@ from dicelab.corpora.forms.sample import Sample
 #: What leaves a table of texts, labels or spans, in which another form may be found.
 EXPORTS: tuple[ModuleType, ...] = (fasttext, studio, prodigy)
 #: In the order in which they are looked for.
-FORMS = (*EXPORTS, lists, spans, token_rows, categories, refused)
+FORMS = (*EXPORTS, lists, spans, token_rows, refused)
 
 
 @dataclass(frozen=True)
