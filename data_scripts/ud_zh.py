@@ -8,7 +8,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from dicelab.corpora.conllu import read_conllu
+from dicelab.corpora.conll import read_conllu
 
 from .corpus import Recipe, main
 

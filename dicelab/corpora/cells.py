@@ -12,25 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.text import odd_character
+from dicelab.corpora.errors import FACTS, CorpusError
+from dicelab.corpora.text import odd_character, short
 
-TEXTS = (
-    *("text", "sentence", "review", "comment", "content", "message", "tweet", "body", "document"),
-    *("utterance", "question", "headline", "title", "abstract", "description", "comment_text"),
-    *("tweet_text", "review_text", "sms", "input"),
-)
-PAIRS = (
-    *(("sentence1", "sentence2"), ("#1 string", "#2 string"), ("question1", "question2")),
-    *(("text1", "text2"), ("text_a", "text_b"), ("premise", "hypothesis"), ("query", "passage")),
-    *(("question", "answer"), ("question", "sentence")),
-)
-LABELS = (
-    *("label", "labels", "class", "category", "target", "sentiment", "polarity", "intent"),
-    *("quality", "is_duplicate", "gold_label", "emotion", "topic", "rating", "stars", "choice"),
-    *("choices", "tags", "topics", "genre"),
-)
-SPLIT_COLUMNS = ("split", "set", "subset", "partition", "ml_use", "dataset", "usage")
+NAMES = FACTS["names"]
+TEXTS, PAIRS, LABELS, SPLIT_COLUMNS = (NAMES[n] for n in ("texts", "pairs", "labels", "splits"))
 #: Rows by which a file is judged.
 LOOK = 2000
 JSON = (".json", ".jsonl", ".ndjson")
@@ -176,11 +162,6 @@ def label_of(table: Table, line: int, value: Any, column: str) -> str:
         return value.strip()
     got = "none" if is_missing(value) else short(repr(value))
     raise table.error(line, f"expected a label in column {column!r}, got {got}")
-
-
-def short(text: str, most: int = 80) -> str:
-    """A text for a message, without its end if it is long."""
-    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def parsed(value: Any) -> Any:

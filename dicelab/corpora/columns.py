@@ -21,9 +21,8 @@ from dicelab.corpora.cells import (
     parsed,
     short,
 )
-from dicelab.corpora.classes import MOST_LABELS
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.labels import NO, NOTHING, YES, plain, values_of
+from dicelab.corpora.labels import MOST_LABELS, NO, YES, plain, values_of
 from dicelab.corpora.registry import split_of
 
 _DATE = re.compile(r"\b\d{1,2}:\d\d\b|\b\d{4}-\d\d?-\d\d?\b|\b\d\d?[./]\d\d?[./]\d{2,4}\b")
@@ -152,15 +151,16 @@ def _texts_by_name(free: Sequence[str], task: str | None) -> list[str]:
 
 
 def _labels(table: Table, free: Sequence[str], notes: list[str]) -> list[str]:
-    """The column of the label, or those of yes or no, by their names or by what they hold.
-
-    Raises:
-        CorpusError: one holds numbers to predict, and no other one is named as a label.
-    """
+    """The column of the label, or those of yes or no, by their names or by what they hold."""
     by_name = _named(free, LABELS)
-    if not by_name or by_name[0].lower() == "genre":
-        _refuse_quantities(table, free)
     values = {name: values_of(table, name) for name in free}
+    for name in free if not by_name else ():
+        fractions = {v for v in values[name] if re.fullmatch(r"-?\d+[.,]\d*[1-9]\d*", v)}
+        if len(fractions) > 10 and re.search(r"score|similarity|relatedness", name.lower()):
+            raise CorpusError(
+                f"{table.path}: expected classes, got numbers with fractions in column {name!r}; "
+                "make classes of them, such as low and high, or say another label with --label"
+            )
     # A column called label whose values are all different is an id.
     recurring = [n for n in by_name if len({*values[n]}) <= max(2, 0.5 * len(values[n]))]
     by_name = recurring or by_name
@@ -178,24 +178,9 @@ def _labels(table: Table, free: Sequence[str], notes: list[str]) -> list[str]:
     return labels
 
 
-def _refuse_quantities(table: Table, free: Sequence[str]) -> None:
-    for name in free:
-        values = [value for value in values_of(table, name) if value]
-        fractions = {value for value in values if re.fullmatch(r"-?\d+[.,]\d*[1-9]\d*", value)}
-        named = re.search(r"score|similarity|relatedness|rating", name.lower())
-        if named and all(map(is_number, values)) and len(fractions) > 10:
-            raise CorpusError(
-                f"{table.path}: expected classes, got numbers with fractions in column {name!r}; "
-                "make classes of them, such as low and high, or say another label with --label"
-            )
-
-
 def _are_yes_or_no(cells: Sequence[str]) -> bool:
     values = {plain(value).lower() for value in cells} - {""}
-    binary = values <= {*YES, *NO} and len(values & {*NO}) == 1
-    # Or the name of the label where the row has it, and NONE where it has not.
-    named = len(values & {*NOTHING}) == 1 and len(values) <= 20 and len(cells) > 40
-    return binary or named
+    return values <= {*YES, *NO} and len(values & {*NO}) == 1
 
 
 def _are_few(cells: Sequence[str]) -> bool:

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from datasets import Dataset
 
-from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.errors import REFUSED, CorpusError
 from dicelab.corpora.features import to_dataset
 from dicelab.corpora.tags import looks_tagged, respelt, scheme_of, to_iob2
-from dicelab.corpora.text import odd_character, read_lines
+from dicelab.corpora.text import odd_character, read_lines, short
 
 #: The layout of Universal NER's .iob2 files: number, token, tag, two more columns; comments.
 UNIVERSAL_NER: Mapping[str, Any] = {
@@ -25,6 +25,7 @@ UNIVERSAL_NER: Mapping[str, Any] = {
     "comments": True,
 }
 
+_COLUMNS = {"upos": 3, "xpos": 4, None: None}
 _SPACES = re.compile(r"[ \t]+")
 _SEGMENTED = re.compile(r".[0-9]", re.DOTALL)
 _UNWRITABLE = frozenset("\t\n\r\0")
@@ -38,7 +39,6 @@ def read_conll(
     separator: str | None = None,
     comments: bool | tuple[str, ...] = False,
     header: bool = False,
-    inner: str = "",
     numbered: bool = False,
     tags: Literal["auto", "entities", "plain"] = "auto",
     encoding: str | None = None,
@@ -61,7 +61,6 @@ def read_conll(
         comments: Whether lines that begin with ``#``, or with one of some signs, are comments. Off
             by default: a token may be a hashtag.
         header: Whether the first line names the columns.
-        inner: Where a line is a sentence, the sign between a token and its tag (``Ann|B-PER``).
         numbered: Whether the lines are those of CoNLL-U: ten columns, the first of which counts the
             words. Multiword ranges (``3-4``) and empty nodes (``8.1``) are left out: the words
             within a range carry the tags.
@@ -83,9 +82,6 @@ def read_conll(
     repairs = Counter() if repairs is None else repairs
     errors = "strict" if bad is None else "keep"
     lines = read_lines(path, repairs, encoding=encoding, errors=errors)
-    if inner:  # sentences of a line each
-        pieces = ([piece.replace(inner, "\t") for piece in line.split()] for line in lines)
-        lines = [token for sentence in pieces for token in (*sentence, "")]
     marks = comments if isinstance(comments, tuple) else ("#",) * comments
     columns = [token_column] + ([] if tag_column is None else [tag_column])
     least = max(len(columns), *(c + 1 if c >= 0 else -c for c in columns))
@@ -149,6 +145,41 @@ def read_conll(
     return to_dataset({"tokens": tokens, "tags": tagged}, task="tagging")
 
 
+def read_conllu(
+    path: str | PathLike[str],
+    *,
+    column: Literal["upos", "xpos"] | None = "upos",
+    repairs: Counter[str] | None = None,
+) -> Dataset:
+    """Read the syntactic words of a CoNLL-U file with a part of speech each.
+
+    Args:
+        path: The file.
+        column: ``"upos"`` for the universal tag, ``"xpos"`` for the treebank's own; None where no
+            tags are wanted: all are ``O``.
+        repairs: As of :func:`read_conll`.
+
+    Returns:
+        Rows of ``tokens`` and ``tags``. Words may hold spaces, where the treebank has such words.
+
+    Raises:
+        CorpusError: With file and line: not ten columns, word numbers that do not run 1, 2, 3, ...,
+            a word without form or tag, no sentence at all.
+    """
+    if column not in _COLUMNS:
+        raise CorpusError(f"column: expected upos or xpos, got {column!r}")
+    return read_conll(
+        path,
+        token_column=1,
+        tag_column=_COLUMNS[column],
+        separator="\t",
+        comments=True,
+        numbered=True,
+        tags="plain",
+        repairs=repairs,
+    )
+
+
 def _are_segmented(tokens: Sequence[str]) -> bool:
     """Whether each token is a character and its place in its word, from 0 at the first."""
     return tokens[0].endswith("0") and all(map(_SEGMENTED.fullmatch, tokens))
@@ -202,21 +233,19 @@ def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | N
         The separator, the columns and what else differs from the usual; None for another file.
 
     Raises:
-        CorpusError: The tags are those of WebAnno or of CoNLL-2012.
+        CorpusError: The form is that of WebAnno or CoNLL-2012, or has a sentence a line.
     """
     lines = [line.rstrip("\r") for line in lines]
     full = [line for line in lines if line.strip() and not line.startswith("-DOCSTART-")]
     if not full:
         return None
     if full[0].startswith("#FORMAT=WebAnno TSV"):
-        raise CorpusError(
-            "expected a token and its tag a line, got WebAnno's TSV; export it as CoNLL 2002"
-        )
+        raise CorpusError(REFUSED["webanno"])
     for sign in "|/":
         pieces = [piece.split(sign) for line in full[:50] for piece in line.split()]
         parts = {len(piece) for piece in pieces}
         if len(parts) == 1 and min(parts) > 1 and looks_tagged(row[-1] for row in pieces):
-            return {"inner": sign, "separator": "\t"}
+            raise CorpusError(REFUSED["sentence_a_line"].format(short(full[0]), sign))
     body = [line for line in full if not line.startswith("#")] or full
     separator = next(
         (s for s in "\t ,;" if sum(s in line for line in body) >= 0.8 * len(body)), None
@@ -241,10 +270,7 @@ def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | N
         if width < 2 or many <= 0.9 * len(rows) or not (breaks or tags) or not words or untagged:
             return None
     if any(map(_in_brackets, columns[token + 1 :])):
-        raise CorpusError(
-            "expected tags such as B-PERSON, I-PERSON and O, got the brackets of CoNLL-2012, such "
-            "as (PERSON* and *); write each as a tag"
-        )
+        raise CorpusError(REFUSED["brackets"])
     head = [name.strip().lower() for name in fit[0]]
     named = head[-1] in ("tag", "tags", "label", "labels", "ner", "ner_tag", "ner_tags", "pos")
     if width == 2 and spoken == [0]:

@@ -112,13 +112,12 @@ def joined(row: Row) -> str:
 
 def _rarest(part: list[Row], outside: str | None) -> list[Any]:
     """The class of each row; of several labels, and of tags, the rarest among them."""
-
-    def kinds(row: Row) -> list[Any]:
+    of_rows = []
+    for row in part:
+        held = row["tags"] if "tags" in row else row["label"]
+        kinds = dict.fromkeys(held if isinstance(held, list) else [held])
         if "tags" in row:
-            tags = dict.fromkeys(tag for tag in row["tags"] if tag != outside)
-            return [tag[2:] if is_entity_tag(tag) else tag for tag in tags]
-        return row["label"] if isinstance(row["label"], list) else [row["label"]]
-
-    of_rows = [kinds(row) for row in part]
-    counts = Counter(kind for row_kinds in of_rows for kind in row_kinds)
-    return [min(row_kinds, key=lambda kind: counts[kind], default="") for row_kinds in of_rows]
+            kinds.pop(outside, None)
+        of_rows.append([k[2:] if "tags" in row and is_entity_tag(k) else k for k in kinds])
+    counts = Counter(kind for kinds in of_rows for kind in kinds)
+    return [min(kinds, key=lambda kind: counts[kind], default="") for kinds in of_rows]

@@ -14,14 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from dicelab.corpora.cells import Asked, Table, is_missing, is_object, short, text_of
-from dicelab.corpora.classes import MOST_LABELS
 from dicelab.corpora.columns import Columns, by_split, choose
 from dicelab.corpora.containers.folders import read_splits
-from dicelab.corpora.containers.tokens import read_tokens
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.forms import Found, find, lists, spans
 from dicelab.corpora.forms.sample import each_row
-from dicelab.corpora.labels import label_reader
+from dicelab.corpora.labels import MOST_LABELS, label_reader
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -50,7 +48,7 @@ class Contents:
 
 
 def read_source(path: Path, asked: Asked) -> Contents:
-    """Read a file, or a folder with a file a split, a text a file, or a data set of datasets.
+    """Read a file, or a folder with a file a split, or a data set of datasets.
 
     Raises:
         CorpusError: with file and line where a row is wrong; a folder has no file for train; the
@@ -80,7 +78,11 @@ def of_tables(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Conten
     for one in found:
         parts = {name: one.read(table, asked) for name, table in parts.items()}
     if not parts["train"].tagged and asked.task == "tagging":
-        parts = {name: _as_tokens(table, asked, not found) for name, table in parts.items()}
+        raise CorpusError(
+            f"{parts['train'].path}: expected a token a line with blank lines between sentences, "
+            "rows of tokens and tags, or texts with spans; got the columns "
+            f"{short(', '.join(map(repr, parts['train'].names)), 400)}"
+        )
     if found or parts["train"].tagged:
         forms = {name: table.form for name, table in parts.items()}
     preview = [f"{Path(parts[n].path).name} ({n}): {form}." for n, form in forms.items() if form]
@@ -91,23 +93,6 @@ def of_tables(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Conten
     else:
         contents = _labelled(parts, asked, notes)
     return replace(contents, preview=preview + contents.preview)
-
-
-def _as_tokens(table: Table, asked: Asked, unproved: bool) -> Table:
-    """A table that is to hold tags, and proves no form, as a token a line."""
-    path = Path(table.path)
-    try:
-        tagged = read_tokens(path, asked, sure=True) if unproved and path.is_file() else None
-    except CorpusError:
-        tagged = None
-    words = [word for tokens in tagged.column("tokens") for word in tokens] if tagged else []
-    if tagged and sum(" " in word for word in words) < 0.1 * len(words):
-        return tagged
-    raise CorpusError(
-        f"{table.path}: expected a token a line with blank lines between sentences, rows of tokens "
-        "and tags, or texts with spans; got the columns "
-        f"{short(', '.join(map(repr, table.names)), 400)}"
-    )
 
 
 def _say_bad(split: str, bad: Sequence[str], asked: Asked, notes: list[str]) -> None:

@@ -14,12 +14,12 @@ from datasets import Dataset, DatasetDict, concatenate_datasets
 
 from dicelab.corpora import embedded
 from dicelab.corpora.cells import Asked
-from dicelab.corpora.classes import numbered
 from dicelab.corpora.containers.folders import split_files
 from dicelab.corpora.drawing import draw
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.features import FORMS, check_task, to_dataset
 from dicelab.corpora.files import Rows, read_source
+from dicelab.corpora.labels import numbered
 from dicelab.corpora.registry import CORPORA, EMBEDDED, REGISTERED, SPLITS, corpus_named
 from dicelab.corpora.squad import read_squad
 

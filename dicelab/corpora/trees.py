@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from os import PathLike
-from pathlib import Path
 
 from datasets import Dataset
 
@@ -102,12 +101,6 @@ def _problem(atoms: list[str], phrase: bool, labels: Collection[str] | None) -> 
     if not phrase and len(atoms) != 2:
         return f"expected (label word), got ({' '.join(atoms)[:60]})"
     return None
-
-
-def is_tree_file(path: str | PathLike[str]) -> bool:
-    """Whether a file begins with a bracket, as one of trees does."""
-    with Path(path).open("rb") as file:
-        return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"(")
 
 
 def read_trees(

@@ -10,16 +10,8 @@ from dicelab.corpora.cells import JSON, NOTHING_ASKED, Asked, Table
 from dicelab.corpora.containers.binary import read_binary
 from dicelab.corpora.containers.delimited import read_delimited
 from dicelab.corpora.containers.json_text import read_json
-from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.text import plain_name, read_bytes, text_of_bytes
-
-#: Endings of names, and first signs, of what is marked-up text.
-_MARKUP = {
-    "a web page": ((".html", ".htm"), ("<!doctype html", "<html")),
-    "XML": ((".xml",), ("<?xml",)),
-    "YAML": ((".yml", ".yaml"), ("%yaml",)),
-    "a PDF": ((".pdf",), ("%pdf",)),
-}
+from dicelab.corpora.errors import FACTS, CorpusError
+from dicelab.corpora.text import decode, plain_name, read_bytes
 
 
 def read_table(path: str | PathLike[str], asked: Asked = NOTHING_ASKED) -> Table:
@@ -42,11 +34,12 @@ def read_table(path: str | PathLike[str], asked: Asked = NOTHING_ASKED) -> Table
     table = read_binary(path, data, asked.encoding)
     if table is not None:
         return table
-    text, taken = text_of_bytes(data, path, encoding=asked.encoding, errors="keep")
+    text, taken = decode(data, path, encoding=asked.encoding, errors="keep")
     if not text.strip():
         raise CorpusError.at(path, 0, "expected rows of text and label, got an empty file")
-    for kind, (endings, signs) in _MARKUP.items():
-        if name.endswith(endings) or text.lstrip()[:20].lower().startswith(signs):
+    for kind, marks in FACTS["markup"].items():
+        begun = text.lstrip()[:20].lower().startswith(tuple(m for m in marks if m[0] != "."))
+        if name.endswith(tuple(marks)) or begun:
             raise CorpusError.at(
                 path,
                 0,

@@ -9,31 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from dicelab.corpora.cells import Table, no_twins, short
-from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.errors import FACTS, REFUSED, CorpusError
 from dicelab.corpora.registry import split_of
 from dicelab.corpora.text import check_size, is_wide, plain_name
-
-_TABLE = "; in pandas: frame = pandas.{}; frame.to_csv('rows.csv', index=False)"
-_UNPACK = "; unpack it first"
-#: The first bytes of a file, what it is, and what to do with it.
-_REFUSED: dict[bytes, tuple[str, str]] = {
-    b"\xd0\xcf\x11\xe0": ("a workbook of old Excel", "; save it as .xlsx or as CSV"),
-    b"SQLite format 3\0": (
-        "a database of SQLite",
-        _TABLE.format("read_sql('select * from NAME', sqlite3.connect(FILE))"),
-    ),
-    b"\x89HDF\r\n": ("a file of HDF5", _TABLE.format("read_hdf(FILE)")),
-    **{
-        b"\x80" + bytes([protocol]): ("a pickle", _TABLE.format("read_pickle(FILE)"))
-        for protocol in range(2, 6)
-    },
-    b"BZh": ("a file packed by bzip2", _UNPACK),
-    b"\xfd7zXZ": ("a file packed by xz", _UNPACK),
-    b"\x28\xb5\x2f\xfd": ("a file packed by zstd", _UNPACK),
-    b"7z\xbc\xaf": ("a file packed by 7-Zip", _UNPACK),
-    b"Rar!": ("a file packed by RAR", _UNPACK),
-    b"Obj\x01": ("a file of Avro", "; write its rows as parquet"),
-}
 
 
 def read_binary(path: Path, data: bytes, encoding: str | None = None) -> Table | None:
@@ -55,15 +33,10 @@ def read_binary(path: Path, data: bytes, encoding: str | None = None) -> Table |
     if name.endswith(".parquet"):
         raise CorpusError.at(path, 0, "expected a parquet file, which begins with PAR1")
     if name.endswith(".spacy"):
-        raise CorpusError.at(
-            path,
-            0,
-            "expected a table, got the documents of spaCy; write each as a JSON object a line with "
-            "its text and [[e.start_char, e.end_char, e.label_] for e in doc.ents]",
-        )
-    for mark, (kind, way) in _REFUSED.items():
-        if data.startswith(mark):
-            raise CorpusError.at(path, 0, f"expected a table, got {kind}{way}")
+        raise CorpusError.at(path, 0, REFUSED["spacy"])
+    for mark, (kind, way) in FACTS["bytes"].items():
+        if data.startswith(bytes.fromhex(mark)):
+            raise CorpusError.at(path, 0, f"expected a table, got {kind}; {way}")
     wide = encoding or is_wide(data) or data.startswith((b"\xff\xfe", b"\xfe\xff"))
     if not wide and data[:1000].count(0) > 1:
         raise CorpusError.at(
@@ -125,7 +98,7 @@ def _zip(path: Path, data: bytes) -> Table:
         if kind:
             way = "save its table as CSV" if "Word" in kind else "unpack it and name the table"
             raise CorpusError.at(path, 0, f"expected a table, got {kind}; {way}")
-        sheets = pd.read_excel(io.BytesIO(data), header=None, dtype=object, sheet_name=None)
+        sheets = pd.read_excel(io.BytesIO(data), dtype=object, sheet_name=None)
     except CorpusError:
         raise
     except ImportError:
@@ -138,30 +111,20 @@ def _zip(path: Path, data: bytes) -> Table:
     return _of_sheets(path, sheets)
 
 
-def _under_header(sheet: Any) -> list[tuple[int, list[Any]]]:
-    """A sheet's rows from its header on, without what stands above it, and without empty rows."""
-    sheet = sheet.dropna(how="all")
-    if sheet.empty:
-        return []
-    filled = sheet.notna().sum(axis=1)[:20]
-    sheet = sheet.loc[(filled >= min(2, filled.max())).idxmax() :]
-    used = sheet.notna().any()
-    sheet = sheet.loc[:, : used[used].index[-1]]
-    cells = sheet.astype(object).where(sheet.notna(), None)
-    return [(n + 1, list(row)) for n, row in zip(sheet.index, cells.values.tolist(), strict=True)]
-
-
 def _of_sheets(path: Path, sheets: dict[str, Any]) -> Table:
     """The largest sheet with those of its columns, as splits where the names say so."""
-    made = {name: rows for name, sheet in sheets.items() if (rows := _under_header(sheet))}
-    if not made:
-        raise CorpusError.at(path, 0, "expected rows of text and label, got an empty file")
-    start, head = max(made.values(), key=lambda rows: len(rows) * len(rows[0][1]))[0]
-    used = {name: rows[1:] for name, rows in made.items() if rows[0][1] == head}
-    names = ["" if name is None else str(name).strip() for name in head]
-    no_twins(path, start, names)
+    import pandas as pd
+
+    largest = max(sheets.values(), key=lambda sheet: sheet.size)
+    used = {name: sheet for name, sheet in sheets.items() if [*sheet] == [*largest]}
+    names = [str(name).strip() for name in largest]
+    if largest.empty or any(name.startswith("Unnamed: ") for name in names[1:]):
+        problem = f"expected the names of the columns in the first row, got {short(str(names))}"
+        raise CorpusError.at(path, 1, f"{problem}; delete what stands above them")
     splits = len(used) > 1 and all(split_of(f"{name}.x") for name in used)
-    rows = [(n, [name] * splits + row) for name, part in used.items() for n, row in part]
+    cells = pd.concat(used, names=["split", "row"]).reset_index()
+    cells = cells.astype(object).where(cells.notna(), None)
+    rows = [(row[1] + 2, row[:1] * splits + row[2:]) for row in cells.values.tolist()]
     notes = []
     if len(used) > 1:
         listing = ", ".join(f"{name!r} ({len(part)} rows)" for name, part in used.items())

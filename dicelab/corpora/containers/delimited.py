@@ -30,7 +30,6 @@ _KNOWN = {
     *(*TEXTS, *LABELS, *SPLIT_COLUMNS, "id", "idx", "index", "gold", "predicted"),
     *(name for pair in PAIRS for name in pair),
 }
-_RULE = re.compile(r"\s*(:?-+:?)?\s*")  # below the header of a table of Markdown
 Rows = list[tuple[int, list[str]]]
 
 
@@ -135,9 +134,9 @@ def _sign(path: Path, lines: Sequence[str]) -> tuple[str | None, bool]:
 def _split(path: Path, lines: Sequence[str], sign: str) -> tuple[Rows, list[str], bool]:
     """Rows by a delimiter, what was wrong with others, and whether quotes were taken off."""
     plain: Rows = [(n, line.split(sign)) for n, line in enumerate(lines, 1) if line.strip("\r ")]
-    if sign == "|" and any(all(map(_RULE.fullmatch, row)) for _, row in plain[:5]):
-        rows = [(n, [cell.strip() for cell in row]) for n, row in plain]
-        return [(n, row) for n, row in rows if not all(map(_RULE.fullmatch, row))], [], False
+    if sign == "|" and any(re.fullmatch(r"[\s|:-]+", line) for line in lines[:5] if line):
+        rows = [(n, [cell.strip() for cell in row]) for n, row in plain]  # Markdown
+        return [(n, row) for n, row in rows if "".join(row).strip(":- ")], [], False
     if not any('"' in line for line in lines):
         return plain, [], False
     rows, bad = _quoted(path, lines, sign, None)
@@ -195,16 +194,11 @@ def _quoted(
 
 def _even(path: Path, rows: Rows, bad: list[str]) -> tuple[Rows, list[str]]:
     """Rows of one width: that of the header, or that of nearly all."""
-    start, head = rows[0]
-    width = len(head)
+    start, width = rows[0][0], len(rows[0][1])
     usual, many = Counter(len(row) for _, row in rows).most_common(1)[0]
     one_more = usual == width + 1 and many >= 0.9 * (len(rows) - 1)
     if one_more and all(not row[-1].strip() for _, row in rows if len(row) == usual):
         rows = [(n, row[:-1] if len(row) == usual else row) for n, row in rows]
-    elif one_more and width > 1 and not any(map(is_number, head)):
-        # R leaves the column of row names without a name.
-        rows = [(start, ["", *head]), *rows[1:]]
-        width = usual
     elif usual != width and many > 0.9 * len(rows) > 5:
         width = usual  # what stands above the table is none of it
         start = next(n for n, row in rows if len(row) == width)

@@ -45,12 +45,10 @@ def _loaded(text: str) -> Any:
 
 
 def _inner(whole: dict[str, Any]) -> list[Any] | None:
-    """The rows of an object: pandas' orientations, splits, or a list under some key."""
+    """The rows of an object: splits, pandas' columns, or a list under some key."""
     values = list(whole.values())
     if len(values) == 1 and type(values[0]) is dict:
         return _inner(values[0])
-    if set(whole) >= {"columns", "data"} and type(whole["columns"]) is list:
-        return [dict(zip(whole["columns"], row, strict=False)) for row in whole["data"]]
     lists = {name: rows for name, rows in whole.items() if type(rows) is list and rows}
     kinds = {name: {*map(type, rows)} for name, rows in lists.items()}
     objects = {name: rows for name, rows in lists.items() if kinds[name] == {dict}}
@@ -68,11 +66,12 @@ def _inner(whole: dict[str, Any]) -> list[Any] | None:
     pairs = [name for name in lists if all(type(r) is list and len(r) > 1 for r in lists[name])]
     if len(pairs) == 1 and [kinds[name] for name in lists if name not in pairs] == [{str}]:
         return lists[pairs[0]]  # names of classes beside the rows
-    if values and all(type(v) is dict for v in values) and len({tuple(v) for v in values}) == 1:
-        keys = list(values[0])
-        if all(key.isdigit() for key in keys):
-            return [{name: column[key] for name, column in whole.items()} for key in keys]
-        return values
+    columns = all(type(v) is dict for v in values) and len({tuple(v) for v in values}) == 1
+    if columns and all(map(str.isdigit, values[0])):
+        return [
+            dict(zip(whole, row, strict=True))
+            for row in zip(*(v.values() for v in values), strict=True)
+        ]
     if len(lists) == len(whole) > 1 and len({len(v) for v in values}) == 1:
         return [dict(zip(whole, row, strict=True)) for row in zip(*values, strict=True)]
     deeper = [rows for v in values if type(v) is dict and (rows := _inner(v)) is not None]

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dicelab.corpora.cells import OF_ROWS, Asked, Table
-from dicelab.corpora.conll import UNIVERSAL_NER, fields_of, layout_of, read_conll
-from dicelab.corpora.conllu import read_conllu
+from dicelab.corpora.conll import UNIVERSAL_NER, fields_of, layout_of, read_conll, read_conllu
 from dicelab.corpora.containers.binary import read_binary
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.text import plain_name, read_bytes, read_lines
@@ -60,7 +59,7 @@ def read_tokens(path: Path, asked: Asked, *, sure: bool = False) -> Table | None
         options |= UNIVERSAL_NER
     if asked.delimiter:
         options["separator"] = asked.delimiter
-    if not asked.labelled and "inner" not in options:
+    if not asked.labelled:
         options["tag_column"] = None
     head = [name.strip() for name in fields_of(first, options.get("separator") or "\t")]
     for option, column in (("token_column", asked.text), ("tag_column", asked.label)):
@@ -77,7 +76,7 @@ def read_tokens(path: Path, asked: Asked, *, sure: bool = False) -> Table | None
         rows = read_conll(path, bad=bad, repairs=repairs, **options)
     except CorpusError as error:
         raise CorpusError(f"{error} (--skip-bad leaves such sentences out)") from None
-    form = "a sentence a line" if "inner" in options else "a token a line"
+    form = "a token a line"
     if options.get("tag_column") is not None:
         tag = options["tag_column"] + 1 or "last"
         form += f", tokens in column {options['token_column'] + 1}, tags in column {tag}"

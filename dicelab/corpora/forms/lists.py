@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from dicelab.corpora.cells import TEXTS, Asked, Table, label_of, parsed, short
+from dicelab.corpora.cells import NAMES, TEXTS, Asked, Table, label_of, parsed, short
 from dicelab.corpora.forms.sample import Sample, each_row, first, tagged_table
 from dicelab.corpora.tags import looks_tagged
 
-TOKENS = ("tokens", "words", "tokenized_text", "token", "word", "text", "sentence")
-TAGS = ("ner_tags", "ner", "tags", "tag", "labels", "label", "entities", "pos_tags", "pos")
+TOKENS, TAGS = NAMES["tokens"], NAMES["tags"]
 
 
 def tokens_columns(sample: Sample) -> list[str]:

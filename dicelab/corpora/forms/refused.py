@@ -9,28 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from dicelab.corpora.cells import Asked, Table, parsed
-from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.errors import REFUSED, CorpusError
 from dicelab.corpora.forms.lists import tokens_columns
 from dicelab.corpora.forms.sample import Sample
 from dicelab.corpora.forms.spans import entries_of, span_of
-
-_CHAPTER = (
-    "questions with answers in a text; train on them with chapter 10: papermill "
-    "notebooks/10_reading.ipynb out.ipynb -p corpus {path}"
-)
-_SPANS = (
-    "expected a tag a token, got spans by tokens in column {0!r}. In pandas, where the ends belong "
-    "to the spans: frame = pandas.read_json(FILE{lines}); frame['tags'] = [[next(('BI'[i > a] + "
-    "'-' + k for a, b, k in spans if a <= i <= b), 'O') for i in range(len(words))] for words, "
-    "spans in zip(frame['{1}'], frame['{0}'])]; frame[['{1}', 'tags']].to_json('rows.json', "
-    "orient='records')"
-)
-_CHAT = (
-    "expected a text and a label, got chats in column {0!r}. In pandas, for chats of a question "
-    "and its answer: chats = pandas.read_json(FILE{lines})['{0}']; frame = pandas.DataFrame("
-    "[[chat[-2]['content'], chat[-1]['content']] for chat in chats], columns=['text', 'label']); "
-    "frame.to_csv('rows.csv', index=False)"
-)
 
 
 def witness(sample: Sample) -> tuple[str, ...] | None:
@@ -64,6 +46,6 @@ def read(table: Table, proof: tuple[str, ...], asked: Asked) -> Table:
         CorpusError: always.
     """
     turns = any(_holds(parsed(cell), {"role", "content"}) for cell in table.column(proof[0]))
-    sentence = _SPANS if len(proof) > 1 else _CHAT if turns else _CHAPTER
+    sentence = REFUSED["token_spans" if len(proof) > 1 else "chats" if turns else "questions"]
     lines = ", lines=True" if "a line" in table.form else ""
     raise CorpusError(f"{table.path}: {sentence.format(*proof, lines=lines, path=table.path)}")

@@ -1,7 +1,7 @@
 """A text and its spans by characters, as doccano, Prodigy, spaCy and others export them.
 
 Example: ``{"text": "Ana saw Oslo", "label": [[0, 3, "PER"], [8, 12, "LOC"]]}``; a span may be an
-object, such as ``{"start": 0, "end": 3, "label": "PER"}``, under the names of :data:`PARTS`.
+object, such as ``{"start": 0, "end": 3, "label": "PER"}``, under the names in files.toml.
 """
 
 from __future__ import annotations
@@ -12,21 +12,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from dicelab.corpora.cells import TEXTS, Asked, Table, parsed, short
+from dicelab.corpora.cells import NAMES, TEXTS, Asked, Table, parsed, short
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.forms.sample import Rows, Sample, each_row, first, tagged_table
 from dicelab.corpora.text import WORD
 
-NAMES = ("label", "labels", "entities", "spans", "annotations", "ner")
-#: The names of a span's parts.
-PARTS = {
-    "start": ("start", "start_offset", "startOffset", "start_char", "begin", "offset"),
-    "end": ("end", "end_offset", "endOffset", "end_char", "stop", "length"),
-    "label": (
-        *("label", "labels", "entity_group", "entityLabel", "entity", "entity_type", "type", "tag"),
-        *("category", "displayName"),
-    ),
-}
 #: Of the spans; where more begin or end within a word, their places are counted another way.
 WITHIN = 0.05
 Span = tuple[int, int, list[str]]
@@ -34,9 +24,7 @@ Span = tuple[int, int, list[str]]
 _WAYS: dict[str, Callable[..., tuple[int, int]]] = {
     "ends that belong to the span": lambda text, start, end: (start, end + 1),
     "places from 1": lambda text, start, end: (start - 1, end - 1),
-    "places from 1 and ends that belong to the span": lambda text, start, end: (start - 1, end),
-    "units of UTF-16": lambda text, *places: _of_units(text, places, "utf-16-le", 2),
-    "bytes of UTF-8": lambda text, *places: _of_units(text, places, "utf-8", 1),
+    "units of UTF-16": lambda text, start, end: _of_utf16(text, (start, end)),
 }
 # In these scripts a word has no space at its end, or its ending is a word of its own.
 _UNSPACED = re.compile(
@@ -51,7 +39,7 @@ def span_of(entry: Any) -> Span | None:
     elif type(entry) is dict:
         found = {
             part: next((name for name in names if name in entry), "")
-            for part, names in PARTS.items()
+            for part, names in NAMES["parts"].items()
         }
         if not all(found.values()):
             return None
@@ -77,10 +65,9 @@ def entries_of(cell: Any) -> list[Any]:
     return cell if type(cell) is list else []
 
 
-def _of_units(text: str, places: tuple[int, int], codec: str, size: int) -> tuple[int, int]:
-    """Places in a text that are counted in units of so many bytes, as places of characters."""
-    data = text.encode(codec, "surrogatepass")
-    start, end = (len(data[: size * place].decode(codec, "ignore")) for place in places)
+def _of_utf16(text: str, places: tuple[int, int]) -> tuple[int, int]:
+    data = text.encode("utf-16-le", "surrogatepass")
+    start, end = (len(data[: 2 * place].decode("utf-16-le", "ignore")) for place in places)
     return start, end
 
 
@@ -88,7 +75,7 @@ def witness(sample: Sample) -> tuple[str, ...] | None:
     """A row with a span of three parts within a text of the same row, and hardly anything else."""
     if not sample.tagging or not sample.asked.labelled:
         return None
-    for name in first(sample.labels, NAMES):
+    for name in first(sample.labels, NAMES["spans"]):
         marked = [[span_of(entry) for entry in entries_of(cell)] for cell in sample.cells(name)]
         spans = sum(span is not None for of_row in marked for span in of_row)
         if not spans or spans <= 0.9 * sum(map(len, marked)):

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from dicelab.corpora.cells import Asked, Table, is_missing
+from dicelab.corpora.cells import NAMES, Asked, Table, is_missing
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.forms.lists import TAGS
 from dicelab.corpora.forms.sample import Rows, Sample, tagged_table
 from dicelab.corpora.tags import looks_tagged
 
 _WORDS = ("word", "words", "token", "tokens")
-_SENTENCES = (
-    *("sentence #", "sentence_id", "sent_id", "sentence", "sentence_number", "sid", "doc_id"),
-)
 
 
 def witness(sample: Sample) -> tuple[str, ...] | None:
@@ -31,7 +28,9 @@ def witness(sample: Sample) -> tuple[str, ...] | None:
     known = sample.labels if asked.label is not None else [n for n in known if n != tokens[0]]
     spoken = [n for n in known if looks_tagged(map(str, table.column(n)))]
     tags = (spoken or known)[:1]
-    numbers = [n for n in _SENTENCES if n in names and names[n] not in [tokens[0], *tags]]
+    numbers = [
+        n for n in NAMES["sentence_ids"] if n in names and names[n] not in [tokens[0], *tags]
+    ]
     numbers = [names[n] for n in numbers[:1]]
     proved = tags if asked.labelled else numbers or spoken
     if not proved or not (numbers or spoken or asked.task == "tagging"):
