@@ -76,7 +76,6 @@ class Table:
         form: what was decided about the file: encoding, form, header.
         header: whether the names come from the file.
         objects: whether values have types, as those of JSON and parquet do.
-        first: the line of the header, or of the first row.
         tagged: whether the columns are ``tokens`` and ``tags`` in IOB2, or plain tags.
         notes: what was left out or changed, with its count, in sentences.
     """
@@ -88,7 +87,6 @@ class Table:
     form: str = ""
     header: bool = True
     objects: bool = False
-    first: int = 1
     tagged: bool = False
     notes: list[str] = field(default_factory=list)
 
@@ -131,11 +129,7 @@ def is_missing(value: Any) -> bool:
 
 
 def text_of(table: Table, line: int, value: Any, column: str, *, empty: bool = False) -> str:
-    """A cell as a text.
-
-    Raises:
-        CorpusError: it is empty, unless that is allowed, missing or no text.
-    """
+    """A cell as a text, which may be empty where that is allowed; else an error."""
     if isinstance(value, str) and (value.strip() or empty):
         if odd := odd_character(value):
             raise table.error(line, f"expected text in column {column!r}, got {odd}")
@@ -147,11 +141,7 @@ def text_of(table: Table, line: int, value: Any, column: str, *, empty: bool = F
 
 
 def label_of(table: Table, line: int, value: Any, column: str) -> str:
-    """A cell as a label: a text, a whole number or yes or no.
-
-    Raises:
-        CorpusError: it is empty, missing or anything else.
-    """
+    """A cell as a label: a text, a whole number or yes or no; else an error."""
     if isinstance(value, float) and math.isfinite(value) and value == int(value):
         value = int(value)
     if isinstance(value, bool | int):

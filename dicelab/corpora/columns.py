@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from dicelab.corpora.cells import (
     LABELS,
@@ -26,17 +26,11 @@ from dicelab.corpora.labels import MOST_LABELS, NO, YES, plain, values_of
 from dicelab.corpora.registry import split_of
 
 _DATE = re.compile(r"\b\d{1,2}:\d\d\b|\b\d{4}-\d\d?-\d\d?\b|\b\d\d?[./]\d\d?[./]\d{2,4}\b")
+_ADDRESS = re.compile(r"(https?://|www\.)\S+")
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Which columns a task reads.
-
-    Attributes:
-        texts: one, or two of a pair.
-        labels: one, or several with yes or no each; none where a table is only to be predicted.
-        notes: what was guessed, in sentences.
-    """
+class Columns(NamedTuple):
+    """The columns of one text or two, those of the label, and notes on what was guessed."""
 
     texts: list[str]
     labels: list[str]
@@ -44,16 +38,10 @@ class Columns:
 
 
 def choose(table: Table, asked: Asked, *, labelled: bool = True) -> Columns:
-    """Which columns are the text (or the two texts) and the label.
+    """Which columns are the text (or the two texts) and the label, if one is needed.
 
-    Args:
-        table: what was read.
-        asked: names or numbers from 1; what is None follows from the header, then from what the
-            columns hold.
-        labelled: whether a label is needed.
-
-    Raises:
-        CorpusError: naming the columns that there are, and the options that say which is which.
+    What was not asked for follows from the header, then from what the columns hold; where these
+    leave it open, the error names the columns, and the options that say which is which.
     """
     notes: list[str] = []
     sample = replace(table, rows=table.rows[:LOOK])
@@ -61,8 +49,9 @@ def choose(table: Table, asked: Asked, *, labelled: bool = True) -> Columns:
     options = ((asked.text, "--text"), (asked.text2, "--text2"))
     texts = [asked_for(table, column, option) for column, option in options if column is not None]
     # What holds objects or nothing is neither text nor label, whatever its name.
-    usable = [n for n in table.names if not all(map(_is_empty, sample.column(n)))]
-    empty = [n for n in table.names if all(map(is_missing, sample.column(n)))]
+    held = {n: [v for v in sample.column(n) if not is_missing(v)] for n in table.names}
+    usable = [name for name, cells in held.items() if not all(map(is_object, cells))]
+    empty = [name for name, cells in held.items() if not cells]
     if labelled and not labels:
         labels = _labels(sample, [n for n in usable if n and n not in texts], notes)
         labels = labels or _named(empty, LABELS)[:1]
@@ -100,10 +89,6 @@ def choose(table: Table, asked: Asked, *, labelled: bool = True) -> Columns:
     return Columns(texts, labels, notes)
 
 
-def _is_empty(value: Any) -> bool:
-    return is_missing(value) or is_object(value)
-
-
 def _of_objects(sample: Table, name: str) -> str:
     """What is to be done with a column of objects that no form explains."""
     held = next(parsed(value) for value in sample.column(name) if not is_missing(value))
@@ -126,11 +111,7 @@ def _of_objects(sample: Table, name: str) -> str:
 
 
 def asked_for(table: Table, column: str, option: str) -> str:
-    """The column of a name, or of a number from 1.
-
-    Raises:
-        CorpusError: there is none.
-    """
+    """The column of a name, or of a number from 1; an error where there is none."""
     if found := table.named(column):
         return found
     raise CorpusError(
@@ -191,8 +172,7 @@ def _are_few(cells: Sequence[str]) -> bool:
 
 def _is_no_text(value: str) -> bool:
     """Whether a cell is a date, a time or an address on the web."""
-    dated = len(value) <= 40 and _DATE.search(value) is not None
-    return dated or re.fullmatch(r"(https?://|www\.)\S+", value) is not None
+    return bool((len(value) <= 40 and _DATE.search(value)) or _ADDRESS.fullmatch(value))
 
 
 def _long_columns(table: Table, free: Sequence[str]) -> list[str]:

@@ -25,10 +25,12 @@ UNIVERSAL_NER: Mapping[str, Any] = {
     "comments": True,
 }
 
-_COLUMNS = {"upos": 3, "xpos": 4, None: None}
+_COLUMNS = {"upos": 3, "xpos": 4}
+#: The layout of Universal Dependencies, with the universal part of speech.
+CONLLU: Mapping[str, Any] = {**UNIVERSAL_NER, "tag_column": 3, "numbered": True, "tags": "plain"}
 _SPACES = re.compile(r"[ \t]+")
 _SEGMENTED = re.compile(r".[0-9]", re.DOTALL)
-_UNWRITABLE = frozenset("\t\n\r\0")
+_UNWRITABLE = re.compile(r"^ |[\t\n\r\0]| $")
 
 
 def read_conll(
@@ -111,13 +113,13 @@ def read_conll(
             expected = f"{least} or more columns" if width < least else f"{width} columns"
             expected += f" as in line {first}" if number > first else ""
             problem = f"expected {expected}, got {len(fields)}: {line[:60]!r}"
+        elif numbered and fields[0].startswith(f"{len(sentences[-1]) + 1}-"):
+            repairs["multiword ranges left out"] += 1
+            continue
+        elif numbered and fields[0].startswith(f"{len(sentences[-1])}."):
+            repairs["empty nodes left out"] += 1
+            continue
         elif numbered and fields[0] != str(len(sentences[-1]) + 1):
-            if fields[0].startswith(f"{len(sentences[-1]) + 1}-"):
-                repairs["multiword ranges left out"] += 1
-                continue
-            if fields[0].startswith(f"{len(sentences[-1])}."):
-                repairs["empty nodes left out"] += 1
-                continue
             problem = f"expected the word number {len(sentences[-1]) + 1}, got {fields[0][:60]!r}"
         elif not all(held[column] for column in columns) or (numbered and held[columns[-1]] == "_"):
             missing = "tag" if held[token_column] else "token"
@@ -134,13 +136,11 @@ def read_conll(
     whole = [part for place, part in enumerate(sentences) if part and place not in broken]
     if not whole:
         raise CorpusError.at(path, 0, "expected tagged sentences, got none")
-    tokens = [[token for _, token, _ in part] for part in whole]
-    tagged = [[tag for *_, tag in part] for part in whole]
+    numbers, tokens, tagged = ([[row[n] for row in part] for part in whole] for n in range(3))
     if all(map(_are_segmented, tokens)):
         tokens = [[token[0] for token in part] for part in tokens]
         repairs["places in the word cut off characters"] += sum(map(len, tokens))
     if tags != "plain":
-        numbers = [[number for number, *_ in part] for part in whole]
         tagged = _in_iob2(path, tagged, numbers, repairs, entities=tags == "entities")
     return to_dataset({"tokens": tokens, "tags": tagged}, task="tagging")
 
@@ -148,15 +148,14 @@ def read_conll(
 def read_conllu(
     path: str | PathLike[str],
     *,
-    column: Literal["upos", "xpos"] | None = "upos",
+    column: Literal["upos", "xpos"] = "upos",
     repairs: Counter[str] | None = None,
 ) -> Dataset:
     """Read the syntactic words of a CoNLL-U file with a part of speech each.
 
     Args:
         path: The file.
-        column: ``"upos"`` for the universal tag, ``"xpos"`` for the treebank's own; None where no
-            tags are wanted: all are ``O``.
+        column: ``"upos"`` for the universal tag, ``"xpos"`` for the treebank's own.
         repairs: As of :func:`read_conll`.
 
     Returns:
@@ -168,16 +167,7 @@ def read_conllu(
     """
     if column not in _COLUMNS:
         raise CorpusError(f"column: expected upos or xpos, got {column!r}")
-    return read_conll(
-        path,
-        token_column=1,
-        tag_column=_COLUMNS[column],
-        separator="\t",
-        comments=True,
-        numbered=True,
-        tags="plain",
-        repairs=repairs,
-    )
+    return read_conll(path, **{**CONLLU, "tag_column": _COLUMNS[column]}, repairs=repairs)
 
 
 def _are_segmented(tokens: Sequence[str]) -> bool:
@@ -222,18 +212,10 @@ def fields_of(line: str, separator: str) -> list[str]:
 
 
 def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | None:
-    """How the lines of a tagged file are laid out, as options of :func:`read_conll`.
+    """How a tagged file is laid out, as options of :func:`read_conll`; None for another file.
 
-    Args:
-        lines: The first lines of the file.
-        sure: Whether the file is tagged by its name; else there must be blank lines between
-            sentences, as many columns in each line, and single words as tokens.
-
-    Returns:
-        The separator, the columns and what else differs from the usual; None for another file.
-
-    Raises:
-        CorpusError: The form is that of WebAnno or CoNLL-2012, or has a sentence a line.
+    Where its name does not make ``sure`` that it is tagged, there must be blank lines between
+    sentences, as many columns in each line, and single words as tokens.
     """
     lines = [line.rstrip("\r") for line in lines]
     full = [line for line in lines if line.strip() and not line.startswith("-DOCSTART-")]
@@ -247,11 +229,10 @@ def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | N
         if len(parts) == 1 and min(parts) > 1 and looks_tagged(row[-1] for row in pieces):
             raise CorpusError(REFUSED["sentence_a_line"].format(short(full[0]), sign))
     body = [line for line in full if not line.startswith("#")] or full
-    separator = next(
-        (s for s in "\t ,;" if sum(s in line for line in body) >= 0.8 * len(body)), None
-    )
-    if separator is None:
+    signs = [sign for sign in "\t ,;" if sum(sign in line for line in body) >= 0.8 * len(body)]
+    if not signs:
         return None
+    separator = signs[0]
     rows = [fields_of(line, separator) for line in body]
     width, many = Counter(map(len, rows)).most_common(1)[0]
     fit = [row for row in rows if len(row) == width]
@@ -282,11 +263,11 @@ def layout_of(lines: Sequence[str], *, sure: bool = False) -> dict[str, Any] | N
     if named and head[token] in ("word", "words", "token", "tokens", "form", "text"):
         layout["header"] = True
     marks = set()
-    for line in full:
-        row = fields_of(line, separator) if line.startswith("#") else []
-        if row and (len(row) != width or (row[-1] not in columns[-1] and len(row[0]) < 2)):
+    for line in (line for line in full if line.startswith("#")):
+        row = fields_of(line, separator)
+        if len(row) != width or (row[-1] not in columns[-1] and len(row[0]) < 2):
             marks.add(line[:2] if line[1:2] in (" ", "\t") else "#")
-    return layout | ({"comments": tuple(sorted(marks))} if marks else {})
+    return {**layout, "comments": tuple(sorted(marks))}
 
 
 def _most(pattern: str, cells: Sequence[str]) -> bool:
@@ -296,9 +277,8 @@ def _most(pattern: str, cells: Sequence[str]) -> bool:
 
 def _in_brackets(tags: Sequence[str]) -> bool:
     """Whether tags open and close spans, as ``(PERSON*``, ``*`` and ``*)``."""
-    kinds = {re.sub(r"[^()*]+", "", tag) for tag in tags}
     opened = any(tag.startswith("(") and len(tag) > 2 for tag in tags)
-    return opened and kinds <= {"(*", "*", "*)", "()", "(*)"}
+    return opened and all(re.fullmatch(r"(\([^()*]+)?\*?\)?", tag) for tag in tags)
 
 
 def write_conll(dataset: Dataset | Iterable[Mapping[str, list[str]]], path: Path) -> None:
@@ -317,8 +297,7 @@ def write_conll(dataset: Dataset | Iterable[Mapping[str, list[str]]], path: Path
         for row in rows:
             for pair in zip(row["tokens"], row["tags"], strict=True):
                 for value in pair:
-                    plain = value == value.strip(" ") and _UNWRITABLE.isdisjoint(value)
-                    if not value or not plain or value == "-DOCSTART-":
+                    if value.strip(" ") in ("", "-DOCSTART-") or _UNWRITABLE.search(value):
                         raise CorpusError(f"{path}: expected a token or tag, got {value!r}")
                 out.write("\t".join(pair) + "\n")
             out.write("\n")

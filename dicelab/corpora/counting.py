@@ -91,16 +91,14 @@ def by_row(
 
 def _of_tags(dataset: Dataset, positive: Collection[str] | None) -> list[Imbalance]:
     rows = dataset["tags"][:]
-    if positive is not None:
-        positives = [sum(tag in positive for tag in tags) for tags in rows]
-    else:
-        positives = [len(tags) - tags.count("O") for tags in rows]
-        if rows and sum(positives) == sum(map(len, rows)):
-            raise CorpusError(
-                "expected entity tags, O among them; in part of speech no tag is negative, unless "
-                "'positive' names the tags that are positive"
-            )
-    return [Imbalance(len(tags) - n, n) for tags, n in zip(rows, positives, strict=True)]
+    wanted = {tag for tags in rows for tag in tags if tag != "O"} if positive is None else positive
+    found = [sum(tag in wanted for tag in tags) for tags in rows]
+    if positive is None and rows and sum(found) == sum(map(len, rows)):
+        raise CorpusError(
+            "expected entity tags, O among them; in part of speech no tag is negative, unless "
+            "'positive' names the tags that are positive"
+        )
+    return [Imbalance(len(tags) - n, n) for tags, n in zip(rows, found, strict=True)]
 
 
 def _length(context: str) -> int:

@@ -89,15 +89,10 @@ def _strata(
     Classes that are too rare for a row in each split are one stratum, so that the splits keep their
     sizes; where a row has one label, a row of each such class stays in train.
     """
-    strata = []
-    rare: list[list[int]] = []
-    for of_kind in by_kind.values():
-        # A class of two or three rows trains; from four on each split that is drawn gets one.
-        size = round(share * len(of_kind)) or int(len(of_kind) > 2 * missing - 1)
-        if size:
-            strata.append((of_kind, size))
-        else:
-            rare.append(of_kind)
+    # A class of two or three rows trains; from four on each split that is drawn gets one.
+    sizes = {k: round(share * len(v)) or int(len(v) > 2 * missing - 1) for k, v in by_kind.items()}
+    strata = [(by_kind[kind], size) for kind, size in sizes.items() if size]
+    rare = [by_kind[kind] for kind, size in sizes.items() if not size]
     pool = [number for of_kind in rare for number in of_kind[single:]]
     size = min(round(share * sum(map(len, rare))), len(pool) // missing)
     return [*strata, (pool, size)]

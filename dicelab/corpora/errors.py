@@ -8,9 +8,7 @@ from os import PathLike
 from typing import Any
 
 #: Usual names of columns, and what is refused with which words.
-FACTS: dict[str, Any] = tomllib.loads(
-    (files(__package__) / "files.toml").read_text(encoding="utf-8")
-)
+FACTS: dict[str, Any] = tomllib.loads((files(__package__) / "files.toml").read_text("utf-8"))
 REFUSED: dict[str, str] = FACTS["refused"]
 
 

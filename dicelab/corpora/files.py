@@ -201,9 +201,8 @@ def _task_of(
                 row["label"] = positive if row["label"] else f"not {positive}"
             lists = False
     if lists and len(columns.texts) > 1:
-        raise CorpusError(
-            f"{path}: expected one text a row with several labels, got pairs (--text)"
-        )
+        problem = "expected one text a row with several labels, got pairs (--text)"
+        raise CorpusError(f"{path}: {problem}")
     if lists and asked.task == "sentences":
         raise CorpusError(
             f"{path}: expected one label a row, got several in {', '.join(columns.labels)}; "

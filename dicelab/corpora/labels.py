@@ -69,15 +69,14 @@ def label_reader(table: Table, columns: Sequence[str], asked: Asked) -> tuple[Re
 
         return of_list, notes
     of_one, notes = _one_label(flat, name)
-    if not lists:
-        return lambda table, line, values: of_one(table, line, values[0]), notes
-    notes.append(f"Each list in column {name!r} has one label: one class a row (--task labels).")
+    if lists:
+        notes.append(f"Each list of column {name!r} has one label: a class a row (--task labels).")
 
     def of_only(table: Table, line: int, values: list[Any]) -> str:
-        cell = parsed(values[0])
-        if type(cell) is not list or len(cell) != 1:
-            raise table.error(line, f"expected a list of one label, got {short(str(cell))}")
-        return of_one(table, line, cell[0])
+        parts = parts_of(parsed(values[0])) if lists else values
+        if len(parts) != 1:
+            raise table.error(line, f"expected a list of one label, got {short(str(parts))}")
+        return of_one(table, line, parts[0])
 
     return of_only, notes
 
@@ -95,11 +94,7 @@ def positions(held: Sequence[Any], name: str) -> list[str]:
 
 
 def places_of(table: Table, line: int, value: Any, names: Sequence[str]) -> list[str]:
-    """The labels whose places in a list hold 1.
-
-    Raises:
-        CorpusError: the cell is no list of as many 0 and 1.
-    """
+    """The labels whose places in a list hold 1."""
     cell = parsed(value)
     bits = [plain(str(bit)).lower() for bit in cell] if type(cell) in (list, str) else []
     if len(bits) != len(names) or not {*bits} <= _BITS:
@@ -182,10 +177,7 @@ def _of_columns(table: Table, line: int, values: list[Any], labels: Sequence[str
 def separator_of(cells: Iterable[Any], *, sure: bool = False) -> str | None:
     """The sign between several labels in one cell; None where each cell holds one label.
 
-    Args:
-        cells: cells of the label's column.
-        sure: whether cells are known to hold several labels, so that there may be as many
-            different cells as labels.
+    Where it is ``sure`` that they hold several, there may be as many different cells as labels.
     """
     texts = [cell for cell in cells if isinstance(cell, str)]
     for sign in SEPARATORS:
@@ -218,17 +210,7 @@ def in_order(labels: Mapping[str, int]) -> list[str]:
 def negative_first(
     labels: Sequence[str], counts: Mapping[str, int], asked: str | None, notes: list[str]
 ) -> list[str]:
-    """Two classes, the positive one last.
-
-    Args:
-        labels: two names.
-        counts: how often each occurs in train.
-        asked: the positive one; None takes it from the names, or the rarer.
-        notes: takes a sentence about which was taken.
-
-    Raises:
-        CorpusError: the class that was asked for is none of the two.
-    """
+    """Two classes, the positive one last: that which was asked for, is named so, or is rarer."""
     if asked is not None and asked not in labels:
         raise CorpusError(f"--positive: expected {labels[0]!r} or {labels[1]!r}, got {asked!r}")
     usual = [label for label in labels if label.lower() in NAMES["positives"]]

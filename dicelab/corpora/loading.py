@@ -166,13 +166,11 @@ def _without_options(sentence: str) -> str:
 
 def is_prepared(folder: Path) -> bool:
     """Whether a script has finished here: its card is what it writes last."""
-    if not folder.is_dir():
-        return False
     try:
-        splits = split_files(folder)
+        splits = split_files(folder) if folder.is_dir() else {}
     except CorpusError:
-        return False
-    return set(splits) == set(SPLITS) or (folder / "card.json").is_file()
+        splits = {}
+    return bool(splits) and (set(splits) == set(SPLITS) or (folder / "card.json").is_file())
 
 
 def with_missing_splits(splits: dict[str, Dataset], task: str, seed: int) -> DatasetDict:

@@ -14,15 +14,11 @@ from importlib.resources import files
 from itertools import islice
 from typing import Any
 
-from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.errors import FACTS, CorpusError
 
 SPLITS = ("train", "validation", "test")
 
-_SPLIT_NAMES = {
-    **dict.fromkeys(("train", "training"), "train"),
-    **dict.fromkeys(("validation", "valid", "val", "dev", "development", "testa"), "validation"),
-    **dict.fromkeys(("test", "testing", "testb"), "test"),
-}
+_SPLIT_NAMES = {word: split for split, words in FACTS["splits"].items() for word in words}
 
 #: What lies beside a corpus and is none of it.
 BESIDE = re.compile(

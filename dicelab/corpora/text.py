@@ -54,11 +54,7 @@ def read_bytes(path: str | PathLike[str]) -> bytes:
 
 
 def check_size(size: int, path: str | PathLike[str]) -> None:
-    """Refuse what a packed file would unpack to, if it is too much.
-
-    Raises:
-        CorpusError: It is more than ``LARGEST`` bytes.
-    """
+    """Refuse what a packed file would unpack to, if it is too much."""
     if size > LARGEST:
         problem = f"expected at most {LARGEST / 1e9:.0f} GB unpacked, got more; cut it into parts"
         raise CorpusError.at(path, 0, problem)
@@ -122,10 +118,10 @@ def decode(
 
 def is_wide(data: bytes) -> str | None:
     """UTF-16 without its mark, which shows in the zeros of every second byte."""
-    for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
-        if len(data) > 9 and data[start::2].count(0) > 0.3 * (len(data) // 2):
-            return name if len(data) % 2 == 0 else None
-    return None
+    zeros = {name: data[n::2].count(0) for n, name in enumerate(("utf-16-be", "utf-16-le"))}
+    name = max(zeros, key=lambda name: zeros[name])
+    wide = len(data) > 9 and len(data) % 2 == 0 and zeros[name] > 0.3 * (len(data) // 2)
+    return name if wide else None
 
 
 def _readings(data: bytes, place: int) -> str:
@@ -137,15 +133,11 @@ def _readings(data: bytes, place: int) -> str:
     word = re.match(rb"[^ \t\n,]{,40}", data[start:])
     names = {word[0].decode(n, "replace"): n for n in (*guesses[:1], "cp1252") if word}
     read = " and ".join(f"{found!r} as {name}" for found, name in names.items())
-    return f"; its word reads {read}: say with --encoding which it is"
+    return f"; its word reads {read}: say with --encoding which it is, or save it as UTF-8"
 
 
 def odd_character(text: str) -> str:
-    """What is no character in a text, in words; empty where all are.
-
-    Args:
-        text: As :func:`decode` or JSON gave it.
-    """
+    """What is no character in a text of :func:`decode` or JSON, in words; empty where all are."""
     if text.isprintable():
         return ""
     for sign in text:

@@ -17,16 +17,9 @@ from dicelab.corpora.text import decode, plain_name, read_bytes
 def read_table(path: str | PathLike[str], asked: Asked = NOTHING_ASKED) -> Table:
     """Read a table: delimited text, JSON, parquet, arrow or a workbook, packed by gzip or not.
 
-    What a file is follows from what it holds, and from its name where that leaves it open.
-
-    Args:
-        path: the file.
-        asked: what was said about it. Where no labels are wanted it may be a text a line, and no
-            line may be lost then: it is a table where its first line names columns, or its name
-            ends in csv or tsv and its lines are no prose.
-
-    Raises:
-        CorpusError: with file and line: nothing to read, no table, two columns of one name.
+    What a file is follows from what it holds, and from its name where that leaves it open. Where no
+    labels are wanted it may be a text a line, and no line may be lost then: it is a table where its
+    first line names columns, or its name ends in csv or tsv and its lines are no prose.
     """
     path = Path(path)
     data = read_bytes(path)

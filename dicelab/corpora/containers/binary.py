@@ -15,16 +15,7 @@ from dicelab.corpora.text import check_size, is_wide, plain_name
 
 
 def read_binary(path: Path, data: bytes, encoding: str | None = None) -> Table | None:
-    """A table of what is no text; None for text.
-
-    Args:
-        path: the file, for messages.
-        data: its bytes.
-        encoding: that of its text, if one was asked for.
-
-    Raises:
-        CorpusError: it is damaged, or of a kind that is no table.
-    """
+    """A table of what is no text; None for text, whose encoding may have been asked for."""
     name = plain_name(path)
     if data.startswith((b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")):
         return _of_arrow(path, data, "parquet" if data.startswith(b"PAR1") else "arrow")

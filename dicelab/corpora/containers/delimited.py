@@ -65,7 +65,7 @@ def read_delimited(path: Path, text: str, asked: Asked) -> Table:
     if not is_header:
         numbers = [str(n) for n in range(1, len(head) + 1)]
         form += ", no header (--header)"
-        return Table(str(path), numbers, rows, bad, form, False, first=start)
+        return Table(str(path), numbers, rows, bad, form, False)
     no_twins(path, start, head)
     listing = short(", ".join(map(repr, head)), 160)
     form += f", line {start} is the header: {listing} (--header)"
@@ -80,7 +80,7 @@ def read_delimited(path: Path, text: str, asked: Asked) -> Table:
     if survey := next((n for n, row in rows[:3] if row[0].startswith('{"ImportId"')), 0):
         rows = [row for row in rows if row[0] > survey]
         notes.append("The rows of a survey's header below the first one are left out.")
-    return Table(str(path), head, rows, bad, form, True, first=start, notes=notes)
+    return Table(str(path), head, rows, bad, form, notes=notes)
 
 
 def _is_table(path: Path, lines: Sequence[str], sign: str, prose: bool, names: set[str]) -> bool:

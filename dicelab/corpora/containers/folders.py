@@ -21,15 +21,9 @@ _SHARD = re.compile(r"(.+)-(\d{5})-of-(\d{5})(\..+)?")
 
 
 def read_splits(path: Path, asked: Asked, notes: list[str]) -> dict[str, Table]:
-    """The table of each split that a file or a folder has; a file alone is train.
+    """The table of each split that a file, a folder or a data set has; a file alone is train.
 
-    Args:
-        path: a file, or a folder with a file a split, or a data set of datasets.
-        asked: what was said about it.
-        notes: takes sentences about files that are left out.
-
-    Raises:
-        CorpusError: with file and line where one cannot be read; a folder has no file for train.
+    ``notes`` takes sentences about files that are left out.
     """
     if not path.is_dir():
         return {"train": table_of(path, asked)}
@@ -44,14 +38,9 @@ def split_files(
 ) -> dict[str, list[Path]]:
     """The files of each split that a folder has, by the words in the names.
 
-    Args:
-        folder: with files; those named NAME-00000-of-00002 and so on are one split. Where all lies
-            in one folder, as in a copy of a data set of the hub, that folder is read.
-        notes: takes a sentence about files whose names say no split.
-        whole: whether train must be among them.
-
-    Raises:
-        CorpusError: two files for one split, a shard is missing, or none for train.
+    Files named NAME-00000-of-00002 and so on are one split. Where all lies in one folder, as in a
+    copy of a data set of the hub, that folder is read. ``notes`` takes a sentence about files whose
+    names say no split; ``whole`` says whether train must be among them.
     """
     files: dict[str, list[Path]] = {}
     unknown = []
@@ -130,11 +119,7 @@ def _saved(folder: Path) -> dict[str, Table]:
 
 
 def of_splits(name: str, splits: Mapping[str, Any]) -> dict[str, Table]:
-    """The splits of a ``datasets.DatasetDict`` as tables.
-
-    Raises:
-        CorpusError: it has no split for train.
-    """
+    """The splits of a ``datasets.DatasetDict`` as tables; an error without train."""
     parts: dict[str, Table] = {}
     for split, rows in splits.items():
         kind = split_of(f"{split}.x")

@@ -12,11 +12,7 @@ from dicelab.corpora.registry import split_of
 
 
 def read_json(path: Path, text: str, *, must: bool) -> Table | None:
-    """A list of objects, an object a line, or columns; None where it is no JSON.
-
-    Raises:
-        CorpusError: it must be JSON, and is a list of something else.
-    """
+    """A list of objects, an object a line, or columns; None for what is and must be no JSON."""
     lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
     first = lines[0][1].strip()
     if not must and first[0] not in "[{":
@@ -24,17 +20,18 @@ def read_json(path: Path, text: str, *, must: bool) -> Table | None:
     whole = _loaded(text)
     if type(whole) is list:
         if whole and all(type(row) in (dict, list) for row in whole):
-            return _of_objects(path, list(enumerate(whole, 1)), [], "a JSON list")
+            return _of_objects(path, list(enumerate(whole, 1)), "a JSON list")
         if must:
             problem = "expected a JSON list of objects or an object a line, got"
             raise CorpusError.at(path, 0, f"{problem} {short(first)}")
         return None
     if type(whole) is dict and (inner := _inner(whole)) is not None:
-        return _of_objects(path, list(enumerate(inner, 1)), [], "JSON")
+        return _of_objects(path, list(enumerate(inner, 1)), "JSON")
     if type(whole) is dict and len(lines) > 1:
-        return _of_objects(path, [(1, whole)], [], "a JSON object")
+        return _of_objects(path, [(1, whole)], "a JSON object")
     must = must or first == "{" or type(_loaded(first)) in (dict, list)
-    return _json_lines(path, lines) if must else None
+    rows = [(number, _loaded(line)) for number, line in lines]
+    return _of_objects(path, rows, "a JSON object a line", dict(lines)) if must else None
 
 
 def _loaded(text: str) -> Any:
@@ -78,36 +75,21 @@ def _inner(whole: dict[str, Any]) -> list[Any] | None:
     return deeper[0] if len(deeper) == 1 and not lists else None
 
 
-def _json_lines(path: Path, lines: list[tuple[int, str]]) -> Table:
-    parsed: list[tuple[int, Any]] = []
+def _of_objects(
+    path: Path, parsed: list[tuple[int, Any]], form: str, raw: dict[int, str] | None = None
+) -> Table:
+    kind = next((type(row) for _, row in parsed if type(row) in (dict, list)), dict)
+    rows = [(n, row) for n, row in parsed if type(row) is kind and (kind is dict or len(row) > 1)]
+    way = "; write each object in one line, or all of them in one list"
     bad = []
-    way = (
-        "; write each object in one line, or all of them in one list"
-        if lines[0][1].strip() == "{"
-        else ""
-    )
-    for number, line in lines:
-        row = _loaded(line)
-        of_kind = type(row) is dict or (type(row) is list and len(row) > 1)
-        if not of_kind or (parsed and type(row) is not type(parsed[0][1])):
-            bad.append(f"{path}:{number}: expected a JSON object, got {short(line)}{way}")
-        else:
-            parsed.append((number, row))
-    return _of_objects(path, parsed, bad, "a JSON object a line")
-
-
-def _of_objects(path: Path, parsed: list[tuple[int, Any]], bad: list[str], form: str) -> Table:
-    named = bool(parsed) and type(parsed[0][1]) is dict
-    bad += [
-        f"{path}:{n}: expected a JSON object, got {short(json.dumps(row))}"
-        for n, row in parsed
-        if (type(row) is dict) != named
-    ]
-    rows = [(n, row) for n, row in parsed if (type(row) is dict) == named]
+    for n, row in parsed:
+        if type(row) is not kind or (kind is list and len(row) < 2):
+            got = short((raw or {}).get(n) or json.dumps(row))
+            bad.append(f"{path}:{n}: expected a JSON object, got {got}{way * (got == '{')}")
     if not rows and bad:
         raise CorpusError(bad[0])
-    if not named:
+    if kind is list:
         rows = [(n, {str(place): v for place, v in enumerate(row, 1)}) for n, row in rows]
     names = list(dict.fromkeys(name for _, row in rows for name in row))
     cells = [(n, [row.get(name) for name in names]) for n, row in rows]
-    return Table(str(path), names, cells, bad, form, named, True)
+    return Table(str(path), names, cells, bad, form, kind is dict, True)

@@ -7,8 +7,9 @@ labels, or of ``tokens`` and ``tags``. What no witness proves is a table with co
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import ModuleType
+from typing import NamedTuple
 
 from dicelab.corpora.cells import LOOK, Asked, Table
 from dicelab.corpora.errors import CorpusError
@@ -29,29 +30,17 @@ EXPORTS: tuple[ModuleType, ...] = (fasttext, studio, prodigy)
 FORMS = (*EXPORTS, lists, spans, token_rows, refused)
 
 
-@dataclass(frozen=True)
-class Found:
-    """A form that a table was proved to have.
-
-    Attributes:
-        form: one of :data:`FORMS`.
-        proof: the columns that prove it.
-    """
+class Found(NamedTuple):
+    """A form that a table was proved to have, and the columns that prove it."""
 
     form: ModuleType
     proof: tuple[str, ...]
 
     def read(self, table: Table, asked: Asked) -> Table:
-        """The table read in this form.
-
-        Raises:
-            CorpusError: it has not the columns, its rows are wrong, or the form is refused.
-        """
+        """The table read in this form; an error where it has not the columns."""
         if not {*self.proof} <= {*table.names}:
-            raise CorpusError(
-                f"{table.path}: expected the columns {', '.join(self.proof)}, got "
-                f"{', '.join(table.names)}"
-            )
+            lists = (", ".join(names) for names in (self.proof, table.names))
+            raise CorpusError("{}: expected the columns {}, got {}".format(table.path, *lists))
         return self.form.read(table, self.proof, asked)
 
 

@@ -20,9 +20,7 @@ Rows = list[tuple[int, list[Any]]]
 class Sample:
     """The first rows of a table, with the columns that were asked for in front of all others.
 
-    Args:
-        table: what was read.
-        asked: what was said about it. Where a column is asked for, no other one may take its part.
+    Where a column is asked for, no other one may take its part.
     """
 
     def __init__(self, table: Table, asked: Asked) -> None:
@@ -61,11 +59,9 @@ def first(names: Sequence[str], known: Sequence[str]) -> list[str]:
 def each_row(
     table: Table, make: Callable[[int, dict[str, Any]], list[Any] | None]
 ) -> tuple[Rows, list[str]]:
-    """What is made of each row, and what was wrong with rows of which nothing could be made.
+    """What is made of each row's line and cells, and what was wrong with rows that make an error.
 
-    Args:
-        table: the rows.
-        make: from a row's line and its cells by column; None leaves the row out.
+    A row of which None is made is left out.
     """
     rows, bad = [], list(table.bad)
     for line, values in table.rows:
@@ -84,15 +80,8 @@ def tagged_table(
 ) -> Table:
     """Words and tags as a table of ``tokens`` and ``tags`` in IOB2.
 
-    Args:
-        table: from which they come.
-        how: how they stand there, in words.
-        rows: the words and tags of each row.
-        bad: what was wrong with other rows.
-        notes: what was left out or changed, by kind.
-
-    Raises:
-        CorpusError: the tags are of no scheme.
+    ``how`` says how they stand there, ``bad`` what was wrong with other rows, and ``notes`` what
+    was left out or changed, by kind.
     """
     odd = {
         line: found

@@ -28,26 +28,20 @@ def witness(sample: Sample) -> tuple[str, ...] | None:
     known = sample.labels if asked.label is not None else [n for n in known if n != tokens[0]]
     spoken = [n for n in known if looks_tagged(map(str, table.column(n)))]
     tags = (spoken or known)[:1]
-    numbers = [
-        n for n in NAMES["sentence_ids"] if n in names and names[n] not in [tokens[0], *tags]
-    ]
-    numbers = [names[n] for n in numbers[:1]]
+    ids = [names[n] for n in NAMES["sentence_ids"] if n in names]
+    numbers = [name for name in ids if name not in [tokens[0], *tags]][:1]
     proved = tags if asked.labelled else numbers or spoken
     if not proved or not (numbers or spoken or asked.task == "tagging"):
         return None
-    ids = {str(v) for name in numbers for v in table.column(name) if not is_missing(v)}
-    if numbers and not spoken and len(ids) > 0.9 * len(table.rows):
+    distinct = {str(v) for name in numbers for v in table.column(name) if not is_missing(v)}
+    if numbers and not spoken and len(distinct) > 0.9 * len(table.rows):
         return None  # a label for each word, and no sentences
     single = sample.are(tokens[0], lambda v: " " not in str(v).strip())
     return (*numbers, tokens[0], *tags * asked.labelled) if single else None
 
 
 def read(table: Table, proof: tuple[str, ...], asked: Asked) -> Table:
-    """The sentences; one with an empty token or tag is bad.
-
-    Raises:
-        CorpusError: nothing says where a sentence ends.
-    """
+    """The sentences; one with an empty token or tag is bad."""
     if len(proof) < 2 + asked.labelled:
         raise CorpusError(
             f"{table.path}: expected a column with the sentence's number, such as sentence_id, or "
