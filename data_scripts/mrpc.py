@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from dicelab.corpora.delimited import read_pairs
 
 from .converters import by_file
@@ -11,4 +9,4 @@ from .corpus import Recipe
 
 # A quote in these files is a character like any other.
 FILES = {"train": "msr_paraphrase_train.txt", "test": "msr_paraphrase_test.txt"}
-RECIPE = Recipe.of("mrpc", by_file(partial(read_pairs, quoting=False), FILES))
+RECIPE = Recipe.of("mrpc", by_file(read_pairs, FILES))

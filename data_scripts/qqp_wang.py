@@ -10,5 +10,5 @@ from .converters import in_halves
 from .corpus import Recipe
 
 # In some questions a character has lost its last byte: U+FFFD stands for it.
-READ = partial(read_pairs, quoting=False, errors="replace")
+READ = partial(read_pairs, errors="replace")
 RECIPE = Recipe.of("qqp_wang", in_halves(READ, dev="dev.tsv", test="test.tsv"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dicelab.corpora.conllu import read_conllu
+from dicelab.corpora.conll import read_conllu
 
 from .converters import USUAL, by_file
 from .corpus import Recipe

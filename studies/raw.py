@@ -96,7 +96,7 @@ def mrpc(part: str) -> Rows:
 def qqp(part: str) -> Rows:
     """Questions of Quora in Wang's split: ``sentence1``, ``sentence2``, ``label``."""
     path = file("qqp_wang", f"{part}.tsv")
-    return list(read_pairs(path, quoting=False, errors="replace"))
+    return list(read_pairs(path, errors="replace"))
 
 
 def sst2(part: str) -> Rows:

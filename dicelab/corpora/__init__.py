@@ -14,13 +14,11 @@ from dicelab.extras import need
 need("train", "datasets")
 
 _NAMES = {
-    "conll": ("read_conll", "write_conll"),
-    "conllu": ("read_conllu",),
-    "counting": ("Imbalance", "imbalance"),
+    "conll": ("read_conll", "read_conllu", "write_conll"),
+    "counting": ("Imbalance", "imbalance", "rebalance"),
     "errors": ("CorpusError",),
     "features": ("FORMS", "to_dataset", "validate"),
     "loading": ("load", "read_file"),
-    "rebalancing": ("rebalance",),
     "registry": ("CORPORA", "EMBEDDED", "REGISTERED", "Corpus", "language_of"),
     "squad": ("read_squad",),
     "delimited": ("read_pairs",),

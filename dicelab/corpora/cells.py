@@ -12,25 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.text import odd_character
+from dicelab.corpora.errors import FACTS, CorpusError
+from dicelab.corpora.text import odd_character, short
 
-TEXTS = (
-    *("text", "sentence", "review", "comment", "content", "message", "tweet", "body", "document"),
-    *("utterance", "question", "headline", "title", "abstract", "description", "comment_text"),
-    *("tweet_text", "review_text", "sms", "input"),
-)
-PAIRS = (
-    *(("sentence1", "sentence2"), ("#1 string", "#2 string"), ("question1", "question2")),
-    *(("text1", "text2"), ("text_a", "text_b"), ("premise", "hypothesis"), ("query", "passage")),
-    *(("question", "answer"), ("question", "sentence")),
-)
-LABELS = (
-    *("label", "labels", "class", "category", "target", "sentiment", "polarity", "intent"),
-    *("quality", "is_duplicate", "gold_label", "emotion", "topic", "rating", "stars", "choice"),
-    *("choices", "tags", "topics", "genre"),
-)
-SPLIT_COLUMNS = ("split", "set", "subset", "partition", "ml_use", "dataset", "usage")
+NAMES = FACTS["names"]
+TEXTS, PAIRS, LABELS, SPLIT_COLUMNS = (NAMES[n] for n in ("texts", "pairs", "labels", "splits"))
 #: Rows by which a file is judged.
 LOOK = 2000
 JSON = (".json", ".jsonl", ".ndjson")
@@ -75,6 +61,9 @@ class Asked:
         return [name for name in (self.text, self.text2, *labels) if name]
 
 
+NOTHING_ASKED = Asked()
+
+
 @dataclass(frozen=True)
 class Table:
     """A table as it was read.
@@ -87,7 +76,6 @@ class Table:
         form: what was decided about the file: encoding, form, header.
         header: whether the names come from the file.
         objects: whether values have types, as those of JSON and parquet do.
-        first: the line of the header, or of the first row.
         tagged: whether the columns are ``tokens`` and ``tags`` in IOB2, or plain tags.
         notes: what was left out or changed, with its count, in sentences.
     """
@@ -99,7 +87,6 @@ class Table:
     form: str = ""
     header: bool = True
     objects: bool = False
-    first: int = 1
     tagged: bool = False
     notes: list[str] = field(default_factory=list)
 
@@ -107,6 +94,13 @@ class Table:
         """The values of a column."""
         place = self.names.index(name)
         return [row[place] for _, row in self.rows]
+
+    def named(self, column: str | None) -> str:
+        """The column of a name in any case, or of a number from 1; "" where there is none."""
+        lower = {name.lower(): name for name in reversed(self.names)}
+        numbers = {str(n): name for n, name in enumerate(self.names, 1)}
+        column = (column or "").strip()
+        return lower.get(column.lower(), numbers.get(column, "")) if column else ""
 
     def error(self, line: int, problem: str) -> CorpusError:
         """An error about one of its rows."""
@@ -135,11 +129,7 @@ def is_missing(value: Any) -> bool:
 
 
 def text_of(table: Table, line: int, value: Any, column: str, *, empty: bool = False) -> str:
-    """A cell as a text.
-
-    Raises:
-        CorpusError: it is empty, unless that is allowed, missing or no text.
-    """
+    """A cell as a text, which may be empty where that is allowed; else an error."""
     if isinstance(value, str) and (value.strip() or empty):
         if odd := odd_character(value):
             raise table.error(line, f"expected text in column {column!r}, got {odd}")
@@ -151,11 +141,7 @@ def text_of(table: Table, line: int, value: Any, column: str, *, empty: bool = F
 
 
 def label_of(table: Table, line: int, value: Any, column: str) -> str:
-    """A cell as a label: a text, a whole number or yes or no.
-
-    Raises:
-        CorpusError: it is empty, missing or anything else.
-    """
+    """A cell as a label: a text, a whole number or yes or no; else an error."""
     if isinstance(value, float) and math.isfinite(value) and value == int(value):
         value = int(value)
     if isinstance(value, bool | int):
@@ -166,11 +152,6 @@ def label_of(table: Table, line: int, value: Any, column: str) -> str:
         return value.strip()
     got = "none" if is_missing(value) else short(repr(value))
     raise table.error(line, f"expected a label in column {column!r}, got {got}")
-
-
-def short(text: str, most: int = 80) -> str:
-    """A text for a message, without its end if it is long."""
-    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def parsed(value: Any) -> Any:

@@ -11,16 +11,15 @@ from typing import Any, Literal
 
 from datasets import Dataset
 
-from dicelab.corpora.cells import Table, short, text_of
-from dicelab.corpora.containers import read_table
+from dicelab.corpora.cells import short
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.features import to_dataset
-from dicelab.corpora.labels import plain
+from dicelab.corpora.text import read_lines
 
 #: column -> the names under which corpora keep it, in lower case.
 PAIRS = {
-    "sentence1": ("sentence1", "#1 string", "question1", "text1", "text_a"),
-    "sentence2": ("sentence2", "#2 string", "question2", "text2", "text_b"),
+    "sentence1": ("sentence1", "#1 string", "question1"),
+    "sentence2": ("sentence2", "#2 string", "question2"),
     "label": ("label", "quality", "is_duplicate"),
 }
 
@@ -33,26 +32,21 @@ def read_pairs(
     path: str | PathLike[str],
     repairs: Counter[str] | None = None,
     *,
-    quoting: bool | None = None,
     lenient: bool = False,
     errors: Literal["strict", "replace"] = "strict",
 ) -> Dataset:
-    """Read pairs of sentences from a TSV, CSV or JSON-lines file.
+    """Read pairs of sentences from a file with tabs between its columns; quotes are text.
 
-    The columns (or keys) may stand in any order, among others, under any of the names in
-    :data:`PAIRS`: so MRPC (``Quality``, ``#1 String``, ``#2 String``) and QQP (``question1``,
-    ``question2``, ``is_duplicate``) are read as they come. A table without a header must have just
-    the three columns sentence1, sentence2 and label, or label, sentence1, sentence2 and an id (the
-    split of QQP by Wang et al.).
+    The columns may stand in any order, among others, under any of the names in :data:`PAIRS`: so
+    MRPC (``Quality``, ``#1 String``, ``#2 String``) and QQP (``question1``, ``question2``,
+    ``is_duplicate``) are read as they come. Where the first line names none of them, it is a row of
+    label, sentence1, sentence2 and an id, as in the split of QQP by Wang et al.
 
     Args:
-        path: a table as :func:`dicelab.corpora.containers.read_table` reads it.
+        path: The file.
         repairs: What was repaired or left out is added here, by kind.
-        quoting: Whether double quotes enclose the fields (doubled inside). By default as the file
-            looks: MRPC's sentences may begin with a quote that nothing closes.
-        lenient: Leave out lines of a table with another number of columns than its header, and
-            keep pairs with an empty sentence, as everybody does who reports figures on QQP. Both
-            are counted. In JSON lines, where ``""`` is no slip, empty sentences are always kept.
+        lenient: Leave out lines with another number of columns than the first, and keep pairs with
+            an empty sentence, as everybody does who reports figures on QQP. Both are counted.
         errors: ``"replace"`` puts U+FFFD for bytes that are not UTF-8, and counts them.
 
     Returns:
@@ -60,69 +54,42 @@ def read_pairs(
 
     Raises:
         CorpusError: With file and line: a wrong number of columns, a label that is none, an empty
-            sentence in a table, a file that is empty, not UTF-8, or without the columns.
+            sentence, a file that is empty, not UTF-8, or without the columns.
     """
     repairs = Counter() if repairs is None else repairs
-    aliases = [alias for several in PAIRS.values() for alias in several]
-    table = read_table(
-        path, quoting=quoting, header_names=aliases, repairs=repairs, replaced=errors == "replace"
-    )
-    if table.bad and not lenient:
-        raise CorpusError(table.bad[0])
-    places = _places(table)
-    if table.bad:
-        repairs[FRAGMENTS] += len(table.bad)
+    lines = list(enumerate(read_lines(path, repairs, errors=errors), 1))
+    rows = [(number, line.split("\t")) for number, line in lines if line.strip("\r ")]
+    if not rows:
+        raise CorpusError.at(path, 0, "expected pairs of sentences, got an empty file")
+    head = [name.strip().lower() for name in rows[0][1]]
+    places = [[n for n, name in enumerate(head) if name in PAIRS[column]] for column in PAIRS]
+    if not any(places) and len(head) == 4:
+        places = [[1], [2], [0]]
+    elif any(len(found) != 1 for found in places):
+        accepted = "; ".join(f"{name} (or {', '.join(more[1:])})" for name, more in PAIRS.items())
+        problem = f"expected a header with {accepted}, once each; got {short(', '.join(head))}"
+        if places[0] and places[1] and not places[2]:
+            problem += ". GLUE's test sets have no labels: take its dev set for a test set"
+        raise CorpusError.at(path, rows[0][0], problem)
+    else:
+        rows = rows[1:]
     columns: dict[str, list[Any]] = {name: [] for name in PAIRS}
-    for line, fields in table.rows:
-        # Objects of one file may have their own names for one thing.
-        held = ([fields[place] for place in several] for several in places)
-        first, second, label = (next((v for v in values if v is not None), None) for values in held)
-        pair = [
-            text_of(table, line, sentence, name, empty=isinstance(sentence, str))
-            for sentence, name in ((first, "sentence1"), (second, "sentence2"))
-        ]
-        if not all(sentence.strip() for sentence in pair):
-            if not (lenient or table.objects):
-                raise table.error(line, "expected two sentences, got an empty one")
+    for number, fields in rows:
+        if len(fields) != len(head):
+            problem = f"expected {len(head)} columns, as in the first line, got {len(fields)}"
+            if not lenient:
+                raise CorpusError.at(path, number, problem)
+            repairs[FRAGMENTS] += 1
+            continue
+        first, second, label = (fields[place] for (place,) in places)
+        if not (first.strip() and second.strip()):
+            if not lenient:
+                raise CorpusError.at(path, number, "expected two sentences, got an empty one")
             repairs[EMPTY] += 1
-        columns["sentence1"].append(pair[0])
-        columns["sentence2"].append(pair[1])
-        columns["label"].append(_label(table, line, label))
+        if label.strip() not in ("0", "1"):
+            raise CorpusError.at(path, number, f"expected as label 0 or 1, got {short(label)!r}")
+        for name, value in zip(PAIRS, (first, second, int(label)), strict=True):
+            columns[name].append(value)
     if not columns["label"]:
-        raise table.error(table.first, "expected pairs of sentences, got none")
+        raise CorpusError.at(path, 0, "expected pairs of sentences, got none")
     return to_dataset(columns, task="pairs")
-
-
-def _places(table: Table) -> list[list[int]]:
-    """Where the columns stand by the header; in their own order where there is none."""
-    if not table.header:
-        if len(table.names) == 3:
-            return [[0], [1], [2]]
-        if len(table.names) == 4 and {str(row[0]) for _, row in table.rows[:9]} <= {"0", "1"}:
-            return [[1], [2], [0]]
-    lower = [name.strip().lower() for name in table.names]
-    places = {
-        column: [lower.index(alias) for alias in aliases if alias in lower]
-        for column, aliases in PAIRS.items()
-    }
-    for column, present in places.items():
-        if len(present) > 1 and not table.objects:
-            raise table.error(table.first, f"expected one column for {column}, got two")
-    lacking = [column for column, present in places.items() if not present]
-    if lacking:
-        head = table.names if table.header or not table.rows else map(str, table.rows[0][1])
-        accepted = "; ".join(f"{name} (or {', '.join(names[1:])})" for name, names in PAIRS.items())
-        raise table.error(
-            table.first,
-            f"expected a header with {accepted}; got {short(', '.join(head))}"
-            + ". GLUE's test sets have no labels: take its dev set for a test set"
-            * (lacking == ["label"]),
-        )
-    return list(places.values())
-
-
-def _label(table: Table, line: int, value: object) -> int:
-    label = plain(str(value).strip()) if type(value) in (str, int, float) else ""
-    if label in ("0", "1"):
-        return int(label)
-    raise table.error(line, f"expected as label 0 or 1, got {short(repr(value))}")

@@ -40,12 +40,11 @@ def draw(
     if not missing:
         return {split: rows[split] for split in SPLITS}
     if len(train) < LEAST:
-        tagged = "tokens" in train[0]
+        kind = "sentences" if "tokens" in train[0] else "rows"
+        way = "; put a blank line after each sentence" * (kind == "sentences" and len(train) == 1)
+        names = " and ".join(missing)
         raise CorpusError(
-            f"expected at least {LEAST} {'sentences' if tagged else 'rows'} to draw "
-            f"{' and '.join(missing)} from, got {len(train)}"
-            + "; put a blank line after each sentence"
-            * (tagged and len(train) == 1)
+            f"expected at least {LEAST} {kind} to draw {names} from, got {len(train)}{way}"
         )
     groups: dict[str, list[int]] = {}
     for number, row in enumerate(train):
@@ -63,11 +62,11 @@ def draw(
         for place, split in enumerate(missing):
             drawn[split] += stratum[place * size : (place + 1) * size]
     taken = {number for numbers in drawn.values() for number in numbers}
-    by_split = {
-        n: [m for number in numbers for m in members[number]] for n, numbers in drawn.items()
+    drawn["train"] = [number for number in range(len(members)) if number not in taken]
+    splits = {
+        split: [train[row] for row in sorted(row for number in numbers for row in members[number])]
+        for split, numbers in drawn.items()
     }
-    by_split["train"] = [m for n, group in enumerate(members) if n not in taken for m in group]
-    splits = {n: [train[i] for i in sorted(numbers)] for n, numbers in by_split.items()}
     shares = " and ".join(dict.fromkeys(f"{len(splits[n]) / len(train):.0%}" for n in missing))
     notes.append(
         f"There was no {' and no '.join(missing)} split; {shares} of the rows were drawn for "
@@ -90,15 +89,10 @@ def _strata(
     Classes that are too rare for a row in each split are one stratum, so that the splits keep their
     sizes; where a row has one label, a row of each such class stays in train.
     """
-    strata = []
-    rare: list[list[int]] = []
-    for of_kind in by_kind.values():
-        # A class of two or three rows trains; from four on each split that is drawn gets one.
-        size = round(share * len(of_kind)) or int(len(of_kind) > 2 * missing - 1)
-        if size:
-            strata.append((of_kind, size))
-        else:
-            rare.append(of_kind)
+    # A class of two or three rows trains; from four on each split that is drawn gets one.
+    sizes = {k: round(share * len(v)) or int(len(v) > 2 * missing - 1) for k, v in by_kind.items()}
+    strata = [(by_kind[kind], size) for kind, size in sizes.items() if size]
+    rare = [by_kind[kind] for kind, size in sizes.items() if not size]
     pool = [number for of_kind in rare for number in of_kind[single:]]
     size = min(round(share * sum(map(len, rare))), len(pool) // missing)
     return [*strata, (pool, size)]
@@ -113,13 +107,12 @@ def joined(row: Row) -> str:
 
 def _rarest(part: list[Row], outside: str | None) -> list[Any]:
     """The class of each row; of several labels, and of tags, the rarest among them."""
-
-    def kinds(row: Row) -> list[Any]:
+    of_rows = []
+    for row in part:
+        held = row["tags"] if "tags" in row else row["label"]
+        kinds = dict.fromkeys(held if isinstance(held, list) else [held])
         if "tags" in row:
-            tags = dict.fromkeys(tag for tag in row["tags"] if tag != outside)
-            return [tag[2:] if is_entity_tag(tag) else tag for tag in tags]
-        return row["label"] if isinstance(row["label"], list) else [row["label"]]
-
-    of_rows = [kinds(row) for row in part]
-    counts = Counter(kind for row_kinds in of_rows for kind in row_kinds)
-    return [min(row_kinds, key=lambda kind: counts[kind], default="") for row_kinds in of_rows]
+            kinds.pop(outside, None)
+        of_rows.append([k[2:] if "tags" in row and is_entity_tag(k) else k for k in kinds])
+    counts = Counter(kind for kinds in of_rows for kind in kinds)
+    return [min(kinds, key=lambda kind: counts[kind], default="") for kinds in of_rows]

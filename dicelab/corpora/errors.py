@@ -1,8 +1,15 @@
-"""The one error that reading a corpus may end in."""
+"""The one error that reading a corpus may end in, and what the readers know beforehand."""
 
 from __future__ import annotations
 
+import tomllib
+from importlib.resources import files
 from os import PathLike
+from typing import Any
+
+#: Usual names of columns, and what is refused with which words.
+FACTS: dict[str, Any] = tomllib.loads((files(__package__) / "files.toml").read_text("utf-8"))
+REFUSED: dict[str, str] = FACTS["refused"]
 
 
 class CorpusError(ValueError):

@@ -87,23 +87,18 @@ def validate(dataset: Dataset, *, task: str) -> Dataset:
 
 
 def _problems(dataset: Dataset, task: str) -> Iterable[tuple[int, str]]:
-    if task == "tagging":
-        columns = zip(dataset["tokens"][:], dataset["tags"][:], strict=True)
-        for number, (tokens, tags) in enumerate(columns):
-            if len(tokens) != len(tags) or not tokens:
-                yield number, f"expected a tag a token, got {len(tags)} tags, {len(tokens)} tokens"
-    elif task == "reading":
-        columns = zip(dataset["context"][:], dataset["answers"][:], strict=True)
-        for number, (context, answers) in enumerate(columns):
-            for text, start in zip(answers["text"], answers["answer_start"], strict=True):
-                actual = context[start : start + len(text)] if start >= 0 else ""
+    for number, row in enumerate(dataset.to_list()):
+        if task == "tagging" and not len(row["tokens"]) == len(row["tags"]) > 0:
+            tags, tokens = len(row["tags"]), len(row["tokens"])
+            yield number, f"expected a tag a token, got {tags} tags, {tokens} tokens"
+        elif task == "reading":
+            for text, start in zip(*row["answers"].values(), strict=True):
+                actual = row["context"][max(0, start) :][: len(text)] * (start >= 0)
                 if actual != text or not text:
                     yield number, f"expected {text!r} at offset {start}, got {actual!r}"
-    elif task == "labels":
-        for number, labels in enumerate(dataset["labels"][:]):
-            if len(set(labels)) < len(labels) or not all(labels):
-                yield number, f"expected labels that differ, none of them empty, got {labels}"
-    else:
-        for number, label in enumerate(dataset["label"][:]):
-            if label is None or label < 0:
-                yield number, f"expected a label of 0 or more, got {label}"
+        elif task == "labels" and not (
+            len({*row["labels"]}) == len(row["labels"]) and all(row["labels"])
+        ):
+            yield number, f"expected labels that differ, none of them empty, got {row['labels']}"
+        elif task in ("pairs", "sentences") and (row["label"] is None or row["label"] < 0):
+            yield number, f"expected a label of 0 or more, got {row['label']}"

@@ -13,14 +13,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dicelab.corpora.cells import Asked, Table, is_missing, parsed, short, text_of
-from dicelab.corpora.classes import MOST_LABELS
+from dicelab.corpora.cells import Asked, Table, is_missing, is_object, short, text_of
 from dicelab.corpora.columns import Columns, by_split, choose
 from dicelab.corpora.containers.folders import read_splits
-from dicelab.corpora.containers.tagged import read_tagged, read_tokens
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.forms import Found, find, lists, spans, strings, token_rows
-from dicelab.corpora.labels import label_reader
+from dicelab.corpora.forms import Found, find, lists, spans
+from dicelab.corpora.forms.sample import each_row
+from dicelab.corpora.labels import MOST_LABELS, label_reader
+
+Rows = dict[str, list[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Contents:
     """
 
     task: str
-    rows: dict[str, list[dict[str, Any]]]
+    rows: Rows
     columns: dict[str, str]
     notes: list[str] = field(default_factory=list)
     preview: list[str] = field(default_factory=list)
@@ -47,7 +48,7 @@ class Contents:
 
 
 def read_source(path: Path, asked: Asked) -> Contents:
-    """Read a file, or a folder with a file a split, a text a file, or a data set of datasets.
+    """Read a file, or a folder with a file a split, or a data set of datasets.
 
     Raises:
         CorpusError: with file and line where a row is wrong; a folder has no file for train; the
@@ -68,7 +69,7 @@ def of_tables(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Conten
     Raises:
         CorpusError: as :func:`read_source`.
     """
-    read = parts
+    forms = {name: table.form for name, table in parts.items()}
     if len(parts) == 1:
         parts, column = by_split(parts["train"])
         if column:
@@ -77,54 +78,21 @@ def of_tables(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Conten
     for one in found:
         parts = {name: one.read(table, asked) for name, table in parts.items()}
     if not parts["train"].tagged and asked.task == "tagging":
-        parts = read = {name: _as_tokens(table, asked) for name, table in parts.items()}
-    if found:
-        read = parts
+        raise CorpusError(
+            f"{parts['train'].path}: expected a token a line with blank lines between sentences, "
+            "rows of tokens and tags, or texts with spans; got the columns "
+            f"{short(', '.join(map(repr, parts['train'].names)), 400)}"
+        )
+    if found or parts["train"].tagged:
+        forms = {name: table.form for name, table in parts.items()}
+    preview = [f"{Path(parts[n].path).name} ({n}): {form}." for n, form in forms.items() if form]
+    said = [note for table in parts.values() for note in table.notes]
+    notes = [*dict.fromkeys(said), *notes]
     if parts["train"].tagged:
-        kind = found[-1] if found else None
-        contents = _tagged(parts, kind, asked, notes)
+        contents = _tagged(parts, found[-1:], asked, notes)
     else:
         contents = _labelled(parts, asked, notes)
-    forms = [f"{Path(t.path).name} ({n}): {t.form}." for n, t in read.items() if t.form]
-    said = [note for table in parts.values() for note in table.notes]
-    contents.notes[:0] = dict.fromkeys(said)
-    return replace(contents, preview=forms + contents.preview)
-
-
-def _as_tokens(table: Table, asked: Asked) -> Table:
-    """A table that is to hold tags, and proves no form, as a token a line."""
-    path = Path(table.path)
-    try:
-        tagged = read_tagged(path, asked, sure=True) if path.is_file() else None
-    except CorpusError:
-        tagged = None
-    words = [word for _, row in tagged.rows for word in row[0]] if tagged else []
-    if tagged and sum(" " in word for word in words) < 0.1 * len(words):
-        return tagged
-    raise CorpusError(
-        f"{table.path}: expected a token a line with blank lines between sentences, rows of tokens "
-        "and tags, or texts with spans; got the columns "
-        f"{short(', '.join(map(repr, table.names)), 400)}"
-    )
-
-
-def _tagged(
-    parts: dict[str, Table], found: Found | None, asked: Asked, notes: list[str]
-) -> Contents:
-    rows = {}
-    for name, table in parts.items():
-        _say_bad(name, table.bad, asked, notes)
-        if not table.rows:
-            raise CorpusError(f"{table.path}: expected tagged sentences, got none")
-        rows[name] = [{"tokens": cells[0], "tags": cells[1]} for _, cells in table.rows]
-    by_spans = found is not None and found.form is spans
-    notes.append("The task is tagging: " + ("spans." if by_spans else "a tag a word."))
-    preview = [
-        f"Row {n}: {short(' '.join(row['tokens']))} → {short(' '.join(row['tags']))}"
-        for n, row in enumerate(rows["train"][:3], 1)
-    ]
-    columns = {"text": found.proof[-2]} if found else {}
-    return Contents("tagging", rows, columns, notes, preview)
+    return replace(contents, preview=preview + contents.preview)
 
 
 def _say_bad(split: str, bad: Sequence[str], asked: Asked, notes: list[str]) -> None:
@@ -132,102 +100,109 @@ def _say_bad(split: str, bad: Sequence[str], asked: Asked, notes: list[str]) -> 
         more = f"; {len(bad) - 1} more rows are bad, too" if len(bad) > 1 else ""
         raise CorpusError(f"{bad[0]}{more} (--skip-bad leaves bad rows out)")
     if bad:
-        notes.append(f"{len(bad)} bad rows of {split} were left out. The first: {bad[0]}.")
+        of_split = f" of {split}" if split else ""
+        notes.append(f"{len(bad)} bad rows{of_split} were left out. The first: {bad[0]}.")
+
+
+def _tagged(
+    parts: dict[str, Table], found: Sequence[Found], asked: Asked, notes: list[str]
+) -> Contents:
+    rows = {}
+    for name, table in parts.items():
+        _say_bad(name, table.bad, asked, notes)
+        if not table.rows:
+            raise CorpusError(f"{table.path}: expected tagged sentences, got none")
+        rows[name] = [{"tokens": cells[0], "tags": cells[1]} for _, cells in table.rows]
+    by_spans = [one.form for one in found] == [spans]
+    notes.append("The task is tagging: " + ("spans." if by_spans else "a tag a word."))
+    preview = [
+        f"Row {n}: {short(' '.join(row['tokens']))} → {short(' '.join(row['tags']))}"
+        for n, row in enumerate(rows["train"][:3], 1)
+    ]
+    columns = {"text": found[0].proof[-2]} if found else {}
+    return Contents("tagging", rows, columns, notes, preview)
 
 
 def _labelled(parts: dict[str, Table], asked: Asked, notes: list[str]) -> Contents:
-    columns = choose(parts["train"], asked)
-    notes += columns.notes
-    parts = _with_columns(parts, columns, notes)
+    train = parts["train"]
+    columns = choose(train, asked)
+    read_label, label_notes = label_reader(train, columns.labels, asked)
+    notes += [*columns.notes, *label_notes]
     texts = ["sentence"] if len(columns.texts) == 1 else ["sentence1", "sentence2"]
-    read_label, label_notes = label_reader(parts["train"], columns.labels, asked)
-    notes += label_notes
-    rows: dict[str, list[dict[str, Any]]] = {}
+    rows: Rows = {}
     for split, table in parts.items():
-        places = [table.names.index(name) for name in (*columns.texts, *columns.labels)]
-        rows[split], bad = [], list(table.bad)
-        empty = 0
-        for line, values in table.rows:
-            if all(map(is_missing, values)):
-                empty += 1
-                continue
-            picked = [values[place] for place in places]
-            try:
-                # In JSON an empty half of a pair, as QQP has some, is no slip of the pen.
-                row: dict[str, Any] = {
-                    new: text_of(
-                        table, line, raw, old, empty=table.objects and raw == "" and len(texts) > 1
-                    )
-                    for new, raw, old in zip(texts, picked, columns.texts, strict=False)
-                }
-                row["label"] = read_label(table, line, picked[len(texts) :])
-            except CorpusError as error:
-                bad.append(str(error))
-                continue
-            rows[split].append(row)
-        held = [value for name in columns.labels for value in table.column(name)]
-        if split != "train" and not rows[split] and all(map(is_missing, held)):
-            del rows[split]
-            notes.append(f"No row of {split} has a label, so that it is left out.")
+        held = _with_columns(split, table, train, columns, notes)
+        if held is None:
             continue
-        if empty:
-            notes.append(f"{empty} rows of {split} have empty cells alone and are left out.")
+
+        def make(line: int, record: dict[str, Any], table: Table = held) -> list[Any]:
+            # In JSON an empty half of a pair, as QQP has some, is no slip of the pen.
+            may_be_empty = table.objects and len(texts) > 1
+            sentences = [
+                text_of(table, line, record[n], n, empty=may_be_empty and record[n] == "")
+                for n in columns.texts
+            ]
+            return [*sentences, read_label(table, line, [record[n] for n in columns.labels])]
+
+        made, bad = each_row(held, make)
         _say_bad(split, bad, asked, notes)
-        if not rows[split]:
+        if not made:
             raise CorpusError(f"{table.path}: expected rows of text and label, got none")
-    task, positive = _task_of(rows, parts["train"].path, columns, asked, notes)
+        rows[split] = [dict(zip((*texts, "label"), row, strict=True)) for _, row in made]
+    task, positive = _task_of(rows, train.path, columns, asked, notes)
     preview = [
         f"Row {n}: {short(' | '.join(row[name] for name in texts))} → {row['label']!r}"
         for n, row in enumerate(rows["train"][:3], 1)
     ]
     names = dict(zip(("text", "text2"), columns.texts, strict=False))
-    column_names = {**names, "label": ",".join(columns.labels)}
-    return Contents(task, rows, column_names, notes, preview, positive)
+    names["label"] = ",".join(columns.labels)
+    return Contents(task, rows, names, notes, preview, positive)
 
 
-def _with_columns(parts: dict[str, Table], columns: Columns, notes: list[str]) -> dict[str, Table]:
-    """The parts that have the columns of train; one without labels is left out."""
-    usable = {}
-    for name, table in parts.items():
-        lacking = [n for n in (*columns.texts, *columns.labels) if n not in table.names]
-        if not lacking:
-            usable[name] = table
-        elif lacking == columns.labels:
-            notes.append(
-                f"{Path(table.path).name} has no column {', '.join(map(repr, lacking))}, so it is "
-                f"left out of {name}; dicebook predict reads it."
-            )
-        else:
-            raise CorpusError(
-                f"{table.path}: expected the columns of {parts['train'].path}, "
-                f"{', '.join(map(repr, lacking))} among them; got "
-                f"{', '.join(map(repr, table.names))}"
-            )
-    return usable
+def _with_columns(
+    split: str, table: Table, train: Table, columns: Columns, notes: list[str]
+) -> Table | None:
+    """The rows of a split that hold something; None for a split without labels."""
+    lacking = [name for name in (*columns.texts, *columns.labels) if name not in table.names]
+    if lacking == columns.labels:
+        notes.append(
+            f"{Path(table.path).name} has no column {', '.join(map(repr, lacking))}, so it is left "
+            f"out of {split}; dicebook predict reads it."
+        )
+        return None
+    if lacking:
+        raise CorpusError(
+            f"{table.path}: expected the columns of {train.path}, "
+            f"{', '.join(map(repr, lacking))} among them; got {', '.join(map(repr, table.names))}"
+        )
+    unlabelled = all(is_missing(v) for name in columns.labels for v in table.column(name))
+    if split != "train" and unlabelled:
+        notes.append(f"No row of {split} has a label, so that it is left out.")
+        return None
+    filled = [row for row in table.rows if not all(map(is_missing, row[1]))]
+    if empty := len(table.rows) - len(filled):
+        notes.append(f"{empty} rows of {split} have empty cells alone and are left out.")
+    return replace(table, rows=filled)
 
 
 def _task_of(
-    rows: dict[str, list[dict[str, Any]]],
-    path: str,
-    columns: Columns,
-    asked: Asked,
-    notes: list[str],
+    rows: Rows, path: str, columns: Columns, asked: Asked, notes: list[str]
 ) -> tuple[str, str | None]:
     """The task, and the class that is looked for where each row has one label or none."""
     positive = None
-    lists = isinstance(rows["train"][0]["label"], list)
+    every = [row for part in rows.values() for row in part]
+    lists = isinstance(every[0]["label"], list)
     if lists and asked.task != "labels":
-        several = {label for part in rows.values() for row in part for label in row["label"]}
+        several = {label for row in every for label in row["label"]}
         if len(several) == 1 and not all(row["label"] for row in rows["train"]):
             (positive,) = several
             notes.append(f"A row is labelled {positive!r} or not: two classes.")
-            for row in (row for part in rows.values() for row in part):
+            for row in every:
                 row["label"] = positive if row["label"] else f"not {positive}"
             lists = False
     if lists and len(columns.texts) > 1:
-        raise CorpusError(
-            f"{path}: expected one text a row with several labels, got pairs (--text)"
-        )
+        problem = "expected one text a row with several labels, got pairs (--text)"
+        raise CorpusError(f"{path}: {problem}")
     if lists and asked.task == "sentences":
         raise CorpusError(
             f"{path}: expected one label a row, got several in {', '.join(columns.labels)}; "
@@ -241,11 +216,11 @@ def _task_of(
             f"{path}: expected a label of at most {MOST_LABELS} kinds, got {len(known)} in column "
             f"{columns.labels[0]!r}: is it the label? (--label)"
         )
-    for name in ("validation", "test"):
-        unknown = {row["label"] for row in rows.get(name, [])} - set(known)
-        if len(unknown) == 1 and all(row["label"] in unknown for row in rows[name]):
+    for name in [name for name in rows if name != "train"]:
+        said = {row["label"] for row in rows[name]}
+        if len(said) == 1 and not said & {*known}:
             notes.append(
-                f"Every row of {name} is labelled {unknown.pop()!r}, which train lacks: as in GLUE "
+                f"Every row of {name} is labelled {said.pop()!r}, which train lacks: as in GLUE "
                 "it stands for no label, so that it is left out."
             )
             del rows[name]
@@ -271,20 +246,10 @@ def read_texts(
     Raises:
         CorpusError: a row is no text, or a row of a table has other columns than the rest.
     """
+    known = [a or b for a, b in zip((asked.text, asked.text2), trained_on, strict=False)]
     task = "pairs" if len(trained_on) == 2 else "sentences"
-    asked = replace(asked, task=task, label=None, labelled=False)
-    wanted = [a or b for a, b in zip((asked.text, asked.text2), trained_on, strict=False)]
-    rows: list[list[str]] = []
-    said: list[str] = []
-    for table in _unlabelled(path, asked, wanted, said):
-        columns = _text_columns(table, asked, wanted)
-        places = [table.names.index(name) for name in columns]
-        for line, row in table.rows:
-            cells = zip(places, columns, strict=True)
-            rows.append([text_of(table, line, row[p], name, empty=True) for p, name in cells])
-        note = f", the text is column {' and '.join(map(repr, columns))}"
-        said.append(f"{Path(table.path).name}: {table.form}{note if len(table.names) > 1 else ''}.")
-    return rows, said
+    asked = replace(asked, task=task, label=None, labelled=False, known=tuple(known))
+    return _unlabelled(path, asked, known)
 
 
 def read_words(
@@ -303,75 +268,49 @@ def read_words(
     Raises:
         CorpusError: it holds neither.
     """
-    asked = replace(asked, task="tagging", label=None, labelled=False)
-    if path.is_file() and (made := read_tokens(path, asked)) is not None:
-        return [*made[0]], [f"{path.name}: {made[1]}."]
-    usual = [asked.text] if asked.text else [n for n in (trained_on, *lists.TOKENS) if n]
-    rows: list[Any] = []
+    known = [name for name in (asked.text or trained_on, *lists.TOKENS) if name]
+    asked = replace(asked, task="tagging", label=None, labelled=False, known=tuple(known))
+    rows, said = _unlabelled(path, asked, known[:1])
+    return [row[0] for row in rows], said
+
+
+def _unlabelled(
+    path: Path, asked: Asked, wanted: Sequence[str]
+) -> tuple[list[list[Any]], list[str]]:
+    """The cells of the text, or of the tokens, of each row; and how each file was read."""
+    rows: list[list[Any]] = []
     said: list[str] = []
-    for table in _unlabelled(path, asked, usual, said):
-        listed = [n for n in table.names if n.lower() in map(str.lower, usual) and _lists(table, n)]
-        found = [] if table.tagged or listed else find(table, asked)
-        form = found[0].form if found else None
-        column = listed[0] if listed else found[0].proof[0] if found else "tokens"
-        if form is token_rows:
-            table, column = found[0].read(table, asked), "tokens"
-        if form is spans or not (table.tagged or listed or found):
-            usual = list(found[0].proof[:1]) if found and not asked.text else usual[:1]
-            column = _text_columns(table, replace(asked, task="sentences"), usual)[0]
-            place = table.names.index(column)
-            rows += [text_of(table, n, row[place], column, empty=True) for n, row in table.rows]
-        elif form is strings:
-            rows += [str(value or "").split() for value in table.column(column)]
-        else:
-            rows += _words(table, column)
-        note = f", column {column!r}" if len(table.names) > 1 and not table.tagged else ""
-        said.append(f"{Path(table.path).name}: {table.form}{note}.")
-    return rows, said
-
-
-def _words(table: Table, column: str) -> list[list[str]]:
-    place = table.names.index(column)
-    words = []
-    for line, row in table.rows:
-        cell = parsed(row[place])
-        if cell is not None and type(cell) is not list:
-            raise table.error(line, f"expected a list of tokens, got {short(repr(cell))}")
-        words.append(list(map(str, cell or [])))
-    return words
-
-
-def _lists(table: Table, name: str) -> bool:
-    cells = [parsed(value) for value in table.column(name)]
-    return any(cells) and all(cell is None or type(cell) is list for cell in cells)
-
-
-def _unlabelled(path: Path, asked: Asked, wanted: Sequence[str], said: list[str]) -> list[Table]:
-    """The tables of what is to be predicted, in the order of their splits."""
-    tables = []
-    for table in read_splits(path, replace(asked, known=tuple(wanted)), said).values():
-        for one in find(table, replace(asked, task="sentences")):
+    for table in read_splits(path, asked, said).values():
+        for one in find(table, asked):
             table = one.read(table, asked)
-        if table.bad and not asked.skip_bad:
-            raise CorpusError(f"{table.bad[0]} (--skip-bad leaves bad rows out)")
+        said += table.notes
+        _say_bad("", table.bad, asked, said)
         if not table.rows:
             raise CorpusError.at(table.path, 0, "expected texts, got none")
-        if table.bad:
-            said.append(f"{len(table.bad)} bad rows were left out. The first: {table.bad[0]}.")
-        said += table.notes
-        tables.append(table)
-    return tables
+        columns = ["tokens"] if table.tagged else _text_columns(table, asked, wanted)
+        for line, values in table.rows:
+            record = dict(zip(table.names, values, strict=True))
+            cells = [(record[name], name) for name in columns]
+            rows.append(
+                [c if table.tagged else text_of(table, line, c, n, empty=True) for c, n in cells]
+            )
+        note = f", the text is column {' and '.join(map(repr, columns))}"
+        several = len(table.names) > 1 and not table.tagged
+        said.append(f"{Path(table.path).name}: {table.form}{note if several else ''}.")
+    return rows, said
 
 
 def _text_columns(table: Table, asked: Asked, wanted: Sequence[str]) -> list[str]:
     """The columns of the texts: those of training, or what the header and the columns say."""
-    names = {name.lower(): name for name in reversed(table.names)}
-    if asked.text is None and wanted and all(name.lower() in names for name in wanted):
-        return [names[name.lower()] for name in wanted]
+    names = ["" if name.isdecimal() and table.header else table.named(name) for name in wanted]
+    named = wanted and all(names) and not any(is_object(v) for n in names for v in table.column(n))
+    if asked.text is None and named:
+        return names
     many = 2 if asked.task == "pairs" else 1
     if len(table.names) == many:
         return table.names
-    chosen = choose(table, asked, labelled=False).texts
+    task = "pairs" if many == 2 else "sentences"
+    chosen = choose(table, replace(asked, task=task), labelled=False).texts
     if len(chosen) != many:
         raise CorpusError(f"{table.path}: expected {many} columns of text, got {len(chosen)}")
     return chosen

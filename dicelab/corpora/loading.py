@@ -14,12 +14,12 @@ from datasets import Dataset, DatasetDict, concatenate_datasets
 
 from dicelab.corpora import embedded
 from dicelab.corpora.cells import Asked
-from dicelab.corpora.classes import numbered
 from dicelab.corpora.containers.folders import split_files
 from dicelab.corpora.drawing import draw
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.features import FORMS, check_task, to_dataset
-from dicelab.corpora.files import Contents, read_source
+from dicelab.corpora.files import Rows, read_source
+from dicelab.corpora.labels import numbered
 from dicelab.corpora.registry import CORPORA, EMBEDDED, REGISTERED, SPLITS, corpus_named
 from dicelab.corpora.squad import read_squad
 
@@ -119,16 +119,14 @@ def _parts(path: Path, task: str) -> dict[str, Dataset]:
     contents = read_source(path, Asked(task=task))
     if task in ("pairs", "sentences"):
         numbered(contents.rows, None, contents.notes)
-    return _datasets(contents, task)
+    return _datasets(contents.rows, task)
 
 
-def _datasets(contents: Contents, task: str) -> dict[str, Dataset]:
-    renamed = {"labels": "label"} if task == "labels" else {}
+def _datasets(rows: Rows, task: str) -> dict[str, Dataset]:
+    names = {name: "label" if name == "labels" else name for name in FORMS[task]}
     return {
-        split: to_dataset(
-            {n: [row[renamed.get(n, n)] for row in rows] for n in FORMS[task]}, task=task
-        )
-        for split, rows in contents.rows.items()
+        split: to_dataset({new: [row[n] for row in part] for new, n in names.items()}, task=task)
+        for split, part in rows.items()
     }
 
 
@@ -137,13 +135,11 @@ def _own(path: Path, task: str, seed: int, say: Callable[[str], None]) -> Datase
     if task == "reading":
         return with_missing_splits(_parts(path, task), task, seed)
     contents = read_source(path, Asked(task=task))
-    notes = contents.notes
+    notes, known = contents.notes, contents.rows["train"]
     if task in ("pairs", "sentences"):
-        known = {row["label"] for row in contents.rows["train"]}
-        if len(known) < 2:
-            raise CorpusError(
-                f"{path}: expected two classes in train, got {', '.join(known)!r} alone"
-            )
+        if len({row["label"] for row in known}) < 2:
+            only = known[0]["label"]
+            raise CorpusError(f"{path}: expected two classes in train, got {only!r} alone")
         labels, unseen = numbered(contents.rows, contents.positive, notes)
         classes = [*labels, *unseen]
         if task == "pairs" and len(classes) != 2:
@@ -154,10 +150,9 @@ def _own(path: Path, task: str, seed: int, say: Callable[[str], None]) -> Datase
         counts = Counter(row["label"] for rows in contents.rows.values() for row in rows)
         listing = ", ".join(f"{n} is {name!r} ({counts[n]})" for n, name in enumerate(classes[:20]))
         notes.append(f"The classes: {listing}" + (" and others." if classes[20:] else "."))
-    rows = draw(contents.rows, seed, notes)
+    parts = _datasets(draw(contents.rows, seed, notes), task)
     for line in (*contents.preview, *notes):
         say(_without_options(line))
-    parts = _datasets(Contents(task, rows, {}), task)
     return DatasetDict({split: parts[split] for split in SPLITS})
 
 
@@ -171,13 +166,11 @@ def _without_options(sentence: str) -> str:
 
 def is_prepared(folder: Path) -> bool:
     """Whether a script has finished here: its card is what it writes last."""
-    if not folder.is_dir():
-        return False
     try:
-        splits = split_files(folder)
+        splits = split_files(folder) if folder.is_dir() else {}
     except CorpusError:
-        return False
-    return set(splits) == set(SPLITS) or (folder / "card.json").is_file()
+        splits = {}
+    return bool(splits) and (set(splits) == set(SPLITS) or (folder / "card.json").is_file())
 
 
 def with_missing_splits(splits: dict[str, Dataset], task: str, seed: int) -> DatasetDict:
@@ -194,7 +187,7 @@ def with_missing_splits(splits: dict[str, Dataset], task: str, seed: int) -> Dat
     missing = [split for split in SPLITS if split not in splits]
     if missing:
         train = splits["train"]
-        keys = train["context"][:] if task == "reading" else range(len(train))
+        keys = train["context"][:] if task == "reading" else list(range(len(train)))
         groups = list(dict.fromkeys(keys))
         tenth = len(groups) // 10
         if tenth == 0:
@@ -202,13 +195,9 @@ def with_missing_splits(splits: dict[str, Dataset], task: str, seed: int) -> Dat
                 f"expected 10 or more examples in train to draw {' and '.join(missing)} from, "
                 f"got {len(groups)}"
             )
-        order = np.random.default_rng(seed).permutation(len(groups))
-        owner = {groups[i]: "train" for i in order}
-        for number, split in enumerate(missing):
-            owner.update({groups[i]: split for i in order[number * tenth : (number + 1) * tenth]})
-        rows: dict[str, list[int]] = {split: [] for split in ["train", *missing]}
-        for row, key in enumerate(keys):
-            rows[owner[key]].append(row)
-        for split in ["train", *missing]:
-            splits[split] = train.select(rows[split])
+        order = np.random.default_rng(seed).permutation(len(groups)).tolist()
+        places = {groups[i]: place // tenth for place, i in enumerate(order)}
+        for place, split in enumerate([*missing, "train"]):
+            held = [n for n, key in enumerate(keys) if min(places[key], len(missing)) == place]
+            splits[split] = train.select(held)
     return DatasetDict({split: splits[split] for split in SPLITS})

@@ -14,15 +14,11 @@ from importlib.resources import files
 from itertools import islice
 from typing import Any
 
-from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.errors import FACTS, CorpusError
 
 SPLITS = ("train", "validation", "test")
 
-_SPLIT_NAMES = {
-    **dict.fromkeys(("train", "training"), "train"),
-    **dict.fromkeys(("validation", "valid", "val", "dev", "development", "testa"), "validation"),
-    **dict.fromkeys(("test", "testing", "testb"), "test"),
-}
+_SPLIT_NAMES = {word: split for split, words in FACTS["splits"].items() for word in words}
 
 #: What lies beside a corpus and is none of it.
 BESIDE = re.compile(
@@ -92,7 +88,7 @@ class Corpus:
 RECIPES: dict[str, dict[str, Any]] = {}
 
 
-def _registered() -> dict[str, Corpus]:
+def _corpora() -> dict[str, Corpus]:
     text = (files(__package__) / "registry.toml").read_text(encoding="utf-8")
     corpora = {}
     for name, facts in tomllib.loads(text).items():
@@ -102,32 +98,8 @@ def _registered() -> dict[str, Corpus]:
     return corpora
 
 
-def _embedded() -> dict[str, Corpus]:
-    kinds = {
-        "pos": ("tagging", "accuracy"),
-        "entities": ("tagging", "seqeval"),
-        "reading": ("reading", "squad"),
-        "paraphrases": ("pairs", "f1"),
-        "sentiment": ("sentences", "f1"),
-    }
-    chinese = ("pos", "entities", "paraphrases")
-    corpora = {}
-    for language, language_kinds in (("en", tuple(kinds)), ("zh", chinese)):
-        for kind in language_kinds:
-            task, scorer = kinds[kind]
-            name = f"embedded-{kind}-{language}"
-            scorer = "seqeval" if name == "embedded-pos-zh" else scorer
-            title = f"{kind}, written by a generator"
-            types = 4 if kind == "entities" else 0
-            corpora[name] = Corpus(name, title, task, language, scorer, "Apache-2.0", types=types)
-    name = "embedded-labels-en"
-    title = "letters to a town hall with the topics they are about, written by a generator"
-    corpora[name] = Corpus(name, title, "labels", "en", "macro_f1", "Apache-2.0")
-    return corpora
-
-
 #: name -> corpus, for every corpus that dicebook knows.
-CORPORA: dict[str, Corpus] = _registered() | _embedded()
+CORPORA = _corpora()
 
 #: name -> task, for the corpora that a script prepares.
 REGISTERED = {name: corpus.task for name, corpus in CORPORA.items() if corpus.script}
@@ -168,17 +140,14 @@ def language_of(name: str, language: str = "auto", texts: Iterable[str] = ()) ->
         CorpusError: Another language, or ``"auto"`` for a corpus that is not registered and has no
             texts.
     """
-    if language in ("en", "zh"):
-        return language
-    if language != "auto":
-        raise CorpusError(f"parameter 'language': expected one of auto, en, zh, got {language!r}")
-    signs = "".join(islice(texts, 1000)) if name not in CORPORA else ""
-    if signs:
+    if language == "auto" and name in CORPORA:
+        return CORPORA[name].language
+    signs = "".join(islice(texts, 1000))
+    if language == "auto" and signs:
         chinese = sum("\u3400" <= sign <= "\u9fff" for sign in signs)
         return "zh" if chinese > 0.3 * len(signs) else "en"
-    if name not in CORPORA:
-        raise CorpusError(
-            f"parameter 'language': expected 'en' or 'zh' for a corpus of your own, {name!r}, "
-            "got 'auto'"
-        )
-    return CORPORA[name].language
+    if language not in ("en", "zh"):
+        own = f"'en' or 'zh' for a corpus of your own, {name!r}"
+        expected = own if language == "auto" else "one of auto, en, zh"
+        raise CorpusError(f"parameter 'language': expected {expected}, got {language!r}")
+    return language

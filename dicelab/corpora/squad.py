@@ -174,23 +174,22 @@ def read_squad(
     if all_answers is None:
         all_answers = corpus.all_answers
     rows: dict[str, dict[str, Any] | None] = {}
-    for article in corpus.data:
-        for paragraph in article.paragraphs:
-            for asked in paragraph.qas:
-                if asked.id in rows:
-                    raise CorpusError(f"{path}: expected each id once, got {asked.id!r} twice")
-                answers = _aligned(paragraph.context, asked.answers, repairs)
-                if any(answer.text for answer in asked.answers) and not answers["text"]:
-                    repairs[NOT_FOUND_QUESTION] += 1
-                    rows[asked.id] = None
-                    continue
-                rows[asked.id] = {
-                    "id": asked.id,
-                    "title": article.title,
-                    "context": paragraph.context,
-                    "question": asked.question,
-                    "answers": answers,
-                }
+    paragraphs = ((article.title, one) for article in corpus.data for one in article.paragraphs)
+    for title, paragraph in paragraphs:
+        for asked in paragraph.qas:
+            if asked.id in rows:
+                raise CorpusError(f"{path}: expected each id once, got {asked.id!r} twice")
+            answers = _aligned(paragraph.context, asked.answers, repairs)
+            rows[asked.id] = {
+                "id": asked.id,
+                "title": title,
+                "context": paragraph.context,
+                "question": asked.question,
+                "answers": answers,
+            }
+            if not answers["text"] and any(answer.text for answer in asked.answers):
+                repairs[NOT_FOUND_QUESTION] += 1
+                rows[asked.id] = None
     questions = [row for row in rows.values() if row is not None]
     if not questions:
         raise CorpusError(f"{path}: expected at least one question, got none")
@@ -253,27 +252,22 @@ def write_squad(dataset: Dataset, path: str | PathLike[str]) -> None:
             f"{path}: expected the columns {', '.join(FORMS['reading'])}, "
             f"got none named {', '.join(sorted(missing))}"
         )
-    articles = []
-    for title, rows in groupby(dataset.to_list(), key=lambda row: row["title"]):
-        paragraphs = [
-            {"context": context, "qas": [_question_json(row) for row in same]}
-            for context, same in groupby(rows, key=lambda row: row["context"])
-        ]
-        articles.append({"title": title, "paragraphs": paragraphs})
-    corpus: dict[str, Any] = {"version": "v2.0"}
+    corpus: dict[str, Any] = {"version": "v2.0", "data": []}
     if "all_answers" in dataset.column_names:
         corpus["all_answers"] = True
-    corpus["data"] = articles
+    for title, rows in groupby(dataset.to_list(), key=lambda row: row["title"]):
+        paragraphs = []
+        for context, same in groupby(rows, key=lambda row: row["context"]):
+            questions = [
+                {
+                    "id": row["id"],
+                    "question": row["question"],
+                    "answers": _listed(row["answers"]),
+                    "is_impossible": not row["answers"]["text"],
+                }
+                for row in same
+            ]
+            paragraphs.append({"context": context, "qas": questions})
+        corpus["data"].append({"title": title, "paragraphs": paragraphs})
     with atomic(path) as partial:
         partial.write_text(json.dumps(corpus, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _question_json(row: dict[str, Any]) -> dict[str, Any]:
-    answers = row["answers"]
-    pairs = zip(answers["text"], answers["answer_start"], strict=True)
-    return {
-        "id": row["id"],
-        "question": row["question"],
-        "answers": [{"text": text, "answer_start": start} for text, start in pairs],
-        "is_impossible": not answers["text"],
-    }

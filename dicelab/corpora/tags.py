@@ -52,29 +52,25 @@ def respelt(sentences: Sequence[Sequence[str]]) -> tuple[list[list[str]], str]:
     Known are ``B_PER``, ``b-per``, ``PER-B`` and the like where every tag but ``O`` is of that
     form, and ``B``, ``I``, ``O`` without a type.
     """
-    as_is = [list(row) for row in sentences]
-    distinct = {tag for row in sentences for tag in row}
-    outside = distinct & {"O", "o"}
-    others = distinct - outside
-    if not others or (all(map(_ANY_SCHEME.fullmatch, others)) and "o" not in distinct):
-        return as_is, ""
-    known = dict.fromkeys(outside, "O")
-    if outside and "B" in {tag.upper() for tag in others} and others <= set("BIESLUMbieslum"):
-        known |= {tag: f"{tag.upper()}-{UNTYPED}" for tag in others}
+    outside = {"O", "o"} & {tag for row in sentences for tag in row}
+    others = {tag for row in sentences for tag in row} - outside
+    known: dict[str, str] = {}
+    note = ""
+    if outside and "B" in map(str.upper, others) and others <= {*"BIESLUMbieslum"}:
+        known = {tag: f"{tag.upper()}-{UNTYPED}" for tag in others}
         note = f"tags without a type, read as entities of the type {UNTYPED}"
-        return [[known[tag] for tag in row] for row in sentences], note
-    for form, prefix in ((_PREFIX, 1), (_SUFFIX, 3)):
-        matches = {tag: match for tag in others if (match := form.fullmatch(tag))}
-        one_sign = len({match[2] for match in matches.values()}) == 1
-        if len(matches) < len(others) or not one_sign or not (outside or prefix == 1):
-            continue
-        parts = {tag: (match[prefix].upper(), match[4 - prefix]) for tag, match in matches.items()}
-        if {letter for letter, _ in parts.values()} & set("BISU"):
-            known |= {tag: "-".join(pair) for tag, pair in parts.items()}
-            example = min(others)
-            note = f"tags of another spelling, such as {example!r}, read as {known[example]!r}"
-            return [[known[tag] for tag in row] for row in sentences], note
-    return as_is, ""
+    elif others and ("o" in outside or not all(map(_ANY_SCHEME.fullmatch, others))):
+        for form, prefix in ((_PREFIX, 1), (_SUFFIX, 3)):
+            matches = [match for tag in others if (match := form.fullmatch(tag))]
+            letters = {match[prefix].upper() for match in matches}
+            one_sign = len({match[2] for match in matches}) == 1
+            whole = len(matches) == len(others) and one_sign and letters & {*"BISU"}
+            if not known and whole and (outside or prefix == 1):
+                known = {m[0]: f"{m[prefix].upper()}-{m[4 - prefix]}" for m in matches}
+                example = min(others)
+                note = f"tags of another spelling, such as {example!r}, read as {known[example]!r}"
+    known |= dict.fromkeys(outside, "O") if known else {}
+    return [[known.get(tag, tag) for tag in row] for row in sentences], note
 
 
 def scheme_of(sentences: Iterable[Sequence[str]]) -> Scheme:
@@ -93,24 +89,20 @@ def scheme_of(sentences: Iterable[Sequence[str]]) -> Scheme:
         CorpusError: Some tags are entity tags and others neither that nor ``O``; the message gives
             the first of these.
     """
-    entity, foreign = False, None
     prefixes: set[str] = set()
+    foreign = []
     by_b = by_i = 0  # entities after none of their type, by the tag they begin with
     for tags in sentences:
-        before = "O"
-        for tag in tags:
+        for before, tag in zip(["O", *tags], tags, strict=False):
             if not _ANY_SCHEME.fullmatch(tag):
-                foreign = tag if foreign is None else foreign
+                foreign.append(tag)
             elif tag != "O":
                 prefixes.add(tag[0])
-                entity = entity or tag[0] in "BI"
-                if before[1:] != tag[1:]:
-                    by_b += tag[0] == "B"
-                    by_i += tag[0] == "I"
-            before = tag
-    if foreign is not None:
-        if entity:
-            raise CorpusError(f"expected a tag such as O, B-PER or I-PER, got {foreign!r}")
+                by_b += tag[0] == "B" and before[1:] != tag[1:]
+                by_i += tag[0] == "I" and before[1:] != tag[1:]
+    if foreign and prefixes & {"B", "I"}:
+        raise CorpusError(f"expected a tag such as O, B-PER or I-PER, got {foreign[0]!r}")
+    if foreign:
         return "plain"
     if prefixes - {"B", "I"}:
         return "IOBES"
@@ -131,20 +123,15 @@ def to_iob2(tags: Sequence[str], repairs: Counter[str] | None = None) -> list[st
         CorpusError: A tag is none of these.
     """
     converted = []
-    inside: str | None = None
+    inside = ""
     for tag in tags:
         if not _ANY_SCHEME.fullmatch(tag):
             raise CorpusError(f"expected a tag such as O, B-PER or I-PER, got {tag!r}")
-        if tag == "O":
-            converted.append(tag)
-            inside = None
-            continue
-        prefix, kind = tag[0], tag[2:]
-        continues = prefix not in _OPENING and inside == kind
-        if not continues and prefix not in _OPENING and repairs is not None:
+        continues = tag[0] not in _OPENING and inside == tag[2:] != ""
+        if not continues and tag != "O" and tag[0] not in _OPENING and repairs is not None:
             repairs["entities that did not begin with their opening tag"] += 1
-        converted.append(("I-" if continues else "B-") + kind)
-        inside = None if prefix in _CLOSED else kind
+        converted.append(tag if tag == "O" else f"{'I' if continues else 'B'}-{tag[2:]}")
+        inside = "" if tag[0] in _CLOSED or tag == "O" else tag[2:]
     return converted
 
 
@@ -194,11 +181,11 @@ def by_character(words: Sequence[str], tags: Sequence[str]) -> tuple[list[str], 
     """
     if len(words) != len(tags):
         raise CorpusError(f"expected a tag a word, got {len(tags)} tags for {len(words)} words")
-    characters: list[str] = []
-    labels: list[str] = []
-    for word, tag in zip(words, tags, strict=True):
-        if not word:
-            raise CorpusError("expected words, got an empty one")
-        characters += word
-        labels += [f"B-{tag}"] + [f"I-{tag}"] * (len(word) - 1)
-    return characters, labels
+    if not all(words):
+        raise CorpusError("expected words, got an empty one")
+    labels = [
+        f"{'I' if place else 'B'}-{tag}"
+        for word, tag in zip(words, tags, strict=True)
+        for place in range(len(word))
+    ]
+    return list("".join(words)), labels

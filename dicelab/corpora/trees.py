@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
 
 from datasets import Dataset
 
@@ -40,15 +38,6 @@ _MARKUP = re.compile(r"\s*<.*>\s*")
 _DEGREES = frozenset("01234")
 
 
-@dataclass
-class _Node:
-    """A bracket that is still open: its line, its atoms, and whether it holds brackets."""
-
-    line: int
-    atoms: list[str] = field(default_factory=list)
-    phrase: bool = False
-
-
 def trees_in(
     path: str | PathLike[str],
     lines: Iterable[tuple[int, str]],
@@ -69,56 +58,49 @@ def trees_in(
         CorpusError: With file and line: a bracket that is not closed or not open, text outside the
             brackets, a word without a label, an empty bracket, or another label.
     """
-    stack: list[_Node] = []
+    stack: list[tuple[int, list[str]]] = []  # line and atoms of the brackets that are open
     words: list[tuple[str, str]] = []
-    number = 0
+    phrase = False  # whether the bracket that closes next holds brackets
     for number, line in lines:
         if "\0" in line:
             raise CorpusError.at(path, number, "expected plain text, got a NUL byte")
         if _MARKUP.fullmatch(line) and "(" not in line:
             if stack:
-                opened = f"expected ')' for the bracket of line {stack[-1].line}"
+                opened = f"expected ')' for the bracket of line {stack[-1][0]}"
                 raise CorpusError.at(path, number, f"{opened}, got {line[:60]!r}")
             continue
         for piece in _PIECE.findall(line):
             if piece == "(":
-                if stack:
-                    stack[-1].phrase = True
-                stack.append(_Node(number))
+                stack.append((number, []))
+                phrase = False
             elif not stack:
                 raise CorpusError.at(path, number, f"expected '(', got {piece[:60]!r}")
             elif piece != ")":
-                stack[-1].atoms.append(piece)
+                stack[-1][1].append(piece)
             else:
-                node = stack.pop()
-                if problem := _problem(node, labels):
+                _, atoms = stack.pop()
+                if problem := _problem(atoms, phrase, labels):
                     raise CorpusError.at(path, number, problem)
-                if not node.phrase:
-                    words.append((node.atoms[0], node.atoms[1]))
+                words += [] if phrase else [(atoms[0], atoms[1])]
+                phrase = True
                 if not stack:
-                    yield "".join(node.atoms[:1]), words
+                    yield "".join(atoms[:1]), words
                     words = []
     if stack:
-        problem = f"expected ')' for the bracket of line {stack[0].line}, got the end"
+        problem = f"expected ')' for the bracket of line {stack[0][0]}, got the end"
         raise CorpusError.at(path, number, problem)
 
 
-def _problem(node: _Node, labels: Collection[str] | None) -> str | None:
+def _problem(atoms: list[str], phrase: bool, labels: Collection[str] | None) -> str | None:
     """What is wrong with a bracket: a word has a label, a phrase may have one, and nothing else."""
-    if labels is not None and (not node.atoms or node.atoms[0] not in labels):
+    if labels is not None and (not atoms or atoms[0] not in labels):
         expected = ", ".join(sorted(labels))
-        return f"expected a label of {expected} after '(', got {' '.join(node.atoms)[:40]!r}"
-    if node.phrase and len(node.atoms) > 1:
-        return f"expected '(' or ')' in a phrase, got {node.atoms[1][:60]!r}"
-    if not node.phrase and len(node.atoms) != 2:
-        return f"expected (label word), got ({' '.join(node.atoms)[:60]})"
+        return f"expected a label of {expected} after '(', got {' '.join(atoms)[:40]!r}"
+    if phrase and len(atoms) > 1:
+        return f"expected '(' or ')' in a phrase, got {atoms[1][:60]!r}"
+    if not phrase and len(atoms) != 2:
+        return f"expected (label word), got ({' '.join(atoms)[:60]})"
     return None
-
-
-def is_tree_file(path: str | PathLike[str]) -> bool:
-    """Whether a file begins with a bracket, as one of trees does."""
-    with Path(path).open("rb") as file:
-        return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"(")
 
 
 def read_trees(

@@ -16,12 +16,12 @@ from datasets import Dataset, DatasetDict
 
 from dicelab.corpora import embedded
 from dicelab.corpora.cells import Asked
-from dicelab.corpora.classes import MOST_LABELS, in_order, note_unseen, numbered
 from dicelab.corpora.containers.binary import of_dataset
 from dicelab.corpora.containers.folders import of_splits
 from dicelab.corpora.drawing import draw, joined
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.files import Contents, of_tables, read_source
+from dicelab.corpora.labels import MOST_LABELS, in_order, note_unseen, numbered
 from dicelab.corpora.loading import load
 from dicelab.corpora.registry import CORPORA, EMBEDDED, SPLITS
 from dicelab.corpora.tags import is_entity_tag

@@ -55,8 +55,8 @@ def test_bom_crlf_and_a_missing_last_line_end(write):
     ("old", "new", "line", "message"),
     [
         ("3\tgo", "4\tgo", 6, "expected the word number 3, got '4'"),
-        ("3\tgo\t", "3\tgo ", 6, "expected 10 tab-separated columns, got 9"),
-        ("3\tgo\t_\tVERB", "3\tgo\t_\t_", 6, "expected a tag in the column upos"),
+        ("3\tgo\t", "3\tgo ", 6, "expected 10 columns as in line 2, got 9"),
+        ("3\tgo\t_\tVERB", "3\tgo\t_\t_", 6, "expected a tag, got none"),
         ("1-2\t", "2-3\t", 2, "expected the word number 1, got '2-3'"),
         ("2.1\t", "7.1\t", 5, "expected the word number 3, got '7.1'"),
     ],
@@ -71,7 +71,7 @@ def test_an_error_says_where_and_what(write, old, new, line, message):
 
 
 def test_no_sentence_and_no_such_column(write):
-    with pytest.raises(CorpusError, match="expected sentences in CoNLL-U, got none"):
+    with pytest.raises(CorpusError, match="expected tagged sentences, got none"):
         read_conllu(write("# nothing\n\n"))
     with pytest.raises(CorpusError, match="expected upos or xpos, got 'lemma'"):
         read_conllu(write(GOOD), column="lemma")  # type: ignore[arg-type]

@@ -179,7 +179,7 @@ BAD: dict[str, tuple[Callable[[Path], Path], dict[str, object], str]] = {
         "expected one file for validation, got dev.tsv and validation.tsv",
     ),
     "a folder without train": (folder(test=HEAD), {}, "expected a file whose name says train"),
-    "an empty folder": (folder(), {}, "a folder of texts for each class, got nothing"),
+    "an empty folder": (folder(), {}, "such as train.tsv, got nothing"),
     "questions": (text(SQUAD, "my.json"), {}, "train on them with chapter 10"),
     "mixed tag schemes": (
         text(TAGGED + "Lima\tLOC\n\n", "my.conll"),

@@ -1,4 +1,4 @@
-"""Files and folders as tables by split: a file a split, shards, a text a file."""
+"""Files and folders as tables by split: a file a split, shards, what datasets has saved."""
 
 from __future__ import annotations
 
@@ -9,40 +9,26 @@ from pathlib import Path
 from typing import Any
 
 from dicelab.corpora.cells import Asked, Table, short
-from dicelab.corpora.conll import read_parallel
-from dicelab.corpora.containers import as_asked
+from dicelab.corpora.containers import read_table
 from dicelab.corpora.containers.binary import of_dataset
-from dicelab.corpora.containers.tagged import of_rows, read_tagged
-from dicelab.corpora.errors import CorpusError
+from dicelab.corpora.containers.tokens import read_tokens
+from dicelab.corpora.errors import FACTS, CorpusError
 from dicelab.corpora.registry import BESIDE, split_of
-from dicelab.corpora.text import plain_name, read_bytes, text_of_bytes
-from dicelab.corpora.trees import is_tree_file, read_trees
 
-#: A split as a folder of two files, a sentence a line.
-_PARALLEL = ("sentences.txt", "tags.txt")
 #: What ``save_to_disk`` of datasets leaves in a folder.
 _SAVED = ("dataset_dict.json", "state.json")
 _SHARD = re.compile(r"(.+)-(\d{5})-of-(\d{5})(\..+)?")
 
 
 def read_splits(path: Path, asked: Asked, notes: list[str]) -> dict[str, Table]:
-    """The table of each split that a file or a folder has; a file alone is train.
+    """The table of each split that a file, a folder or a data set has; a file alone is train.
 
-    Args:
-        path: a file, or a folder with a file a split, a text a file, or a data set of datasets.
-        asked: what was said about it.
-        notes: takes sentences about files that are left out.
-
-    Raises:
-        CorpusError: with file and line where one cannot be read; a folder has no file for train.
+    ``notes`` takes sentences about files that are left out.
     """
-    if not path.is_dir() or is_parallel(path):
+    if not path.is_dir():
         return {"train": table_of(path, asked)}
     if any((path / name).is_file() for name in _SAVED):
         return _saved(path)
-    parts = read_text_folders(path, asked)
-    if parts:
-        return parts
     files = split_files(path, notes, whole=asked.labelled)
     return {split: _joined(of_split, asked) for split, of_split in files.items()}
 
@@ -52,51 +38,42 @@ def split_files(
 ) -> dict[str, list[Path]]:
     """The files of each split that a folder has, by the words in the names.
 
-    Args:
-        folder: with files, or for tagging folders of sentences.txt and tags.txt. Files named
-            NAME-00000-of-00002 and so on are one split. Where all lies in one folder, as in a copy
-            of a data set of the hub, that folder is read.
-        notes: takes a sentence about files whose names say no split.
-        whole: whether train must be among them.
-
-    Raises:
-        CorpusError: two files for one split, a shard is missing, or none for train.
+    Files named NAME-00000-of-00002 and so on are one split. Where all lies in one folder, as in a
+    copy of a data set of the hub, that folder is read. ``notes`` takes a sentence about files whose
+    names say no split; ``whole`` says whether train must be among them.
     """
     files: dict[str, list[Path]] = {}
     unknown = []
     for path in sorted(folder.iterdir()):
-        name = path.name.removesuffix(".gz")
-        if not is_parallel(path) and (not path.is_file() or BESIDE.fullmatch(name)):
+        if not path.is_file() or BESIDE.fullmatch(path.name.removesuffix(".gz")):
             continue
-        split = split_of(name)
+        split = split_of(path.name.removesuffix(".gz"))
         if split is None:
             unknown.append(path.name)
-        elif split in files and not _are_shards(files[split][0], path):
+            continue
+        files.setdefault(split, []).append(path)
+    for split, of_split in files.items():
+        shards = [_SHARD.fullmatch(path.name) for path in of_split]
+        kinds = {shard and shard.group(1, 3, 4) for shard in shards}
+        if len(of_split) > 1 and (len(kinds) > 1 or None in kinds):
             raise CorpusError(
-                f"{folder}: expected one file for {split}, got {files[split][0].name} and "
-                f"{path.name}; put each text and its label into one row of one file"
+                f"{folder}: expected one file for {split}, got {of_split[0].name} and "
+                f"{of_split[1].name}; put each text and its label into one row of one file"
             )
-        else:
-            files.setdefault(split, []).append(path)
-    for of_split in files.values():
-        shard = _SHARD.fullmatch(of_split[0].name)
-        if shard and len(of_split) != int(shard[3]):
-            raise CorpusError(
-                f"{folder}: expected {int(shard[3])} files as {of_split[0].name} says, got "
-                f"{len(of_split)}"
-            )
+        if shards[0] and len(of_split) != int(shards[0][3]):
+            told = f"expected {int(shards[0][3])} files as {of_split[0].name} says"
+            raise CorpusError(f"{folder}: {told}, got {len(of_split)}")
     inner = [path for path in folder.iterdir() if path.is_dir() and path.name[0] != "."]
     if not files and len(inner) == 1:
         return split_files(inner[0], notes, whole=whole)
     if "train" not in files and (whole or not files):
-        names = ", ".join(sorted(p.name for p in folder.iterdir())[:8]) or "nothing"
-        brat = any(path.suffix == ".ann" for path in folder.iterdir())
-        form = '{"text": "...", "spans": [[start, end, label]]}'
+        names = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
+        held = {path.name for path in folder.glob("**/*") if path.is_file()}
+        deep = any(path.is_file() for path in folder.glob("*/*"))
+        marks = (m for m in FACTS["folders"] if (any(n.endswith(m) for n in held) if m else deep))
+        way = "".join(f"; {FACTS['folders'][mark]}" for mark in [*marks][:1])
         raise CorpusError(
-            f"{folder}: expected a file whose name says train, such as train.tsv, or a folder of "
-            f"texts for each class, got {names}"
-            + f"; write each .ann file as a JSON object a line in train.jsonl: {form}"
-            * brat
+            f"{folder}: expected a file whose name says train, such as train.tsv, got {names}{way}"
         )
     if unknown and notes is not None:
         listing = short(", ".join(unknown), 200)
@@ -104,84 +81,30 @@ def split_files(
     return files
 
 
-def _are_shards(one: Path, other: Path) -> bool:
-    first, second = _SHARD.fullmatch(one.name), _SHARD.fullmatch(other.name)
-    return bool(first and second and first.group(1, 3, 4) == second.group(1, 3, 4))
-
-
-def is_parallel(path: Path) -> bool:
-    """Whether a split is a folder of two files, a sentence a line."""
-    return all((path / name).is_file() for name in _PARALLEL)
-
-
 def table_of(path: Path, asked: Asked) -> Table:
-    """The table of one file, of tokens in lines, trees, or columns."""
-    if is_parallel(path):
-        rows = read_parallel(*(path / name for name in _PARALLEL))
-        return of_rows(path, rows, "words and tags in two files")
-    maybe_trees = asked.labelled and asked.task in (None, "sentences")
-    if maybe_trees and plain_name(path).endswith(".txt") and is_tree_file(path):
-        return of_dataset(str(path), read_trees(path), "sentiment trees")
-    tagged = read_tagged(path, asked) if asked.task in (None, "tagging") else None
-    return tagged or as_asked(path, asked)
+    """The table of one file, of tokens in lines, or of columns."""
+    tagged = read_tokens(path, asked) if asked.task in (None, "tagging") else None
+    return tagged or read_table(path, asked)
 
 
 def _joined(files: list[Path], asked: Asked) -> Table:
     """The rows of shards one after another."""
-    tables = [table_of(path, asked) for path in files]
-    if len(tables) == 1:
-        return tables[0]
-    for table in tables[1:]:
-        if table.names != tables[0].names:
+    first, *others = tables = [table_of(path, asked) for path in files]
+    for table in others:
+        if table.names != first.names:
             raise CorpusError(
                 f"{table.path}: expected the columns of {files[0].name}, "
-                f"{short(', '.join(tables[0].names))}; got {short(', '.join(table.names))}"
+                f"{short(', '.join(first.names))}; got {short(', '.join(table.names))}"
             )
-    parts = [row for table in tables for _, row in table.rows]
+    if not others:
+        return first
     return replace(
-        tables[0],
-        rows=list(enumerate(parts, 1)),
+        first,
+        rows=list(enumerate((row for table in tables for _, row in table.rows), 1)),
         bad=[line for table in tables for line in table.bad],
-        form=f"{tables[0].form}, in {len(files)} files",
+        form=f"{first.form}, in {len(files)} files",
         notes=[note for table in tables for note in table.notes],
     )
-
-
-def read_text_folders(folder: Path, asked: Asked) -> dict[str, Table]:
-    """Texts of a file each, in a folder a class, as they are or in folders train, dev and test.
-
-    Returns:
-        A table of ``text`` and ``label`` by split; none where the folder is of another form.
-
-    Raises:
-        CorpusError: With the file: it cannot be read.
-    """
-    inner = sorted(path for path in folder.iterdir() if path.is_dir())
-    parts = {split: path for path in inner if (split := split_of(f"{path.name}.x"))}
-    if "train" in parts:
-        tables = {split: _text_folder(path, asked) for split, path in parts.items()}
-        return {split: table for split, table in tables.items() if table}
-    table = _text_folder(folder, asked)
-    return {"train": table} if table else {}
-
-
-def _text_folder(folder: Path, asked: Asked) -> Table | None:
-    files = sorted(path for path in folder.glob("*/*") if path.is_file())
-    files = [path for path in files if path.suffix in ("", ".txt") or path.stem.isdecimal()]
-    classes = sorted({path.parent.name for path in files})
-    unlabelled = [name for name in classes if name.lower() in ("unsup", "unlabeled", "unlabelled")]
-    if len(classes) - len(unlabelled) < 2:
-        return None
-    rows: list[tuple[int, list[Any]]] = []
-    for number, path in enumerate(files, 1):
-        if path.parent.name not in unlabelled:
-            text, _ = text_of_bytes(
-                read_bytes(path), path, encoding=asked.encoding, errors="replace"
-            )
-            rows.append((number, [" ".join(text.split()), path.parent.name]))
-    form = "a text a file, a folder a class"
-    form += "".join(f", without the folder {name}" for name in unlabelled)
-    return Table(str(folder), ["text", "label"], rows, form=form)
 
 
 def _saved(folder: Path) -> dict[str, Table]:
@@ -196,11 +119,7 @@ def _saved(folder: Path) -> dict[str, Table]:
 
 
 def of_splits(name: str, splits: Mapping[str, Any]) -> dict[str, Table]:
-    """The splits of a ``datasets.DatasetDict`` as tables.
-
-    Raises:
-        CorpusError: it has no split for train.
-    """
+    """The splits of a ``datasets.DatasetDict`` as tables; an error without train."""
     parts: dict[str, Table] = {}
     for split, rows in splits.items():
         kind = split_of(f"{split}.x")

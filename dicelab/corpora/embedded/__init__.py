@@ -32,13 +32,10 @@ def load(name: str) -> DatasetDict:
     """
     if name not in EMBEDDED:
         raise CorpusError(f"embedded corpus: expected one of {', '.join(EMBEDDED)}, got {name!r}")
-    splits: dict[str, dict[str, list[Any]]] = {}
     packed = (files(__name__) / f"{name}.jsonl.gz").read_bytes()
+    splits: dict[str, list[dict[str, Any]]] = {}
     for line in gzip.decompress(packed).decode().rstrip("\n").split("\n"):
         row = json.loads(line)
-        columns = splits.setdefault(row.pop("split"), {key: [] for key in row})
-        for key, value in row.items():
-            columns[key].append(value)
-    return DatasetDict(
-        {s: to_dataset(columns, task=EMBEDDED[name]) for s, columns in splits.items()}
-    )
+        splits.setdefault(row.pop("split"), []).append(row)
+    columns = {s: {n: [row[n] for row in part] for n in part[0]} for s, part in splits.items()}
+    return DatasetDict({s: to_dataset(columns[s], task=EMBEDDED[name]) for s in splits})

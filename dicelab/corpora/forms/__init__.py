@@ -7,77 +7,45 @@ labels, or of ``tokens`` and ``tags``. What no witness proves is a table with co
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import ModuleType
+from typing import NamedTuple
 
 from dicelab.corpora.cells import LOOK, Asked, Table
 from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.forms import (
-    categories,
-    chat,
     fasttext,
     lists,
     prodigy,
-    questions,
+    refused,
     spans,
-    strings,
     studio,
     token_rows,
-    token_spans,
 )
 from dicelab.corpora.forms.sample import Sample
 
-#: In the order in which they are looked for; the first ones leave a table for those that follow.
-FORMS: tuple[ModuleType, ...] = (
-    questions,
-    fasttext,
-    studio,
-    prodigy,
-    chat,
-    lists,
-    token_spans,
-    spans,
-    strings,
-    token_rows,
-    categories,
-)
 #: What leaves a table of texts, labels or spans, in which another form may be found.
-EXPORTS = FORMS[:5]
+EXPORTS: tuple[ModuleType, ...] = (fasttext, studio, prodigy)
+#: In the order in which they are looked for.
+FORMS = (*EXPORTS, lists, spans, token_rows, refused)
 
 
-@dataclass(frozen=True)
-class Found:
-    """A form that a table was proved to have.
-
-    Attributes:
-        form: one of :data:`FORMS`.
-        proof: the columns that prove it.
-    """
+class Found(NamedTuple):
+    """A form that a table was proved to have, and the columns that prove it."""
 
     form: ModuleType
     proof: tuple[str, ...]
 
     def read(self, table: Table, asked: Asked) -> Table:
-        """The table read in this form.
-
-        Raises:
-            CorpusError: it has not the columns, or its rows are wrong.
-        """
-        lacking = [name for name in self.proof if name not in table.names]
-        if lacking:
-            raise CorpusError(
-                f"{table.path}: expected the columns {', '.join(self.proof)}, got "
-                f"{', '.join(table.names)}"
-            )
+        """The table read in this form; an error where it has not the columns."""
+        if not {*self.proof} <= {*table.names}:
+            lists = (", ".join(names) for names in (self.proof, table.names))
+            raise CorpusError("{}: expected the columns {}, got {}".format(table.path, *lists))
         return self.form.read(table, self.proof, asked)
 
 
 def find(table: Table, asked: Asked) -> list[Found]:
-    """The forms that a table proves, one within another; none for a table with columns.
-
-    Raises:
-        CorpusError: it holds questions on a text.
-    """
+    """The forms that a table proves, one within another; none for a table with columns."""
     found: list[Found] = []
     table = replace(table, rows=table.rows[:LOOK])
     while not table.tagged and all(one.form in EXPORTS for one in found):

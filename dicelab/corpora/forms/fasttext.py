@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
 
 from dicelab.corpora.cells import Asked, Table
 from dicelab.corpora.forms.sample import Sample
@@ -16,20 +15,16 @@ from dicelab.corpora.forms.studio import lists_alike
 
 def witness(sample: Sample) -> tuple[str, ...] | None:
     """Lines that all begin with ``__label__``."""
-    lines = [" ".join(map(str, row)) for _, row in sample.table.rows]
-    filled = [line for line in lines if line.strip()]
-    proved = not sample.table.header and filled
-    return () if proved and all(line.startswith("__label__") for line in filled) else None
+    first = [str(row[0]) for _, row in sample.table.rows if "".join(map(str, row)).strip()]
+    proved = first and not sample.table.header
+    return () if proved and all(cell.startswith("__label__") for cell in first) else None
 
 
 def read(table: Table, proof: tuple[str, ...], asked: Asked) -> Table:
     """A text and its label, or its labels where a line has several."""
-    rows: list[tuple[int, list[Any]]] = []
+    rows = []
     for number, row in table.rows:
-        line = " ".join(map(str, row))
-        labels = re.match(r"(?:__label__\S+[\s,]*)*", line)
-        end = labels.end() if labels else 0
-        names = re.findall(r"__label__([^\s,]+)", line[:end])
-        rows.append((number, [line[end:].strip(), names]))
+        labels, text = re.fullmatch(r"((?:__label__\S+[\s,]*)*)(.*)", " ".join(row), re.S).groups()  # type: ignore[union-attr]
+        rows.append((number, [text.strip(), re.findall(r"__label__([^\s,]+)", labels)]))
     form = table.form.replace(", no header (--header)", "") + ", fastText's __label__"
     return replace(table, names=["text", "label"], rows=lists_alike(rows), form=form, objects=True)

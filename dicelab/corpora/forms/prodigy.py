@@ -25,20 +25,21 @@ def read(table: Table, proof: tuple[str, ...], asked: Asked) -> Table:
 
     A rejected row of the only label there is belongs to the class that is not this label.
     """
-    names = ["label" if name == "accept" else name for name in table.names if name != "answer"]
-    answer = table.names.index("answer")
+    names = ["label" if name == "accept" else name for name in table.names]
+    answer = names.index("answer")
+    place = names.index("label") if "label" in names else answer
     binary = "label" in table.names and not {"accept", "spans"} & set(table.names)
-    place = names.index("label") if binary else 0
-    made = [(line, row[:answer] + row[answer + 1 :], row[answer]) for line, row in table.rows]
-    binary = binary and len({str(row[place]) for _, row, _ in made}) == 1
+    binary = binary and len({*map(str, table.column("label"))}) == 1
     rows = []
-    for line, row, said in made:
+    for line, row in table.rows:
+        said = row[answer]
         if said == "reject" and binary:
             row = [*row[:place], f"not {row[place]}", *row[place + 1 :]]
         if said == "accept" or (said == "reject" and binary) or not asked.labelled:
-            rows.append((line, row))
+            rows.append((line, row[:answer] + row[answer + 1 :]))
     notes = list(table.notes)
     if left := len(table.rows) - len(rows):
         notes.append(f"{left:,} rows that Prodigy's user did not accept are left out.")
+    names.remove("answer")
     form = f"{table.form}, an export of Prodigy"
     return replace(table, names=names, rows=rows, form=form, notes=notes)

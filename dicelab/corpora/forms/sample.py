@@ -1,4 +1,4 @@
-"""What a form's witness looks at: the first rows, and the columns that it may take."""
+"""What a form's witness looks at, and what the readers of forms share."""
 
 from __future__ import annotations
 
@@ -9,59 +9,44 @@ from functools import cache
 from typing import Any
 
 from dicelab.corpora.cells import LOOK, Asked, Table, is_missing, parsed
+from dicelab.corpora.errors import CorpusError
 from dicelab.corpora.tags import respelt, scheme_of, to_iob2
 from dicelab.corpora.text import odd_character
 
-#: The line of each row, its words and their tags.
-Tagged = list[tuple[int, list[list[str]]]]
+#: The line of each row, and what was made of it.
+Rows = list[tuple[int, list[Any]]]
 
 
 class Sample:
     """The first rows of a table, with the columns that were asked for in front of all others.
 
-    Args:
-        table: what was read.
-        asked: what was said about it. Where a column is asked for, no other one may take its part.
+    Where a column is asked for, no other one may take its part.
     """
 
     def __init__(self, table: Table, asked: Asked) -> None:
         self.table = replace(table, rows=table.rows[:LOOK])
         self.asked = asked
         self.cells = cache(self._cells)
-        names = table.names
-        label, text = self._column(asked.label), self._column(asked.text)
-        self.labels: list[str] = [label] if label else []
-        self.texts: list[str] = [text] if text else []
+        label, text = table.named(asked.label), table.named(asked.text)
+        self.labels = [label] * bool(label)
+        self.texts = [text] * bool(text)
         if asked.label is None:
-            self.labels = [n for n in names if n != text]
+            self.labels = [n for n in table.names if n != text]
         if asked.text is None:
-            self.texts = [n for n in names if n != label]
+            others = (n for n in table.names if n != label)
+            self.texts = sorted(others, key=lambda name: name not in asked.known)
         self.tagging = asked.task in (None, "tagging")
-
-    def _column(self, asked: str | None) -> str:
-        names = self.table.names
-        for name in names:
-            if asked is not None and name.lower() == asked.strip().lower():
-                return name
-        numbered = (asked or "").isdecimal() and 0 < int(asked or 0) <= len(names)
-        return names[int(asked or 0) - 1] if numbered else ""
 
     def _cells(self, name: str) -> list[Any]:
         return [parsed(value) for value in self.table.column(name)]
-
-    def raw(self, name: str) -> list[Any]:
-        """The cells of a column as they are."""
-        return self.table.column(name)
 
     def held(self, name: str) -> list[Any]:
         """The cells of a column that hold something, with lists and objects parsed."""
         return [value for value in self.cells(name) if not is_missing(value)]
 
-    def are(self, name: str, test: Callable[[Any], bool], *, raw: bool = False) -> bool:
+    def are(self, name: str, test: Callable[[Any], bool]) -> bool:
         """Whether a column has cells, nine in ten of which pass a test."""
         held = self.held(name)
-        if raw:
-            held = [value for value in self.raw(name) if not is_missing(value)]
         return bool(held) and sum(map(test, held)) > 0.9 * len(held)
 
 
@@ -71,40 +56,45 @@ def first(names: Sequence[str], known: Sequence[str]) -> list[str]:
     return sorted(names, key=lambda name: places.get(name.lower(), len(known)))
 
 
+def each_row(
+    table: Table, make: Callable[[int, dict[str, Any]], list[Any] | None]
+) -> tuple[Rows, list[str]]:
+    """What is made of each row's line and cells, and what was wrong with rows that make an error.
+
+    A row of which None is made is left out.
+    """
+    rows, bad = [], list(table.bad)
+    for line, values in table.rows:
+        try:
+            made = make(line, dict(zip(table.names, values, strict=True)))
+        except CorpusError as error:
+            bad.append(str(error))
+            continue
+        if made is not None:
+            rows.append((line, made))
+    return rows, bad
+
+
 def tagged_table(
-    table: Table, how: str, rows: Tagged, bad: Sequence[str] = (), notes: Counter[str] | None = None
+    table: Table, how: str, rows: Rows, bad: Sequence[str], notes: Counter[str] | None = None
 ) -> Table:
     """Words and tags as a table of ``tokens`` and ``tags`` in IOB2.
 
-    Args:
-        table: from which they come.
-        how: how they stand there, in words.
-        rows: the words and tags of each row.
-        bad: what was wrong with other rows.
-        notes: what was left out or changed, by kind.
-
-    Raises:
-        CorpusError: the tags are of no scheme.
+    ``how`` says how they stand there, ``bad`` what was wrong with other rows, and ``notes`` what
+    was left out or changed, by kind.
     """
-    all_bad = [*table.bad, *bad]
-    for line, (tokens, tags) in rows:
-        if odd := next(filter(None, map(odd_character, (*tokens, *tags))), ""):
-            all_bad.append(f"{table.path}:{line}: expected text, got {odd}")
-    prefix = f"{table.path}:"
-    broken = {int(line.removeprefix(prefix).split(":")[0]) for line in all_bad}
-    rows = [row for row in rows if row[0] not in broken]
+    odd = {
+        line: found
+        for line, (tokens, tags) in rows
+        if (found := next(filter(None, map(odd_character, (*tokens, *tags))), ""))
+    }
+    bad = [*bad, *(str(table.error(line, f"expected text, got {o}")) for line, o in odd.items())]
+    rows = [row for row in rows if row[0] not in odd]
     tags_of, respelling = respelt([tags for _, (_, tags) in rows])
     if scheme_of(tags_of) != "plain":
         tags_of = [to_iob2(tags) for tags in tags_of]
     made = [(n, [cells[0], tags]) for (n, cells), tags in zip(rows, tags_of, strict=True)]
     form = "; ".join([f"{table.form}: {how}", *[respelling] * bool(respelling)])
-    said = [f"{n:,} {note}." for note, n in (notes or {}).items()]
-    return replace(
-        table,
-        names=["tokens", "tags"],
-        rows=made,
-        bad=all_bad,
-        form=form,
-        tagged=True,
-        notes=[*table.notes, *said],
-    )
+    said = [*table.notes, *(f"{n:,} {note}." for note, n in (notes or {}).items())]
+    names = ["tokens", "tags"]
+    return replace(table, names=names, rows=made, bad=list(bad), form=form, tagged=True, notes=said)

@@ -1,7 +1,7 @@
 """A text and its spans by characters, as doccano, Prodigy, spaCy and others export them.
 
 Example: ``{"text": "Ana saw Oslo", "label": [[0, 3, "PER"], [8, 12, "LOC"]]}``; a span may be an
-object, such as ``{"start": 0, "end": 3, "label": "PER"}``, under the names of :data:`PARTS`.
+object, such as ``{"start": 0, "end": 3, "label": "PER"}``, under the names in files.toml.
 """
 
 from __future__ import annotations
@@ -9,33 +9,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from dicelab.corpora.cells import TEXTS, Asked, Table, parsed, short
+from dicelab.corpora.cells import NAMES, TEXTS, Asked, Table, parsed, short
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.forms.sample import Sample, Tagged, first, tagged_table
+from dicelab.corpora.forms.sample import Rows, Sample, each_row, first, tagged_table
 from dicelab.corpora.text import WORD
 
-NAMES = ("label", "labels", "entities", "spans", "annotations", "ner")
-#: The names of a span's parts.
-PARTS = {
-    "start": ("start", "start_offset", "startOffset", "start_char", "begin", "offset"),
-    "end": ("end", "end_offset", "endOffset", "end_char", "stop", "length"),
-    "label": (
-        *("label", "labels", "entity_group", "entityLabel", "entity", "entity_type", "type", "tag"),
-        *("category", "displayName"),
-    ),
-}
 #: Of the spans; where more begin or end within a word, their places are counted another way.
 WITHIN = 0.05
 Span = tuple[int, int, list[str]]
 #: Ways of counting places, as (text, start, end) -> (start, end).
-_WAYS: dict[str, Callable[[str, int, int], tuple[int, int]]] = {
+_WAYS: dict[str, Callable[..., tuple[int, int]]] = {
     "ends that belong to the span": lambda text, start, end: (start, end + 1),
     "places from 1": lambda text, start, end: (start - 1, end - 1),
-    "places from 1 and ends that belong to the span": lambda text, start, end: (start - 1, end),
-    "units of UTF-16": lambda text, start, end: (_of_utf16(text, start), _of_utf16(text, end)),
-    "bytes of UTF-8": lambda text, start, end: (_of_utf8(text, start), _of_utf8(text, end)),
+    "units of UTF-16": lambda text, start, end: _of_utf16(text, (start, end)),
 }
 # In these scripts a word has no space at its end, or its ending is a word of its own.
 _UNSPACED = re.compile(
@@ -50,7 +39,7 @@ def span_of(entry: Any) -> Span | None:
     elif type(entry) is dict:
         found = {
             part: next((name for name in names if name in entry), "")
-            for part, names in PARTS.items()
+            for part, names in NAMES["parts"].items()
         }
         if not all(found.values()):
             return None
@@ -76,28 +65,29 @@ def entries_of(cell: Any) -> list[Any]:
     return cell if type(cell) is list else []
 
 
-def span_columns(sample: Sample) -> list[str]:
-    """Columns with a span in some row, and hardly anything else in the lists of others."""
-    names = []
-    for name in first(sample.labels, NAMES):
-        found = [span_of(entry) for cell in sample.cells(name) for entry in entries_of(cell)]
-        if found and sum(span is not None for span in found) > 0.9 * len(found):
-            names.append(name)
-    return names
+def _of_utf16(text: str, places: tuple[int, int]) -> tuple[int, int]:
+    data = text.encode("utf-16-le", "surrogatepass")
+    start, end = (len(data[: 2 * place].decode("utf-16-le", "ignore")) for place in places)
+    return start, end
 
 
 def witness(sample: Sample) -> tuple[str, ...] | None:
-    """A row with a span of three parts that lies within a text of the same row."""
-    for name in span_columns(sample) if sample.tagging else ():
+    """A row with a span of three parts within a text of the same row, and hardly anything else."""
+    if not sample.tagging or not sample.asked.labelled:
+        return None
+    for name in first(sample.labels, NAMES["spans"]):
         marked = [[span_of(entry) for entry in entries_of(cell)] for cell in sample.cells(name)]
+        spans = sum(span is not None for of_row in marked for span in of_row)
+        if not spans or spans <= 0.9 * sum(map(len, marked)):
+            continue
         for text in first([n for n in sample.texts if n != name], TEXTS):
-            inside = [
+            inside = sum(
                 type(value) is str and span[1] <= len(value.encode()) + 1
-                for value, spans in zip(sample.raw(text), marked, strict=True)
-                for span in spans
+                for value, of_row in zip(sample.table.column(text), marked, strict=True)
+                for span in of_row
                 if span
-            ]
-            if sum(inside) > 0.9 * len(inside):
+            )
+            if inside > 0.9 * spans:
                 return text, name
     return None
 
@@ -108,74 +98,60 @@ def read(table: Table, proof: tuple[str, ...], asked: Asked) -> Table:
     Where more than :data:`WITHIN` of the spans do, other ways of counting their places are tried;
     one that puts nearly all on the edges of words is taken and said. Else their rows are bad.
     """
-    text_place, span_place = (table.names.index(name) for name in proof)
-    bad = []
     notes: Counter[str] = Counter()
-    read_rows: list[tuple[int, str, list[Span]]] = []
-    for line, values in table.rows:
-        text, cell = values[text_place], parsed(values[span_place])
-        try:
-            read_rows.append((line, text, _spans(table, line, text, cell)))
-        except CorpusError as error:
-            bad.append(str(error))
-    way, divided = _way(read_rows)
-    rows: Tagged = []
-    for line, text, spans in read_rows:
-        try:
-            made = _words(table, line, text, _placed(table, line, text, spans, way, divided), notes)
-        except CorpusError as error:
-            bad.append(str(error))
-            continue
-        if made[0]:
-            rows.append((line, made))
-        else:
-            notes["rows without a word are left out"] += 1
+    rows, bad = each_row(table, lambda line, row: [row[proof[0]], _spans(table, line, row, proof)])
+    way, divided = _way(rows)
+
+    def make(line: int, row: dict[str, Any]) -> list[Any] | None:
+        placed = _placed(table, line, row["text"], row["spans"], way, divided)
+        words = _words(row["text"], placed, notes)
+        notes["rows without a word are left out"] += not words
+        return [list(column) for column in zip(*words, strict=True)] or None
+
+    marked = replace(table, names=["text", "spans"], rows=rows, bad=bad)
+    made, bad = each_row(marked, make)
     how = f"a text ({proof[0]!r}) and its spans by characters ({proof[1]!r})"
-    made_table = tagged_table(table, how, rows, bad, notes)
+    made_table = tagged_table(table, how, made, bad, +notes)
     if way:
         made_table.notes.append(
-            f"Of {sum(len(s) for *_, s in read_rows):,} spans {divided:.0%} began or ended within "
-            f"a word; they are read as {way}, which puts nearly all on the edges of words."
+            f"Of {sum(len(spans) for _, (_, spans) in rows):,} spans {divided:.0%} began or ended "
+            f"within a word; they are read as {way}, which puts nearly all on the edges of words."
         )
     return made_table
 
 
-def _spans(table: Table, line: int, text: Any, cell: Any) -> list[Span]:
+def _spans(table: Table, line: int, row: dict[str, Any], proof: tuple[str, ...]) -> list[Span]:
+    text, cell = row[proof[0]], parsed(row[proof[1]])
     if type(text) is not str or (cell is not None and type(cell) not in (list, dict)):
         raise table.error(line, f"expected a text and its spans, got {short(repr([text, cell]))}")
-    spans = []
+    labels: dict[tuple[int, int], set[str]] = {}
     for entry in entries_of(cell):
-        span = span_of(entry)
-        if span is None:
+        start, end, names = span_of(entry) or (0, 0, [])
+        if not names:
+            raise _beyond(table, line, entry)
+        labels.setdefault((start, end), set()).update(names)
+        if len(labels[start, end]) > 1:
+            several = " and ".join(sorted(labels[start, end]))
+            marked = short(text[start:end])
             raise table.error(
-                line,
-                f"expected spans of start, end and label within the text, got {short(str(entry))}",
+                line, f"expected one label for each span, got {several} for {marked!r}"
             )
-        spans.append(span)
-    labels: dict[tuple[int, int], list[str]] = {}
-    for start, end, names in spans:
-        labels.setdefault((start, end), []).extend(names)
-    for (start, end), names in labels.items():
-        if len(set(names)) > 1:
-            raise table.error(
-                line,
-                f"expected one label for each span, got {' and '.join(sorted(set(names)))} for "
-                f"{short(text[start:end])!r}",
-            )
-    return [(start, end, names[:1]) for (start, end), names in labels.items()]
+    return [(start, end, list(names)) for (start, end), names in labels.items()]
 
 
-def _way(rows: list[tuple[int, str, list[Span]]]) -> tuple[str, float]:
+def _beyond(table: Table, line: int, entry: Any) -> CorpusError:
+    problem = "expected spans of start, end and label within the text, got"
+    return table.error(line, f"{problem} {short(str(entry))}")
+
+
+def _way(rows: Rows) -> tuple[str, float]:
     """How places are counted, "" for the usual way, and the share of spans that divide words."""
-    found = [(text, span[0], span[1]) for _, text, spans in rows for span in spans]
-    if not found:
-        return "", 0.0
-    usual = sum(_divides(text, start, end) for text, start, end in found) / len(found)
+    found = [(text, start, end) for _, (text, spans) in rows for start, end, _ in spans]
+    usual = sum(_divides(*span) for span in found) / max(1, len(found))
     if usual <= WITHIN:
         return "", usual
     shares = {
-        name: sum(_divides(text, *way(text, start, end), strict=True) for text, start, end in found)
-        / len(found)
+        name: sum(_divides(span[0], *way(*span), strict=True) for span in found) / len(found)
         for name, way in _WAYS.items()
     }
     best = min(shares, key=lambda name: shares[name])
@@ -188,22 +164,10 @@ def _divides(text: str, start: int, end: int, *, strict: bool = False) -> bool:
         return True
     if strict and text[start:end] != text[start:end].strip():
         return True
+    neighbours = (text[place - 1 : place + 1] for place in (start, end) if place)
     return any(
-        0 < place < len(text)
-        and text[place - 1].isalnum()
-        and text[place].isalnum()
-        and not _UNSPACED.match(text[place - 1])
-        and not _UNSPACED.match(text[place])
-        for place in (start, end)
+        len(pair) == 2 and pair.isalnum() and not _UNSPACED.search(pair) for pair in neighbours
     )
-
-
-def _of_utf16(text: str, place: int) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")[: 2 * place].decode("utf-16-le", "ignore"))
-
-
-def _of_utf8(text: str, place: int) -> int:
-    return len(text.encode("utf-8", "surrogatepass")[:place].decode("utf-8", "ignore"))
 
 
 def _placed(
@@ -214,17 +178,14 @@ def _placed(
         start, end = _WAYS[way](text, given_start, given_end) if way else (given_start, given_end)
         inner = text[start:end] if 0 <= start < end <= len(text) else ""
         if not inner.strip():
-            raise table.error(
-                line,
-                "expected spans of start, end and label within the text, got "
-                f"{[given_start, given_end, label]}",
-            )
+            raise _beyond(table, line, [given_start, given_end, label])
         if not way and divided > WITHIN and _divides(text, start, end):
             word = next(m[0] for m in re.finditer(r"\S+", text) if m.end() > start)
             raise table.error(
                 line,
                 f"expected spans that begin and end with words, got {inner!r} of {short(word)!r}, "
-                f"and so with {divided:.0%} of all; count places from 0, the end after the span",
+                f"and so with {divided:.0%} of all; count places from 0, the end after the span, "
+                "and mark whole words",
             )
         start += len(inner) - len(inner.lstrip())
         placed.append((start, start + len(inner.strip()), label))
@@ -232,11 +193,11 @@ def _placed(
 
 
 def _words(
-    table: Table, line: int, text: str, spans: list[tuple[int, int, str]], notes: Counter[str]
-) -> list[list[str]]:
-    """Words and their IOB2 tags, from a text and spans by characters."""
+    text: str, spans: list[tuple[int, int, str]], notes: Counter[str]
+) -> list[tuple[str, str]]:
+    """Words with their IOB2 tags, from a text and spans by characters."""
     taken: list[tuple[int, int, str]] = []
-    for span in sorted(set(spans), key=lambda s: (s[0] - s[1], s)):  # the longest first
+    for span in sorted({*spans}, key=lambda s: (s[0] - s[1], s)):  # the longest first
         if any(span[0] < end and start < span[1] for start, end, _ in taken):
             notes["spans that overlap another one are left out"] += 1
         else:
@@ -245,11 +206,9 @@ def _words(
     words = []
     for match in WORD.finditer(text):
         cuts = [place for place in ends if match.start() < place < match.end()]
-        if cuts:
-            notes["words are divided where a span begins or ends within them"] += 1
-        words += list(zip([match.start(), *cuts], [*cuts, match.end()], strict=True))
-    tags = []
-    for start, end in words:
-        held = next((s for s in taken if s[0] <= start and end <= s[1]), None)
-        tags.append("O" if held is None else f"{'B' if start == held[0] else 'I'}-{held[2]}")
-    return [[text[start:end] for start, end in words], tags]
+        notes["words are divided where a span begins or ends within them"] += bool(cuts)
+        for start, end in zip([match.start(), *cuts], [*cuts, match.end()], strict=True):
+            held = next((s for s in taken if s[0] <= start and end <= s[1]), None)
+            tag = "O" if held is None else f"{'B' if start == held[0] else 'I'}-{held[2]}"
+            words.append((text[start:end], tag))
+    return words
