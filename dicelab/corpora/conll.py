@@ -136,7 +136,8 @@ def read_conll(
     whole = [part for place, part in enumerate(sentences) if part and place not in broken]
     if not whole:
         raise CorpusError.at(path, 0, "expected tagged sentences, got none")
-    numbers, tokens, tagged = ([[row[n] for row in part] for part in whole] for n in range(3))
+    by_column: Any = ([[row[n] for row in part] for part in whole] for n in range(3))
+    numbers, tokens, tagged = by_column
     if all(map(_are_segmented, tokens)):
         tokens = [[token[0] for token in part] for part in tokens]
         repairs["places in the word cut off characters"] += sum(map(len, tokens))
