@@ -18,14 +18,14 @@ ROOT = Path(__file__).parents[1]
 #: The most lines of Python that a room may hold; docs/architecture.md says how one gets more.
 LINES = {
     "dicebook": 4_520,  # aim: 3,800
-    "dicelab": 19_960,  # aim: 14,500
+    "dicelab": 18_680,  # aim: 14,500
     "notebooks": 19_240,  # aim: 16,500
     "data_scripts": 2_480,  # aim: 2,100
     "reproduce": 2_270,  # aim: 2,100
     "studies": 3_100,  # aim: 1,300
     "tools": 1_600,  # aim: 1,600
     "benchmarks": 520,  # aim: 500
-    "tests": 22_960,  # aim: 18,000
+    "tests": 22_920,  # aim: 18,000
 }
 
 
