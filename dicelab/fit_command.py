@@ -116,7 +116,7 @@ def _columns(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text", help="text column, by name or by number from 1")
     parser.add_argument("--text2", help="column of the second text of a pair")
     parser.add_argument("--delimiter", help="character between columns (default: detect)")
-    parser.add_argument("--encoding", help="encoding of the file, such as cp1252 (default: detect)")
+    parser.add_argument("--encoding", help="encoding of the file, such as cp1252 (default: utf-8)")
     parser.add_argument(
         "--header", choices=("yes", "no"), help="whether line 1 names the columns (default: detect)"
     )

@@ -121,7 +121,9 @@ def read_conll(
             continue
         elif numbered and fields[0] != str(len(sentences[-1]) + 1):
             problem = f"expected the word number {len(sentences[-1]) + 1}, got {fields[0][:60]!r}"
-        elif not all(held[column] for column in columns) or (numbered and held[columns[-1]] == "_"):
+        elif not all(held[c] for c in columns) or (
+            numbered and [held[c] for c in columns[1:]] == ["_"]
+        ):
             missing = "tag" if held[token_column] else "token"
             problem = f"expected a {missing}, got none: {line[:60]!r}"
         else:
@@ -136,8 +138,9 @@ def read_conll(
     whole = [part for place, part in enumerate(sentences) if part and place not in broken]
     if not whole:
         raise CorpusError.at(path, 0, "expected tagged sentences, got none")
-    by_column: Any = ([[row[n] for row in part] for part in whole] for n in range(3))
-    numbers, tokens, tagged = by_column
+    numbers = [[number for number, *_ in part] for part in whole]
+    tokens = [[token for _, token, _ in part] for part in whole]
+    tagged = [[tag for *_, tag in part] for part in whole]
     if all(map(_are_segmented, tokens)):
         tokens = [[token[0] for token in part] for part in tokens]
         repairs["places in the word cut off characters"] += sum(map(len, tokens))

@@ -39,10 +39,9 @@ def load(
             (``"wnut17"``; prepared before by ``dicebook data wnut17 --out data``), or a
             path of the reader's own: a file or a folder that ``dicebook fit`` reads, and for
             reading SQuAD's JSON. A folder has a file a split whose names say which
-            (``train.conll``, ``en_ewt-ud-dev.conllu``, ``eng.testa``), or for tagging a folder a
-            split with ``sentences.txt`` and ``tags.txt``. Of a split that is not there 15% of the
-            rows, or fewer of very many, are drawn from train, of each class alike and by the seed,
-            and equal texts stay together; of questions a tenth of the paragraphs.
+            (``train.conll``, ``en_ewt-ud-dev.conllu``, ``eng.testa``). Of a split that is not there
+            15% of the rows, or fewer of very many, are drawn from train, of each class alike and by
+            the seed, and equal texts stay together; of questions a tenth of the paragraphs.
         task: ``"tagging"``, ``"reading"``, ``"pairs"``, ``"sentences"`` or ``"labels"``.
         root: Folder of the registered corpora; by default ``$DICEBOOK_DATA``, else ``./data``,
             else, for a notebook in a folder of the project, ``../data``.

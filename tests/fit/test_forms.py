@@ -520,7 +520,7 @@ def test_a_sheet_of_excel(tmp_path: Path) -> None:
     assert rows(found, "sentence", "label") == sorted(PAIRS)
 
 
-OBJECTS = {
+OBJECTS: dict[str, list[Any]] = {
     "cats": [{"late": float(y), "fine": float(not y)} for y in YES],
     "label": [{"name": n, "id": i % 7} for i, n in enumerate(NAMES)],
     "annotations": [[{"user": 1, "label": n}] for n in NAMES],
