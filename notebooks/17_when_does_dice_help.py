@@ -524,7 +524,6 @@ linear_table = pd.DataFrame(
 )
 linear_table
 
-
 # %% [markdown]
 # We expected small differences, as with a hidden layer. What do we see? For the question of the protocol, dice from
 # near 0, all strata together, the interval includes 0. On tags dice from near 0 is lower, by 1.7 points. `DiceLoss()`
@@ -538,6 +537,7 @@ linear_table
 # %%
 harm = gains.xs("sst2_02", level="task")["ce"].item()
 print(f"sst2_02, cross entropy, near 0 minus log prior: {harm:.1f}")
+
 
 # %% [markdown]
 # On `sst2_02`, cross entropy from near 0 is 21.0 points higher. We do not know why. The threshold is tuned, so the
