@@ -192,7 +192,7 @@ def _long_columns(table: Table, free: Sequence[str]) -> list[str]:
             if len({*values}) > 0.3 * len(values) > 0
             and not any(value.isascii() or is_number(value) for value in values)
         ]
-    if not names and len(free) == 1 and table.rows:
+    if not names and len(free) == 1 and len(table.rows) > (len(table.names) > 1):
         names = list(free)
     return names if len(names) <= 2 else []
 
