@@ -208,7 +208,7 @@ def use(result: FitResult) -> str:
 def costs(result: FitResult) -> str:
     """How large and how slow what is kept is, beside the model of the first minute."""
     told = [
-        f"{_the(name)} takes {size / 1e6:.1f} MB and {seconds:.2g} seconds for 1,000 rows"
+        f"{_the(name)} takes {size / 1e6:,.2f} MB and {seconds:.2g} seconds for 1,000 rows"
         for name, (size, seconds) in result.cost.items()
     ]
     return f"{told[0][0].upper()}{'; '.join(told)[1:]}." if told else ""
