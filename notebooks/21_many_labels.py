@@ -402,9 +402,8 @@ reliable.round(1).rename_axis("probability given; labels there, %")
 
 # %% [markdown]
 # Where cross entropy says 0.1 to 0.3, or 0.3 to 0.6, the share of positives lies in this range as well. Where the
-# weighted loss says so, the share is lower, because the weights have raised its probabilities. The same is true of focal
-# loss and dice. What follows for you? Use the plug-in threshold with cross entropy. With weights, focal loss or logit
-# adjustment, tune the threshold or recalibrate first. The next section measures what each loss, dice loss included, gives
+# weighted loss, focal loss or dice says so, the share is lower. What follows for you? Use the plug-in threshold with
+# cross entropy. With the others, tune the threshold or recalibrate first. The next section measures what each loss gives
 # up with the plug-in threshold.
 #
 # ## 21.7 A search for each remedy
@@ -784,13 +783,9 @@ show(of_all)
 # With tuned thresholds its macro F1 is 7.5. From the log prior, with tuned thresholds, it is 34.9.
 #
 # Weighted cross entropy ends at 25.7 and macro dice at 23.7, and both are below cross entropy from the log prior in
-# every draw. Their average precision is lower, too. This score needs no threshold. So the threshold is not the
-# reason: these two models have not learned to rank the labels as well as cross entropy has. At one half, macro dice
-# is on average 2.1 points higher in micro F1 than cross entropy from the log prior, and 0.8 points lower in macro F1.
-#
-# Be careful with this result. These are two passes over few comments at one learning rate, so we cannot tell whether
-# the loss or its learning rate is to blame. The run above had twice as many comments, three passes and another
-# learning rate. So with all layers trained, do not expect dice to gain, and train longer before you judge it.
+# every draw, also in average precision, which needs no threshold. But these are two passes over few comments at one
+# learning rate, so we cannot tell whether the loss or its learning rate is to blame. With all layers trained, do not
+# expect dice to gain, and train longer before you judge it.
 
 # %% [markdown]
 # ## 21.9 A decoder with a classification head

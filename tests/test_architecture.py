@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 LINES = {
     "dicebook": 4_340,  # aim: 3,800
     "dicelab": 19_220,  # aim: 14,500
-    "notebooks": 18_950,  # aim: 16,500
+    "notebooks": 18_960,  # aim: 16,500
     "data_scripts": 2_090,  # aim: 2,100
     "reproduce": 2_270,  # aim: 2,100
     "studies": 3_170,  # aim: 1,300
