@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Collection, MutableMapping
+from collections.abc import Collection, MutableMapping, Sequence
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from dicelab.corpora import loading
 from dicelab.corpora.registry import corpus_named
 from dicelab.extras import install_command
+from dicelab.records import runs
 from dicelab.training.encoders import MINILM, has_minilm
 from dicelab.training.experiment import Experiment, ParameterError
 
@@ -58,6 +60,25 @@ def experiment(
         f"of the text. For the chapter's own run: {command}"
     )
     return Experiment.from_namespace(namespace, also=also)
+
+
+def end_run(
+    chapter: str, name: str, folder: Path | str | None, losses: Sequence[float], **record: Any
+) -> None:
+    """Print what a run of a chapter took, and write its record where there is a folder for it.
+
+    Args:
+        chapter: as in :func:`experiment`.
+        name: what the printed line calls the run.
+        folder: where the record goes, or None.
+        losses: the first three are printed, so that one sees whether another machine repeats them.
+        **record: what :func:`dicelab.records.runs.make_record` takes; of its ``measured``, device
+            and seconds are printed.
+    """
+    if folder:
+        runs.write_record(folder, runs.make_record(chapter=chapter, **record))
+    measured, first = record["measured"], " ".join(f"{loss:.4f}" for loss in losses[:3])
+    print(f"{name}: {measured['seconds']:.0f} s on {measured['device']}; first losses {first}")
 
 
 def _missing(asked: Experiment) -> tuple[str, str]:

@@ -895,15 +895,14 @@ from dicelab.records import runs
 _where = f"{on.type}, {torch.get_num_threads()} threads"
 for _name, _log in logs.items():
     _passes = np.array_split(_log["losses"], experiment.epochs)
-    _record = runs.make_record(
-        chapter="08_part_of_speech",
+    chapters.end_run(
+        "08_part_of_speech",
+        _name,
+        experiment.output_dir and Path(experiment.output_dir) / _name,
+        _log["losses"],
         parameters=asdict(experiment.only(_name)),
         metrics={"test": scores(score(test[_name], "test"))},
         history=[{"epoch": i, "loss": p.mean()} for i, p in enumerate(_passes, 1) if len(p)],
         measured={"device": _where, "seconds": _log["seconds"]},
     )
-    if experiment.output_dir:
-        runs.write_record(Path(experiment.output_dir) / _name, _record)
-    _losses = " ".join(f"{loss:.4f}" for loss in _log["losses"][:3])
-    print(f"{_name}: {_log['seconds']:.0f} s on {_where}; first losses {_losses}")
 print(", ".join(f"{name} {version}" for name, version in runs.versions().items()))

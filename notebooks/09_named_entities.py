@@ -772,15 +772,7 @@ _names = {"wnut17": "WNUT 2017", "wikigold": "Wikigold", "uner_en_ewt": "UNER, E
 _fields = ("ai", "literature", "music", "politics", "science")
 _names |= {f"crossner_{field}": f"CrossNER, {field}" for field in _fields}
 _study = searched.read_tasks()
-gaps = {
-    name: {
-        (arm, how): found
-        for how in ("argmax", "tuned")
-        for arm in ("dice", "dice_start")
-        if (found := searched.minus_start(_study[task], arm, how))
-    }
-    for task, name in _names.items()
-}
+gaps = searched.gaps(_study, _names)
 _figure, ax = plt.subplots(figsize=(6.2, 6.6))
 figures.differences(gaps, ax=ax)
 _figure.legend(loc="outside lower center", ncols=2, fontsize=9)
@@ -951,20 +943,17 @@ _majority = tagging.score(gold["test"], _none)
 
 
 def _keep(folder, one, result, at_argmax, tuned):
-    """Write the record of a run, where there is a folder for it."""
-    record = runs.make_record(
-        chapter="09_named_entities" + f", {folder}" * bool(folder),
+    """Tell of a run, and write its record where there is a folder for it."""
+    chapters.end_run(
+        "09_named_entities" + f", {folder}" * bool(folder),
+        f"{folder}, {one['loss']}" if folder else one["loss"],
+        output_dir and Path(output_dir) / folder / one["loss"],
+        result.first_losses,
         parameters=one,
         metrics={"test": at_argmax, "test_tuned": tuned, "majority": _majority},
         history=result.history,
         measured=result.measured,
     )
-    if experiment.output_dir:
-        runs.write_record(Path(experiment.output_dir) / folder / one["loss"], record)
-    where, seconds = (result.measured[of] for of in ("device", "seconds"))
-    losses = " ".join(f"{loss:.4f}" for loss in result.first_losses)
-    what = f"{folder}, {one['loss']}" if folder else one["loss"]
-    print(f"{what}: {seconds:.0f} s on {where}; first losses {losses}")
 
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]

@@ -849,8 +849,11 @@ for _name, _result in trained.items():
         how: scores_at(at[_name, how], _result.logits["test"], "test", _choice)
         for how in ("0", "tuned")
     }
-    _record = runs.make_record(
-        chapter="10_reading",
+    chapters.end_run(
+        "10_reading",
+        _name,
+        output_dir and Path(_one.output_dir) / _one.loss,
+        _result.first_losses,
         parameters={
             **asdict(_one),
             "reader": "choice" if _choice else "decisions",
@@ -860,9 +863,4 @@ for _name, _result in trained.items():
         history=_result.history,
         measured=_result.measured,
     )
-    if output_dir:
-        runs.write_record(Path(_one.output_dir) / _one.loss, _record)
-    _where, _seconds = (_result.measured[of] for of in ("device", "seconds"))
-    _losses = " ".join(f"{loss:.4f}" for loss in _result.first_losses)
-    print(f"{_name}: {_seconds:.0f} s on {_where}; first losses {_losses}")
 print(", ".join(f"{name} {version}" for name, version in runs.versions().items()))

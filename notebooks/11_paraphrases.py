@@ -516,15 +516,7 @@ _means = {title: searched.compared(_study[task], _arms) for task, title in _task
 pd.DataFrame(_means)
 
 # %% mystnb={"code_prompt_show": "Code of Figure 11.2", "figure": {"caption": "Figure 11.2. Dice is ahead at argmax on three of four tasks, and on none once both thresholds are tuned. F1 of dice over the positive class minus F1 of cross entropy from the log prior, test set, frozen MiniLM and a head with one hidden layer: means over searches with 95% intervals.", "name": "fig-11-1"}, "image": {"alt": "Four rows, each with two circles for argmax and two diamonds for the tuned threshold, hollow where dice starts near 0. The hollow circles lie at 8 for QQP with 2% positives, at 5 for QQP with 10%, just below 0 for QQP with 30%, and at 5 for MRPC. All intervals of the diamonds include 0."}} tags=["hide-input"]
-_gaps = {
-    title: {
-        (arm, how): found
-        for how in ("argmax", "tuned")
-        for arm in ("dice", "dice_start")
-        if (found := searched.minus_start(_study[task], arm, how))
-    }
-    for task, title in _tasks.items()
-}
+_gaps = searched.gaps(_study, _tasks)
 _figure, ax = plt.subplots(figsize=(5.6, 4.2))
 figures.differences(_gaps, ax=ax)
 _figure.legend(loc="outside lower center", ncols=2, fontsize=9)
@@ -664,8 +656,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 for _name, _result in trained.items():
-    _record = runs.make_record(
-        chapter="11_paraphrases",
+    chapters.end_run(
+        "11_paraphrases",
+        _name,
+        experiment.output_dir and Path(experiment.output_dir) / _name,
+        _result.first_losses,
         parameters=asdict(experiment.only(_name)),
         metrics={
             "test": pairs.score(gold, said[f"{_name}, argmax"]),
@@ -675,9 +670,4 @@ for _name, _result in trained.items():
         history=_result.history,
         measured=_result.measured,
     )
-    if experiment.output_dir:
-        runs.write_record(Path(experiment.output_dir) / _name, _record)
-    _where, _seconds = (_result.measured[of] for of in ("device", "seconds"))
-    _losses = " ".join(f"{loss:.4f}" for loss in _result.first_losses)
-    print(f"{_name}: {_seconds:.0f} s on {_where}; first losses {_losses}")
 print(", ".join(f"{name} {version}" for name, version in runs.versions().items()))

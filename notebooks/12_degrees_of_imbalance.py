@@ -662,8 +662,11 @@ for (_ratio, _name), _result in trained.items():
     _folder = output_dir and f"{output_dir}/ratio-{_ratio:g}"
     _one = replace(experiment.only(_name), output_dir=_folder)
     _scores = {how: pairs.score(gold, said[_ratio, _name, how]) for how in _ways}
-    _record = runs.make_record(
-        chapter="12_degrees_of_imbalance",
+    chapters.end_run(
+        "12_degrees_of_imbalance",
+        f"{_ratio:g} to 1, {_name}",
+        _folder and Path(_folder) / _name,
+        _result.first_losses,
         parameters={**asdict(_one), "ratio": _ratio},
         metrics={
             "test": _scores["argmax"],
@@ -673,9 +676,4 @@ for (_ratio, _name), _result in trained.items():
         history=_result.history,
         measured=_result.measured,
     )
-    if _folder:
-        runs.write_record(Path(_folder) / _name, _record)
-    _where, _seconds = (_result.measured[of] for of in ("device", "seconds"))
-    _losses = " ".join(f"{loss:.4f}" for loss in _result.first_losses)
-    print(f"{_ratio:g} to 1, {_name}: {_seconds:.0f} s on {_where}; first losses {_losses}")
 print(", ".join(f"{name} {version}" for name, version in runs.versions().items()))

@@ -629,8 +629,11 @@ from pathlib import Path
 for _name, _result in trained.items():
     _ways = {"argmax": "test", "tuned": "test_tuned"}
     _kept = {split: f"{_name}, {how}" for how, split in _ways.items()}
-    _record = runs.make_record(
-        chapter="13_accuracy_tasks",
+    chapters.end_run(
+        "13_accuracy_tasks",
+        _name,
+        experiment.output_dir and Path(experiment.output_dir) / _name,
+        _result.first_losses,
         parameters=asdict(experiment.only(_name)),
         metrics={
             **{of: pairs.score(gold, said[key]) for of, key in _kept.items() if key in said},
@@ -639,9 +642,4 @@ for _name, _result in trained.items():
         history=_result.history,
         measured=_result.measured,
     )
-    if experiment.output_dir:
-        runs.write_record(Path(experiment.output_dir) / _name, _record)
-    _where, _seconds = (_result.measured[of] for of in ("device", "seconds"))
-    _losses = " ".join(f"{loss:.4f}" for loss in _result.first_losses)
-    print(f"{_name}: {_seconds:.0f} s on {_where}; first losses {_losses}")
 print(", ".join(f"{name} {version}" for name, version in runs.versions().items()))

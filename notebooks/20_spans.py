@@ -928,17 +928,16 @@ for _name, _log in logs.items():
     _scores = (
         counts_of(said[f"{_name}: {how}"]).sum(0)[0].percent() for how in ("one half", "tuned")
     )
-    _record = runs.make_record(
-        chapter="20_spans",
+    chapters.end_run(
+        "20_spans",
+        _name,
+        output_dir and Path(output_dir) / str(chosen.index(_name)),
+        _log["losses"],
         parameters={**asdict(experiment), "loss": _name},
         metrics=dict(zip(("test", "test_tuned"), _scores, strict=True)),
         history=[{"epoch": i, "loss": p.mean()} for i, p in enumerate(_passes, 1) if len(p)],
         measured={"device": _where, "seconds": _log["seconds"]},
     )
-    if output_dir:
-        runs.write_record(Path(output_dir) / str(chosen.index(_name)), _record)
-    _losses = " ".join(f"{loss:.5f}" for loss in _log["losses"][:3])
-    print(f"{_name}: {_log['seconds']:.0f} s on {_where}; first losses {_losses}")
 print(", ".join(f"{name} {version}" for name, version in runs.versions().items()))
 
 # %% [markdown]

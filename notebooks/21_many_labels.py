@@ -982,18 +982,16 @@ for _name, _result in encoders.items():
     for _split, _how in (("test", "one half"), ("test_tuned", "one a label")):
         _counts = Counts.of_labels(targets["test"], said[f"{_name}: {_how}"]).sum(0)
         _scores[_split] = {of: float(goal.plain(_counts)) for of, goal in goals.items()}
-    _record = runs.make_record(
-        chapter="21_many_labels",
+    chapters.end_run(
+        "21_many_labels",
+        _name,
+        output_dir and Path(output_dir) / _name,
+        _result.first_losses,
         parameters={**asdict(replace(experiment, loss=_name)), "steps": steps},
         metrics=_scores,
         history=_result.history,
         measured=_result.measured,
     )
-    if output_dir:
-        runs.write_record(Path(output_dir) / _name, _record)
-    _where, _seconds = (_result.measured[of] for of in ("device", "seconds"))
-    _losses = " ".join(f"{loss:.4f}" for loss in _result.first_losses)
-    print(f"{_name}: {_seconds:.0f} s on {_where}; first losses {_losses}")
 print(", ".join(f"{name} {version}" for name, version in runs.versions().items()))
 
 # %% [markdown]

@@ -176,6 +176,26 @@ def minus_start(records: Sequence[Record], arm: str, how: str) -> SearchEffect |
     return effect(records, Contrast((arm, how), ("ce_start", how)))
 
 
+def gaps(
+    tasks: Mapping[str, Sequence[Record]], names: Mapping[str, str]
+) -> dict[str, dict[Decided, SearchEffect]]:
+    """Dice from both starts minus cross entropy from the log prior, at argmax and tuned, by task.
+
+    Args:
+        tasks: Of ``read_tasks``.
+        names: Of each task that is asked for the name under which it is returned.
+    """
+    return {
+        name: {
+            (arm, how): found
+            for how in ("argmax", "tuned")
+            for arm in ("dice", "dice_start")
+            if (found := minus_start(tasks[task], arm, how))
+        }
+        for task, name in names.items()
+    }
+
+
 def compared(records: Sequence[Record], arms: Sequence[str]) -> dict[str, str]:
     """A task's baseline and the mean test F1 of some arms at argmax and tuned, as text.
 
