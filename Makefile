@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM := false
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lock browser axe fonts slurm notebooks book pdf test quick versions lint format types lab bench run gpu reproduce estimate tables study study-extension study-linear study-layers repository clean
+.PHONY: help env lock browser axe fonts slurm notebooks book pdf test quick versions lint format types lab bench run gpu reproduce estimate tables study repository clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -166,20 +166,8 @@ tables: env  ## docs/tables.md, from the grid and the records, in seconds
 	$(BIN)/python -m tools.tables
 
 study: export OMP_NUM_THREADS := 1
-study: env  ## the second protocol, docs/protocol_2.md, again, into runs/evidence_2; corpora as dicebook data leaves them
-	$(BIN)/python -m studies.evidence_2 run $(STUDY)
-
-study-extension: export OMP_NUM_THREADS := 1
-study-extension: env  ## its extension, the forms of loss that had not been run from the log prior
-	$(BIN)/python -m studies.evidence_2 extension $(STUDY)
-
-study-linear: export OMP_NUM_THREADS := 1
-study-linear: env  ## Stage A2 with a linear head: what is missing
-	$(BIN)/python -m studies.evidence_2 linear $(STUDY)
-
-study-layers: export OMP_NUM_THREADS := 1
-study-layers: env  ## its Stage B2, all layers trained
-	$(BIN)/python -m studies.evidence_2 all-layers $(STUDY)
+study: env  ## losses compared with all layers trained, as Stage B2 of docs/protocol_2.md; corpora as dicebook data leaves them
+	$(BIN)/python -m studies.whole_models $(STUDY)
 
 repository: env  ## write an address into badge, links, Colab, metadata and commands of pip: TO=you/dicebook
 	@$(BIN)/python -m tools.source '$(TO)'

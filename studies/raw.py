@@ -6,32 +6,22 @@ Official parts by name, as rows of text; what a study draws from them is its own
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dicelab.corpora import read_conll, read_conllu, read_pairs, read_squad
-from dicelab.corpora.conll import UNIVERSAL_NER
+from dicelab.corpora import read_conll, read_pairs
 from dicelab.corpora.trees import read_trees
 
 Rows = list[dict[str, Any]]
 
-DOMAINS = ("ai", "literature", "music", "politics", "science")
-CONLL: dict[str, tuple[Mapping[str, str], Mapping[str, Any]]] = {
-    "wnut17": (
-        {
-            "train": "wnut17train.conll",
-            "dev": "emerging.dev.conll",
-            "test": "emerging.test.annotated",
-        },
-        {},
-    ),
-    "wikigold": ({"all": "wikigold.conll.txt"}, {}),
-    "uner_en_ewt": ({p: f"en_ewt-ud-{p}.iob2" for p in ("dev", "test")}, UNIVERSAL_NER),
-    **{
-        f"crossner_{d}": ({p: f"{d}_{p}.txt" for p in ("train", "dev", "test")}, {})
-        for d in DOMAINS
+CONLL = {
+    "wnut17": {
+        "train": "wnut17train.conll",
+        "dev": "emerging.dev.conll",
+        "test": "emerging.test.annotated",
     },
+    "crossner_politics": {part: f"politics_{part}.txt" for part in ("train", "dev", "test")},
 }
 
 
@@ -79,13 +69,7 @@ def file(name: str, file_name: str) -> Path:
 
 def tagged(name: str, parts: Sequence[str]) -> Rows:
     """Sentences with a tag a word, ``tokens`` and ``tags``: parts of a corpus of ``CONLL``."""
-    files, layout = CONLL[name]
-    return [row for part in parts for row in read_conll(file(name, files[part]), **layout)]
-
-
-def universal_tags(part: str) -> Rows:
-    """UD English EWT, ``tokens`` and their universal parts of speech as ``tags``."""
-    return list(read_conllu(file("ud_en_ewt", f"en_ewt-ud-{part}.conllu")))
+    return [row for part in parts for row in read_conll(file(name, CONLL[name][part]))]
 
 
 def mrpc(part: str) -> Rows:
@@ -93,20 +77,9 @@ def mrpc(part: str) -> Rows:
     return list(read_pairs(file("mrpc", f"msr_paraphrase_{part}.txt")))
 
 
-def qqp(part: str) -> Rows:
-    """Questions of Quora in Wang's split: ``sentence1``, ``sentence2``, ``label``."""
-    path = file("qqp_wang", f"{part}.tsv")
-    return list(read_pairs(path, errors="replace"))
-
-
 def sst2(part: str) -> Rows:
     """Sentences of the sentiment treebank but the neutral ones: ``sentence`` and ``label``."""
     return list(read_trees(file("sst2", f"trees_{part}.txt"), classes=2))
-
-
-def squad11() -> Any:
-    """The training part of SQuAD 1.1, as `dicelab.corpora.read_squad` has it."""
-    return read_squad(file("squad11", "train-v1.1.json"))
 
 
 def goemotions(part: str) -> Rows:

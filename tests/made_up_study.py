@@ -8,31 +8,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from studies.evidence_2.arms import ARMS, TRIALS, WAYS
-from studies.evidence_2.runs import FINALS
-from studies.evidence_2.stage_b import LENGTHS, TAIL
-from studies.evidence_2.tasks import TASKS
+from dicelab.records import kept
 
 HEIGHT = {"dice": 4, "ce_start": 3, "ce": 1, "wce": 3, "logit_adjustment": 2}
 GOLD, BLOCKS = 8, 10  # entities of a block of test sentences; an arm finds 1 to 3 above its height
-SEARCHES = 2
+SEARCHES, TRIALS, FINALS = 2, 16, 4
+WAYS = ("argmax", "tuned", "plug_in")
+TASKS = pd.read_parquet(kept.DATA / "tasks.parquet", filters=[("encoder", "==", "frozen")])
+TASKS = TASKS.set_index("task")[["source", "stratum"]]
 
 
 def write(folder: Path) -> None:
     """All tasks of Stage A2, an arm's trials an hour in all; and Stage B2 on one corpus."""
-    for number, name in enumerate(TASKS):
+    for number, name in enumerate(TASKS.index):
         _lines(folder / f"{name}.jsonl", _records(name, number))
     _lines(
         folder / "b-crossner_politics.jsonl",
         (
             {"kind": "final", "arm": arm, "seed": seed, "length": n, "rate": 1e-4}
-            | {"steps": n + n // TAIL}
+            | {"steps": n + n // 5}
             | {"gold": [GOLD] * BLOCKS}
             | {"test": {how: _scored(np.full(BLOCKS, HEIGHT[arm])) for how in WAYS}}
             for arm in ("ce", "ce_start", "dice")
             for seed in range(2)
-            for n in LENGTHS
+            for n in (16, 32, 64, 128, 256)
         ),
     )
 
@@ -47,7 +48,7 @@ def _scored(found: np.ndarray) -> dict[str, Any]:
 
 
 def _records(name: str, number: int) -> Iterable[dict[str, Any]]:
-    rng, spec = np.random.default_rng(number), TASKS[name]
+    rng, spec = np.random.default_rng(number), TASKS.loc[name]
     half = {"positive": 30 + number, "rows": 100}
     yield {
         "kind": "task",
@@ -58,7 +59,7 @@ def _records(name: str, number: int) -> Iterable[dict[str, Any]]:
         "blocks": [GOLD] * BLOCKS,
         "sizes": {"train": half, "validation_1": half, "validation_2": half},
     }
-    for arm in ARMS:
+    for arm in HEIGHT:
         for search in range(SEARCHES):
             same = {"task": name, "arm": arm, "search": search}
             for trial in range(TRIALS):

@@ -103,17 +103,6 @@ def length_rows(folder: Path) -> Iterator[Row]:
                 yield {**same, "way": way, **of_way(r, way, ("f1", "threshold"))}
 
 
-def linear_rows(folder: Path) -> Iterator[Row]:
-    """A row for each final of a linear head and each way of deciding that it was chosen for."""
-    for records in read_tasks(folder).values():
-        task = {key: records[0][key] for key in ("task", "source", "stratum")}
-        for r in records:
-            if r["kind"] == "final":
-                same = {**task, **{key: r[key] for key in ("arm", "search", "seed")}}
-                for way in r["chosen_for"]:
-                    yield {**same, "way": way, "f1": r["test"][way]["f1"]}
-
-
 def of_way(record: Row, way: str, validation: Sequence[str]) -> Row:
     """What a record has of a way of deciding."""
     scores = {f"validation.{key}": record["validation"][way][key] for key in validation}
@@ -154,7 +143,7 @@ def main(folder: Path) -> None:
     """Write the tables of which the folder has the records."""
     DATA.mkdir(exist_ok=True)
     if (folder / "evidence_2_linear").exists():
-        write("linear", linear_rows(folder / "evidence_2_linear"))
+        write("linear", final_rows(folder / "evidence_2_linear"))
     if not (folder / "evidence_2").exists():
         return
     write("runs", run_rows(folder))

@@ -52,19 +52,23 @@ def kept_records(study: str) -> list[Record]:
     ]
 
 
-def frozen() -> dict[str, list[Record]]:
+def frozen(*, linear: bool = False) -> dict[str, list[Record]]:
     """The runs on frozen features, by task: Stage A2 of ``docs/protocol_2.md``.
 
+    Args:
+        linear: Whether those with a linear head, not with a hidden layer.
+
     Returns:
-        Of each task a record of the kind ``"task"``, one of the kind ``"search"`` for each trial,
-        and one of the kind ``"final"`` for each winner with a fresh seed.
+        Of each task a record of the kind ``"task"``, one of the kind ``"final"`` for each winner
+        with a fresh seed, and, with a hidden layer, one of the kind ``"search"`` for each trial.
     """
     records: dict[str, list[Record]] = {}
     for row in _tasks("frozen"):
         records[row["task"]] = [{"kind": "task", **row}]
-    for row in pq.read_table(DATA / "trials.parquet").to_pylist():
-        records[row["task"]].append({"kind": "search", **nested(row)})
-    for run in _by_run("finals"):
+    if not linear:
+        for row in pq.read_table(DATA / "trials.parquet").to_pylist():
+            records[row["task"]].append({"kind": "search", **nested(row)})
+    for run in _by_run("linear" if linear else "finals"):
         gold = int(records[run["task"]][0]["blocks"].sum())
         for scores in run["test"].values():
             scores["gold"] = gold

@@ -11,6 +11,7 @@ from scipy import stats
 from dicelab.metrics.counts import Counts
 from dicelab.records import searched
 from dicelab.records.analysis import f1, holm, read
+from dicelab.records.runs import append_record
 from dicelab.records.searched import (
     OTHERS,
     PLUG_IN,
@@ -26,7 +27,6 @@ from dicelab.records.searched import (
     secondary,
     without_each_source,
 )
-from studies.evidence.records import append
 from tests import made_up_study
 
 
@@ -95,28 +95,18 @@ def test_leaving_out_a_source() -> None:
 def _records(path: Path, gains: list[list[int]]) -> None:
     """Finals of two arms: dice finds ``gains[search][final]`` more in each of the blocks."""
     blocks = 100
-    append(
+    append_record(
         path,
-        [
-            {"kind": "task", "task": "t", "source": "s", "stratum": "x", "blocks": [10] * blocks}
-            | {"sizes": {f"validation_{half}": {"positive": 40 + half} for half in (1, 2)}}
-        ],
+        {"kind": "task", "task": "t", "source": "s", "stratum": "x", "blocks": [10] * blocks}
+        | {"sizes": {f"validation_{half}": {"positive": 40 + half} for half in (1, 2)}},
     )
     for search, of_finals in enumerate(gains):
         for final, gain in enumerate(of_finals):
             for arm, found in (("dice", 5 + gain), ("ce_start", 5)):
-                append(
-                    path,
-                    [
-                        {
-                            "kind": "final",
-                            "arm": arm,
-                            "search": search,
-                            "seed": 10 * search + final,
-                            "chosen_for": ["tuned"],
-                            "test": {"tuned": {"blocks": [[found] * blocks, [10] * blocks]}},
-                        }
-                    ],
+                test = {"tuned": {"blocks": [[found] * blocks, [10] * blocks]}}
+                which = {"arm": arm, "search": search, "seed": 10 * search + final}
+                append_record(
+                    path, {"kind": "final", **which, "chosen_for": ["tuned"], "test": test}
                 )
 
 

@@ -1,9 +1,12 @@
-"""Stage B2: all layers trained, and every length a finished run; see ``docs/protocol_2.md``."""
+"""All layers trained, and every length a finished run: Stage B2 of ``docs/protocol_2.md``."""
 
 from __future__ import annotations
 
+import fcntl
+import json
+import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from copy import deepcopy
 from functools import lru_cache, partial
@@ -25,14 +28,10 @@ from dicelab.tasks.outputs import outputs_of
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment
 from dicelab.training.trainer import build_loss
-from studies.evidence.heads import log_prior
-from studies.evidence.records import append
-from studies.evidence.scores import Gold, best_threshold, scored
-from studies.evidence.tasks import YES, Parts, Row
-from studies.evidence_2.arms import WAYS, plug_in
-from studies.evidence_2.tasks import TASKS, labelled
+from studies.whole_models.corpora import CORPORA, YES, Parts, Row
+from studies.whole_models.scores import Gold, best_threshold, plug_in, scored
 
-CORPORA = ("crossner_politics", "goemotions_fear", "wnut17", "mrpc")
+WAYS = ("argmax", "tuned", "plug_in")
 SENTENCES = {"wnut17": 1000}  # to train on, at most
 LENGTHS = (16, 32, 64, 128, 256)
 SEARCHED = (64, 256)  # each chooses the rate of the lengths up to it
@@ -123,9 +122,25 @@ def file_of(folder: Path, task: str) -> Path:
     return folder / f"b-{task}.jsonl"
 
 
+def _form(task: str) -> str:
+    return CORPORA[task][0]
+
+
+def append(path: Path, records: Iterable[Record]) -> None:
+    """Add records, all or none of them seen by a reader; several processes may write."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps(r, separators=(",", ":"), allow_nan=False) + "\n" for r in records]
+    with path.open("a+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        file.truncate(file.read().rfind(b"\n") + 1)
+        os.write(file.fileno(), "".join(lines).encode())
+        os.fsync(file.fileno())
+
+
 def arms_of(task: str, settings: Settings = PROTOCOL) -> list[str]:
     """The arms of a corpus; those about batches are tried on the label fear alone."""
-    if TASKS[task].form == "tags":
+    if _form(task) == "tags":
         found = [name for name, arm in ARMS.items() if not arm.both]
     else:
         found = list(EVERY if task == "goemotions_fear" else ARMS)
@@ -156,7 +171,7 @@ def rates_of(
     task: str, arm: str, known: Sequence[Record], settings: Settings = PROTOCOL
 ) -> list[float]:
     """The rates to try: where the best one is the first or the last, that end moves by two."""
-    rates = sorted(RATES["tags" if TASKS[task].form == "tags" else "yes or no"])
+    rates = sorted(RATES["tags" if _form(task) == "tags" else "yes or no"])
     low, high = rates[0] / 2**MOVES, rates[-1] * 2**MOVES
     while True:
         best = [_best(known, arm, length, rates) for length in lengths_of(arm, settings.searched)]
@@ -267,7 +282,7 @@ def _record(path: Path, device: str, encoder: str, wanted: Sequence[Run]) -> Non
 
 @lru_cache(maxsize=2)
 def _parts(task: str) -> Parts:
-    return labelled(task)
+    return CORPORA[task][1]()
 
 
 class Draw:
@@ -280,7 +295,7 @@ class Draw:
         train, one, two = ([rows[i] for i in part] for part in np.split(order, cuts))
         train = train[: SENTENCES.get(task)]
         parts = {"train": train, "one": one[:HALF], "two": two[:HALF], "test": test}
-        form = TASKS[task].form
+        form = _form(task)
         self.corpus = DatasetDict({name: _dataset(form, part) for name, part in parts.items()})
         self.room: Any = tagging if form == "tags" else pairs
         texts = (text for row in rows for text in row.texts)
@@ -449,8 +464,8 @@ def run_one(wanted: Run, device: str = "cpu", encoder: str = PROTOCOL.encoder) -
     model = task.room.model(encoder, task.tokenizer, task.encoded.labels)
     counts, binary, arm = task.encoded.counts(), task.room is pairs, EVERY[wanted.arm]
     if arm.start:
-        labels = np.repeat(np.arange(len(counts)), counts)
-        model.classifier.bias.data.copy_(log_prior(labels, len(counts)))
+        shares = torch.as_tensor(counts) + 0.5
+        model.classifier.bias.data.copy_((shares / shares.sum()).log())
     options = {"classes": [1]} if binary and arm.loss == "dl" and not arm.both else {}
     experiment = Experiment(
         corpus=wanted.task, encoder=encoder, loss=arm.loss, loss_options=options
@@ -486,5 +501,5 @@ def _scores(task: Draw, model: Any, *, final: bool) -> dict[str, Any]:
         gold, logits = task.gold("test"), task.flat(task.logits(model, "test"), "test")
         tags = {h: gold.predicted(logits, np.array([t]))[0] for h, t in thresholds.items()}
         found["gold"] = gold.by_block(gold.labels)[0]
-        found["test"] = {h: scored(gold, t) | {"blocks": gold.by_block(t)} for h, t in tags.items()}
+        found["test"] = {h: scored(gold, t) for h, t in tags.items()}
     return found

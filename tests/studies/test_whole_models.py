@@ -1,7 +1,8 @@
-"""Stage B2: its plan, its branches, and a run of a tiny encoder from end to end."""
+"""Whole models: their plan, its branches, and a run of a tiny encoder from end to end."""
 
 from __future__ import annotations
 
+import multiprocessing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,10 +14,10 @@ from torch import Tensor, nn
 
 from dicelab.records.analysis import read
 from dicelab.tasks import pairs, tagging
-from studies.evidence.records import append
-from studies.evidence.tasks import NO, YES, Row
-from studies.evidence_2 import stage_b
-from studies.evidence_2.stage_b import LENGTHS, Run, finished
+from studies.whole_models import runs as whole
+from studies.whole_models.__main__ import main as command_line
+from studies.whole_models.corpora import CORPORA, NO, YES, Row
+from studies.whole_models.runs import LENGTHS, Run, append, finished
 
 
 class Line(nn.Module):
@@ -100,14 +101,14 @@ def _found(
             "length": length,
             "validation": {"tuned": {"f1": -abs(run.rate - best.get((run.arm, length), 8e-5))}},
         }
-        for run in stage_b.searches(task, known or ())
+        for run in whole.searches(task, known or ())
         for length in run.lengths
     ]
 
 
 def test_short_and_long_runs_have_the_rate_of_their_search() -> None:
     known = _found("crossner_politics", {("dice", 64): 32e-5})
-    runs = [r for r in stage_b.finals("crossner_politics", known) if r.seed == 2]
+    runs = [r for r in whole.finals("crossner_politics", known) if r.seed == 2]
     assert [(r.arm, r.rate, r.lengths) for r in runs] == [
         ("ce_start", 8e-5, LENGTHS),
         ("ce", 8e-5, LENGTHS),
@@ -123,7 +124,7 @@ def test_equal_scores_choose_the_lowest_rate() -> None:
     for record in known:
         if record["rate"] > 4e-5 and record["arm"] == "ce":
             record["validation"]["tuned"]["f1"] = -1e-5  # level from the second rate on
-    assert stage_b.chosen_rate("crossner_politics", known, "ce", 64) == 8e-5
+    assert whole.chosen_rate("crossner_politics", known, "ce", 64) == 8e-5
 
 
 def test_a_rate_is_chosen_by_the_mean_of_the_searchs_draws() -> None:
@@ -131,19 +132,19 @@ def test_a_rate_is_chosen_by_the_mean_of_the_searchs_draws() -> None:
     for record in known:
         if (record["arm"], record["length"], record["seed"]) == ("ce", 64, 1000):
             record["validation"]["tuned"]["f1"] = float(record["rate"] == 32e-5)
-    assert stage_b.chosen_rate("crossner_politics", known, "ce", 64) == 32e-5
+    assert whole.chosen_rate("crossner_politics", known, "ce", 64) == 32e-5
     unfinished = [r for r in known if (r["arm"], r["seed"]) != ("ce", 1001)]
     with pytest.raises(ValueError, match="crossner_politics, ce: expected a search that is over"):
-        stage_b.chosen_rate("crossner_politics", unfinished, "ce", 64)
+        whole.chosen_rate("crossner_politics", unfinished, "ce", 64)
 
 
 def test_an_edge_moves_by_two_and_twice_at_most() -> None:
     task, known = "goemotions_fear", []  # type: tuple[str, list[dict[str, Any]]]
-    first = sorted(stage_b.RATES["yes or no"])
+    first = sorted(whole.RATES["yes or no"])
     tried = []
     for _ in range(4):
         known = _found(task, {("dice", 64): 1e-6, ("wce", 256): 1.0, ("ce", 256): 5e-6}, known)
-        tried.append({arm: stage_b.rates_of(task, arm, known) for arm in ("dice", "wce", "ce")})
+        tried.append({arm: whole.rates_of(task, arm, known) for arm in ("dice", "wce", "ce")})
     assert [found["ce"] for found in tried] == [
         [first[0] / 2, *first],
         *[[2.5e-6, 5e-6, *first]] * 3,
@@ -151,76 +152,76 @@ def test_an_edge_moves_by_two_and_twice_at_most() -> None:
     low, high = [[2.5e-6, 5e-6, *first]], [[*first, 32e-5, 64e-5]]
     assert [found["dice"] for found in tried] == [[5e-6, *first], *low * 3]
     assert [found["wce"] for found in tried] == [[*first, 32e-5], *high * 3]
-    assert len(stage_b.missing(stage_b.searches(task, known), known)) == 0
-    assert stage_b.chosen_rate(task, known, "dice", 64) == 2.5e-6
+    assert len(whole.missing(whole.searches(task, known), known)) == 0
+    assert whole.chosen_rate(task, known, "dice", 64) == 2.5e-6
 
 
 def test_arms_about_batches_are_tried_at_one_length_of_one_corpus() -> None:
-    arms = {task: stage_b.arms_of(task) for task in stage_b.CORPORA}
-    assert not any(arm in stage_b.OF_BATCHES for arm in (*arms["mrpc"], *arms["wnut17"]))
+    arms = {task: whole.arms_of(task) for task in CORPORA}
+    assert not any(arm in whole.OF_BATCHES for arm in (*arms["mrpc"], *arms["wnut17"]))
     assert "dice_both" not in arms["wnut17"]
-    assert set(arms["goemotions_fear"]) == set(stage_b.EVERY)
-    plan = stage_b.searches("goemotions_fear")
+    assert set(arms["goemotions_fear"]) == set(whole.EVERY)
+    plan = whole.searches("goemotions_fear")
     assert {r.lengths for r in plan if r.arm == "dice_two"} == {(256,)}
 
 
 def test_a_process_takes_some_runs_of_one_draw() -> None:
-    plan = stage_b.searches("mrpc")
-    found = stage_b.pieces(plan)
+    plan = whole.searches("mrpc")
+    found = whole.pieces(plan)
     assert [run for piece in found for run in piece] == plan
     assert all(len({run.seed for run in piece}) == 1 for piece in found)
-    assert max(map(len, found)) == stage_b.PIECE
+    assert max(map(len, found)) == whole.PIECE
 
 
 def test_only_what_has_no_record_is_run(tmp_path: Path) -> None:
-    plan = stage_b.searches("crossner_politics")
-    path = stage_b.file_of(tmp_path, "crossner_politics")
+    plan = whole.searches("crossner_politics")
+    path = whole.file_of(tmp_path, "crossner_politics")
     append(path, [{**plan[0]._asdict(), "length": 64}])
-    left = stage_b.missing(plan, read(path))
+    left = whole.missing(plan, read(path))
     assert len(left) == len(plan)
     assert left[0].lengths == (256,)
     append(path, [{**plan[0]._asdict(), "length": 256}])
-    assert stage_b.missing(plan, read(path)) == plan[1:]
+    assert whole.missing(plan, read(path)) == plan[1:]
 
 
 def _made_up(task: str, seed: int) -> list[Row]:
     rng = np.random.default_rng(seed)
     rows = []
-    for i in range(80):
+    for _ in range(80):
         yes = bool(rng.random() < 0.3)
         if task == "goemotions_fear":
-            rows.append(Row(("so scared" if yes else "all good",), YES if yes else NO, i))
+            rows.append(Row(["so scared" if yes else "all good"], YES if yes else NO))
         elif task == "mrpc":
-            rows.append(Row(("we saw", "we saw" if yes else "go on"), YES if yes else NO, i))
+            rows.append(Row(["we saw", "we saw" if yes else "go on"], YES if yes else NO))
         else:
             words, tags = ["we", "saw"], ["O", "O"]
             if yes:
                 words, tags = [*words, "Ann", "Lee"], [*tags, "B-PER", "I-PER"]
-            rows.append(Row(words, tags, i))
+            rows.append(Row(words, tags))
     return rows
 
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage_b, "_parts", lambda task: (_made_up(task, 0), _made_up(task, 1)))
+    monkeypatch.setattr(whole, "_parts", lambda task: (_made_up(task, 0), _made_up(task, 1)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("task", "arm"), [(task, arm) for task in stage_b.CORPORA for arm in stage_b.arms_of(task)]
+    ("task", "arm"), [(task, arm) for task in CORPORA for arm in whole.arms_of(task)]
 )
 def test_a_final_is_scored_as_the_chapters_score_it(
     task: str, arm: str, tiny: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[tuple[stage_b.Draw, Any]] = []
-    real = stage_b._scores
+    seen: list[tuple[whole.Draw, Any]] = []
+    real = whole._scores
 
-    def scores(draw: stage_b.Draw, model: Any, *, final: bool) -> Any:
+    def scores(draw: whole.Draw, model: Any, *, final: bool) -> Any:
         seen.append((draw, model))
         return real(draw, model, final=final)
 
-    monkeypatch.setattr(stage_b, "_scores", scores)
-    records = list(stage_b.run_one(Run("final", task, arm, 0, 3e-3, (30, 60)), encoder="tiny"))
+    monkeypatch.setattr(whole, "_scores", scores)
+    records = list(whole.run_one(Run("final", task, arm, 0, 3e-3, (30, 60)), encoder="tiny"))
     assert [(r["length"], r["steps"]) for r in records] == [(30, 36), (60, 72)]
     draw, model = seen[-1]
     split, logits = draw.encoded.splits["test"], draw.logits(model, "test")
@@ -239,14 +240,14 @@ def test_a_final_is_scored_as_the_chapters_score_it(
 
 @pytest.mark.slow
 def test_a_search_never_reads_the_test_part(tiny: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = stage_b.Draw.logits
+    real = whole.Draw.logits
 
-    def logits(self: stage_b.Draw, model: Any, name: str) -> np.ndarray:
+    def logits(self: whole.Draw, model: Any, name: str) -> np.ndarray:
         assert name != "test"
         return real(self, model, name)
 
-    monkeypatch.setattr(stage_b.Draw, "logits", logits)
-    (record,) = stage_b.run_one(
+    monkeypatch.setattr(whole.Draw, "logits", logits)
+    (record,) = whole.run_one(
         Run("search", "goemotions_fear", "dice", 1000, 1e-3, (16,)), encoder="tiny"
     )
     assert "test" not in record
@@ -260,10 +261,10 @@ def test_the_bias_starts_at_the_log_prior(tiny: None, monkeypatch: pytest.Monkey
         starts[arm] = model.classifier.bias.detach().clone()
         return iter(())
 
-    monkeypatch.setattr(stage_b, "finished", finished)
+    monkeypatch.setattr(whole, "finished", finished)
     for arm in ("ce", "dice", "ce_start", "dice_start", "dice_both"):
         assert not list(
-            stage_b.run_one(Run("search", "goemotions_fear", arm, 0, 1e-3, (16,)), encoder="tiny")
+            whole.run_one(Run("search", "goemotions_fear", arm, 0, 1e-3, (16,)), encoder="tiny")
         )
     yes = np.array([row.tags == YES for row in _made_up("goemotions_fear", 0)])
     train = yes[np.random.default_rng([17, 0]).permutation(80)[:56]]
@@ -282,10 +283,10 @@ def test_dice_is_over_the_classes_that_its_arm_says(tiny: None, monkeypatch: Any
         losses[arm] = loss
         return iter(())
 
-    monkeypatch.setattr(stage_b, "finished", finished)
+    monkeypatch.setattr(whole, "finished", finished)
     for arm in ("dice_start", "dice_both"):
         assert not list(
-            stage_b.run_one(Run("search", "goemotions_fear", arm, 0, 1e-3, (16,)), encoder="tiny")
+            whole.run_one(Run("search", "goemotions_fear", arm, 0, 1e-3, (16,)), encoder="tiny")
         )
     x = torch.tensor([[2.0, 0.0], [0.0, 1.0], [0.0, 0.5]])
     y = torch.tensor([0, 1, 0])
@@ -299,8 +300,8 @@ def test_dice_is_over_the_classes_that_its_arm_says(tiny: None, monkeypatch: Any
 
 
 def test_a_batch_holds_the_positives_that_its_arm_asks_for(tiny: None) -> None:
-    draw = stage_b.Draw("goemotions_fear", 3, "tiny")
-    plain, two = (stage_b.EVERY[name] for name in ("dice", "dice_two"))
+    draw = whole.Draw("goemotions_fear", 3, "tiny")
+    plain, two = (whole.EVERY[name] for name in ("dice", "dice_two"))
     rows = draw.rows["train"]
     few = plain._replace(batch=4)
     assert 0 < draw.empty(5, few, 50) < 1
@@ -314,13 +315,13 @@ def test_a_batch_holds_the_positives_that_its_arm_asks_for(tiny: None) -> None:
             assert found == before
         assert {row for row in before if rows[row]["labels"] == 1} <= set(found)
     assert draw.empty(5, two._replace(batch=4), 50) == 0
-    assert len(draw.batches(5, stage_b.EVERY["ce_start_128"])(1)["labels"]) == 128
+    assert len(draw.batches(5, whole.EVERY["ce_start_128"])(1)["labels"]) == 128
 
 
 def test_a_draw_shares_no_sentence(tiny: None) -> None:
-    draw = stage_b.Draw("crossner_politics", 3, "tiny")
+    draw = whole.Draw("crossner_politics", 3, "tiny")
     assert [len(part) for part in draw.corpus.values()] == [56, 12, 12, 80]
-    plain = stage_b.ARMS["ce"]
+    plain = whole.ARMS["ce"]
     batches = draw.batches(5, plain)
     ids = [batches(step)["input_ids"] for step in (1, 2)]
     again = draw.batches(5, plain)
@@ -329,29 +330,85 @@ def test_a_draw_shares_no_sentence(tiny: None) -> None:
 
 
 def test_other_settings_search_their_own_lengths_and_arms() -> None:
-    settings = stage_b.Settings("base", (256, 2375), (256,), ("ce", "dice"), 3)
+    settings = whole.Settings("base", (256, 2375), (256,), ("ce", "dice"), 3)
     known = _found("goemotions_fear", {})
-    runs = list(stage_b.finals("goemotions_fear", known, settings))
+    runs = list(whole.finals("goemotions_fear", known, settings))
     assert {(run.arm, run.lengths) for run in runs} == {("ce", (256, 2375)), ("dice", (256, 2375))}
     assert {run.seed for run in runs} == {0, 1, 2}
-    assert not stage_b.missing(stage_b.searches("goemotions_fear", known, settings), known)
+    assert not whole.missing(whole.searches("goemotions_fear", known, settings), known)
 
 
 def test_of_wnut_a_thousand_sentences_are_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = Row(["we", "saw", "Ann"], ["O", "O", "B-PER"], 0)
-    monkeypatch.setattr(stage_b, "_parts", lambda task: ([row] * 2000, [row] * 10))
-    assert len(stage_b.Draw("wnut17", 0, "tiny").corpus["train"]) == 1000
-    assert len(stage_b.Draw("crossner_politics", 0, "tiny").corpus["train"]) == 1400
+    row = Row(["we", "saw", "Ann"], ["O", "O", "B-PER"])
+    monkeypatch.setattr(whole, "_parts", lambda task: ([row] * 2000, [row] * 10))
+    assert len(whole.Draw("wnut17", 0, "tiny").corpus["train"]) == 1000
+    assert len(whole.Draw("crossner_politics", 0, "tiny").corpus["train"]) == 1400
 
 
 def test_what_a_run_recorded_is_not_run_again_by_any_worker(tmp_path: Path) -> None:
-    plan = stage_b.searches("mrpc")
-    path = stage_b.file_of(tmp_path, "mrpc")
+    plan = whole.searches("mrpc")
+    path = whole.file_of(tmp_path, "mrpc")
     append(path, _found("mrpc", {}))
-    assert not stage_b.missing(plan, read(path))
-    finals = list(stage_b.finals("mrpc", read(path)))
+    assert not whole.missing(plan, read(path))
+    finals = list(whole.finals("mrpc", read(path)))
     for run in finals:
         append(path, [{**run._asdict(), "length": n} for n in run.lengths])
     before = path.read_bytes()
-    stage_b.run(["mrpc"], tmp_path, workers=2)
+    whole.run(["mrpc"], tmp_path, workers=2)
     assert path.read_bytes() == before
+
+
+def test_a_run_killed_in_the_middle_of_a_line_leaves_whole_records(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    append(path, [{"a": 1}])
+    with path.open("ab") as file:
+        file.write(b'{"a": 2')
+    assert read(path) == [{"a": 1}]
+    append(path, [{"a": 3}])
+    assert read(path) == [{"a": 1}, {"a": 3}]
+
+
+def _append(path: Path, worker: int) -> None:
+    for i in range(20):
+        append(path, [{"worker": worker, "i": i, "pad": "x" * 5000}])
+
+
+def test_two_processes_write_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    context = multiprocessing.get_context("fork")
+    workers = [context.Process(target=_append, args=(path, w)) for w in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(read(path)) == 40
+
+
+def test_what_is_asked_wrongly_ends_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DICEBOOK_DATA", str(tmp_path))
+    for arguments, said in (
+        (["--only", "x"], "--only: expected some of crossner_politics, "),
+        (["--arms", "ce,x"], ", got x"),
+        (["--lengths", "16"], "expected a --folder of their own"),
+        (["--folder", str(tmp_path), "--only", "wnut17"], "dicebook data wnut17 --out"),
+    ):
+        monkeypatch.setattr("sys.argv", ["", *arguments])
+        with pytest.raises(SystemExit):
+            command_line()
+        assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "positive"),
+    [("wnut17", "wnut17", 3890), ("goemotions_fear", "goemotions", 764)],
+)
+def test_the_positives_of_real_corpora(
+    name: str, folder: str, positive: int, real_corpus, monkeypatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DICEBOOK_DATA", str(tmp_path))
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / "raw").symlink_to(real_corpus(folder))
+    parts = CORPORA[name][1]()
+    assert sum(t.startswith("B-") for part in parts for row in part for t in row.tags) == positive

@@ -1,1 +1,0 @@
-"""Tasks, heads and scores of the controlled study; ``studies/evidence_2`` runs it."""

@@ -1,0 +1,1 @@
+"""Whole models, all layers trained, compared by loss, start and length."""
