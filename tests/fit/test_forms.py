@@ -654,7 +654,7 @@ def test_rows_and_labels_come_back_unchanged(
         st.tuples(st.integers(0, 3000), st.integers(0, 40), st.binary(max_size=3)), max_size=3
     ),
 )
-@example("a.csv", ENTITIES["Prodigy"], [(460, 0, b"\x80")])
+@example(name="a.csv", case=ENTITIES["Prodigy"], edits=[(460, 0, b"\x80")])
 @written(150)
 def test_a_damaged_file_of_any_name_ends_in_data_or_in_one_sentence(
     name: str, case: tuple[Any, ...], edits: list[tuple[int, int, bytes]], tmp_path: Path
