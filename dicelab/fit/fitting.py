@@ -155,7 +155,8 @@ class Fit:
             if not self.result.candidates:
                 raise
             self._note(f"There is no time for fine-tuning, which needs --minutes {error.need}.")
-            self.result.plan = replace(planning.NO_PLAN, speed=speed, minutes=asked or 0.0)
+            no_plan = replace(planning.NO_PLAN, speed=speed, least=error.need)
+            self.result.plan = replace(no_plan, minutes=asked or 0.0)
             return self.result.plan
         if planned.arms != self.options.arms:
             self._note(

@@ -86,6 +86,7 @@ class Plan:
         batch_size: rows in a step.
         alone: whether its only run has as many passes as turn out to fit into the minutes, or ends
             within a pass once they are over.
+        least: minutes that a short run would take, where there is no time for one.
     """
 
     arms: tuple[str, ...]
@@ -101,6 +102,7 @@ class Plan:
     refit: bool = False
     batch_size: int = USUAL_BATCH
     alone: bool = False
+    least: int = 0
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Plan:

@@ -156,7 +156,8 @@ def counted(result: FitResult) -> str:
 
 def next_step(result: FitResult) -> str:
     """The one thing to do next, by what holds the model back."""
-    minutes = math.ceil(2 * (result.plan.minutes or result.options.minutes or 5))
+    twice = math.ceil(2 * (result.plan.minutes or result.options.minutes or 5))
+    minutes = max(twice, result.plan.least)
     more = f"`--minutes {minutes}` for the same folder goes on from here."
     compared = result.compared
     behind = compared.get("words", 0.0) - compared.get("embeddings", np.inf)

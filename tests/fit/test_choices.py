@@ -412,6 +412,7 @@ def test_a_run_is_told_to_stop_once_the_time_is_over(
         ({"pieces": 2.1}, "cuts words into 2.1 pieces, and embeddings are 10.0 points behind"),
         ({"pieces": 2.1, "encoder": "tiny"}, "Try `--encoder minilm`"),
         ({"chosen": None}, "fine-tuning was not tried, for there was no time. `--minutes 20`"),
+        ({"chosen": None, "least": 31}, "for there was no time. `--minutes 31`"),
         ({"best": 3}, "validation still rose at the last pass of fine-tuning. `--minutes 20`"),
         ({"positives": 199}, "label more rows: train has 199 of 'yes'"),
         ({}, "look at the errors"),
@@ -424,7 +425,7 @@ def test_the_next_step_follows_from_what_holds_the_model_back(
     monkeypatch.setattr(report, "class_counts", lambda data: counts)
     monkeypatch.setattr(report, "best_pass", lambda run, problem: cause.get("best", 2))
     result: Any = SimpleNamespace(
-        plan=SimpleNamespace(minutes=10, partial=False),
+        plan=SimpleNamespace(minutes=10, partial=False, least=cause.get("least", 0)),
         options=SimpleNamespace(minutes=None, linear=True, steps=None),
         data=SimpleNamespace(entities=False),
         problem=None,

@@ -36,7 +36,8 @@ def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """A fit that ended after its first minute."""
     folder = tmp_path_factory.mktemp(request.param)
     made = fit(options(folder, request.param), lambda line: None)
-    assert any(note.startswith("There is no time for fine-tuning") for note in made.notes)
+    note = f"There is no time for fine-tuning, which needs --minutes {made.plan.least}."
+    assert note in made.notes
     assert (made.record["finals"], made.linear_alone) == ({}, True)
     return made
 
