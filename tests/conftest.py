@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import os
 import subprocess
 import sys
-import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -130,16 +127,3 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return file
-
-
-@pytest.fixture
-def segmentation_models(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    """Its losses alone: importing all of it needs torchvision, built for the same torch."""
-    name = "segmentation_models_pytorch"
-    spec = importlib.util.find_spec(name)
-    if spec is None:
-        pytest.skip(f"{name} is not installed")
-    package = types.ModuleType(name)
-    package.__path__ = list(spec.submodule_search_locations or ())
-    monkeypatch.setitem(sys.modules, name, package)
-    return importlib.import_module(f"{name}.losses")

@@ -264,9 +264,7 @@ def test_a_warm_start_that_does_not_start_is_said_once() -> None:
 
 @pytest.mark.parametrize(("every", "warned"), [(5, True), (1, False)])
 @pytest.mark.parametrize("loss", [DiceLoss(), DiceLoss(classes=[1]), BinaryDiceLoss()], ids=str)
-def test_sets_that_seldom_hold_a_positive_are_said_once(
-    loss: nn.Module, every: int, warned: bool
-) -> None:
+def test_sets_that_seldom_hold_a_positive_are_said_once(loss, every, warned):
     adapter = TrainerLoss(loss)
     x = torch.randn(4) if isinstance(loss, BinaryDiceLoss) else torch.randn(4, 2)
     with warnings.catch_warnings(record=True) as seen:
