@@ -224,6 +224,20 @@ def test_logits_of_minus_infinity_are_classes_ruled_out(alpha: float, level: str
     torch.testing.assert_close(actual, value_and_gradient(loss, far))
 
 
+@pytest.mark.parametrize("name", ["dl", "tl", "dsc", "binary_dl", "binary_tl", "binary_dsc"])
+def test_many_tokens_in_half_precision(name: str) -> None:
+    shape = (20_000,) if name in BINARY else (20_000, 9)
+    x = torch.randn(shape).half().requires_grad_()
+    y = torch.randint(2 if name in BINARY else 9, (20_000,))
+    loss = make_loss(name)
+    # float16 gradients need a scaled loss, as torch.amp.GradScaler does it: each is about 1e-5.
+    value, gradient = value_and_gradient(lambda x: 2**10 * loss(x, y), x)
+    exact = value_and_gradient(lambda x: 2**10 * loss(x, y), x.detach().double().requires_grad_())
+    assert value.dtype == torch.float32
+    torch.testing.assert_close(value, exact[0].float(), rtol=1e-6, atol=0)
+    torch.testing.assert_close(gradient.double(), exact[1], rtol=1e-3, atol=6e-8)
+
+
 def test_autocast_does_not_lower_the_precision() -> None:
     x, y = batch("dsc")
     for name in ("ce", "fl", "dl", "dsc"):
