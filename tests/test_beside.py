@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from pathlib import Path
 
@@ -31,7 +32,11 @@ def test_the_page_has_the_measured_rows() -> None:
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_the_dice_loss_of_another_package_has_our_value_and_gradient(name: str) -> None:
+def test_the_dice_loss_of_another_package_has_our_value_and_gradient(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As it was put there, without a spec, it could not be looked for again.
+    monkeypatch.delitem(sys.modules, "segmentation_models_pytorch", raising=False)
     peer = beside.dice_of_others().get(name) or pytest.skip("not installed: make .venv/peers")
     x, y = torch.randn(32, 5, requires_grad=True), torch.randint(5, (32,))
     ours, theirs = L.dice(x, y, **SAME[name]), peer(x, y)
